@@ -18,7 +18,10 @@ _FIXED_SIZES = {1: 8, 5: 4}
 
 
 def without_pieces(model: bytes, names: Set[str]) -> bytes:
-    """Return the model with the pieces `names` marked as unused. Raise ValueError if it is not a SentencePiece model."""
+    """Return the model with the pieces `names` marked as unused.
+
+    Raise ValueError if `model` is not a SentencePiece model.
+    """
     parts = list[bytes]()
     for field, start, content, end in _fields(model):
         if field == PIECE_FIELD and isinstance(content, bytes) and _is_emitted(content, names):
@@ -33,7 +36,7 @@ def without_pieces(model: bytes, names: Set[str]) -> bytes:
 def merges_plain_text(model: bytes) -> bool:
     """Tell whether the model is BPE without a normalizer of its own.
 
-    Raise ValueError if it is not a SentencePiece model.
+    Raise ValueError if `model` is not a SentencePiece model.
     """
     parts = {field: content for field, _, content, _ in _fields(model) if isinstance(content, bytes)}
     trainer, normalizer = (

@@ -1,4 +1,4 @@
-"""A folder appears whole or not at all, and two makers of the same folder wait for each other."""
+"""Atomic creation of folders: a folder appears complete or not at all, and concurrent creators wait for each other."""
 
 import contextlib
 import errno
@@ -11,7 +11,7 @@ from pathlib import Path
 from models.errors import DiskFullError
 
 Progress = Callable[[str], None]
-"""Hears one line for the user per long step."""
+"""Callback that receives one line for the user per long step."""
 
 _NO_ROOM = frozenset(
     {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EEXIST}
@@ -19,14 +19,17 @@ _NO_ROOM = frozenset(
 
 
 def private_folder(path: Path) -> None:
-    """Make `path` for this user alone, where it is not there yet. Raises DiskFullError."""
+    """Create the folder `path` for this user only, unless it exists. Raise DiskFullError."""
     with no_room_errors(path):
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
 @contextlib.contextmanager
 def exclusive(target: Path, progress: Progress) -> Iterator[None]:
-    """Hold the lock for making `target`, across processes and threads; it is freed also by a process that dies."""
+    """Hold the lock for creating `target`, across processes and threads.
+
+    The lock is released even if the process dies. `progress` is notified if another process holds it.
+    """
     with no_room_errors(target.parent):
         target.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(target.parent / f".{target.name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -43,10 +46,10 @@ def exclusive(target: Path, progress: Progress) -> Iterator[None]:
 
 @contextlib.contextmanager
 def staged(target: Path) -> Iterator[Path]:
-    """Give an empty folder beside `target`; if the body succeeds, it becomes `target` in one rename.
+    """Yield an empty folder alongside `target`, and rename it to `target` if the body succeeds.
 
-    Call it under `exclusive(target)`. What an interrupted run left behind is removed first. After a failure nothing
-    stays. Raises DiskFullError when the place takes no more bytes.
+    Call under `exclusive(target)`. Remnants of an interrupted run are removed first, and nothing remains after a
+    failure. Raise DiskFullError if the file system rejects a write for lack of space or rights.
     """
     partial = target.parent / f".{target.name}.partial"
     with no_room_errors(target.parent):
@@ -66,7 +69,7 @@ def staged(target: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def no_room_errors(place: Path) -> Iterator[None]:
-    """Turn the system's errors about space and rights into DiskFullError; the others pass."""
+    """Convert operating system errors about space and rights to DiskFullError. Other errors propagate."""
     try:
         yield
     except OSError as error:
@@ -76,7 +79,7 @@ def no_room_errors(place: Path) -> Iterator[None]:
 
 
 def no_room(place: Path, reason: str) -> DiskFullError:
-    """The error to raise when `place` takes no more bytes."""
+    """Create the error to raise when `place` cannot take more data."""
     return DiskFullError(
         f"{place} cannot take the model ({reason}): free some space there or choose another --cache-dir"
     )

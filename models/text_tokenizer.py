@@ -1,4 +1,4 @@
-"""What a tokenizer is to the rest of Ebb, and which one a folder has."""
+"""The tokenizer interface of Ebb, and the choice of an implementation for a model folder."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,70 +8,72 @@ from models.errors import TokenizerError
 
 
 class TextTokenizer(Protocol):
-    """The tokenizer of one model. Control tokens are the special ones and every token that ends a generation.
+    """The tokenizer of one model.
 
-    Reading is thread-safe; nothing changes after it was loaded.
+    Control tokens are the special tokens and every token that ends a generation. A loaded tokenizer is immutable and
+    thread-safe.
     """
 
     @property
     def bos_token_id(self) -> int | None:
-        """The token that begins texts, if the model has one."""
+        """Id of the token that begins texts; None if the model has none."""
 
     @property
     def eos_token_ids(self) -> tuple[int, ...]:
-        """The tokens that end a generation."""
+        """Ids of the tokens that end a generation."""
 
     @property
     def control_tokens(self) -> Mapping[str, int]:
-        """Their ids, by their texts."""
+        """Ids of the control tokens by text."""
 
     @property
     def vocab_size(self) -> int:
-        """How many ids have a token; the model's own vocabulary may be padded beyond it."""
+        """Number of ids that have a token. The model's own vocabulary may be padded beyond this."""
 
     @property
     def drops_first_space(self) -> bool:
-        """Whether encoding puts a space before every stretch of text between control tokens, so that decoding takes it
-        away again."""
+        """True if encoding adds a space before every span between control tokens, and decoding removes it again."""
 
     @property
     def most_ids(self) -> int | None:
-        """The most that a text may have; None: any number."""
+        """Maximum number of ids per text; None for no limit."""
 
     @property
     def longest_text(self) -> int:
-        """The characters beyond which every text raises TextTooLongError, whatever it says."""
+        """Number of characters beyond which every text raises TextTooLongError, regardless of its contents."""
 
     def encode(self, text: str, *, special: bool) -> list[int]:
-        """Return the ids of `text`, with nothing put before or after.
+        """Encode `text` without adding tokens before or after it. Raise TextTooLongError beyond `most_ids`.
 
-        Long texts are encoded in slices, between which other threads run. special: whether the text of a control token
-        becomes that token or stays plain text. Raises TextTooLongError.
+        Long texts are encoded in slices, so that other threads can run in between.
+
+        special: encode the text of a control token as that token, not as plain text.
         """
 
     def encode_prompt(self, text: str) -> list[int]:
-        """Return the ids of a raw prompt. Raises TextTooLongError.
+        """Encode a raw prompt. Raise TextTooLongError beyond `most_ids`.
 
-        Control tokens are seen, and what the model wants around a text is added.
+        The text of a control token becomes that token, and the tokens that the model requires around a text are added.
         """
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of `ids`; control tokens are left out, bytes that are no UTF-8 become U+FFFD."""
+        """Decode `ids` without control tokens. Bytes that are not UTF-8 become U+FFFD."""
 
     def describe(self, ids: Sequence[int]) -> str:
-        """The text of `ids` for a person: control tokens by their names."""
+        """Decode `ids` for display, with control tokens by name."""
 
     def token_bytes(self, id_: int) -> bytes:
-        """The bytes of this token's text: b"" for control tokens and ids without a token."""
+        """Return the bytes of a token's text; b"" for control tokens and ids without a token."""
 
 
 def load_tokenizer(path: Path, most_ids: int | None = None) -> TextTokenizer:
-    """Read the tokenizer of the folder `path`: tokenizer.json where there is one, else tokenizer.model.
+    """Load the tokenizer of the folder `path`: tokenizer.json if it exists, else tokenizer.model.
 
-    most_ids: the most that a text may have; None: any number.
-    Raises TokenizerError when there is neither, or it cannot be used.
+    most_ids: maximum number of ids per text; None for no limit.
+
+    Raise TokenizerError if neither file exists, or if the file cannot be used.
     """
-    # Each imports a library that a model of the other kind does not need.
+    # Imported here because each module imports a library that the other kind of tokenizer does not need.
     if (path / "tokenizer.json").is_file():
         from models.tokenizer import Tokenizer
 

@@ -1,24 +1,25 @@
-"""Models that think aloud before they answer: how a request asks for it, and which tokens of an answer are thought."""
+"""Thinking models: how a request selects the thinking mode, and which tokens of an answer are reasoning."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 ThinkingMode = Literal["slow", "auto", "off"]
-"""slow: always think. auto: the model decides. off: answer at once."""
+"""slow: always think. auto: the model decides. off: answer without thinking."""
 
 MARKERS = (("[unused16]", "[unused17]"), ("<think>", "</think>"))
-"""Begin and end of a thought, as openPangu and as Qwen and DeepSeek write them."""
+"""Markers of the start and end of reasoning: openPangu's, then those of Qwen and DeepSeek."""
 
 PANGU_SUFFIXES: Mapping[ThinkingMode, str] = {"slow": "", "auto": " /auto_think", "off": " /no_think"}
 
 
 @dataclass(frozen=True, slots=True)
 class Thinking:
-    """How one model thinks.
+    """Reasoning format of one model.
 
-    start_id, end_id: the control tokens around a thought. suffixes: what the question ends with in each mode that the
-    model knows; where the template itself is told, nothing.
+    start_id, end_id: control tokens around reasoning.
+    suffixes: text to append to the question, for each mode that the model supports. Empty where a template variable
+        sets the mode.
     """
 
     start_id: int
@@ -27,16 +28,19 @@ class Thinking:
 
     @property
     def modes(self) -> tuple[ThinkingMode, ...]:
-        """Those that a request may choose."""
+        """Modes that a request may choose."""
         return tuple(self.suffixes)
 
     def is_in(self, token_ids: Sequence[int]) -> bool:
-        """Whether there is a thought, or the end of one, in an answer."""
+        """Tell whether an answer contains a reasoning marker."""
         return self.start_id in token_ids or self.end_id in token_ids
 
 
 def find_thinking(control_tokens: Mapping[str, int], template: str) -> Thinking | None:
-    """How a model with these control tokens and this chat template thinks; None if it does not, aloud."""
+    """Find the reasoning format of a model by its control tokens and chat template.
+
+    Return None if the model has no reasoning markers.
+    """
     for start, end in MARKERS:
         if start in control_tokens and end in control_tokens:
             if start == MARKERS[0][0]:
@@ -48,17 +52,20 @@ def find_thinking(control_tokens: Mapping[str, int], template: str) -> Thinking 
 
 
 class Thoughts:
-    """Follows one answer, token by token."""
+    """Tracker of reasoning in one answer, token by token.
+
+    inside: True while the answer is inside reasoning.
+    """
 
     def __init__(self, thinking: Thinking, prompt_ids: Sequence[int]) -> None:
-        """prompt_ids: templates may begin the thought themselves, at the end of the prompt."""
+        """Start an answer after the prompt, which may already open the reasoning: some templates do so at its end."""
         self._thinking = thinking
         markers = (thinking.start_id, thinking.end_id)
         last = next((id_ for id_ in reversed(prompt_ids) if id_ in markers), thinking.end_id)
         self.inside = last == thinking.start_id
 
     def push(self, token_id: int) -> bool:
-        """Whether this token begins or ends a thought; `inside` says where the answer is after it."""
+        """Update `inside` with the next token, and tell whether the token is a reasoning marker."""
         if token_id not in (self._thinking.start_id, self._thinking.end_id):
             return False
         self.inside = token_id == self._thinking.start_id

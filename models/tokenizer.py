@@ -1,5 +1,4 @@
-"""Text to token ids and back with tokenizer.json, on the `tokenizers` library alone: importing transformers takes
-seconds."""
+"""Tokenizer on tokenizer.json, through the `tokenizers` library alone, because importing transformers takes seconds."""
 
 import json
 from collections.abc import Sequence
@@ -14,14 +13,14 @@ from models.slices import Slices, longest_text
 from models.thinking import MARKERS
 
 LONGEST_UNCUT: Final = 1 << 20
-"""Characters that the library takes at once. Other threads run while it works."""
+"""Maximum number of characters per call of the library, which releases the GIL."""
 
 MOST_COMPOSED: Final = 4
-"""Characters that a normalizer makes one of, at most."""
+"""Maximum number of characters that a normalizer composes to one."""
 
 
 class Tokenizer:
-    """Satisfies `models.text_tokenizer.TextTokenizer`."""
+    """TextTokenizer on a tokenizer.json."""
 
     drops_first_space = False
 
@@ -33,23 +32,24 @@ class Tokenizer:
         eos_token_ids: tuple[int, ...],
         most_ids: int | None = None,
     ) -> None:
-        """Build the tokenizer of `spec`, the value of tokenizer.json. Raises TokenizerError when it cannot be used.
+        """Build the tokenizer. Raise TokenizerError if `spec` cannot be used.
 
-        most_ids: the most that a text may have; None: any number.
+        spec: contents of tokenizer.json.
+        most_ids: maximum number of ids per text; None for no limit.
         """
         self.bos_token_id = bos_token_id
         self.eos_token_ids = eos_token_ids
-        # Some folders keep the truncation and padding of their training: a prompt must arrive whole.
+        # Some folders keep the truncation and padding of training, but a prompt must not be truncated.
         spec = spec | {"truncation": None, "padding": None}
-        # The marks of a thought are often added as text; what people write must not become one.
+        # Reasoning markers are often added as plain tokens. Text of a user must not become one.
         marks = {text for pair in MARKERS for text in pair}
         for token in spec.get("added_tokens", []):
             token["special"] = token["special"] or token["id"] in eos_token_ids or token["content"] in marks
         try:
             self._full = tokenizers.Tokenizer.from_str(json.dumps(spec))
-        except Exception as error:  # the library raises bare Exception
+        except Exception as error:  # The library raises bare Exception.
             raise TokenizerError(f"tokenizer.json cannot be used: {error}") from error
-        # Two instances, because this switch belongs to the instance and requests are encoded in parallel.
+        # Two instances, because `encode_special_tokens` is a switch per instance and requests are encoded in parallel.
         self._plain = _twin(self._full)
         self._plain.encode_special_tokens = True
         added = self._full.get_added_tokens_decoder()
@@ -61,7 +61,7 @@ class Tokenizer:
         texts += self.control_tokens
         self._slices = Slices(LONGEST_UNCUT, most_ids)
         if _may_be_cut(spec):
-            # Control tokens are cut out of a text before all else, so what holds with them holds without them.
+            # Control tokens are split off before anything else, so cuts that are safe with them are safe without them.
             self._slices = Slices.find(
                 self._encode_special,
                 texts,
@@ -74,9 +74,9 @@ class Tokenizer:
 
     @classmethod
     def load(cls, path: Path, most_ids: int | None = None) -> "Tokenizer":
-        """Read tokenizer.json in the folder `path`, and the ids that begin and end texts from its configurations.
+        """Read tokenizer.json in the folder `path`, and the bos and eos ids from its configurations.
 
-        Raises TokenizerError when tokenizer.json is missing or cannot be used.
+        Raise TokenizerError if tokenizer.json is missing or cannot be used.
         """
         folder = ModelFolder(path)
         try:
@@ -95,30 +95,30 @@ class Tokenizer:
 
     @property
     def vocab_size(self) -> int:
-        """How many ids have a token; the model's own vocabulary may be padded beyond it."""
+        """Number of ids that have a token. The model's own vocabulary may be padded beyond this."""
         return self._full.get_vocab_size(with_added_tokens=True)
 
     def encode(self, text: str, *, special: bool) -> list[int]:
-        """Return the ids of `text`, with nothing put before or after. Raises TextTooLongError beyond `most_ids`.
+        """Encode `text` without adding tokens before or after it. Raise TextTooLongError beyond `most_ids`.
 
-        special: whether the text of a control token, such as "<|im_end|>", becomes that token or stays plain text.
+        special: encode the text of a control token, such as "<|im_end|>", as that token, not as plain text.
         """
         return self._slices.encode(self._encode_special if special else self._encode_plain, text)
 
     def encode_prompt(self, text: str) -> list[int]:
-        """Return the ids of a raw prompt. Raises TextTooLongError beyond `most_ids`.
+        """Encode a raw prompt. Raise TextTooLongError beyond `most_ids`.
 
-        The text of a control token becomes that token, and what the model wants around a text (often a first token)
-        is added.
+        The text of a control token becomes that token, and the tokens that the model requires around a text (often a
+        bos token) are added.
         """
         return [*self._before, *self.encode(text, special=True), *self._after]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of `ids`; special tokens are left out, bytes that are no UTF-8 become U+FFFD."""
+        """Decode `ids` without special tokens. Bytes that are not UTF-8 become U+FFFD."""
         return self._full.decode(list(ids), skip_special_tokens=True)
 
     def describe(self, ids: Sequence[int]) -> str:
-        """The text of `ids` for a person: control tokens by their names, bytes that are no UTF-8 as U+FFFD."""
+        """Decode `ids` for display, with control tokens by name. Bytes that are not UTF-8 become U+FFFD."""
         return b"".join(self._name_or_bytes(id_) for id_ in ids).decode(errors="replace")
 
     def _name_or_bytes(self, id_: int) -> bytes:
@@ -126,15 +126,15 @@ class Tokenizer:
         return control.encode() if control is not None else self.token_bytes(id_)
 
     def token_bytes(self, id_: int) -> bytes:
-        """The bytes that this token adds to a text: b"" for control tokens and ids without a token.
+        """Return the bytes that a token adds to a text; b"" for control tokens and ids without a token.
 
-        Joined over a text they give what `decode` gives, except that `decode` of a sentencepiece-like vocabulary
-        drops one space at the very start of the text.
+        Concatenated over a text, the bytes equal the result of `decode`, except that `decode` of a sentencepiece-like
+        vocabulary drops one space at the very start.
         """
         token = None if id_ in self._control_ids else self._full.id_to_token(id_)
         return b"" if token is None else self._bytes_of(token)
 
-    # `encode_batch_fast` gives the ids of `encode`, lets other threads run, and makes no offsets.
+    # `encode_batch_fast` returns the same ids as `encode`, but releases the GIL and computes no offsets.
 
     def _encode_special(self, text: str) -> list[int]:
         return self._full.encode_batch_fast([text], add_special_tokens=False)[0].ids
@@ -143,7 +143,7 @@ class Tokenizer:
         return self._plain.encode_batch_fast([text], add_special_tokens=False)[0].ids
 
     def _around(self) -> tuple[list[int], list[int]]:
-        """The ids that the model wants before and after a raw prompt."""
+        """Return the ids that the model requires before and after a raw prompt."""
         plain = self._encode_special("x")
         whole = self._full.encode("x", add_special_tokens=True).ids
         at = next((at for at in range(len(whole)) if whole[at : at + len(plain)] == plain), 0)
@@ -151,7 +151,7 @@ class Tokenizer:
 
 
 def _twin(of: tokenizers.Tokenizer) -> tokenizers.Tokenizer:
-    """Another instance on the same model: the vocabulary and its merges, which take a tenth of a second to read."""
+    """Create another instance that shares the vocabulary and its merges, which take a tenth of a second to read."""
     twin = tokenizers.Tokenizer(of.model)
     twin.normalizer, twin.pre_tokenizer = of.normalizer, of.pre_tokenizer
     twin.post_processor, twin.decoder = of.post_processor, of.decoder
@@ -161,7 +161,7 @@ def _twin(of: tokenizers.Tokenizer) -> tokenizers.Tokenizer:
 
 
 def _may_be_cut(spec: dict[str, Any]) -> bool:
-    """Tell whether encoding is a function of words, or of merges that the vocabulary shows."""
+    """Tell whether long texts can be cut: encoding depends on single words, or on merges visible in the vocabulary."""
     model = spec["model"]
     if model.get("type", "BPE") != "BPE" or model.get("dropout"):
         return False
@@ -175,13 +175,13 @@ def _may_be_cut(spec: dict[str, Any]) -> bool:
         for part in _parts(spec.get("pre_tokenizer"), "pretokenizers")
         if part.get("use_regex") or "Regex" in (part.get("pattern") or ())
     ]
-    # Bytes merge across characters, which their tokens' texts do not show.
+    # Bytes merge across characters, which is not visible in the texts of the tokens.
     is_bytes = any(part["type"] == "ByteLevel" for part in _parts(spec.get("decoder"), "decoders"))
     return bool(words) or not is_bytes
 
 
 def _parts(value: dict[str, Any] | None, name: str) -> list[dict[str, Any]]:
-    """The parts of a sequence, or the only one."""
+    """Return the parts of a sequence under `name`, or the value itself as the only part."""
     return [] if value is None else value.get(name, [value])
 
 
@@ -190,7 +190,10 @@ class _BytesOf(Protocol):
 
 
 def _byte_decoder(spec: dict[str, Any]) -> _BytesOf:
-    """The way from a token's text to its bytes. Raises TokenizerError for a decoder that is neither of the two."""
+    """Return the function from a token's text to its bytes.
+
+    Raise TokenizerError unless the decoder is byte-level or sentencepiece-like.
+    """
     decoder = spec.get("decoder") or {}
     kinds = [part.get("type") for part in decoder.get("decoders", [decoder])]
     if kinds == ["ByteLevel"]:
@@ -201,7 +204,7 @@ def _byte_decoder(spec: dict[str, Any]) -> _BytesOf:
 
 
 class _ByteLevel:
-    """GPT-2's alphabet: each of the 256 bytes is written as one printable character."""
+    """GPT-2's alphabet, which writes each of the 256 bytes as one printable character."""
 
     def __init__(self) -> None:
         printable = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
@@ -212,7 +215,7 @@ class _ByteLevel:
     def __call__(self, token: str) -> bytes:
         try:
             return bytes(self._byte_of[character] for character in token)
-        except KeyError:  # a token that was added as text, not learned over bytes
+        except KeyError:  # The token was added as text, not learned over bytes.
             return token.encode()
 
 

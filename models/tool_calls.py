@@ -1,7 +1,7 @@
-"""The calls of tools in a model's answer: text in pieces in, text and calls out.
+"""Streaming parser of tool calls in a model's answer.
 
-Between two marks stands the JSON of a call, {"name": ..., "arguments": {...}}, or a list of them. What stands there and
-is no such thing is text, as the model wrote it: nobody should lose words to a model that cannot write JSON.
+The JSON of a call, {"name": ..., "arguments": {...}}, or of a list of calls is enclosed in two marks. Anything else
+between the marks is text, exactly as the model wrote it, so a user loses no words to a model that writes invalid JSON.
 """
 
 import json
@@ -11,7 +11,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """arguments: JSON, as clients expect it."""
+    """A call of a tool.
+
+    arguments: a JSON object as a string, as clients expect it.
+    """
 
     name: str
     arguments: str
@@ -19,18 +22,28 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """text: outside of calls. calls: those that are complete, in their order."""
+    """Parsed part of an answer.
+
+    text: text outside of calls.
+    calls: complete calls, in order.
+    """
 
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
 
 
 class ToolCallParser:
-    """Reads one answer. Text comes as soon as it cannot be the beginning of a call; white space between calls, and
-    behind the last one, is none."""
+    """Parser of one answer.
+
+    Text is emitted as soon as it cannot be the start of a call. White space between calls and after the last one is
+    dropped.
+    """
 
     def __init__(self, start: str, end: str, *, parallel: bool = True) -> None:
-        """The marks around calls. parallel: whether more than the first call counts."""
+        """Set the marks around calls.
+
+        parallel: return all calls; False returns only the first.
+        """
         self._start = start
         self._end = end
         self._parallel = parallel
@@ -41,7 +54,7 @@ class ToolCallParser:
         self._after_call = False
 
     def push(self, text: str) -> Parsed:
-        """What `text`, a further piece of the answer with its control tokens by their names, completes."""
+        """Add a piece of the answer, with control tokens by name, and return the text and calls that it completes."""
         self._held += text
         shown, calls = list[str](), list[ToolCall]()
         while True:
@@ -64,7 +77,10 @@ class ToolCallParser:
         return Parsed("".join(shown), self._counted(calls))
 
     def finish(self) -> Parsed:
-        """What was held back, when no more comes. Calls that were not closed count if they are whole."""
+        """Return the text and calls that were held back, at the end of the answer.
+
+        Calls without an end mark count if their JSON is complete.
+        """
         held, self._held = self._held, ""
         in_calls, self._in_calls = self._in_calls, False
         if not in_calls:
@@ -73,7 +89,7 @@ class ToolCallParser:
         return Parsed(calls=self._counted(parsed.calls)) if parsed.calls else Parsed(self._start + held)
 
     def whole(self, text: str) -> Parsed:
-        """All of an answer at once."""
+        """Parse a complete answer."""
         begun, rest = self.push(text), self.finish()
         return Parsed(begun.text + rest.text, begun.calls + rest.calls)
 
@@ -83,7 +99,12 @@ class ToolCallParser:
         return tuple(counted)
 
     def _shown(self, text: str, *, ends: bool) -> str:
-        """Of a text outside of calls, the space behind a call only once something follows it. ends: nothing does."""
+        """Return the part of a text outside of calls that can be emitted.
+
+        White space after a call is held back until other text follows it.
+
+        ends: a call or the end of the answer follows, so held white space is dropped.
+        """
         if not self._after_call:
             return text
         text, self._space = self._space + text, ""
@@ -101,7 +122,7 @@ class ToolCallParser:
 
 
 def _list_of(value: object) -> list[object]:
-    """One call alone is taken for a list of it."""
+    """Return the list of calls; a single call becomes a list of one. Raise TypeError for any other value."""
     if isinstance(value, dict):
         return [value]
     if not isinstance(value, list):
@@ -113,18 +134,18 @@ def _call(entry: object) -> ToolCall:
     if not isinstance(entry, dict) or not isinstance(entry["name"], str):
         raise TypeError
     arguments = entry.get("arguments", {})
-    # Some answers have them as a string of JSON already.
+    # Some models write the arguments as a string of JSON.
     if isinstance(arguments, str):
         arguments = json.loads(arguments)
     if not isinstance(arguments, dict):
         raise TypeError
-    # Python parses half a surrogate pair and NaN, but neither can be sent to a client: both raise ValueError here.
+    # Python parses lone surrogates and NaN, but neither can be sent to a client. Both raise ValueError here.
     call = ToolCall(entry["name"], json.dumps(arguments, ensure_ascii=False, allow_nan=False))
     (call.name + call.arguments).encode()
     return call
 
 
 def _possible_start(text: str, mark: str) -> int:
-    """Length of the longest end of the text that begins the mark."""
+    """Return the length of the longest suffix of the text that is a prefix of the mark."""
     longest = min(len(mark) - 1, len(text))
     return next((length for length in range(longest, 0, -1) if mark.startswith(text[-length:])), 0)

@@ -1,4 +1,4 @@
-"""How the models of a family are told of tools, call them, and are told what came of it."""
+"""Tool formats of model families: how a prompt presents tools and results, and how an answer calls tools."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -8,7 +8,7 @@ from typing import Any
 from models.tool_calls import ToolCall, ToolCallParser
 
 MOST_CALLS = 8
-"""In one answer that must call: a weak model does not know where to end."""
+"""Maximum number of calls in an answer that must call a tool, because a weak model may never stop calling."""
 
 NO_ARGUMENTS = {"type": "object", "properties": {}, "additionalProperties": False}
 
@@ -37,12 +37,15 @@ To call some, answer with a JSON list of {{"name": <function-name>, "arguments":
 
 @dataclass(frozen=True, slots=True)
 class ToolFormat:
-    """One family's way.
+    """The tool format of one model family.
 
-    start, end: the marks around calls, with the space that belongs to them. is_list: whether one pair of marks holds a
-    list of all calls, or each call has its own. instructions: of the system message, with a place for the tools.
-    result_role: who says what came of a call; result: how, with a place for it. in_template: whether the model's own
-    template does all this writing.
+    start, end: marks around calls, including the white space that belongs to them.
+    is_list: one pair of marks holds a list of all calls; False means that each call has its own pair.
+    instructions: text of the system message, with a placeholder for the tools.
+    result_role: role of the message with a call's result.
+    result: text of that message, with a placeholder for the result.
+    control_ids: ids of the model's control tokens by text.
+    in_template: the model's own chat template writes all of the above.
     """
 
     start: str
@@ -56,27 +59,36 @@ class ToolFormat:
 
     @property
     def marks(self) -> tuple[str, str]:
-        """What stands around calls in an answer that is read."""
+        """Marks around calls, without white space, as `parser` looks for them."""
         return self.start.strip(), self.end.strip()
 
     def parser(self, *, parallel: bool = True) -> ToolCallParser:
-        """To read one answer with. parallel: whether more than its first call counts."""
+        """Create a parser for one answer.
+
+        parallel: return all calls; False returns only the first.
+        """
         return ToolCallParser(*self.marks, parallel=parallel)
 
     def system(self, tools: str) -> str:
-        """What the system message says of tools, given as a JSON list."""
+        """Format the system message's text about `tools`, a JSON list."""
         return self.instructions.format(tools="\n".join(map(_json, json.loads(tools))))
 
     def calls(self, calls: Sequence[ToolCall], clean: Callable[[str], str] = str) -> str:
-        """An answer's calls as the model writes them. clean: what is done to all but the marks."""
+        """Format an answer's calls as the model writes them.
+
+        clean: applied to everything except the marks.
+        """
         written = [f'{{"name":{_json(call.name)},"arguments":{call.arguments}}}' for call in calls]
         if self.is_list:
             return f"{self.start}{clean('[' + ','.join(written) + ']')}{self.end}"
         return "\n".join(f"{self.start}{clean(each)}{self.end}" for each in written)
 
     def grammar(self, tools: Sequence[Mapping[str, Any]], *, parallel: bool) -> str:
-        """Lark, in llguidance's dialect: an answer that calls some of these, and says nothing else. tools: the
-        functions, as OpenAI's clients describe them."""
+        """Build a grammar, in llguidance's dialect of Lark, for an answer that calls some of `tools` and has no text.
+
+        tools: the functions, in OpenAI's format.
+        parallel: allow up to MOST_CALLS calls; False allows one.
+        """
         rules = [self._start_rule(MOST_CALLS - 1 if parallel else 0)]
         rules.append("call: " + " | ".join(f"call_{index}" for index in range(len(tools))))
         for index, tool in enumerate(tools):
@@ -95,7 +107,7 @@ class ToolFormat:
         return f"start: {start} call {end}{others}"
 
     def _mark(self, text: str) -> str:
-        """Control tokens are no text to the grammar either."""
+        """Write a mark for the grammar, in which a control token is an id and not text."""
         id_ = self.control_ids.get(text.strip())
         if id_ is None:
             return json.dumps(text)
@@ -104,14 +116,17 @@ class ToolFormat:
         return f"{spaces[0]} <[{id_}]> {spaces[1]}".strip()
 
     def names_of_marks(self) -> dict[int, bytes]:
-        """The names of those marks that are control tokens, by their ids: what is read shows them."""
+        """Return the names of the marks that are control tokens, by id, so that the parsed text can include them."""
         marks = self.marks
         return {id_: text.encode() for text, id_ in self.control_ids.items() if text in marks}
 
 
 def find_tool_format(control_tokens: Mapping[str, int], template: str) -> ToolFormat:
-    """That of a model with these control tokens and this template: openPangu's, or else that of Hermes, which most
-    models know and SmolLM2 was taught."""
+    """Find the tool format of a model by its control tokens and chat template.
+
+    Return openPangu's format if the model has its marks. Otherwise return Hermes' format, which most models know and
+    SmolLM2 was trained on.
+    """
     if "[unused11]" in control_tokens and "[unused12]" in control_tokens:
         return ToolFormat(
             "[unused11]", "[unused12]", True, PANGU_INSTRUCTIONS, "tool", "{result}", dict(control_tokens)

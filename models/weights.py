@@ -1,4 +1,4 @@
-"""Fills a model's tensors from safetensors files, one tensor at a time."""
+"""Loading of a model's tensors from safetensors files, one tensor at a time."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -19,11 +19,15 @@ def load_weights(
     ignores: Callable[[str], bool],
     part: Callable[[str, torch.Tensor], torch.Tensor] = _whole,
 ) -> None:
-    """Copy every tensor of `files`, or `part` of it, into the slot of its name, converted to its dtype and device.
+    """Copy every tensor of `files` to the slot of its name, converted to the slot's dtype and device.
 
-    Memory beyond the slots stays at one tensor. Names for which `ignores` holds are skipped. Raises WeightsError,
-    with the names, for tensors that are unknown, missing, twice there, misshaped or not floating point, and for a
-    file that is cut short; the slots then hold garbage.
+    Memory use beyond the slots stays at one tensor.
+
+    ignores: returns True for names of unknown tensors to skip.
+    part: selects the part of a tensor to copy.
+
+    Raise WeightsError with the names of tensors that are unknown, missing, duplicate, misshaped or not floating point,
+    or with the name of a truncated file. The slots then hold garbage.
     """
     missing, unknown = set(slots), list[str]()
     for file in files:
@@ -47,9 +51,11 @@ def load_weights(
 
 
 def map_tensor(files: Sequence[Path], name: str) -> torch.Tensor:
-    """One tensor as it lies in `files`: its pages are read when they are used, and are the file's, not ours.
+    """Map the tensor `name` from the one of `files` that contains it.
 
-    Raises WeightsError if it is in none of them.
+    Pages are read on first use and stay backed by the file, so they take no memory of the process.
+
+    Raise WeightsError if none of the files contains the tensor.
     """
     for file in files:
         with safe_open(file, framework="pt", device="cpu") as source:

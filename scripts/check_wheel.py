@@ -1,4 +1,4 @@
-"""Builds the wheel from this tree and serves the page out of it, with nothing on PATH.
+"""Builds the wheel from this tree and serves the page from it, with an empty PATH.
 
 `python scripts/check_wheel.py FOLDER` leaves the wheel in FOLDER.
 """
@@ -28,7 +28,7 @@ LINKED = re.compile(r'(?:src|href)="(/[^"]+)"')
 
 
 def build(folder: Path) -> Path:
-    """The wheel, without its dependencies."""
+    """Build the wheel, without its dependencies, in `folder`."""
     with tempfile.TemporaryDirectory() as fresh:
         pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--quiet", "--no-deps")
         subprocess.run([*pip, "--wheel-dir", fresh, str(ROOT)], check=True)
@@ -38,14 +38,14 @@ def build(folder: Path) -> Path:
 
 
 def read(url: str) -> str:
-    """What is there. Raises OSError."""
+    """Read the text at `url`. Raise OSError."""
     with urllib.request.urlopen(url, timeout=5) as response:
         body: bytes = response.read()
     return body.decode("utf-8", errors="replace")
 
 
 def read_when_up(url: str, server: "subprocess.Popen[bytes]") -> str:
-    """The same of a server that is starting."""
+    """Read the text at `url` from a server that is still starting."""
     deadline = time.monotonic() + START_SECONDS
     while server.poll() is None and time.monotonic() < deadline:
         try:
@@ -56,7 +56,7 @@ def read_when_up(url: str, server: "subprocess.Popen[bytes]") -> str:
 
 
 def check(wheel: Path) -> int:
-    """Serve the page from the unpacked wheel; returns how many files it asks for first, all of which were there."""
+    """Serve the page from the unpacked wheel, read all files that it links, and return their number."""
     with tempfile.TemporaryDirectory() as unpacked, socket.socket() as probe:
         zipfile.ZipFile(wheel).extractall(unpacked)
         probe.bind(("127.0.0.1", 0))
@@ -79,7 +79,7 @@ def check(wheel: Path) -> int:
 
 
 def main(folder: Path) -> None:
-    """Build, check, tell."""
+    """Build the wheel, check it and print the result."""
     wheel = build(folder)
     files = check(wheel)
     megabytes = wheel.stat().st_size / 1e6

@@ -1,9 +1,9 @@
-"""Installs torch for one kind of device, so that a machine without a GPU is not handed gigabytes of CUDA unnoticed.
+"""Installs torch for one kind of device, so that a machine without a GPU does not download gigabytes of CUDA unnoticed.
 
     install_torch.py VERSION cpu|cuda|npu CPU_INDEX
 
-For cpu and npu the CPU build is looked for on CPU_INDEX, then wherever pip is configured to look. Only the wheel's
-metadata is fetched to tell; what torch depends on always comes from the configured index.
+For cpu and npu, the script looks for the CPU build on CPU_INDEX, then on the configured package index. Finding out
+takes only the wheel's metadata. Dependencies of torch always come from the configured index.
 """
 
 import json
@@ -21,12 +21,17 @@ CONSTRAINTS = Path(__file__).parent.parent / "constraints.txt"
 
 
 def needs_cuda(requirements: Sequence[str]) -> bool:
-    """Whether a torch wheel with these Requires-Dist lines is a CUDA build."""
+    """Tell whether a torch wheel with these Requires-Dist lines is a CUDA build."""
     return any(line.lower().startswith(CUDA_PACKAGES) for line in requirements)
 
 
 def find_wheel(version: str, index: str | None) -> tuple[str, bool] | None:
-    """URL of the wheel that pip would take, and whether it is a CUDA build; None if there is none to be had."""
+    """Find the wheel that pip would install.
+
+    index: URL of a package index; None for the configured one.
+
+    Return the wheel's URL and whether it is a CUDA build, or None if no wheel is available.
+    """
     source = ["--index-url", index] if index else []
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "report.json")
@@ -39,7 +44,7 @@ def find_wheel(version: str, index: str | None) -> tuple[str, bool] | None:
 
 
 def choose(version: str, cpu_index: str) -> str:
-    """What to give to pip for the CPU build; the CUDA build, announced, where nothing else can be had."""
+    """Return the pip requirement for the CPU build, or for the CUDA build with a warning if that is all there is."""
     cuda_only = False
     for index in (cpu_index, None):
         wheel = find_wheel(version, index)
@@ -59,7 +64,7 @@ def choose(version: str, cpu_index: str) -> str:
 
 
 def installed_kind() -> str | None:
-    """Kind of the torch that is installed: "cuda", "cpu", or None."""
+    """Return the kind of the installed torch, "cuda" or "cpu", or None if torch is not installed."""
     try:
         return "cuda" if needs_cuda(requires("torch") or []) else "cpu"
     except PackageNotFoundError:
@@ -67,7 +72,7 @@ def installed_kind() -> str | None:
 
 
 def main(version: str, device: str, cpu_index: str) -> None:
-    """Install, replacing a torch of another kind that an earlier choice of device left."""
+    """Install torch. A torch of another kind, from an earlier choice of device, is replaced."""
     wanted = "cuda" if device == "cuda" else "cpu"
     have = installed_kind()
     if have is not None and have != wanted:

@@ -1,7 +1,7 @@
-"""Prints the operator schemas that the installed torch_npu registers: tests/contract/torch_npu_schemas.json.
+"""Prints the operator schemas that the installed torch_npu registers, for tests/contract/torch_npu_schemas.json.
 
-Needs no NPU and no CANN: torch_npu links to libraries of CANN, and where those are missing, stand-ins that carry the
-names and do nothing are compiled (cc, nm) and loaded in their place. That is enough to import it, and for nothing else.
+Needs no NPU and no CANN. torch_npu links to libraries of CANN. If they are missing, the script compiles (cc, nm) and
+loads stubs with the same symbols, which is enough to import torch_npu but for nothing else.
 """
 
 import ctypes
@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 LIBRARIES = ("hccl", "acl_op_compiler", "ge_runner", "graph", "acl_tdt_channel", "atb")
-"""Besides libascendcl, which stands in for the contents of all of them."""
+"""Libraries of CANN besides libascendcl. The stub of libascendcl defines the symbols of all of them."""
 CANN_SYMBOL = re.compile(r"acl[A-Z]|acl(rt|op|mdl|tdt|nn)|rt[A-Z]|Msprof|Hccl|_ZN?K?3atb|_ZT[ISV]N?3atb|_ZN?K?2ge")
 
 
 def main() -> int:
-    """Print JSON; 1 if torch_npu is not installed."""
+    """Print the schemas as JSON. Return 1 if torch_npu is not installed."""
     try:
         torch = import_torch_npu()
     except ModuleNotFoundError as error:
@@ -41,18 +41,21 @@ def main() -> int:
 
 
 def import_torch_npu() -> Any:
-    """torch, with torch_npu in it; call it before torch is imported. Raises ModuleNotFoundError without torch_npu."""
+    """Import torch with torch_npu and return torch. Call before torch is imported.
+
+    Raise ModuleNotFoundError if torch_npu is not installed.
+    """
     os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
     spec = find_spec("torch_npu")
     if spec is None or spec.origin is None:
         raise ModuleNotFoundError("torch_npu is not installed: pip install --no-deps 'torch_npu==2.13.*'")
     import torch
 
-    # What is loaded stays when its file is gone.
+    # Loaded libraries stay usable after their files are deleted.
     with tempfile.TemporaryDirectory() as folder:
         if not _has_cann():
             _stand_in(Path(spec.origin).parent, Path(folder))
-        # It greets on stdout.
+        # torch_npu prints to stdout when it is imported.
         with redirect_stdout(sys.stderr):
             __import__("torch_npu")
     return torch

@@ -1,4 +1,4 @@
-"""These tests need an accelerator, and are skipped where there is none."""
+"""Fixtures of tests that need an accelerator. The tests are skipped on machines without one."""
 
 import pytest
 import torch
@@ -8,7 +8,7 @@ from engine.worker.accelerator import AcceleratorDevice
 
 @pytest.fixture(scope="session")
 def device() -> AcceleratorDevice:
-    """The accelerator of this machine."""
+    """Open the accelerator of this machine."""
     found = torch.accelerator.current_accelerator(check_available=True)
     if found is None:
         pytest.skip("this machine has no accelerator")
@@ -19,7 +19,7 @@ def device() -> AcceleratorDevice:
 
 @pytest.fixture(scope="session")
 def npu(device: AcceleratorDevice) -> AcceleratorDevice:
-    """The same, if it is an NPU."""
+    """Open the accelerator of this machine if it is an NPU."""
     if device.name != "npu":
         pytest.skip(f"this machine has a {device.name}, no npu")
     return device
@@ -27,7 +27,7 @@ def npu(device: AcceleratorDevice) -> AcceleratorDevice:
 
 @pytest.fixture(scope="session")
 def cuda(device: AcceleratorDevice) -> AcceleratorDevice:
-    """The same, if it is a GPU."""
+    """Open the accelerator of this machine if it is a GPU."""
     if device.name != "cuda":
         pytest.skip(f"this machine has a {device.name}, no GPU")
     return device

@@ -1,4 +1,4 @@
-"""What no emulation can promise: streams, pinned memory, copies and operators of the accelerator that is here."""
+"""Streams, pinned memory, copies and operators of a real accelerator, which no emulation can verify."""
 
 import random
 from dataclasses import replace
@@ -31,7 +31,7 @@ def play(history: PagedHistory, name: str) -> None:
 
 
 @pytest.mark.parametrize("order", list(PoolOrder))
-def test_blocks_go_to_pinned_memory_and_back_bit_by_bit(device: AcceleratorDevice, order: PoolOrder) -> None:
+def test_blocks_survive_round_trip_through_pinned_memory(device: AcceleratorDevice, order: PoolOrder) -> None:
     layout = replace(LAYOUT, order=order)
     cache = CacheEngine(layout, 8, torch.bfloat16, device)
     pinned = torch.zeros(4 * layout.nbytes, dtype=torch.uint8).pin_memory()
@@ -47,14 +47,14 @@ def test_blocks_go_to_pinned_memory_and_back_bit_by_bit(device: AcceleratorDevic
     cache.close()
 
 
-def test_the_host_pool_counts_as_pinned_when_only_its_address_is_known(device: AcceleratorDevice) -> None:
-    """As LMCache hands it over. If this fails, copies are correct, but wait for each other."""
+def test_host_pool_passed_by_address_counts_as_pinned(device: AcceleratorDevice) -> None:
+    """LMCache passes the host pool by address. If this test fails, copies are correct but synchronous."""
     pinned = torch.zeros(1 << 20, dtype=torch.uint8).pin_memory()
     assert device.memory is not None
     assert device.memory.pinned(pinned.numpy().data).is_pinned()
 
 
-def test_attention_in_torch_equals_the_oracle(device: AcceleratorDevice) -> None:
+def test_torch_attention_matches_reference(device: AcceleratorDevice) -> None:
     spec = AttentionSpec(device.name, torch.bfloat16, 6, 2, 64, 128)
     names = ["torch", "reference"]
     play(PagedHistory(spec, names, layers=1, blocks=24, block_size=128, device=device.torch_device), "torch")
@@ -62,7 +62,7 @@ def test_attention_in_torch_equals_the_oracle(device: AcceleratorDevice) -> None
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32], ids=str)
 @pytest.mark.parametrize("shape", [(32, 8, 128, 64), (12, 6, 128, 128), (6, 2, 64, 64), (7, 1, 64, 128)], ids=str)
-def test_the_kernel_of_a_gpu_equals_the_oracle(
+def test_cuda_kernel_matches_reference(
     cuda: AcceleratorDevice, shape: tuple[int, int, int, int], dtype: torch.dtype
 ) -> None:
     *heads, dim, block_size = shape
@@ -71,8 +71,8 @@ def test_the_kernel_of_a_gpu_equals_the_oracle(
     play(PagedHistory(spec, names, layers=2, blocks=48, block_size=block_size, device=cuda.torch_device), "cuda")
 
 
-def test_copies_go_beside_the_computation(cuda: AcceleratorDevice) -> None:
-    """A store waits for what the model was given before it, and nobody waits for the store."""
+def test_copies_overlap_computation(cuda: AcceleratorDevice) -> None:
+    """Check that a store waits for the model's earlier work, and that neither model nor host waits for the store."""
     cache = CacheEngine(replace(LAYOUT, num_layers=32), 8, torch.bfloat16, cuda)
     size = replace(LAYOUT, num_layers=32).nbytes
     cache.attach_host_pool(torch.zeros(8 * size, dtype=torch.uint8).pin_memory().numpy().data)
@@ -94,13 +94,13 @@ def test_copies_go_beside_the_computation(cuda: AcceleratorDevice) -> None:
 
 
 @pytest.mark.parametrize("heads", [(12, 6), (32, 8)], ids=str)
-def test_the_fused_attention_of_an_npu_equals_the_oracle(npu: AcceleratorDevice, heads: tuple[int, int]) -> None:
+def test_fused_npu_attention_matches_reference(npu: AcceleratorDevice, heads: tuple[int, int]) -> None:
     spec = AttentionSpec("npu", torch.bfloat16, *heads, 128, 128)
     names = ["npu", "reference"]
     play(PagedHistory(spec, names, layers=1, blocks=24, block_size=128, device=npu.torch_device), "npu")
 
 
-def test_the_fused_layers_of_an_npu_equal_those_of_torch(npu: AcceleratorDevice) -> None:
+def test_fused_npu_layers_match_torch(npu: AcceleratorDevice) -> None:
     at, dtype = npu.torch_device, torch.bfloat16
     x, change, gate_up = (torch.randn(5, 256, device=at).to(dtype) for _ in range(3))
     results = []

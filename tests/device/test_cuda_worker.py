@@ -1,4 +1,4 @@
-"""A small openPangu on a GPU: recorded decodes, restored prefixes, and the oracle's tokens, in float32."""
+"""A small float32 openPangu on a GPU: captured decodes, restored prefixes, and the tokens of the reference backend."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -27,7 +27,7 @@ def cuda_driver(model: Path, *, graphs: bool = True, attention: str = "auto") ->
     return WorkerDriver(model, config=config, num_blocks=24, host_blocks=4)
 
 
-def test_recorded_decodes_and_called_ones_give_the_tokens_of_the_oracle(cuda: AcceleratorDevice, model: Path) -> None:
+def test_captured_and_eager_decodes_match_reference_tokens(cuda: AcceleratorDevice, model: Path) -> None:
     tokens = []
     for graphs, attention in ((True, "auto"), (False, "auto"), (False, "torch"), (False, "reference")):
         driver = cuda_driver(model, graphs=graphs, attention=attention)
@@ -36,12 +36,12 @@ def test_recorded_decodes_and_called_ones_give_the_tokens_of_the_oracle(cuda: Ac
     assert tokens == tokens[-1:] * 4
 
 
-def test_a_gpu_records_its_decodes(cuda: AcceleratorDevice, model: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_gpu_captures_decode_graphs(cuda: AcceleratorDevice, model: Path, caplog: pytest.LogCaptureFixture) -> None:
     cuda_driver(model).executor.close()
     assert "decodes run without graphs" not in caplog.text
 
 
-def test_a_restored_prefix_is_the_prefix(cuda: AcceleratorDevice, model: Path) -> None:
+def test_restored_prefix_gives_same_tokens(cuda: AcceleratorDevice, model: Path) -> None:
     driver = cuda_driver(model)
     size = driver.block_nbytes
     new = NewRequestData("first", tuple(PROMPT), len(PROMPT), tuple(range(6)), 0, GREEDY)

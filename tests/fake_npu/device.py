@@ -1,4 +1,4 @@
-"""A device for tests that calls itself npu, computes on the CPU, and punishes at once what hardware does at times."""
+"""A fake npu for tests that computes on the CPU. Mistakes that hardware punishes only at times always fail here."""
 
 from collections.abc import Sequence
 from threading import RLock
@@ -19,7 +19,7 @@ COMPUTE = "the model's stream"
 
 
 class FakeMemory:
-    """Implements DeviceMemory."""
+    """DeviceMemory of the fake device."""
 
     def __init__(self) -> None:
         self.timeline = Timeline()
@@ -39,20 +39,20 @@ class FakeMemory:
         return FakeStream(f"stream {self._streams}", self.timeline, self.host, self.lock)
 
     def pinned(self, memory: memoryview) -> torch.Tensor:
-        """The CPU tier of an NPU host is pinned by its owner; here by being asked for."""
+        """Pin `memory`. On a real NPU host, the owner of the CPU tier pins it."""
         tensor = torch.frombuffer(memory, dtype=torch.uint8)
         self.host.pin(tensor)
         return tensor.as_subclass(HostTensor)
 
     def computed(self, reads: Sequence[torch.Tensor], writes: Sequence[torch.Tensor]) -> None:
-        """An operator of the model touched these, of which some may be in the device's memory."""
+        """Record an operator of the model that read and wrote these tensors."""
         with self.lock:
             sides = [[spans_of(plain(each)) for each in side if each.numel()] for side in (reads, writes)]
             self.timeline.operate(COMPUTE, *sides)
 
 
 class FakeNpu:
-    """Implements Device."""
+    """A fake Device with the name npu."""
 
     name = "npu"
 

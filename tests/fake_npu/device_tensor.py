@@ -1,4 +1,4 @@
-"""A tensor in the fake device's memory: operators may have it, the host may not look at it."""
+"""Tensors in the fake device's memory, which operators may use and the host may not access."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -16,12 +16,15 @@ HOST_METHODS = frozenset(
 
 
 class HostTensor(torch.Tensor):
-    """In pinned host memory, and so are its views. What is no such tensor and no DeviceTensor either is what a model
-    computes with, and counts as the device's."""
+    """A tensor in pinned host memory, or a view of one.
+
+    A tensor that is neither a HostTensor nor a DeviceTensor is an intermediate result of the model and counts as device
+    memory.
+    """
 
 
 class DeviceTensor(torch.Tensor):
-    """Views of it are such tensors too; what an operator computes from it is an ordinary one."""
+    """A tensor in device memory. Views of a DeviceTensor are DeviceTensors, and results of operators are not."""
 
     @classmethod
     def __torch_function__(
@@ -52,6 +55,6 @@ def _place(result: Any, homes: set[int]) -> Any:
 
 
 def plain(tensor: torch.Tensor) -> torch.Tensor:
-    """The same memory for whoever plays the device."""
+    """Return a plain tensor on the same memory, for code that acts as the device."""
     with torch._C.DisableTorchFunctionSubclass():
         return tensor.as_subclass(torch.Tensor)

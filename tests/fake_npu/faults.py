@@ -1,28 +1,28 @@
-"""What the fake device refuses. Each is a mistake that real hardware answers with wrong numbers, seldom, or a crash.
+"""Faults that the fake device detects. On real hardware each causes a crash or, rarely, wrong numbers.
 
 DeviceError
-├── HostAccessError      the host read or wrote the device's memory itself
-├── UnpinnedMemoryError  a stream was given host memory that the device cannot reach
-├── UseAfterFreeError    a copy ran over memory that was freed before it
-└── MissingEventError    two streams touched the same bytes, and nothing orders them
+├── HostAccessError      the host read or wrote device memory directly
+├── UnpinnedMemoryError  a stream received host memory that the device cannot reach
+├── UseAfterFreeError    a copy accessed memory that had been freed
+└── MissingEventError    two streams accessed the same bytes without an order between them
 """
 
 
 class DeviceError(Exception):
-    """See the module."""
+    """Base class of the faults."""
 
 
 class HostAccessError(DeviceError):
-    """See the module."""
+    """A direct access of the host to device memory."""
 
 
 class UnpinnedMemoryError(DeviceError):
-    """See the module."""
+    """A copy from or to host memory that is not pinned."""
 
 
 class UseAfterFreeError(DeviceError):
-    """See the module."""
+    """A copy from or to memory that had been freed."""
 
 
 class MissingEventError(DeviceError):
-    """See the module."""
+    """Accesses of two streams to the same bytes without an order between them."""

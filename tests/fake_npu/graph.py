@@ -1,4 +1,4 @@
-"""A graph of the device as ACL records it: operators with their arguments, and not the Python around them."""
+"""A fake ACL graph, which captures operators with their arguments, and not the Python code around them."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,8 +11,11 @@ LENGTHS = "actual_seq_lengths_kv"
 
 
 class FakeGraph:
-    """Implements Graph. A replay calls the recorded operators again, with the same tensors and the same numbers, and
-    writes to the memory of the first results; only the lengths can be changed, and have to be."""
+    """Graph of the fake device.
+
+    A replay calls the captured operators with the same tensors and numbers and writes to the memory of the first
+    results. Only the lengths change, and each replay must pass them.
+    """
 
     def __init__(self) -> None:
         self._calls: list[_Call] = []
@@ -22,7 +25,7 @@ class FakeGraph:
         compute()
         with _Recorder(self._calls):
             result = compute()
-        # What was computed while it was recorded is not there on a real device before the first replay.
+        # On a real device, a captured result has no contents before the first replay.
         result.fill_(float("nan"))
         return result
 
@@ -43,7 +46,7 @@ class _Call:
     def repeat(self) -> None:
         again = _tensors(self.func(*self.args, **self.kwargs))
         for first, new in zip(self._results, again, strict=True):
-            # A view, or an argument that was written in place, is there already.
+            # Views and arguments that were written in place are up to date.
             if _home(first) not in self._homes:
                 first.copy_(new)
 

@@ -1,4 +1,4 @@
-"""The bytes under a tensor, as spans of addresses, and whether two tensors share any."""
+"""Address spans of tensors, and detection of overlaps."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,11 @@ import torch
 
 @dataclass(frozen=True)
 class Spans:
-    """Equally long spans: `starts` ascending addresses, `length` bytes each."""
+    """Spans of equal length.
+
+    starts: addresses, ascending.
+    length: size of each span in bytes.
+    """
 
     starts: npt.NDArray[np.int64]
     length: int
@@ -25,16 +29,16 @@ class Spans:
     def overlap(self, other: "Spans") -> bool:
         if self.end <= other.first or other.end <= self.first:
             return False
-        # The first of the other's spans that ends behind the start of each of ours.
+        # For each of our spans, the first of the other's spans that ends after our start.
         at = np.searchsorted(other.starts + other.length, self.starts, side="right")
         there = at < len(other.starts)
         return bool((other.starts[at[there]] < self.starts[there] + self.length).any())
 
 
 def spans_of(tensor: torch.Tensor) -> Spans:
-    """Of a tensor with at least one element, in any strides."""
+    """Return the spans of a tensor with at least one element and any strides."""
     sizes, strides, length = list(tensor.shape), list(tensor.stride()), 1
-    # Dimensions that follow each other without gaps are one span.
+    # Merge contiguous inner dimensions to one span.
     while sizes and (sizes[-1] == 1 or strides[-1] == length):
         length *= sizes.pop()
         strides.pop()

@@ -1,6 +1,6 @@
-"""Streams that do nothing until somebody waits, and little when asked: whoever forgets to wait finds poison.
+"""Lazy streams: a copy runs only when the code under test waits for it, and code that forgets to wait reads poison.
 
-The model's stream is the exception: what the fake operators compute is there at once, but counts as queued.
+The model's stream is the exception: results of the fake operators are available immediately, but count as queued.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from tests.fake_npu.timeline import HOST, Clock, Timeline
 
 
 class HostMemory:
-    """Which host memory is pinned, and which was freed."""
+    """Pinned and freed spans of host memory."""
 
     def __init__(self) -> None:
         self._pinned: list[Spans] = []
@@ -49,7 +49,10 @@ class _Copy:
 
 
 class FakeStream:
-    """Implements Stream. eager: the model's own."""
+    """Stream of the fake device.
+
+    eager: run copies immediately, as the model's stream does.
+    """
 
     def __init__(self, name: str, timeline: Timeline, host: HostMemory, lock: RLock, *, eager: bool = False) -> None:
         self.name = name
@@ -59,7 +62,7 @@ class FakeStream:
         self._eager = eager
         self._queue: list[_Copy | FakeEvent] = []
         self.done = 0
-        """Operations that were carried out, of all that were ever queued."""
+        """Number of operations that have run since the stream was created."""
 
     def copy(self, target: torch.Tensor, source: torch.Tensor) -> None:
         with self._lock:
@@ -90,7 +93,7 @@ class FakeStream:
                 self._queue.append(event)
 
     def run_until(self, position: int) -> None:
-        """Carry out what is queued in front of `position`, and what that waits for."""
+        """Run the operations that are queued before `position`, and those that they wait for."""
         while self.done < position:
             step = self._queue.pop(0)
             self.done += 1
@@ -106,7 +109,7 @@ class FakeStream:
 
 
 class FakeEvent:
-    """Implements Event."""
+    """Event of the fake device."""
 
     def __init__(self, stream: FakeStream, position: int, clock: Clock) -> None:
         self.stream = stream
@@ -119,7 +122,7 @@ class FakeEvent:
             self.stream._timeline.wait(HOST, self.clock)
 
     def is_reached(self) -> bool:
-        """Let the device get one operation further each time; a device that never did would never report anything."""
+        """Run one more operation and tell whether the event is reached. Without progress, polling would never end."""
         with self.stream._lock:
             self.stream.run_until(min(self.position, self.stream.done + 1))
             if self.stream.done < self.position:
@@ -139,5 +142,5 @@ def _reads(copy: _Copy, tensor: torch.Tensor) -> bool:
 
 
 def poison(tensor: torch.Tensor) -> None:
-    """Until a copy is carried out, its target holds bits that are a NaN in every floating point format."""
+    """Fill the target of a pending copy with bits that are NaN in every floating point format."""
     tensor.view({1: torch.int8, 2: torch.int16, 4: torch.int32}[tensor.itemsize]).fill_(-1)

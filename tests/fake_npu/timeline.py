@@ -1,8 +1,8 @@
-"""What happened before what: finds every pair of accesses that only luck orders.
+"""A happens-before checker with vector clocks, which finds every unordered pair of conflicting accesses.
 
-Each stream counts its operations and remembers, of every other stream, up to which operation it has waited. An access
-to bytes that another stream touched later than that is a fault, if one of the two writes. The host is a stream too;
-whatever it has waited for happens before whatever it queues next.
+Each stream counts its operations and records, for every other stream, the last operation that it has waited for. An
+access to bytes that another stream accessed after that operation is a fault if one of the two writes. The host is a
+stream too. Everything that the host has waited for happens before everything that it queues next.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ Clock = dict[str, int]
 
 @dataclass(frozen=True)
 class Access:
-    """Operation number `at` of `stream`."""
+    """An access by operation number `at` of `stream`."""
 
     stream: str
     at: int
@@ -28,13 +28,17 @@ class Access:
 
 @dataclass
 class Timeline:
-    """seen: by stream, the last operation of every stream that it comes after."""
+    """Vector clocks and pending accesses.
+
+    seen: clock of each stream: for every stream, the last operation that happened before.
+    accesses: accesses that the host has not waited for.
+    """
 
     seen: dict[str, Clock] = field(default_factory=lambda: {HOST: {}})
     accesses: list[Access] = field(default_factory=list)
 
     def operate(self, stream: str, reads: Sequence[Spans], writes: Sequence[Spans]) -> None:
-        """The next operation of `stream`. Raises MissingEventError."""
+        """Add the next operation of `stream`. Raise MissingEventError if an access is unordered."""
         clock = self.seen.setdefault(stream, {})
         merge(clock, self.seen[HOST])
         for spans, writing in [*((spans, False) for spans in reads), *((spans, True) for spans in writes)]:
@@ -44,13 +48,16 @@ class Timeline:
         self.accesses += [Access(stream, at, True, spans) for spans in writes]
 
     def now(self, stream: str) -> Clock:
-        """Of an event that is recorded in `stream` now."""
+        """Return the clock of an event that is recorded in `stream` now."""
         clock = self.seen.setdefault(stream, {})
         merge(clock, self.seen[HOST])
         return dict(clock)
 
     def wait(self, stream: str, event: Clock) -> None:
-        """`stream` goes on behind `event`. What the host has waited for is forgotten: everything comes after it."""
+        """Order `stream` after `event`.
+
+        Accesses that the host has waited for are dropped, because everything that follows happens after them.
+        """
         merge(self.seen.setdefault(stream, {}), event)
         if stream == HOST:
             known = self.seen[HOST]
@@ -65,6 +72,6 @@ class Timeline:
 
 
 def merge(clock: Clock, other: Clock) -> None:
-    """The later of both, per stream."""
+    """Update `clock` to the maximum of both clocks."""
     for stream, at in other.items():
         clock[stream] = max(clock.get(stream, 0), at)

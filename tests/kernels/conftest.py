@@ -1,10 +1,10 @@
-"""The kernels of a GPU, played by Triton's interpreter on the CPU. A job of its own: `make test-kernels`."""
+"""Tests of the GPU kernels in Triton's interpreter on the CPU, run separately with `make test-kernels`."""
 
 # mypy: disable-error-code="import-not-found,import-untyped"
 
 import os
 
-# Before triton is imported, which reads it then.
+# triton reads the variable when it is imported.
 os.environ["TRITON_INTERPRET"] = "1"
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from triton.runtime.interpreter import InterpreterBuilder
 
 @pytest.fixture(autouse=True, scope="session")
 def products_of_bfloat16() -> Iterator[None]:
-    """The interpreter holds bfloat16 as whole numbers, and would multiply those."""
+    """Cast bfloat16 operands to float32. The interpreter stores bfloat16 as integers and would multiply these."""
     multiply = InterpreterBuilder.create_dot
 
     def create_dot(builder: Any, a: Any, b: Any, *rest: Any) -> Any:
@@ -33,5 +33,5 @@ def products_of_bfloat16() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def one_thread() -> None:
-    """Small tensors: more threads would only wait for each other."""
+    """Use one thread: with small tensors, more threads would only wait for each other."""
     torch.set_num_threads(1)

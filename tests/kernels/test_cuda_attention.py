@@ -1,4 +1,4 @@
-"""The attention of a GPU over random lives of sequences, against the oracle."""
+"""CUDA attention over random histories of sequences, compared with the reference backend."""
 
 import pytest
 import torch
@@ -31,13 +31,16 @@ def assert_equal(outputs: dict[str, torch.Tensor]) -> None:
 
 @pytest.fixture(params=[1, 5], ids=["one processor", "five processors"])
 def processors(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Of the GPU that is played: with one no keys are split, with five those of few tiles, and some parts are empty."""
+    """Set the number of multiprocessors of the simulated GPU.
+
+    With one, no keys are split. With five, the keys of few tiles are split, and some parts are empty.
+    """
     monkeypatch.setattr(cuda, "_processors", lambda device: request.param)
     return int(request.param)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_random_mixed_batches_over_recycled_poisoned_blocks_equal_the_oracle(shape: str, size: Size) -> None:
+def test_random_batches_on_recycled_blocks_match_reference(shape: str, size: Size) -> None:
     played = history(*SHAPES[shape], layers=2)
     longest = 2 * SHAPES[shape][3] + 10
     lives = [Life() for _ in range(3)]
@@ -53,7 +56,7 @@ def test_random_mixed_batches_over_recycled_poisoned_blocks_equal_the_oracle(sha
 
 @pytest.mark.usefixtures("processors")
 @pytest.mark.parametrize("context", [15, 16, 17, 64])
-def test_a_decode_beside_a_chunk_at_every_edge_of_a_block_equals_the_oracle(context: int) -> None:
+def test_decode_with_chunk_at_block_edges_matches_reference(context: int) -> None:
     played = history(4, 2, 16, 16, torch.float32)
     life, other = Life(), Life()
     played.step([(life, context), (other, 5)])
@@ -61,14 +64,14 @@ def test_a_decode_beside_a_chunk_at_every_edge_of_a_block_equals_the_oracle(cont
 
 
 @pytest.mark.usefixtures("processors")
-def test_a_chunk_of_several_tiles_behind_a_long_context_equals_the_oracle() -> None:
+def test_multi_tile_chunk_after_long_context_matches_reference() -> None:
     played = history(4, 1, 16, 64, torch.float32)
     life = Life()
     played.step([(life, 130)])
     assert_equal(played.step([(life, 70)]))
 
 
-def test_a_recorded_decode_reads_positions_tables_and_slots_anew() -> None:
+def test_captured_decode_rereads_positions_tables_and_slots() -> None:
     played = history(4, 2, 16, 16, torch.float32)
     lives = [Life(), Life()]
     played.step([(lives[0], 40), (lives[1], 3)])

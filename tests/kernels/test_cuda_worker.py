@@ -1,4 +1,4 @@
-"""A worker on a device that calls itself cuda and computes with interpreted kernels: graphs, and KV that returns."""
+"""Graphs and restored KV of a worker on a fake cuda device with interpreted kernels."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -23,7 +23,7 @@ PROMPT = prompt(1, 50)
 
 
 class CalledGraph:
-    """Implements Graph as CUDA does it: a replay is told nothing, it reads the tensors of the recording."""
+    """Graph with CUDA's semantics: a replay ignores its arguments and reads the captured tensors."""
 
     def __init__(self) -> None:
         self.replays = 0
@@ -42,7 +42,7 @@ class CalledGraph:
 
 
 class FakeCuda(FakeNpu):
-    """The fake device's streams and copies under the name of a GPU."""
+    """A fake GPU with the streams and copies of the fake NPU."""
 
     name = "cuda"
 
@@ -78,7 +78,7 @@ def cuda_driver(model: Path, *, graphs: bool = True, attention: str = "auto", nu
     return WorkerDriver(model, config=config, num_blocks=24, host_blocks=4)
 
 
-def test_recorded_decodes_give_the_tokens_of_the_oracle(device: FakeCuda, model: Path) -> None:
+def test_captured_decodes_match_tokens_of_reference(device: FakeCuda, model: Path) -> None:
     driver = cuda_driver(model)
     tokens = driver.generate(PROMPT, 4, blocks=BLOCKS)
     assert sum(graph.replays for graph in device.called) == 3
@@ -88,7 +88,7 @@ def test_recorded_decodes_give_the_tokens_of_the_oracle(device: FakeCuda, model:
     oracle.executor.close()
 
 
-def test_more_decodes_than_a_block_has_slots_are_padded_in_several_blocks(device: FakeCuda, model: Path) -> None:
+def test_more_decodes_than_block_slots_use_several_spare_blocks(device: FakeCuda, model: Path) -> None:
     driver = cuda_driver(model, num_seqs=17)
     cache = driver.worker._cache
     assert cache is not None
@@ -97,7 +97,7 @@ def test_more_decodes_than_a_block_has_slots_are_padded_in_several_blocks(device
     driver.executor.close()
 
 
-def test_a_prefix_that_went_to_the_host_and_back_is_the_prefix(device: FakeCuda, model: Path) -> None:
+def test_prefix_restored_from_host_gives_same_tokens(device: FakeCuda, model: Path) -> None:
     driver = cuda_driver(model)
     size = driver.block_nbytes
     new = NewRequestData("first", tuple(PROMPT), len(PROMPT), BLOCKS, 0, GREEDY)

@@ -9,7 +9,7 @@ from tests.tensors.paged_history import Life, PagedHistory
 
 @pytest.fixture(autouse=True)
 def one_thread() -> None:
-    """Small tensors: more threads would only wait for each other."""
+    """Use one thread: with small tensors, more threads would only wait for each other."""
     torch.set_num_threads(1)
 
 
@@ -27,7 +27,7 @@ def assert_equals_the_oracle(outputs: dict[str, torch.Tensor], dtype: torch.dtyp
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["float32", "bfloat16"])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_random_mixed_batches_over_recycled_poisoned_blocks_equal_the_oracle(
+def test_random_batches_on_recycled_blocks_match_reference(
     shape: tuple[int, int, int], dtype: torch.dtype, size: Size
 ) -> None:
     history = PagedHistory(spec(*shape, dtype), ["torch", "reference"], layers=2, blocks=64, block_size=16)
@@ -43,7 +43,7 @@ def test_random_mixed_batches_over_recycled_poisoned_blocks_equal_the_oracle(
 
 
 @pytest.mark.parametrize("context", [0, 1, 100, QUERY_TILE, QUERY_TILE + 30])
-def test_a_chunk_that_spans_several_query_tiles_equals_the_oracle(context: int) -> None:
+def test_chunk_of_several_query_tiles_matches_reference(context: int) -> None:
     history = PagedHistory(spec(6, 2, 64), ["torch", "reference"], layers=1, blocks=16, block_size=64)
     life = Life()
     if context:
@@ -51,14 +51,14 @@ def test_a_chunk_that_spans_several_query_tiles_equals_the_oracle(context: int) 
     assert_equals_the_oracle(history.step([(life, 2 * QUERY_TILE + 50)]), torch.float32)
 
 
-def test_decodes_of_very_different_lengths_between_prompt_chunks_equal_the_oracle() -> None:
+def test_decodes_of_mixed_lengths_with_chunk_match_reference() -> None:
     history = PagedHistory(spec(9, 3, 64), ["torch", "reference"], layers=1, blocks=128, block_size=16)
     lives = [Life() for _ in range(6)]
     history.step(list(zip(lives, (700, 3, 350, 16, 1, 120), strict=True)))
     assert_equals_the_oracle(history.step(list(zip(lives, (1, 1, 9, 1, 1, 1), strict=True))), torch.float32)
 
 
-def test_it_writes_the_same_bytes_to_the_pool_as_the_oracle() -> None:
+def test_pool_bytes_equal_those_of_reference() -> None:
     history = PagedHistory(spec(9, 3, 64, torch.bfloat16), ["torch", "reference"], layers=3, blocks=8, block_size=16)
     life = Life()
     history.step([(life, 48)])
@@ -67,7 +67,7 @@ def test_it_writes_the_same_bytes_to_the_pool_as_the_oracle() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 40])
-def test_a_prefix_moved_to_other_blocks_gives_the_same_bits(count: int) -> None:
+def test_prefix_moved_to_other_blocks_gives_same_bits(count: int) -> None:
     shape = spec(9, 3, 64, torch.bfloat16)
     generator = torch.Generator().manual_seed(5)
     pool = torch.randn((20, 2, 2, 3, 16, 64), generator=generator).bfloat16()

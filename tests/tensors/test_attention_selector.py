@@ -40,7 +40,7 @@ NO_ATTENTION = AttentionSpec("npu", torch.bfloat16, 0, 0, 0, 128)
     ],
     ids=str,
 )
-def test_the_first_backend_of_the_table_that_can_serve_is_chosen(spec: AttentionSpec, expected: str) -> None:
+def test_first_supporting_backend_is_selected(spec: AttentionSpec, expected: str) -> None:
     selection = select_backend(spec)
     assert selection.name == expected
     assert [name for name, _ in selection.passed_over] == list(BACKENDS)[: list(BACKENDS).index(expected)]
@@ -61,14 +61,14 @@ def test_the_first_backend_of_the_table_that_can_serve_is_chosen(spec: Attention
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_what_is_passed_over_says_why(spec: AttentionSpec, reason: str) -> None:
+def test_rejected_backends_are_listed_with_reason(spec: AttentionSpec, reason: str) -> None:
     assert reason in str(select_backend(spec))
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
 @pytest.mark.parametrize("head_dim", [64, 128])
 @pytest.mark.parametrize("block_size", [64, 128])
-def test_a_gpu_has_its_kernel_where_triton_is_and_torch_where_it_is_not(
+def test_gpu_without_triton_falls_back_to_torch(
     dtype: torch.dtype, head_dim: int, block_size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spec = replace(ON_GPU, dtype=dtype, head_dim=head_dim, block_size=block_size)
@@ -80,7 +80,7 @@ def test_a_gpu_has_its_kernel_where_triton_is_and_torch_where_it_is_not(
     assert "cuda: triton is not installed" in str(selection)
 
 
-def test_a_backend_that_was_asked_for_by_name_is_taken_if_it_can_serve() -> None:
+def test_wanted_backend_is_selected_only_if_it_supports_spec() -> None:
     assert select_backend(PANGU, "reference").name == "reference"
     with pytest.raises(EngineError, match="--attention npu: head size 64 is not one of 128, 192"):
         select_backend(replace(PANGU, head_dim=64), "npu")
@@ -88,16 +88,16 @@ def test_a_backend_that_was_asked_for_by_name_is_taken_if_it_can_serve() -> None
         select_backend(NO_ATTENTION, "npu")
 
 
-def test_every_name_in_the_table_loads_and_has_numerics_of_its_own() -> None:
+def test_every_backend_loads_and_has_its_own_numerics() -> None:
     assert len({load_backend(name).numerics for name in BACKENDS}) == len(BACKENDS)
 
 
-def test_an_unknown_name_is_an_error_that_lists_the_known_ones() -> None:
+def test_unknown_name_raises_error_that_lists_backends() -> None:
     with pytest.raises(EngineError, match="placeholder, npu, cuda, torch, reference"):
         load_backend("flash")
 
 
-def test_a_model_without_attention_that_asks_for_some_is_told_so() -> None:
+def test_placeholder_raises_when_asked_for_attention() -> None:
     nothing = torch.empty(0)
     context = load_backend("placeholder")(NO_ATTENTION, nothing).begin_step(AttentionMetadata((), (), (), nothing))
     with pytest.raises(EngineError, match="layer 3 of a model without attention heads"):

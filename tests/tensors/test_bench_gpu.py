@@ -1,4 +1,4 @@
-"""The script of a GPU's first run, on the CPU and tiny: it must not fail there for a reason that could be seen here."""
+"""The GPU benchmark with a tiny model on the CPU, to catch errors here before the script runs on a GPU."""
 
 from dataclasses import replace
 
@@ -27,13 +27,13 @@ def one_thread() -> None:
     torch.set_num_threads(1)
 
 
-def test_backends_are_held_against_the_oracle() -> None:
+def test_backends_are_compared_with_reference() -> None:
     found = equality(SCALE)
     assert found["met"]
     assert set(found["tokens_equal"]) == {"auto, graphs", "auto", "torch", "reference"}
 
 
-def test_a_restored_chat_goes_on_as_the_one_on_the_device() -> None:
+def test_restored_chat_continues_with_same_tokens() -> None:
     found = returning(SCALE)
     assert found["met"]
     assert found["restored_tokens"] == 128
@@ -44,7 +44,7 @@ def test_copies_and_decodes_are_timed() -> None:
     assert [name for name in decode(SCALE) if "no graphs" not in name] == ["1 streams", "2 streams"]
 
 
-def test_the_page_has_a_section_for_every_phase_also_for_one_that_failed() -> None:
+def test_page_has_section_per_phase_including_failed_ones() -> None:
     phases = {name: {"met": True, "speed": {"up": 55.123, "tokens": 32_000}} for name in PHASES}
     phases["decode"] = {"failed": "not done after 150 s"}
     machine = {"cpu": "a CPU", "versions": {"torch": "2"}}

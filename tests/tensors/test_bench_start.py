@@ -1,4 +1,4 @@
-"""What bench/start.py makes of its measurements."""
+"""Evaluation of measurements in bench/start.py."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ FAST = Start(page=0.4, health=0.4, ready=2.5, cpu=3.1, rss=2_800 * MB, pools=2_0
 MEMORY = Memory(rss=2_800 * MB, weights=300 * MB, pools=2_000 * MB, imports=350 * MB)
 
 
-def test_the_bound_is_what_the_parts_are_worth() -> None:
+def test_memory_bound_is_sum_of_parts() -> None:
     assert MEMORY.bound == (345 + 2_000 + 350 + 150) * MB
 
 
@@ -18,17 +18,21 @@ def test_the_bound_is_what_the_parts_are_worth() -> None:
     ("starts", "memory", "good"),
     [
         ([FAST] * 3, MEMORY, True),
-        ([FAST, FAST, replace(FAST, ready=30.0)], MEMORY, True),  # one start beside something else does not count
+        (
+            [FAST, FAST, replace(FAST, ready=30.0)],
+            MEMORY,
+            True,
+        ),  # A single start that other load slowed down does not count.
         ([FAST, replace(FAST, ready=4.1), replace(FAST, ready=4.2)], MEMORY, False),
         ([replace(FAST, page=1.6)], MEMORY, False),
         ([FAST], replace(MEMORY, rss=2_900 * MB), False),
     ],
 )
-def test_a_target_is_missed_by_a_median_or_by_memory(starts: list[Start], memory: Memory, good: bool) -> None:
+def test_median_or_memory_above_target_fails(starts: list[Start], memory: Memory, good: bool) -> None:
     assert meets_targets(starts, memory) is good
 
 
-def test_the_table_names_every_time_with_its_target_and_every_part_of_the_memory() -> None:
+def test_table_lists_times_with_targets_and_memory_parts() -> None:
     text = "\n".join(report([FAST, replace(FAST, ready=3.5)], MEMORY))
     assert "ready      3.00 s   2.50 s   3.50 s   4 s" in text
     assert "memory   2800 MB of at most 2845 MB: weights 300 x 1.15, pools 2000, imports 350, 150" in text

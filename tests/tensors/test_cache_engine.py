@@ -28,14 +28,14 @@ def block_bytes(cache: CacheEngine, block_id: int) -> bytes:
     return bytes(cache.kv_cache[block_id].view(-1).view(torch.uint8).numpy())
 
 
-def test_the_pool_starts_zeroed_in_the_shape_of_its_layout() -> None:
+def test_pool_starts_zeroed_in_shape_of_layout() -> None:
     cache = engine(None)
     assert tuple(cache.kv_cache.shape) == (6, 3, 2, 2, 16, 8)
     assert not cache.kv_cache.any()
 
 
-def test_a_block_comes_back_from_the_host_bit_by_bit() -> None:
-    """Random bytes hold every NaN pattern there is: a copy that goes through numbers could change them."""
+def test_block_survives_round_trip_through_host() -> None:
+    """Copy random bytes, which include NaN patterns that a copy through floating point could change."""
     host = bytearray(4 * LAYOUT.nbytes)
     cache = engine(host)
     host[LAYOUT.nbytes : 2 * LAYOUT.nbytes] = random_block(1)
@@ -47,7 +47,7 @@ def test_a_block_comes_back_from_the_host_bit_by_bit() -> None:
     assert host[3 * LAYOUT.nbytes :] == random_block(1)
 
 
-def test_a_block_is_copied_within_the_device_bit_by_bit_also_without_tiers() -> None:
+def test_copy_within_device_is_exact_without_tiers() -> None:
     cache = engine(None)
     cache.kv_cache[1].view(-1).view(torch.uint8).copy_(torch.frombuffer(bytearray(random_block(2)), dtype=torch.uint8))
     cache.copy_within([BlockCopy(source_id=1, target_id=4)])
@@ -55,7 +55,7 @@ def test_a_block_is_copied_within_the_device_bit_by_bit_also_without_tiers() -> 
     assert [i for i in range(6) if cache.kv_cache[i].view(torch.int16).any()] == [1, 4]
 
 
-def test_a_copy_touches_nothing_but_its_block() -> None:
+def test_copy_changes_only_its_block() -> None:
     host = bytearray(b"\x55" * (3 * LAYOUT.nbytes))
     cache = engine(host)
     cache.run([TransferJob(1, Direction.LOAD, 2, LAYOUT.nbytes), TransferJob(2, Direction.STORE, 0, 0)])
@@ -66,7 +66,7 @@ def test_a_copy_touches_nothing_but_its_block() -> None:
 
 @pytest.mark.parametrize(("block_id", "blocks_off"), [(6, 0), (-1, 0), (0, 3), (0, -1)])
 @pytest.mark.parametrize("direction", list(Direction))
-def test_a_job_outside_either_pool_fails_alone_and_moves_nothing(
+def test_job_outside_a_pool_fails_without_affecting_others(
     direction: Direction, block_id: int, blocks_off: int
 ) -> None:
     host = bytearray(b"\x55" * (3 * LAYOUT.nbytes))
@@ -80,12 +80,12 @@ def test_a_job_outside_either_pool_fails_alone_and_moves_nothing(
     assert host == b"\x55" * (3 * LAYOUT.nbytes)
 
 
-def test_without_a_cpu_tier_a_job_is_answered_with_an_error() -> None:
+def test_job_without_cpu_tier_returns_error() -> None:
     (result,) = engine(None).run([TransferJob(7, Direction.STORE, 0, 0)])
     assert (result.job_id, result.error) == (7, "there is no CPU tier")
 
 
-def test_a_closed_engine_lets_the_host_pool_go() -> None:
+def test_close_releases_host_pool() -> None:
     host = bytearray(LAYOUT.nbytes)
     cache = engine(host)
     cache.run([TransferJob(1, Direction.STORE, 0, 0)])
@@ -95,14 +95,14 @@ def test_a_closed_engine_lets_the_host_pool_go() -> None:
     host.append(0)
 
 
-def test_a_pool_must_be_writable_bytes_in_whole_blocks() -> None:
+def test_pool_must_be_writable_and_in_whole_blocks() -> None:
     with pytest.raises(ValueError, match="whole blocks"):
         DevicePool(memoryview(bytearray(100)), 64)
     with pytest.raises(ValueError, match="writable"):
         DevicePool(memoryview(bytes(128)), 64)
 
 
-def test_the_copies_leave_the_rest_of_the_pool_to_other_users() -> None:
+def test_copies_leave_rest_of_pool_unchanged() -> None:
     device, host = bytearray(b"ab" * 8), bytearray(b"\0" * 8)
     results = CopyEngine(DevicePool(memoryview(device), 4), memoryview(host)).run(
         [TransferJob(1, Direction.STORE, 3, 4), TransferJob(2, Direction.LOAD, 0, 0)]

@@ -21,7 +21,7 @@ def batch_with(*requests: NewRequestData) -> InputBatch:
     return batch
 
 
-def test_rows_of_a_mixed_batch_follow_the_order_of_the_schedule() -> None:
+def test_rows_of_mixed_batch_follow_schedule_order() -> None:
     batch = batch_with(new("a", range(100, 106), (5, 2)), new("b", range(200, 209), (7, 1, 3), computed=8))
     step = batch.build({"b": 1, "a": 3})
     assert step.input_ids.tolist() == [208, 100, 101, 102]
@@ -32,12 +32,12 @@ def test_rows_of_a_mixed_batch_follow_the_order_of_the_schedule() -> None:
     assert [tuple(table) for table in step.attention.block_tables] == [(7, 1, 3), (5, 2)]
 
 
-def test_a_chunk_across_blocks_goes_to_the_slots_of_its_block_table() -> None:
+def test_chunk_across_blocks_uses_slots_of_block_table() -> None:
     step = batch_with(new("a", range(20), (9, 0, 4, 2, 6), computed=3)).build({"a": 10})
     assert step.attention.slot_mapping.tolist() == [39, 0, 1, 2, 3, 16, 17, 18, 19, 8]
 
 
-def test_only_a_request_whose_last_known_token_is_computed_samples() -> None:
+def test_only_request_with_last_known_token_computed_samples() -> None:
     batch = batch_with(new("part", range(6), (0, 1)), new("whole", range(5), (2, 3)))
     step = batch.build({"part": 5, "whole": 5})
     assert step.logits_rows.tolist() == [9]
@@ -45,7 +45,7 @@ def test_only_a_request_whose_last_known_token_is_computed_samples() -> None:
     assert (step.sampling_rows[0].position, step.sampling_rows[0].produced) == (5, 0)
 
 
-def test_the_next_step_can_be_built_before_the_scheduler_saw_the_sample() -> None:
+def test_next_step_builds_before_scheduler_sees_sample() -> None:
     batch = batch_with(new("a", range(4), (0,)))
     batch.expect(batch.build({"a": 4}).scheduled).fill([77])
     batch.update(SchedulerOutput(2, cached_requests=(CachedRequestData("a", (1,), 4),)))
@@ -56,7 +56,7 @@ def test_the_next_step_can_be_built_before_the_scheduler_saw_the_sample() -> Non
     assert (step.sampling_rows[0].position, step.sampling_rows[0].produced) == (5, 1)
 
 
-def test_the_next_step_can_be_built_before_the_sample_is_there() -> None:
+def test_next_step_builds_before_sample_is_computed() -> None:
     batch = batch_with(new("part", range(6), (0, 1)), new("a", range(4), (2, 4)), new("b", range(3), (3,)))
     expected = batch.expect(batch.select({"part": 5, "a": 4, "b": 3}))
     news = tuple(CachedRequestData(name, (), done) for name, done in (("a", 4), ("b", 3)))
@@ -67,7 +67,7 @@ def test_the_next_step_can_be_built_before_the_sample_is_there() -> None:
     assert [request.token_ids for request in batch.select({"b": 1, "a": 1})] == [[71], [70]]
 
 
-def test_a_token_can_stand_for_a_sample_of_the_pass_before_and_of_no_other() -> None:
+def test_placeholder_is_valid_only_for_previous_pass() -> None:
     batch = batch_with(new("a", range(4), (0,)), new("b", range(9), (1, 2, 3)))
     batch.expect(batch.select({"a": 4}))
     batch.expect(batch.select({"b": 3}))
@@ -75,7 +75,7 @@ def test_a_token_can_stand_for_a_sample_of_the_pass_before_and_of_no_other() -> 
         batch.select({"a": 1})
 
 
-def test_a_sample_that_comes_late_leaves_what_later_passes_expect() -> None:
+def test_late_sample_keeps_placeholders_of_later_passes() -> None:
     batch = batch_with(new("a", range(4), (0, 1)))
     first = batch.expect(batch.select({"a": 4}))
     second = batch.expect(batch.select({"a": 1}))
@@ -89,7 +89,7 @@ def drafting(batch: InputBatch, request_id: str, computed: int, *draft: int) -> 
     batch.update(SchedulerOutput(2, cached_requests=news, drafts={request_id: draft}))
 
 
-def test_every_token_of_a_draft_samples_one_at_its_place() -> None:
+def test_every_draft_token_samples_at_its_position() -> None:
     batch = batch_with(new("a", range(100, 106), (5, 2, 4), computed=5, prompt_len=4), new("b", range(3), (7,)))
     drafting(batch, "a", 5, 8, 9)
     step = batch.build({"a": 3, "b": 3})
@@ -100,7 +100,7 @@ def test_every_token_of_a_draft_samples_one_at_its_place() -> None:
     assert [(row.position, row.produced) for row in step.sampling_rows] == [(6, 2), (7, 3), (8, 4), (3, 0)]
 
 
-def test_what_stands_of_a_draft_is_known_and_the_rest_forgotten() -> None:
+def test_accepted_draft_tokens_are_kept_and_others_dropped() -> None:
     batch = batch_with(new("a", range(4), (0, 1)), new("b", range(3), (2, 3)))
     before = batch.expect(batch.select({"a": 4, "b": 3}))
     drafting(batch, "a", 4, 71, 72)
@@ -110,7 +110,7 @@ def test_what_stands_of_a_draft_is_known_and_the_rest_forgotten() -> None:
     assert before.fill([70, 80]) == {"a": (70,), "b": (80,)}
     drafting(batch, "b", 4)
     (other,) = batch.select({"b": 1})
-    # Behind the three rows of the draft.
+    # Sample 3 follows the three rows of the draft.
     assert other.token_ids == [~3]
     assert behind.fill([71, 60, 73, 81]) == {"a": (71, 60), "b": (81,)}
     drafting(batch, "a", 6)
@@ -118,7 +118,7 @@ def test_what_stands_of_a_draft_is_known_and_the_rest_forgotten() -> None:
     assert (following.token_ids, following.context_len) == ([60], 6)
 
 
-def test_a_draft_needs_room_and_the_last_token() -> None:
+def test_draft_requires_blocks_and_last_token() -> None:
     batch = batch_with(new("a", range(4), (0,), computed=3), new("b", range(9), (1, 2, 3)))
     drafting(batch, "a", 3, 8)
     with pytest.raises(EngineError, match="request a: 1 blocks do not hold 5 tokens"):
@@ -128,7 +128,7 @@ def test_a_draft_needs_room_and_the_last_token() -> None:
         batch.build({"b": 4})
 
 
-def test_samples_of_a_request_that_was_dropped_meanwhile_do_no_harm() -> None:
+def test_samples_of_dropped_request_do_not_change_successor() -> None:
     batch = batch_with(new("a", range(4), (0,)))
     expected = batch.expect(batch.select({"a": 4}))
     again = new("a", range(100, 104), (1,))
@@ -137,7 +137,7 @@ def test_samples_of_a_request_that_was_dropped_meanwhile_do_no_harm() -> None:
     assert batch.select({"a": 4})[0].token_ids == [100, 101, 102, 103]
 
 
-def test_a_preempted_request_comes_back_under_its_id_in_one_step() -> None:
+def test_preempted_request_resumes_under_its_id_in_one_step() -> None:
     batch = batch_with(new("a", range(4), (0,)))
     batch.expect(batch.select({"a": 4})).fill([77])
     again = new("a", range(50, 57), (3, 2), computed=4, prompt_len=5)
@@ -148,7 +148,7 @@ def test_a_preempted_request_comes_back_under_its_id_in_one_step() -> None:
     assert (step.sampling_rows[0].position, step.sampling_rows[0].produced) == (7, 2)
 
 
-def test_dropped_requests_are_forgotten_even_if_they_never_arrived() -> None:
+def test_unknown_request_can_be_dropped() -> None:
     batch = batch_with(new("a", range(4), (0,)), new("b", range(4), (1,)))
     batch.update(SchedulerOutput(2, dropped_request_ids=("a", "unknown")))
     assert len(batch) == 1
@@ -156,7 +156,7 @@ def test_dropped_requests_are_forgotten_even_if_they_never_arrived() -> None:
         batch.build({"a": 1})
 
 
-def test_a_step_that_contradicts_the_batch_is_an_error_that_names_the_request() -> None:
+def test_step_that_contradicts_batch_raises_with_request_id() -> None:
     with pytest.raises(EngineError, match="request a: tokens 0 to 5"):
         batch_with(new("a", range(4), (0, 1))).build({"a": 5})
     with pytest.raises(EngineError, match="request a: 1 blocks do not hold 5 tokens"):

@@ -15,7 +15,7 @@ GREEDY = SamplingParams(temperature=0.0)
 
 @pytest.fixture(autouse=True)
 def one_thread() -> None:
-    """Small tensors: more threads would only wait for each other."""
+    """Use one thread: with small tensors, more threads would only wait for each other."""
     torch.set_num_threads(1)
 
 
@@ -28,7 +28,7 @@ def logits_of(probabilities: list[float]) -> torch.Tensor:
 
 
 def draws(probabilities: list[float], params: SamplingParams, count: int) -> Counter[int]:
-    """One token at each of `count` positions of one sequence."""
+    """Sample one token at each of `count` positions of a sequence, and count the tokens."""
     logits = logits_of(probabilities).repeat(count, 1)
     return Counter(Sampler().sample(logits, [row(params, position) for position in range(count)]))
 
@@ -38,45 +38,45 @@ def chi_square(counts: Counter[int], expected: dict[int, float], total: int) -> 
     return sum((counts[token] - share * total) ** 2 / (share * total) for token, share in expected.items())
 
 
-def test_temperature_zero_takes_the_likeliest_token_and_the_lowest_id_on_ties() -> None:
+def test_greedy_takes_likeliest_token_and_lowest_id_on_ties() -> None:
     logits = torch.tensor([[0.0, 3.0, 3.0, 1.0], [2.0, 1.0, 0.0, 2.0]])
     assert Sampler().sample(logits, [row(GREEDY), row(GREEDY)]) == [1, 0]
 
 
-def test_draws_follow_the_distribution() -> None:
+def test_draws_follow_distribution() -> None:
     shares = [0.4, 0.3, 0.15, 0.1, 0.05]
     counts = draws(shares, SamplingParams(seed=11), 10_000)
-    # 4 degrees of freedom: above 18.5 once in a thousand seeds; the seed is fixed.
+    # 4 degrees of freedom: one seed in a thousand exceeds 18.5, and the seed is fixed.
     assert chi_square(counts, dict(enumerate(shares)), 10_000) < 18.5
 
 
-def test_temperature_sharpens_the_distribution() -> None:
+def test_low_temperature_sharpens_distribution() -> None:
     counts = draws([0.6, 0.3, 0.1], SamplingParams(temperature=0.5, seed=12), 10_000)
     squares = {0: 0.36, 1: 0.09, 2: 0.01}
     assert chi_square(counts, {k: v / 0.46 for k, v in squares.items()}, 10_000) < 13.8
 
 
-def test_top_k_keeps_the_k_likeliest_in_their_proportion() -> None:
+def test_top_k_keeps_k_likeliest_in_proportion() -> None:
     counts = draws([0.1, 0.4, 0.2, 0.3], SamplingParams(top_k=2, seed=13), 10_000)
     assert chi_square(counts, {1: 4 / 7, 3: 3 / 7}, 10_000) < 10.8
 
 
-def test_top_p_keeps_the_shortest_head_that_reaches_it() -> None:
+def test_top_p_keeps_smallest_set_that_reaches_it() -> None:
     counts = draws([0.1, 0.45, 0.2, 0.25], SamplingParams(top_p=0.6, seed=14), 10_000)
     assert chi_square(counts, {1: 0.45 / 0.7, 3: 0.25 / 0.7}, 10_000) < 10.8
 
 
-def test_top_p_after_top_k_counts_the_mass_that_top_k_kept() -> None:
-    # Of [0.4, 0.3] the first holds 4/7 > 0.5; of the whole vocabulary it would hold 0.4 < 0.5.
+def test_top_p_applies_to_mass_kept_by_top_k() -> None:
+    # The first token has 4/7 > 0.5 of the mass of [0.4, 0.3], but only 0.4 < 0.5 of the whole vocabulary's.
     assert set(draws([0.4, 0.3, 0.2, 0.1], SamplingParams(top_k=2, top_p=0.5, seed=15), 500)) == {0}
 
 
 @pytest.mark.parametrize("params", [SamplingParams(top_k=1, seed=1), SamplingParams(top_p=1e-9, seed=1)])
-def test_the_narrowest_filter_still_keeps_the_likeliest_token(params: SamplingParams) -> None:
+def test_narrowest_filter_keeps_likeliest_token(params: SamplingParams) -> None:
     assert set(draws([0.2, 0.5, 0.3], params, 200)) == {1}
 
 
-def test_top_p_reaches_past_its_first_candidates_on_a_flat_distribution() -> None:
+def test_top_p_extends_past_first_candidates_if_flat() -> None:
     vocab = 4 * HEAD
     tokens = Sampler().sample(
         torch.zeros(1000, vocab), [row(SamplingParams(top_p=0.75, seed=16), position) for position in range(1000)]
@@ -85,14 +85,14 @@ def test_top_p_reaches_past_its_first_candidates_on_a_flat_distribution() -> Non
     assert max(tokens) < 3 * HEAD + 1
 
 
-def test_a_whole_sort_keeps_the_likeliest() -> None:
-    """The second half holds 2/3 of the mass, so the nucleus of 0.6 ends within it, past the first candidates."""
+def test_full_sort_keeps_likeliest() -> None:
+    """Sample a nucleus that ends past the first candidates: the second half holds 2/3 of the mass, and top_p is 0.6."""
     half = 2 * HEAD
     counts = draws([0.5] * half + [1.0] * half, SamplingParams(top_p=0.6, seed=18), 400)
     assert min(counts) >= half
 
 
-def test_a_token_of_no_probability_is_never_drawn() -> None:
+def test_token_of_zero_probability_is_never_drawn() -> None:
     probabilities = [0.0, 0.5, 0.0, 0.5, 0.0]
     assert set(draws(probabilities, SamplingParams(seed=17), 2000)) == {1, 3}
     assert set(draws(probabilities, SamplingParams(top_k=4, seed=17), 2000)) == {1, 3}
@@ -100,7 +100,7 @@ def test_a_token_of_no_probability_is_never_drawn() -> None:
 
 @pytest.mark.parametrize("mass", [1.0, 0.3, 3e-5])
 @pytest.mark.parametrize("gap", [0, 1, STRETCH - 1, STRETCH, 3 * STRETCH + 5])
-def test_the_ends_of_the_uniform_range_meet_tokens_that_have_mass(mass: float, gap: int) -> None:
+def test_ends_of_uniform_range_select_tokens_with_mass(mass: float, gap: int) -> None:
     empty = np.zeros(gap, dtype=np.float32)
     masses = np.concatenate(
         (empty, np.array([mass], dtype=np.float32), empty, np.array([mass], dtype=np.float32), empty)
@@ -109,7 +109,7 @@ def test_the_ends_of_the_uniform_range_meet_tokens_that_have_mass(mass: float, g
     assert invert_cdf(np.tile(masses, (4, 1)), ends).tolist() == [gap, gap, 2 * gap + 1, 2 * gap + 1]
 
 
-def test_the_inverse_cdf_equals_a_running_sum_over_a_whole_vocabulary() -> None:
+def test_inverse_cdf_equals_running_sum_over_vocabulary() -> None:
     masses = torch.softmax(4 * torch.randn(5000, generator=torch.Generator().manual_seed(1)), -1).numpy()
     running = np.cumsum(masses, dtype=np.float64)
     u = np.arange(500) / 500
@@ -117,19 +117,19 @@ def test_the_inverse_cdf_equals_a_running_sum_over_a_whole_vocabulary() -> None:
     assert invert_cdf(np.tile(masses, (500, 1)), u).tolist() == expected.tolist()
 
 
-def test_among_equals_the_lowest_ids_are_kept() -> None:
+def test_ties_keep_lowest_ids() -> None:
     shares = [0.1, 0.2, 0.2, 0.3, 0.2]
     assert set(draws(shares, SamplingParams(top_k=3, seed=19), 200)) == {1, 2, 3}
     assert set(draws(shares, SamplingParams(top_p=0.45, seed=19), 200)) == {1, 3}
 
 
 @pytest.mark.parametrize("temperature", [1e-6, 1e-40])
-def test_a_tiny_temperature_is_greedy_and_does_not_overflow(temperature: float) -> None:
+def test_tiny_temperature_is_greedy_without_overflow(temperature: float) -> None:
     logits = torch.tensor([[10.0, 80.0, 79.0]])
     assert Sampler().sample(logits, [row(SamplingParams(temperature=temperature, seed=3))]) == [1]
 
 
-def test_a_choice_does_not_depend_on_the_rest_of_the_batch() -> None:
+def test_sample_is_independent_of_rest_of_batch() -> None:
     vocab = 5000
     kinds = [
         GREEDY,
@@ -151,7 +151,7 @@ def test_a_choice_does_not_depend_on_the_rest_of_the_batch() -> None:
     assert Sampler().sample(logits[some], [rows[i] for i in some]) == [alone[i] for i in some]
 
 
-def test_the_same_seed_and_position_repeat_and_others_differ() -> None:
+def test_seed_and_position_determine_sample() -> None:
     logits = torch.zeros(1, 50_000)
     first = Sampler().sample(logits.clone(), [row(SamplingParams(seed=9), 100)])
     assert Sampler().sample(logits.clone(), [row(SamplingParams(seed=9), 100, produced=50)]) == first
@@ -159,7 +159,7 @@ def test_the_same_seed_and_position_repeat_and_others_differ() -> None:
     assert Sampler().sample(logits.clone(), [row(SamplingParams(seed=10), 100)]) != first
 
 
-def test_no_stop_token_comes_before_min_tokens() -> None:
+def test_stop_tokens_are_barred_before_min_tokens() -> None:
     greedy = SamplingParams(temperature=0.0, min_tokens=3, stop_token_ids=(1, 2))
     drawn = SamplingParams(seed=5, min_tokens=3, stop_token_ids=(1, 2))
     logits = torch.tensor([[1.0, 90.0, 80.0, 2.0]] * 4)
@@ -170,6 +170,6 @@ def test_no_stop_token_comes_before_min_tokens() -> None:
     assert tokens[3] == 1
 
 
-def test_a_request_without_a_seed_is_an_error_of_the_engine() -> None:
+def test_random_sampling_without_seed_raises() -> None:
     with pytest.raises(EngineError, match="seed"):
         Sampler().sample(torch.zeros(1, 8), [row(SamplingParams())])

@@ -1,4 +1,4 @@
-"""The sampler against transformers' logits processors, which are the field's own definition of these settings."""
+"""Comparison of the sampler with transformers' logits processors, the de facto definition of these settings."""
 
 from collections import Counter
 from dataclasses import replace
@@ -78,7 +78,7 @@ def drawn(params: SamplingParams, count: int) -> Counter[int]:
 
 
 @pytest.mark.parametrize(("params", "processors"), CASES.values(), ids=CASES.keys())
-def test_draws_have_the_distribution_that_transformers_defines(
+def test_draws_follow_distribution_of_transformers(
     params: SamplingParams, processors: list[hf.LogitsProcessor]
 ) -> None:
     scores = hf.LogitsProcessorList(processors)(torch.LongTensor(TOKENS), torch.FloatTensor(LOGITS.tolist()))
@@ -87,13 +87,13 @@ def test_draws_have_the_distribution_that_transformers_defines(
     assert {token for token, share in enumerate(expected) if share == 0}.isdisjoint(counts)
     likely = {token: share * DRAWS for token, share in enumerate(expected) if share * DRAWS >= 5}
     statistic = sum((counts[token] - share) ** 2 / share for token, share in likely.items())
-    # Up to 9 degrees of freedom: above 27.9 once in a thousand seeds; the seed is fixed.
+    # Up to 9 degrees of freedom: one seed in a thousand exceeds 27.9, and the seed is fixed.
     assert statistic < 27.9
 
 
 @pytest.mark.parametrize(("frequency", "presence"), [(0.7, 0.0), (0.0, 1.1), (-0.5, 0.4)])
-def test_presence_counts_once_and_frequency_every_time_in_the_answer_alone(frequency: float, presence: float) -> None:
-    """As OpenAI's documentation defines them; transformers has neither."""
+def test_presence_counts_once_and_frequency_per_occurrence(frequency: float, presence: float) -> None:
+    """Check the penalties against OpenAI's documentation, because transformers has neither."""
     params = SamplingParams(frequency_penalty=frequency, presence_penalty=presence, seed=21)
     logits = LOGITS[0].clone()
     for token, count in Counter(ANSWER).items():
@@ -103,12 +103,12 @@ def test_presence_counts_once_and_frequency_every_time_in_the_answer_alone(frequ
     assert sum((counts[token] - share) ** 2 / share for token, share in enumerate(expected)) < 27.9
 
 
-def test_what_is_not_allowed_does_not_come() -> None:
+def test_only_allowed_tokens_are_drawn() -> None:
     assert set(drawn(SamplingParams(seed=1, allowed_token_ids=(3, 9)), 500)) == {3, 9}
     assert set(drawn(SamplingParams(temperature=0.0, allowed_token_ids=(3, 9)), 5)) == {3}
 
 
-def test_what_was_chosen_counts_for_the_next_choice() -> None:
+def test_sampled_tokens_count_for_penalties_of_next_sample() -> None:
     params = SamplingParams(temperature=0.0, frequency_penalty=2.0)
     adjustments = Adjustments.of(params, [1, 2], 2, LOGITS.shape[1])
     row = SamplingRow(params, 0, 0, adjustments=adjustments)

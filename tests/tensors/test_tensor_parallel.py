@@ -1,4 +1,4 @@
-"""A model cut into ranks: the parts are the whole, and what the ranks add up is what one computes."""
+"""A model split over ranks: the shards are complete, and sums over the ranks equal the whole model's results."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +20,7 @@ CPU = torch.device("cpu")
 
 @dataclass
 class Part:
-    """A rank of two whose sums are made by the test, not here."""
+    """One of two ranks. `sum` does nothing, because the test adds up the results."""
 
     rank: int
     size: int = 2
@@ -33,7 +33,7 @@ class Part:
 
 
 class SelfAttention:
-    """Attends to nothing but itself, so that heads stay apart."""
+    """A stand-in for attention in which each row attends only to itself, so that heads stay separate."""
 
     def attention(self, _layer: int, q: torch.Tensor, _k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
         return v.repeat_interleave(q.shape[1] // v.shape[1], dim=1) + q
@@ -45,7 +45,7 @@ def model_of(folder: Path, ranks: RankGroup) -> PanguForCausalLM:
     return model
 
 
-def test_what_two_ranks_add_up_is_what_one_computes_with_every_bias_once(tmp_path: Path) -> None:
+def test_sum_over_two_ranks_equals_one_with_each_bias_once(tmp_path: Path) -> None:
     folder = make_tiny_model(tmp_path, architecture="PanguEmbeddedForCausalLM", bias=True, layers=1)
     x = torch.randn(5, 64, generator=torch.Generator().manual_seed(1))
     context: ForwardContext = SelfAttention()
@@ -60,7 +60,7 @@ def test_what_two_ranks_add_up_is_what_one_computes_with_every_bias_once(tmp_pat
         torch.testing.assert_close(ours, theirs[0] + theirs[1])
 
 
-def test_the_shards_of_every_tensor_put_together_are_the_tensor(tmp_path: Path) -> None:
+def test_concatenated_shards_equal_whole_tensors(tmp_path: Path) -> None:
     folder = make_tiny_model(tmp_path, architecture="PanguEmbeddedForCausalLM", bias=True)
     whole = model_of(folder, ALONE).slots()
     parts = [model_of(folder, Part(rank)).slots() for rank in range(2)]
@@ -79,7 +79,7 @@ def test_the_shards_of_every_tensor_put_together_are_the_tensor(tmp_path: Path) 
     assert not parts[1]["model.layers.0.self_attn.o_proj.bias"].any()
 
 
-def test_a_size_that_does_not_divide_the_heads_is_refused_by_name_before_anything_starts(tmp_path: Path) -> None:
+def test_size_that_does_not_divide_heads_is_rejected_at_start(tmp_path: Path) -> None:
     folder = make_tiny_model(tmp_path, heads=4, kv_heads=2)
     config = EngineConfig(folder, "tiny", None, b"s", dtype="float32", tensor_parallel_size=4)
     with pytest.raises(EngineError, match=r"--tensor-parallel-size 4: 2 num_kv_heads cannot be shared by 4 ranks"):

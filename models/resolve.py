@@ -70,7 +70,7 @@ def _converted(file: Path, cache_dir: Path, progress: Progress) -> Path:
     folder = _converted_folder(file, cache_dir)
     with exclusive(folder, progress):
         if not folder.is_dir():
-            # Imported here because it imports torch, which is not needed to find a model that is ready.
+            # Imported here because the conversion needs torch, and finding a finished model does not.
             from models.gguf_import.convert import convert_gguf
             from models.proof import prove_conversion
 

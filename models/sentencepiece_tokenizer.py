@@ -168,9 +168,9 @@ class SentencePieceTokenizer:
 
 
 def _added_tokens(value: object) -> dict[str, int]:
-    """Parse `added_tokens_decoder`, which maps ids, as strings, to descriptions of tokens, to ids by text.
+    """Convert `added_tokens_decoder`, a map from ids (as strings) to token descriptions, to a map from texts to ids.
 
-    All of these tokens are control tokens. Raise TokenizerError if the value cannot be used.
+    All added tokens count as control tokens. Raise TokenizerError if the value cannot be used.
     """
     try:
         return {str(token["content"]): int(id_) for id_, token in dict(value or {}).items()}  # type: ignore[call-overload]

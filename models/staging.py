@@ -28,7 +28,7 @@ def private_folder(path: Path) -> None:
 def exclusive(target: Path, progress: Progress) -> Iterator[None]:
     """Hold the lock for creating `target`, across processes and threads.
 
-    The lock is released even if the process dies. `progress` is notified if another process holds it.
+    The lock is released even if the process dies. `progress` is called if the lock is already held.
     """
     with no_room_errors(target.parent):
         target.parent.mkdir(parents=True, exist_ok=True)

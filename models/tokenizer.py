@@ -41,7 +41,7 @@ class Tokenizer:
         self.eos_token_ids = eos_token_ids
         # Some folders keep the truncation and padding of training, but a prompt must not be truncated.
         spec = spec | {"truncation": None, "padding": None}
-        # Reasoning markers are often added as plain tokens. Text of a user must not become one.
+        # Reasoning markers are often added as plain tokens. User text must not become one.
         marks = {text for pair in MARKERS for text in pair}
         for token in spec.get("added_tokens", []):
             token["special"] = token["special"] or token["id"] in eos_token_ids or token["content"] in marks

@@ -1,4 +1,4 @@
-"""Selection of an attention backend. Backends are import strings, so a backend is imported only to be considered."""
+"""Selection of an attention backend. The table holds import strings, so a backend is imported only when it is tried."""
 
 from dataclasses import dataclass
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""The cuda and npu devices, through torch.accelerator where both share an API. The graphs at the end are per device."""
+"""The cuda and npu devices, on torch.accelerator as far as it covers both. Only the graphs are device-specific."""
 
 import logging
 from collections.abc import Callable, Sequence

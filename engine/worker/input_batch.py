@@ -43,8 +43,8 @@ class ScheduledRequest:
     token_ids: tokens at positions context_len, context_len + 1, ... If the last one is ~i, it is the placeholder of
         sample i of the previous pass.
     block_ids: may be longer than the tokens require.
-    sampling: one row for each of the last tokens that samples: none, one, or with a draft of n tokens n + 1.
-    prompt_targets: prompt tokens after the first of these tokens, whose log probabilities are requested.
+    sampling: one row per token that samples, which are the last ones: none, one, or n + 1 with a draft of n tokens.
+    prompt_targets: prompt tokens whose log probabilities are requested. Target i follows token i of this part.
     num_prompt_logprobs: number of most likely tokens to report with each prompt target.
     """
 
@@ -246,7 +246,7 @@ class InputBatch:
         return blocks[span // self._block_size - first] * self._block_size + span % self._block_size
 
     def expect(self, selected: Sequence[ScheduledRequest]) -> ExpectedTokens:
-        """Append a placeholder for the sample of each sampling request in the pass that was just selected.
+        """Append a placeholder for each request that samples in the pass that was just selected, in this order.
 
         The next pass can then be built before the samples are computed and before the scheduler has seen them, except
         after a draft.

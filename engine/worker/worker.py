@@ -43,8 +43,8 @@ _DTYPES = {"bfloat16": torch.bfloat16, "float32": torch.float32}
 class Worker:
     """One model on one device.
 
-    Call order: `load`, `init_kv`, `attach_host_pool` if there are lower tiers, then `submit` per step. Make all calls
-    from one thread, except where `computes_elsewhere`.
+    Call `load`, then `init_kv`, then `attach_host_pool` if there are lower tiers, then `submit` for each step. Make all
+    calls from one thread, unless `computes_elsewhere` is true.
     """
 
     def __init__(

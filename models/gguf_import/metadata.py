@@ -10,8 +10,8 @@ from models.errors import ConversionError
 class Metadata:
     """Typed look-ups of metadata.
 
-    Unless noted otherwise, a look-up raises ConversionError if the value has another type, or if the key is missing and
-    there is no default.
+    A look-up raises ConversionError if the value has the wrong type. A missing key without a default raises it too,
+    unless the docstring says otherwise.
     """
 
     def __init__(self, reader: gguf.GGUFReader) -> None:

@@ -35,7 +35,7 @@ def rank_config(config: PanguConfig, size: int) -> PanguConfig:
 
 
 def rank_tensor(name: str, tensor: torch.Tensor, *, rank: int, size: int) -> torch.Tensor:
-    """Return the part of the checkpoint's tensor `name` that `rank` of `size` holds. Zeros aside, it is a view."""
+    """Return the part of the checkpoint's tensor `name` that `rank` of `size` holds: a view, or new zeros."""
     if name.endswith(BY_ROWS):
         return tensor.chunk(size, dim=0)[rank]
     if name.endswith(BY_COLUMNS):

@@ -18,11 +18,8 @@ def test_memory_bound_is_sum_of_parts() -> None:
     ("starts", "memory", "good"),
     [
         ([FAST] * 3, MEMORY, True),
-        (
-            [FAST, FAST, replace(FAST, ready=30.0)],
-            MEMORY,
-            True,
-        ),  # A single start that other load slowed down does not count.
+        # A single start that other load slowed down does not count.
+        ([FAST, FAST, replace(FAST, ready=30.0)], MEMORY, True),
         ([FAST, replace(FAST, ready=4.1), replace(FAST, ready=4.2)], MEMORY, False),
         ([replace(FAST, page=1.6)], MEMORY, False),
         ([FAST], replace(MEMORY, rss=2_900 * MB), False),

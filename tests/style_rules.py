@@ -1,7 +1,6 @@
 """Checks of STYLE.md on docstrings, comments, test names and docs.
 
-`python -m tests.style_rules` prints the violations of every file that is not on the list of files that do not follow
-yet (`tests/style_pending.txt`). With `--shrink` it takes off that list what has become clean; nothing adds to it.
+`python -m tests.style_rules` prints the violations of the whole tree, or of the files that are given.
 """
 
 import argparse
@@ -16,7 +15,6 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-PENDING = ROOT / "tests" / "style_pending.txt"
 CODE = ("app", "engine", "cache_tiers", "models", "bench", "scripts", "tests")
 MAX_TEST_NAME = 60
 MAX_SENTENCE_WORDS = 30
@@ -66,12 +64,6 @@ def docs_files() -> list[Path]:
     pages = [path for path in (ROOT / "docs").rglob("*.md") if not path.name.endswith(".zh-CN.md")]
     top = [path for path in ROOT.glob("*.md") if path.name not in ("CHANGELOG.md", "README.zh-CN.md")]
     return sorted([*top, *pages])
-
-
-def read_pending() -> list[str]:
-    """Read the list of files that do not follow the style yet."""
-    lines = PENDING.read_text().splitlines()
-    return [line for line in lines if line and not line.startswith("#")]
 
 
 def violations_in(path: Path) -> Iterator[Violation]:
@@ -177,31 +169,12 @@ def _opening(text: str) -> str:
     return match[1].lower() if match is not None else ""
 
 
-def is_clean(path: Path) -> bool:
-    """Tell whether a file follows the style."""
-    return next(violations_in(path), None) is None
-
-
-def shrink() -> None:
-    """Take off the list of pending files those that follow the style, or are gone."""
-    kept = [name for name in read_pending() if (ROOT / name).exists() and not is_clean(ROOT / name)]
-    head = [line for line in PENDING.read_text().splitlines() if line.startswith("#")]
-    PENDING.write_text("\n".join([*head, *kept]) + "\n")
-
-
 def main() -> int:
-    """Print the violations of all files that are not on the list; return 1 if there is one."""
+    """Print the violations; return 1 if there is one."""
     parser = argparse.ArgumentParser(description="Check docstrings, comments, test names and docs against STYLE.md.")
-    parser.add_argument("--shrink", action="store_true", help="take off the list what has become clean")
-    parser.add_argument("files", nargs="*", help="check these files, whether they are on the list or not")
+    parser.add_argument("files", nargs="*", help="check these files (default: all)")
     arguments = parser.parse_args()
-    if arguments.shrink:
-        shrink()
-        return 0
-    pending = set(read_pending())
-    chosen = [Path(name).resolve() for name in arguments.files] or [
-        path for path in (*code_files(), *docs_files()) if path.relative_to(ROOT).as_posix() not in pending
-    ]
+    chosen = [Path(name).resolve() for name in arguments.files] or [*code_files(), *docs_files()]
     violations = [violation for path in chosen for violation in violations_in(path)]
     for violation in violations:
         print(violation)

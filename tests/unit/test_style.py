@@ -1,20 +1,13 @@
-"""STYLE.md, held over every file that is not on the list of files that do not follow it yet."""
+"""STYLE.md, held over the whole tree."""
 
 import pytest
 
-from tests.style_rules import ROOT, code_files, docs_files, in_page, in_source, is_clean, read_pending, violations_in
+from tests.style_rules import code_files, docs_files, in_page, in_source, violations_in
 
 
-def test_files_off_the_pending_list_follow_the_style() -> None:
-    pending = set(read_pending())
-    checked = [path for path in (*code_files(), *docs_files()) if path.relative_to(ROOT).as_posix() not in pending]
-    violations = [str(violation) for path in checked for violation in violations_in(path)]
+def test_every_file_follows_the_style() -> None:
+    violations = [str(violation) for path in (*code_files(), *docs_files()) for violation in violations_in(path)]
     assert violations == []
-
-
-def test_pending_list_holds_only_files_with_violations() -> None:
-    done = [name for name in read_pending() if not (ROOT / name).exists() or is_clean(ROOT / name)]
-    assert done == [], "run: python -m tests.style_rules --shrink"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Batches of long work: tenants in turn, and seldom while answers are computed."""
+"""Turns at batch writes: round-robin across tenants, and throttled while answers are generated."""
 
 import asyncio
 import time
@@ -12,7 +12,7 @@ from app.storage.database import Database
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Replace the clock by one that stands still, but for sleeps."""
+    """Replace the monotonic clock with one that only `asyncio.sleep` and the tests advance."""
     now = [100.0]
 
     async def sleep(seconds: float) -> None:
@@ -24,7 +24,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 async def batches(turns: BatchTurns, clock: list[float], count: int, seconds: float) -> float:
-    """Write batches that take `seconds` each; return how long that took."""
+    """Write `count` batches of `seconds` each. Return the elapsed seconds, pauses included."""
     began = clock[0]
     for _ in range(count):
         async with turns.turn("a") as begin:
@@ -33,23 +33,23 @@ async def batches(turns: BatchTurns, clock: list[float], count: int, seconds: fl
     return clock[0] - began
 
 
-async def test_batches_follow_each_other_while_nobody_is_answered(clock: list[float]) -> None:
+async def test_idle_server_writes_batches_without_pauses(clock: list[float]) -> None:
     assert await batches(BatchTurns(), clock, 10, 0.02) == pytest.approx(0.2)
 
 
-async def test_batches_take_little_time_while_answers_are_computed(clock: list[float]) -> None:
+async def test_busy_server_limits_batches_to_their_share(clock: list[float]) -> None:
     turns = BatchTurns()
     turns.is_busy = lambda: True
     assert await batches(turns, clock, 11, 0.02) == pytest.approx(0.02 + 10 * 0.02 / BUSY_SHARE)
 
 
-async def test_slow_batch_is_followed_by_a_short_pause(clock: list[float]) -> None:
+async def test_pause_after_slow_batch_is_capped(clock: list[float]) -> None:
     turns = BatchTurns()
     turns.is_busy = lambda: True
     assert await batches(turns, clock, 2, 30.0) == pytest.approx(60 + LONGEST_PAUSE)
 
 
-async def test_waiting_for_the_writer_counts_for_nothing(clock: list[float]) -> None:
+async def test_wait_for_writer_is_not_charged_to_batch(clock: list[float]) -> None:
     turns = BatchTurns()
     turns.is_busy = lambda: True
     async with turns.turn("a") as begin:
@@ -60,7 +60,7 @@ async def test_waiting_for_the_writer_counts_for_nothing(clock: list[float]) -> 
         assert clock[0] == began
 
 
-async def test_tenants_take_turns() -> None:
+async def test_tenants_take_turns_round_robin() -> None:
     turns, order = BatchTurns(), list[str]()
     held = asyncio.Event()
 
@@ -81,7 +81,7 @@ async def test_tenants_take_turns() -> None:
     assert order == ["a", "b", "c", "a", "a"]
 
 
-async def test_database_writes_batches_in_their_turn(tmp_path: Path) -> None:
+async def test_database_batch_waits_for_its_turn(tmp_path: Path) -> None:
     database = await Database.open(tmp_path / "conversations.db")
     try:
         async with database.batches.turn("other"):

@@ -1,4 +1,4 @@
-"""The benchmark of the API, with few streams and few requests."""
+"""API benchmark: request fuzzer, stream reader and report, at small size."""
 
 import json
 import random
@@ -21,7 +21,7 @@ KNOWN = [
 ]
 
 
-def test_there_is_a_right_body_for_every_schema_of_the_routes() -> None:
+def test_every_route_schema_has_valid_bodies() -> None:
     assert set(RIGHT) == {operation.body.__name__ for operation in OPERATIONS.values() if operation.body is not None}
     for operation in OPERATIONS.values():
         if operation.body is not None:
@@ -29,25 +29,25 @@ def test_there_is_a_right_body_for_every_schema_of_the_routes() -> None:
                 operation.body.model_validate(body)
 
 
-def test_the_same_seed_makes_the_same_requests() -> None:
+def test_same_seed_makes_same_requests() -> None:
     one, other = ([RequestMaker(KNOWN, 3).make() for _ in range(50)] for _ in range(2))
     assert one == other
 
 
-def test_a_fuzzer_uses_the_ids_that_it_was_told_of() -> None:
+def test_fuzzer_reuses_learned_ids() -> None:
     maker = RequestMaker(KNOWN, 1)
     maker.learn(b'{"id": "conv_0123456789abcdef0123"}')
     assert any(b"conv_0123456789abcdef0123" in maker.make().request for _ in range(50))
 
 
-def test_bodies_are_right_and_wrong() -> None:
+def test_bodies_are_both_valid_and_invalid() -> None:
     source = random.Random(1)
     bodies = [body_for("DraftFields", source, {}) for _ in range(200)]
     right = [body for body in bodies if body == b'{"text": "When is"}']
     assert 20 < len(right) < 120
 
 
-async def test_a_reader_counts_what_is_late_and_what_is_missing() -> None:
+async def test_reader_counts_late_and_missing_steps() -> None:
     first = steps_until(clock()) - 100
     window = Window(first, first + 10)
     reader = StreamReader(b"", RUN_TEXT, window)
@@ -61,7 +61,7 @@ async def test_a_reader_counts_what_is_late_and_what_is_missing() -> None:
     reader.connection_lost(None)
 
 
-def test_the_verdict_is_of_all_targets_of_the_parts_that_ran() -> None:
+def test_verdict_covers_targets_of_parts_that_ran() -> None:
     def report(late_ms: float) -> ApiReport:
         few = spread([late_ms])
         plan = StreamsPlan("runs", 10, 1.0)

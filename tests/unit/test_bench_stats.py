@@ -1,4 +1,4 @@
-"""The statistics that the benchmark's claims rest on."""
+"""Statistics behind the figures of the benchmarks."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from app.percentiles import percentile
 from bench.stats import median, share, spread
 
 
-def test_a_percentile_interpolates_between_ranks() -> None:
+def test_percentile_interpolates_between_ranks() -> None:
     values = [40.0, 10.0, 30.0, 20.0]
 
     assert percentile(values, 0) == 10
@@ -17,11 +17,11 @@ def test_a_percentile_interpolates_between_ranks() -> None:
     assert percentile(values, 100) == 40
 
 
-def test_the_median_of_five_is_the_third() -> None:
+def test_median_of_five_values_is_the_third() -> None:
     assert median([9.0, 1.0, 5.0, 100.0, 2.0]) == 5
 
 
-def test_a_spread_tells_the_tail_from_the_middle() -> None:
+def test_spread_separates_tail_from_median() -> None:
     found = spread([1.0] * 98 + [50.0, 100.0])
 
     assert (found.count, found.median, found.low, found.high) == (100, 1, 1, 100)
@@ -30,29 +30,29 @@ def test_a_spread_tells_the_tail_from_the_middle() -> None:
 
 
 @pytest.mark.parametrize("statistic", [median, spread, share])
-def test_no_values_are_an_error_and_no_result(statistic: object) -> None:
+def test_statistics_of_no_values_raise(statistic: object) -> None:
     assert callable(statistic)
     with pytest.raises(ValueError, match="no "):
         statistic([])
 
 
-def test_a_share_counts_what_holds() -> None:
+def test_share_is_fraction_of_true_values() -> None:
     assert share([True, True, False, True]) == 0.75
 
 
-def test_steady_gaps_leave_out_what_not_all_streams_shared() -> None:
+def test_steady_gaps_cover_only_overlap_of_all_streams() -> None:
     early = [0.0, 5.0, 6.0, 7.0]
     late = [4.5, 5.5, 6.5, 9.0]
 
-    # Shared from 4.5 (the late stream begins) to 7.0 (the early one ends): the gap 0 -> 5 and the gap 6.5 -> 9 are out.
+    # Both streams run from 4.5 (the late one begins) to 7.0 (the early one ends), so gaps 0 -> 5 and 6.5 -> 9 are out.
     assert steady_gaps([early, late]) == [1.0, 1.0, 1.0, 1.0]
 
 
-def test_streams_that_never_overlap_have_no_steady_gaps() -> None:
+def test_disjoint_streams_have_no_steady_gaps() -> None:
     assert steady_gaps([[0.0, 1.0], [2.0, 3.0]]) == []
 
 
-def test_metrics_are_summed_over_their_labels() -> None:
+def test_metrics_are_summed_over_labels() -> None:
     text = (
         "# HELP hits Tokens.\n# TYPE hits counter\n"
         'hits_total{tier="cpu"} 128\nhits_total{tier="redis, or {not}"} 6.4e+1 1700000000000\n'

@@ -1,4 +1,4 @@
-"""A tenant that was away has a few steps for its prompts alone, and takes no more than that from the others."""
+"""Bursts: a tenant that returns gets a few steps for its prompts alone, at a bounded cost to the other tenants."""
 
 from collections import Counter
 
@@ -7,14 +7,14 @@ from tests.unit.scheduling_rig import Rig
 from tests.unit.test_scheduling_shares import prompt, steps_to_first_token
 
 
-def test_a_tenant_that_was_away_goes_first_for_two_steps() -> None:
+def test_returning_tenant_goes_first_for_two_steps() -> None:
     bursts = Bursts()
     for _ in range(5):
         assert bursts.first(["flood"]) == {"flood"}
     assert [bursts.first(["flood", "calm"]) for _ in range(3)] == [{"calm"}, {"calm"}, {"flood", "calm"}]
 
 
-def test_steps_are_saved_while_a_tenant_asks_for_nothing() -> None:
+def test_idle_tenant_earns_burst_steps_back() -> None:
     bursts = Bursts()
     for _ in range(3):
         bursts.first(["flood", "calm"])
@@ -26,18 +26,18 @@ def test_steps_are_saved_while_a_tenant_asks_for_nothing() -> None:
     assert bursts.first(["flood", "calm"]) == {"flood", "calm"}
 
 
-def test_newcomers_share_their_steps() -> None:
+def test_concurrent_newcomers_share_burst() -> None:
     assert Bursts().first(["a", "b"]) == {"a", "b"}
 
 
-def test_tenants_that_come_and_go_do_not_stop_one_that_stays() -> None:
+def test_stream_of_newcomers_does_not_starve_steady_tenant() -> None:
     bursts, had = Bursts(), Counter[str]()
     for number in range(300):
         had.update(bursts.first(["flood", f"visitor {number}"]))
     assert had["flood"] >= 100
 
 
-def test_a_short_turn_has_whole_steps_beside_a_flood() -> None:
+def test_short_turn_gets_whole_steps_during_flood() -> None:
     rig = Rig(pool_blocks=2000, max_num_seqs=32, max_tokens_per_step=16)
     flood = [rig.add(prompt(number, 295), max_tokens=1, tenant="flood") for number in range(8)]
     for _ in range(4):

@@ -1,4 +1,4 @@
-"""Several tenants' answers share the time of a step; one tenant's take turns."""
+"""Decode turns: tenants share the time of a step, and the answers of one tenant take turns within its share."""
 
 from collections import Counter
 
@@ -15,7 +15,7 @@ STEP = 0.050
 
 @pytest.fixture
 def cost() -> StepCost:
-    """10 ms of each step, 2 ms per decode, 1 ms per prompt token."""
+    """Return costs of 10 ms per step, 2 ms per decode and 1 ms per prompt token."""
     return learned(0.010, 0.002, 0.001, MIXED * 20)
 
 
@@ -23,11 +23,11 @@ def equal(tenant: str) -> float:
     return 1.0
 
 
-def test_few_answers_all_go_on(cost: StepCost) -> None:
+def test_few_answers_all_decode(cost: StepCost) -> None:
     assert decodes_of_tenants(cost, STEP, {"a": 4, "b": 8}, {}, equal) == {"a": 4, "b": 8}
 
 
-def test_many_answers_of_one_tenant_take_nothing_from_the_other(cost: StepCost) -> None:
+def test_many_answers_of_one_tenant_leave_the_other_its_share(cost: StepCost) -> None:
     rooms = decodes_of_tenants(cost, STEP, {"calm": 4, "hostile": 30}, {}, equal)
     assert rooms["calm"] == 4
     assert rooms["hostile"] == pytest.approx(16, abs=1), "the rest of the step"
@@ -36,25 +36,25 @@ def test_many_answers_of_one_tenant_take_nothing_from_the_other(cost: StepCost) 
     assert rooms["hostile"] == pytest.approx(8, abs=1), "half of it is for its prompts"
 
 
-def test_prompts_alone_have_a_part_too(cost: StepCost) -> None:
+def test_tenant_with_only_prompts_gets_its_share(cost: StepCost) -> None:
     rooms = decodes_of_tenants(cost, STEP, {"hostile": 30}, {"calm": 400}, equal)
     assert rooms["hostile"] == pytest.approx(10, abs=1)
     rooms = decodes_of_tenants(cost, STEP, {"hostile": 30}, {"calm": 400}, {"hostile": 1.0, "calm": 3.0}.__getitem__)
     assert rooms["hostile"] == pytest.approx(5, abs=1)
 
 
-def test_each_tenant_has_a_token_at_least(cost: StepCost) -> None:
+def test_each_tenant_decodes_at_least_one_token(cost: StepCost) -> None:
     tenants = {f"t{number}": 2 for number in range(40)}
     assert set(decodes_of_tenants(cost, STEP, tenants, {}, equal).values()) == {1}
 
 
-def test_answers_that_cost_nothing_all_go_on() -> None:
+def test_free_or_unmeasured_answers_all_decode() -> None:
     assert decodes_of_tenants(StepCost(), STEP, {"a": 400}, {"b": 10}, equal) == {"a": 400}
     flat = learned(0.010, 0.0, 1e-5, MIXED * 5)
     assert decodes_of_tenants(flat, STEP, {"a": 400, "b": 1}, {}, equal) == {"a": 400, "b": 1}
 
 
-def test_answers_take_turns() -> None:
+def test_answers_of_one_tenant_take_turns() -> None:
     turns, went = DecodeTurns(), Counter[str]()
     requests = [bare_request(number, tenant="a" if number < 2 else "b") for number in range(9)]
     for _ in range(14):
@@ -64,7 +64,7 @@ def test_answers_take_turns() -> None:
     assert [went[request.request_id] for request in requests] == [14, 14, *[4] * 7]
 
 
-def test_longest_wait_goes_first_when_others_come_and_go() -> None:
+def test_answer_that_waited_longest_decodes_first() -> None:
     turns = DecodeTurns()
     first, second, third = (bare_request(number, tenant="a") for number in range(3))
     assert turns.choose([first, second], {"a": 1}, _tenant_of) == [first]
@@ -73,7 +73,7 @@ def test_longest_wait_goes_first_when_others_come_and_go() -> None:
     assert turns.choose([first, third], {"a": 2}, _tenant_of) == [first, third]
 
 
-def test_step_keeps_to_its_time_and_all_answers_end() -> None:
+def test_shared_steps_stay_in_time_and_all_answers_finish() -> None:
     rig = Rig(pool_blocks=2000, max_num_seqs=40, max_tokens_per_step=512)
     rig.scheduler.step_time.cost = learned(0.010, 0.002, 0.001, MIXED * 20)
     calm = [rig.add([number, 1], max_tokens=12, tenant="calm") for number in range(2)]
@@ -86,7 +86,7 @@ def test_step_keeps_to_its_time_and_all_answers_end() -> None:
     assert all(len(request.output_token_ids) == 12 for request in (*calm, *hostile))
 
 
-def test_one_tenant_alone_has_all_its_answers_in_each_step() -> None:
+def test_single_tenant_decodes_all_answers_in_each_step() -> None:
     rig = Rig(pool_blocks=2000, max_num_seqs=40, max_tokens_per_step=512)
     rig.scheduler.step_time.cost = learned(0.010, 0.002, 0.001, MIXED * 20)
     for number in range(36):

@@ -1,4 +1,4 @@
-"""`ebb keys`, and the server that starts with what it left."""
+"""`ebb keys`, and the start of a server with the keys that the command created."""
 
 import logging
 import os
@@ -25,7 +25,7 @@ def settings(state: Path, host: str = "127.0.0.1", *, without_keys: bool = False
 
 
 def ebb(capsys: pytest.CaptureFixture[str], state: Path, *arguments: str) -> tuple[int, str, str]:
-    """(status, standard output, standard error)."""
+    """Run `ebb keys` with `arguments`. Return exit status, standard output and standard error."""
     try:
         status = main(["keys", *arguments, "--state-dir", str(state)])
     except SystemExit as left:
@@ -34,7 +34,7 @@ def ebb(capsys: pytest.CaptureFixture[str], state: Path, *arguments: str) -> tup
     return status, said.out, said.err
 
 
-def test_a_key_is_made_listed_limited_and_revoked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_key_is_created_listed_limited_and_revoked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, key, said = ebb(capsys, tmp_path, "create", "alice")
     assert status == 0
     assert key.startswith("sk-ebb-")
@@ -72,14 +72,14 @@ def test_a_key_is_made_listed_limited_and_revoked(tmp_path: Path, capsys: pytest
         (("make",), "invalid choice: 'make'", 2),
     ],
 )
-def test_a_mistake_is_named(
+def test_invalid_arguments_are_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], words: str, status: int
 ) -> None:
     got, _, said = ebb(capsys, tmp_path, *arguments)
     assert (got, words in said) == (status, True), said
 
 
-def test_who_must_show_a_key(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_key_requirement_depends_on_host_and_keys(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     here, world = settings(tmp_path), settings(tmp_path, "0.0.0.0")
     open_world = settings(tmp_path, "0.0.0.0", without_keys=True)
     assert [demand_of(each) for each in (here, world, open_world)] == ["once made", "always", "never"]
@@ -94,7 +94,7 @@ def test_who_must_show_a_key(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert why_not_to_serve(world) is not None
 
 
-def test_a_server_that_nobody_could_use_is_not_started(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_public_server_without_keys_refuses_to_start(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.ERROR)
     with socket.socket() as listener:
         assert run_server(settings(tmp_path, "0.0.0.0"), listener) == 1
@@ -102,7 +102,7 @@ def test_a_server_that_nobody_could_use_is_not_started(tmp_path: Path, caplog: p
     assert "--without-keys" in caplog.text
 
 
-def test_keys_never_migrate_under_a_running_server(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_keys_refuse_to_migrate_under_running_server(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert ebb(capsys, tmp_path, "create", "alice")[0] == 0
     with closing(sqlite3.connect(tmp_path / "conversations.db")) as connection:
         connection.execute(f"PRAGMA user_version = {len(migrations()) - 1}")
@@ -115,7 +115,7 @@ def test_keys_never_migrate_under_a_running_server(tmp_path: Path, capsys: pytes
     os.close(lock)
 
 
-def test_keys_work_alongside_a_server_of_their_schema(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_keys_work_alongside_server_of_same_schema(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert ebb(capsys, tmp_path, "create", "alice")[0] == 0
     lock = lock_state_dir(tmp_path)
     assert lock is not None
@@ -123,7 +123,7 @@ def test_keys_work_alongside_a_server_of_their_schema(tmp_path: Path, capsys: py
     os.close(lock)
 
 
-def test_keys_complete_a_killed_restore_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_keys_first_complete_interrupted_restore(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert ebb(capsys, tmp_path, "create", "alice")[0] == 0
     database = tmp_path / "conversations.db"
     database.rename(tmp_path / ".conversations.db.restored")

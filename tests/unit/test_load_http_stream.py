@@ -1,4 +1,4 @@
-"""The response of one request, however its bytes are cut into pieces."""
+"""Parsing of an HTTP response from timed pieces of any size."""
 
 import pytest
 
@@ -12,7 +12,7 @@ PLAIN = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 4\r\n\r\nno!\n"
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 64, 1_000])
-def test_pieces_of_any_size_make_the_same_response(size: int) -> None:
+def test_pieces_of_any_size_yield_same_response(size: int) -> None:
     def pieces(whole: bytes) -> list[tuple[float, bytes]]:
         return [(float(at), whole[at : at + size]) for at in range(0, len(whole), size)]
 
@@ -23,7 +23,7 @@ def test_pieces_of_any_size_make_the_same_response(size: int) -> None:
     assert (refused, b"".join(data for _, data in reason)) == (400, b"no!\n")
 
 
-def test_a_chunk_has_the_time_at_which_its_last_byte_came() -> None:
+def test_chunk_is_timed_at_its_last_byte() -> None:
     cut = CHUNKED.index(b"one") + 2
 
     _, body = read_response([(1.0, CHUNKED[:cut]), (2.0, CHUNKED[cut:-10]), (3.0, CHUNKED[-10:])])
@@ -32,6 +32,6 @@ def test_a_chunk_has_the_time_at_which_its_last_byte_came() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"HTTP/1.1 200 OK\r\n", b"SSH-2.0-server\r\n\r\n", b"HTTP/1.1 OK\r\n\r\n"])
-def test_what_is_no_response_is_refused(data: bytes) -> None:
+def test_malformed_response_is_refused(data: bytes) -> None:
     with pytest.raises(ValueError, match=r"."):
         read_response([(0.0, data)])

@@ -1,11 +1,11 @@
-"""Origins are taken exactly as a browser sends them, or not at all."""
+"""Allowed origins and the public URL, accepted only in the form that a browser sends."""
 
 import pytest
 
 from app.origins import parse_origins, parse_public_url
 
 
-def test_origins_are_taken_as_they_are_written() -> None:
+def test_valid_origins_are_kept_verbatim() -> None:
     assert parse_origins("https://chat.example, http://localhost:3000,http://[::1]:8080,tauri://localhost") == (
         "https://chat.example",
         "http://localhost:3000",
@@ -36,12 +36,12 @@ def test_origins_are_taken_as_they_are_written() -> None:
         "http://[::1",
     ],
 )
-def test_what_no_browser_sends_is_refused_with_an_example(text: str) -> None:
+def test_invalid_origin_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(ValueError, match=r"write it like https://chat\.example"):
         parse_origins(text)
 
 
-def test_public_url_is_an_origin_with_or_without_a_slash() -> None:
+def test_public_url_accepts_trailing_slash() -> None:
     assert parse_public_url("https://ebb.example/") == parse_public_url("https://ebb.example") == "https://ebb.example"
     assert parse_public_url("http://192.168.1.5:8080") == "http://192.168.1.5:8080"
 

@@ -1,4 +1,4 @@
-"""The protocol against a listener that says exactly what a test wants, in pieces of any size."""
+"""RESP connections to a scripted listener that sends its bytes in pieces of any size."""
 
 import socket
 import threading
@@ -33,7 +33,7 @@ REPLIES = b"+OK\r\n:-42\r\n$5\r\nhe\r\no\r\n$0\r\n\r\n$-1\r\n-ERR no such thing\
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, len(REPLIES)])
-def test_replies_are_read_whatever_pieces_they_come_in(listener: Listener, size: int) -> None:
+def test_replies_are_read_from_pieces_of_any_size(listener: Listener, size: int) -> None:
     listener.play(saying(*(REPLIES[start : start + size] for start in range(0, len(REPLIES), size))))
     connection = connect(listener)
     assert [connection.read_reply() for _ in range(6)] == [
@@ -48,7 +48,7 @@ def test_replies_are_read_whatever_pieces_they_come_in(listener: Listener, size:
 
 
 @pytest.mark.parametrize("size", [1, 1000, 100_000])
-def test_a_bulk_value_goes_straight_into_the_callers_memory(listener: Listener, size: int) -> None:
+def test_bulk_value_is_read_into_callers_buffer(listener: Listener, size: int) -> None:
     value = bytes(range(256)) * 200
     stream = b"$%d\r\n%s\r\n+OK\r\n" % (len(value), value)
     listener.play(saying(*(stream[start : start + size] for start in range(0, len(stream), size))))
@@ -63,7 +63,7 @@ def test_a_bulk_value_goes_straight_into_the_callers_memory(listener: Listener, 
     connection.close()
 
 
-def test_large_parts_are_sent_from_where_they_lie_in_order(listener: Listener) -> None:
+def test_large_parts_are_sent_in_order(listener: Listener) -> None:
     received = bytearray()
     whole = threading.Event()
     parts: Sequence[bytes | memoryview] = [b"head", memoryview(bytes(range(256)) * 8192), b"", b"tail"]
@@ -83,7 +83,7 @@ def test_large_parts_are_sent_from_where_they_lie_in_order(listener: Listener) -
 
 
 @pytest.mark.parametrize("garbage", [b"HTTP/1.1 200 OK\r\n", b"$x\r\n", b"*1\r\n", b"+" + b"x" * 20_000, b"+OK\n"])
-def test_what_is_no_reply_is_a_protocol_error(listener: Listener, garbage: bytes) -> None:
+def test_malformed_reply_raises_protocol_error(listener: Listener, garbage: bytes) -> None:
     listener.play(saying(garbage))
     connection = connect(listener)
     with pytest.raises(RedisProtocolError):
@@ -91,7 +91,7 @@ def test_what_is_no_reply_is_a_protocol_error(listener: Listener, garbage: bytes
     connection.close()
 
 
-def test_a_bulk_value_longer_than_announced_is_a_protocol_error(listener: Listener) -> None:
+def test_oversized_bulk_value_raises_protocol_error(listener: Listener) -> None:
     listener.play(saying(b"$3\r\nabcdef\r\n"))
     connection = connect(listener)
     with pytest.raises(RedisProtocolError):
@@ -100,7 +100,7 @@ def test_a_bulk_value_longer_than_announced_is_a_protocol_error(listener: Listen
 
 
 @pytest.mark.parametrize("error", [b"LOADING Redis is loading", b"NOAUTH Authentication required.", b"WRONGPASS no"])
-def test_an_answer_that_every_command_would_get_is_a_refusal(listener: Listener, error: bytes) -> None:
+def test_server_wide_error_raises_refused_error(listener: Listener, error: bytes) -> None:
     listener.play(saying(b"-" + error + b"\r\n"))
     connection = connect(listener)
     with pytest.raises(RedisRefusedError, match=error.decode().split()[0]):
@@ -108,7 +108,7 @@ def test_an_answer_that_every_command_would_get_is_a_refusal(listener: Listener,
     connection.close()
 
 
-def test_a_server_that_hangs_up_in_a_value_is_a_connection_error(listener: Listener) -> None:
+def test_close_within_value_raises_connection_error(listener: Listener) -> None:
     listener.play(lambda connection: connection.sendall(b"$100\r\nabc"))
     connection = connect(listener)
     with pytest.raises(ConnectionError):
@@ -116,7 +116,7 @@ def test_a_server_that_hangs_up_in_a_value_is_a_connection_error(listener: Liste
     connection.close()
 
 
-def test_silence_ends_with_the_io_timeout(listener: Listener) -> None:
+def test_silent_server_hits_io_timeout(listener: Listener) -> None:
     listener.play(saying(b"$100\r\nabc"))
     connection = connect(listener, Timeouts(io=0.05, operation=60))
     with pytest.raises(TimeoutError):
@@ -124,7 +124,7 @@ def test_silence_ends_with_the_io_timeout(listener: Listener) -> None:
     connection.close()
 
 
-def test_a_trickle_ends_with_the_operation_timeout(listener: Listener) -> None:
+def test_trickling_server_hits_operation_timeout(listener: Listener) -> None:
     def trickle(connection: socket.socket) -> None:
         connection.sendall(b"$100000\r\n")
         while True:
@@ -138,7 +138,7 @@ def test_a_trickle_ends_with_the_operation_timeout(listener: Listener) -> None:
     connection.close()
 
 
-def test_abort_ends_a_wait_from_another_thread(listener: Listener) -> None:
+def test_abort_from_another_thread_ends_pending_read(listener: Listener) -> None:
     listener.play(saying())
     connection = connect(listener, Timeouts(io=60, operation=60))
     aborting = threading.Timer(0.02, connection.abort)
@@ -149,11 +149,11 @@ def test_abort_ends_a_wait_from_another_thread(listener: Listener) -> None:
     connection.close()
 
 
-def test_a_command_is_an_array_of_bulk_strings() -> None:
+def test_command_is_encoded_as_array_of_bulk_strings() -> None:
     assert command(b"GET", b"k\r\n") == b"*2\r\n$3\r\nGET\r\n$3\r\nk\r\n\r\n"
 
 
-def test_a_line_end_in_two_pieces_and_what_follows_it_are_read(listener: Listener) -> None:
+def test_line_end_split_across_pieces_is_read(listener: Listener) -> None:
     listener.play(saying(b"$3\r\nabc", b"\r", b"\n:7\r\n$-1", b"\r\n"))
     connection = connect(listener)
     assert connection.read_reply() == b"abc"

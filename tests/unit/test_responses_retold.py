@@ -1,4 +1,4 @@
-"""The log of a stored answer is that of its run, token by token."""
+"""Replay of a stored answer: the same deltas as its run, token by token."""
 
 import asyncio
 from dataclasses import replace
@@ -34,20 +34,20 @@ async def deltas_of(message: Message, thinking: Thinking | None = None) -> list[
     return [delta async for deltas in log.news(0) for delta in deltas]
 
 
-async def test_each_token_that_completes_text_is_a_delta() -> None:
+async def test_each_token_that_completes_text_yields_a_delta() -> None:
     ids = [WORDS, *"é".encode(), WORDS + 1, END]
     assert await deltas_of(answer(" w0é w1", ids)) == [Delta(2, " w0"), Delta(4, "é"), Delta(5, " w1")]
 
 
-async def test_an_answer_without_text_has_none() -> None:
+async def test_answer_without_text_has_no_deltas() -> None:
     assert await deltas_of(answer("", [])) == []
 
 
-async def test_an_answer_of_another_tokenizer_comes_in_one_piece() -> None:
+async def test_answer_of_another_tokenizer_is_a_single_delta() -> None:
     assert await deltas_of(answer("hello", [WORDS, WORDS + 1])) == [Delta(3, "hello")]
 
 
-async def test_thoughts_are_deltas_of_their_own_and_their_marks_count() -> None:
+async def test_thoughts_are_separate_deltas_and_marks_count() -> None:
     thinking = Thinking(START, END, {"slow": ""})
     thought = replace(answer(" w1", [START, WORDS, END, WORDS + 1]), reasoning=" w0")
     assert await deltas_of(thought, thinking) == [Delta(3, " w0", is_thought=True), Delta(5, " w1")]
@@ -55,12 +55,12 @@ async def test_thoughts_are_deltas_of_their_own_and_their_marks_count() -> None:
     assert await deltas_of(begun_by_the_prompt, thinking) == [Delta(2, " w0", is_thought=True), Delta(4, " w1")]
 
 
-async def test_a_thought_of_another_tokenizer_comes_in_one_piece_too() -> None:
+async def test_thought_of_another_tokenizer_is_a_single_delta() -> None:
     thought = replace(answer("hello", [WORDS, WORDS + 1, WORDS + 2]), reasoning="hm")
     assert await deltas_of(thought) == [Delta(3, "hm", is_thought=True), Delta(4, "hello")]
 
 
-async def test_long_answer_is_told_in_bounded_pieces() -> None:
+async def test_long_answer_is_replayed_in_bounded_pieces() -> None:
     count = 3 * MOST_NEWS + 5
     words = [WORDS + number % 10 for number in range(count)]
     log = Retold.of(answer("".join(f" w{number % 10}" for number in range(count)), words), FakeEngine()).log

@@ -1,4 +1,4 @@
-"""One tenant's size is not another one's wait: places, blocks and each step's tokens are shared by tenant. In steps."""
+"""Fair shares: tenants share batch slots, blocks and the tokens of each step. Waits are counted in steps."""
 
 import pytest
 
@@ -11,12 +11,12 @@ from tests.unit.scheduling_rig import VOCAB, Rig
 
 
 def prompt(number: int, length: int) -> list[int]:
-    """Prompts of different numbers begin differently."""
+    """Return a prompt of `length` tokens. Different numbers yield different first tokens."""
     return [(number * 7 + at * at) % VOCAB for at in range(length)]
 
 
 def steps_to_first_token(rig: Rig, request: Request, most: int = 200) -> int:
-    """Run until `request` has a token; the step that brings it counts."""
+    """Run until `request` has its first token. Return the number of steps, including the one that emits the token."""
     for steps in range(1, most + 1):
         rig.step()
         if request.output_token_ids:
@@ -24,7 +24,7 @@ def steps_to_first_token(rig: Rig, request: Request, most: int = 200) -> int:
     raise AssertionError(f"no token within {most} steps")
 
 
-def test_turn_beside_prompt_floods_is_computed_in_one_step() -> None:
+def test_short_turn_during_prompt_flood_takes_one_step() -> None:
     rig = Rig(pool_blocks=2000, max_num_seqs=32, max_tokens_per_step=64)
     for number in range(16):
         rig.add(prompt(number, 295), max_tokens=1, tenant="flood")
@@ -34,14 +34,14 @@ def test_turn_beside_prompt_floods_is_computed_in_one_step() -> None:
     assert steps_to_first_token(rig, turn) == 1
 
 
-def test_flood_gets_whole_step_while_nobody_else_asks() -> None:
+def test_flood_gets_whole_steps_while_others_are_idle() -> None:
     rig = Rig(pool_blocks=2000, max_num_seqs=32, max_tokens_per_step=64)
     for number in range(16):
         rig.add(prompt(number, 295), max_tokens=1, tenant="flood")
     assert [rig.step()[0].total_tokens for _ in range(5)] == [64] * 5
 
 
-def test_steps_stay_short_while_another_tenant_may_return() -> None:
+def test_steps_stay_short_while_other_tenant_is_recent() -> None:
     rig = Rig(pool_blocks=2000, max_num_seqs=32, max_tokens_per_step=512)
     for _ in range(20):
         rig.scheduler.step_time.cost.note(SchedulerOutput(0, num_scheduled_tokens={"d": 1}), 0.010)
@@ -50,13 +50,13 @@ def test_steps_stay_short_while_another_tenant_may_return() -> None:
     steps_to_first_token(rig, visitor)
     flood = [rig.add(prompt(number, 900), max_tokens=1, tenant="flood") for number in range(4)]
     assert rig.step()[0].total_tokens == pytest.approx(40, abs=1)
-    # The tenant has been away for long enough: the flood gets whole steps.
+    # The other tenant is no longer recent, so the flood gets whole steps.
     rig.now += RECENT_SECONDS + 1
     flood.append(rig.add(prompt(5, 900), max_tokens=1, tenant="flood"))
     assert rig.step()[0].total_tokens == 512
 
 
-def test_turn_beside_sixteen_answers_twice_takes_a_place() -> None:
+def test_turn_preempts_one_of_crowd_that_fills_batch() -> None:
     rig = Rig(pool_blocks=2000, max_num_seqs=32, max_tokens_per_step=64)
     for number in range(32):
         rig.add(prompt(number, 8), max_tokens=400, tenant="crowd")
@@ -68,7 +68,7 @@ def test_turn_beside_sixteen_answers_twice_takes_a_place() -> None:
     assert rig.scheduler.num_preemptions == 1
 
 
-def test_turn_beside_answers_that_fill_memory_takes_blocks() -> None:
+def test_turn_takes_blocks_from_crowd_that_fills_memory() -> None:
     rig = Rig(pool_blocks=91, max_num_seqs=32, max_tokens_per_step=64, max_waiting=256)
     for number in range(50):
         rig.add(prompt(number, 8), max_tokens=90, tenant="crowd")
@@ -82,7 +82,7 @@ def test_turn_beside_answers_that_fill_memory_takes_blocks() -> None:
         rig.step()
 
 
-def test_second_crowd_gets_half_of_places_and_keeps_it() -> None:
+def test_second_crowd_gets_half_of_slots_and_keeps_them() -> None:
     rig = Rig(pool_blocks=2000, max_num_seqs=16, max_tokens_per_step=64)
     for tenant in ("first", "second"):
         for number in range(24):
@@ -93,22 +93,22 @@ def test_second_crowd_gets_half_of_places_and_keeps_it() -> None:
     assert running.count("first") == running.count("second") == 8
     assert rig.scheduler.num_preemptions == 8
     rig.run()
-    # Later one more may move when the two sides end unevenly; they do not stop each other in turns.
+    # A few more preemptions may follow when the tenants finish unevenly, but the tenants do not preempt in turns.
     assert rig.scheduler.num_preemptions <= 12
     assert all(r.output_token_ids == expected_output(r.prompt_token_ids, r.sampling, VOCAB) for r in rig.requests)
 
 
-def test_blocks_are_shared_too_and_growth_does_not_take_turns() -> None:
+def test_growing_answers_share_blocks_without_thrashing() -> None:
     rig = Rig(pool_blocks=80, max_num_seqs=16, max_tokens_per_step=64)
     for number in range(8):
         for tenant in ("first", "second"):
             rig.add(prompt(number, 8), max_tokens=60, tenant=tenant)
     rig.run()
-    # Sixteen requests that each grow to 17 blocks in 80: each is stopped about once or twice, not at every block.
+    # Sixteen requests each grow to 17 blocks in a pool of 80: preempted once or twice each, not at every new block.
     assert rig.scheduler.num_preemptions <= 2 * len(rig.requests)
 
 
-def test_preempted_requests_do_not_go_before_another_tenant() -> None:
+def test_preempted_requests_do_not_overtake_other_tenant() -> None:
     rig = Rig(pool_blocks=2000, max_num_seqs=2, max_tokens_per_step=64)
     for number in range(2):
         rig.add(prompt(number, 8), max_tokens=60, tenant="first")
@@ -121,7 +121,7 @@ def test_preempted_requests_do_not_go_before_another_tenant() -> None:
     rig.run()
 
 
-def test_long_prompt_goes_on_beside_short_ones_of_its_tenant() -> None:
+def test_long_prompt_progresses_among_short_ones() -> None:
     rig = Rig(pool_blocks=2000, max_num_seqs=32, max_tokens_per_step=16)
     long = rig.add(prompt(0, 160), max_tokens=1)
     for number in range(200):
@@ -129,12 +129,12 @@ def test_long_prompt_goes_on_beside_short_ones_of_its_tenant() -> None:
             break
         rig.add(prompt(1 + number, 15), max_tokens=1)
         rig.step()
-    # Half of each step is the oldest prompt's.
+    # Half of each step is reserved for the oldest prompt.
     assert number <= 21
     rig.run()
 
 
-def test_short_prompt_passes_long_ones_of_its_tenant() -> None:
+def test_short_prompt_overtakes_long_ones_of_its_tenant() -> None:
     rig = Rig(pool_blocks=2000, max_num_seqs=32, max_tokens_per_step=32)
     for number in range(4):
         rig.add(prompt(number, 200), max_tokens=1)
@@ -142,7 +142,7 @@ def test_short_prompt_passes_long_ones_of_its_tenant() -> None:
     assert steps_to_first_token(rig, rig.add(prompt(99, 12), max_tokens=1)) == 1
 
 
-def test_followers_hold_no_place() -> None:
+def test_followers_hold_no_batch_slot() -> None:
     rig = Rig(pool_blocks=2000, max_num_seqs=4, max_tokens_per_step=16)
     beginning = prompt(0, 400)
     for number in range(8):
@@ -152,7 +152,7 @@ def test_followers_hold_no_place() -> None:
     assert steps_to_first_token(rig, rig.add(prompt(99, 6), max_tokens=1, tenant="idle")) <= 2
 
 
-def test_followers_count_as_waiting_when_more_arrive() -> None:
+def test_followers_count_toward_waiting_limit() -> None:
     rig = Rig(pool_blocks=2000, max_num_seqs=4, max_tokens_per_step=16, max_waiting=8)
     beginning = prompt(0, 400)
     for number in range(8):
@@ -164,7 +164,7 @@ def test_followers_count_as_waiting_when_more_arrive() -> None:
         rig.add(prompt(2, 4))
 
 
-def test_blocked_request_is_not_matched_at_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocked_request_matches_prefix_only_once(monkeypatch: pytest.MonkeyPatch) -> None:
     rig = Rig(pool_blocks=40, max_num_seqs=4, max_tokens_per_step=16)
     rig.add(prompt(0, 8), max_tokens=100)
     rig.step()
@@ -198,7 +198,7 @@ def claim(name: str, tokens: int, *, tenant: str = "", left: int = 0, urgency: f
         (3, {"a": 1, "b": 1, "c": 1}, {"a": 1, "b": 1, "c": 1}),
     ],
 )
-def test_fair_shares(room: int, wanted: dict[str, int], shares: dict[str, int]) -> None:
+def test_fair_shares_follow_demand_and_weight(room: int, wanted: dict[str, int], shares: dict[str, int]) -> None:
     assert fair_shares(room, wanted, lambda name: 3.0 if name == "heavy" else 1.0) == shares
 
 
@@ -207,11 +207,11 @@ def test_divide_gives_half_to_oldest_and_rest_to_shortest() -> None:
     assert divide(100, claims, lambda _: 1.0) == {"old": 50, "mid": 30, "short": 20}
 
 
-def test_divide_respects_urgency_before_length() -> None:
+def test_divide_prefers_urgency_over_length() -> None:
     claims = [claim("old", 300, order=0), claim("urgent", 200, urgency=-1, order=1), claim("short", 20, order=2)]
     assert divide(100, claims, lambda _: 1.0) == {"old": 50, "urgent": 50}
 
 
-def test_divide_with_more_tenants_than_tokens_serves_oldest() -> None:
+def test_divide_serves_oldest_when_tokens_run_short() -> None:
     claims = [claim(str(order), 9, tenant=str(order), order=order) for order in range(5)]
     assert divide(3, claims, lambda _: 1.0) == {"0": 1, "1": 1, "2": 1}

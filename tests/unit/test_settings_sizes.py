@@ -1,4 +1,4 @@
-"""Sizes as a user writes them on the command line, and as Ebb prints them."""
+"""Sizes in bytes, parsed from the command line and formatted for output."""
 
 import pytest
 
@@ -20,12 +20,12 @@ from app.sizes import format_size, parse_size
         ("10B", 10),
     ],
 )
-def test_a_size_means_what_its_unit_says(text: str, nbytes: int) -> None:
+def test_parse_size_accepts_binary_and_decimal_units(text: str, nbytes: int) -> None:
     assert parse_size(text) == nbytes
 
 
 @pytest.mark.parametrize("text", ["", "MiB", "-1GiB", "512M", "1e9", "two GiB", "1GiB2", "0x10", "1,5GiB", "inf"])
-def test_what_is_no_size_is_refused_with_an_example_of_one(text: str) -> None:
+def test_invalid_size_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(ValueError, match="write it like 512MiB"):
         parse_size(text)
 
@@ -41,10 +41,10 @@ def test_what_is_no_size_is_refused_with_an_example_of_one(text: str) -> None:
         (2 << 40, "2 TiB"),
     ],
 )
-def test_a_size_is_shown_in_the_unit_that_keeps_it_short(nbytes: int, text: str) -> None:
+def test_format_size_chooses_shortest_unit(nbytes: int, text: str) -> None:
     assert format_size(nbytes) == text
 
 
 @pytest.mark.parametrize("nbytes", [0, 1, 64 << 20, 1536 << 20, 3 << 40])
-def test_a_shown_size_can_be_given_back(nbytes: int) -> None:
+def test_formatted_size_parses_back(nbytes: int) -> None:
     assert parse_size(format_size(nbytes).replace("bytes", "B")) == nbytes

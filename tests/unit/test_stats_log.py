@@ -35,7 +35,7 @@ STATS = EngineStats(
 )
 
 
-def test_the_line_tells_what_happened_since_the_last_one() -> None:
+def test_line_reports_changes_since_previous_line() -> None:
     log = StatsLog(10.0, STATS, now=100.0)
     assert not log.is_due(109.0)
     assert log.is_due(110.0)

@@ -1,4 +1,4 @@
-"""The costs of the parts of a step, learned from whole steps."""
+"""Step costs: per step, per decode and per prompt token, learned from the durations of whole steps."""
 
 import random
 from dataclasses import replace
@@ -17,7 +17,10 @@ def step(decodes: int, prompt_tokens: int) -> SchedulerOutput:
 
 
 def learned(own: float, decode: float, token: float, steps: list[tuple[int, int]], noise: float = 0.0) -> StepCost:
-    """Return the costs that steps of so many decodes and prompt tokens teach."""
+    """Return the costs learned from `steps`, pairs of (decodes, prompt tokens).
+
+    own, decode, token: true seconds per step, per decode and per prompt token. noise: relative error of each duration.
+    """
     cost, rng = StepCost(), random.Random(1)
     for decodes, tokens in steps:
         seconds = own + decode * decodes + token * tokens
@@ -28,7 +31,7 @@ def learned(own: float, decode: float, token: float, steps: list[tuple[int, int]
 MIXED = [(0, 160), (1, 0), (1, 0), (1, 40), (4, 20), (8, 0), (8, 30), (16, 10)]
 
 
-def test_parts_are_told_apart() -> None:
+def test_noisy_steps_reveal_each_cost() -> None:
     cost = learned(0.011, 0.0017, 0.0009, MIXED * 20, noise=0.1)
     assert cost.step_seconds == pytest.approx(0.011, rel=0.15)
     assert cost.each_decode_seconds == pytest.approx(0.0017, rel=0.15)
@@ -38,29 +41,29 @@ def test_parts_are_told_apart() -> None:
 @pytest.mark.parametrize(
     ("own", "decode", "token"), [(0.011, 0.0017, 0.0009), (0.008, 1e-6, 1e-5), (0.4, 0.02, 0.02)], ids=str
 )
-def test_steps_are_foreseen_from_the_first_ones(own: float, decode: float, token: float) -> None:
+def test_few_steps_suffice_to_predict_durations(own: float, decode: float, token: float) -> None:
     cost = learned(own, decode, token, MIXED)
     for decodes, tokens in [(2, 0), (12, 0), (12, 24), (24, 16)]:
         expected = own + decode * decodes + token * tokens
         assert cost.expected_seconds(step(decodes, tokens)) == pytest.approx(expected, rel=0.2)
 
 
-def test_equal_steps_leave_the_other_costs_as_they_are() -> None:
+def test_identical_steps_do_not_skew_other_costs() -> None:
     cost = learned(0.011, 0.0017, 0.0009, [*MIXED * 10, *[(20, 40)] * 5000], noise=0.1)
     assert cost.step_seconds == pytest.approx(0.011, rel=0.2)
     assert cost.decode_seconds(1) == pytest.approx(0.0127, rel=0.2)
 
 
-def test_a_cost_that_changes_is_followed() -> None:
+def test_changed_token_cost_is_tracked() -> None:
     cost = learned(0.011, 0.0017, 0.0009, MIXED * 10)
     for _ in range(60):
-        # The prompts attend to more.
+        # Prompt tokens have become more expensive, as with longer contexts.
         cost.note(step(4, 40), 0.011 + 4 * 0.0017 + 40 * 0.0018)
     assert cost.expected_seconds(step(4, 40)) == pytest.approx(0.0898, rel=0.05)
     assert cost.step_seconds == pytest.approx(0.011, rel=0.1)
 
 
-def test_a_disturbed_step_counts_little() -> None:
+def test_single_outlier_barely_moves_cost() -> None:
     cost = learned(0.010, 0.001, 0.001, MIXED * 10)
     before = cost.decode_seconds(8)
     assert before is not None
@@ -71,7 +74,7 @@ def test_a_disturbed_step_counts_little() -> None:
     assert cost.decode_seconds(8) == pytest.approx(3 * before, rel=0.1), "in the end it is no disturbance"
 
 
-def test_nothing_is_claimed_before_it_was_seen() -> None:
+def test_costs_are_none_before_first_measurement() -> None:
     cost = StepCost()
     assert cost.expected_seconds(step(1, 0)) is None
     assert cost.expected_seconds(step(0, 50)) is None
@@ -82,14 +85,14 @@ def test_nothing_is_claimed_before_it_was_seen() -> None:
     assert cost.expected_seconds(step(1, 500)) is None
 
 
-def test_passes_take_their_time_each() -> None:
+def test_expected_time_scales_with_passes() -> None:
     cost = learned(0.010, 0.001, 0.001, MIXED * 10)
     one = cost.expected_seconds(step(8, 0))
     assert one is not None
     assert cost.expected_seconds(replace(step(8, 0), passes=3)) == pytest.approx(3 * one)
 
 
-def test_steps_that_teach_nothing_are_passed_over() -> None:
+def test_uninformative_steps_are_ignored() -> None:
     cost = StepCost()
     cost.note(step(0, 0), 0.1)
     cost.note(step(3, 0), 0.0)

@@ -1,4 +1,4 @@
-"""The time of a step: all of it for one tenant alone, shared while there are several."""
+"""Step time: unlimited for a single tenant, bounded and shared while several tenants are active."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def step_time(own: float = 0.010, decode: float = 0.002, token: float = 0.001, t
     return found
 
 
-def test_one_tenant_alone_has_steps_as_long_as_its_answers() -> None:
+def test_single_tenant_has_no_shared_step_time() -> None:
     time = step_time()
     time.arrived(ALICE, 0.0)
     assert time.shared_seconds([ALICE], 0.0) is None
@@ -25,7 +25,7 @@ def test_one_tenant_alone_has_steps_as_long_as_its_answers() -> None:
     assert time.prompt_tokens(40, None, 512) == pytest.approx(90, abs=2), "twice the 90 ms of its answers"
 
 
-def test_steps_are_shared_while_another_tenant_may_return() -> None:
+def test_steps_stay_shared_while_other_tenant_is_recent() -> None:
     time = step_time()
     assert time.shared_seconds([ALICE, BOB], 0.0) == 0.050
     time.arrived(ALICE, 0.0)
@@ -34,7 +34,7 @@ def test_steps_are_shared_while_another_tenant_may_return() -> None:
     assert time.shared_seconds([ALICE], RECENT_SECONDS + 1) is None
 
 
-def test_a_shared_step_keeps_to_its_time() -> None:
+def test_shared_step_stays_within_its_time() -> None:
     time = step_time()
     many = [bare_request(number, tenant="alice") for number in range(40)]
     asked = bare_request(41, tenant="bob", prompt_tokens=60)
@@ -45,6 +45,6 @@ def test_a_shared_step_keeps_to_its_time() -> None:
     assert 0.010 + 0.002 * len(chosen) + 0.001 * tokens == pytest.approx(0.050, rel=0.1)
 
 
-def test_a_slow_model_has_longer_shared_steps() -> None:
+def test_slow_model_gets_longer_shared_steps() -> None:
     assert step_time(0.400, 0.020, 0.010).shared_seconds([ALICE, BOB], 0.0) == pytest.approx(0.8, rel=0.1)
     assert step_time(target=0.2).shared_seconds([ALICE, BOB], 0.0) == 0.2

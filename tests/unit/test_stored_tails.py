@@ -19,7 +19,7 @@ def holding() -> StoredTails:
     return tails
 
 
-def test_as_many_tokens_are_found_as_are_the_same() -> None:
+def test_find_returns_longest_common_prefix() -> None:
     tails = holding()
     key = block_key(A, HELD)
     assert tails.find(7, A, (*HELD, 99)) == StoredTail(7, key, 10)
@@ -28,14 +28,14 @@ def test_as_many_tokens_are_found_as_are_the_same() -> None:
     assert tails.find(7, B, HELD) is None
 
 
-def test_a_short_run_is_not_worth_it() -> None:
+def test_runs_below_minimum_are_neither_kept_nor_found() -> None:
     tails = holding()
     assert tails.find(7, A, (0, 1, 99)) is None
     assert not add(tails, B, (1, 2))
     assert tails.find(7, B, (1, 2)) is None
 
 
-def test_chats_that_begin_alike_have_a_tail_each() -> None:
+def test_chats_with_common_beginning_keep_separate_tails() -> None:
     tails = holding()
     other = (0, 1, 2, 3, 50, 51, 52)
     add(tails, A, other)
@@ -43,7 +43,7 @@ def test_chats_that_begin_alike_have_a_tail_each() -> None:
     assert tails.find(0, A, (*other, 99)) == StoredTail(0, block_key(A, other), 7)
 
 
-def test_what_goes_on_from_a_tail_takes_its_place() -> None:
+def test_longer_continuation_replaces_tail() -> None:
     tails = holding()
     longer = (*HELD, 10, 11)
     add(tails, A, longer)
@@ -52,13 +52,13 @@ def test_what_goes_on_from_a_tail_takes_its_place() -> None:
     assert tails.find(0, A, HELD) is None
 
 
-def test_a_full_block_leaves_the_tails_of_others_alone() -> None:
+def test_full_block_does_not_drop_tails_that_diverge() -> None:
     tails = holding()
     tails.drop(A, (*HELD[:4], 99, 98, 97))
     assert tails.find(0, A, HELD) is not None
 
 
-def test_among_very_many_the_one_that_shares_most_is_found() -> None:
+def test_best_match_is_found_among_many_tails() -> None:
     source = random.Random(3)
     tails = StoredTails(Owners(), most=1000, least=3)
     runs = {tuple(source.choices(range(3), k=source.randint(3, 12))) for _ in range(300)}
@@ -72,7 +72,7 @@ def test_among_very_many_the_one_that_shares_most_is_found() -> None:
         assert (found.num_tokens if found is not None else 0) == (most if most >= 3 else 0)
 
 
-def test_of_too_many_the_longest_unused_is_forgotten() -> None:
+def test_least_recently_used_tail_is_evicted() -> None:
     tails = holding()
     add(tails, B, HELD)
     tails.find(0, A, HELD)
@@ -80,7 +80,7 @@ def test_of_too_many_the_longest_unused_is_forgotten() -> None:
     assert [tails.find(0, parent, HELD) is not None for parent in (A, B, C)] == [True, False, True]
 
 
-def test_an_erased_tail_is_not_known_any_more() -> None:
+def test_erased_tail_is_not_found() -> None:
     tails = StoredTails(Owners(), most=9, least=1)
     tails.add(A, B, (1, 2))
     tails.erase([A, B])

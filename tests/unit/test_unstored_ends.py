@@ -1,4 +1,4 @@
-"""Ends of runs that a locked or full database refuses: kept, stored later, and never in the way of their chat."""
+"""Ends of runs that a locked or full database refuses: kept, stored later, and their chat stays usable."""
 
 import asyncio
 import sqlite3
@@ -26,21 +26,21 @@ WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let writes under a foreign lock fail at once instead of after five seconds."""
+    """Make writes fail at once under a foreign lock instead of after five seconds."""
     monkeypatch.setattr("app.storage.health.PATIENT_MILLISECONDS", 0)
     monkeypatch.setattr("app.storage.health.IMPATIENT_MILLISECONDS", 0)
 
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the database's write lock from outside."""
+    """Hold the database's write lock on another connection until the block ends."""
     with closing(sqlite3.connect(path / "conversations.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         yield
 
 
 async def ended_under_lock(services: Services, engine: FakeEngine, path: Path) -> Run:
-    """Run a question whose end meets a locked database."""
+    """Run a question to its end while the database is locked. Return the ended run."""
     engine.hold()
     conversation = await services.store.conversations.create({})
     run = await services.turns.ask(conversation.id, NewMessage(content="one"))
@@ -54,7 +54,7 @@ async def stored(services: Services, run: Run) -> Message:
     return await services.store.messages.get(run.answer.id)
 
 
-async def test_refused_end_is_announced_and_its_text_readable(
+async def test_refused_end_is_announced_and_text_stays_readable(
     services: Services, engine: FakeEngine, tmp_path: Path
 ) -> None:
     run = await ended_under_lock(services, engine, tmp_path)
@@ -67,7 +67,9 @@ async def test_refused_end_is_announced_and_its_text_readable(
     assert (await stored(services, run)).status == "in_progress"
 
 
-async def test_refused_end_is_stored_when_lock_is_gone(services: Services, engine: FakeEngine, tmp_path: Path) -> None:
+async def test_refused_end_is_stored_after_lock_is_released(
+    services: Services, engine: FakeEngine, tmp_path: Path
+) -> None:
     run = await ended_under_lock(services, engine, tmp_path)
     retrying = services.runs._unstored._task
     assert retrying is not None
@@ -80,7 +82,7 @@ async def test_refused_end_is_stored_when_lock_is_gone(services: Services, engin
 
 
 async def limit_pages(services: Services, pages: int | None) -> None:
-    """Let the file grow to so many pages, or with None no further."""
+    """Limit the database file to `pages` pages. None: to its current size."""
 
     def limit(connection: sqlite3.Connection) -> None:
         most = pages if pages is not None else connection.execute("PRAGMA page_count").fetchone()[0]
@@ -89,10 +91,10 @@ async def limit_pages(services: Services, pages: int | None) -> None:
     await services.store.database.write(limit)
 
 
-async def test_full_disk_keeps_end_until_there_is_room(services: Services, engine: FakeEngine) -> None:
+async def test_end_refused_by_full_disk_is_kept_until_room(services: Services, engine: FakeEngine) -> None:
     engine.hold()
     conversation = await services.store.conversations.create({})
-    # The page of the question has no room for the end of the answer.
+    # The question fills its page, so the end of the answer needs a new one.
     run = await services.turns.ask(conversation.id, NewMessage(content="x" * 3900))
     await limit_pages(services, None)
     engine.allow(None)
@@ -115,7 +117,7 @@ async def test_chat_is_usable_before_end_is_stored(services: Services, engine: F
     assert (await stored(services, next_run)).status == "complete"
 
 
-async def test_retry_and_continue_store_the_end_first(services: Services, engine: FakeEngine, tmp_path: Path) -> None:
+async def test_retry_stores_refused_end_first(services: Services, engine: FakeEngine, tmp_path: Path) -> None:
     run = await ended_under_lock(services, engine, tmp_path)
     again = await services.turns.retry(run.answer.id, RetryFields())
     await again.ended.wait()
@@ -138,7 +140,7 @@ async def test_cut_answer_continues_after_refused_end(services: Services, engine
     assert continued.answer.content == WHOLE_ANSWER
 
 
-async def test_new_question_is_refused_while_lock_is_held(
+async def test_question_is_refused_while_database_is_locked(
     services: Services, engine: FakeEngine, tmp_path: Path
 ) -> None:
     run = await ended_under_lock(services, engine, tmp_path)
@@ -148,13 +150,13 @@ async def test_new_question_is_refused_while_lock_is_held(
     assert len(engine.requests) == asked
 
 
-async def test_cancel_of_refused_end_returns_the_answer(services: Services, engine: FakeEngine, tmp_path: Path) -> None:
+async def test_cancel_after_refused_end_returns_answer(services: Services, engine: FakeEngine, tmp_path: Path) -> None:
     run = await ended_under_lock(services, engine, tmp_path)
     cancelled = await services.turns.cancel(run.id)
     assert (cancelled.status, cancelled.content) == ("complete", WHOLE_ANSWER)
 
 
-async def test_unstored_end_outlives_keeping_time(services: Services, engine: FakeEngine, tmp_path: Path) -> None:
+async def test_run_with_unstored_end_outlives_retention(services: Services, engine: FakeEngine, tmp_path: Path) -> None:
     runs = RunRegistry(services.store.runs, keep_seconds=0, keep_runs=0)
     hasty = replace(services, runs=runs, turns=Turns(services.host, services.store, runs, services.gates.of("local")))
     run = await ended_under_lock(hasty, engine, tmp_path)
@@ -165,7 +167,7 @@ async def test_unstored_end_outlives_keeping_time(services: Services, engine: Fa
     assert runs.get(run.id, "local") is None
 
 
-async def test_next_process_resumes_what_was_never_stored(tmp_path: Path) -> None:
+async def test_next_process_resumes_run_with_unstored_end(tmp_path: Path) -> None:
     engine = FakeEngine()
     await engine.start()
     host = EngineHost()
@@ -188,7 +190,7 @@ async def test_next_process_resumes_what_was_never_stored(tmp_path: Path) -> Non
     await services.close()
 
 
-async def test_ends_are_stored_by_one_attempt_for_all(services: Services, engine: FakeEngine) -> None:
+async def test_concurrent_store_all_leaves_no_ends(services: Services, engine: FakeEngine) -> None:
     ends = UnstoredEnds(services.store.runs, lambda _: None)
     await asyncio.gather(*(ends.store_all() for _ in range(5)))
     assert len(ends) == 0

@@ -1,4 +1,4 @@
-"""A server of one connection that says exactly what a test wants."""
+"""A Unix socket server for one connection that plays a script."""
 
 import contextlib
 import socket
@@ -12,7 +12,7 @@ Script = Callable[[socket.socket], None]
 
 
 class Listener:
-    """Runs `script` with the first connection, on a thread of its own."""
+    """Unix socket at `path` whose first connection runs a script on a separate thread."""
 
     def __init__(self, path: Path) -> None:
         self.address = RedisAddress(unix_path=path)
@@ -22,6 +22,8 @@ class Listener:
         self._thread: threading.Thread | None = None
 
     def play(self, script: Script) -> None:
+        """Accept one connection on a separate thread and run `script` with it. OSError ends the script silently."""
+
         def serve() -> None:
             with self._socket.accept()[0] as connection, contextlib.suppress(OSError):
                 script(connection)
@@ -30,6 +32,7 @@ class Listener:
         self._thread.start()
 
     def close(self) -> None:
+        """Close the listening socket and wait up to 10 s for the script to end."""
         self._socket.close()
         if self._thread is not None:
             self._thread.join(10)

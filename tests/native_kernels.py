@@ -1,4 +1,4 @@
-"""Compiled kernels for tests, and `--cpu-kernels`: a narrower CPU than this one. A pytest plugin."""
+"""Pytest plugin: compiled kernels, and `--cpu-kernels` to test as on a CPU with fewer instruction sets."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -23,14 +23,17 @@ def pytest_configure(config: pytest.Config) -> None:
     patch = pytest.MonkeyPatch()
     config.add_cleanup(patch.undo)
     patch.setattr(instruction_set, "INSTRUCTION_SETS", instruction_set.INSTRUCTION_SETS[names.index(best) :])
-    # Servers that tests start are processes of their own.
+    # Servers that tests start are separate processes, which the patch does not reach.
     patch.setenv("EBB_CPU_KERNELS", best)
 
 
 @pytest.fixture(scope="session")
 def kernels() -> "Callable[[str], Kernels]":
-    """Kernels by the name of an instruction set, compiled again only when their sources changed; by one process."""
-    # The unit tests share the plugins and do without torch.
+    """Return a function from the name of an instruction set to its kernels.
+
+    Kernels are compiled again only when their sources have changed, and by one process at a time.
+    """
+    # Unit tests load this plugin too and must not import torch.
     from engine.cpu.build import build_kernels
     from engine.cpu.instruction_set import choose_instruction_set
     from engine.cpu.library import Kernels

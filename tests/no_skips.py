@@ -1,6 +1,6 @@
-"""Under CI=true a test that skips itself has failed: nothing may go untested for a missing part. A pytest plugin.
+"""Pytest plugin: with CI=true a skipped test fails, so that a missing dependency cannot leave anything untested.
 
-tests/device is left out: it needs an accelerator, which CI does not have.
+Tests in tests/device may skip: they need an accelerator, which CI does not have.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""How `pytest -n 3` shares out the tests and the machine between its processes. A pytest plugin."""
+"""Pytest plugin: distribution of tests and cores across the worker processes of `pytest -n 3`."""
 
 from typing import TYPE_CHECKING
 
@@ -9,14 +9,17 @@ if TYPE_CHECKING:
     from xdist.scheduler import LoadFileScheduling
 
 ONE_SERVER = "tests/e2e/"
-# At full size each of their tests takes minutes, and they share nothing.
+# Tests of these files are scheduled one by one: at full size each takes minutes, and they share no fixtures.
 APART = ("tests/integration/test_native_exact.py", "tests/integration/test_native_tiers.py")
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: "Producer") -> "LoadFileScheduling":
-    """Whole files, whose tests share fixtures; those of e2e share a server and a browser, and stay together."""
-    # A machine that runs a few tests by themselves may do without xdist.
+    """Schedule whole files, because their tests share fixtures.
+
+    All files of e2e go to one worker, because they share a server and a browser.
+    """
+    # Imported here because xdist is optional for runs in a single process.
     from xdist.scheduler import LoadFileScheduling
 
     class SharedOut(LoadFileScheduling):  # type: ignore[misc]
@@ -25,14 +28,16 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: "Producer") -> "Load
                 return nodeid
             return ONE_SERVER if nodeid.startswith(ONE_SERVER) else str(super()._split_scope(nodeid))
 
-    # In the order of collection: the files with most tests, which would go first, are quick ones.
+    # Keep the order of collection. xdist would start with the files that have most tests, and they are quick.
     config.option.loadscopereorder = False
     return SharedOut(config, log)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Engines in one of several processes get its share of the cores, as from a control group: threads that meet at
-    every step would wait for each other's turn."""
+    """Limit the engines in a worker process to its share of the cores, as a control group would.
+
+    With more threads than cores, threads that synchronise at every step would wait for each other to be scheduled.
+    """
     worker = getattr(config, "workerinput", None)
     if worker is None:
         return

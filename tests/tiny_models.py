@@ -1,4 +1,4 @@
-"""Small random models in the layout of real ones, made in milliseconds."""
+"""Small random models in the folder layout of real ones, generated in milliseconds."""
 
 import json
 import math
@@ -26,10 +26,10 @@ def make_tiny_model(
     head_dim: int = 0,
     seed: int = 0,
 ) -> Path:
-    """Write a loadable folder and return it; equal arguments give equal bytes.
+    """Write a loadable model folder to `path` and return `path`. Equal arguments yield equal bytes.
 
-    The tokenizer has one token per byte after the three special ones (end of turn and eos: id 2), so with the default
-    vocab every id that the model can produce has a token. head_dim: 0 means hidden / heads.
+    The tokenizer has three special tokens, then one token per byte. Id 2 is both end of turn and eos. With the default
+    `vocab`, every id that the model can sample has a token. head_dim: 0 means hidden / heads.
     """
     head_dim = head_dim or hidden // heads
     path.mkdir(parents=True, exist_ok=True)
@@ -87,7 +87,7 @@ def tiny_tensors(
     head_dim: int,
     seed: int,
 ) -> dict[str, torch.Tensor]:
-    """Random float32 tensors under the names of a Llama checkpoint, scaled so that the greedy tokens vary."""
+    """Return random float32 tensors with the names of a Llama checkpoint, scaled so that greedy tokens vary."""
     generator = torch.Generator().manual_seed(seed)
 
     def matrix(rows: int, columns: int) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""A certificate authority of our own and a certificate for localhost."""
+"""Certificates for tests: a private authority and a server certificate that it signs."""
 
 import datetime
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from cryptography.x509.oid import NameOID
 
 @dataclass(frozen=True)
 class TlsFiles:
-    """PEM files."""
+    """Paths of PEM files: the authority's certificate, and the server's certificate and private key."""
 
     authority: Path
     certificate: Path
@@ -21,7 +21,7 @@ class TlsFiles:
 
     @property
     def server_arguments(self) -> list[str]:
-        """For redis-server, which asks its clients for no certificate."""
+        """Arguments for redis-server to serve TLS without client certificates."""
         return [
             *("--tls-cert-file", str(self.certificate)),
             *("--tls-key-file", str(self.key)),
@@ -31,7 +31,11 @@ class TlsFiles:
 
 
 def make_tls_files(folder: Path, *, names: Sequence[str] = ("localhost",), days: float = 1) -> TlsFiles:
-    """Make new keys and certificates in `folder`. days: from now until they expire; negative if they have."""
+    """Create new keys and certificates in `folder`, which must exist.
+
+    names: DNS names of the server certificate. days: days from now until the server certificate expires. Negative: the
+    certificate has already expired.
+    """
     authority_key, server_key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
     authority_name, server_name = _name("Test authority"), _name("localhost")
     authority = _certificate(authority_name, authority_name, authority_key.public_key(), authority_key, (), 1)
@@ -59,7 +63,7 @@ def _certificate(
     names: Sequence[str],
     days: float,
 ) -> x509.Certificate:
-    """Sign a certificate; it is an authority's if it has no names."""
+    """Build and sign a certificate that expires in `days` days. Without `names` it is a certificate authority's."""
     now = datetime.datetime.now(datetime.UTC)
     builder = (
         x509.CertificateBuilder()

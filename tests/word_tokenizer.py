@@ -1,4 +1,4 @@
-"""A tokenizer to which each of the benchmarks' words, with the space before it, is one token."""
+"""A tokenizer with one token per benchmark word, leading space included."""
 
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
@@ -10,7 +10,7 @@ UNKNOWN = "[UNK]"
 
 
 def word_tokenizer() -> Tokenizer:
-    """Ids count through `bench.workload.WORDS`; everything else is one id more."""
+    """Make a tokenizer whose ids are the indices of `app.load.words.WORDS`. Any other text becomes `UNKNOWN`."""
     vocabulary = {**{f" {word}": number for number, word in enumerate(WORDS)}, UNKNOWN: len(WORDS)}
     tokenizer = Tokenizer(WordLevel(vocabulary, unk_token=UNKNOWN))
     tokenizer.pre_tokenizer = Split(" ", "merged_with_next")

@@ -1,4 +1,4 @@
-"""A TCP proxy that cuts every connection some time after it was opened, as some networks do."""
+"""A TCP proxy that cuts every connection after a fixed time, as some networks do."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -9,15 +9,17 @@ from urllib.parse import urlsplit
 
 @dataclass(slots=True)
 class CuttingProxy:
-    """url: where it listens. cuts: connections that it has cut so far; those that ended by themselves do not count."""
+    """Address and counter of a running proxy."""
 
     url: str
+    """Base URL of the listening socket."""
     cuts: int = 0
+    """Connections that the proxy has cut, without connections that an end closed."""
 
 
 @asynccontextmanager
 async def cutting_proxy(server_url: str, seconds: float) -> AsyncIterator[CuttingProxy]:
-    """In front of `server_url`, until the block ends."""
+    """Run a proxy to `server_url` until the block ends. seconds: lifetime of each connection."""
     server = urlsplit(server_url)
     carrying = set[asyncio.Task[None]]()
 

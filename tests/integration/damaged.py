@@ -1,4 +1,4 @@
-"""Files of conversations with a damaged page."""
+"""Conversation databases, intact and with a damaged page."""
 
 import asyncio
 import random
@@ -13,7 +13,7 @@ PAGE = 4096
 
 
 def stored_conversations(state_dir: Path) -> Path:
-    """Make a file with a few conversations, closed as a server closes it."""
+    """Create a database with five conversations in `state_dir`, closed cleanly. Return its path."""
 
     async def make() -> None:
         store = await Store.open(file)
@@ -28,7 +28,7 @@ def stored_conversations(state_dir: Path) -> Path:
 
 
 def damaged_conversations(state_dir: Path) -> Path:
-    """Make such a file, and overwrite the root page of its messages with noise."""
+    """Create the database of `stored_conversations` and overwrite the root page of its `message` table with noise."""
     file = stored_conversations(state_dir)
     with closing(sqlite3.connect(file)) as connection:
         [[root]] = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'message'")

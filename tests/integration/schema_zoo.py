@@ -1,5 +1,7 @@
-"""JSON Schemas of many kinds, made up from a seed: what a model answers to them validates, or is the beginning of
-something that would."""
+"""JSON Schemas of many kinds, generated from a fixed seed.
+
+An answer that a model gives under one of them validates against the schema, or is a prefix of a text that does.
+"""
 
 import random
 from collections.abc import Callable
@@ -12,7 +14,7 @@ WORDS = ("name", "age", "city", "größe", "价格", "is_open", "tags", "a b", "
 
 
 def schemas(count: int) -> list[Schema]:
-    """Each kind in turn, each time another one."""
+    """Generate `count` different schemas, cycling through the kinds."""
     source = random.Random(20)
     return [KINDS[index % len(KINDS)](source, 2) for index in range(count)]
 
@@ -106,4 +108,4 @@ def _all_of(source: random.Random, depth: int) -> Schema:
 
 INNER: tuple[Make, ...] = (_object, _array, _only_scalar, _any_of, _open_object, _tuple, _all_of)
 KINDS: tuple[Make, ...] = (*INNER, _recursive)
-"""References count from the root, so what refers to itself is one."""
+"""Kinds of whole schemas. `$ref` resolves from the root, so a recursive schema cannot be nested in another one."""

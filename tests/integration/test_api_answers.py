@@ -1,4 +1,4 @@
-"""Several answers to one prompt (`n`, `best_of`), as OpenAI's client asks for them."""
+"""Several answers to one prompt (`n`, `best_of`), through OpenAI's client."""
 
 import asyncio
 from collections import defaultdict
@@ -21,7 +21,7 @@ def answer(choice: int, words: int = ANSWER_WORDS) -> str:
 
 
 @row("openai", "chat.completions.create(n=3)", "three choices; usage counts the prompt once, and all answers")
-async def test_a_chat_has_as_many_choices_as_it_is_asked_for(client: AsyncOpenAI, api: Api) -> None:
+async def test_chat_returns_as_many_choices_as_requested(client: AsyncOpenAI, api: Api) -> None:
     one = await client.chat.completions.create(model="fake-1", messages=MESSAGES, seed=5)
     several = await client.chat.completions.create(model="fake-1", messages=MESSAGES, seed=5, n=3)
     assert [choice.message.content for choice in several.choices] == [answer(choice) for choice in range(3)]
@@ -41,7 +41,7 @@ async def test_a_chat_has_as_many_choices_as_it_is_asked_for(client: AsyncOpenAI
 
 
 @row("openai", "chat.completions.create(n=2, stream=True)", "chunks of all choices as they come, each with its index")
-async def test_streamed_choices_come_side_by_side(client: AsyncOpenAI, api: Api) -> None:
+async def test_streamed_choices_are_interleaved(client: AsyncOpenAI, api: Api) -> None:
     api.engine.hold()
     asking = asyncio.create_task(
         client.chat.completions.create(
@@ -52,7 +52,7 @@ async def test_streamed_choices_come_side_by_side(client: AsyncOpenAI, api: Api)
     api.engine.allow(1)
     stream = await asking
     first = [await anext(aiter(stream)) for _ in range(4)]
-    # Neither waits for the end of the other.
+    # Both choices stream before either is complete.
     assert sorted(chunk.choices[0].index for chunk in first) == [0, 0, 1, 1]
     api.engine.allow(None)
     *chunks, last = first + [chunk async for chunk in stream]
@@ -74,7 +74,7 @@ async def test_streamed_choices_come_side_by_side(client: AsyncOpenAI, api: Api)
 
 @row("openai", "completions.create(prompt=[..., ...], n=2)", "those to one prompt stand beside each other")
 @pytest.mark.parametrize("stream", [False, True])
-async def test_each_prompt_of_completions_has_its_choices(client: AsyncOpenAI, stream: bool) -> None:
+async def test_each_prompt_of_completions_gets_n_choices(client: AsyncOpenAI, stream: bool) -> None:
     fields: Any = {"model": "fake-1", "prompt": ["ab", "cde"], "n": 2, "max_tokens": 3, "echo": True, "stream": stream}
     told: Any = await client.completions.create(**fields)
     texts: dict[int, str] = defaultdict(str)
@@ -89,8 +89,8 @@ async def test_each_prompt_of_completions_has_its_choices(client: AsyncOpenAI, s
 
 
 @row("openai", "completions.create(n=2, best_of=4)", "the two likeliest of four, the likeliest first")
-async def test_the_best_of_more_answers_are_told(client: AsyncOpenAI) -> None:
-    # The fake engine is surer of later answers.
+async def test_best_of_returns_likeliest_answers(client: AsyncOpenAI) -> None:
+    # The fake engine reports higher logprobs for later answers.
     told = await client.completions.create(model="fake-1", prompt=["ab", "c"], n=2, best_of=4, max_tokens=3)
     assert [choice.text for choice in told.choices] == [answer(3, 3), answer(2, 3)] * 2
     assert [choice.index for choice in told.choices] == [0, 1, 2, 3]
@@ -116,7 +116,7 @@ async def test_the_best_of_more_answers_are_told(client: AsyncOpenAI) -> None:
         ({"best_of": 16, "prompt": ["x"] * 9}, "best_of"),
     ],
 )
-async def test_what_asks_for_too_much_is_refused_by_its_field(
+async def test_excessive_counts_are_refused_by_field_name(
     client: AsyncOpenAI, api: Api, fields: Any, param: str
 ) -> None:
     with pytest.raises(openai.BadRequestError) as caught:
@@ -126,7 +126,7 @@ async def test_what_asks_for_too_much_is_refused_by_its_field(
 
 
 @row("openai", "chat.completions.create(n=2, stop=..., logprobs=True)", "each choice has its own")
-async def test_each_choice_has_its_own_logprobs_and_ends_by_itself(client: AsyncOpenAI) -> None:
+async def test_each_choice_has_its_own_logprobs_and_finish_reason(client: AsyncOpenAI) -> None:
     told = await client.chat.completions.create(
         model="fake-1", messages=MESSAGES, n=2, stop=["w103"], logprobs=True, max_tokens=6
     )
@@ -138,7 +138,7 @@ async def test_each_choice_has_its_own_logprobs_and_ends_by_itself(client: Async
         assert "".join(each.token for each in choice.logprobs.content).startswith(choice.message.content or "")
 
 
-async def test_any_of_the_answers_may_be_sent_back_and_is_cached(client: AsyncOpenAI, api: Api) -> None:
+async def test_any_choice_sent_back_is_a_prefix_hit(client: AsyncOpenAI, api: Api) -> None:
     several = await client.chat.completions.create(model="fake-1", messages=MESSAGES, n=2)
     for choice, produced in zip(several.choices, api.engine.requests[:2], strict=True):
         said = {"role": "assistant", "content": choice.message.content}
@@ -149,7 +149,7 @@ async def test_any_of_the_answers_may_be_sent_back_and_is_cached(client: AsyncOp
 
 
 @pytest.mark.parametrize("stream", [False, True])
-async def test_an_engine_that_fails_ends_all_answers(client: AsyncOpenAI, api: Api, stream: bool) -> None:
+async def test_engine_failure_ends_all_choices(client: AsyncOpenAI, api: Api, stream: bool) -> None:
     async def ask() -> None:
         told: Any = await client.completions.create(model="fake-1", prompt=FAILING, n=3, stream=stream)
         async for _ in told:
@@ -161,7 +161,7 @@ async def test_an_engine_that_fails_ends_all_answers(client: AsyncOpenAI, api: A
 
 
 @pytest.mark.parametrize("stream", [False, True])
-async def test_who_leaves_ends_all_answers(client: AsyncOpenAI, api: Api, stream: bool) -> None:
+async def test_client_disconnect_aborts_all_choices(client: AsyncOpenAI, api: Api, stream: bool) -> None:
     api.engine.hold()
     asking: Any = asyncio.create_task(client.completions.create(model="fake-1", prompt="x", n=3, stream=stream))
     await api.engine.until_running(3)
@@ -174,7 +174,7 @@ async def test_who_leaves_ends_all_answers(client: AsyncOpenAI, api: Api, stream
     assert api.engine.finished == {"abort": 3}
 
 
-async def test_a_queue_without_room_for_all_takes_none(client: AsyncOpenAI, api: Api) -> None:
+async def test_queue_without_room_for_all_choices_takes_none(client: AsyncOpenAI, api: Api) -> None:
     api.engine.hold()
     busy = [asyncio.create_task(client.completions.create(model="fake-1", prompt="x", n=15)) for _ in range(4)]
     await api.engine.until_running(60)

@@ -1,4 +1,4 @@
-"""Branches and forks cost what is new in them, in every tier: the real engine behind the real server."""
+"""Branches and forks share the KV of their common prefix in every tier: the real engine behind the real server."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -41,7 +41,7 @@ async def http(server: RunningServer[AsyncLLMEngine]) -> AsyncIterator[aiohttp.C
 
 
 async def computed(store: Store) -> tuple[int, int, int]:
-    """Full blocks of all answers' paths: of each for itself, and without those that several have; and answers."""
+    """Count the full blocks on the paths of all answers: summed per path, distinct, and the number of answers."""
     alone, shared, answers = 0, set[tuple[int, ...]](), 0
     async for conversation, _ in store.conversations.each():
         for message in await store.messages.all_of(conversation.id):
@@ -50,13 +50,13 @@ async def computed(store: Store) -> tuple[int, int, int]:
             path = await store.messages.path(message.id)
             ids = joined_ids([each.tokens for each in path], message.tokens.prompt_key)
             assert ids is not None
-            # The KV of an answer's last token is never computed.
+            # KV is never computed for the last token of an answer.
             full = [tuple(ids[: end * BLOCK]) for end in range(1, (len(ids) - 1) // BLOCK + 1)]
             alone, shared, answers = alone + len(full), shared | set(full), answers + 1
     return alone, len(shared), answers
 
 
-async def test_every_tier_holds_the_common_beginning_once(
+async def test_every_tier_holds_common_prefix_once(
     server: RunningServer[AsyncLLMEngine], http: aiohttp.ClientSession, redis_server: RedisServer
 ) -> None:
     conversation = await created(http, system_prompt=SYSTEM, params=SHORT)
@@ -85,6 +85,6 @@ async def test_every_tier_holds_the_common_beginning_once(
     assert stats.tiers is not None
     with redis_server.client() as client:
         in_redis = sum(1 for _ in client.scan_iter(b"ebb:kv:*"))
-    # Each answer may have left one block that is partly filled.
+    # Each answer may leave one partly filled block behind.
     for held in (stats.blocks_cached, stats.tiers.cpu_used_bytes / stats.block_nbytes, in_redis):
         assert shared <= held <= shared + answers

@@ -1,4 +1,4 @@
-"""The whole lower half of the house: a store on its companion, in a process that is killed."""
+"""A tiered store on its companion Redis, with either of the two killed."""
 
 import os
 import signal
@@ -37,7 +37,7 @@ def launch(state_dir: Path) -> RedisCompanion:
     return companion
 
 
-def test_every_acknowledged_block_survives_kill_9_of_the_process(tmp_path: Path, rigs: Rigs) -> None:
+def test_acknowledged_blocks_survive_sigkill_of_process(tmp_path: Path, rigs: Rigs) -> None:
     root = Path(__file__).parents[2]
     arguments = [sys.executable, "-c", PROCESS, str(tmp_path)]
     with subprocess.Popen(arguments, cwd=root, stdout=subprocess.PIPE, text=True) as process:
@@ -51,7 +51,7 @@ def test_every_acknowledged_block_survives_kill_9_of_the_process(tmp_path: Path,
     companion.stop()
 
 
-def test_a_store_outlives_its_companion(tmp_path: Path, rigs: Rigs) -> None:
+def test_store_survives_sigkill_of_companion(tmp_path: Path, rigs: Rigs) -> None:
     companion = launch(tmp_path)
     rig = rigs.open(companion.address)
     rig.put(keys(range(8)))

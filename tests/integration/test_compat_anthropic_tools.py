@@ -1,4 +1,4 @@
-"""Tools and forms through Anthropic's own client, on the real engine with the default model."""
+"""Tools and structured output through Anthropic's client, on the real engine with the default model."""
 
 import asyncio
 import json
@@ -57,7 +57,7 @@ def calls_of(message: Message) -> list[tuple[str, object]]:
 @row("anthropic", "messages.stream(tools=...)", "the same blocks, the input of each in one `input_json_delta`")
 @row("anthropic", "messages.create(tools=..., tool_choice=...)", "`tool_use` blocks whose input keeps to the schema; "
      "`auto`, `any`, `tool` and `none`, with `disable_parallel_tool_use`; the reason is `tool_use`")  # fmt: skip
-async def test_tools_are_called_and_their_results_sent_back(client: AsyncAnthropic) -> None:
+async def test_tool_calls_and_results_round_trip(client: AsyncAnthropic) -> None:
     create, must = client.messages.create, {"type": "any"}
     first = await create(**asked(tools=TOOLS, tool_choice=must))
     assert first.stop_reason == "tool_use"
@@ -85,7 +85,7 @@ async def test_tools_are_called_and_their_results_sent_back(client: AsyncAnthrop
 
 
 def check_blocks(events: list[RawMessageStreamEvent]) -> None:
-    """Each block begins, comes and ends before the next one."""
+    """Check that each block is one start, one delta and one stop, before the next block begins."""
     kinds = [(event.type, getattr(event, "index", None)) for event in events]
     names = [f"content_block_{part}" for part in ("start", "delta", "stop")]
     blocks = len(events) // 3
@@ -104,7 +104,7 @@ async def its_results_come_back(client: AsyncAnthropic, first: Message) -> None:
     without = await client.messages.count_tokens(model="smollm2", messages=history)
     cached = second.usage.cache_read_input_tokens or 0
     assert second.usage.input_tokens + cached == counted.input_tokens > without.input_tokens
-    # The KV of the last token of an answer is never computed.
+    # KV is never computed for the last token of an answer.
     prompt = first.usage.input_tokens + (first.usage.cache_read_input_tokens or 0)
     assert cached == prompt + first.usage.output_tokens - 1
 

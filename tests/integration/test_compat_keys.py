@@ -1,4 +1,4 @@
-"""Keys and limits as the packages of OpenAI and Anthropic meet them: one test for each row of docs/keys.md."""
+"""Keys and limits through the OpenAI and Anthropic clients: one test per row of docs/keys.md."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -29,7 +29,7 @@ def anthropic_client(everybody: People, key: str) -> anthropic.AsyncAnthropic:
 
 
 @row("openai", "OpenAI(api_key='sk-ebb-...')", "chats, responses and KV of the key's tenant")
-async def test_openai(everybody: People) -> None:
+async def test_openai_key_selects_tenant(everybody: People) -> None:
     async with (
         openai_client(everybody, everybody.keys["alice"]) as alice,
         openai_client(everybody, everybody.keys["bob"]) as bob,
@@ -43,7 +43,7 @@ async def test_openai(everybody: People) -> None:
 
 
 @row("openai", "OpenAI(api_key='wrong')", "`AuthenticationError`, code `invalid_api_key`")
-async def test_openai_wrong(everybody: People) -> None:
+async def test_openai_wrong_key_raises_authentication_error(everybody: People) -> None:
     async with openai_client(everybody, "wrong") as nobody:
         with pytest.raises(openai.AuthenticationError) as raised:
             await nobody.chat.completions.create(model="fake-1", messages=HI)
@@ -51,7 +51,7 @@ async def test_openai_wrong(everybody: People) -> None:
 
 
 @row("openai", "chat.completions.create(...)", "a limit is reached: `RateLimitError` with `Retry-After` and its code")
-async def test_openai_limit(everybody: People) -> None:
+async def test_openai_limit_raises_rate_limit_error(everybody: People) -> None:
     await everybody.root.put("/api/admin/tenants/alice/limits", json={"requests_per_minute": 0})
     async with openai_client(everybody, everybody.keys["alice"]) as alice:
         with pytest.raises(openai.RateLimitError) as raised:
@@ -60,7 +60,7 @@ async def test_openai_limit(everybody: People) -> None:
 
 
 @row("anthropic", "Anthropic(api_key='sk-ebb-...')", "KV of the key's tenant; so with `auth_token`")
-async def test_anthropic(everybody: People) -> None:
+async def test_anthropic_key_selects_tenant(everybody: People) -> None:
     key, url = everybody.keys["bob"], everybody.server.url
     for client in (anthropic_client(everybody, key), anthropic.AsyncAnthropic(base_url=url, auth_token=key)):
         async with client as bob:
@@ -69,7 +69,7 @@ async def test_anthropic(everybody: People) -> None:
 
 
 @row("anthropic", "Anthropic(api_key='wrong')", "`AuthenticationError`, type `authentication_error`")
-async def test_anthropic_wrong(everybody: People) -> None:
+async def test_anthropic_wrong_key_raises_authentication_error(everybody: People) -> None:
     async with anthropic_client(everybody, "wrong") as nobody:
         with pytest.raises(anthropic.AuthenticationError) as raised:
             await nobody.messages.create(model="fake-1", max_tokens=9, messages=HI)
@@ -81,7 +81,7 @@ async def test_anthropic_wrong(everybody: People) -> None:
     "messages.create(...)",
     "a limit is reached: `RateLimitError` with `Retry-After`; the sentence names it",
 )
-async def test_anthropic_limit(everybody: People) -> None:
+async def test_anthropic_limit_raises_rate_limit_error(everybody: People) -> None:
     await everybody.root.put("/api/admin/tenants/alice/limits", json={"tokens_per_minute": 0})
     async with anthropic_client(everybody, everybody.keys["alice"]) as alice:
         with pytest.raises(anthropic.RateLimitError, match="0 tokens a minute"):

@@ -1,4 +1,4 @@
-"""Tools and forms through Responses of the real `openai` package, on the real engine with the default model."""
+"""Tools and structured output through OpenAI's Responses client, on the real engine with the default model."""
 
 import asyncio
 import json
@@ -66,7 +66,7 @@ def cached(response: Response) -> int:
 
 
 def computed_before(response: Response) -> int:
-    # The KV of the last token of an answer is never computed.
+    # KV is never computed for the last token of an answer.
     assert response.usage is not None
     return response.usage.total_tokens - 1
 
@@ -77,7 +77,7 @@ def computed_before(response: Response) -> int:
      "model; all before them is cached, also in a `conversation` and with `store=False`")  # fmt: skip
 @row("openai", "responses.create(tools=..., tool_choice=...)", "items `function_call` whose arguments keep to the "
      "schema; `none`, `auto`, `required` or a function, with `parallel_tool_calls`")  # fmt: skip
-async def test_functions_are_called_and_their_results_sent_back(api: Api) -> None:
+async def test_function_calls_and_results_round_trip(api: Api) -> None:
     async with AsyncOpenAI(base_url=f"{api.url}/v1", api_key="none", max_retries=0) as client:
         create = client.responses.create
         first = await create(**asked(**MUST))
@@ -167,7 +167,7 @@ async def conversations_keep_calls(api: Api, client: AsyncOpenAI) -> None:
 
 
 @row("openai", "responses.create(text={'format': ...})", "JSON, or JSON of the schema, compact, also streamed")
-async def test_texts_have_the_form_that_was_asked_for(api: Api) -> None:
+async def test_output_text_follows_requested_format(api: Api) -> None:
     schema = {"type": "json_schema", "name": "place", "schema": WEATHER, "strict": True}
     async with AsyncOpenAI(base_url=f"{api.url}/v1", api_key="none", max_retries=0) as client:
         create = client.responses.create

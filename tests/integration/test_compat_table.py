@@ -1,4 +1,4 @@
-"""The documentation promises what the tests hold, no more and no less."""
+"""Compatibility tables of the docs, compared with the rows that the tests declare."""
 
 from pathlib import Path
 from types import ModuleType
@@ -42,9 +42,7 @@ DOCS = Path(__file__).parent.parent.parent / "docs"
         ("keys.md", "## Client compatibility", [test_compat_keys]),
     ],
 )
-def test_each_row_of_the_documentation_is_held_by_a_test(
-    document: str, heading: str, modules: list[ModuleType]
-) -> None:
+def test_documented_rows_equal_rows_of_tests(document: str, heading: str, modules: list[ModuleType]) -> None:
     _, found, rest = (DOCS / document).read_text().partition(f"{heading}\n")
     assert found
     section = rest.partition("\n#")[0]

@@ -1,4 +1,4 @@
-"""Too many connections, over real sockets: idle ones give way, and requests are refused in words."""
+"""Connection limits over real sockets: idle connections are closed first, then requests get an error response."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -20,7 +20,7 @@ GET = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 @asynccontextmanager
 async def idle_connections(server: RunningServer[FakeEngine], number: int, sent: bytes = b"") -> AsyncIterator[None]:
-    """Hold connections that sent the same and nothing more."""
+    """Hold `number` open connections that each sent `sent` and nothing more."""
     port = int(server.url.rpartition(":")[2])
     writers = []
     for _ in range(number):
@@ -35,7 +35,7 @@ async def idle_connections(server: RunningServer[FakeEngine], number: int, sent:
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET / HT", GET])
-async def test_idle_connections_never_keep_a_client_out(tmp_path: Path, sent: bytes, size: Size) -> None:
+async def test_idle_connections_never_block_new_client(tmp_path: Path, sent: bytes, size: Size) -> None:
     number = size.pick(small=60, full=2000)
     async with (
         running_server(tmp_path, FakeEngine(), limits=FEW) as server,
@@ -46,7 +46,7 @@ async def test_idle_connections_never_keep_a_client_out(tmp_path: Path, sent: by
         assert len(server.connections) <= FEW.total
 
 
-async def test_answers_under_way_outlive_a_flood_of_connections(tmp_path: Path) -> None:
+async def test_running_answer_survives_connection_flood(tmp_path: Path) -> None:
     engine = FakeEngine()
     async with running_server(tmp_path, engine, limits=FEW) as server, api_client(server.url) as http:
         engine.hold()
@@ -57,7 +57,7 @@ async def test_answers_under_way_outlive_a_flood_of_connections(tmp_path: Path) 
             assert (await stream.read()).rstrip().endswith(b"data: [DONE]")
 
 
-async def test_more_requests_than_connections_get_503_and_a_pause(tmp_path: Path) -> None:
+async def test_request_over_connection_limit_gets_503_retry_after(tmp_path: Path) -> None:
     engine, two = FakeEngine(), ConnectionLimits(total=2, per_address=2)
     async with running_server(tmp_path, engine, limits=two) as server, api_client(server.url) as http:
         engine.hold()
@@ -76,7 +76,7 @@ async def test_more_requests_than_connections_get_503_and_a_pause(tmp_path: Path
         assert (await http.post("/v1/completions", json=COMPLETION)).status == 200
 
 
-async def test_limit_of_open_requests_holds_for_one_tenant(tmp_path: Path) -> None:
+async def test_open_requests_limit_applies_per_tenant(tmp_path: Path) -> None:
     async with people(tmp_path) as everybody:
         everybody.engine.hold()
         limited = await everybody.root.put("/api/admin/tenants/alice/limits", json={"open_requests": 2})
@@ -95,7 +95,7 @@ async def test_limit_of_open_requests_holds_for_one_tenant(tmp_path: Path) -> No
         assert (await everybody.alice.get("/v1/models")).status == 200
 
 
-async def test_busy_server_leaves_room_for_other_tenants(tmp_path: Path) -> None:
+async def test_busy_server_reserves_room_for_other_tenants(tmp_path: Path) -> None:
     async with people(tmp_path, limits=FEW) as everybody:
         everybody.engine.hold()
         streams = [await everybody.alice.post("/v1/completions", json=COMPLETION) for _ in range(4)]
@@ -107,7 +107,7 @@ async def test_busy_server_leaves_room_for_other_tenants(tmp_path: Path) -> None
             await stream.read()
 
 
-async def test_only_user_of_a_keyless_server_may_have_all_of_it(tmp_path: Path) -> None:
+async def test_keyless_server_lets_its_user_take_all_connections(tmp_path: Path) -> None:
     engine = FakeEngine()
     async with running_server(tmp_path, engine, limits=FEW) as server, api_client(server.url) as http:
         engine.hold()

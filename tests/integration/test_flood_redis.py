@@ -1,4 +1,4 @@
-"""A flood that computes faster than blocks can be copied down: all blocks reach Redis all the same."""
+"""A flood that computes blocks faster than they are copied to the lower tiers: every block still reaches Redis."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +14,7 @@ from tests.redis_server import RedisServer
 from tests.tiny_models import make_tiny_model
 
 DEVICE_BLOCKS = 48
-"""A quarter of them holds two prompts: so much is kept ready for a neighbour that comes."""
+"""A quarter of the blocks is kept free for a tenant that arrives, and has room for two prompts."""
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def server(tmp_path: Path) -> Iterator[RedisServer]:
     server.kill()
 
 
-def test_all_blocks_of_flood_and_neighbour_reach_redis(server: RedisServer, tmp_path: Path) -> None:
+def test_all_blocks_of_flood_and_quiet_tenant_reach_redis(server: RedisServer, tmp_path: Path) -> None:
     config = EngineConfig(
         model_path=make_tiny_model(tmp_path / "model"),
         model_name="tiny",

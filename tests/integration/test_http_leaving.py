@@ -1,4 +1,4 @@
-"""Clients that close one half of their connection, all of it, or do not read: what they get, and what the log says."""
+"""Clients that half-close, close or stop reading their connection: responses, aborts and log."""
 
 import asyncio
 import json
@@ -49,7 +49,7 @@ def completion(**fields: object) -> bytes:
 
 async def until_running(api: Api, count: int) -> None:
     async with asyncio.timeout(20):
-        # The engine has no event for it.
+        # The fake engine has no event for a number of running requests.
         while api.engine.running != count:  # noqa: ASYNC110
             await asyncio.sleep(0.002)
 
@@ -59,7 +59,7 @@ def errors(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 @pytest.mark.parametrize("stream", [False, True])
-async def test_a_half_closed_client_gets_its_answer(api: Api, stream: bool) -> None:
+async def test_half_closed_client_gets_its_answer(api: Api, stream: bool) -> None:
     api.engine.hold()
     async with connected(api) as (reader, writer):
         writer.write(completion(stream=stream))
@@ -73,7 +73,7 @@ async def test_a_half_closed_client_gets_its_answer(api: Api, stream: bool) -> N
 
 
 @pytest.mark.parametrize("stream", [False, True])
-async def test_a_client_that_closes_ends_its_request_at_once(api: Api, stream: bool) -> None:
+async def test_client_close_aborts_request_at_once(api: Api, stream: bool) -> None:
     api.engine.hold()
     async with connected(api) as (_, writer):
         writer.write(completion(stream=stream))
@@ -82,7 +82,7 @@ async def test_a_client_that_closes_ends_its_request_at_once(api: Api, stream: b
     await until_running(api, 0)
 
 
-async def test_pipelined_requests_that_leave_log_no_error(api: Api, caplog: pytest.LogCaptureFixture) -> None:
+async def test_close_with_pipelined_requests_logs_no_error(api: Api, caplog: pytest.LogCaptureFixture) -> None:
     api.engine.hold()
     async with connected(api) as (_, writer):
         writer.write(completion(stream=True) + completion() + completion())
@@ -92,7 +92,7 @@ async def test_pipelined_requests_that_leave_log_no_error(api: Api, caplog: pyte
     assert errors(caplog) == []
 
 
-async def test_a_reader_that_never_reads_is_cut_without_an_error(
+async def test_client_that_never_reads_is_cut_without_error(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(http_protocol, "WRITE_SECONDS", 0.05)

@@ -1,4 +1,4 @@
-"""A tenant's prefixes stay in device and CPU memory while another tenant floods them: on a real engine and LMCache."""
+"""Prefixes of an idle tenant stay in device and CPU memory during another tenant's flood: real engine and LMCache."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -42,7 +42,7 @@ def llm(tiny_model: Path, tmp_path: Path) -> Iterator[LLM]:
 
 
 def ask(llm: LLM, prompt: Sequence[int], tenant: str) -> KVReceipt:
-    """Compute one token; what the request left is in both tiers afterwards, as far as they have room."""
+    """Generate one token, wait until both tiers hold the request's blocks as far as they fit, and return its receipt."""
     request = llm.engine.add_request(prompt, SamplingParams(temperature=0.0, max_tokens=1), tenant=tenant)
     while llm.engine.has_unfinished_requests() or llm.engine.core.next_poll_seconds() is not None:
         llm.engine.step()
@@ -50,7 +50,7 @@ def ask(llm: LLM, prompt: Sequence[int], tenant: str) -> KVReceipt:
     return request.receipt
 
 
-def test_flood_leaves_chats_of_idle_neighbour(llm: LLM) -> None:
+def test_flood_does_not_evict_chats_of_idle_tenant(llm: LLM) -> None:
     for chat in CHATS:
         ask(llm, chat, "quiet")
     for prompt in FLOOD:
@@ -59,7 +59,7 @@ def test_flood_leaves_chats_of_idle_neighbour(llm: LLM) -> None:
     assert found >= 0.95 * sum(map(len, CHATS)), "the flood washed out what another tenant had left"
 
 
-def test_memory_is_all_of_the_only_tenant(llm: LLM) -> None:
+def test_single_tenant_may_use_all_memory(llm: LLM) -> None:
     most = CPU_BLOCKS // 5 - 1
     for prompt in FLOOD[:most]:
         ask(llm, prompt, "flood")
@@ -67,7 +67,7 @@ def test_memory_is_all_of_the_only_tenant(llm: LLM) -> None:
     assert all(count >= 5 * BLOCK for count in found)
 
 
-def test_stats_tell_what_each_tenant_holds(llm: LLM) -> None:
+def test_stats_report_bytes_per_tenant(llm: LLM) -> None:
     ask(llm, CHATS[0], "quiet")
     ask(llm, FLOOD[0], "flood")
     stats = llm.engine.stats()

@@ -1,4 +1,4 @@
-"""Staged folders and locks where a process has no more room, or is killed."""
+"""Staged folders and locks when the disk is full or the process that holds them is killed."""
 
 import os
 import subprocess
@@ -19,8 +19,8 @@ def run_script(script: str, target: Path) -> "subprocess.CompletedProcess[str]":
     )
 
 
-def test_a_full_disk_is_named_with_its_place_and_leaves_nothing(tmp_path: Path) -> None:
-    # The limit on the size of one file stands for the full disk, in a process of its own: it is everybody's there.
+def test_full_disk_error_names_folder_and_leaves_no_files(tmp_path: Path) -> None:
+    # RLIMIT_FSIZE stands in for a full disk. The limit holds for the whole process, so the script runs in its own.
     script = (
         "import resource, sys; from pathlib import Path\n"
         "from models.errors import DiskFullError; from models.staging import staged\n"
@@ -35,7 +35,7 @@ def test_a_full_disk_is_named_with_its_place_and_leaves_nothing(tmp_path: Path) 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_maker_that_was_killed_does_not_hold_the_lock(tmp_path: Path) -> None:
+def test_killed_process_releases_lock(tmp_path: Path) -> None:
     script = (
         "import os, signal, sys; from pathlib import Path; from models.staging import exclusive\n"
         "with exclusive(Path(sys.argv[1]), print): os.kill(os.getpid(), signal.SIGKILL)"

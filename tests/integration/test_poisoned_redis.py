@@ -1,4 +1,4 @@
-"""Whatever becomes of the values in Redis, no answer changes: what is wrong with a block costs its computation."""
+"""Corrupted values in Redis never change an answer: a corrupted block is rejected and recomputed."""
 
 import random
 from itertools import cycle, islice
@@ -22,10 +22,10 @@ ANSWER = 4
 GREEDY = SamplingParams(temperature=0.0, max_tokens=ANSWER)
 
 
-def test_no_mutation_of_a_block_changes_an_answer(
+def test_mutated_block_in_redis_never_changes_answer(
     model_path: Path, tmp_path: Path, redis_server: RedisServer, size: Size
 ) -> None:
-    """Without a CPU tier, and with a device that holds half of the prompts, each comes back from Redis every time."""
+    """Run without a CPU tier and with room for half of the prompts on the device, so each is restored from Redis."""
     config = engine_config(
         model_path, tmp_path / "state", cpu_memory=0, blocks=12, redis_url=f"unix://{redis_server.address.unix_path}"
     )
@@ -53,13 +53,13 @@ def test_no_mutation_of_a_block_changes_an_answer(
 
 
 def keys_of(llm: LLM, prompt: list[int]) -> list[bytes]:
-    """Keys of its full blocks."""
+    """Return the keys of the full blocks of `prompt`."""
     request = llm.engine.processor.process("keys", prompt, GREEDY, "local", NORMAL)
     return list(request.block_keys)
 
 
 def settle(llm: LLM) -> None:
-    """Until Redis has everything."""
+    """Step the engine until all blocks are written to Redis."""
 
     def written() -> bool:
         llm.engine.step()

@@ -1,4 +1,4 @@
-"""The torch model with weights packed for oneDNN; the plain one is its oracle. Collected where the CPU can do it."""
+"""Torch models with weights packed for oneDNN, compared with plain ones. Collected only on CPUs that support it."""
 
 import weakref
 from pathlib import Path
@@ -28,8 +28,8 @@ def prepacked(folder: Path) -> PanguForCausalLM:
 
 @pytest.mark.parametrize("tied", [True, False], ids=["tied", "untied"])
 @pytest.mark.parametrize("architecture", ["LlamaForCausalLM", "PanguEmbeddedForCausalLM"])
-def test_packed_weights_give_the_logits_of_the_plain_ones(tmp_path: Path, architecture: str, tied: bool) -> None:
-    """From a checkpoint in float32: the rows that a tied embedding is mapped from are rounded as the plain ones are."""
+def test_packed_weights_match_logits_of_plain_ones(tmp_path: Path, architecture: str, tied: bool) -> None:
+    """Load a float32 checkpoint, so the mapped rows of a tied embedding must be rounded as the plain weights are."""
     bias = architecture == "PanguEmbeddedForCausalLM"
     folder = make_tiny_model(tmp_path / "model", architecture=architecture, bias=bias, tied=tied, hidden=96, heads=6)
     for rows in (1, 7, 40):
@@ -38,7 +38,7 @@ def test_packed_weights_give_the_logits_of_the_plain_ones(tmp_path: Path, archit
         torch.testing.assert_close(logits(prepacked(folder), ids), expected, rtol=0.02, atol=0.03)
 
 
-def test_on_the_real_model_the_next_tokens_are_the_same(model_path: Path) -> None:
+def test_packed_real_model_predicts_same_tokens(model_path: Path) -> None:
     ids = torch.randint(1000, 40_000, (200,), generator=torch.Generator().manual_seed(3))
     plain, packed = logits(load_bfloat16(model_path), ids), logits(prepacked(model_path), ids)
     divergence = (plain.softmax(-1) * (plain.log_softmax(-1) - packed.log_softmax(-1))).sum(-1)
@@ -47,7 +47,7 @@ def test_on_the_real_model_the_next_tokens_are_the_same(model_path: Path) -> Non
 
 
 @pytest.mark.parametrize("tied", [True, False], ids=["tied", "untied"])
-def test_no_weight_is_held_twice(tmp_path: Path, tied: bool) -> None:
+def test_prepack_frees_plain_weights(tmp_path: Path, tied: bool) -> None:
     folder = make_tiny_model(tmp_path / "model", tied=tied)
     model = load_bfloat16(folder)
     linears = [model._head, *(linear for layer in model._layers for linear in layer.linears())]
@@ -57,7 +57,7 @@ def test_no_weight_is_held_twice(tmp_path: Path, tied: bool) -> None:
     assert [weight() for weight in plain if weight() is not None] == []
 
 
-def test_its_blocks_are_not_taken_for_those_of_the_plain_model(tmp_path: Path) -> None:
+def test_packed_and_plain_model_have_distinct_numerics_ids(tmp_path: Path) -> None:
     folder = make_tiny_model(tmp_path / "model")
     names = []
     for kernels in ("onednn", "torch"):

@@ -1,4 +1,4 @@
-"""A server behind a proxy: refused without keys, and under the name that the proxy keeps."""
+"""A server behind a reverse proxy: keys are required, and the public host name is accepted."""
 
 import logging
 from pathlib import Path
@@ -36,7 +36,7 @@ async def test_keyless_server_refuses_proxied_requests(http: aiohttp.ClientSessi
     assert (await http.get("/api/conversations")).status == 200
 
 
-async def test_key_ends_the_refusal_of_proxied_requests(tmp_path: Path) -> None:
+async def test_first_key_lifts_refusal_of_proxied_requests(tmp_path: Path) -> None:
     async with running_server(tmp_path, FakeEngine()) as server, api_client(server.url) as http:
         _, key = await server.services.administration.create_key("alice", "alice", "user")
         for headers in FORWARDED:
@@ -65,7 +65,7 @@ async def test_refusal_of_proxied_requests_is_logged_once(
     assert "ebb keys create NAME" in warning
 
 
-async def test_public_url_names_the_host_that_a_proxy_keeps(tmp_path: Path) -> None:
+async def test_public_url_admits_host_forwarded_by_proxy(tmp_path: Path) -> None:
     proxied = {"Host": "ebb.example", "X-Forwarded-For": "192.0.2.1", "X-Forwarded-Proto": "https"}
     async with running_server(tmp_path, FakeEngine(), public_url=PUBLIC) as server, api_client(server.url) as http:
         _, key = await server.services.administration.create_key("alice", "alice", "user")
@@ -78,14 +78,14 @@ async def test_public_url_names_the_host_that_a_proxy_keeps(tmp_path: Path) -> N
         assert (await http.get("/health")).status == 200
 
 
-async def test_refusal_of_a_name_points_to_public_url(http: aiohttp.ClientSession) -> None:
+async def test_refusal_of_unknown_host_suggests_public_url(http: aiohttp.ClientSession) -> None:
     status, _, message = await error_of(await http.get("/", headers={"Host": "chat.example:8443"}))
     assert status == 403
     assert "--public-url https://chat.example" in message
 
 
-async def test_login_under_public_https_name_is_for_https_alone(tmp_path: Path) -> None:
-    """Believe no proxy on another machine when it names the scheme."""
+async def test_login_under_public_https_name_sets_secure_cookie(tmp_path: Path) -> None:
+    """Do not trust the scheme that a proxy on another machine reports: only the public URL decides."""
     async with (
         running_server(tmp_path, FakeEngine(), bound_host="0.0.0.0", public_url=PUBLIC, demand="always") as server,
         api_client(server.url) as http,
@@ -110,7 +110,7 @@ async def test_login_under_public_https_name_is_for_https_alone(tmp_path: Path) 
         ("localhost:8000", 200),
     ],
 )
-async def test_open_server_on_all_addresses_checks_rebinding(tmp_path: Path, name: str, status: int) -> None:
+async def test_open_server_on_all_addresses_blocks_rebinding(tmp_path: Path, name: str, status: int) -> None:
     async with (
         running_server(tmp_path, FakeEngine(), bound_host="0.0.0.0", public_url=PUBLIC, demand="never") as server,
         api_client(server.url) as http,
@@ -118,7 +118,7 @@ async def test_open_server_on_all_addresses_checks_rebinding(tmp_path: Path, nam
         assert (await http.get("/api/conversations", headers={"Host": name})).status == status
 
 
-async def test_server_that_always_demands_keys_takes_any_name(tmp_path: Path) -> None:
+async def test_server_that_always_requires_keys_accepts_any_host(tmp_path: Path) -> None:
     async with (
         running_server(tmp_path, FakeEngine(), bound_host="0.0.0.0", demand="always") as server,
         api_client(server.url) as http,

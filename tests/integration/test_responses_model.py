@@ -1,4 +1,4 @@
-"""Responses of the real model: what was computed for one is found by those that follow it."""
+"""Responses on the real model: each one reuses the KV of the response that it continues."""
 
 import asyncio
 from pathlib import Path
@@ -14,7 +14,7 @@ LONG = "Tell me what a geographer would say about rivers, lakes and the sea. " *
 CALM: dict[str, Any] = {"model": "smollm2", "temperature": 0, "max_output_tokens": 24}
 
 
-async def test_a_response_computes_only_what_its_previous_one_did_not(model_path: Path, tmp_path: Path) -> None:
+async def test_response_computes_only_tokens_after_previous_one(model_path: Path, tmp_path: Path) -> None:
     config = engine_config(model_path, tmp_path / "state", blocks=60, redis_url="off")
     engine = await asyncio.to_thread(build_engine, config, lambda _: None)
     async with (
@@ -35,7 +35,7 @@ async def test_a_response_computes_only_what_its_previous_one_did_not(model_path
     assert first.usage is not None
     assert second.usage is not None
     assert other.usage is not None
-    # The KV of the last token of an answer is never computed.
+    # KV is never computed for the last token of an answer.
     known = first.usage.total_tokens - 1
     assert second.usage.input_tokens_details.cached_tokens == known
     assert second.usage.to_dict()["kv"]["computed"] == second.usage.input_tokens - known

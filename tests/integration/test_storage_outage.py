@@ -1,4 +1,4 @@
-"""A full disk or a foreign lock: a sentence and a time to retry for clients, the truth in /health, and recovery."""
+"""A full disk or a foreign lock: clients get an error with Retry-After, /health reports it, and the server recovers."""
 
 import asyncio
 import logging
@@ -23,7 +23,7 @@ WAITING = ("the upkeep of the database", "removing what was deleted")
 
 @contextmanager
 def full_disk(server: RunningServer[FakeEngine]) -> Iterator[None]:
-    """Let the database grow no more, which SQLite reports as a full disk."""
+    """Cap the database at its current size, which SQLite reports as a full disk, until the block ends."""
     writer = server.services.store.database._writer
     pages = writer.execute("PRAGMA page_count").fetchone()[0]
     before = writer.execute("PRAGMA max_page_count").fetchone()[0]
@@ -34,7 +34,7 @@ def full_disk(server: RunningServer[FakeEngine]) -> Iterator[None]:
 
 @contextmanager
 def foreign_lock(folder: Path) -> Iterator[None]:
-    """Hold the lock of all writers, as another program may."""
+    """Hold the database's write lock on another connection, as another program may, until the block ends."""
     other = sqlite3.connect(folder / "conversations.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     yield
@@ -43,7 +43,7 @@ def foreign_lock(folder: Path) -> Iterator[None]:
 
 
 async def refused(http: aiohttp.ClientSession) -> aiohttp.ClientResponse:
-    """Store conversations until one is refused: the pages in use may have room for some."""
+    """Create conversations until one is refused and return that response. Pages in use may have room for a few."""
     for _ in range(1000):
         response = await http.post(CONVERSATIONS, json={"title": "x" * 200})
         if response.status != 201:
@@ -57,7 +57,7 @@ async def status_of(http: aiohttp.ClientSession, path: str) -> tuple[int, str, s
     return response.status, body["status"], body["reason"]
 
 
-async def test_a_full_disk_is_507_and_health_says_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_full_disk_is_507_and_degrades_health(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     async with running_server(tmp_path, FakeEngine()) as server, api_client(server.url) as http:
         with full_disk(server):
             response = await refused(http)
@@ -76,7 +76,7 @@ async def test_a_full_disk_is_507_and_health_says_so(tmp_path: Path, caplog: pyt
     assert "Traceback" not in caplog.text
 
 
-async def test_a_locked_database_is_503_and_recovers_without_traffic(
+async def test_locked_database_is_503_and_recovers_without_traffic(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -100,7 +100,7 @@ async def test_a_locked_database_is_503_and_recovers_without_traffic(
     assert "Traceback" not in caplog.text
 
 
-async def test_background_work_waits_for_a_lock_without_tracebacks(
+async def test_background_work_waits_for_lock_without_tracebacks(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(health, "PATIENT_MILLISECONDS", 1)

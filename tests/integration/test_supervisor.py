@@ -1,4 +1,4 @@
-"""`ebb serve` when its processes are killed, hang, or get signals: what remains, and what clients see."""
+"""`ebb serve` when its processes are killed, hang or receive signals: restarts, hand-over and clean exits."""
 
 import asyncio
 import os
@@ -16,21 +16,21 @@ from tests.integration.test_api_server_life import WHOLE_ANSWER, ServerProcess, 
 
 @pytest.fixture(autouse=True)
 def hangups_are_heard() -> Iterator[None]:
-    """Undo `nohup make test`: a server whose parent ignores SIGHUP ignores it too, as it should."""
+    """Restore SIGHUP under `nohup make test`: a server rightly ignores SIGHUP when its parent does."""
     before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     yield
     signal.signal(signal.SIGHUP, before)
 
 
 def killed_child(server: ServerProcess) -> int:
-    """Kill -9 the server process, and return its former process id."""
+    """Kill the server process with SIGKILL and return its process id."""
     child = server_pid(server.process.pid)
     assert child is not None
     os.kill(child, signal.SIGKILL)
     return child
 
 
-async def test_a_killed_server_process_is_restarted_and_resumes(tmp_path: Path) -> None:
+async def test_killed_server_process_is_restarted_and_resumes(tmp_path: Path) -> None:
     async with serving(tmp_path) as (server, http):
         _, response = await asked(server, http)
         await saved(tmp_path / "conversations.db", num_tokens=3)
@@ -51,7 +51,7 @@ async def test_a_killed_server_process_is_restarted_and_resumes(tmp_path: Path) 
         assert server_pid(server.process.pid) not in (None, killed)
 
 
-async def test_an_engine_that_gives_up_is_restarted_and_resumes(tmp_path: Path) -> None:
+async def test_engine_that_gives_up_is_restarted_and_resumes(tmp_path: Path) -> None:
     async with serving(tmp_path) as (server, http):
         _, response = await asked(server, http)
         server.order("give-up its thread hangs")
@@ -67,9 +67,9 @@ async def test_an_engine_that_gives_up_is_restarted_and_resumes(tmp_path: Path) 
         assert " w0 w1 w2" + text_of(rest) == WHOLE_ANSWER
 
 
-async def test_a_client_between_two_server_processes_waits(tmp_path: Path) -> None:
+async def test_client_waits_between_two_server_processes(tmp_path: Path) -> None:
     async with serving(tmp_path) as (server, _):
-        # The second restart has a pause.
+        # Only the second restart is delayed.
         killed_child(server)
         server.log = ""
         await server.read_log_until("answers")
@@ -80,7 +80,7 @@ async def test_a_client_between_two_server_processes_waits(tmp_path: Path) -> No
             assert response.status == 200
 
 
-async def test_kill_9_of_the_supervisor_leaves_no_server_process(tmp_path: Path) -> None:
+async def test_sigkill_of_supervisor_leaves_no_server_process(tmp_path: Path) -> None:
     async with serving(tmp_path) as (server, _):
         child = server_pid(server.process.pid)
         assert child is not None
@@ -94,12 +94,12 @@ async def test_kill_9_of_the_supervisor_leaves_no_server_process(tmp_path: Path)
         os.close(pidfd)
 
 
-async def test_a_start_right_behind_kill_9_has_the_same_address(tmp_path: Path) -> None:
+async def test_start_right_after_sigkill_gets_same_address(tmp_path: Path) -> None:
     async with serving(tmp_path) as (server, _):
         port = int(server.url.rpartition(":")[2])
         child = server_pid(server.process.pid)
         assert child is not None
-        # A stopped process cannot release the state directory and the port by itself.
+        # A stopped process cannot release the state directory and the port on its own.
         os.kill(child, signal.SIGSTOP)
         server.process.kill()
         await server.exit_code()
@@ -108,7 +108,7 @@ async def test_a_start_right_behind_kill_9_has_the_same_address(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-async def test_each_signal_hands_over_also_when_both_get_it(tmp_path: Path, number: signal.Signals) -> None:
+async def test_signal_to_both_processes_hands_over_once(tmp_path: Path, number: signal.Signals) -> None:
     async with serving(tmp_path, drain=0.05) as (server, http):
         _, response = await asked(server, http)
         child = server_pid(server.process.pid)
@@ -120,7 +120,7 @@ async def test_each_signal_hands_over_also_when_both_get_it(tmp_path: Path, numb
         assert "at once" not in server.log.replace("once more: at once", "")
 
 
-async def test_a_second_signal_ends_a_frozen_server_process(tmp_path: Path) -> None:
+async def test_second_signal_ends_frozen_server_process(tmp_path: Path) -> None:
     async with serving(tmp_path) as (server, _):
         child = server_pid(server.process.pid)
         assert child is not None
@@ -130,7 +130,7 @@ async def test_a_second_signal_ends_a_frozen_server_process(tmp_path: Path) -> N
         assert await server.exit_code() in (128 + signal.SIGINT, 128 + signal.SIGTERM)
 
 
-async def test_a_signal_in_the_pause_ends_the_supervisor(tmp_path: Path) -> None:
+async def test_signal_during_restart_delay_ends_supervisor(tmp_path: Path) -> None:
     async with process(tmp_path) as server:
         for pause in (0, 1):
             await server.read_log_until("answers")

@@ -1,4 +1,4 @@
-"""TLS of the server: who is served, what is renewed, and what happens to connections that never shake hands."""
+"""TLS of the server: requests, certificate renewal and connections that never complete a handshake."""
 
 import asyncio
 import json
@@ -47,7 +47,7 @@ def trust(made: TlsFiles) -> ssl.SSLContext:
 
 
 def renew(made: TlsFiles, folder: Path) -> TlsFiles:
-    """Put another certificate and key in the place of `made`; returns them with their own authority."""
+    """Replace the certificate and key of `made` by new ones. Return the new files with their own authority."""
     folder.mkdir()
     new = make_tls_files(folder)
     for source, target in ((new.certificate, made.certificate), (new.key, made.key)):
@@ -57,7 +57,7 @@ def renew(made: TlsFiles, folder: Path) -> TlsFiles:
 
 
 async def status(server: RunningServer[FakeEngine], made: TlsFiles) -> int:
-    """Ask over a connection of its own."""
+    """Return the status of `/health`, requested over a new connection that trusts the authority of `made`."""
     async with api_client(server.url, tls=trust(made)) as http:
         return (await http.get("/health")).status
 
@@ -71,7 +71,7 @@ async def test_https_serves_pages_bodies_and_streams(server: RunningServer[FakeE
         assert len(server.connections) == 1
 
 
-async def test_login_over_tls_is_for_https_alone(server: RunningServer[FakeEngine], made: TlsFiles) -> None:
+async def test_login_over_tls_sets_secure_cookie(server: RunningServer[FakeEngine], made: TlsFiles) -> None:
     _, key = await server.services.administration.create_key("alice", "alice", "user")
     async with api_client(server.url, tls=trust(made)) as http:
         login = await http.post("/api/login", json={"key": key})
@@ -79,7 +79,7 @@ async def test_login_over_tls_is_for_https_alone(server: RunningServer[FakeEngin
         assert (await http.get("/api/conversations")).status == 200
 
 
-async def test_renewed_certificate_is_served_without_a_cut(
+async def test_renewed_certificate_is_served_and_streams_continue(
     server: RunningServer[FakeEngine], made: TlsFiles, context: TlsContext, tmp_path: Path
 ) -> None:
     before = shutil.copytree(tmp_path, tmp_path / "before", ignore=lambda *_: ["conversations.db"])
@@ -96,7 +96,7 @@ async def test_renewed_certificate_is_served_without_a_cut(
         assert (await stream.read()).rstrip().endswith(b"data: [DONE]")
 
 
-async def test_half_a_renewal_keeps_the_certificate_of_before(
+async def test_half_a_renewal_keeps_previous_certificate(
     server: RunningServer[FakeEngine],
     made: TlsFiles,
     context: TlsContext,
@@ -117,7 +117,7 @@ async def test_half_a_renewal_keeps_the_certificate_of_before(
     assert await status(server, new) == 200
 
 
-async def test_files_that_disappear_change_nothing(
+async def test_deleted_certificate_stays_in_use(
     server: RunningServer[FakeEngine], made: TlsFiles, context: TlsContext
 ) -> None:
     made.certificate.unlink()
@@ -125,7 +125,7 @@ async def test_files_that_disappear_change_nothing(
     assert await status(server, made) == 200
 
 
-async def test_watched_files_are_read_again_by_themselves(made: TlsFiles, tmp_path: Path) -> None:
+async def test_watched_files_are_reloaded_automatically(made: TlsFiles, tmp_path: Path) -> None:
     context = TlsContext(CertificateFiles(made.certificate, made.key), check_seconds=0.01)
     context.begin()
     async with running_server(tmp_path, FakeEngine(), tls=context) as server:
@@ -141,7 +141,7 @@ async def test_watched_files_are_read_again_by_themselves(made: TlsFiles, tmp_pa
 
 
 @pytest.mark.parametrize("sent", [b"", b"\x16\x03", b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"])
-async def test_connections_without_a_handshake_give_way(
+async def test_connections_without_handshake_give_way(
     server: RunningServer[FakeEngine], made: TlsFiles, sent: bytes
 ) -> None:
     port = int(server.url.rpartition(":")[2])
@@ -156,7 +156,7 @@ async def test_connections_without_a_handshake_give_way(
         writer.transport.abort()
 
 
-async def test_handshake_that_takes_too_long_is_cut(
+async def test_handshake_timeout_closes_connection(
     monkeypatch: pytest.MonkeyPatch, server: RunningServer[FakeEngine]
 ) -> None:
     monkeypatch.setattr(tls_door, "HEAD_SECONDS", 0.1)
@@ -168,7 +168,7 @@ async def test_handshake_that_takes_too_long_is_cut(
     assert len(server.connections) == 0
 
 
-def test_certificate_that_cannot_be_served_is_named(made: TlsFiles, tmp_path: Path) -> None:
+def test_unusable_certificate_error_names_the_file(made: TlsFiles, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
     text = tmp_path / "text.pem"
@@ -184,10 +184,10 @@ def test_certificate_that_cannot_be_served_is_named(made: TlsFiles, tmp_path: Pa
         assert words in caught.value.message
 
 
-async def test_commands_on_this_machine_know_the_certificate(
+async def test_local_commands_trust_own_certificate(
     server: RunningServer[FakeEngine], made: TlsFiles, tmp_path: Path
 ) -> None:
-    """Ask by address, for which the certificate was not made, as `ebb chat` and `ebb bench` do."""
+    """Connect by IP address, which the certificate does not name, as `ebb chat` and `ebb bench` do."""
     here = {"state-dir": str(tmp_path), "cache-dir": str(tmp_path), "port": server.url.rpartition(":")[2]}
     settings = load_settings(here | {"tls-certificate": str(made.certificate)}, environ={})
     assert settings.client_url.startswith("https://127.0.0.1:")
@@ -202,7 +202,7 @@ async def test_commands_on_this_machine_know_the_certificate(
             await client.health()
 
 
-def test_certificate_and_key_are_named_together() -> None:
+def test_certificate_and_key_must_be_set_together() -> None:
     here = {"state-dir": "/nowhere", "cache-dir": "/nowhere"}
     assert certificate_files(load_settings(here, environ={})) is None
     with pytest.raises(CertificateError, match="go together"):

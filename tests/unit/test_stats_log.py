@@ -1,3 +1,5 @@
+"""The periodic log line of the engine's statistics."""
+
 from dataclasses import replace
 
 from cache_tiers.histogram import Histogram

@@ -1,3 +1,5 @@
+"""Index of stored partial blocks (tails): lookup by common prefix, replacement, eviction and erasure."""
+
 import random
 
 from cache_tiers.block_key import BlockKey, block_key

@@ -14,7 +14,7 @@ from tests.redis_server import RedisServer
 from tests.tiny_models import make_tiny_model
 
 DEVICE_BLOCKS = 48
-"""A quarter of the blocks is kept free for a tenant that arrives, and has room for two prompts."""
+"""A quarter of the pool stays evictable without loss for an arriving tenant. That quarter holds two prompts."""
 
 
 @pytest.fixture

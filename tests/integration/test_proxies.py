@@ -85,7 +85,7 @@ async def test_refusal_of_unknown_host_suggests_public_url(http: aiohttp.ClientS
 
 
 async def test_login_under_public_https_name_sets_secure_cookie(tmp_path: Path) -> None:
-    """Do not trust the scheme that a proxy on another machine reports: only the public URL decides."""
+    """Derive `secure` from the public URL: a proxy on another machine is not trusted to report the scheme."""
     async with (
         running_server(tmp_path, FakeEngine(), bound_host="0.0.0.0", public_url=PUBLIC, demand="always") as server,
         api_client(server.url) as http,

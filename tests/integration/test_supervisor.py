@@ -1,4 +1,4 @@
-"""`ebb serve` when its processes are killed, hang or receive signals: restarts, hand-over and clean exits."""
+"""`ebb serve` when its processes are killed, hang or receive signals: restarts, handover and clean exits."""
 
 import asyncio
 import os

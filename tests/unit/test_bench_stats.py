@@ -1,4 +1,4 @@
-"""Statistics behind the figures of the benchmarks."""
+"""Statistics behind the published benchmark figures."""
 
 import pytest
 

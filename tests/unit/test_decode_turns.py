@@ -27,7 +27,7 @@ def test_few_answers_all_decode(cost: StepCost) -> None:
     assert decodes_of_tenants(cost, STEP, {"a": 4, "b": 8}, {}, equal) == {"a": 4, "b": 8}
 
 
-def test_many_answers_of_one_tenant_leave_the_other_its_share(cost: StepCost) -> None:
+def test_tenant_with_many_answers_cannot_crowd_out_other(cost: StepCost) -> None:
     rooms = decodes_of_tenants(cost, STEP, {"calm": 4, "hostile": 30}, {}, equal)
     assert rooms["calm"] == 4
     assert rooms["hostile"] == pytest.approx(16, abs=1), "the rest of the step"

@@ -1,4 +1,4 @@
-"""`ebb keys`, and the start of a server with the keys that the command created."""
+"""`ebb keys`, and how the keys it creates affect server start."""
 
 import logging
 import os

@@ -56,7 +56,7 @@ def test_steps_stay_short_while_other_tenant_is_recent() -> None:
     assert rig.step()[0].total_tokens == 512
 
 
-def test_turn_preempts_one_of_crowd_that_fills_batch() -> None:
+def test_turn_preempts_one_answer_when_batch_is_full() -> None:
     rig = Rig(pool_blocks=2000, max_num_seqs=32, max_tokens_per_step=64)
     for number in range(32):
         rig.add(prompt(number, 8), max_tokens=400, tenant="crowd")
@@ -68,7 +68,7 @@ def test_turn_preempts_one_of_crowd_that_fills_batch() -> None:
     assert rig.scheduler.num_preemptions == 1
 
 
-def test_turn_takes_blocks_from_crowd_that_fills_memory() -> None:
+def test_turn_gets_blocks_when_memory_is_full() -> None:
     rig = Rig(pool_blocks=91, max_num_seqs=32, max_tokens_per_step=64, max_waiting=256)
     for number in range(50):
         rig.add(prompt(number, 8), max_tokens=90, tenant="crowd")

@@ -91,10 +91,10 @@ async def limit_pages(services: Services, pages: int | None) -> None:
     await services.store.database.write(limit)
 
 
-async def test_end_refused_by_full_disk_is_kept_until_room(services: Services, engine: FakeEngine) -> None:
+async def test_end_refused_by_full_disk_is_stored_later(services: Services, engine: FakeEngine) -> None:
     engine.hold()
     conversation = await services.store.conversations.create({})
-    # The question fills its page, so the end of the answer needs a new one.
+    # The question fills its page, so the end of the answer needs a new page.
     run = await services.turns.ask(conversation.id, NewMessage(content="x" * 3900))
     await limit_pages(services, None)
     engine.allow(None)

@@ -1,4 +1,4 @@
-"""A Unix socket server for one connection that plays a script."""
+"""A Unix socket server that runs a scripted exchange on one connection."""
 
 import contextlib
 import socket

@@ -14,7 +14,7 @@ class CuttingProxy:
     url: str
     """Base URL of the listening socket."""
     cuts: int = 0
-    """Connections that the proxy has cut, without connections that an end closed."""
+    """Connections cut so far. Connections that the client or the server closed do not count."""
 
 
 @asynccontextmanager

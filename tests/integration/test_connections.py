@@ -1,4 +1,4 @@
-"""Connection limits over real sockets: idle connections are closed first, then requests get an error response."""
+"""Connection limits over real sockets: excess idle connections are closed, and excess requests get an error."""
 
 import asyncio
 from collections.abc import AsyncIterator

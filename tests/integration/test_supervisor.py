@@ -16,7 +16,7 @@ from tests.integration.test_api_server_life import WHOLE_ANSWER, ServerProcess, 
 
 @pytest.fixture(autouse=True)
 def hangups_are_heard() -> Iterator[None]:
-    """Restore SIGHUP under `nohup make test`: a server rightly ignores SIGHUP when its parent does."""
+    """Undo `nohup make test`, because a server rightly ignores SIGHUP when its parent does."""
     before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     yield
     signal.signal(signal.SIGHUP, before)

@@ -1,4 +1,4 @@
-"""Turns at batch writes: round-robin across tenants, and throttled while answers are generated."""
+"""Batch writes: tenants take turns, and batches are throttled while answers are generated."""
 
 import asyncio
 import time

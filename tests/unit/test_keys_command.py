@@ -1,4 +1,4 @@
-"""`ebb keys`, and how the keys it creates affect server start."""
+"""`ebb keys`, and the effect of its keys on the start of a server."""
 
 import logging
 import os

@@ -26,7 +26,7 @@ WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make writes fail at once under a foreign lock instead of after five seconds."""
+    """Make writes to a locked database fail at once instead of after five seconds."""
     monkeypatch.setattr("app.storage.health.PATIENT_MILLISECONDS", 0)
     monkeypatch.setattr("app.storage.health.IMPATIENT_MILLISECONDS", 0)
 

@@ -49,7 +49,6 @@ def completion(**fields: object) -> bytes:
 
 async def until_running(api: Api, count: int) -> None:
     async with asyncio.timeout(20):
-        # The fake engine has no event for a number of running requests.
         while api.engine.running != count:  # noqa: ASYNC110
             await asyncio.sleep(0.002)
 

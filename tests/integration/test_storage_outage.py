@@ -1,4 +1,4 @@
-"""A full disk or a locked database: clients get an error with Retry-After, /health reports it, and the server recovers."""
+"""A full disk or a locked database: clients get an error with Retry-After, /health reports it, and service recovers."""
 
 import asyncio
 import logging

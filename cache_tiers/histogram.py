@@ -1,4 +1,4 @@
-"""Values sorted into buckets: for /metrics."""
+"""Histograms for /metrics."""
 
 from bisect import bisect_left
 from dataclasses import dataclass, field
@@ -6,7 +6,10 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Histogram:
-    """Values since the start. `counts[i]` are those in (bounds[i - 1], bounds[i]]; the last has no upper bound."""
+    """Number of values per bucket since the start.
+
+    `counts[i]` counts the values in (bounds[i - 1], bounds[i]]. The last bucket has no upper bound.
+    """
 
     bounds: tuple[float, ...]
     counts: list[int] = field(default_factory=list)
@@ -17,26 +20,26 @@ class Histogram:
 
     @classmethod
     def of_seconds(cls) -> "Histogram":
-        """From 0.1 ms to a minute."""
+        """Create a histogram of durations, with bounds from 0.1 ms to 60 s."""
         return cls((0.0001, 0.0003, 0.001, 0.003, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 15.0, 60.0))
 
     @classmethod
     def of_counts(cls) -> "Histogram":
-        """Powers of two."""
+        """Create a histogram of counts, with powers of two from 1 to 1024 as bounds."""
         return cls(tuple(float(1 << i) for i in range(11)))
 
     def copy(self) -> "Histogram":
-        """As it is now."""
+        """Return an independent copy of the current state."""
         copied = Histogram(self.bounds)
         copied.counts, copied.total = list(self.counts), self.total
         return copied
 
     def observe(self, value: float) -> None:
-        """Count one value."""
+        """Add a value."""
         self.counts[bisect_left(self.bounds, value)] += 1
         self.total += value
 
     @property
     def count(self) -> int:
-        """How many values."""
+        """Number of observed values."""
         return sum(self.counts)

@@ -1,4 +1,4 @@
-"""A bounded memory of keys in which no owner pushes out what another one left."""
+"""Map of keys that owners share fairly, so that no owner displaces the keys of another one within its share."""
 
 from collections import OrderedDict
 from typing import Generic, TypeVar
@@ -12,7 +12,10 @@ V = TypeVar("V")
 
 
 class OwnedKeys(Generic[K, V]):
-    """Values by key, each with a size, in the order of use of each owner. Not thread-safe."""
+    """Values by key, each with a size, in the order of use within each owner. Not thread-safe.
+
+    size: sum of the sizes of all values.
+    """
 
     def __init__(self, owners: Owners) -> None:
         self._values: dict[Owner, OrderedDict[K, tuple[V, int]]] = {}
@@ -27,13 +30,13 @@ class OwnedKeys(Generic[K, V]):
         return key in self._values.get(owner_of(key), ())
 
     def get(self, key: K) -> V | None:
-        """Return the value of `key`; None if there is none."""
+        """Return the value of `key`; None if it is unknown."""
         values = self._values.get(owner_of(key))
         found = values.get(key) if values is not None else None
         return found[0] if found is not None else None
 
     def put(self, key: K, value: V, size: int = 1) -> None:
-        """Keep a value in place of the former one, as the last used of its owner."""
+        """Set the value of `key`, and make it the most recently used key of its owner."""
         self.pop(key)
         owner = owner_of(key)
         self._values.setdefault(owner, OrderedDict())[key] = (value, size)
@@ -43,12 +46,12 @@ class OwnedKeys(Generic[K, V]):
         self._shares.enter(owner)
 
     def use(self, key: K) -> None:
-        """Make a key that is here the last used of its owner."""
+        """Make `key`, which must be known, the most recently used key of its owner."""
         self._values[owner_of(key)].move_to_end(key)
         self._shares.use(owner_of(key))
 
     def pop(self, key: K) -> V | None:
-        """Forget a key and return its value; None if it is not here."""
+        """Remove `key` and return its value; None if it is unknown."""
         owner = owner_of(key)
         values = self._values.get(owner)
         if values is None or key not in values:
@@ -62,19 +65,22 @@ class OwnedKeys(Generic[K, V]):
         return value
 
     def next_to_go(self) -> K:
-        """Return the longest unused key of the owner that holds most for its weight. There is at least one key."""
+        """Return the least recently used key of the owner that holds the most for its weight.
+
+        There must be at least one key.
+        """
         owner = self._shares.first()
         assert owner is not None
         return next(iter(self._values[owner]))
 
     def oldest_in_turn(self, most: int) -> list[K]:
-        """Take out at most `most` keys, the longest unused of one owner after the other."""
+        """Remove and return at most `most` keys, the least recently used of each owner in turn."""
         taken: list[K] = []
         while self._values and len(taken) < most:
             owner, values = next(iter(self._values.items()))
             taken.append(key := next(iter(values)))
             self.pop(key)
             if owner in self._values:
-                # Another owner is next.
+                # Move this owner to the end, so that another one is next.
                 self._values[owner] = self._values.pop(owner)
         return taken

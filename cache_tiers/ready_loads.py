@@ -1,4 +1,4 @@
-"""Copies up that wait for a step: a few in each, of every load in turn, so that a long load does not hold up others."""
+"""Queue of copies to the device. Each step takes a few, from all loads in turn, so long loads do not delay short ones."""
 
 from collections import deque
 from collections.abc import Iterable
@@ -7,13 +7,14 @@ from typing import Final
 from cache_tiers.transfer import TransferJob
 
 ASSUMED_BYTES_PER_SECOND: Final = 2e9
-"""Speed of copies to the device until one was measured."""
+"""Initial estimate of the copy speed to the device."""
 
 _NEWEST: Final = 0.2
+"""Weight of the newest measurement in the moving average."""
 
 
 class ReadyLoads:
-    """Jobs that no step has taken yet, and what the taken ones cost."""
+    """Transfer jobs that no step has taken yet, and an estimate of the seconds per block."""
 
     def __init__(self, block_nbytes: int) -> None:
         self._jobs: dict[str, deque[TransferJob]] = {}
@@ -23,12 +24,15 @@ class ReadyLoads:
         return sum(map(len, self._jobs.values()))
 
     def add(self, load_id: str, job: TransferJob) -> None:
-        """Queue a copy of the load `load_id` behind its others."""
+        """Append a job to those of the load `load_id`."""
         self._jobs.setdefault(load_id, deque()).append(job)
 
     def take(self, seconds: float, num_late: int = 0) -> tuple[TransferJob, ...]:
-        """Take as many jobs as should be copied within `seconds`, from each load in turn. The copies of `num_late`
-        jobs that were taken before have not ended; without them, at least one is taken."""
+        """Remove and return the jobs that should be copied within `seconds`, taken from each load in turn.
+
+        num_late: number of jobs that were taken earlier and are still being copied. They count against `seconds`. If
+            there are none, at least one job is taken.
+        """
         most = max(1, int(seconds / self._block_seconds)) - num_late
         taken: list[TransferJob] = []
         while self._jobs and len(taken) < most:
@@ -40,9 +44,9 @@ class ReadyLoads:
         return tuple(taken)
 
     def drop(self, load_id: str) -> Iterable[TransferJob]:
-        """Remove the jobs of a load and return them: its blocks are not wanted any more."""
+        """Remove and return the jobs of the load `load_id`, whose blocks are no longer needed."""
         return self._jobs.pop(load_id, ())
 
     def copied(self, seconds: float) -> None:
-        """Learn what the copy of a block took."""
+        """Update the speed estimate with the copy of one block, which took `seconds`."""
         self._block_seconds += _NEWEST * (max(seconds, 1e-9) - self._block_seconds)

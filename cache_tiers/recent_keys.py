@@ -1,4 +1,4 @@
-"""The last notes on some keys."""
+"""Bounded map of the most recently noted keys."""
 
 import threading
 from collections.abc import Iterable
@@ -11,7 +11,10 @@ V = TypeVar("V")
 
 
 class RecentKeys(Generic[V]):
-    """Thread-safe. At most `most` keys are remembered: the owner with most of them forgets its oldest one."""
+    """Values of at most `most` keys. Above that, the owner with the most keys for its weight loses its oldest one.
+
+    Thread-safe.
+    """
 
     def __init__(self, most: int, owners: Owners) -> None:
         self._most = most
@@ -19,7 +22,7 @@ class RecentKeys(Generic[V]):
         self._values: OwnedKeys[bytes, V] = OwnedKeys(owners)
 
     def note(self, keys: Iterable[bytes], value: V) -> None:
-        """Note the same of all of them."""
+        """Set the value of each of `keys` to `value`, and mark these keys as their owners' newest."""
         with self._lock:
             for key in keys:
                 self._values.put(key, value)
@@ -30,16 +33,16 @@ class RecentKeys(Generic[V]):
         return len(self._values)
 
     def get(self, key: bytes) -> V | None:
-        """Return the note on `key`; None if there is none."""
+        """Return the value of `key`; None if it is unknown."""
         with self._lock:
             return self._values.get(key)
 
     def take(self, key: bytes) -> V | None:
-        """Do as `get`, and forget the note."""
+        """Remove `key` and return its value; None if it is unknown."""
         with self._lock:
             return self._values.pop(key)
 
     def take_oldest(self, most: int) -> list[bytes]:
-        """Return and forget the longest unchanged keys of one owner after the other."""
+        """Remove and return at most `most` keys, the oldest of each owner in turn."""
         with self._lock:
             return self._values.oldest_in_turn(most)

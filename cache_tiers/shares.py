@@ -1,4 +1,4 @@
-"""Division of one memory among its owners: what each holds, and which of them gives some up next."""
+"""Fair division of a memory among its owners, and the choice of the owner that gives up memory next."""
 
 import heapq
 import itertools
@@ -13,18 +13,18 @@ from cache_tiers.block_key import Owner
 from cache_tiers.owners import Owners
 
 LAPSE_SECONDS: Final = 3600.0
-"""After which an owner that uses nothing has no claim to a share any more."""
+"""Seconds without a use after which an owner loses its claim to a share."""
 
 
 @dataclass(slots=True)
 class _Account:
-    """weight: of the owner, fixed for as long as it holds something.
+    """Memory held by one owner.
 
-    held: in the unit of the memory, such as blocks or bytes.
-
-    can_lose: whether some of it could be given up now.
-    used: when the owner last used any of it, on the clock.
-    lapsed: whether that was too long ago.
+    weight: weight of the owner, fixed while it holds memory.
+    used: clock time of the owner's last use.
+    held: size in the unit of the memory, such as blocks or bytes.
+    can_lose: whether the owner can give up memory now.
+    lapsed: whether the last use is too long ago for a claim to a share.
     """
 
     weight: float
@@ -35,19 +35,21 @@ class _Account:
 
     @property
     def level(self) -> float:
-        """The size held per weight: infinite once the claim has lapsed."""
+        """Size held per weight; infinite once the claim has lapsed."""
         return inf if self.lapsed else self.held / self.weight
 
 
 class MemoryShares:
-    """Weighted max-min fairness: the owner that holds most for its weight gives up first. Not thread-safe.
+    """Weighted max-min fairness: the owner that holds the most for its weight gives up memory first.
 
-    So the memory is all of the one who is alone, and an owner within its share never loses to one above it that has
-    something to give up. The shares are those of the owners that used something within `lapse_seconds`; what the
-    others hold goes first.
+    A single owner may hold all of the memory. An owner within its share never loses memory to one above its share that
+    has something to give up. Only owners that used memory within `lapse_seconds` have a claim to a share. The memory of
+    the others is given up first.
 
-    The heap holds at least one entry for each owner that can lose. An entry is valid while its level is the owner's;
-    the others are dropped when they come to the top, so a change costs O(log owners).
+    The heap holds at least one entry for each owner that can lose memory. An entry is valid while its level equals the
+    owner's. Stale entries are dropped when they reach the top, so a change costs O(log owners).
+
+    Not thread-safe.
     """
 
     def __init__(
@@ -67,16 +69,16 @@ class MemoryShares:
 
     @property
     def held(self) -> Mapping[Owner, int]:
-        """The size that each owner holds; owners that hold nothing are left out."""
+        """Size held by owner, without owners that hold nothing."""
         return {owner: account.held for owner, account in self._accounts.items() if account.held}
 
     def level(self, owner: Owner) -> float:
-        """Return what `owner` holds for its weight: infinite once its claim has lapsed."""
+        """Return the size that `owner` holds per weight; infinite once its claim has lapsed."""
         account = self._accounts.get(owner)
         return account.level if account is not None else 0.0
 
     def take(self, owner: Owner, size: int = 1) -> None:
-        """Charge `owner` with `size` more, and count that as a use."""
+        """Add `size` to the memory that `owner` holds. Counts as a use."""
         account = self._accounts.get(owner)
         if account is None:
             account = self._accounts[owner] = _Account(self._owners.weight(owner), self._clock())
@@ -85,7 +87,7 @@ class MemoryShares:
         self._push(owner, account)
 
     def give(self, owner: Owner, size: int = 1) -> None:
-        """Charge `owner` with `size` less. An owner that holds nothing is forgotten."""
+        """Subtract `size` from the memory that `owner` holds. Owners that hold nothing are forgotten."""
         account = self._accounts[owner]
         account.held -= size
         assert account.held >= 0, "an owner gave up more than it held"
@@ -96,7 +98,7 @@ class MemoryShares:
             self._push(owner, account)
 
     def use(self, owner: Owner) -> None:
-        """Note that `owner` uses something that it holds; nothing changes for one that holds nothing."""
+        """Record that `owner` uses its memory. Has no effect if it holds none."""
         account = self._accounts.get(owner)
         if account is not None:
             was_lapsed = account.lapsed
@@ -105,20 +107,20 @@ class MemoryShares:
                 self._push(owner, account)
 
     def enter(self, owner: Owner) -> None:
-        """Note that `owner`, which holds something, could give some of it up from now on."""
+        """Mark `owner`, which must hold memory, as able to give some up."""
         account = self._accounts[owner]
         if not account.can_lose:
             account.can_lose = True
             self._push(owner, account)
 
     def leave(self, owner: Owner) -> None:
-        """Note that `owner` has nothing that it could give up."""
+        """Mark `owner` as unable to give up memory."""
         account = self._accounts.get(owner)
         if account is not None:
             account.can_lose = False
 
     def first(self) -> Owner | None:
-        """Return the owner that gives up next; None if none of them can."""
+        """Return the owner that gives up memory next; None if no owner can."""
         self._lapse()
         while self._heap:
             negative, _, owner = self._heap[0]
@@ -134,7 +136,7 @@ class MemoryShares:
         self._by_use.move_to_end(owner)
 
     def _lapse(self) -> None:
-        """Take the claim of the owners whose last use was too long ago."""
+        """Revoke the claims of owners whose last use is too long ago."""
         limit = self._clock() - self._lapse_seconds
         while self._by_use:
             owner = next(iter(self._by_use))

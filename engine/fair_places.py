@@ -1,4 +1,4 @@
-"""A few places for costly work, shared among tenants."""
+"""A semaphore for costly work, shared fairly among tenants."""
 
 import asyncio
 from collections import Counter, OrderedDict, deque
@@ -9,25 +9,30 @@ from engine.errors import OverloadedError
 
 
 class FairPlaces:
-    """Places that tenants take one by one, the tenant that holds the fewest first. All calls come from one loop.
+    """Places that tenants take one at a time. The waiting tenant that holds the fewest is served first.
 
-    Invariant: no place is free while a tenant waits that may take it.
+    All methods must be called on the same event loop.
+    Invariant: no place is free while a tenant that may take it waits.
     """
 
     def __init__(self, places: int, *, most_of_one: int | None = None, most_waiting: int = 64) -> None:
-        """Make `places` free places.
+        """Create `places` free places.
 
-        most_of_one: places that one tenant may hold. most_waiting: how many of a tenant may wait.
+        most_of_one: maximum number of places that one tenant may hold; None means all.
+        most_waiting: maximum number of calls of one tenant that may wait for a place.
         """
         self._free = places
         self._most_of_one = places if most_of_one is None else most_of_one
         self._most_waiting = most_waiting
         self._held = Counter[str]()
-        # Tenants in the order in which they were served, the one served last at the end.
+        # Least recently served tenant first.
         self._waiting = OrderedDict[str, deque[asyncio.Future[None]]]()
 
     async def take(self, tenant: str) -> None:
-        """Wait for a place. Raises OverloadedError if too many of the tenant wait for one."""
+        """Take a place for `tenant`, waiting until one is free.
+
+        Raises OverloadedError if too many calls of the tenant are already waiting.
+        """
         if self._may_take(tenant):
             self._give(tenant)
             return
@@ -50,7 +55,7 @@ class FairPlaces:
             raise
 
     def free(self, tenant: str) -> None:
-        """Give back a place of the tenant."""
+        """Release a place of `tenant`."""
         self._free += 1
         self._held[tenant] -= 1
         if not self._held[tenant]:
@@ -68,7 +73,7 @@ class FairPlaces:
 
     @asynccontextmanager
     async def place(self, tenant: str) -> AsyncIterator[None]:
-        """Hold a place. Raises as `take`."""
+        """Hold a place for `tenant` within the context. Raises OverloadedError as `take` does."""
         await self.take(tenant)
         try:
             yield
@@ -83,6 +88,6 @@ class FairPlaces:
         self._held[tenant] += 1
 
     def _next(self) -> str | None:
-        """Find the tenant whose turn it is; None if no place can be taken."""
+        """Return the tenant to serve next; None if no waiting tenant may take a place."""
         ready = [tenant for tenant in self._waiting if self._may_take(tenant)]
         return min(ready, key=lambda tenant: self._held[tenant], default=None)

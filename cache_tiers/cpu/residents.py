@@ -1,4 +1,4 @@
-"""Which blocks are in the CPU tier, and the order in which they would leave it."""
+"""Index of the blocks in the CPU tier, and their order of eviction."""
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,10 +10,13 @@ from cache_tiers.shares import MemoryShares
 
 
 class Residents:
-    """Shared fairly by their owners (`shares`, in blocks), each of which has an order of its own.
+    """Blocks in the CPU tier, with an eviction policy per owner.
 
-    Thread-safe: LMCache tells of comings and goings from its own threads, with its lock held. So nothing here calls
-    LMCache with this lock held. A block that was given to a caller as a victim is no resident any more.
+    Owners share the tier fairly according to `shares`, which counts blocks. A block returned as a victim is no longer a
+    resident.
+
+    Thread-safe. LMCache reports added and removed blocks from its own threads while it holds its own lock. To avoid a
+    deadlock, no method calls LMCache while it holds the lock of this class.
     """
 
     def __init__(self, make_policy: Callable[[], EvictionPolicy], shares: MemoryShares) -> None:
@@ -24,12 +27,12 @@ class Residents:
 
     @property
     def held(self) -> Mapping[Owner, int]:
-        """How many blocks each owner has here."""
+        """Number of resident blocks by owner."""
         with self._lock:
             return self._shares.held
 
     def came(self, keys: Sequence[BlockKey]) -> None:
-        """Add blocks that are readable from now on."""
+        """Add blocks that have become readable."""
         with self._lock:
             for key in keys:
                 owner = owner_of(key)
@@ -41,7 +44,7 @@ class Residents:
                     self._shares.enter(owner)
 
     def went(self, keys: Sequence[BlockKey]) -> None:
-        """Remove blocks that are gone."""
+        """Remove blocks that are no longer in the tier."""
         with self._lock:
             for key in keys:
                 policy = self._policies.get(owner_of(key))
@@ -50,7 +53,7 @@ class Residents:
                     self._drop_if_empty(owner_of(key))
 
     def used(self, chain: Sequence[BlockKey], num_found: int) -> None:
-        """Note that a request had these, in whatever tier; `num_found` of them were there before it came."""
+        """Mark a request's block chain as used. The first `num_found` blocks were hits, in any tier."""
         with self._lock:
             for start, run in _runs(chain):
                 policy = self._policies.get(owner_of(run[0]))
@@ -59,7 +62,7 @@ class Residents:
                     self._shares.use(owner_of(run[0]))
 
     def wanted(self, chain: Sequence[BlockKey]) -> None:
-        """Note that a request is about to use these: they should not make room for what follows them."""
+        """Protect a chain that a request is about to use, so that later blocks do not evict it."""
         with self._lock:
             for _, run in _runs(chain):
                 policy = self._policies.get(owner_of(run[0]))
@@ -68,9 +71,11 @@ class Residents:
                     self._shares.use(owner_of(run[0]))
 
     def take_victims(self, count: int, can_go: Callable[[BlockKey], bool], taker: Owner) -> list[BlockKey]:
-        """Remove at most `count` blocks that make room for `taker`, of those that can go, and return them.
+        """Remove and return at most `count` blocks to make room for `taker`.
 
-        No owner makes room for one that holds more for its weight. `can_go` may not wait for LMCache's lock.
+        No block is taken from an owner that holds less for its weight than `taker`.
+
+        can_go: tells whether a block may be evicted. Called with the lock held, so it must not wait for LMCache's lock.
         """
         with self._lock:
             chosen = self._choose(count, can_go, taker)
@@ -106,7 +111,10 @@ class Residents:
 
 
 def _runs(chain: Sequence[BlockKey]) -> Iterator[tuple[int, Sequence[BlockKey]]]:
-    """Split a chain where its owner changes, behind a public prefix; with the index of each part's first block."""
+    """Split `chain` where its owner changes, which is after a public prefix.
+
+    Yields the index of each part's first block, and the part.
+    """
     start = 0
     for _, group in groupby(chain, owner_of):
         run = list(group)

@@ -1,4 +1,4 @@
-"""Sends frames to the ranks on a thread of its own."""
+"""Sending of frames to the ranks on a dedicated thread."""
 
 from collections.abc import Sequence
 from multiprocessing.connection import Connection
@@ -7,8 +7,10 @@ from threading import Thread
 
 
 class FrameSender:
-    """Frames for several pipes, in their order. `send` never waits: a process that was stopped takes nothing once its
-    pipe is full, and the caller is the event loop."""
+    """Queue of frames that a thread sends to several pipes in order.
+
+    `send` never blocks, because it is called on the event loop and a stopped process does not drain its pipe.
+    """
 
     def __init__(self, pipes: Sequence[Connection]) -> None:
         self._pipes = pipes
@@ -17,11 +19,11 @@ class FrameSender:
         self._thread.start()
 
     def send(self, frame: bytes) -> None:
-        """Queue a frame for every pipe. Frames for a process that has died are dropped: the reader notices."""
+        """Queue `frame` for every pipe. After a process has died, frames are dropped. The reader detects the death."""
         self._frames.put(frame)
 
     def close(self) -> None:
-        """End the thread, once every process at the other end has ended."""
+        """Stop the thread. Call this after the processes at the other ends have exited."""
         self._frames.put(None)
         self._thread.join()
 

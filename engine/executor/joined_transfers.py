@@ -1,4 +1,4 @@
-"""Results of copies of which every rank makes its part."""
+"""Results of copies that are split across all ranks."""
 
 from collections.abc import Iterable
 
@@ -6,25 +6,27 @@ from cache_tiers.transfer import TransferResult
 
 
 class JoinedTransfers:
-    """Parts of results, which ranks report in outputs of different steps. A block has moved when its part has on every
-    rank."""
+    """Per-rank results of transfer jobs. A job is complete when every rank has reported its part.
+
+    Ranks may report their parts of one job in the outputs of different steps.
+    """
 
     def __init__(self, num_ranks: int) -> None:
         self._num_ranks = num_ranks
         self._parts: dict[int, list[TransferResult]] = {}
 
     def add(self, of_rank: Iterable[TransferResult]) -> None:
-        """Add what one rank reported; a rank reports each job once."""
+        """Add the results of one rank, which reports each job once."""
         for part in of_rank:
             self._parts.setdefault(part.job_id, []).append(part)
 
     def take(self) -> tuple[TransferResult, ...]:
-        """Remove and return the results that all ranks have reported."""
+        """Remove and return the joined results of the jobs that all ranks have reported."""
         whole = [job_id for job_id, parts in self._parts.items() if len(parts) == self._num_ranks]
         return tuple(_slowest(self._parts.pop(job_id)) for job_id in whole)
 
     def clear(self) -> None:
-        """Forget all parts: the ranks will not report the others."""
+        """Drop all parts, because the missing ones will not be reported."""
         self._parts.clear()
 
 

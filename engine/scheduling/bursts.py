@@ -1,39 +1,44 @@
-"""Whose prompts have a step to themselves: those of tenants that have not asked for a while.
+"""Burst credit: tenants that have been idle get a few steps for their prompts alone.
 
-Shared equally, a short turn alongside a flood of prompts takes several steps, each as long as the flood makes it. A
-tenant that was away has saved up steps, which its next prompts have to themselves. A tenant that always asks has none.
-So a person who talks hardly notices a tenant that floods, and the flood loses a few steps that it gained before.
+If every step were shared equally, a short prompt that competes with a flood of prompts would take several long steps.
+An idle tenant therefore saves steps, and spends them on its next prompts. A tenant that always has prompts saves none.
+An interactive user hardly notices a flooding tenant, and the flood loses only a few steps that it gained before.
 """
 
 from collections.abc import Iterable
 from typing import Final
 
 MOST_SAVED: Final = 2.0
-"""Steps."""
+"""Maximum number of steps that a tenant can save."""
 SAVED_PER_STEP: Final = 0.5
-"""Of a step in which a tenant has no prompt to compute and another one has."""
+"""Steps saved per step in which a tenant has no prompt to compute and another tenant has one."""
 MOST_IN_A_ROW: Final = 2
-"""Steps that tenants have to themselves before all of them have a part in one: many tenants that come and go together
-could otherwise stop one that stays."""
+"""Maximum number of consecutive exclusive steps before a step is shared by all tenants.
+
+Without this limit, many tenants that come and go could together starve one that always has prompts.
+"""
 
 WEIGHT_AHEAD: Final = 3.0
-"""How much more of a step's time the prompts of a tenant that has saved a step take than the answers of another one."""
+"""Factor on the weight of a tenant that has saved a step, when step time is divided between prompts and decodes."""
 
 
 class Bursts:
-    """The steps that each tenant has saved."""
+    """Saved steps per tenant."""
 
     def __init__(self) -> None:
-        # A tenant that is not in here has saved all it can.
+        # Tenants that are missing here have MOST_SAVED steps.
         self._saved: dict[str, float] = {}
         self._in_a_row = 0
 
     def may_be_first(self, tenant: str) -> bool:
-        """Tell whether a tenant has saved a step, if it has prompts."""
+        """Tell whether `tenant` has saved at least one step."""
         return self._saved.get(tenant, MOST_SAVED) >= 1
 
     def first(self, tenants: Iterable[str]) -> set[str]:
-        """Return the tenants whose prompts this step computes, of `tenants`, which all have some."""
+        """Select the tenants whose prompts this step computes, and charge those that spend a saved step.
+
+        tenants: all tenants that have prompt tokens to compute.
+        """
         present = set(tenants)
         for tenant in self._saved.keys() - present:
             self._saved[tenant] += SAVED_PER_STEP

@@ -1,9 +1,9 @@
-"""Which answers get a token in a step that has no time for all of them, because several tenants share it.
+"""Selection of the answers that get a token in a step that several tenants share.
 
-Sixteen answers to one prompt make a step longer for everybody. While several tenants are there, a step keeps to its
-time. Apart from reading the weights, that time is shared by the tenants, and a tenant that has prompts as well spends
-half of its part on decodes at most. The answers of one tenant take turns. So a tenant with many answers slows down its
-own, and no other tenant's.
+A tenant with sixteen answers to one prompt would make each step longer for all tenants. While several tenants are
+active, a step therefore has a time limit. Tenants share the time that remains after reading the weights. A tenant that
+also has prompts spends half of its share on decodes, or more if its prompts leave time. The answers of one tenant take
+turns within its share, so a tenant with many answers slows down only its own.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,16 +23,17 @@ def decodes_of_tenants(
     prompt_tokens: Mapping[str, int],
     weight_of: Callable[[str], float],
 ) -> dict[str, int]:
-    """Return how many decodes of each tenant, at least 1, a step of `seconds` holds.
+    """Return the number of decodes, at least 1, that each tenant may run in a step of `seconds`.
 
-    decodes, prompt_tokens: what there is to compute of each tenant.
+    decodes: number of running decodes by tenant.
+    prompt_tokens: number of pending prompt tokens by tenant.
     """
     each, token = cost.each_decode_seconds, cost.token_seconds or 0.0
     if not each:
         return dict(decodes)
     for_prompts = {tenant: prompt_tokens.get(tenant, 0) * token for tenant in decodes}
     wanted = {tenant: int((count * each + for_prompts[tenant]) / _MICROSECOND) + 1 for tenant, count in decodes.items()}
-    # A tenant that has prompts alone takes its part of the time, too.
+    # A tenant that has only prompts still takes its share of the time.
     wanted |= {
         tenant: int(count * token / _MICROSECOND) + 1
         for tenant, count in prompt_tokens.items()
@@ -47,7 +48,7 @@ def decodes_of_tenants(
 
 
 class DecodeTurns:
-    """Remembers when each answer had its last turn, while not all of them fit."""
+    """Order in which answers were last scheduled, kept while a step cannot hold all of them."""
 
     def __init__(self) -> None:
         self._num_turns = 0
@@ -56,8 +57,10 @@ class DecodeTurns:
     def choose(
         self, decodes: Sequence[Request], rooms: Mapping[str, int], tenant_of: Callable[[Request], str]
     ) -> Sequence[Request]:
-        """Return `decodes` in their order, of each tenant at most as many as it has room for: those whose last turn is
-        longest ago."""
+        """Select the least recently scheduled decodes of each tenant, and return them in the order of `decodes`.
+
+        rooms: maximum number of decodes by tenant.
+        """
         if len(decodes) <= sum(rooms.values()):
             self._went.clear()
             return decodes

@@ -1,4 +1,4 @@
-"""How the prompt tokens of a step are divided: between tenants by weight, within one by what is left of a prompt."""
+"""Division of a step's prompt tokens: among tenants by weight, within a tenant by age, urgency and remaining tokens."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,8 +12,10 @@ K = TypeVar("K")
 class Claim:
     """A prompt in the batch.
 
-    tokens: the most that this step may compute of the prompt. left: what is still to be computed of the prompt in all.
-    urgency: among the prompts of one tenant the smaller goes first. order: number among all arrivals.
+    tokens: maximum number of prompt tokens that this step may compute.
+    left: number of prompt tokens still to be computed, in this step and later ones.
+    urgency: among prompts of the same tenant, the smallest value is served first.
+    order: sequence number of the arrival, across all tenants.
     """
 
     request_id: str
@@ -25,15 +27,15 @@ class Claim:
 
 
 def divide(room: int, claims: Sequence[Claim], weight: Callable[[str], float]) -> dict[str, int]:
-    """Divide `room` tokens among `claims`; returns tokens by request id, without requests that get none.
+    """Divide `room` tokens among `claims`, and return tokens by request id without requests that get none.
 
-    Half of a tenant's share goes to the oldest of its prompts, so that short ones cannot hold up a long one for ever.
-    The rest goes to the most urgent, and among equals to the prompt with the shortest remainder.
+    Half of a tenant's share goes to its oldest prompt, so short prompts cannot starve a long one. The rest goes to the
+    most urgent prompts first, and among equally urgent ones to the one with the fewest remaining tokens.
     """
     by_tenant: dict[str, list[Claim]] = {}
     for claim in sorted(claims, key=lambda claim: claim.order):
         by_tenant.setdefault(claim.tenant, []).append(claim)
-    # Where there are more tenants than tokens, the tenants with the oldest prompts go first.
+    # If there are more tenants than tokens, the tenants with the oldest prompts are served.
     wanted = {tenant: sum(claim.tokens for claim in own) for tenant, own in islice(by_tenant.items(), room)}
     chunks: dict[str, int] = {}
     for tenant, share in fair_shares(room, wanted, weight).items():
@@ -42,9 +44,10 @@ def divide(room: int, claims: Sequence[Claim], weight: Callable[[str], float]) -
 
 
 def fair_shares(room: int, wanted: Mapping[K, int], weight: Callable[[K], float]) -> dict[K, int]:
-    """Share `room` by weight, no tenant getting more than it wants: what one leaves is shared by the others.
+    """Divide `room` by weighted max-min fairness, and return the share of each key of `wanted`.
 
-    This is weighted max-min fairness, computed by serving tenants in the order in which they are satisfied.
+    No tenant gets more than it wants, and the others share the surplus. Tenants are served in ascending order of demand
+    over weight, which is the order in which their demands are satisfied.
     """
     shares: dict[K, int] = {}
     weights = {tenant: weight(tenant) for tenant in wanted}
@@ -58,7 +61,7 @@ def fair_shares(room: int, wanted: Mapping[K, int], weight: Callable[[K], float]
 
 
 def _within_tenant(share: int, claims: Sequence[Claim]) -> dict[str, int]:
-    """Divide a tenant's share among its `claims`, which are in the order of arrival."""
+    """Divide a tenant's `share` of tokens among its `claims`, which are sorted by arrival."""
     oldest = claims[0]
     chunks = {oldest.request_id: min(oldest.tokens, -(-share // 2))}
     left = share - chunks[oldest.request_id]

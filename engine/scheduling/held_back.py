@@ -1,8 +1,9 @@
-"""Requests that wait until blocks of their own tenant have gone down: a tenant that outruns its copies slows itself.
+"""Backpressure on tenants that produce blocks faster than the blocks can be offloaded.
 
-A request in the queue is held back while its blocks would push out blocks that are on their way to Redis. The next
-step copies those down at once, so the wait is a step or two. No wait is longer than `MOST_HELD_BACK_SECONDS`, whatever
-the tiers do. Requests do not wait while Redis is away or while loading a block would be dearer than computing it.
+A queued request is held back while its blocks would evict blocks of its own tenant that are still being copied to
+Redis. The next step copies those blocks first, so the wait lasts a step or two. `MOST_HELD_BACK_SECONDS` limits the
+wait regardless of the state of the tiers. Requests are not held back while Redis is unavailable, or while loading a
+block would cost more than recomputing it.
 """
 
 from typing import Final
@@ -11,23 +12,27 @@ from engine.request import Request
 from engine.scheduling.tiering import Tiering
 
 MOST_HELD_BACK_SECONDS: Final = 1.0
-"""Longest wait of a request, counted from the first step that held it back."""
+"""Maximum wait of a request in seconds, counted from the first step that held it back."""
 
 
 class HeldBack:
-    """Decides which waiting requests a step holds back. `tiering` is None where the device is the only tier."""
+    """Decisions on the waiting requests that a step holds back."""
 
     def __init__(self, tiering: Tiering | None) -> None:
+        """Create the policy.
+
+        tiering: the lower tiers; None if the device is the only tier, in which case no request is held back.
+        """
         self._tiering = tiering
         self._holds_any = False
 
     def take_any(self) -> bool:
-        """Tell whether a request was held back since the last call: then copies down are urgent."""
+        """Tell whether a request was held back since the last call, which makes offloading urgent."""
         holds_any, self._holds_any = self._holds_any, False
         return holds_any
 
     def holds(self, request: Request, now: float) -> bool:
-        """Tell whether `request` is to wait. No request of another tenant waits for it."""
+        """Tell whether `request` is held back at `now`. Requests of other tenants do not wait for it."""
         if self._tiering is None or request.is_fork or not self._tiering.would_lose(request):
             return False
         if request.held_back_since is None:

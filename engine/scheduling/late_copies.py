@@ -1,4 +1,4 @@
-"""Copies whose step has ended, and whose results have not come yet."""
+"""Copies that are still in flight after their step has ended."""
 
 from collections.abc import Iterable
 
@@ -7,9 +7,9 @@ from engine.scheduling.output import SchedulerOutput
 
 
 class LateCopies:
-    """Jobs of ended steps that the worker still owes a result for, in a later output.
+    """Jobs of ended steps whose results the worker will report in a later output.
 
-    A step without tokens ends when all copies have ended. So late copies never outlive one.
+    A step without tokens ends only when all copies have ended, so no copy is late after such a step.
     """
 
     def __init__(self) -> None:
@@ -29,17 +29,17 @@ class LateCopies:
         return len(self._jobs) - self.num_loads
 
     def ended(self, step: SchedulerOutput, results: Iterable[TransferResult]) -> None:
-        """Note the results that came with a step: the other copies of that step are late."""
+        """Record the end of `step`, whose output carried `results`. Copies of the step without a result become late."""
         self.failed(step)
         for result in results:
             del self._jobs[result.job_id]
         assert step.num_scheduled_tokens or not self._jobs, "a step without tokens left copies under way"
 
     def failed(self, step: SchedulerOutput) -> None:
-        """Note a step that raised: its output did not come, so all of its copies are late."""
+        """Record that `step` raised. Without an output, all of its copies are late."""
         self._jobs |= {job.job_id: job for job in (*step.loads, *step.stores)}
 
     def take_all(self) -> list[TransferJob]:
-        """Remove all late copies and return them: no result will come."""
+        """Remove and return all late copies, because no more results will arrive."""
         jobs, self._jobs = list(self._jobs.values()), {}
         return jobs

@@ -1,23 +1,23 @@
-"""Tenants that asked for something recently: whether a step has to leave room for another one to come."""
+"""Recently active tenants. While there are several, a step leaves room for requests that another one may send."""
 
 from collections import OrderedDict
 
 
 class RecentTenants:
-    """The time of the last request of each tenant, for `seconds`."""
+    """Tenants that sent a request within the last `seconds`."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._asked: OrderedDict[str, float] = OrderedDict()
 
     def note(self, tenant: str, now: float) -> None:
-        """Note a request of `tenant`, and forget the tenants that have not asked for so long."""
+        """Record a request of `tenant` at `now`, and forget tenants that are no longer recent."""
         self._asked[tenant] = now
         self._asked.move_to_end(tenant)
         self._forget(now)
 
     def are_several(self, now: float) -> bool:
-        """Tell whether more than one tenant asked recently."""
+        """Tell whether more than one tenant sent a request recently."""
         self._forget(now)
         return len(self._asked) > 1
 

@@ -1,10 +1,10 @@
-"""The part of the batch and of the blocks that each tenant holds, and whose request may take from whom.
+"""Share of the batch and of the device blocks that each tenant holds, and the preemption rules that follow from it.
 
-The measure is the dominant share of Ghodsi et al., "Dominant Resource Fairness" (NSDI 2011): of the places in the batch
-and of the device blocks, whichever of the two fractions is larger, over the tenant's weight. A request stands behind
-what its tenant's older running requests hold. So the oldest of each tenant that runs stands at 0, and a tenant with
-many requests, or large ones, stands behind itself and not in front of others. With one tenant the order is that of
-arrival.
+The measure is the dominant share of Ghodsi et al., "Dominant Resource Fairness" (NSDI 2011): the larger of the tenant's
+fraction of the places in the batch and its fraction of the device blocks, divided by its weight. A request ranks behind
+the share that older running requests of its tenant hold. The oldest running request of each tenant therefore ranks at
+0. A tenant with many or large requests delays its own requests, not those of other tenants. With a single tenant,
+requests rank by arrival.
 """
 
 from collections.abc import Iterable
@@ -13,11 +13,11 @@ from engine.request import Request
 from engine.scheduling.queue.request_queue import RequestQueue
 
 Rank = tuple[float, float, int]
-"""The level that the queue gives a request, the share that its tenant holds ahead of it, its number among arrivals."""
+"""Queue level of a request, share that its tenant holds ahead of it, and arrival number across all tenants."""
 
 
 class Shares:
-    """The holders of one moment: make a new one when a request has begun, stopped or ended."""
+    """Snapshot of the shares. Create a new one after a request has started, been preempted or ended."""
 
     def __init__(
         self,
@@ -28,7 +28,13 @@ class Shares:
         num_places: int,
         num_blocks: int,
     ) -> None:
-        """others: requests that do not run, but hold blocks, or a place that waits for their load."""
+        """Compute the shares.
+
+        running: the requests of the batch.
+        others: requests that are not running but hold blocks, or a place in the batch while their blocks load.
+        num_places: number of places in the batch.
+        num_blocks: number of device blocks.
+        """
         self._queue = queue
         self._places = num_places
         self._blocks = num_blocks
@@ -43,23 +49,24 @@ class Shares:
             self._hold(request)
 
     def rank(self, request: Request) -> Rank:
-        """Return the rank of a running request, or the one that another would have if it began now."""
+        """Return the rank of a running request, or the rank that a waiting request would have if it started now."""
         ahead = self._ahead.get(request.request_id)
         if ahead is None:
             ahead = self._share(self._queue.tenant_of(request), *self._held_beside(request))
         return (self._queue.level(request), ahead, request.order)
 
     def of_tenant(self, request: Request) -> float:
-        """Return the share of all that the tenant of `request` holds."""
+        """Return the dominant share that the tenant of `request` holds."""
         tenant = self._queue.tenant_of(request)
         return self._share(tenant, *self._held.get(tenant, (0, 0)))
 
     def may_begin_before(self, request: Request, num_blocks: int, other: Request) -> bool:
-        """Tell whether `request`, which waits and needs `num_blocks`, may stop `other`, of another tenant.
+        """Tell whether `request`, which waits and needs `num_blocks`, may preempt the running request `other`.
 
-        Never a tenant's oldest. The first request of a tenant may stop any other if the tenant's share comes to a place
-        in the batch; each may if afterwards its tenant holds no more than what stands ahead of `other`. So the one that
-        was stopped has no claim to stop the one that took its place, and the two do not take turns at it.
+        Requests of the same tenant and the oldest running request of a tenant are never preempted. A tenant without a
+        place may preempt if its fair share comes to at least one place. Any request may preempt if afterwards its
+        tenant holds no more than the share ahead of `other`. The preempted request then has no claim to preempt its
+        successor, so the two cannot preempt each other in turns.
         """
         tenant, theirs = self._queue.tenant_of(request), self._ahead[other.request_id]
         if tenant == self._queue.tenant_of(other) or not theirs:
@@ -69,7 +76,7 @@ class Shares:
         return is_due or self._share(tenant, places + 1, blocks + num_blocks) <= theirs
 
     def _fair_places(self, tenant: str) -> float:
-        """Return the places that are the tenant's by weight, if it and all tenants that hold anything want theirs."""
+        """Return the tenant's fair number of places, divided by weight among it and the current holders."""
         weight_of = self._queue.weight_of
         return self._places * weight_of(tenant) / sum(weight_of(name) for name in {tenant, *self._held})
 
@@ -79,7 +86,7 @@ class Shares:
         self._held[tenant] = (places + 1, blocks + len(request.blocks))
 
     def _held_beside(self, request: Request) -> tuple[int, int]:
-        """Return the places and blocks that its tenant holds without `request`, which does not run."""
+        """Return the places and blocks that the tenant of `request`, which is not running, holds without it."""
         places, blocks = self._held.get(self._queue.tenant_of(request), (0, 0))
         if request.request_id in self._others:
             return places - 1, blocks - len(request.blocks)

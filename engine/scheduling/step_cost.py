@@ -1,8 +1,8 @@
-"""How long a step takes: a time of its own, in which the weights are read, more per decode and more per prompt token.
+"""Cost model of a step: a fixed time for reading the weights, plus a time per decode and a time per prompt token.
 
-The three are learned from steps that were made, by a Kalman filter whose state walks at random (Kalman, "A New
-Approach to Linear Filtering and Prediction Problems", 1960). Steps of one kind for an hour leave what is known of the
-other kinds as it is. On a CPU a decode often costs more than a prompt token; on an accelerator both cost little.
+The three costs are learned from measured steps by a Kalman filter with a random-walk state (Kalman, "A New Approach to
+Linear Filtering and Prediction Problems", 1960). An hour of steps of one kind does not degrade the estimates for the
+other kinds. On a CPU, a decode often costs more than a prompt token. On an accelerator, both cost little.
 """
 
 from collections.abc import Sequence
@@ -11,27 +11,29 @@ from typing import Final
 from engine.scheduling.output import SchedulerOutput
 
 _NOISE: Final = 0.1
-"""Standard deviation of a step's time, as a part of it."""
+"""Standard deviation of a step's time, as a fraction of it."""
 _DRIFT: Final = (0.002, 0.03, 0.03)
-"""How much each cost may have changed since the step before, as a part of it.
+"""Standard deviation of each cost's change between two steps, as a fraction of the cost.
 
-What a token costs depends on what it attends to. Reading the weights always takes the same time.
+The cost of a token depends on the length of its context. Reading the weights always takes the same time.
 """
 _DISTURBED: Final = 1.25
 _DISTURBED_NOISE: Final = 0.5
-"""The noise of a step that took `_DISTURBED` times as long as expected: something else ran on this machine meanwhile.
+"""Noise of a step that took more than `_DISTURBED` times the expected time, because other work ran on this machine.
 
-Streams are promised twice the time of a step that nothing disturbs, and a disturbed one is no reason for more.
+Streams are promised twice the time of an undisturbed step, so disturbed steps must not raise the estimate.
 """
 _LEAST_COST: Final = 0.01
-"""What a decode or a prompt token may become more expensive by, though it seemed to cost nothing, as a part of a step's
-own time."""
+"""Lower bound of a cost when its drift is computed, as a fraction of a step's fixed time.
+
+With this bound, the estimate for a token that seemed to cost nothing can still rise.
+"""
 
 _Row = tuple[float, float, float]
 
 
 class StepCost:
-    """Learned seconds of a step, per decode and per prompt token."""
+    """Learned seconds per step, per decode and per prompt token."""
 
     def __init__(self) -> None:
         self._costs: list[float] = [0.0, 0.0, 0.0]
@@ -41,22 +43,22 @@ class StepCost:
 
     @property
     def step_seconds(self) -> float:
-        """Return the seconds of a step apart from what it holds; 0.0 before the first step."""
+        """Fixed seconds of a step, independent of its tokens; 0.0 before the first step."""
         return self._costs[0]
 
     @property
     def each_decode_seconds(self) -> float:
-        """Return the seconds per decode; 0.0 until one was seen."""
+        """Seconds per decode; 0.0 until a decode was measured."""
         return self._costs[1] if self._has_seen_decodes else 0.0
 
     @property
     def token_seconds(self) -> float | None:
-        """Return the seconds per prompt token; None until one was seen."""
+        """Seconds per prompt token; None until a prompt token was measured."""
         return self._costs[2] if self._has_seen_prompts else None
 
     def note(self, step: SchedulerOutput, seconds: float) -> None:
-        """Learn that a forward pass of `step` took that long. From steps with drafts `DraftCost` learns."""
-        # A coarse clock may not have moved.
+        """Learn from a forward pass of `step` that took `seconds`. Steps with drafts are left to `DraftCost`."""
+        # A coarse clock may not have advanced during the step.
         if step.drafts or not step.total_tokens or seconds <= 0:
             return
         decodes, prompt_tokens = _kinds_of_tokens(step)
@@ -65,13 +67,13 @@ class StepCost:
         self._learn((1.0, float(decodes), float(prompt_tokens)), seconds)
 
     def decode_seconds(self, decodes: int) -> float | None:
-        """Return the seconds of a step that holds so many decodes and nothing else; None until one was seen."""
+        """Return the expected seconds of a step with only `decodes` decodes; None until a decode was measured."""
         if not decodes:
             return 0.0
         return self._costs[0] + self._costs[1] * decodes if self._has_seen_decodes else None
 
     def expected_seconds(self, step: SchedulerOutput) -> float | None:
-        """Return how long `step` should take; None until the costs of its parts are known."""
+        """Return the expected seconds of `step`; None until the costs of all its parts are known."""
         decodes, prompt_tokens = _kinds_of_tokens(step)
         if (decodes and not self._has_seen_decodes) or (prompt_tokens and not self._has_seen_prompts):
             return None
@@ -79,7 +81,7 @@ class StepCost:
 
     def _learn(self, row: _Row, seconds: float) -> None:
         if not self._variances:
-            # A decode costs about as much as a prompt token, and both together no more than the step took.
+            # Prior: a decode costs about as much as a prompt token, and no cost exceeds the time of the first step.
             own, each = seconds**2, (seconds / max(row[1] + row[2], 1.0)) ** 2
             self._variances = [[own, 0.0, 0.0], [0.0, each, 0.0], [0.0, 0.0, each]]
         self._drift()
@@ -89,7 +91,7 @@ class StepCost:
         shares = [_dot(variances, row) for variances in self._variances]
         total = _dot(shares, row) + noise
         gains = [share / total for share in shares]
-        # No part of a step takes negative time, and the seconds that no part explains are the step's own.
+        # No cost is negative. The time that no token explains belongs to the fixed cost.
         self._costs = [
             max(0.0, cost + gain * (seconds - expected)) for cost, gain in zip(self._costs, gains, strict=True)
         ]
@@ -99,7 +101,7 @@ class StepCost:
         ]
 
     def _drift(self) -> None:
-        """Let each cost have changed a little, at most until nothing is known of it."""
+        """Increase the variance of each cost by its drift, until the standard deviation reaches the cost itself."""
         for index, cost in enumerate(self._costs):
             size = max(cost, _LEAST_COST * self._costs[0])
             if self._variances[index][index] < size**2:
@@ -107,7 +109,7 @@ class StepCost:
 
 
 def _kinds_of_tokens(step: SchedulerOutput) -> tuple[int, int]:
-    """Count the sequences with a single token, and the tokens of all others."""
+    """Return the number of sequences with a single token, and the number of tokens of all other sequences."""
     decodes = sum(count == 1 for count in step.num_scheduled_tokens.values())
     return decodes, step.total_tokens - decodes
 

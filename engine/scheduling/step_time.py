@@ -1,7 +1,7 @@
-"""The time of a step, and what each tenant has of it.
+"""Time budget of a step, and its division among tenants.
 
-While one tenant is alone, a step holds a token of all its answers, and prompts in the time that is left. While several
-tenants are there, or one of them may be back at any time, the step keeps to a time that the tenants share.
+While a single tenant is active, a step holds one token of each of its answers, and prompt tokens in the remaining time.
+While several tenants are or recently were active, a step has a time limit, and the tenants share that time.
 """
 
 from collections import Counter
@@ -18,17 +18,20 @@ from engine.scheduling.recent_tenants import RecentTenants
 from engine.scheduling.step_cost import StepCost
 
 RECENT_SECONDS: Final = 300.0
-"""Seconds for which steps stay short after another tenant's last request: a person may still be reading its answer."""
+"""Seconds for which steps stay short after a tenant's last request: a person may still be reading the answer."""
 
 
 class StepTime:
-    """Divides the time of each step. To be asked in the order of the methods, once a step.
+    """Division of each step's time. Call the methods after `arrived` in their order, once per step.
 
-    cost: what the parts of a step cost.
+    cost: learned cost of a step, a decode and a prompt token.
     """
 
     def __init__(self, queue: RequestQueue, target_seconds: float) -> None:
-        """target_seconds: how long a step with running streams may take; 0 means `AUTO_STEP_SECONDS` or more."""
+        """Create the budget for the requests of `queue`.
+
+        target_seconds: maximum seconds of a step with running streams; 0 means `AUTO_STEP_SECONDS` or more.
+        """
         self.cost = StepCost()
         self._queue = queue
         self._target_seconds = target_seconds
@@ -37,13 +40,13 @@ class StepTime:
         self._bursts = Bursts()
 
     def arrived(self, request: Request, now: float) -> None:
-        """Note a request, when it arrives."""
+        """Record the arrival of `request` at `now`."""
         self._recent.note(self._queue.tenant_of(request), now)
 
     def shared_seconds(self, running: Iterable[Request], now: float) -> float | None:
-        """Return how long a step may take that tenants share; None if there is one tenant alone.
+        """Return the maximum seconds of a step that tenants share; None while a single tenant is active.
 
-        Longer than the target where reading the weights takes long: half of a step goes to what it holds.
+        If reading the weights takes long, the limit exceeds the target, so that half of the step is left for tokens.
         """
         tenants = {self._queue.tenant_of(request) for request in running}
         if len(tenants) <= 1 and not self._recent.are_several(now):
@@ -53,9 +56,10 @@ class StepTime:
     def choose_decodes(
         self, decodes: Sequence[Request], prompts: Iterable[Request], seconds: float | None
     ) -> Sequence[Request]:
-        """Return those of `decodes` that get a token in a step of so many seconds.
+        """Return the requests of `decodes` that get a token in this step.
 
-        prompts: the requests that have prompt tokens to compute. seconds: as `shared_seconds` returned them.
+        prompts: requests that have prompt tokens to compute.
+        seconds: the step's time limit from `shared_seconds`; None schedules all decodes.
         """
         if seconds is None:
             return decodes
@@ -67,18 +71,24 @@ class StepTime:
         return self._decode_turns.choose(decodes, rooms, tenant_of)
 
     def prompt_tokens(self, num_decodes: int, seconds: float | None, room: int) -> int:
-        """Return how many prompt tokens, at most `room`, there is time for alongside so many decodes."""
+        """Return the number of prompt tokens, at most `room`, that fit into the step alongside `num_decodes` decodes.
+
+        seconds: the step's time limit from `shared_seconds`.
+        """
         if seconds is None:
             return prompt_tokens_beside(self.cost, num_decodes, self._target_seconds, room)
-        # A turn of another tenant may come at any time: it waits for the current step, as a stream would.
+        # A request of another tenant may arrive at any time and wait for this step, as a stream would.
         return prompt_tokens_beside(self.cost, max(num_decodes, 1), seconds, room)
 
     def divide_prompts(self, claims: Sequence[Claim], room: int) -> dict[str, int]:
-        """Divide `room` prompt tokens among `claims`; returns tokens by request id, without requests that get none."""
+        """Divide `room` prompt tokens among `claims`, and return the tokens of each request id that gets some."""
         first = self._bursts.first(claim.tenant for claim in claims)
         return divide(room, [claim for claim in claims if claim.tenant in first], self._queue.weight_of)
 
     def _weight_ahead(self, tenants: Iterable[str]) -> Callable[[str], float]:
-        """Weigh those of `tenants`, which have prompts, that have saved a step."""
+        """Return a weight function that favors tenants with a saved step.
+
+        tenants: the tenants that have prompts.
+        """
         ahead = {tenant for tenant in tenants if self._bursts.may_be_first(tenant)}
         return lambda tenant: self._queue.weight_of(tenant) * (WEIGHT_AHEAD if tenant in ahead else 1.0)

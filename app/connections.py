@@ -1,9 +1,9 @@
-"""Connections of a server, bounded in number: all of them, and those of each address.
+"""Limits on the connections of a server, in total and per address.
 
-A connection is idle while the server answers no request of it. Above the bound, the connection that has been idle for
-the longest time is closed, so that idle connections never keep a new client out. A request that arrives while too many
-others are being answered is refused with a time to come back. Addresses of this machine have no bound of their own,
-since a proxy here brings clients from everywhere.
+A connection is idle while it has no request in progress. Above the limit, the connection that has been idle the longest
+is closed, so that idle connections never keep out a new client. A request that arrives while too many others are in
+progress is refused with a time to retry. Addresses of this machine have no limit per address, because a local proxy
+forwards requests from many clients.
 """
 
 import logging
@@ -17,16 +17,16 @@ from app.config import Settings
 from engine.errors import EbbError, NotReadyError, OverloadedError
 
 MOST_CONNECTIONS: Final = 8192
-"""Default bound where the system allows more files than that."""
+"""Default limit if the system allows more open files than that."""
 
 RESERVED_FILES: Final = 256
-"""File descriptors for the database, Redis, the model, logs, and refusals under way."""
+"""File descriptors for the database, Redis, the model, logs, and refusals in progress."""
 
 SPARE_CONNECTIONS: Final = 64
-"""Connections above the bound that may be refused in words; those above are cut."""
+"""Connections above the limit that receive an error response. Any beyond those are cut."""
 
 RETRY_SECONDS: Final = 2
-"""Time after which one of many requests may have been answered."""
+"""Seconds after which one of many requests has probably been answered."""
 
 logger = logging.getLogger(__name__)
 
@@ -45,17 +45,17 @@ class AddressFullError(OverloadedError):
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """Bounds on open connections."""
+    """Limits on open connections."""
 
     total: int
-    """Of all addresses together."""
+    """Maximum number of connections of all addresses together."""
 
     per_address: int
-    """Of one address; of one network of 64 bits where it is IPv6."""
+    """Maximum number of connections of one IPv4 address or IPv6 /64 network."""
 
 
 def connection_limits(settings: Settings) -> ConnectionLimits:
-    """Derive what `settings` leave open from the number of files that the process may open."""
+    """Return the connection limits. Limits that `settings` leave unset follow from the process's open-file limit."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     room = files - min(RESERVED_FILES, files // 2)
     total = settings.max_connections or min(room, MOST_CONNECTIONS)
@@ -72,22 +72,22 @@ def connection_limits(settings: Settings) -> ConnectionLimits:
 
 
 class Connection(Protocol):
-    """One connection, as far as its place among the others is concerned."""
+    """Interface of a connection that `Connections` counts and may cut."""
 
     @property
     def peer(self) -> str | None:
-        """Address of the other end; None if it has none."""
+        """Address of the client; None if it has none."""
 
     def cut(self) -> None:
-        """Close the connection at once, whatever is still to be sent."""
+        """Close the connection at once, and discard any unsent data."""
 
 
 class Connections:
-    """Owner of the list of open connections of one server."""
+    """Open connections of one server."""
 
     def __init__(self, limits: ConnectionLimits) -> None:
         self.limits = limits
-        # Both in the order in which connections became idle.
+        # Connections in the order in which they became idle, in total and per group.
         self._idle: dict[Connection, None] = {}
         self._idle_of: defaultdict[str, dict[Connection, None]] = defaultdict(dict)
         self._busy: set[Connection] = set()
@@ -98,11 +98,11 @@ class Connections:
 
     @property
     def busy(self) -> int:
-        """Number of connections of which a request is being answered."""
+        """Number of connections with a request in progress."""
         return len(self._busy)
 
     def opened(self, connection: Connection) -> None:
-        """Add a new connection. Idle ones are cut for it if there are too many."""
+        """Add a new connection, and cut the oldest idle ones if a limit is exceeded."""
         self._add_idle(connection)
         group = _group(connection)
         if group is not None and self._count_of(group) > self.limits.per_address:
@@ -113,7 +113,10 @@ class Connections:
             self._cut(connection)
 
     def asked(self, connection: Connection) -> EbbError | None:
-        """Note that a request of `connection` is answered from now on; returns a refusal to answer it with, if any."""
+        """Mark `connection` as busy with a request, and return the error to refuse the request with.
+
+        Returns None if the request may proceed.
+        """
         group = _group(connection)
         if connection in self._idle:
             self._remove_idle(connection)
@@ -134,20 +137,20 @@ class Connections:
         return None
 
     def answered(self, connection: Connection) -> None:
-        """Note that `connection` is idle again."""
+        """Mark `connection` as idle again."""
         if connection in self._busy:
             self._remove_busy(connection)
             self._add_idle(connection)
 
     def closed(self, connection: Connection) -> None:
-        """Forget a connection. One that is not listed any more was cut."""
+        """Remove a closed connection. Has no effect on one that was cut, because it is already removed."""
         if connection in self._busy:
             self._remove_busy(connection)
         elif connection in self._idle:
             self._remove_idle(connection)
 
     def check(self) -> None:
-        """Assert that each connection is counted once, and each address as often as it has connections."""
+        """Assert that each connection is counted once, both in total and for its address."""
         groups = [_group(each) for each in self._idle]
         assert not self._busy & self._idle.keys()
         assert sum(map(len, self._idle_of.values())) == sum(group is not None for group in groups)
@@ -163,7 +166,7 @@ class Connections:
             self._cut(oldest)
 
     def _cut(self, connection: Connection) -> None:
-        # Now and not when the loop gets to it: others are accepted in the same turn.
+        # Remove the connection now: more may be accepted before the loop calls `connection_lost`.
         self._remove_idle(connection)
         connection.cut()
 
@@ -188,7 +191,7 @@ class Connections:
 
 
 def _group(connection: Connection) -> str | None:
-    """Name the network that `connection` is counted for; None on this machine."""
+    """Return the address or network that `connection` counts towards; None if it comes from this machine."""
     try:
         address = ip_address(connection.peer or "")
     except ValueError:

@@ -1,8 +1,8 @@
-"""How late the event loop is: what a request waits for before anything of ours looks at it.
+"""Measurement of event loop lag, the time that a request waits before any of our code sees it.
 
-A timer that should ring every PROBE_SECONDS tells how late it rang. A stop of the loop that is shorter than that may be
-missed, and a longer one seems shorter by at most as much. While the timer is late by more than BLOCKED_SECONDS a thread
-takes the stack of the loop's thread, and the log gets it, one line a minute.
+A timer fires every PROBE_SECONDS and measures its delay. A block of the loop that is shorter than PROBE_SECONDS may be
+missed, and a longer one is underestimated by at most PROBE_SECONDS. When the timer is more than BLOCKED_SECONDS late, a
+watcher thread captures the stack of the loop's thread. At most one such stack per minute is logged.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from typing import Final
 PROBE_SECONDS: Final = 0.02
 
 BLOCKED_SECONDS: Final = 0.05
-"""Of delay that people notice."""
+"""Delay in seconds above which the loop counts as blocked. People notice such a delay."""
 
 LOG_SECONDS: Final = 60.0
 STACK_DEPTH: Final = 8
@@ -28,21 +28,25 @@ logger = logging.getLogger(__name__)
 
 
 class LoopLag:
-    """A timer on the running loop, and the thread that watches it."""
+    """Probe timer on the running loop, and the thread that watches it."""
 
     def __init__(self, observe: Callable[[float], None], count_block: Callable[[], None] = lambda: None) -> None:
-        """Make the timer. observe: gets each delay in seconds. count_block: called for each beyond BLOCKED_SECONDS."""
+        """Prepare the timer.
+
+        observe: receives each delay in seconds.
+        count_block: called for each delay above BLOCKED_SECONDS.
+        """
         self._observe = observe
         self._count_block = count_block
         self._due = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self._stopped = threading.Event()
         self._watch: threading.Thread | None = None
-        # Used by the watching thread alone.
+        # Accessed only by the watcher thread.
         self._log = BlockLog()
 
     def begin(self) -> None:
-        """Start the timer and the thread."""
+        """Start the timer and the watcher thread."""
         self._set_timer()
         self._watch = threading.Thread(
             target=self._look_after, args=(threading.get_ident(),), name="loop-watch", daemon=True
@@ -50,7 +54,7 @@ class LoopLag:
         self._watch.start()
 
     def stop(self) -> None:
-        """Stop both."""
+        """Stop the timer and the watcher thread."""
         if self._timer is not None:
             self._timer.cancel()
         self._stopped.set()
@@ -58,7 +62,7 @@ class LoopLag:
             self._watch.join()
 
     def _set_timer(self) -> None:
-        # Not the loop's own time, which stands still while callbacks run.
+        # Not `loop.time()`, which does not advance while callbacks run.
         self._due = time.monotonic() + PROBE_SECONDS
         self._timer = asyncio.get_running_loop().call_later(PROBE_SECONDS, self._ring)
 
@@ -70,7 +74,7 @@ class LoopLag:
         self._set_timer()
 
     def _look_after(self, loop_thread: int) -> None:
-        """Notice a timer that is late, each time once. Runs in a thread of its own."""
+        """Record each late timer once. Runs in the watcher thread."""
         noticed = 0.0
         while not self._stopped.wait(BLOCKED_SECONDS / 2):
             due, now = self._due, time.monotonic()
@@ -80,14 +84,14 @@ class LoopLag:
 
 
 class BlockLog:
-    """One line a minute about blocks of the loop, with the stack of the one that it is written in."""
+    """Rate-limited log of blocks of the loop: one line a minute, with the stack of the current block."""
 
     def __init__(self) -> None:
         self._num_others = 0
         self._may_write_at = 0.0
 
     def note(self, frame: FrameType | None, late: float, now: float) -> None:
-        """Log a block that has lasted `late` seconds so far, or count it for the next line."""
+        """Log a block that has lasted `late` seconds so far, or only count it within LOG_SECONDS of the last line."""
         if now < self._may_write_at:
             self._num_others += 1
             return
@@ -102,6 +106,6 @@ class BlockLog:
 
 
 def short_stack(frame: FrameType) -> str:
-    """Write the innermost frames in a line, the innermost first."""
+    """Format up to STACK_DEPTH frames as one line, the innermost first."""
     frames = traceback.extract_stack(frame, STACK_DEPTH)
     return " < ".join(f"{each.name} ({Path(each.filename).name}:{each.lineno})" for each in reversed(frames))

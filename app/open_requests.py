@@ -1,7 +1,7 @@
-"""Requests of each tenant that are being answered, streams that are followed among them.
+"""Limit on the requests of each tenant that are in progress, including followed streams.
 
-A limit of the tenant's own always holds. Without one, a tenant may have all of the server while others leave it: only
-when more than half of the connections are busy, none may have more than a quarter of them.
+A tenant's configured limit always applies. A tenant without one may use the whole server while it is mostly free. Once
+more than half of the connections are busy, each such tenant is limited to a quarter of all connections.
 """
 
 from collections import Counter
@@ -13,11 +13,11 @@ from app.connections import Connections
 from app.tenant_limits import LimitReachedError, TenantLimits
 
 RETRY_SECONDS: Final = 2
-"""Time after which one of a tenant's requests may have been answered."""
+"""Seconds after which one of a tenant's requests has probably been answered."""
 
 
 class OpenRequests:
-    """Owner of the counts."""
+    """Number of open requests by tenant."""
 
     def __init__(self, limits_of: Callable[[str], TenantLimits], connections: Connections) -> None:
         self._limits_of = limits_of
@@ -25,7 +25,10 @@ class OpenRequests:
         self._open: Counter[str] = Counter()
 
     def refusal(self, tenant: str, *, shares: bool) -> LimitReachedError | None:
-        """Say why `tenant` may not ask now; None if it may. shares: the server has other tenants to leave room for."""
+        """Return the error to refuse a request of `tenant` with; None if the request may proceed.
+
+        shares: whether the tenant shares the server with others, for which it must leave room.
+        """
         most = self._limits_of(tenant).open_requests
         total = self._connections.limits.total
         if most is None and shares and self._connections.busy > total // 2:
@@ -41,7 +44,7 @@ class OpenRequests:
 
     @contextmanager
     def counted(self, tenant: str) -> Iterator[None]:
-        """Count a request of `tenant` until the block ends."""
+        """Count a request of `tenant` for the duration of the context."""
         self._open[tenant] += 1
         try:
             yield

@@ -1,4 +1,4 @@
-"""Use of a tenant that its limits have not let it pay for yet."""
+"""Usage of a tenant that its rate limits do not cover yet."""
 
 from dataclasses import dataclass
 
@@ -7,13 +7,13 @@ from app.token_bucket import NO_DEBT, Debt
 
 @dataclass(frozen=True, slots=True)
 class OwedUse:
-    """Debts of one tenant, by limit."""
+    """Debts of one tenant, by rate limit."""
 
     requests: Debt = NO_DEBT
     tokens: Debt = NO_DEBT
 
     def after(self, seconds: float) -> "OwedUse":
-        """Compute what is left of it `seconds` later."""
+        """Return the debts that remain after `seconds`."""
         return OwedUse(self.requests.after(seconds), self.tokens.after(seconds))
 
     def __bool__(self) -> bool:

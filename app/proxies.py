@@ -1,6 +1,7 @@
-"""Keyless servers and proxies: without keys a server is for its own machine, and a proxy brings others to it.
+"""Detection of proxies in front of a server without keys.
 
-No server can tell a local client from a proxy that adds none of these headers and sends a name of this machine.
+A server without keys is meant for clients on its own machine, but a proxy gives access to others. A proxy that adds no
+forwarding header and sends a local host name cannot be distinguished from a local client.
 """
 
 import logging
@@ -14,7 +15,7 @@ FORWARDING_PREFIX = "x-forwarded-"
 
 
 def forwarding_header(headers: Headers) -> str | None:
-    """Find a header that only proxies add; None if there is none."""
+    """Return the name of a header that only proxies add; None if there is none."""
     for name in headers.keys():  # noqa: SIM118 - iterating gives Any
         if name in FORWARDING_HEADERS or name.startswith(FORWARDING_PREFIX):
             return name
@@ -22,15 +23,18 @@ def forwarding_header(headers: Headers) -> str | None:
 
 
 class KeylessProxyCheck:
-    """Refusal of requests that came through a proxy, while no keys are demanded. The log says so once."""
+    """Refusal of proxied requests while the server requires no keys. The first such request is logged."""
 
     def __init__(self, *, is_open_by_choice: bool) -> None:
-        """Take whether the operator lets everyone in (`--without-keys`)."""
+        """Create the check.
+
+        is_open_by_choice: whether the operator admits everyone (`--without-keys`). Such a server only logs proxies.
+        """
         self._is_open_by_choice = is_open_by_choice
         self._warned = False
 
     def refusal(self, headers: Headers) -> str | None:
-        """Say why a request to a keyless server is refused; None if the request may pass."""
+        """Return the reason to refuse a request with these headers; None if the request may pass."""
         name = forwarding_header(headers)
         if name is None:
             return None

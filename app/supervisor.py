@@ -1,12 +1,12 @@
-"""The process of `ebb serve` that a person starts: it keeps one server process running.
+"""Supervising process of `ebb serve`, which keeps one server process running.
 
     claim the state directory and the port ──> fork a server process ──> wait until it ends
-        exit by itself                  ──> exit with the same status
-        crash, kill, wish for a restart ──> pause ──> fork again, at most `len(PAUSES)` times in WINDOW_SECONDS
+        normal exit                     ──> exit with the same status
+        crash, kill, request to restart ──> pause ──> fork again, at most `len(PAUSES)` times in WINDOW_SECONDS
 
-The supervising process holds the listening socket: clients that connect between two server processes wait instead of
-being refused. The kernel kills the server process when the supervising process dies (PR_SET_PDEATHSIG), so that
-kill -9 of either leaves nothing behind. Nothing heavy is imported here: the supervising process takes about 20 MB.
+The supervising process holds the listening socket, so clients that connect during a restart wait instead of being
+refused. The kernel kills the server process when the supervising process dies (PR_SET_PDEATHSIG), so kill -9 of either
+leaves no process behind. This module imports nothing heavy: the supervising process takes about 20 MB.
 """
 
 import ctypes
@@ -25,19 +25,19 @@ from app.state_lock import lock_state_dir
 from engine.restart_budget import RestartBudget
 
 RESTART = 75
-"""Exit status (EX_TEMPFAIL) of a server process that handed its answers over and asks to be started again."""
+"""Exit status (EX_TEMPFAIL) of a server process that has handed over its answers and requests a restart."""
 
 PAUSES = (0.0, 1.0, 2.0, 4.0, 8.0)
-"""Seconds before each restart. The failure after the last one ends the supervising process."""
+"""Seconds to pause before each restart. A failure after the last restart ends the supervising process."""
 
 WINDOW_SECONDS = 600.0
 """Seconds after which a restart no longer counts."""
 
 STOP_SECONDS = 20.0
-"""Seconds that a server process has to end after the first signal. Its own limits add up to less."""
+"""Seconds within which a server process must exit after the first signal. Its own shutdown limits add up to less."""
 
 CLAIM_SECONDS = 3.0
-"""Seconds that the server process of a killed supervising process has to die and release what it holds."""
+"""Seconds to wait for the server process of a killed supervisor to die and release its lock and port."""
 
 _CLAIM_POLL_SECONDS = 0.05
 _PR_SET_PDEATHSIG = 1
@@ -49,9 +49,11 @@ Serve = Callable[[socket.socket], int]
 
 
 def supervise(settings: Settings, serve: Serve, restarts: RestartBudget | None = None) -> int:
-    """Run `serve` in a process of its own, again if it fails, and return the exit status.
+    """Run `serve` in a forked process, restart it if it fails, and return the exit status.
 
-    Returns twice: in the supervising process, and in each server process with the status of `serve`.
+    Like fork, this returns in both processes: in each server process, the result is the status of `serve`.
+
+    restarts: budget of restarts; None means the default of PAUSES within WINDOW_SECONDS.
     """
     restarts = restarts if restarts is not None else RestartBudget(PAUSES, WINDOW_SECONDS)
     write_log(settings.log_format)
@@ -62,7 +64,7 @@ def supervise(settings: Settings, serve: Serve, restarts: RestartBudget | None =
     supervisor = Supervisor(listener)
     while True:
         parent = os.getpid()
-        # Both processes would write text that is still buffered.
+        # Otherwise both processes would write the buffered text.
         sys.stdout.flush()
         sys.stderr.flush()
         child = os.fork()
@@ -82,10 +84,10 @@ def supervise(settings: Settings, serve: Serve, restarts: RestartBudget | None =
 
 
 class Supervisor:
-    """The signals of the supervising process, which it takes one by one, and the server process that they are for.
+    """Signal handling of the supervising process, which receives signals synchronously.
 
-    The first signal to stop is forwarded, also where the server process got it too (Ctrl-C in a terminal, systemd):
-    there only the first one counts. The second signal kills the server process.
+    The first stop signal is forwarded to the server process. The server may also receive it directly (Ctrl-C in a
+    terminal, systemd), so it counts only the first one. The second stop signal kills the server process.
     """
 
     def __init__(self, listener: socket.socket) -> None:
@@ -98,20 +100,20 @@ class Supervisor:
 
     @property
     def stopping(self) -> bool:
-        """Whether a signal to stop has come."""
+        """Whether a stop signal has been received."""
         return self._stop_by is not None
 
     def become_server(self, parent: int) -> None:
-        """Undo in a forked process what is the supervising process's own, and bind its life to that of `parent`."""
+        """Reset the signal handling in a forked process, and have the kernel kill it when `parent` dies."""
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL))
         if os.getppid() != parent:
             os._exit(1)
-        # Until the server handles its signals, each of them ends it without a traceback.
+        # Until the server installs its handlers, each signal ends the process without a traceback.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, self._mask_before)
 
     def wait_for(self, child: int) -> int:
-        """Forward signals to `child` until it ends; returns its wait status."""
+        """Forward signals to `child` until it ends, and return its wait status."""
         while True:
             number = self._next_signal(self._stop_by)
             if number is None:
@@ -123,7 +125,7 @@ class Supervisor:
                 return status
 
     def signalled_within(self, seconds: float) -> bool:
-        """Sleep for `seconds`, or until a signal to stop comes; returns whether one came."""
+        """Sleep for `seconds` or until a stop signal arrives, and return whether one arrived."""
         until = time.monotonic() + seconds
         while (number := self._next_signal(until)) is not None:
             if number != signal.SIGCHLD:
@@ -132,14 +134,17 @@ class Supervisor:
         return False
 
     def exit_status(self, status: int) -> int:
-        """Return the exit status that tells of a wait status as a shell does."""
+        """Convert a wait status to an exit status as a shell does: 128 plus the number of a fatal signal."""
         if self._killed_for is not None:
             return 128 + self._killed_for
         code = os.waitstatus_to_exitcode(status)
         return code if code >= 0 else 128 - code
 
     def _next_signal(self, until: float | None) -> int | None:
-        """Wait for a signal; None if there was none until `until`, a monotonic time."""
+        """Wait for a signal and return its number; None if none arrives before `until`.
+
+        until: monotonic time; None waits indefinitely.
+        """
         if until is None:
             return signal.sigwaitinfo(self._awaited).si_signo
         found = signal.sigtimedwait(self._awaited, max(0.0, until - time.monotonic()))
@@ -148,7 +153,7 @@ class Supervisor:
     def _stop(self, child: int, number: int) -> None:
         if self._stop_by is None:
             self._stop_by = time.monotonic() + STOP_SECONDS
-            # From now on clients are refused as soon as the server process no longer listens.
+            # Clients are now refused as soon as the server process closes its copy of the socket.
             self._listener.close()
             os.kill(child, number)
         else:
@@ -162,12 +167,15 @@ class Supervisor:
 
 
 def not_ignored(*signals: signal.Signals) -> list[signal.Signals]:
-    """Return those of `signals` that the parent process did not tell this one to ignore, as nohup does."""
+    """Return the signals that this process does not ignore. A parent such as nohup may have set some to be ignored."""
     return [each for each in signals if signal.getsignal(each) != signal.SIG_IGN]
 
 
 def _reaped(child: int) -> int | None:
-    """Reap all processes that have ended, orphans of a container included; returns the wait status of `child`."""
+    """Reap all ended processes, including orphans in a container, and return the wait status of `child`.
+
+    Returns None if `child` has not ended.
+    """
     found = None
     try:
         while (ended := os.waitpid(-1, os.WNOHANG))[0] != 0:
@@ -195,9 +203,10 @@ def _described(status: int) -> str:
 
 
 def claim(settings: Settings) -> socket.socket | None:
-    """Lock the state directory and listen on the port, both for the life of this process; None if that cannot be.
+    """Lock the state directory and listen on the port, both for the life of this process.
 
-    A server process whose supervising process was killed may still be dying: its end is waited for.
+    The server process of a killed supervisor may still be dying, so this retries for up to CLAIM_SECONDS.
+    Returns the listening socket; None if the directory or the port is unavailable, after logging the reason.
     """
     give_up = began = time.monotonic()
     try:
@@ -228,7 +237,7 @@ def listen_on(host: str, port: int) -> socket.socket:
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
-        # From here on clients can connect, even before the first request can be read.
+        # From here on, clients can connect, even before the server can read requests.
         listener.listen(2048)
     except BaseException:
         listener.close()

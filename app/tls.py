@@ -1,7 +1,7 @@
-"""TLS of the server itself, with a certificate that is read again when its files change.
+"""TLS termination in the server, with a certificate that is reloaded when its files change.
 
-Connections that are open keep the certificate of their handshake. A pair of files that cannot be used, such as a half
-that was replaced before the other, leaves the last good one in use.
+Open connections keep the certificate of their handshake. If the new files are unusable, for example because only one of
+the two has been replaced so far, the last valid certificate stays in use.
 """
 
 import asyncio
@@ -16,27 +16,27 @@ from app.config import Settings
 from app.options import SettingsError
 
 CHECK_SECONDS: Final = 5.0
-"""Between two looks at the files: a renewed certificate may wait that long."""
+"""Seconds between two checks of the files, and thus the maximum delay until a renewed certificate is served."""
 
 Stamp = tuple[tuple[int, int, int], ...]
-"""Identity, time of change and size of each file."""
+"""Inode number, modification time in ns and size in bytes of each file."""
 
 logger = logging.getLogger(__name__)
 
 
 class CertificateError(SettingsError):
-    """A certificate and key that cannot be served."""
+    """Error for a certificate and key that the server cannot use."""
 
 
 @dataclass(frozen=True, slots=True)
 class CertificateFiles:
-    """A chain of certificates and the private key of its first one, both PEM."""
+    """Paths of a certificate chain and of the private key of its first certificate, both in PEM format."""
 
     certificate: Path
     key: Path
 
     def load(self) -> ssl.SSLContext:
-        """Make a context that serves them. Raises CertificateError."""
+        """Create a server context with the certificate and key. Raises CertificateError."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         try:
             context.load_cert_chain(self.certificate, self.key, password=_no_passphrase)
@@ -54,7 +54,7 @@ class CertificateFiles:
         return context
 
     def stamp(self) -> Stamp | None:
-        """Look at both files; None while one is missing."""
+        """Return the stamp of both files; None if either cannot be read."""
         try:
             found = [path.stat() for path in (self.certificate, self.key)]
         except OSError:
@@ -62,7 +62,7 @@ class CertificateFiles:
         return tuple((each.st_ino, each.st_mtime_ns, each.st_size) for each in found)
 
     def _unreadable(self, error: OSError) -> str:
-        # load_cert_chain does not say which of the two it could not read.
+        # The error of load_cert_chain does not name the file that it could not read.
         for name, path in (("tls-certificate", self.certificate), ("tls-key", self.key)):
             try:
                 path.read_bytes()
@@ -73,7 +73,10 @@ class CertificateFiles:
 
 
 def certificate_files(settings: Settings) -> CertificateFiles | None:
-    """Find the files that `settings` name; None without TLS. Raises CertificateError if only one is named."""
+    """Return the certificate files that `settings` name; None without TLS.
+
+    Raises CertificateError if only one of the two is set.
+    """
     certificate, key = settings.tls_certificate, settings.tls_key
     if certificate is None and key is None:
         return None
@@ -83,10 +86,10 @@ def certificate_files(settings: Settings) -> CertificateFiles | None:
 
 
 def own_certificate(settings: Settings) -> ssl.SSLContext | None:
-    """Make a client's context for the server of these settings on this machine; None without TLS.
+    """Create a client context for this machine's server with these settings; None without TLS.
 
-    The client knows that server by its very certificate, so neither an authority nor the name in the URL matters. With
-    a file that cannot be read it trusts no server.
+    The client trusts exactly the server's certificate, so neither a CA nor the host name in the URL matters. If the
+    certificate file cannot be read, the client trusts no server.
     """
     if settings.tls_certificate is None:
         return None
@@ -99,7 +102,7 @@ def own_certificate(settings: Settings) -> ssl.SSLContext | None:
 
 
 class TlsContext:
-    """The context that a server listens with, and the task that keeps its certificate current."""
+    """Context of a listening server, and the task that keeps its certificate current."""
 
     def __init__(self, files: CertificateFiles, check_seconds: float = CHECK_SECONDS) -> None:
         """Load `files`. Raises CertificateError."""
@@ -108,23 +111,23 @@ class TlsContext:
         self._stamp = files.stamp()
         self._current = files.load()
         self._watching: asyncio.Task[None] | None = None
-        # The listener keeps its context for ever, so each handshake is handed the newest one.
+        # The listener never changes its context, so a callback gives each handshake the newest one.
         self.context = files.load()
         self.context.sni_callback = self._hand_over
 
     def begin(self) -> None:
-        """Start to watch the files."""
+        """Start watching the files."""
         self._watching = asyncio.create_task(self._watch(), name="watch-certificate")
 
     async def stop(self) -> None:
-        """Stop to watch the files."""
+        """Stop watching the files."""
         if self._watching is not None:
             self._watching.cancel()
             with suppress(asyncio.CancelledError):
                 await self._watching
 
     def refresh(self) -> None:
-        """Load the files again if they changed since they were looked at. Blocks for the time of reading them."""
+        """Reload the files if they have changed since the last check. Blocks while reading them."""
         stamp = self._files.stamp()
         if stamp is None or stamp == self._stamp:
             return

@@ -1,9 +1,9 @@
-"""The handshake of a connection that speaks TLS, before it becomes one of HTTP.
+"""TLS handshake of a connection, before HTTP is spoken on it.
 
     connection -> TlsDoor, counted as idle -> handshake, at most HEAD_SECONDS -> HttpProtocol in its place
 
-An event loop's own TLS shows a connection after its handshake only, so the ones that never begin one would be neither
-counted nor bounded.
+The TLS support of an event loop reports a connection only after its handshake. Connections that never begin one would
+be neither counted nor limited.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from app.tls import TlsContext
 
 
 class TlsDoor(asyncio.Protocol):
-    """One connection until its handshake has ended."""
+    """Protocol of one connection until the end of its handshake."""
 
     def __init__(
         self,
@@ -48,16 +48,16 @@ class TlsDoor(asyncio.Protocol):
         self._shaking = self._loop.create_task(self._shake(transport), name="tls-handshake")
 
     def data_received(self, data: bytes) -> None:
-        """Keep bytes that come before the handshake's own protocol reads (asyncio)."""
+        """Buffer data that arrives before the handshake's protocol is in place (asyncio)."""
         self._hello += data
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
-        """Forget the connection, which ended before its handshake began (asyncio)."""
+        """Remove a connection that ended before its handshake began (asyncio)."""
         self._forget()
 
     @property
     def peer(self) -> str | None:
-        """Address of the other end; None if it has none."""
+        """Address of the client; None if it has none."""
         name = self._transport.get_extra_info("peername") if self._transport is not None else None
         return name[0] if isinstance(name, tuple) else None
 
@@ -67,7 +67,7 @@ class TlsDoor(asyncio.Protocol):
             self._transport.abort()
 
     shutdown = cut
-    """uvicorn: the server stops."""
+    """Alias of `cut` that uvicorn calls when the server stops."""
 
     def _forget(self) -> None:
         self._server_state.connections.discard(self)
@@ -81,7 +81,7 @@ class TlsDoor(asyncio.Protocol):
             )
         )
         try:
-            # Until that task has run once, the loop gives what it reads to this protocol.
+            # Until that task has run once, the loop passes incoming data to this protocol.
             await asyncio.sleep(0)
             if (handshake := transport.get_protocol()) is not self:
                 _feed(handshake, bytes(self._hello))
@@ -90,7 +90,7 @@ class TlsDoor(asyncio.Protocol):
         except (OSError, RuntimeError, TimeoutError, asyncio.CancelledError):
             secured = None
         self._forget()
-        # uvloop ends a handshake whose connection was cut as if it had succeeded.
+        # If a connection is cut during its handshake, uvloop still reports success.
         if secured is None or early.is_lost or transport.is_closing():
             transport.abort()
             return
@@ -100,7 +100,7 @@ class TlsDoor(asyncio.Protocol):
 
 
 def _feed(reader: Any, data: bytes) -> None:
-    """Give `data` to an asyncio.BufferedProtocol, which uvloop's protocol of a handshake is by its methods alone."""
+    """Pass `data` to an asyncio.BufferedProtocol. uvloop's handshake protocol has its methods, but not its type."""
     while data:
         room = memoryview(reader.get_buffer(len(data)))
         size = min(len(room), len(data))
@@ -110,7 +110,7 @@ def _feed(reader: Any, data: bytes) -> None:
 
 
 class _Early(asyncio.Protocol):
-    """Keeper of what comes in the packet of the handshake's end, until its reader has the connection."""
+    """Buffer for data that arrives with the last packet of the handshake, until `HttpProtocol` takes over."""
 
     def __init__(self) -> None:
         self.is_lost = False
@@ -127,7 +127,7 @@ class _Early(asyncio.Protocol):
         self.is_lost = True
 
     def hand_over(self, reader: asyncio.Protocol) -> None:
-        """Give `reader` all that came."""
+        """Pass the buffered data and end of file to `reader`."""
         if self._data:
             reader.data_received(bytes(self._data))
         if self._is_ended:

@@ -1,9 +1,9 @@
-"""Ends of runs that the database refused, kept in memory until it takes them.
+"""Finished answers that the database refused to store, kept in memory until it accepts them.
 
-A full disk or a foreign lock is a state that passes. Until then the registry of runs answers for these messages. A turn
-that would begin behind one of them stores the ends first (`store_all`), so it meets the same refusal or a finished
-answer, never a stale "in progress". No run begins while an end is unstored, which bounds their number by the runs that
-were live when the database began to refuse.
+A full disk or a lock held by another process is temporary. Until it clears, the run registry serves these messages. A
+turn that follows such an answer first stores all of them (`store_all`). The turn then either fails with the same error
+or finds a finished answer, never a stale "in progress". No run begins while an answer is unstored, so their number is
+limited to the runs that were live when the database began to refuse writes.
 """
 
 import asyncio
@@ -26,10 +26,13 @@ logger = logging.getLogger(__name__)
 
 
 class UnstoredEnds:
-    """Owner of finished answers that are not in the database, and of the task that stores them."""
+    """Owner of the finished answers that are not stored yet, and of the task that stores them."""
 
     def __init__(self, store: RunStore, on_stored: Callable[[Message], None]) -> None:
-        """Create an empty collection that calls `on_stored` for each answer that leaves it."""
+        """Create an empty collection.
+
+        on_stored: called with each answer once it is stored or given up.
+        """
         self._store = store
         self._on_stored = on_stored
         self._answers: dict[str, Message] = {}
@@ -37,30 +40,30 @@ class UnstoredEnds:
         self._storing: asyncio.Task[None] | None = None
 
     def __contains__(self, answer: Message) -> bool:
-        """Tell whether `answer` waits to be stored."""
+        """Tell whether `answer` is waiting to be stored."""
         return answer.id in self._answers
 
     def __len__(self) -> int:
-        """Return the number of answers that wait to be stored."""
+        """Return the number of answers that are waiting to be stored."""
         return len(self._answers)
 
     def keep(self, answer: Message) -> None:
-        """Keep a finished answer, and store it as soon as the database takes it."""
+        """Keep a finished answer, and store it once the database accepts it."""
         self._answers[answer.id] = answer
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._retry(), name="store-ends")
 
     def drop(self, answer: Message) -> None:
-        """Forget an answer whose conversation was removed."""
+        """Drop an answer whose conversation was removed."""
         self._answers.pop(answer.id, None)
 
     async def store_all(self) -> None:
-        """Store all kept answers. Raises what the database refuses them with."""
+        """Store all kept answers. Raises the error with which the database refuses them."""
         if self._storing is None or self._storing.done():
             if not self._answers:
                 return
             self._storing = asyncio.create_task(self._store_all(), name="store-all-ends")
-        # One attempt serves all callers: under a lock each attempt blocks the writer for seconds.
+        # One attempt serves all callers, because each attempt against a locked database blocks the writer for seconds.
         await asyncio.shield(self._storing)
 
     async def stop(self) -> None:
@@ -81,7 +84,7 @@ class UnstoredEnds:
             except REFUSALS:
                 raise
             except Exception:
-                # Kept, a row that the database will never take would block every other one.
+                # If kept, a row that the database can never store would block all others.
                 logger.exception("%s: the answer could not be stored and is given up", answer.run_id)
             if self._answers.pop(answer.id, None) is not None:
                 self._on_stored(answer)

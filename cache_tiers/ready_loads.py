@@ -1,4 +1,4 @@
-"""Queue of copies to the device. Each step takes a few, from all loads in turn, so long loads do not delay short ones."""
+"""Queue of copies to the device. Each step takes a few from each load in turn, so no load holds up the others."""
 
 from collections import deque
 from collections.abc import Iterable

@@ -1,7 +1,7 @@
-"""When batches of long work are written: one at a time, tenants in turn, and seldom while a model answers.
+"""Scheduling of batch writes: one at a time, tenants in turn, and throttled while answers are being generated.
 
-Imports, removals and upkeep are split into short transactions. Each of them still takes a core from the model, whose
-threads wait for one another, so a stream of batches would slow down everybody's answers.
+Imports, removals and upkeep are split into short transactions. Each transaction still takes a core from the model,
+whose threads wait for one another. A stream of batches would therefore slow down the answers of all tenants.
 """
 
 import asyncio
@@ -13,17 +13,17 @@ from typing import Final
 from engine.fair_places import FairPlaces
 
 BUSY_SHARE: Final = 0.1
-"""Part of the time that batches take while answers are computed."""
+"""Fraction of the time that batches may take while answers are being generated."""
 LONGEST_PAUSE: Final = 1.0
-"""Seconds. A batch that took long waited for the disk or for a lock, which costs no answer anything."""
+"""Maximum pause in seconds. A batch that took long waited for the disk or for a lock, which delays no answer."""
 MOST_WAITING: Final = 1 << 16
-"""Batches of one tenant. There are no more than requests and tasks, which have limits of their own."""
+"""Maximum number of waiting batches per tenant. Requests and tasks, which write them, have limits of their own."""
 
 
 class BatchTurns:
-    """The turn to write a batch.
+    """Turns of the tenants at writing a batch.
 
-    is_busy: whether answers are computed now. Without them, batches follow each other without a pause.
+    is_busy: tells whether answers are being generated. While none are, batches follow each other without a pause.
     """
 
     def __init__(self) -> None:
@@ -33,7 +33,11 @@ class BatchTurns:
 
     @asynccontextmanager
     async def turn(self, tenant: str) -> AsyncIterator[Callable[[], None]]:
-        """Wait for a tenant's turn and hold it. Yields a function to call when the work begins; any thread may."""
+        """Wait for a turn of `tenant`, and hold it within the context.
+
+        Yields a function to call when the work begins, from any thread. The pause after the turn is proportional to
+        the duration of the work.
+        """
         async with self._places.place(tenant):
             pause = self._rested_at - time.monotonic()
             if pause > 0 and self.is_busy():

@@ -1,13 +1,13 @@
-"""The SQLite file of the conversations: how it is opened, upgraded, read and written.
+"""SQLite database of the conversations.
 
-One connection writes. Reads have connections of their own and never wait for the writer (WAL). Searches and keys are
-read on further ones: a search may take seconds, and every request waits for the keys.
+A single connection writes. Reads use separate connections and never wait for the writer (WAL). Searches and API keys
+have connections of their own, because a search may take seconds and every request waits for the keys.
 
-Committed transactions survive the death of the process. Durable ones (the default) also survive a power cut:
-synchronous=FULL for these, NORMAL for the others, set before each transaction.
+Committed transactions survive a crash of the process. Durable ones (the default) also survive a power cut: they run
+with synchronous=FULL, the others with NORMAL, set before each transaction.
 
-A transaction runs as a whole in the writer's thread. If each of its statements went there and back by itself, each
-would wait for its turn on the event loop, and all other writers with it: with a thousand streams that is seconds.
+A transaction runs as a whole in the writer's thread. If each statement were a separate call, it would wait for its turn
+on the event loop and block all other writers while it waits. With a thousand streams, that would take seconds.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ SEARCHERS = 2
 READ_SECONDS = 30.0
 SEARCH_SECONDS = 5.0
 SERVER = ""
-"""The tenant of reads that are nobody's own: no tenant has an empty name."""
+"""Tenant name for the server's own reads. No tenant has an empty name."""
 
 PRIVATE = 0o600
 
@@ -50,11 +50,11 @@ PRAGMAS = """
     PRAGMA temp_store = MEMORY;
     PRAGMA secure_delete = ON;
 """
-"""secure_delete: what is removed is overwritten with zeros, so that no text of a removed chat stays in free pages."""
+"""secure_delete overwrites removed rows with zeros, so that free pages hold no text of a removed chat."""
 
 
 class Database:
-    """An open file. Owns its connections and the thread of the writer, in which transactions follow one another."""
+    """Owner of the connections to an open file, and of the writer thread, which runs one transaction at a time."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class Database:
 
     @classmethod
     async def open(cls, path: Path) -> "Database":
-        """Open or create the file at `path`, and bring it to the newest schema.
+        """Open or create the file at `path`, and migrate it to the newest schema.
 
         Raises UnusableDatabaseError.
         """
@@ -104,8 +104,10 @@ class Database:
         return database
 
     async def close(self) -> None:
-        """Close the connections after the writes that have begun. The file is whole at any time, so nothing is lost
-        without this. May be called again."""
+        """Close the connections once the writes in progress have ended. Calling this again has no effect.
+
+        The file is consistent at any time, so no data is lost if this is never called.
+        """
         if self._closed:
             return
         self._closed = True
@@ -125,8 +127,9 @@ class Database:
     async def read_as(
         self, make: Callable[[Row], T], sql: str, parameters: Iterable[Any], *, tenant: str = SERVER
     ) -> list[T]:
-        """Return what `make` makes of the rows of one SELECT, in the reader's thread: there may be many of them.
+        """Return the rows of one SELECT, each converted by `make`.
 
+        The conversion runs in the reader's thread, because there may be many rows.
         Raises ReadTimeoutError after READ_SECONDS.
         """
         given = _given(parameters)
@@ -139,26 +142,35 @@ class Database:
     async def search(
         self, work: Callable[[sqlite3.Connection], T], *, tenant: str, seconds: float = SEARCH_SECONDS
     ) -> T:
-        """Run `work`, one of a tenant's searches at a time. Raises ReadTimeoutError."""
+        """Run the search `work` in a reader thread, one per tenant at a time.
+
+        Raises ReadTimeoutError after `seconds`.
+        """
         return await self._searchers.run(work, tenant=tenant, seconds=seconds)
 
     async def read_keys(self, sql: str) -> list[Row]:
-        """Return the rows of a SELECT on the connection that no other read can hold."""
+        """Return the rows of one SELECT, run on the connection reserved for API keys."""
         return await self._key_reader.run(
             lambda connection: connection.execute(sql).fetchall(), tenant=SERVER, seconds=READ_SECONDS
         )
 
     async def write(self, work: Callable[[sqlite3.Connection], T], *, durable: bool = True) -> T:
-        """Run `work` in a transaction of its own, in the writer's thread. The transaction ends as a whole even if the
-        caller is cancelled. Raises OutageError while the database takes no writes.
+        """Run `work` in a transaction in the writer's thread, and return its result.
 
-        durable: the result survives a power cut, for the price of one fsync. Without it only the death of the process.
+        If the caller is cancelled, the transaction still runs to its end.
+        Raises OutageError while the database takes no writes.
+
+        durable: whether the transaction survives a power cut, at the cost of an fsync. Otherwise it survives only a
+            crash of the process.
         """
         running = asyncio.get_running_loop().run_in_executor(self._thread, self._transaction, work, durable)
         return await asyncio.shield(running)
 
     async def write_batch(self, work: Callable[[sqlite3.Connection], T], *, tenant: str = SERVER) -> T:
-        """Run a part of long work as `write` does, in the tenant's turn; not durable. Raises OutageError."""
+        """Run one batch of long work in a transaction that is not durable, when it is the tenant's turn.
+
+        Raises OutageError as `write` does.
+        """
         async with self.batches.turn(tenant) as begin:
 
             def timed(connection: sqlite3.Connection) -> T:
@@ -168,7 +180,7 @@ class Database:
             return await self.write(timed, durable=False)
 
     async def apart(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run `work` in the writer's thread, in no transaction: for what SQLite does not do within one.
+        """Run `work` in the writer's thread outside of a transaction, for statements that SQLite rejects within one.
 
         Raises OutageError while the database takes no writes.
         """
@@ -191,7 +203,7 @@ class Database:
             result = work(self._writer)
             self._writer.execute("COMMIT")
         except BaseException:
-            # A failed COMMIT may have rolled back by itself; then there is nothing to roll back.
+            # If a failed COMMIT has already rolled back, ROLLBACK raises OperationalError.
             with suppress(sqlite3.OperationalError):
                 self._writer.execute("ROLLBACK")
             raise
@@ -201,7 +213,7 @@ class Database:
 
 
 def _given(parameters: Iterable[Any]) -> Any:
-    """Return parameters that a thread may read: the caller's iterable may be bound to the event loop's."""
+    """Return SQL parameters that another thread can read, since an iterator may be bound to the event loop's thread."""
     return parameters if isinstance(parameters, dict | Sequence) else list(parameters)
 
 
@@ -219,7 +231,7 @@ def _newest_act(writer: sqlite3.Connection) -> float:
 
 def _open_writer(path: Path) -> sqlite3.Connection:
     make_private(path)
-    # The thread that opens the file may not be the one that closes it, if the rest of the start fails.
+    # If the rest of the startup fails, another thread than the opening one may close the connection.
     writer = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     try:
         writer.executescript(PRAGMAS)
@@ -236,9 +248,9 @@ def _open_writer(path: Path) -> sqlite3.Connection:
 
 
 def make_private(path: Path) -> None:
-    """Create the database file for its owner alone, and take everybody else's access to one that is there.
+    """Create the database file with access for its owner only, or revoke other users' access to an existing one.
 
-    SQLite gives the files alongside it the same mode when it makes them.
+    SQLite creates the WAL and shared-memory files with the same mode.
     """
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE))
     for each in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):

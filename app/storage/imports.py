@@ -1,7 +1,7 @@
-"""Imports of exported conversations: all of a file or nothing, in short transactions.
+"""Atomic import of exported conversations, in short transactions.
 
-Conversations are staged, that is written and hidden, in batches between which other writers have their turn. Then one
-transaction shows them. An import that fails, or ends with the process, leaves its staged conversations to be removed.
+Conversations are first staged: written but hidden, in batches between which other writers have their turn. One
+transaction then makes them visible. If an import fails or its process ends, its staged conversations are removed later.
 """
 
 import sqlite3
@@ -19,16 +19,16 @@ from app.storage.rows import add_conversation, insert_messages
 
 BATCH_MESSAGES = 25
 BATCH_CHARACTERS = 65_536
-"""Text of one transaction; at least one message."""
+"""Characters of text per transaction, which always holds at least one message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """A conversation of a file.
+    """A conversation to import.
 
-    source: its name there.
-    messages: each after the one that it follows.
-    responses: the records of messages that are responses, by message id.
+    source: id of the conversation in the imported file.
+    messages: the messages, each after its parent.
+    responses: records of the messages that are responses, by message id.
     """
 
     source: str
@@ -38,17 +38,19 @@ class Imported:
 
 
 class ImportStore:
-    """The imports of a tenant."""
+    """Imports of one tenant."""
 
     def __init__(self, database: Database, tenant: str) -> None:
         self._database = database
         self._tenant = tenant
 
     async def add(self, given: Iterable[Imported], *, duplicates: bool) -> list[Imported]:
-        """Store conversations; returns those that were stored.
+        """Store the conversations `given`, and return those that were stored.
 
-        duplicates: also those that are here already, as conversations in their own right. Without it a conversation
-        that has the name of one here, or of one that was imported, is left out. Raises LimitReachedError.
+        Raises LimitReachedError if the tenant has no room for them.
+
+        duplicates: whether to store conversations that exist already as separate copies. Otherwise a conversation is
+            skipped if its source is the id or the origin of an existing one.
         """
         taken = [one for one in given if duplicates or not await self._is_here(one.source)]
         await self._database.write(lambda each: check_room(each, self._tenant, len(taken)), durable=False)
@@ -64,7 +66,7 @@ class ImportStore:
         return [one for one in taken if one.conversation.id in shown]
 
     async def discard_former(self) -> None:
-        """Leave to be removed what imports of a former process staged. To be called before the first import."""
+        """Mark conversations staged by a previous process for removal. Must be called before the first import."""
         await self._database.write(discard)
 
     async def _is_here(self, source: str) -> bool:
@@ -78,7 +80,10 @@ class ImportStore:
     def _stage(
         self, connection: sqlite3.Connection, *, import_id: str, batch: Sequence["_Piece"], with_origin: bool
     ) -> None:
-        """Write pieces of hidden conversations. A second copy has no origin, so that an export holds both."""
+        """Write a batch of pieces as hidden conversations.
+
+        with_origin: whether to record the source. Duplicates have no origin, so that an export holds both copies.
+        """
         for piece in batch:
             if piece.is_first:
                 origin = piece.of.source if with_origin else None
@@ -93,7 +98,10 @@ class ImportStore:
                     insert_response(connection, message.id, response)
 
     def _show(self, connection: sqlite3.Connection, import_id: str) -> set[str]:
-        """Show what was staged, without conversations that another import has brought by now; returns their ids."""
+        """Make the staged conversations visible, and return their ids.
+
+        Conversations that another import has added since are marked for removal instead.
+        """
         connection.execute(
             "INSERT OR IGNORE INTO removal(conversation_id) "
             "SELECT conversation_id FROM staged JOIN conversation ON conversation.id = conversation_id "
@@ -113,7 +121,10 @@ class ImportStore:
 
 
 def discard(connection: sqlite3.Connection, import_id: str | None = None) -> None:
-    """Leave staged conversations to be removed: those of one import, or of every import of a former process."""
+    """Mark staged conversations for removal.
+
+    import_id: the import that staged them; None means all imports.
+    """
     where, given = ("WHERE import_id = ?", (import_id,)) if import_id is not None else ("", ())
     connection.execute(
         f"INSERT OR IGNORE INTO removal(conversation_id) SELECT conversation_id FROM staged {where}", given
@@ -123,7 +134,10 @@ def discard(connection: sqlite3.Connection, import_id: str | None = None) -> Non
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """Messages of a conversation that are written together. is_first: after the conversation itself."""
+    """Messages of one conversation that are written together.
+
+    is_first: whether the row of the conversation is written first.
+    """
 
     of: Imported
     messages: Sequence[Message]
@@ -131,7 +145,7 @@ class _Piece:
 
 
 def _batches(given: Iterable[Imported]) -> Iterator[list[_Piece]]:
-    """Split conversations into what one transaction writes."""
+    """Group conversations into batches of pieces, one per transaction."""
     batch, messages, characters = list[_Piece](), 0, 0
     for one in given:
         for piece in _pieces(one):
@@ -146,7 +160,7 @@ def _batches(given: Iterable[Imported]) -> Iterator[list[_Piece]]:
 
 
 def _pieces(one: Imported) -> Iterator[_Piece]:
-    """Split a conversation into pieces of which none is much larger than a batch."""
+    """Split a conversation into pieces, none much larger than a batch."""
     piece, characters, is_first = list[Message](), 0, True
     for message in one.messages:
         piece.append(message)

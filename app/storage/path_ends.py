@@ -1,7 +1,7 @@
-"""Removal of messages that no response needs any more, from the end of their path up, in batches.
+"""Removal in batches of messages that no response needs any more, from the end of their path upwards.
 
-A row of `path_end` names the message with which to continue. Each batch decides for itself what is unneeded, so a
-message that gained a follower in between stays, and a process that ends in between leaves the rest to the next one.
+A row in `path_end` names the message to continue with. Each batch determines the unneeded messages again, so a message
+that gained a child between two batches stays. If the process ends between two batches, the next one continues.
 """
 
 import sqlite3
@@ -26,7 +26,7 @@ _HAS_NO_USE = """
     NOT EXISTS (SELECT 1 FROM response WHERE message_id = message.id)
     AND NOT EXISTS (SELECT 1 FROM conversation WHERE id = message.conversation_id AND head_id = message.id)
 """
-# A queue: each message comes before the one that it follows.
+# SQLite evaluates the recursion as a queue, so each message comes before its parent.
 UNNEEDED = f"""
     WITH RECURSIVE unneeded(id, parent_id, conversation_id) AS (
       SELECT id, parent_id, conversation_id FROM message
@@ -43,16 +43,20 @@ UNNEEDED = f"""
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """Messages that are gone. above: the message that they followed, where the next batch begins; None for none."""
+    """Result of removing one batch.
+
+    removed: ids of the removed messages.
+    above: parent of the topmost removed message, where the next batch begins; None if there is no next batch.
+    """
 
     removed: list[str]
     above: str | None
 
 
 def mark_path_end(connection: sqlite3.Connection, message_id: str) -> None:
-    """Note that a message may have become unneeded, inside the transaction of the caller.
+    """Mark a message that may have become unneeded, within the caller's transaction.
 
-    A deleted message stays: it can be restored, or is removed in its time.
+    Deleted messages are not marked: they can still be restored, and are removed when they are due.
     """
     connection.execute(
         "INSERT OR IGNORE INTO path_end(message_id) SELECT id FROM shown_message WHERE id = ?", (message_id,)
@@ -60,9 +64,9 @@ def mark_path_end(connection: sqlite3.Connection, message_id: str) -> None:
 
 
 async def remove_path_end(database: Database, message_id: str, tenant: str) -> list[TokenNode]:
-    """Remove what was marked with all above it that nothing else needs; returns the tokens of the whole path.
+    """Remove a marked message and its ancestors, up to the first one that is still needed.
 
-    Returns nothing if everything is needed.
+    Returns the tokens of the whole path, or an empty list if no message was removed.
     """
     given = {"id": message_id}
     path = await database.read_as(node_of, PATH_NODES, given, tenant=tenant)

@@ -1,7 +1,7 @@
-"""Connections that read the database, shared by tenants so that no read of one of them stops the others.
+"""Pool of read-only database connections, shared fairly among tenants.
 
-A read leases a connection for as long as its thread works with it. One tenant leases a limited number at a time, and a
-read that takes longer than its time limit is interrupted.
+A read leases a connection for as long as a thread uses it. Each tenant may lease a limited number of connections at a
+time, and a read that exceeds its time limit is interrupted. Long reads of one tenant therefore do not block the others.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ PRAGMAS = """
     PRAGMA query_only = ON;
 """
 INTERRUPT_SECONDS = 0.05
-"""Time between two interrupts of a read over its limit. SQLite forgets one that comes between two statements."""
+"""Seconds between two interrupts of a read over its limit. SQLite ignores an interrupt between two statements."""
 
 
 class ReadTimeoutError(NotReadyError):
@@ -35,7 +35,7 @@ class ReadTimeoutError(NotReadyError):
 
 
 class Readers:
-    """Owner of some connections and of their threads."""
+    """Owner of the read connections and their threads."""
 
     def __init__(self, connections: list[sqlite3.Connection], most_of_one: int) -> None:
         self._connections = connections
@@ -47,11 +47,11 @@ class Readers:
 
     @classmethod
     def open(cls, path: Path, count: int, *, most_of_one: int) -> "Readers":
-        """Open `count` connections, of which one tenant leases at most `most_of_one` at a time."""
+        """Open `count` connections, of which one tenant may lease at most `most_of_one` at a time."""
         connections = list[sqlite3.Connection]()
         try:
             for _ in range(count):
-                # A thread of the pool works with each of them, one after the other.
+                # Several threads of the pool use a connection, but never at the same time.
                 connections.append(sqlite3.connect(path, isolation_level=None, check_same_thread=False))
                 connections[-1].executescript(PRAGMAS)
                 connections[-1].row_factory = Row
@@ -62,8 +62,9 @@ class Readers:
         return cls(connections, most_of_one)
 
     async def run(self, work: Callable[[sqlite3.Connection], T], *, tenant: str, seconds: float) -> T:
-        """Return what `work` returns in a thread of its own. A caller that is cancelled ends the read, too.
+        """Run `work` on a leased connection in a reader thread, and return its result.
 
+        The read is interrupted after `seconds`, and if the caller is cancelled.
         Raises ReadTimeoutError, OutageError.
         """
         connection = await self._lease(tenant)
@@ -92,7 +93,7 @@ class Readers:
             interrupting.cancel()
 
     async def close(self) -> None:
-        """Interrupt the reads that run, and close the connections."""
+        """Interrupt the reads in progress, and close the connections."""
         for connection in self._connections:
             connection.interrupt()
         await asyncio.to_thread(partial(self._threads.shutdown, cancel_futures=True))
@@ -120,7 +121,7 @@ class Readers:
         self._hand_out()
 
     def _hand_out(self) -> None:
-        """Give each idle connection to the tenant that leases the fewest, there to the read that has waited longest."""
+        """Lease idle connections to waiting reads: the tenant with the fewest leases first, then the oldest read."""
         self._waiting = [each for each in self._waiting if not each[1].done()]
         while self._idle and self._waiting:
             place = min(range(len(self._waiting)), key=lambda index: self._leased[self._waiting[index][0]])

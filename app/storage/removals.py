@@ -1,7 +1,8 @@
-"""Removals for good, in batches: one transaction of 100,000 messages would hold up every other writer for 17 s.
+"""Permanent removal in batches. A single transaction of 100,000 messages would block every other writer for 17 s.
 
-A row of `removal` comes first. From then on nothing restores what it names, and a process that ends in between leaves
-the rest to the next one. Messages go before the ones that they follow, so that each batch removes no more than its own.
+A removal begins with a row in `removal`. From then on, the conversation or branch that the row names cannot be
+restored. If the process ends during a removal, the next one continues it. Messages are deleted before their parents, so
+that a cascade never deletes more than the batch.
 """
 
 import sqlite3
@@ -29,7 +30,7 @@ BRANCH_AND_ABOVE = f"""
     SELECT {NODE_COLUMNS} FROM message WHERE id IN branch OR id IN above
     UNION ALL {NEXT_PREFIXES} WHERE message_id IN branch
 """
-# A queue: each message comes after the one that it follows.
+# SQLite evaluates the recursion as a queue, so each message comes after its parent.
 CONVERSATION_IDS = """
     WITH RECURSIVE below(id) AS (
       SELECT id FROM message WHERE conversation_id = :id AND parent_id IS NULL
@@ -45,7 +46,10 @@ BRANCH_IDS = """
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """A conversation, or the branch below one of its messages, that is being removed."""
+    """Removal in progress of a conversation or one of its branches.
+
+    message_id: root of the branch to remove; None removes the whole conversation.
+    """
 
     tenant: str
     conversation_id: str
@@ -54,14 +58,17 @@ class Removal:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """Messages that are gone for good. nodes: their tokens, with those of the messages above them."""
+    """Permanently removed messages.
+
+    nodes: tokens of these messages and their ancestors.
+    """
 
     tenant: str
     nodes: list[TokenNode]
 
 
 def mark(connection: sqlite3.Connection, removal: Removal) -> None:
-    """Begin a removal, inside the transaction of the caller. The conversation or branch is hidden already."""
+    """Begin a removal within the caller's transaction. The conversation or branch must already be hidden."""
     connection.execute(
         "INSERT OR IGNORE INTO removal(conversation_id, message_id) VALUES (?, ?)",
         (removal.conversation_id, removal.message_id),
@@ -69,7 +76,7 @@ def mark(connection: sqlite3.Connection, removal: Removal) -> None:
 
 
 def next_removal(connection: sqlite3.Connection) -> Removal | None:
-    """Find a removal that has begun."""
+    """Return a removal that has begun but not finished; None if there is none."""
     row = connection.execute(
         "SELECT tenant, conversation_id, message_id "
         "FROM removal JOIN conversation ON conversation.id = conversation_id LIMIT 1"
@@ -78,7 +85,10 @@ def next_removal(connection: sqlite3.Connection) -> Removal | None:
 
 
 async def remove(database: Database, removal: Removal) -> list[TokenNode]:
-    """Remove what was marked; returns the tokens that it had, for a branch with those of the messages above it."""
+    """Remove a marked conversation or branch, and return its tokens.
+
+    For a branch, the result also holds the tokens of its ancestors.
+    """
     if removal.message_id is None:
         named, nodes_of, ids_of = removal.conversation_id, CONVERSATION_NODES, CONVERSATION_IDS
     else:
@@ -97,7 +107,7 @@ async def remove(database: Database, removal: Removal) -> list[TokenNode]:
 
 async def _remove_messages(database: Database, ids: Sequence[str], tenant: str) -> None:
     marks = ", ".join("?" * len(ids))
-    # The row of `removal` waited for the disk; a batch that a power cut takes back is removed again.
+    # The row in `removal` is durable, so a batch that a power cut undoes is removed again.
     await database.write_batch(
         lambda connection: connection.execute(f"DELETE FROM message WHERE id IN ({marks})", ids), tenant=tenant
     )

@@ -1,11 +1,11 @@
-"""Full-text search over titles and messages: `searchable` numbers them, `search_text` indexes them.
+"""Full-text search over titles and messages. The table `searchable` numbers them, and `search_text` indexes them.
 
-The index keeps a text of its own and is tied to numbers of its own: SQLite may number the rows of other tables again
-(VACUUM), and an indexed text can be removed even if a later version cuts texts into words differently. The newest come
-first: that is the order of the index, so a word that occurs everywhere costs no more than a rare one.
+The index uses row numbers of its own, because VACUUM may renumber the rows of other tables. The index also stores its
+own copy of the text, so that a row can be removed even if a later version segments text into words differently.
+Results come in index order, the newest first, so a frequent word costs no more than a rare one.
 
-The tenant is a word of each row, so that a search reads no more than its tenant wrote. No function of FTS5 but MATCH is
-called: all others take time that grows with the square of the findings, in one piece.
+Each row contains its tenant as a word, so that a search reads only rows of its tenant. MATCH is the only FTS5 function
+in use: all others take time quadratic in the number of matches, and cannot be split.
 """
 
 import sqlite3
@@ -22,12 +22,13 @@ from app.storage.snippets import Snippet, SnippetMaker
 from engine.errors import ClientError
 
 INDEXED_CHARACTERS = 262_144
-"""Characters of a message that are indexed, from its beginning (schema 12). The rest is not found."""
+"""Number of characters at the start of a message that are indexed (schema 12). The rest cannot be found."""
 LOOKED_THROUGH = 524_288
-"""Characters of all found messages of one page in which snippets are looked for."""
+"""Total characters of the messages on one result page that are scanned for snippets."""
 LEAST_LOOKED_THROUGH = 4096
+"""Minimum number of characters per message that are scanned for snippets."""
 
-# CROSS JOIN keeps SQLite from beginning anywhere but at the index.
+# CROSS JOIN forces SQLite to start with the index.
 FIND_MESSAGES = """
     SELECT number, message.id, role, message.created_at, message.conversation_id, conversation.title, archived,
       substr(message.content, 1, ?) AS beginning, length(message.content) AS characters
@@ -59,7 +60,10 @@ class SearchTooSlowError(ClientError):
 
 @dataclass(frozen=True, slots=True)
 class FoundMessage:
-    """A message. number: its place in the index; older messages have smaller ones."""
+    """A message that matches a search.
+
+    number: row number in the index. Older messages have smaller numbers.
+    """
 
     number: int
     id: str
@@ -71,7 +75,7 @@ class FoundMessage:
     snippet: Snippet
 
     def to_json(self) -> dict[str, Any]:
-        """Return what clients see."""
+        """Return the match as a JSON object of the search response."""
         return {
             "message_id": self.id,
             "role": self.role,
@@ -83,7 +87,7 @@ class FoundMessage:
 
 @dataclass(frozen=True, slots=True)
 class FoundTitle:
-    """A conversation."""
+    """A conversation whose title matches a search."""
 
     id: str
     title: str
@@ -92,7 +96,7 @@ class FoundTitle:
     snippet: Snippet
 
     def to_json(self) -> dict[str, Any]:
-        """Return what clients see."""
+        """Return the match as a JSON object of the search response."""
         return {
             "id": self.id,
             "title": self.title,
@@ -103,7 +107,7 @@ class FoundTitle:
 
 
 class SearchStore:
-    """The search of a tenant. Reads only: triggers keep the index."""
+    """Search over the conversations of one tenant. Read-only: triggers maintain the index."""
 
     def __init__(self, database: Database, tenant: str, *, seconds: float = SEARCH_SECONDS) -> None:
         self._database = database
@@ -115,7 +119,11 @@ class SearchStore:
     ) -> list[FoundMessage]:
         """Return the messages that contain every word of `query`, the newest first.
 
-        before: the number of the last one seen. source: of their conversations. Raises SearchTooSlowError.
+        Raises SearchTooSlowError.
+
+        limit: maximum number of messages.
+        before: index number of the last message on the previous page.
+        source: source of the conversations to search.
         """
         expression = self.expression("content", query)
         if expression is None:
@@ -146,7 +154,10 @@ class SearchStore:
         return await self._in_time(find)
 
     def expression(self, column: str, query: str) -> str | None:
-        """Return what MATCH takes: the tenant's rows with all words of `query` in `column`. None: no word in it."""
+        """Return the MATCH expression for rows of the tenant that contain all words of `query` in `column`.
+
+        Returns None if `query` contains no word.
+        """
         words = match_expression(query)
         return None if words is None else f'tenant : "{tenant_word(self._tenant)}" AND {column} : ({words})'
 

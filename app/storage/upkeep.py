@@ -1,11 +1,11 @@
-"""Work on the file that no request waits for: done in batches, each a short transaction, while the server serves.
+"""Background maintenance of the database file, in short transactions alongside requests.
 
-- `index`: messages that were there before schema 12 enter the search index, the newest first.
-- `count`: conversations that were there before schema 16 enter the number of bytes that their tenant stores.
-- `purge`: words of removed messages leave the search index. FTS5 marks them as deleted, and drops them only when it
-  merges the parts of the index that hold them. The free pages are zeros already (`secure_delete`).
+- `index`: add messages from before schema 12 to the search index, the newest first.
+- `count`: add conversations from before schema 16 to the number of bytes that their tenant stores.
+- `purge`: drop the words of removed messages from the search index. FTS5 only marks them as deleted until it merges the
+  index segments that hold them. The free pages are already zeroed (`secure_delete`).
 
-The table `upkeep` holds what is left to do, so a stopped server continues after its start.
+The table `upkeep` holds the remaining work, so a restarted server continues it.
 """
 
 import asyncio
@@ -20,29 +20,34 @@ from engine.errors import OutageError
 BATCH_MESSAGES = 200
 BATCH_CONVERSATIONS = 20
 BATCH_CHARACTERS = 262_144
-"""Text of one batch; at least one message."""
+"""Characters of text per batch, which always holds at least one message."""
 MERGE_PAGES = 64
-"""Pages of the index that one step of a merge writes."""
+"""Index pages that one merge step writes."""
 
 PURGE_SHARE = 0.05
-"""Part of the time in which the whole index is merged."""
+"""Maximum fraction of the time that is spent on purges."""
 LOOK_SECONDS = 15.0
+"""Seconds between two checks for work."""
 LOG_SECONDS = 10.0
+"""Minimum seconds between two progress lines in the log."""
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class IndexProgress:
-    """Rows of the search index that are still to be made. None of them is found by a search until then."""
+    """Progress of the search index.
+
+    left: number of messages and titles that are not indexed yet, and that no search finds.
+    """
 
     left: int
 
 
 class Upkeep:
-    """Owner of the task that does what is left to do.
+    """Owner of the maintenance task.
 
-    unindexed: messages and titles that no search finds yet, as of the last look.
+    unindexed: number of messages and titles that were not indexed as of the last check.
     """
 
     def __init__(self, database: Database) -> None:
@@ -52,39 +57,39 @@ class Upkeep:
         self.unindexed = 0
 
     def begin(self) -> None:
-        """Start looking for work."""
+        """Start the maintenance task."""
         self._task = asyncio.create_task(self._keep_up(), name="database-upkeep")
 
     async def stop(self) -> None:
-        """End after the batch that is being written."""
+        """Stop the task after the batch that is being written."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
 
     async def progress(self) -> IndexProgress:
-        """Count what the search does not find yet."""
+        """Count the messages and titles that are not indexed yet."""
         sql = "SELECT count(*) AS rows FROM searchable WHERE number < (SELECT below FROM upkeep WHERE task = 'index')"
         [row] = await self._database.read(sql)
         return IndexProgress(row["rows"])
 
     async def index_all(self) -> None:
-        """Index all that is left, without pauses."""
+        """Index all remaining messages and titles without pauses."""
         while await self.index_some():
             pass
 
     async def index_some(self) -> bool:
-        """Index a batch of the newest messages and titles that are left; returns whether there were any."""
+        """Index a batch of the newest remaining messages and titles, and return whether there were any."""
         return await self._database.write_batch(_index_some)
 
     async def count_some(self) -> bool:
-        """Count the bytes of a batch of conversations; returns whether there were any left."""
+        """Count the bytes of a batch of conversations, and return whether there were any left."""
         return await self._database.write_batch(_count_some)
 
     async def purge(self) -> bool:
-        """Drop the words of removed messages from the file; returns whether there were any.
+        """Drop the words of removed messages from the file, and return whether there were any.
 
-        The parts of the index are merged into one, in steps between which other writers have their turn. The log of
-        the file, which holds earlier states of its pages, is emptied in the end.
+        All index segments are merged into one, in steps between which other writers have their turn. The WAL holds
+        earlier versions of the pages, so it is truncated at the end.
         """
         if not await self._database.write(_begin_purge, durable=False):
             return False
@@ -111,7 +116,7 @@ class Upkeep:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _index_all(self) -> None:
-        """Index all that is left, and say how much that is."""
+        """Index all remaining messages and titles, and log the progress."""
         told = 0.0
         self.unindexed = (await self.progress()).left
         while await self.index_some():
@@ -142,7 +147,7 @@ def _index_some(connection: sqlite3.Connection) -> bool:
     if least is None:
         connection.execute("DELETE FROM upkeep WHERE task = 'index'")
         return False
-    # Rows of rising numbers go into one part of the index; each step down would begin another one.
+    # FTS5 writes rows with ascending numbers into one segment. Each descending number would start a new segment.
     connection.execute(
         "INSERT INTO search_text(rowid, tenant, title, content) "
         "SELECT number, 't' || hex(tenant), iif(message_id IS NULL, segmented(title), NULL), "
@@ -158,7 +163,7 @@ def _index_some(connection: sqlite3.Connection) -> bool:
 
 
 def _count_some(connection: sqlite3.Connection) -> bool:
-    # A trigger counts a conversation that is marked.
+    # A trigger counts the bytes of a conversation when `counted` is set.
     marked = connection.execute(
         "UPDATE conversation SET counted = 1 WHERE id IN (SELECT id FROM conversation WHERE NOT counted LIMIT ?)",
         (BATCH_CONVERSATIONS,),
@@ -169,17 +174,20 @@ def _count_some(connection: sqlite3.Connection) -> bool:
 
 
 def _begin_purge(connection: sqlite3.Connection) -> bool:
-    """Mark all parts of the index as to be merged; returns whether words have to leave it."""
+    """Begin to merge all index segments, and return whether there are words to drop."""
     if not connection.execute("DELETE FROM upkeep WHERE task IN ('purge', 'merge')").rowcount:
         return False
-    # A process that ends before the merge does leaves the rest of it to the next one.
+    # If the process ends before the merge does, the next one continues it.
     connection.execute("INSERT INTO upkeep(task) VALUES ('merge')")
     connection.execute("INSERT INTO search_text(search_text, rank) VALUES ('merge', ?)", (-MERGE_PAGES,))
     return True
 
 
 def _merge_some(connection: sqlite3.Connection) -> bool:
-    """Merge some pages; returns whether there is more. FTS5 changes one row, its own, where there is nothing left."""
+    """Merge MERGE_PAGES pages, and return whether there are more.
+
+    FTS5 changes a single row, its own, if there is nothing left to merge.
+    """
     before = connection.total_changes
     connection.execute("INSERT INTO search_text(search_text, rank) VALUES ('merge', ?)", (MERGE_PAGES,))
     if connection.total_changes - before >= 2:

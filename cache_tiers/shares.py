@@ -42,8 +42,8 @@ class _Account:
 class MemoryShares:
     """Weighted max-min fairness: the owner that holds the most for its weight gives up memory first.
 
-    A single owner may hold all of the memory. An owner within its share never loses memory to one above its share that
-    has something to give up. Only owners that used memory within `lapse_seconds` have a claim to a share. The memory of
+    An owner that is alone may hold all of the memory. While an owner above its share can give up memory, no owner within
+    its share loses any. Only owners that used memory within `lapse_seconds` have a claim to a share. The memory of
     the others is given up first.
 
     The heap holds at least one entry for each owner that can lose memory. An entry is valid while its level equals the

@@ -231,7 +231,7 @@ def _newest_act(writer: sqlite3.Connection) -> float:
 
 def _open_writer(path: Path) -> sqlite3.Connection:
     make_private(path)
-    # If the rest of the startup fails, another thread than the opening one may close the connection.
+    # If the rest of the startup fails, a thread other than the one that opened the connection may close it.
     writer = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     try:
         writer.executescript(PRAGMAS)

@@ -49,7 +49,7 @@ class ImportStore:
 
         Raises LimitReachedError if the tenant has no room for them.
 
-        duplicates: whether to store conversations that exist already as separate copies. Otherwise a conversation is
+        duplicates: whether to store existing conversations again, as separate copies. Otherwise a conversation is
             skipped if its source is the id or the origin of an existing one.
         """
         taken = [one for one in given if duplicates or not await self._is_here(one.source)]

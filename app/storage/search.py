@@ -5,7 +5,7 @@ own copy of the text, so that a row can be removed even if a later version segme
 Results come in index order, the newest first, so a frequent word costs no more than a rare one.
 
 Each row contains its tenant as a word, so that a search reads only rows of its tenant. MATCH is the only FTS5 function
-in use: all others take time quadratic in the number of matches, and cannot be split.
+in use: all others take time quadratic in the number of matches, in a single uninterruptible call.
 """
 
 import sqlite3

@@ -21,7 +21,7 @@ _DISTURBED: Final = 1.25
 _DISTURBED_NOISE: Final = 0.5
 """Noise of a step that took more than `_DISTURBED` times the expected time, because other work ran on this machine.
 
-Streams are promised twice the time of an undisturbed step, so disturbed steps must not raise the estimate.
+Streams are promised twice the time of an undisturbed step, so disturbed steps should hardly raise the estimate.
 """
 _LEAST_COST: Final = 0.01
 """Lower bound of a cost when its drift is computed, as a fraction of a step's fixed time.
@@ -81,7 +81,7 @@ class StepCost:
 
     def _learn(self, row: _Row, seconds: float) -> None:
         if not self._variances:
-            # Prior: a decode costs about as much as a prompt token, and no cost exceeds the time of the first step.
+            # Prior: a decode costs about as much as a prompt token, and all tokens together at most the time of the step.
             own, each = seconds**2, (seconds / max(row[1] + row[2], 1.0)) ** 2
             self._variances = [[own, 0.0, 0.0], [0.0, each, 0.0], [0.0, 0.0, each]]
         self._drift()

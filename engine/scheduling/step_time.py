@@ -22,7 +22,7 @@ RECENT_SECONDS: Final = 300.0
 
 
 class StepTime:
-    """Division of each step's time. Call the methods after `arrived` in their order, once per step.
+    """Division of each step's time. In each step, call the methods from `shared_seconds` on once, in their order.
 
     cost: learned cost of a step, a decode and a prompt token.
     """

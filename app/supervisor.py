@@ -1,7 +1,7 @@
 """Supervising process of `ebb serve`, which keeps one server process running.
 
     claim the state directory and the port ──> fork a server process ──> wait until it ends
-        normal exit                     ──> exit with the same status
+        exit on its own                 ──> exit with the same status
         crash, kill, request to restart ──> pause ──> fork again, at most `len(PAUSES)` times in WINDOW_SECONDS
 
 The supervising process holds the listening socket, so clients that connect during a restart wait instead of being

@@ -24,7 +24,7 @@ class ReadyLoads:
         return sum(map(len, self._jobs.values()))
 
     def add(self, load_id: str, job: TransferJob) -> None:
-        """Append a job to those of the load `load_id`."""
+        """Append `job` to the jobs of the load `load_id`."""
         self._jobs.setdefault(load_id, deque()).append(job)
 
     def take(self, seconds: float, num_late: int = 0) -> tuple[TransferJob, ...]:

@@ -42,9 +42,9 @@ class _Account:
 class MemoryShares:
     """Weighted max-min fairness: the owner that holds the most for its weight gives up memory first.
 
-    An owner that is alone may hold all of the memory. While an owner above its share can give up memory, no owner within
-    its share loses any. Only owners that used memory within `lapse_seconds` have a claim to a share. The memory of
-    the others is given up first.
+    An owner that is alone may hold all of the memory. While an owner above its share can give up memory, no owner
+    within its share loses any. Only owners that used memory within `lapse_seconds` have a claim to a share. The memory
+    of the others is given up first.
 
     The heap holds at least one entry for each owner that can lose memory. An entry is valid while its level equals the
     owner's. Stale entries are dropped when they reach the top, so a change costs O(log owners).

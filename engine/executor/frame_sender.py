@@ -1,4 +1,4 @@
-"""Sending of frames to the ranks on a dedicated thread."""
+"""Thread that sends frames to the ranks."""
 
 from collections.abc import Sequence
 from multiprocessing.connection import Connection

@@ -81,7 +81,7 @@ class StepCost:
 
     def _learn(self, row: _Row, seconds: float) -> None:
         if not self._variances:
-            # Prior: a decode costs about as much as a prompt token, and all tokens together at most the time of the step.
+            # Prior: a decode costs about as much as a prompt token, and all tokens together at most the step's time.
             own, each = seconds**2, (seconds / max(row[1] + row[2], 1.0)) ** 2
             self._variances = [[own, 0.0, 0.0], [0.0, each, 0.0], [0.0, 0.0, each]]
         self._drift()

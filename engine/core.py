@@ -165,9 +165,11 @@ class EngineCore:
                 output = self.scheduler.schedule()
             if output is None:
                 return None
-            self._in_worker.difference_update(output.dropped_request_ids)
-            self._in_worker.update(new.request_id for new in output.new_requests)
+            added = {new.request_id for new in output.new_requests}
+            # If `execute` raises, the worker may know these requests and still knows the dropped ones.
+            self._in_worker |= added
             step = InFlight(output, self.executor.execute(output), follows_at_once=self._busy)
+            self._in_worker -= set(output.dropped_request_ids) - added
             self.in_flight.append(step)
             return step
 

@@ -207,7 +207,13 @@ class Request:
 
     @property
     def has_prompt(self) -> bool:
-        """Whether the blocks hold the KV that siblings may share."""
+        """Whether the blocks hold the KV that siblings may share.
+
+        A running request that turned to Redis loads into a block that it had computed in part. Until the load ends,
+        no copy may read that block.
+        """
+        if self.status is RequestStatus.LOADING:
+            return False
         return bool(self.blocks) and 0 < self.num_shared_tokens <= self.num_confirmed_tokens
 
     @property

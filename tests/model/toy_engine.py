@@ -66,7 +66,8 @@ class ToyExecutor:
         self.step_limit.sent()
         future.add_done_callback(lambda _: self.step_limit.ended() if self.step_limit is not None else None)
         if not self.held:
-            self._run_later(output, future, self._before, HOPS)
+            ahead = self._before if self._before is not None and not self._before.done() else None
+            self._run_later(output, future, ahead, HOPS)
         self._before = future
         return future
 
@@ -84,8 +85,10 @@ class ToyExecutor:
         try:
             result = self.worker.execute(output)
         except AssertionError as error:
-            # Raised by the toy worker's own checks, so this defect was not injected.
-            self.wrong.append(error)
+            # Raised by the toy worker's own checks, so this defect was not injected. A step behind a failed one may
+            # need what that did not compute; its results are dropped.
+            if before is None or before.exception() is None:
+                self.wrong.append(error)
             self.worker.fail(output)
             future.set_exception(error)
         except BaseException as error:

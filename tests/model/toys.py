@@ -136,8 +136,10 @@ class ToyWorker:
     def fail(self, output: SchedulerOutput) -> None:
         """Owe the results of a step that raised, whether or not it was executed.
 
-        A step without tokens ends all copies and owes nothing.
+        A step without tokens ends all copies and owes nothing. Requests leave the batch before anything can raise.
         """
+        for request_id in output.dropped_request_ids:
+            self.requests.pop(request_id, None)
         if self._told is not None and self._told[0] is output:
             self.owed += self._told[1]
         known = {job.job_id for job in self.pending} | {result.job_id for result in self.owed}

@@ -20,7 +20,7 @@ JsonObject = dict[str, Any]
 
 Mark = Annotated[str, Field(min_length=1, max_length=128)]
 
-IMPORT_BOUNDS: Final = Bounds(containers=1 << 20, strings=1 << 23, values=1 << 23)
+IMPORT_BOUNDS: Final = Bounds(containers=1 << 21, strings=1 << 23, values=1 << 23)
 """Of a file of 64 MiB, which is parsed message by message: MAX_IMPORTED messages of the size that exports have."""
 
 

@@ -73,9 +73,17 @@ class Upkeep:
         return IndexProgress(row["rows"])
 
     async def index_all(self) -> None:
-        """Index all remaining messages and titles without pauses."""
+        """Index all remaining messages and titles, and log the progress."""
+        told = 0.0
+        self.unindexed = (await self.progress()).left
         while await self.index_some():
-            pass
+            if (now := time.monotonic()) - told >= LOG_SECONDS:
+                told = now
+                self.unindexed = (await self.progress()).left
+                logger.info("search index: %d messages and titles are left to do", self.unindexed)
+        self.unindexed = 0
+        if told:
+            logger.info("search index: done")
 
     async def index_some(self) -> bool:
         """Index a batch of the newest remaining messages and titles, and return whether there were any."""
@@ -103,7 +111,7 @@ class Upkeep:
             try:
                 while await self.count_some():
                     pass
-                await self._index_all()
+                await self.index_all()
                 if time.monotonic() >= self._purge_after:
                     began = time.monotonic()
                     await self.purge()
@@ -114,19 +122,6 @@ class Upkeep:
             except Exception:
                 logger.exception("the upkeep of the database failed; it is tried again in %g s", LOOK_SECONDS)
             await asyncio.sleep(LOOK_SECONDS)
-
-    async def _index_all(self) -> None:
-        """Index all remaining messages and titles, and log the progress."""
-        told = 0.0
-        self.unindexed = (await self.progress()).left
-        while await self.index_some():
-            if (now := time.monotonic()) - told >= LOG_SECONDS:
-                told = now
-                self.unindexed = (await self.progress()).left
-                logger.info("search index: %d messages and titles are left to do", self.unindexed)
-        self.unindexed = 0
-        if told:
-            logger.info("search index: done")
 
 
 def _index_some(connection: sqlite3.Connection) -> bool:

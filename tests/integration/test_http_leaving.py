@@ -47,12 +47,6 @@ def completion(**fields: object) -> bytes:
     return b"POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
 
 
-async def until_running(api: Api, count: int) -> None:
-    async with asyncio.timeout(20):
-        while api.engine.running != count:  # noqa: ASYNC110
-            await asyncio.sleep(0.002)
-
-
 def errors(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR]
 
@@ -62,7 +56,7 @@ async def test_half_closed_client_gets_its_answer(api: Api, stream: bool) -> Non
     api.engine.hold()
     async with connected(api) as (reader, writer):
         writer.write(completion(stream=stream))
-        await until_running(api, 1)
+        await api.engine.until_running(1)
         api.engine.allow(3)
         writer.write_eof()
         api.engine.allow(100)
@@ -76,18 +70,18 @@ async def test_client_close_aborts_request_at_once(api: Api, stream: bool) -> No
     api.engine.hold()
     async with connected(api) as (_, writer):
         writer.write(completion(stream=stream))
-        await until_running(api, 1)
+        await api.engine.until_running(1)
         api.engine.allow(2)
-    await until_running(api, 0)
+    await api.engine.until_running(0)
 
 
 async def test_close_with_pipelined_requests_logs_no_error(api: Api, caplog: pytest.LogCaptureFixture) -> None:
     api.engine.hold()
     async with connected(api) as (_, writer):
         writer.write(completion(stream=True) + completion() + completion())
-        await until_running(api, 1)
+        await api.engine.until_running(1)
         api.engine.allow(2)
-    await until_running(api, 0)
+    await api.engine.until_running(0)
     assert errors(caplog) == []
 
 

@@ -115,9 +115,9 @@ class Rig:
         output, result = self.begin()
         return output, self.scheduler.update(output, result)
 
-    def run(self) -> None:
-        """Run steps until every request has finished."""
-        for _ in range(1000):
+    def run(self, most_steps: int = 1000) -> None:
+        """Run at most `most_steps` steps, until every request has finished."""
+        for _ in range(most_steps):
             output = self.scheduler.schedule()
             if output is not None:
                 self.scheduler.update(output, self.worker.execute(output))

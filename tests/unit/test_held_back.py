@@ -1,7 +1,7 @@
 """A tenant that computes faster than its blocks go down waits for its own copies, and no other tenant does."""
 
 from cache_tiers.link_speed import LinkSpeed
-from engine.request import RequestStatus
+from engine.request import Request, RequestStatus
 from engine.scheduling.held_back import MOST_HELD_BACK_SECONDS
 from tests.model.toys import BelievedCost, ToyStore
 from tests.unit.scheduling_rig import BLOCK, Rig
@@ -26,14 +26,15 @@ def flood(rig: Rig, count: int) -> None:
     """Compute `count` prompts without a block in common, one after the other."""
     for number in range(count):
         rig.add(prompt(number), max_tokens=1)
-        for _ in range(MOST_STEPS):
-            output = rig.scheduler.schedule()
-            if output is not None:
-                rig.scheduler.update(output, rig.worker.execute(output))
-            elif not rig.scheduler.has_unfinished_requests():
-                break
-            rig.scheduler.check()
-        assert not rig.scheduler.has_unfinished_requests(), "a request never ended"
+        rig.run(MOST_STEPS)
+
+
+def add_behind_stuck_writes(rig: Rig) -> Request:
+    """Fill the device, stop the writes to Redis, and add a request that is held back."""
+    flood(rig, 2)
+    assert rig.store is not None
+    rig.store.refuses, rig.store.pending_writes = True, 8
+    return rig.add(prompt(2), max_tokens=1)
 
 
 def num_in_redis(rig: Rig, store: ToyStore) -> int:
@@ -73,11 +74,8 @@ def test_no_wait_where_loading_is_dearer_than_computing() -> None:
 
 
 def test_wait_for_stuck_writes_ends() -> None:
-    store = ToyStore(capacity=64)
-    rig = make_rig(store)
-    flood(rig, 2)
-    store.refuses, store.pending_writes = True, 8
-    held = rig.add(prompt(2), max_tokens=1)
+    rig = make_rig(ToyStore(capacity=64))
+    held = add_behind_stuck_writes(rig)
     for _ in range(3):
         assert rig.scheduler.schedule() is None
         rig.now += MOST_HELD_BACK_SECONDS / 3
@@ -95,11 +93,8 @@ def test_no_wait_for_tier_that_nothing_will_empty() -> None:
 
 
 def test_other_tenant_begins_while_one_is_held_back() -> None:
-    store = ToyStore(capacity=64)
-    rig = make_rig(store)
-    flood(rig, 2)
-    store.refuses, store.pending_writes = True, 8
-    held = rig.add(prompt(2), max_tokens=1)
+    rig = make_rig(ToyStore(capacity=64))
+    held = add_behind_stuck_writes(rig)
     assert rig.scheduler.schedule() is None
     other = rig.add([40, 41, 42], max_tokens=1, tenant="other")
     output, _ = rig.step()

@@ -50,7 +50,7 @@ class Deletions:
         self._task: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
-        """Start the task that removes what is due."""
+        """Start the task that removes due conversations, messages and responses."""
         self._task = asyncio.create_task(self._remove_in_time(), name="remove-deleted")
 
     async def stop(self) -> None:

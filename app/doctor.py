@@ -1,4 +1,4 @@
-"""`ebb doctor`: report what was found on this machine, and how to fix what is missing."""
+"""Report of `ebb doctor`: the state of this machine, and a fix for each missing part."""
 
 import os
 from collections.abc import Callable, Iterable

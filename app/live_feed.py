@@ -20,7 +20,7 @@ from app.sse import encode_json, event_frame, farewell_frame
 
 SAMPLE_SECONDS: Final = 1.0
 KEPT: Final = 300
-"""Number of samples that a new follower receives: five minutes, as far as the sampler was running."""
+"""Number of samples that a new follower receives: the last five minutes, or fewer if the sampler started later."""
 HIT_RATE_SECONDS: Final = 60.0
 """Seconds over which hit rates are computed: one second has too few prompts."""
 

@@ -77,7 +77,7 @@ class Message:
 
     @property
     def said(self) -> Parsed:
-        """Content apart from the tool calls in it, as far as both are certain."""
+        """Text and tool calls parsed from the content, without an end that could still become either."""
         return read_calls(self.content, self.tool_use, has_ended=self.status != "in_progress")
 
     def to_json(self) -> dict[str, Any]:

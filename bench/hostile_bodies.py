@@ -31,7 +31,7 @@ _BELOW_LIMIT: Final = 4_100_000
 class Attempt:
     """One request.
 
-    what: name of what is wrong.
+    what: name of the defect.
     must_fail: whether the status must be 4xx. Otherwise the request may also be answered.
     """
 
@@ -57,7 +57,7 @@ def attempts(model: str) -> Iterator[Attempt]:
 
 
 def _bad_values(path: str) -> Iterator[tuple[str, str, bytes]]:
-    """Yield the field, what is wrong with its value, and the value as JSON or as something that is not JSON."""
+    """Yield each field, the defect of its value, and the value as bytes, some of which are not JSON."""
     said = next(name for name in ("messages", "prompt", "input") if name in ROUTES[path])
     limit = next(name for name in ("max_tokens", "max_output_tokens") if name in ROUTES[path])
     deep = b"[" * _DEEP + b"]" * _DEEP

@@ -402,12 +402,12 @@ class TierManager:
             self._untaken.note([key], value=True)
 
     def places_of(self, key: BlockKey) -> tuple[str, ...]:
-        """Return the tiers that held a block which is no longer on the device or in CPU memory, as far as is known."""
+        """Return the tiers known to have held a block that is no longer on the device or in CPU memory."""
         was_below = self.store.keeps_in_cpu and not self._untaken.get(key)
         return ("device", "cpu") if was_below else ("device",)
 
     def has_taken(self, key: BlockKey) -> bool:
-        """Return True if a full block on the device has gone down or is being copied, as far as is known locally."""
+        """Return True if local records show that a full block on the device was copied down or is being copied."""
         return not self._unstored.has(owner_of(key), key)
 
     @property

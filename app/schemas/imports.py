@@ -70,7 +70,8 @@ class ResultFields(RequestModel):
 
 
 def _kind(value: Any) -> str:
-    return f"<{value.get('kind')}>" if isinstance(value, dict) else f"<{value.kind}>"
+    kind = value.get("kind") if isinstance(value, dict) else getattr(value, "kind", None)
+    return f"<{kind}>"
 
 
 ToolUseFields = Annotated[

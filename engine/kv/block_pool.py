@@ -148,10 +148,10 @@ class BlockPool:
 
     def acquire(self, block: KVCacheBlock) -> None:
         """Add a reference to a block that is in use or can be found."""
+        assert block.owner is not None
+        self._shares.use(block.owner)
         if block.ref_count == 0:
             self._leave_queue(block)
-            assert block.owner is not None
-            self._shares.use(block.owner)
             self._num_free -= 1
         block.ref_count += 1
 

@@ -85,6 +85,8 @@ def test_file_that_is_no_export_is_refused(text: str, words: str) -> None:
     [
         ({"tool_use": {"kind": "call", "call_id": "c", "name": "f", "arguments": "[]"}}, "tool_use.arguments"),
         ({"tool_use": {"kind": "else"}}, "tool_use"),
+        ({"tool_use": [None, None]}, "tool_use"),
+        ({"tool_use": 1}, "tool_use"),
         ({"tool_use": {"kind": "may_call", "start": "", "end": "x", "parallel": True}}, "tool_use.start"),
         ({"response": {}}, "response.model"),
         ({"content": 5}, "content"),

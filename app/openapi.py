@@ -23,8 +23,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from app.limits import MAX_ITEMS_PAGE, MAX_PAGE, MAX_QUERY_LENGTH
-from app.query_params import SOURCES
+from app.apis.anthropic.messages_schema import CountTokensRequest, MessagesRequest
+from app.apis.openai.chat_schema import ChatCompletionRequest
+from app.apis.openai.completions_schema import CompletionRequest
+from app.apis.openai.tokens_schema import DetokenizeRequest, TokenizeRequest
+from app.apis.responses.conversations_schema import ConversationUpdate, ItemsToAdd, NewConversation
+from app.apis.responses.schema import ResponseRequest
+from app.domain.bounds import MAX_ITEMS_PAGE, MAX_PAGE, MAX_QUERY_LENGTH
+from app.http.query_params import SOURCES
 from app.routes.api import ROUTES
 from app.schemas.admin import LoginFields
 from app.schemas.answers import (
@@ -51,8 +57,6 @@ from app.schemas.answers import (
     TokenCount,
     Warming,
 )
-from app.schemas.chat_completions import ChatCompletionRequest
-from app.schemas.completions import CompletionRequest
 from app.schemas.conversations import (
     ConversationFields,
     DraftFields,
@@ -62,11 +66,7 @@ from app.schemas.conversations import (
     RetryFields,
 )
 from app.schemas.imports import ImportFile
-from app.schemas.messages import CountTokensRequest, MessagesRequest
-from app.schemas.openai_conversations import ConversationUpdate, ItemsToAdd, NewConversation
 from app.schemas.parsing import RequestModel
-from app.schemas.responses import ResponseRequest
-from app.schemas.tokens import DetokenizeRequest, TokenizeRequest
 from app.version import VERSION
 
 JSON, EVENTS, MARKDOWN, PLAIN = "application/json", "text/event-stream", "text/markdown", "text/plain"

@@ -24,36 +24,36 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from app import openapi
-from app.authentication import Authentication
-from app.config import Settings
-from app.connections import Connections, connection_limits
-from app.engine_host import EngineHost
-from app.error_responses import on_ebb_error, on_http_error
-from app.faults import Faults
-from app.host_names import HostNames
-from app.http_protocol import HttpProtocol
-from app.key_demand import demand_of, why_not_to_serve
-from app.limits import KEEP_ALIVE_SECONDS
-from app.loopback import is_loopback
-from app.middleware import OriginGuard, cors
-from app.open_requests import OpenRequests
-from app.options import SettingsError
-from app.request_context import BeginTrace, RequestContext
-from app.restoration import complete_restore
+from app.access.authentication import Authentication
+from app.access.host_names import HostNames
+from app.access.key_demand import demand_of, why_not_to_serve
+from app.access.middleware import OriginGuard, cors
+from app.access.open_requests import OpenRequests
+from app.config.loopback import is_loopback
+from app.config.options import SettingsError
+from app.config.settings import Settings
+from app.domain.bounds import KEEP_ALIVE_SECONDS
+from app.host.engine_host import EngineHost
+from app.host.startup import Build, Startup, engine_builder
+from app.host.supervisor import RESTART, not_ignored
+from app.http.error_responses import on_ebb_error, on_http_error
+from app.http.request_context import BeginTrace, RequestContext
 from app.routes.api import ROUTES
 from app.routes.pages import STATIC, page_routes
 from app.services import Services
-from app.snapshot import remove_drafts
-from app.startup import Build, Startup, engine_builder
 from app.storage.database import UnusableDatabaseError
-from app.supervisor import RESTART, not_ignored
-from app.tenant_limits import LimitReachedError
-from app.tls import TlsContext, certificate_files
-from app.tls_door import TlsDoor
+from app.storage.restoration import complete_restore
+from app.storage.snapshot import remove_drafts
+from app.tenants.limits import LimitReachedError
+from app.transport.connections import Connections, connection_limits
+from app.transport.faults import Faults
+from app.transport.protocol import HttpProtocol
+from app.transport.tls import TlsContext, certificate_files
+from app.transport.tls_door import TlsDoor
 from engine.errors import EbbError
 
 if TYPE_CHECKING:
-    from app.tracing import Tracing
+    from app.observability.tracing import Tracing
 
 DRAIN_SECONDS = 5.0
 """Seconds that running answers have to end after a signal. Containers are killed five seconds later."""
@@ -132,7 +132,7 @@ def run_server(
     *,
     drain_seconds: float = DRAIN_SECONDS,
 ) -> int:
-    """Serve on `listener` until a stop signal arrives, and return the exit status for `app.supervisor`.
+    """Serve on `listener` until a stop signal arrives, and return the exit status for `app.host.supervisor`.
 
     Call from the main thread of a process that holds the lock of the state directory.
 
@@ -244,7 +244,7 @@ def http_protocol(connections: Connections, tls: TlsContext | None = None) -> ty
 
 def _tracing(endpoint: str, host: EngineHost) -> "Tracing":
     try:
-        from app.tracing import Tracing
+        from app.observability.tracing import Tracing
     except ModuleNotFoundError as error:
         raise SettingsError(
             f"--otlp-endpoint needs {error.name}, which is not installed: pip install 'ebb-chat[tracing]'",

@@ -15,8 +15,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Final
 
-from app.ids import new_id
-from app.records import Conversation, Message, Role
+from app.domain.ids import new_id
+from app.domain.records import Conversation, Message, Role
 from app.storage.imports import Imported
 from app.storage.runs import MessageEnd, RunRecord, Turn
 from app.storage.store import Store

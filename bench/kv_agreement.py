@@ -22,12 +22,12 @@ from bench.stats import share
 from engine.cpu.build import build_kernels
 from engine.cpu.instruction_set import InstructionSet
 from engine.cpu.library import Kernels
-from engine.cpu.runner import NativeRunner
-from engine.cpu.step_arrays import PAGE_KEYS
 from engine.cpu.weights import PackedModel
 from engine.sampling.sampler import SamplingRow
 from engine.sampling_params import SamplingParams
-from engine.worker.input_batch import ScheduledRequest
+from engine.worker.batch.input_batch import ScheduledRequest
+from engine.worker.native.runner import NativeRunner
+from engine.worker.native.step_arrays import PAGE_KEYS
 from models.folder import ModelFolder
 from models.pangu.chat_format import ChatFormat, Message
 from models.pangu.config import PanguConfig

@@ -15,7 +15,7 @@ from typing import Final
 
 import torch
 
-from app.config import load_settings
+from app.config.settings import load_settings
 from bench.kv_agreement import Agreement, Laboratory, Prompt, make_prompts, measure_agreement
 from bench.kv_codecs import CODECS, Codec, Raw
 from bench.kv_restore import BLOCKS, LATENCY, RATE, ROUNDS, measure_restores

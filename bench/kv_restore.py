@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 import torch
 
-from app.config import Settings
+from app.config.settings import Settings
 from bench.kv_agreement import block_shape
 from bench.kv_codecs import Codec
 from bench.links import NobodyKnows, ttft
@@ -25,9 +25,9 @@ from cache_tiers.redis.resp import ErrorReply, RespConnection
 from cache_tiers.redis.server_binary import find_redis_server
 from cache_tiers.redis.value import HEADER_BYTES, BlockSeal, Reject
 from engine.config import EngineConfig, TierConfig
-from engine.cpu.step_arrays import PAGE_KEYS
 from engine.llm import LLM
 from engine.sampling_params import SamplingParams
+from engine.worker.native.step_arrays import PAGE_KEYS
 
 LATENCY: Final = 0.001
 RATE: Final = 100e6

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
-from app.config import Settings, load_settings
+from app.config.settings import Settings, load_settings
 from bench.cold import empty_cpu
 from bench.long_prompt import prompt
 from bench.machine import describe_machine
@@ -25,8 +25,8 @@ from cache_tiers.redis.companion import RedisCompanion
 from cache_tiers.redis.server_binary import find_redis_server
 from engine.config import EngineConfig, TierConfig
 from engine.llm import LLM
+from engine.offload.prefill_cost import PrefillCost
 from engine.sampling_params import SamplingParams
-from engine.scheduling.prefill_cost import PrefillCost
 from models.resolve import resolve_model
 
 LATENCIES: Final = (0.005, 0.05, 0.5)

@@ -22,7 +22,7 @@ import aiohttp
 
 from app.load.client import LoadClient, fixed_length
 from app.load.words import WORDS
-from app.percentiles import percentile
+from app.observability.percentiles import percentile
 from bench.long_window_model import WINDOW, write_long_window_model
 from bench.loop_lag import lag_counts
 from bench.machine import describe_machine

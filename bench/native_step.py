@@ -16,7 +16,7 @@ from bench.stats import median
 from engine.config import EngineConfig
 from engine.cpu.instruction_set import usable_instruction_sets
 from engine.sampling_params import SamplingParams
-from engine.scheduling.output import NewRequestData, SchedulerOutput
+from engine.scheduler_output import NewRequestData, SchedulerOutput
 from engine.worker.host_resources import usable_cores
 from engine.worker.worker import Worker
 

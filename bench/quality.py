@@ -15,19 +15,19 @@ from typing import Final
 
 import torch
 
-from app.percentiles import percentile
+from app.observability.percentiles import percentile
 from bench.machine import Machine, describe_machine
 from bench.stats import share
 from engine.cpu.build import build_kernels
 from engine.cpu.instruction_set import choose_instruction_set, usable_instruction_sets
 from engine.cpu.library import Kernels
-from engine.cpu.runner import NativeRunner
-from engine.cpu.step_arrays import PAGE_KEYS
 from engine.cpu.weights import PackedModel
 from engine.sampling.sampler import SamplingRow
 from engine.sampling_params import SamplingParams
+from engine.worker.batch.input_batch import ScheduledRequest
 from engine.worker.host_resources import usable_cores
-from engine.worker.input_batch import ScheduledRequest
+from engine.worker.native.runner import NativeRunner
+from engine.worker.native.step_arrays import PAGE_KEYS
 from models.dense_context import DenseContext
 from models.folder import ModelFolder
 from models.pangu.config import PanguConfig

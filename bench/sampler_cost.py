@@ -16,7 +16,7 @@ from typing import Final
 
 import torch
 
-from app.config import load_settings
+from app.config.settings import load_settings
 from bench.machine import describe_machine
 from bench.report import Target
 from bench.rounding import rounded
@@ -24,7 +24,7 @@ from bench.stats import median
 from engine.config import EngineConfig
 from engine.sampling.mask_words import words_of_ids
 from engine.sampling_params import SamplingParams
-from engine.scheduling.output import CachedRequestData, NewRequestData, SchedulerOutput
+from engine.scheduler_output import CachedRequestData, NewRequestData, SchedulerOutput
 from engine.worker.host_resources import usable_cores
 from engine.worker.worker import Worker
 from models.resolve import DEFAULT_MODEL, resolve_model

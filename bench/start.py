@@ -19,8 +19,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
-from app.config import load_settings
-from app.memory_plan import weight_bytes
+from app.config.settings import load_settings
+from app.doctor.memory_plan import weight_bytes
 from bench.server import EBB_SERVE, server_pid
 from bench.stats import median
 from models.resolve import find_model

@@ -23,12 +23,12 @@ from typing import Any, Final
 import aiohttp
 from openai import AsyncOpenAI
 
-from app.config import DEFAULT_MODEL, load_settings
+from app.config.settings import DEFAULT_MODEL, load_settings
 from bench.machine import describe_machine
 from bench.server import EbbServer, ServerFailedError, ServerSettings
 from bench.stateless_prompt import Making, measure_making
 from bench.workload import passage
-from engine.kv.block import num_equal
+from engine.kv_block import num_equal
 from models.pangu.chat_format import ChatFormat, Message
 from models.resolve import resolve_model
 from models.tokenizer import Tokenizer

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, cast
 
-from app.answer_memory import AnswerMemory
-from app.backend import Backend
-from app.engine_host import EngineHost
-from app.stateless import WholePrompts
+from app.host.backend import Backend
+from app.host.engine_host import EngineHost
+from app.prompts.answer_memory import AnswerMemory
+from app.prompts.stateless import WholePrompts
 from app.storage.store import Store
-from app.tenant_gate import TenantGates
-from app.tenant_limits import NO_LIMITS
+from app.tenants.gate import TenantGates
+from app.tenants.limits import NO_LIMITS
 from bench.stats import median
 from bench.workload import passage
 from cache_tiers.owners import Owners

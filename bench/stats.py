@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.percentiles import percentile
+from app.observability.percentiles import percentile
 
 
 def median(values: Sequence[float]) -> float:

@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection, wait
 
 from engine.executor.messages import Step, StepEnded, decode_down, decode_up, encode
 from engine.sampling_params import SamplingParams
-from engine.scheduling.output import CachedRequestData, ModelRunnerOutput, NewRequestData, SchedulerOutput
+from engine.scheduler_output import CachedRequestData, ModelRunnerOutput, NewRequestData, SchedulerOutput
 
 
 def main() -> None:

@@ -17,7 +17,7 @@ from itertools import count, cycle, islice, product
 from pathlib import Path
 from typing import Final
 
-from app.config import Settings, load_settings
+from app.config.settings import Settings, load_settings
 from bench.cold import empty_cpu
 from bench.long_prompt import prompt
 from bench.machine import describe_machine

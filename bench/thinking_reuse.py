@@ -17,8 +17,8 @@ from typing import Any, Final
 
 import aiohttp
 
-from app.chat_client import read_events
-from app.config import load_settings
+from app.client.chat_client import read_events
+from app.config.settings import load_settings
 from bench.machine import describe_machine
 from bench.rounding import rounded
 from bench.server import EbbServer, ServerSettings

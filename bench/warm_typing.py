@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from app.config import load_settings
+from app.config.settings import load_settings
 from bench.cold import empty_cpu
 from bench.long_prompt import prompt
 from bench.machine import describe_machine

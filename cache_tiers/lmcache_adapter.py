@@ -23,7 +23,7 @@ if hasattr(torch, "npu") and torch.npu.is_available():
     os.environ.setdefault("LMCACHE_DEVICE_BACKEND", "ebb-npu")
 
 from cache_tiers.block_key import BlockKey, Owner, owner_of
-from cache_tiers.cpu.residents import Residents
+from cache_tiers.cpu.eviction_index import Residents
 from cache_tiers.redis.block_client import RedisBlockClient
 from cache_tiers.redis.block_commands import Block
 from cache_tiers.redis.mailbox import Mailbox

@@ -18,8 +18,8 @@ import torch
 
 from cache_tiers.block_key import BlockKey, Owner, owner_of
 from cache_tiers.cpu.eviction import EvictionName, make_eviction
+from cache_tiers.cpu.eviction_index import Residents
 from cache_tiers.cpu.pool import map_pool, pool_bytes
-from cache_tiers.cpu.residents import Residents
 from cache_tiers.cpu.shared_pool import SharedPool
 from cache_tiers.cpu.slot_book import SlotBook
 from cache_tiers.link_speed import LinkSpeed

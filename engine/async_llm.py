@@ -15,7 +15,7 @@ from engine.outputs import RequestOutput, joined
 from engine.request import Request
 from engine.restart_budget import RestartBudget
 from engine.sampling_params import SamplingParams
-from engine.scheduling.output import ModelRunnerOutput
+from engine.scheduler_output import ModelRunnerOutput
 from engine.scheduling.scheduler import Scheduler
 from engine.stats import EngineStats
 from engine.stats_log import StatsLog

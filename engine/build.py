@@ -21,18 +21,18 @@ from engine.config import EngineConfig
 from engine.core import EngineCore, Executor
 from engine.errors import EngineError
 from engine.grammar.grammars import Grammars
-from engine.kv.block import num_equal
 from engine.kv.block_manager import BlockManager
 from engine.kv.block_pool import BlockPool
 from engine.kv.budget import KVBudget, kv_budget
+from engine.kv_block import num_equal
 from engine.llm_engine import LLMEngine
+from engine.offload.connector import Tiering
+from engine.offload.prefill_cost import PrefillCost
 from engine.open_tiers import OpenTiers, find_redis, import_store, open_tiers
 from engine.output_processor import OutputProcessor
 from engine.processor import ModelLimits, Processor
-from engine.scheduling.prefill_cost import PrefillCost
 from engine.scheduling.queue.policy import make_queue
 from engine.scheduling.scheduler import Scheduler, SchedulerLimits
-from engine.scheduling.tiering import Tiering
 from engine.speculation.prompt_lookup import PromptLookup
 from engine.tenants import TenantSalts
 from engine.tracing import NO_TRACE, Trace

@@ -1,4 +1,4 @@
-"""Configuration of the engine. `app.config` builds it; nothing here reads the environment."""
+"""Configuration of the engine. `app.config.settings` builds it; nothing here reads the environment."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

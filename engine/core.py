@@ -16,7 +16,7 @@ from engine.executor.workers import WorkersLostError, WorkersState
 from engine.outputs import FinishReason
 from engine.pace import StepPace, time_to_prepare
 from engine.request import Request
-from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
+from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.scheduling.scheduler import Scheduler, TokenUpdate
 from engine.step_trace import trace_step
 from engine.tracing import NO_TRACE, Trace, Track

@@ -1,6 +1,6 @@
 """Timing of the next step while one is still running: late enough to include new requests, early enough for no gap."""
 
-from engine.scheduling.output import SchedulerOutput
+from engine.scheduler_output import SchedulerOutput
 
 LEAD_SHARE = 0.5
 LEAST_LEAD_SECONDS = 0.004

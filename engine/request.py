@@ -6,7 +6,7 @@ from enum import Enum, auto
 from math import inf
 
 from cache_tiers.block_key import BlockKey, Owner, owner_of
-from engine.kv.block import KVCacheBlock
+from engine.kv_block import KVCacheBlock
 from engine.outputs import FinishReason, KVReceipt, Reuse, ReuseEnd, TokenLogprobs
 from engine.public_prefix import PublicPrefix
 from engine.sampling.token_mask import TokenMask

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from engine.grammar.form import AnswerForm
+from engine.structured_output import AnswerForm
 
 
 @dataclass(frozen=True, slots=True)

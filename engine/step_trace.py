@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from cache_tiers.transfer import TransferResult
-from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
+from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.tracing import Trace, Track
 
 FORWARD = "forward"

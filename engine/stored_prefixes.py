@@ -8,10 +8,10 @@ from typing import Final
 from cache_tiers.block_key import BlockKey
 from cache_tiers.manager import TierManager
 from engine.core import EngineCore
+from engine.offload.connector import Tiering
 from engine.outputs import Place
 from engine.processor import Processor
 from engine.scheduling.scheduler import Scheduler
-from engine.scheduling.tiering import Tiering
 
 POLL_SECONDS: Final = 0.002
 

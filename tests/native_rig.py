@@ -8,12 +8,12 @@ from typing import Literal
 import torch
 
 from engine.cpu.library import Kernels
-from engine.cpu.runner import NativeRunner
-from engine.cpu.step_arrays import PAGE_KEYS
 from engine.cpu.weights import PackedModel
 from engine.sampling.sampler import SamplingRow
 from engine.sampling_params import SamplingParams
-from engine.worker.input_batch import ScheduledRequest
+from engine.worker.batch.input_batch import ScheduledRequest
+from engine.worker.native.runner import NativeRunner
+from engine.worker.native.step_arrays import PAGE_KEYS
 from models.folder import ModelFolder
 from models.pangu.config import PanguConfig
 from models.pangu.model import PanguForCausalLM

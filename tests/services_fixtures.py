@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.engine_host import EngineHost
+from app.host.engine_host import EngineHost
 from app.services import Services
 from tests.unit.fake_engine import FakeEngine
 

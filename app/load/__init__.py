@@ -1,0 +1,1 @@
+"""Client that puts load on a server and measures the answers."""

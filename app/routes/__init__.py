@@ -1,0 +1,1 @@
+"""Routes: each parses a request, calls a service and writes the response."""

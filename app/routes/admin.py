@@ -4,10 +4,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from app.request_body import read_body
+from app.http.request_body import read_body
 from app.schemas.admin import LimitFields, NewKey
 from app.services import server_services
-from app.tenant_name import parse_name
+from app.tenants.name import parse_name
 from engine.errors import InvalidRequestError
 
 

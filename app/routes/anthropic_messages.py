@@ -7,15 +7,15 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from app.anthropic_errors import ROUTE
-from app.anthropic_shapes import MessageHead, MessageShape, ToolUseShape
-from app.backend import Backend
-from app.request_body import read_body
-from app.schemas.messages import CountTokensRequest, MessagesRequest
+from app.apis.anthropic.messages_schema import CountTokensRequest, MessagesRequest
+from app.apis.anthropic.serializer import MessageHead, MessageShape, ToolUseShape
+from app.host.backend import Backend
+from app.http.anthropic_errors import ROUTE
+from app.http.request_body import read_body
+from app.prompts.stateless import WholePrompt
 from app.services import services_of
-from app.serving import answer, check_model
-from app.stateless import WholePrompt
-from app.tenant_gate import gate_of
+from app.serving.request import answer, check_model
+from app.tenants.gate import gate_of
 
 
 async def messages(request: Request) -> Response:

@@ -4,7 +4,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from app.request_body import read_body
+from app.http.request_body import read_body
 from app.routes.versioned import expected_versions, version_tag, versioned
 from app.schemas.conversations import MessageChoice
 from app.services import services_of

@@ -7,16 +7,16 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from app.event_stream import EventStream
-from app.limits import MAX_PAGE
-from app.query_params import flag, source_of, whole_number
-from app.records import Message
-from app.request_body import read_body
+from app.domain.bounds import MAX_PAGE
+from app.domain.records import Message
+from app.http.query_params import flag, source_of, whole_number
+from app.http.request_body import read_body
 from app.routes.cursors import parse_place, place_cursor
 from app.routes.versioned import expected_versions, versioned
-from app.runs import Run
+from app.runs.service import Run
 from app.schemas.conversations import ConversationFields, NewMessage, RetryFields
 from app.services import Services, services_of
+from app.transport.event_stream import EventStream
 
 DEFAULT_PAGE = 100
 

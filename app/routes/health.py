@@ -6,13 +6,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from app.backend import Backend
-from app.engine_host import RETRY_AFTER_SECONDS, EngineHost
-from app.figures import TierFigures, tier_figures
-from app.principal import Principal
+from app.conversations.turns import sampling_of_chats
+from app.host.backend import Backend
+from app.host.engine_host import RETRY_AFTER_SECONDS, EngineHost
+from app.observability.figures import TierFigures, tier_figures
+from app.observability.tier_words import tier_words
 from app.services import Services, server_services
-from app.tier_words import tier_words
-from app.turns import sampling_of_chats
+from app.tenants.principal import Principal
 from app.version import VERSION
 
 

@@ -7,9 +7,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from app.authentication import principal_of
-from app.event_stream import EventStream
+from app.access.authentication import principal_of
 from app.services import Services, server_services
+from app.transport.event_stream import EventStream
 
 
 async def follow_live(request: Request) -> Response:

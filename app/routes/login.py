@@ -5,16 +5,16 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from app.authentication import COOKIE, shown_login
-from app.error_responses import ForbiddenError, UnauthorizedError
-from app.key_ring import LOGIN_SECONDS
-from app.limits import MAX_LOGIN_BYTES
-from app.middleware import is_same_origin
-from app.principal import Principal
-from app.request_body import read_bytes
+from app.access.authentication import COOKIE, shown_login
+from app.access.key_ring import LOGIN_SECONDS
+from app.access.middleware import is_same_origin
+from app.domain.bounds import MAX_LOGIN_BYTES
+from app.http.error_responses import ForbiddenError, UnauthorizedError
+from app.http.request_body import read_bytes
 from app.schemas.admin import LoginFields
 from app.schemas.parsing import parse_body
 from app.services import server_services
+from app.tenants.principal import Principal
 
 
 async def who(request: Request) -> Response:

@@ -7,9 +7,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from app.backend import Backend
+from app.host.backend import Backend
 from app.services import server_services
-from app.serving import check_model
+from app.serving.request import check_model
 
 
 def _model(engine: Backend, created: int) -> dict[str, Any]:

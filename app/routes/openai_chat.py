@@ -7,15 +7,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from app.logprob_shapes import ChatLogprobs, TokenNames
-from app.openai_shapes import ChatShape, Head
-from app.request_body import read_body
-from app.schemas.chat_completions import ChatCompletionRequest
+from app.apis.openai.chat_schema import ChatCompletionRequest
+from app.apis.openai.logprobs import ChatLogprobs, TokenNames
+from app.apis.openai.serializer import ChatShape, Head
+from app.apis.openai.several_answers import answer_several
+from app.apis.openai.tool_calls import ToolCallShape
+from app.http.request_body import read_body
 from app.services import services_of
-from app.serving import answer, check_model
-from app.several_answers import answer_several
-from app.tenant_gate import gate_of
-from app.tool_shapes import ToolCallShape
+from app.serving.request import answer, check_model
+from app.tenants.gate import gate_of
 
 
 async def chat_completions(request: Request) -> Response:

@@ -6,17 +6,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from app.backend import Backend
-from app.logprob_shapes import TextLogprobs, TokenNames
-from app.openai_shapes import Echo, Head, TextShape
-from app.prompt_shape import PromptShape
-from app.prompts import LONG_TEXT, to_ids
-from app.request_body import read_body
-from app.schemas.completions import CompletionRequest
+from app.apis.openai.completions_schema import CompletionRequest
+from app.apis.openai.logprobs import TextLogprobs, TokenNames
+from app.apis.openai.scored_prompt import PromptShape
+from app.apis.openai.serializer import Echo, Head, TextShape
+from app.apis.openai.several_answers import answer_several
+from app.host.backend import Backend
+from app.http.request_body import read_body
+from app.prompts.tokenization import LONG_TEXT, to_ids
 from app.services import services_of
-from app.serving import answer, check_model
-from app.several_answers import answer_several
-from app.tenant_gate import TenantGate, gate_of
+from app.serving.request import answer, check_model
+from app.tenants.gate import TenantGate, gate_of
 
 
 async def completions(request: Request) -> Response:

@@ -6,12 +6,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from app.request_body import read_body
-from app.responses.record import message_id_of_item
-from app.responses.shapes import conversation_json, items_json
-from app.schemas.input_items import Item, said_in
-from app.schemas.listing import Listing, list_json, refuse_include
-from app.schemas.openai_conversations import ConversationUpdate, ItemsToAdd, NewConversation
+from app.apis.responses.conversations_schema import ConversationUpdate, ItemsToAdd, NewConversation
+from app.apis.responses.input_items import Item, said_in
+from app.apis.responses.listing import Listing, list_json, refuse_include
+from app.apis.responses.serializer import conversation_json, items_json
+from app.domain.response_record import message_id_of_item
+from app.http.request_body import read_body
 from app.services import Services, services_of
 from app.storage.items import NewItem
 from engine.errors import NotFoundError

@@ -4,15 +4,15 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from app.event_stream import EventStream
-from app.request_body import read_body
-from app.responses.events import BEFORE_THE_FIRST, ResponseEvents
-from app.responses.serving import collected, streamed
-from app.responses.shapes import items_json, response_json
-from app.schemas.listing import Listing, number, refuse_include
-from app.schemas.responses import ResponseRequest
+from app.apis.responses.events import BEFORE_THE_FIRST, ResponseEvents
+from app.apis.responses.listing import Listing, number, refuse_include
+from app.apis.responses.schema import ResponseRequest
+from app.apis.responses.serializer import items_json, response_json
+from app.apis.responses.serving import collected, streamed
+from app.http.request_body import read_body
 from app.services import services_of
-from app.serving import ending_in_words
+from app.serving.request import ending_in_words
+from app.transport.event_stream import EventStream
 
 
 async def create_response(request: Request) -> Response:

@@ -6,10 +6,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from app.event_stream import EventStream
-from app.run_log import RunLog, is_number
-from app.runs import ended_run
+from app.runs.run_log import RunLog, is_number
+from app.runs.service import ended_run
 from app.services import services_of
+from app.transport.event_stream import EventStream
 from engine.errors import InvalidRequestError
 
 

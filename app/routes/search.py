@@ -4,8 +4,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from app.limits import MAX_QUERY_LENGTH
-from app.query_params import source_of, whole_number
+from app.domain.bounds import MAX_QUERY_LENGTH
+from app.http.query_params import source_of, whole_number
 from app.services import services_of
 from app.storage.search import BEYOND_ALL
 from engine.errors import InvalidRequestError

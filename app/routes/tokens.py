@@ -6,14 +6,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from app.backend import Backend
-from app.prompts import to_ids
-from app.request_body import read_body
-from app.schemas.chat_completions import turns_of
-from app.schemas.tokens import DetokenizeRequest, TokenizeRequest
+from app.apis.openai.chat_schema import turns_of
+from app.apis.openai.tokens_schema import DetokenizeRequest, TokenizeRequest
+from app.host.backend import Backend
+from app.http.request_body import read_body
+from app.prompts.tokenization import to_ids
 from app.services import services_of
-from app.serving import check_model
-from app.tenant_gate import TenantGate, gate_of
+from app.serving.request import check_model
+from app.tenants.gate import TenantGate, gate_of
 
 
 async def tokenize(request: Request) -> Response:

@@ -7,12 +7,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from app.export import conversation_text, file_beginning, file_end, markdown
-from app.importing import read_file
-from app.limits import MAX_IMPORT_BYTES, MAX_IMPORTED
-from app.query_params import flag
-from app.records import Conversation
-from app.request_body import read_bytes
+from app.conversations.export import conversation_text, file_beginning, file_end, markdown
+from app.conversations.importing import read_file
+from app.domain.bounds import MAX_IMPORT_BYTES, MAX_IMPORTED
+from app.domain.records import Conversation
+from app.http.query_params import flag
+from app.http.request_body import read_bytes
 from app.services import Services, services_of
 from engine.errors import InvalidRequestError
 

@@ -10,7 +10,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
-from app.records import Conversation
+from app.domain.records import Conversation
 from app.storage.versions import Versions
 
 _TAG = re.compile(r'(?:W/)?"(\d{1,18})"', re.ASCII)

@@ -4,10 +4,10 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from app.principal import Scope
 from app.schemas.parsing import RequestModel
-from app.tenant_limits import MOST, TenantLimits
-from app.tenant_name import parse_name
+from app.tenants.limits import MOST, TenantLimits
+from app.tenants.name import parse_name
+from app.tenants.principal import Scope
 
 Name = Annotated[str, AfterValidator(parse_name)]
 Limit = Annotated[int, Field(ge=0, le=MOST)]

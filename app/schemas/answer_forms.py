@@ -8,7 +8,7 @@ from pydantic import Discriminator, Field, Tag
 
 from app.schemas.parsing import RequestModel, told
 from engine.errors import InvalidRequestError
-from engine.grammar.form import AnswerForm
+from engine.structured_output import AnswerForm
 
 MAX_CHOICES = 1000
 MAX_FORM_CHARACTERS = 1 << 16

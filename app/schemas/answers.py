@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.figures import Tier
-from app.principal import Scope
-from app.records import ConversationSource, MessageStatus, Role, TitleSource
+from app.domain.records import ConversationSource, MessageStatus, Role, TitleSource
+from app.observability.figures import Tier
 from app.schemas.sampling import ChatParams
+from app.tenants.principal import Scope
 from models.thinking import ThinkingMode
 
 

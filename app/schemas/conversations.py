@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from app.limits import MAX_DRAFT_LENGTH, MAX_PLACES, MAX_TITLE_LENGTH
+from app.domain.bounds import MAX_DRAFT_LENGTH, MAX_PLACES, MAX_TITLE_LENGTH
 from app.schemas.parsing import RequestModel
 from app.schemas.sampling import ChatParams
 from app.schemas.urgency import UrgencyFields

@@ -1,13 +1,13 @@
-"""The JSON that `app.export` writes, as an import reads it."""
+"""The JSON that `app.conversations.export` writes, as an import reads it."""
 
 import json
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import Discriminator, Field, Tag, field_validator
 
-from app.limits import MAX_TITLE_LENGTH
-from app.records import ConversationSource, Role, TitleSource
-from app.responses.record import ResponseRecord
+from app.domain.bounds import MAX_TITLE_LENGTH
+from app.domain.records import ConversationSource, Role, TitleSource
+from app.domain.response_record import ResponseRecord
 from app.schemas.json_bounds import Bounds
 from app.schemas.metadata import Metadata
 from app.schemas.parsing import RequestModel

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from app.limits import MAX_CONTAINERS, MAX_STRINGS, MAX_VALUES
+from app.domain.bounds import MAX_CONTAINERS, MAX_STRINGS, MAX_VALUES
 from engine.errors import InvalidRequestError
 
 UNCOUNTED_BYTES: Final = 128 << 10

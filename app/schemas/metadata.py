@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from app.limits import MAX_METADATA_KEY, MAX_METADATA_PAIRS, MAX_METADATA_VALUE
+from app.domain.bounds import MAX_METADATA_KEY, MAX_METADATA_PAIRS, MAX_METADATA_VALUE
 
 Key = Annotated[str, Field(max_length=MAX_METADATA_KEY)]
 Value = Annotated[str, Field(max_length=MAX_METADATA_VALUE)]

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
 from pydantic_core import CoreSchema, ErrorDetails, from_json
 
-from app.limits import MAX_FIELDS, MAX_MESSAGES
+from app.domain.bounds import MAX_FIELDS, MAX_MESSAGES
 from app.schemas.json_bounds import check_bounds
 from engine.errors import InvalidRequestError
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import BeforeValidator, Field
 
-from app.limits import (
+from app.domain.bounds import (
     MAX_ALLOWED_TOKENS,
     MAX_ANSWERS,
     MAX_BAD_WORD_LENGTH,

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from app.limits import MAX_TIMEOUT_SECONDS
+from app.domain.bounds import MAX_TIMEOUT_SECONDS
 from app.schemas.parsing import RequestModel, told
 from engine.urgency import Urgency
 

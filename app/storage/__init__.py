@@ -1,0 +1,1 @@
+"""Conversations, runs, keys and limits in one SQLite file."""

@@ -37,7 +37,7 @@ class SealedAnswer:
 
 
 class AnswerStore:
-    """Reads and writes what `app.answer_memory` hands it."""
+    """Reads and writes what `app.prompts.answer_memory` hands it."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

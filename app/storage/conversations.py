@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from app.ids import new_id
-from app.records import Conversation, ConversationSource
+from app.domain.ids import new_id
+from app.domain.records import Conversation, ConversationSource
 from app.storage.database import Database
 from app.storage.limits import check_size
 from app.storage.rows import conversation_of, dump, insert_conversation, no_conversation

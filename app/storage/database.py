@@ -20,9 +20,9 @@ from pathlib import Path
 from sqlite3 import Row
 from typing import Any, TypeVar
 
+from app.domain.storage_health import StorageHealth
 from app.storage.batch_turns import BatchTurns
 from app.storage.damage import START_SECONDS, find_damage
-from app.storage.health import StorageHealth
 from app.storage.identity import FileIdentity
 from app.storage.mark import Mark
 from app.storage.migrating import SCHEMA, UnusableDatabaseError, migrate, migrations

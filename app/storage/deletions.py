@@ -3,13 +3,13 @@
 import sqlite3
 import time
 
-from app.records import Conversation, Message
+from app.domain.records import Conversation, Message
+from app.domain.token_trails import TokenNode
 from app.storage.database import Database
 from app.storage.removals import Removal, Removed, mark, next_removal, remove
 from app.storage.rows import message_of, no_conversation, no_message
 from app.storage.tree import move_head, newest_leaf
 from app.storage.versions import Versions, about_to_change
-from app.token_trails import TokenNode
 from engine.errors import ConflictError
 
 HIDE_BRANCH = """

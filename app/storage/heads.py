@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from sqlite3 import Row
 
+from app.domain.token_history import MessageTokens
 from app.storage.database import Database
 from app.storage.rows import tokens_of
-from app.token_history import MessageTokens
 
 HEADS_QUERY = """
     WITH RECURSIVE path(conversation_id, id, parent_id, starts_prompt, depth) AS (

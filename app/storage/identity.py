@@ -8,7 +8,7 @@ of `stat`, a few microseconds.
 import os
 from pathlib import Path
 
-from app.storage.health import StorageUnavailableError
+from app.domain.storage_health import StorageUnavailableError
 
 _Identity = tuple[int, int]
 """Device and inode."""

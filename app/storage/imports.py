@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from app.ids import new_id
-from app.records import Conversation, Message
-from app.responses.record import ResponseRecord
+from app.domain.ids import new_id
+from app.domain.records import Conversation, Message
+from app.domain.response_record import ResponseRecord
 from app.storage.database import Database
 from app.storage.limits import check_room
 from app.storage.responses import insert_response

@@ -7,16 +7,16 @@ from dataclasses import replace
 from sqlite3 import Row
 from typing import NamedTuple
 
-from app.ids import new_id
-from app.records import Message, Role
+from app.domain.ids import new_id
+from app.domain.records import Message, Role
+from app.domain.token_trails import TokenNode
+from app.domain.tool_use import ToolUse
 from app.storage.database import Database
 from app.storage.messages import PATH_QUERY
 from app.storage.next_prefixes import forget_next_prefixes
 from app.storage.removals import CONVERSATION_NODES
 from app.storage.rows import insert_message, no_conversation, node_of
 from app.storage.server_clock import act_at
-from app.token_trails import TokenNode
-from app.tool_use import ToolUse
 from engine.errors import ConflictError, NotFoundError
 
 REMOVED_ABOVE = "removed above"

@@ -7,9 +7,9 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.api_key import ApiKey, digest_of, new_key
-from app.principal import Scope
 from app.storage.database import Database
+from app.tenants.api_key import ApiKey, digest_of, new_key
+from app.tenants.principal import Scope
 from engine.errors import NotFoundError
 
 COLUMNS = "id, name, tenant, scope, digest, created_at, last_used_at, revoked_at"

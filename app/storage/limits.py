@@ -2,9 +2,9 @@
 
 import sqlite3
 
-from app.sizes import format_size
+from app.config.sizes import format_size
 from app.storage.database import Database
-from app.tenant_limits import LIMIT_NAMES, LimitReachedError, TenantLimits
+from app.tenants.limits import LIMIT_NAMES, LimitReachedError, TenantLimits
 
 RETRY_SECONDS = 60
 """No time is known at which a conversation will be deleted."""

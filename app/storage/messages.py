@@ -1,6 +1,6 @@
 """The messages of a tenant's conversations, without those that were deleted."""
 
-from app.records import Message
+from app.domain.records import Message
 from app.storage.database import Database
 from app.storage.rows import message_of, no_message
 from engine.errors import NotFoundError

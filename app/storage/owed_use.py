@@ -4,9 +4,9 @@ import sqlite3
 import time
 from collections.abc import Mapping
 
-from app.owed_use import OwedUse
 from app.storage.database import Database
-from app.token_bucket import Debt
+from app.tenants.owed_use import OwedUse
+from app.tenants.token_bucket import Debt
 
 COLUMNS = "tenant, noted_at, requests_owed, requests_per_minute, tokens_owed, tokens_per_minute"
 

@@ -8,11 +8,11 @@ import sqlite3
 from dataclasses import dataclass
 from functools import partial
 
+from app.domain.token_trails import TokenNode
 from app.storage.database import Database
 from app.storage.next_prefixes import NEXT_PREFIXES
 from app.storage.removals import BATCH_MESSAGES, NODE_COLUMNS
 from app.storage.rows import node_of
-from app.token_trails import TokenNode
 
 PATH = """
     WITH RECURSIVE path(id, parent_id) AS (

@@ -14,7 +14,7 @@ from pathlib import Path
 from sqlite3 import Row
 from typing import TypeVar
 
-from app.storage.health import outage_of
+from app.domain.storage_health import outage_of
 from engine.errors import NotReadyError
 
 T = TypeVar("T")

@@ -9,10 +9,10 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from app.domain.token_trails import TokenNode
 from app.storage.database import Database
 from app.storage.next_prefixes import NEXT_PREFIXES
 from app.storage.rows import node_of
-from app.token_trails import TokenNode
 
 BATCH_MESSAGES = 25
 

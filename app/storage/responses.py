@@ -5,12 +5,12 @@ import sqlite3
 from dataclasses import fields
 from sqlite3 import Row
 
-from app.responses.record import ResponseRecord, message_id_of
+from app.domain.response_record import ResponseRecord, message_id_of
+from app.domain.token_trails import TokenNode
 from app.storage.database import Database
 from app.storage.path_ends import mark_path_end, remove_path_end
 from app.storage.removals import Removed
 from app.storage.rows import dump
-from app.token_trails import TokenNode
 from engine.errors import NotFoundError
 
 OWN = (

@@ -8,11 +8,11 @@ from dataclasses import fields
 from sqlite3 import Row
 from typing import Any
 
-from app.records import Conversation, Message
+from app.domain.records import Conversation, Message
+from app.domain.token_history import MessageTokens
+from app.domain.token_trails import TokenNode
+from app.domain.tool_use import dump_tool_use, load_tool_use
 from app.storage.limits import check_items, check_room, check_size
-from app.token_history import MessageTokens
-from app.token_trails import TokenNode
-from app.tool_use import dump_tool_use, load_tool_use
 from engine.errors import NotFoundError
 
 MESSAGE_COLUMNS = (

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from sqlite3 import IntegrityError, Row
 from typing import Any
 
-from app.deltas import Delta
-from app.records import Conversation, Message, MessageStatus
-from app.responses.record import ResponseRecord
+from app.domain.deltas import Delta
+from app.domain.records import Conversation, Message, MessageStatus
+from app.domain.response_record import ResponseRecord
+from app.domain.token_history import MessageTokens
 from app.storage.database import Database
 from app.storage.drafts import forget_sent
 from app.storage.responses import insert_response
@@ -24,7 +25,6 @@ from app.storage.rows import (
 )
 from app.storage.server_clock import act_at
 from app.storage.versions import Versions, about_to_change
-from app.token_history import MessageTokens
 from engine.errors import ConflictError, NotFoundError
 
 _RECORD = "id, message_id, kv_fingerprint, prompt_ids, priority, deadline, epoch, fruitless"

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from sqlite3 import Row
 from typing import Any, TypeVar
 
-from app.records import ConversationSource, Role
+from app.domain.records import ConversationSource, Role
 from app.storage.database import SEARCH_SECONDS, Database
 from app.storage.readers import ReadTimeoutError
 from app.storage.search_words import match_expression, tenant_word

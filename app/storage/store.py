@@ -23,7 +23,7 @@ from app.storage.server_clock import ServedTime
 from app.storage.token_index import TokenIndex
 from app.storage.tree import TreeStore
 from app.storage.upkeep import Upkeep
-from app.tenant_name import LOCAL
+from app.tenants.name import LOCAL
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Look-up of stored messages by the token ids with which a prompt begins."""
 
+from app.domain.token_history import ID_BYTES
 from app.storage.database import Database
-from app.token_history import ID_BYTES
 
 INDEXED_BYTES = 256
 """Bytes of a message's token ids that the index `message_start` covers: 64 ids."""

@@ -6,8 +6,8 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import Any
 
-from app.ids import new_id
-from app.records import Conversation, Message, MessageStatus, Role
+from app.domain.ids import new_id
+from app.domain.records import Conversation, Message, MessageStatus, Role
 from app.storage.database import Database
 from app.storage.messages import PATH_QUERY
 from app.storage.rows import insert_conversation, insert_messages, message_of, no_message

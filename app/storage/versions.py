@@ -7,7 +7,7 @@ client that has seen the user's latest action is therefore never refused.
 
 import sqlite3
 
-from app.records import Conversation
+from app.domain.records import Conversation
 from app.storage.rows import conversation_of, no_conversation
 from engine.errors import ClientError
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import uvloop
 from tokenizers import Tokenizer
 
-from app.config import load_settings
+from app.config.settings import load_settings
 from bench.alone.in_process import InProcess, in_process
 from bench.alone.ratios import QUIET_GAP, engine_key, to_text, verdicts, worker_key, worker_prompt_key
 from bench.machine import describe_machine

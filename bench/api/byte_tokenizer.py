@@ -12,7 +12,7 @@ VOCABULARY = 258
 
 
 class ByteTokenizer:
-    """Implementation of `app.backend.TextTokenizer`."""
+    """Implementation of `app.host.backend.TextTokenizer`."""
 
     vocab_size = VOCABULARY
     drops_first_space = False
@@ -37,7 +37,7 @@ class ByteTokenizer:
 
 
 class ByteChatFormat:
-    """Implementation of `app.backend.PromptFormat`. A turn is role, newline, content, END."""
+    """Implementation of `app.host.backend.PromptFormat`. A turn is role, newline, content, END."""
 
     thinking: Thinking | None = None
     tools: ToolFormat = find_tool_format({}, "")

@@ -68,7 +68,7 @@ class NoPrefixes:
 
 
 class ReplayEngine:
-    """Implementation of `app.backend.Backend`."""
+    """Implementation of `app.host.backend.Backend`."""
 
     def __init__(self, step_seconds: float = STEP_SECONDS, words: Sequence[str] = (), window: int = WINDOW) -> None:
         """Create an engine that has not started.

@@ -5,10 +5,10 @@ import re
 import sys
 from pathlib import Path
 
-from app.config import Settings
+from app.config.settings import Settings
+from app.host.startup import Report, objects_that_stay
+from app.host.supervisor import supervise
 from app.server import run_server
-from app.startup import Report, objects_that_stay
-from app.supervisor import supervise
 from bench.api.replay_engine import MODEL, WINDOW, ReplayEngine
 from bench.api.schedule import STEP_SECONDS
 

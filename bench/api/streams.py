@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import aiohttp
 import psutil  # type: ignore[import-untyped]
 
-from app.loop_lag import LoopLag
+from app.observability.loop_lag import LoopLag
 from bench.api.frozen_reader import FrozenReader
 from bench.api.questions import chat_request, message_request
 from bench.api.replay_server import replay_server

@@ -12,7 +12,7 @@ from cache_tiers.transfer import Direction, TransferJob
 from engine.config import EngineConfig
 from engine.device_choice import block_size_for
 from engine.sampling_params import SamplingParams
-from engine.scheduling.output import CachedRequestData, ModelRunnerOutput, NewRequestData, SchedulerOutput
+from engine.scheduler_output import CachedRequestData, ModelRunnerOutput, NewRequestData, SchedulerOutput
 from engine.worker.worker import Worker
 from models.layers.kinds import LayerKinds
 from models.pangu.config import PanguConfig

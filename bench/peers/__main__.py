@@ -14,7 +14,7 @@ from pathlib import Path
 import uvloop
 from tokenizers import Tokenizer
 
-from app.config import load_settings
+from app.config.settings import load_settings
 from bench.machine import describe_machine
 from bench.peers import arms, llama_cpp, vllm_cpu
 from bench.peers.arms import Arm, Setup

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from app.load.answer import Answer, StreamBrokenError
 from app.load.client import Generation, LoadClient
 from app.load.rates import decode_rate
-from app.percentiles import percentile
+from app.observability.percentiles import percentile
 from bench.peers.plan import MixedPlan, TurnsPlan
 from bench.peers.prompts import PromptMaker, make_chats
 from bench.stats import median

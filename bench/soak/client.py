@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 import aiohttp
 
-from app.chat_client import Event, read_events
+from app.client.chat_client import Event, read_events
 from app.load.client import Message
 
 STALL_SECONDS: Final = 60.0

@@ -1,0 +1,1 @@
+"""Attention over paged KV: one backend for each kind of device."""

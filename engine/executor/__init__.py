@@ -1,0 +1,1 @@
+"""Executors: the worker in this process, or one process for each rank."""

@@ -18,7 +18,7 @@ from engine.executor.rank_processes import RankProcesses
 from engine.executor.step_limit import StepLimit
 from engine.executor.workers import WorkersLostError, WorkersState
 from engine.restart_budget import RestartBudget
-from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
+from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.worker.loaded_model import LoadedModel, of_all_ranks
 from models.errors import UnsupportedModelError
 from models.folder import ModelFolder

@@ -30,9 +30,9 @@ from engine.executor.messages import (
     encode,
 )
 from engine.executor.uniproc import UniProcExecutor
-from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
+from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.worker.loaded_model import LoadedModel
-from engine.worker.torch_ranks import TorchRanks
+from engine.worker.torch.ranks import TorchRanks
 from engine.worker.worker import Worker
 from models.errors import ModelError
 

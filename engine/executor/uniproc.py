@@ -8,7 +8,7 @@ from cache_tiers.cpu.shared_pool import SharedPool
 from engine.errors import FOR_THE_PROCESS
 from engine.executor.step_limit import StepLimit
 from engine.executor.workers import WorkersState
-from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
+from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.worker.loaded_model import LoadedModel
 from engine.worker.worker import Worker
 

@@ -1,0 +1,1 @@
+"""Structured output: grammars, their automata, and the masks that they set."""

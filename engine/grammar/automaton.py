@@ -10,7 +10,7 @@ from llguidance import LLMatcher, LLParserLimits, LLTokenizer
 
 from engine.errors import InvalidRequestError
 from engine.grammar.endless import endless_reference
-from engine.grammar.form import AnswerForm
+from engine.structured_output import AnswerForm
 from models.text_tokenizer import TextTokenizer
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from engine.errors import InvalidRequestError, OverloadedError
 from engine.fair_places import FairPlaces
-from engine.grammar.form import AnswerForm
+from engine.structured_output import AnswerForm
 
 if TYPE_CHECKING:
     from engine.grammar.automaton import Automaton, Position

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from engine.errors import InvalidRequestError
 from engine.grammar.after_thought import AfterThought
 from engine.grammar.compiled_forms import CompiledForm, CompiledForms
-from engine.grammar.form import AnswerForm
-from engine.grammar.form_mask import FormMask, MaskThreads
+from engine.grammar.grammar_mask import FormMask, MaskThreads
 from engine.grammar.limits import check_form
 from engine.sampling.token_mask import TokenMask
 from engine.sampling_params import SamplingParams
+from engine.structured_output import AnswerForm
 from models.text_tokenizer import TextTokenizer
 from models.thinking import Thinking
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from engine.errors import InvalidRequestError
-from engine.grammar.form import AnswerForm, FormKind
+from engine.structured_output import AnswerForm, FormKind
 
 MAX_BYTES: Mapping[FormKind, int] = {"json": 32 << 10, "regex": 8 << 10, "lark": 16 << 10, "calls": 64 << 10}
 MAX_ALTERNATIVES = 64

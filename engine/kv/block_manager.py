@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from cache_tiers.block_key import extend_keys
 from cache_tiers.transfer import BlockCopy
-from engine.kv.block import KVCacheBlock
 from engine.kv.block_pool import BlockPool
+from engine.kv_block import KVCacheBlock
 from engine.request import Request
 
 

@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from cache_tiers.block_key import BlockKey, Owner, block_key, owner_of
 from cache_tiers.owners import Owners
 from cache_tiers.shares import MemoryShares
-from engine.kv.block import EvictionLine, FreeBlockQueue, KVCacheBlock
 from engine.kv.tail_index import Match, TailIndex
+from engine.kv_block import EvictionLine, FreeBlockQueue, KVCacheBlock
 
 
 class BlockPool:

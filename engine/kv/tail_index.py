@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar
 
 from cache_tiers.block_key import BlockKey
-from engine.kv.block import num_equal
+from engine.kv_block import num_equal
 
 Tail = TypeVar("Tail")
 TokenIds = tuple[int, ...]

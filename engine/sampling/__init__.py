@@ -1,0 +1,1 @@
+"""Sampling: the same tokens for the same logits, parameters and position."""

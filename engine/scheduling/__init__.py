@@ -1,0 +1,1 @@
+"""Scheduling: which requests compute how many tokens in the next step."""

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from cache_tiers.transfer import BlockCopy
 from engine.kv.block_manager import BlockManager
+from engine.offload.connector import Tiering
 from engine.outputs import KVReceipt, Reuse, ReuseEnd
 from engine.request import Lack, Request, RequestStatus, Restored
 from engine.scheduling.request_states import RequestStates
 from engine.scheduling.room import Room
 from engine.scheduling.siblings import source_of, take_prompt
-from engine.scheduling.tiering import Tiering
 
 
 class Admission:

@@ -8,8 +8,8 @@ block would cost more than recomputing it.
 
 from typing import Final
 
+from engine.offload.connector import Tiering
 from engine.request import Request
-from engine.scheduling.tiering import Tiering
 
 MOST_HELD_BACK_SECONDS: Final = 1.0
 """Maximum wait of a request in seconds, counted from the first step that held it back."""

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from engine.kv.block_manager import BlockManager
 from engine.kv.prefix_log import PrefixLog
+from engine.offload.connector import Tiering
 from engine.outputs import FinishReason
 from engine.request import Request, RequestStatus
 from engine.scheduling.deadlines import Deadlines
@@ -13,7 +14,6 @@ from engine.scheduling.queue.request_queue import RequestQueue
 from engine.scheduling.queue.sorted_requests import Key, SortedRequests
 from engine.scheduling.shares import Shares
 from engine.scheduling.siblings import heir_of, take_prompt
-from engine.scheduling.tiering import Tiering
 from engine.timeline import Phase
 
 

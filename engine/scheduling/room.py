@@ -26,11 +26,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from engine.kv.block_manager import BlockManager
+from engine.offload.connector import Tiering
 from engine.request import Request
 from engine.scheduling.request_states import RequestStates
 from engine.scheduling.shares import Shares
 from engine.scheduling.step_draft import StepDraft
-from engine.scheduling.tiering import Tiering
 from engine.scheduling.victim import VictimCandidate, choose_victim, lost_tokens
 
 

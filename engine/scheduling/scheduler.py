@@ -12,8 +12,10 @@ from cache_tiers.block_key import BlockKey
 from cache_tiers.transfer import TransferJob
 from engine.errors import OverloadedError
 from engine.kv.block_manager import BlockManager
+from engine.offload.connector import Tiering
 from engine.outputs import FinishReason, TokenLogprobs
 from engine.request import Request, RequestStatus
+from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.scheduling.admission import Admission
 from engine.scheduling.budget import SchedulingBudget
 from engine.scheduling.chunking import AUTO_STEP_SECONDS, longest_chunk
@@ -21,7 +23,6 @@ from engine.scheduling.division import Claim
 from engine.scheduling.ending import reason_to_end
 from engine.scheduling.held_back import HeldBack
 from engine.scheduling.multi_step import LONGEST_STEP_SECONDS, passes_of_step, passes_within
-from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
 from engine.scheduling.overload import TurnPace, retry_after
 from engine.scheduling.queue.request_queue import RequestQueue
 from engine.scheduling.request_states import RequestStates
@@ -29,7 +30,6 @@ from engine.scheduling.room import Room
 from engine.scheduling.shares import Shares
 from engine.scheduling.step_draft import StepDraft
 from engine.scheduling.step_time import StepTime
-from engine.scheduling.tiering import Tiering
 from engine.speculation.proposer import Proposer
 from engine.speculation.speculation import DraftPlan, Speculation
 

@@ -8,7 +8,7 @@ other kinds. On a CPU, a decode often costs more than a prompt token. On an acce
 from collections.abc import Sequence
 from typing import Final
 
-from engine.scheduling.output import SchedulerOutput
+from engine.scheduler_output import SchedulerOutput
 
 _NOISE: Final = 0.1
 """Standard deviation of a step's time, as a fraction of it."""

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 
 from engine.request import Request
+from engine.scheduler_output import CachedRequestData, NewRequestData
 from engine.scheduling.budget import SchedulingBudget
-from engine.scheduling.output import CachedRequestData, NewRequestData
 
 
 @dataclass(slots=True)

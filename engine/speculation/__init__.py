@@ -1,0 +1,1 @@
+"""Speculation: drafts from the prompt, and their verification."""

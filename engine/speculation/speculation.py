@@ -11,7 +11,7 @@ from typing import Final
 
 from engine.kv.block_manager import BlockManager
 from engine.request import Request
-from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
+from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.speculation.draft_cost import DraftCost
 from engine.speculation.proposer import Proposer
 

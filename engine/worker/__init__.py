@@ -1,0 +1,1 @@
+"""The worker of one device: it computes steps."""

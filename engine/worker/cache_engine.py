@@ -11,8 +11,8 @@ from cache_tiers.npu.owed_results import EndedBatch, OwedResults
 from cache_tiers.npu.staged_copies import NO_CPU_TIER, StagedCopies
 from cache_tiers.transfer import BlockCopy, TransferJob, TransferResult
 from engine.errors import EngineError
-from engine.worker.device import Device
-from engine.worker.step_moves import Addresses
+from engine.worker.batch.step_moves import Addresses
+from engine.worker.torch.device import Device
 
 
 class CacheEngine:

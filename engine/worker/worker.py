@@ -13,20 +13,20 @@ from cache_tiers.npu.owed_results import OwedResults
 from engine.attention.backend import AttentionBackend, AttentionSpec, Feature
 from engine.attention.selector import Selection, select_backend
 from engine.config import EngineConfig
-from engine.cpu.native_step import NativeStep
-from engine.cpu.runner import NativeRunner
-from engine.cpu.selection import pack_for_native
 from engine.cpu.weights import PackedModel
 from engine.errors import FOR_THE_PROCESS, EngineError
-from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
+from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
+from engine.worker.batch.forward_pass import ForwardPass, step_output
+from engine.worker.batch.input_batch import InputBatch
 from engine.worker.cache_engine import CacheEngine
-from engine.worker.decode_graphs import DecodeGraphs, DecodeShape
-from engine.worker.device import open_device
-from engine.worker.forward_pass import ForwardPass, step_output
 from engine.worker.host_resources import usable_cores
-from engine.worker.input_batch import InputBatch
 from engine.worker.loaded_model import LoadedModel
-from engine.worker.model_runner import ModelRunner
+from engine.worker.native.native_step import NativeStep
+from engine.worker.native.runner import NativeRunner
+from engine.worker.native.selection import pack_for_native
+from engine.worker.torch.decode_graphs import DecodeGraphs, DecodeShape
+from engine.worker.torch.device import open_device
+from engine.worker.torch.model_runner import ModelRunner
 from models import registry
 from models.interface import CausalLM, ModelShape
 from models.layers.kinds import LayerKinds

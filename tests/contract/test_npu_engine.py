@@ -7,7 +7,7 @@ import pytest
 
 from engine.config import TierConfig
 from engine.llm import LLM
-from engine.scheduling.output import SchedulerOutput
+from engine.scheduler_output import SchedulerOutput
 from engine.scheduling.scheduler import Scheduler
 from tests.contract.npu_rig import BLOCK, answers, fill_device, npu_config, prompt
 from tests.fake_npu.device import FakeNpu

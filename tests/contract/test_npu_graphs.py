@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from engine.scheduling.output import NewRequestData
-from engine.worker.decode_graphs import DecodeShape
+from engine.scheduler_output import NewRequestData
+from engine.worker.torch.decode_graphs import DecodeShape
 from tests.contract.npu_operators import NpuOperators
 from tests.contract.npu_rig import BLOCK, GREEDY, npu_config, npu_driver, prompt
 from tests.fake_npu.device import FakeNpu

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from engine.worker.accelerator import AcceleratorDevice
+from engine.worker.torch.accelerator import AcceleratorDevice
 
 
 @pytest.fixture(scope="session")

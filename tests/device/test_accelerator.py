@@ -9,8 +9,8 @@ import torch
 from cache_tiers.layout import BlockLayout, PoolOrder
 from cache_tiers.transfer import Direction, TransferJob
 from engine.attention.backend import AttentionSpec
-from engine.worker.accelerator import AcceleratorDevice
 from engine.worker.cache_engine import CacheEngine
+from engine.worker.torch.accelerator import AcceleratorDevice
 from models.layers.kinds import TORCH_LAYERS
 from tests.tensors.paged_history import Life, PagedHistory
 

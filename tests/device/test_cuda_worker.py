@@ -7,8 +7,8 @@ import pytest
 
 from cache_tiers.transfer import Direction, TransferJob
 from engine.config import EngineConfig
-from engine.scheduling.output import NewRequestData
-from engine.worker.accelerator import AcceleratorDevice
+from engine.scheduler_output import NewRequestData
+from engine.worker.torch.accelerator import AcceleratorDevice
 from tests.device.model import pangu
 from tests.integration.worker_driver import GREEDY, WorkerDriver, tokens_of
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from cache_tiers.transfer import Direction, TransferJob
-from engine.scheduling.output import NewRequestData
-from engine.worker.accelerator import AcceleratorDevice
+from engine.scheduler_output import NewRequestData
+from engine.worker.torch.accelerator import AcceleratorDevice
 from tests.contract.npu_rig import BLOCK, BLOCK_NBYTES, GREEDY, npu_config, npu_driver, prompt
 from tests.device.model import pangu
 from tests.integration.worker_driver import WorkerDriver, tokens_of

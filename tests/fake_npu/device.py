@@ -6,7 +6,7 @@ from threading import RLock
 import torch
 
 from cache_tiers.npu.streams import DeviceMemory, Stream
-from engine.worker.device import Graph
+from engine.worker.torch.device import Graph
 from models.layers.kinds import LayerKinds
 from models.layers.npu import npu_layers
 from tests.fake_npu.device_tensor import DeviceTensor, HostTensor, plain

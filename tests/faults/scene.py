@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from app.percentiles import percentile
+from app.observability.percentiles import percentile
 from engine.async_llm import AsyncLLMEngine
 from engine.outputs import KVReceipt
 from engine.sampling_params import SamplingParams

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import aiohttp
 
-from app.cli import main
+from app.cli.main import main
 from bench.server import EbbServer, ServerSettings
 
 KILLS = 50

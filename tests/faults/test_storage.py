@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from app.engine_host import EngineHost
-from app.runs import Run
+from app.host.engine_host import EngineHost
+from app.runs.service import Run
 from app.schemas.conversations import NewMessage
 from app.services import Services
 from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine

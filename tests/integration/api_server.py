@@ -13,15 +13,15 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from app.backend import Backend
-from app.connections import ConnectionLimits, Connections
-from app.engine_host import EngineHost
-from app.key_demand import Demand
-from app.limits import KEEP_ALIVE_SECONDS
-from app.request_context import BeginTrace
+from app.access.key_demand import Demand
+from app.domain.bounds import KEEP_ALIVE_SECONDS
+from app.host.backend import Backend
+from app.host.engine_host import EngineHost
+from app.http.request_context import BeginTrace
 from app.server import http_protocol, make_app
 from app.services import Services
-from app.tls import TlsContext
+from app.transport.connections import ConnectionLimits, Connections
+from app.transport.tls import TlsContext
 from tests.integration.described import hold_to_description
 
 

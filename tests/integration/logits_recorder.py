@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 
 import torch
 
-from engine.cpu.runner import Computed, NativeRunner, Started
 from engine.cpu.weights import PackedModel
 from engine.llm import LLM
 from engine.outputs import KVReceipt
 from engine.sampling_params import SamplingParams
 from engine.speculation.verify import verify
-from engine.worker.input_batch import ScheduledRequest
-from engine.worker.step_moves import NO_MOVES, StepMoves
+from engine.worker.batch.input_batch import ScheduledRequest
+from engine.worker.batch.step_moves import NO_MOVES, StepMoves
+from engine.worker.native.runner import Computed, NativeRunner, Started
 from tests.native_rig import Threads
 
 

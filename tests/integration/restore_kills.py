@@ -16,10 +16,10 @@ from contextlib import closing
 from itertools import count
 from pathlib import Path
 
-from app.backup import restore
-from app.cli import main as ebb
-from app.config import Settings
-from app.restoration import complete_restore
+from app.cli.backup import restore
+from app.cli.main import main as ebb
+from app.config.settings import Settings
+from app.storage.restoration import complete_restore
 from app.storage.store import Store
 
 STEPS = ("open", "os.rename", "os.remove", "os.mkdir", "tempfile.mkstemp", "sqlite3.connect", "fcntl.flock")

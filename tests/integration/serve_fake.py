@@ -12,9 +12,9 @@ import sys
 import threading
 from pathlib import Path
 
-from app.config import Settings
+from app.config.settings import Settings
+from app.host.supervisor import supervise
 from app.server import run_server
-from app.supervisor import supervise
 from engine.errors import EngineError
 from tests.unit.fake_engine import FakeEngine
 

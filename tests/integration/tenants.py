@@ -7,8 +7,8 @@ from pathlib import Path
 
 import aiohttp
 
-from app.connections import ConnectionLimits
-from app.principal import Scope
+from app.tenants.principal import Scope
+from app.transport.connections import ConnectionLimits
 from tests.integration.api_server import ROOMY, RunningServer, api_client, running_server
 from tests.unit.fake_engine import FakeEngine
 

@@ -8,7 +8,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from app.limits import MAX_BODY_BYTES
+from app.domain.bounds import MAX_BODY_BYTES
 from tests.integration.api_server import RunningServer, api_client, running_server
 from tests.integration.sse_events import Event, all_events, events
 from tests.unit.fake_engine import ANSWER_WORDS, FAILING, WINDOW, FakeEngine, text_of

@@ -59,7 +59,7 @@ async def test_unexpected_error_is_logged_and_hidden_from_the_client(
         "code": "internal_error",
     }
     [fault] = [record for record in caplog.records if record.exc_info]
-    assert fault.name == "app.faults"
+    assert fault.name == "app.transport.faults"
     assert 'ebb_http_responses_total{method="GET",status="500"} 1.0' in counted
 
 
@@ -69,7 +69,7 @@ async def test_broken_off_response_is_seen_as_incomplete(tmp_path: Path, caplog:
         assert response.status == 200
         with pytest.raises(aiohttp.ClientPayloadError):
             await response.read()
-    assert [record.name for record in caplog.records if record.exc_info] == ["app.faults"]
+    assert [record.name for record in caplog.records if record.exc_info] == ["app.transport.faults"]
 
 
 async def test_disconnect_during_request_body_is_not_an_error(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

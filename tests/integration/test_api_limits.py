@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from app.owed_use import OwedUse
+from app.access.use_keeper import UseKeeper
 from app.storage.limits import RETRY_SECONDS
-from app.use_keeper import UseKeeper
+from app.tenants.owed_use import OwedUse
 from tests.integration.api_server import api_client, running_server
 from tests.integration.conversations_client import created, read, said
 from tests.integration.tenants import People, people

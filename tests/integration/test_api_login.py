@@ -9,7 +9,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from app.authentication import COOKIE
+from app.access.authentication import COOKIE
 from tests.integration.api_server import api_client, running_server
 from tests.integration.conversations_client import created, error_of, read
 from tests.integration.tenants import People, people

@@ -10,8 +10,8 @@ import openai
 import pytest
 from openai import AsyncOpenAI
 
-from app.event_stream import EventStream, _Watch
-from app.log_lines import TextLines
+from app.logs.log_lines import TextLines
+from app.transport.event_stream import EventStream, _Watch
 from engine.urgency import Urgency
 from tests.integration.api_server import RunningServer, running_server
 from tests.integration.compatibility import row

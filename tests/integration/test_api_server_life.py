@@ -14,8 +14,8 @@ from typing import Any
 
 import aiohttp
 
-from app.state_lock import lock_state_dir
-from app.token_history import ID_BYTES
+from app.config.state_lock import lock_state_dir
+from app.domain.token_history import ID_BYTES
 from tests.integration.api_server import api_client
 from tests.integration.damaged import damaged_conversations, stored_conversations
 from tests.integration.sse_events import all_events, events, text_of

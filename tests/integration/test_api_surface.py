@@ -9,7 +9,7 @@ import aiohttp
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from app.limits import MAX_BODY_BYTES
+from app.domain.bounds import MAX_BODY_BYTES
 from tests.integration.api_server import RunningServer, api_client, running_server
 from tests.unit.fake_engine import FakeEngine
 

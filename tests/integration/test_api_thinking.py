@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from openai import AsyncOpenAI, BadRequestError
 
-from app.next_prefix import NextPrefixes
+from app.conversations.next_prefix import NextPrefixes
 from app.storage.next_prefixes import NextPrefixStore
-from app.tenant_name import LOCAL
+from app.tenants.name import LOCAL
 from engine.async_llm import AsyncLLMEngine
 from engine.build import build_engine
 from models.thinking import ThinkingMode

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from app.cli import main
-from app.state_lock import lock_state_dir
+from app.cli.main import main
+from app.config.state_lock import lock_state_dir
 from app.storage.database import Database, migrations
 from app.storage.store import Store
 

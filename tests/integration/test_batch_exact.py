@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.grammar.form import AnswerForm
 from engine.llm import LLM
 from engine.sampling_params import SamplingParams
+from engine.structured_output import AnswerForm
 from tests.integration.engine_rig import engine_config
 from tests.sizes import Size
 

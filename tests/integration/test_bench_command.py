@@ -15,7 +15,7 @@ from tests.integration.api_server import running_server
 from tests.unit.fake_engine import FakeEngine
 
 STUB = (sys.executable, str(Path(__file__).with_name("bench_stub_server.py")))
-COMMAND = (sys.executable, "-c", "import sys; from app.cli import main; sys.exit(main())", "bench")
+COMMAND = (sys.executable, "-c", "import sys; from app.cli.main import main; sys.exit(main())", "bench")
 SMALL = ("--streams", "1,3", "--prompt-tokens", "400", "--output-tokens", "6", "--rounds", "2")
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from app.domain.token_history import joined_ids
 from app.storage.store import Store
-from app.token_history import joined_ids
 from engine.async_llm import AsyncLLMEngine
 from engine.build import build_engine
 from tests.integration.api_server import RunningServer, api_client, running_server

@@ -14,14 +14,14 @@ from urllib.parse import urlsplit
 import aiohttp
 import pytest
 
-from app.chat_answer import FAINT, NORMAL
+from app.cli.chat_answer import FAINT, NORMAL
 from engine.build import build_engine
 from tests.integration.api_server import RunningServer, running_server
 from tests.integration.engine_rig import engine_config
 from tests.tiny_openpangu import ANSWER, THOUGHT, write_thinking_openpangu
 from tests.unit.fake_engine import FAILING, FakeEngine
 
-COMMAND = (sys.executable, "-c", "import sys; from app.cli import main; sys.exit(main())", "chat")
+COMMAND = (sys.executable, "-c", "import sys; from app.cli.main import main; sys.exit(main())", "chat")
 DEADLINE_SECONDS = 20.0
 
 

@@ -8,12 +8,13 @@ from app.version import VERSION
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "import sys; from app.cli import main; sys.exit(main())", *arguments]
+    command = [sys.executable, "-c", "import sys; from app.cli.main import main; sys.exit(main())", *arguments]
     return subprocess.run(command, env={"HOME": "/nowhere"}, capture_output=True, text=True, check=False, timeout=30)
 
 
 def test_help_imports_nothing_heavy() -> None:
-    code = "import sys; import app.cli; print([name for name in ('torch', 'numpy', 'aiohttp') if name in sys.modules])"
+    heavy = "'torch', 'numpy', 'aiohttp'"
+    code = f"import sys; import app.cli.main; print([name for name in ({heavy}) if name in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
 

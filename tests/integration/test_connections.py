@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.connections import ConnectionLimits
+from app.transport.connections import ConnectionLimits
 from tests.integration.api_server import RunningServer, api_client, running_server
 from tests.integration.tenants import people
 from tests.sizes import Size

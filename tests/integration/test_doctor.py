@@ -11,10 +11,10 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from app import checks
-from app.cli import main
-from app.config import Settings, load_settings
-from app.memory_plan import STAGING_BYTES, plan_memory, weight_bytes
+from app.cli.main import main
+from app.config.settings import Settings, load_settings
+from app.doctor.memory_plan import STAGING_BYTES, plan_memory, weight_bytes
+from app.doctor import checks
 from models.errors import ModelNotFoundError
 from tests.integration.damaged import damaged_conversations, stored_conversations
 

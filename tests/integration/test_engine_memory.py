@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from app.config import load_settings
-from app.memory_plan import plan_memory
+from app.config.settings import load_settings
+from app.doctor.memory_plan import plan_memory
 from engine.config import EngineConfig, TierConfig
 from engine.errors import EngineError
 from engine.llm import LLM

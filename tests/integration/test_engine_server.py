@@ -9,8 +9,8 @@ from typing import Any
 import aiohttp
 import pytest
 
-from app.anthropic_shapes import MessageShape
-from app.openai_shapes import ChatShape
+from app.apis.anthropic.serializer import MessageShape
+from app.apis.openai.serializer import ChatShape
 from engine.async_llm import AsyncLLMEngine
 from engine.build import build_engine
 from engine.outputs import RequestOutput

@@ -10,7 +10,7 @@ import pytest
 from engine.build import build_engine
 from engine.config import EngineConfig
 from engine.errors import EngineError
-from engine.kv.block import num_equal
+from engine.kv_block import num_equal
 from engine.llm import LLM
 from engine.outputs import KVReceipt
 from engine.sampling_params import SamplingParams

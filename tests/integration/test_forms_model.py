@@ -8,10 +8,10 @@ from typing import Any
 import jsonschema
 import pytest
 
-from engine.grammar.form import AnswerForm
 from engine.llm import LLM
 from engine.outputs import FinishReason
 from engine.sampling_params import SamplingParams
+from engine.structured_output import AnswerForm
 from tests.integration.engine_rig import engine_config
 from tests.integration.schema_zoo import schemas
 from tests.sizes import Size

@@ -13,9 +13,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from app import http_protocol
-from app.direct_writer import DirectWriter
-from app.event_stream import EventStream
+from app.transport import protocol
+from app.transport.direct_writer import DirectWriter
+from app.transport.event_stream import EventStream
 from tests.integration.api_server import RunningServer, running_server
 from tests.unit.fake_engine import FakeEngine
 
@@ -88,7 +88,7 @@ async def test_close_with_pipelined_requests_logs_no_error(api: Api, caplog: pyt
 async def test_client_that_never_reads_is_cut_without_error(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http_protocol, "WRITE_SECONDS", 0.05)
+    monkeypatch.setattr(protocol, "WRITE_SECONDS", 0.05)
     cut = asyncio.Event()
 
     async def endless(_request: Request) -> Response:

@@ -17,8 +17,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from app import http_protocol, request_body
-from app.limits import MAX_BODY_BYTES, MAX_HEADER_BYTES, MAX_HEADERS, MAX_URL_BYTES
+from app.domain.bounds import MAX_BODY_BYTES, MAX_HEADER_BYTES, MAX_HEADERS, MAX_URL_BYTES
+from app.http import request_body
+from app.transport import protocol
 from tests.integration.api_server import RunningServer, running_server
 from tests.unit.fake_engine import FakeEngine
 
@@ -83,7 +84,7 @@ async def client(api: Api) -> AsyncIterator[Client]:
 def short_deadlines(monkeypatch: pytest.MonkeyPatch) -> None:
     """Deadlines of 0.2 s. The fixture must run before the server is created."""
     for name in ("HEAD_SECONDS", "BODY_SECONDS", "DISCARD_SECONDS", "WRITE_SECONDS", "DRAIN_SECONDS"):
-        monkeypatch.setattr(http_protocol, name, 0.2)
+        monkeypatch.setattr(protocol, name, 0.2)
     monkeypatch.setattr(request_body, "BODY_SECONDS", 0.2)
 
 
@@ -250,7 +251,7 @@ async def test_client_that_reads_nothing_is_disconnected(short_deadlines: None, 
 async def test_slow_reader_gets_the_whole_response(
     short_deadlines: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http_protocol, "DRAIN_SECONDS", 20.0)
+    monkeypatch.setattr(protocol, "DRAIN_SECONDS", 20.0)
     async with large_answer(tmp_path) as (client, _), asyncio.timeout(20):
         num_bytes = 0
         for _ in range(12):
@@ -267,7 +268,7 @@ def test_kernel_buffers_little_unread_data() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as _:
         taken, _ = server.accept()
         with taken:
-            http_protocol.limit_unsent_bytes(cast(asyncio.Transport, _TransportOf(taken)))
+            protocol.limit_unsent_bytes(cast(asyncio.Transport, _TransportOf(taken)))
             taken.setblocking(False)
             num_bytes = 0
             with suppress(BlockingIOError):

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from engine.cpu.instruction_set import usable_instruction_sets
-from engine.cpu.step_arrays import PAGE_KEYS
+from engine.worker.native.step_arrays import PAGE_KEYS
 from tests.native_rig import KernelsFor, NativeRig, Stream, Threads
 from tests.sizes import Size
 from tests.tiny_models import make_tiny_model

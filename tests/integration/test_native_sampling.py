@@ -11,7 +11,7 @@ from engine.sampling.adjustments import Adjustments
 from engine.sampling.mask_words import Words, words_of_ids
 from engine.sampling.sampler import Sampler, SamplingRow
 from engine.sampling_params import SamplingParams
-from engine.worker.input_batch import ScheduledRequest
+from engine.worker.batch.input_batch import ScheduledRequest
 from tests.native_rig import KernelsFor, NativeRig
 from tests.sizes import Size
 from tests.tiny_models import make_tiny_model

@@ -12,13 +12,13 @@ import torch
 from cache_tiers.transfer import BlockCopy, Direction, TransferJob
 from engine.config import EngineConfig
 from engine.cpu.library import Kernels
-from engine.cpu.runner import NativeRunner
-from engine.cpu.selection import pack_for_native
 from engine.cpu.weights import PackedModel
 from engine.errors import EngineError
 from engine.sampling_params import SamplingParams
-from engine.scheduling.output import NewRequestData
-from engine.worker.input_batch import ScheduledRequest
+from engine.scheduler_output import NewRequestData
+from engine.worker.batch.input_batch import ScheduledRequest
+from engine.worker.native.runner import NativeRunner
+from engine.worker.native.selection import pack_for_native
 from engine.worker.worker import Worker
 from models.folder import ModelFolder
 from models.pangu.config import PanguConfig

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app.cli import main
+from app.cli.main import main
 from tests.tiny_models import make_tiny_model
 
 STEPS = 40

@@ -9,7 +9,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from app.log_lines import JsonLines
+from app.logs.log_lines import JsonLines
 from tests.integration.api_server import RunningServer, api_client, running_server
 from tests.integration.sse_events import all_events
 from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine

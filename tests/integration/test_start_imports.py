@@ -12,9 +12,9 @@ import pytest
         # Redis loads its snapshot while torch is imported, so the modules that start Redis must not import torch.
         ("engine.build, models.resolve", ("torch", "lmcache", "transformers", "gguf")),
         # The supervisor of `ebb serve` forks from these modules, and keeps them in memory while serving.
-        ("app.cli, app.supervisor", ("torch", "lmcache", "numpy", "uvicorn", "starlette", "sqlite3")),
+        ("app.cli.main, app.host.supervisor", ("torch", "lmcache", "numpy", "uvicorn", "starlette", "sqlite3")),
         # The page is served before the engine is built.
-        ("app.server, app.startup", ("torch", "lmcache", "transformers", "numpy")),
+        ("app.server, app.host.startup", ("torch", "lmcache", "transformers", "numpy")),
     ],
 )
 def test_early_modules_import_nothing_heavy(modules: str, heavy: tuple[str, ...]) -> None:

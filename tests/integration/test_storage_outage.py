@@ -10,9 +10,10 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from app import deletions
-from app.storage import health, upkeep
-from app.storage_probe import StorageProbe
+from app.conversations import deletions
+from app.domain import storage_health
+from app.runs.storage_probe import StorageProbe
+from app.storage import upkeep
 from tests.integration.api_server import RunningServer, api_client, running_server
 from tests.unit.fake_engine import FakeEngine
 from tests.waiting import until
@@ -80,8 +81,8 @@ async def test_locked_database_is_503_and_recovers_without_traffic(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     caplog.set_level(logging.INFO)
-    monkeypatch.setattr(health, "PATIENT_MILLISECONDS", 20)
-    monkeypatch.setattr(health, "IMPATIENT_MILLISECONDS", 1)
+    monkeypatch.setattr(storage_health, "PATIENT_MILLISECONDS", 20)
+    monkeypatch.setattr(storage_health, "IMPATIENT_MILLISECONDS", 1)
     async with running_server(tmp_path, FakeEngine()) as server, api_client(server.url) as http:
         probe = StorageProbe(server.services.store.database, seconds=0.01)
         probe.begin()
@@ -101,8 +102,8 @@ async def test_locked_database_is_503_and_recovers_without_traffic(
 async def test_background_work_waits_for_lock_without_tracebacks(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(health, "PATIENT_MILLISECONDS", 1)
-    monkeypatch.setattr(health, "IMPATIENT_MILLISECONDS", 1)
+    monkeypatch.setattr(storage_health, "PATIENT_MILLISECONDS", 1)
+    monkeypatch.setattr(storage_health, "IMPATIENT_MILLISECONDS", 1)
     monkeypatch.setattr(upkeep, "LOOK_SECONDS", 0.01)
     monkeypatch.setattr(deletions, "LOOK_SECONDS", 0.01)
     async with running_server(tmp_path, FakeEngine()) as server:

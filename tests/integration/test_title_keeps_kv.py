@@ -3,7 +3,7 @@
 import asyncio
 from pathlib import Path
 
-from app.title_maker import TitleMaker
+from app.conversations.title_maker import TitleMaker
 from engine.build import build_engine
 from tests.integration.api_server import api_client, running_server
 from tests.integration.conversations_client import created, said, shown

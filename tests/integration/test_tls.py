@@ -12,13 +12,13 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from app import tls_door
-from app.authentication import COOKIE
-from app.chat_client import ChatClient, NoServerError
-from app.config import load_settings
-from app.connections import ConnectionLimits
+from app.access.authentication import COOKIE
+from app.client.chat_client import ChatClient, NoServerError
+from app.config.settings import load_settings
 from app.load.client import Generation, LoadClient
-from app.tls import CertificateError, CertificateFiles, TlsContext, certificate_files, own_certificate
+from app.transport import tls_door
+from app.transport.connections import ConnectionLimits
+from app.transport.tls import CertificateError, CertificateFiles, TlsContext, certificate_files, own_certificate
 from tests.integration.api_server import RunningServer, api_client, running_server
 from tests.tls_files import TlsFiles, make_tls_files
 from tests.unit.fake_engine import FakeEngine
@@ -109,7 +109,7 @@ async def test_half_a_renewal_keeps_previous_certificate(
     made.key.write_bytes(key)
     for _ in range(2):
         context.refresh()
-    [warning] = [record.getMessage() for record in caplog.records if record.name == "app.tls"]
+    [warning] = [record.getMessage() for record in caplog.records if record.name == "app.transport.tls"]
     assert "do not belong together" in warning
     assert await status(server, made) == 200
     made.key.write_bytes(renewed)

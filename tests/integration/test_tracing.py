@@ -12,7 +12,7 @@ from aiohttp import web
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
-from app.tracing import Tracing
+from app.observability.tracing import Tracing
 from tests.integration.api_server import api_client, running_server
 from tests.integration.conversations_client import created, said
 from tests.unit.fake_engine import FakeEngine

@@ -9,7 +9,7 @@ from cache_tiers.transfer import TransferJob
 from engine.config import EngineConfig
 from engine.executor.uniproc import UniProcExecutor
 from engine.sampling_params import SamplingParams
-from engine.scheduling.output import CachedRequestData, ModelRunnerOutput, NewRequestData, SchedulerOutput
+from engine.scheduler_output import CachedRequestData, ModelRunnerOutput, NewRequestData, SchedulerOutput
 from engine.worker.worker import Worker
 from models.dense_context import DenseContext
 from models.registry import load_model

@@ -9,8 +9,8 @@ import torch
 
 from cache_tiers.transfer import Direction, TransferJob
 from engine.config import EngineConfig
-from engine.scheduling.output import NewRequestData
-from engine.worker.device import Graph
+from engine.scheduler_output import NewRequestData
+from engine.worker.torch.device import Graph
 from models.layers.kinds import TORCH_LAYERS, LayerKinds
 from tests.contract.npu_rig import prompt
 from tests.fake_npu.device import FakeNpu

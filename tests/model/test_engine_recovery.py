@@ -19,20 +19,20 @@ from engine.answer_text import AnswerText
 from engine.async_llm import MOST_REBUILDS, RequestStream
 from engine.errors import NotReadyError
 from engine.executor import step_limit
-from engine.grammar.form import AnswerForm
 from engine.kv.block_manager import BlockManager
 from engine.kv.block_pool import BlockPool
+from engine.offload.connector import Tiering
+from engine.offload.prefetch_hints import Foresight
 from engine.output_processor import OutputProcessor
 from engine.outputs import RequestOutput
 from engine.sampling_params import SamplingParams
 from engine.scheduling.admission import Admission
-from engine.scheduling.foresight import Foresight
 from engine.scheduling.queue.fair import FairQueue
 from engine.scheduling.request_states import RequestStates
 from engine.scheduling.scheduler import Scheduler
 from engine.scheduling.step_cost import StepCost
-from engine.scheduling.tiering import Tiering
 from engine.speculation.speculation import Speculation
+from engine.structured_output import AnswerForm
 from tests.model.toy_engine import ToyEngine, ToyExecutor, text_of
 from tests.model.toys import HalfRight, ToyMask, ToyStore, ToyWorker, expected_output
 from tests.sizes import Size

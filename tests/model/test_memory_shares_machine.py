@@ -11,11 +11,11 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from cache_tiers.block_key import BlockKey, Owner, owner_of
 from cache_tiers.cpu.eviction import EvictionName, make_eviction
-from cache_tiers.cpu.residents import Residents
+from cache_tiers.cpu.eviction_index import Residents
 from cache_tiers.owners import Owners
 from cache_tiers.shares import LAPSE_SECONDS, MemoryShares
-from engine.kv.block import KVCacheBlock
 from engine.kv.block_pool import BlockPool
+from engine.kv_block import KVCacheBlock
 from tests.lives import run_lives
 from tests.sizes import Size
 

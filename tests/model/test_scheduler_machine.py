@@ -28,13 +28,13 @@ from cache_tiers.load_cost import LoadCost
 from cache_tiers.manager import TierManager
 from engine.kv.block_manager import BlockManager
 from engine.kv.block_pool import BlockPool
+from engine.offload.connector import Tiering
 from engine.request import Request, RequestStatus
 from engine.sampling_params import SamplingParams
-from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
+from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.scheduling.queue.policy import QueuePolicy, make_queue
 from engine.scheduling.scheduler import Scheduler, SchedulerLimits
 from engine.scheduling.step_cost import StepCost
-from engine.scheduling.tiering import Tiering
 from tests.lives import run_lives
 from tests.model.toys import BelievedCost, HalfRight, Slots, ToyMask, ToyStore, ToyWorker, expected_output
 from tests.sizes import Size

@@ -22,13 +22,13 @@ from engine.grammar.grammars import Grammars
 from engine.kv.block_manager import BlockManager
 from engine.kv.block_pool import BlockPool
 from engine.llm_engine import LLMEngine
+from engine.offload.connector import Tiering
 from engine.output_processor import OutputProcessor
 from engine.processor import ModelLimits, Processor
 from engine.sampling_params import SamplingParams
-from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
+from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.scheduling.queue.policy import make_queue
 from engine.scheduling.scheduler import Scheduler, SchedulerLimits
-from engine.scheduling.tiering import Tiering
 from engine.tenants import TenantSalts
 from models.pangu.chat_format import ChatFormat
 from models.text_tokenizer import TextTokenizer

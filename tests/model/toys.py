@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 
 from cache_tiers.block_key import BlockKey, Owner, owner_of
 from cache_tiers.cpu.eviction import LeastRecentlyUsed
-from cache_tiers.cpu.residents import Residents
+from cache_tiers.cpu.eviction_index import Residents
 from cache_tiers.link_speed import LinkSpeed
 from cache_tiers.owners import Owners
 from cache_tiers.shares import MemoryShares
 from cache_tiers.store import Absence, HostSlot, Missing, PrefetchResult, StoreStats
 from cache_tiers.transfer import Direction, TransferJob, TransferResult
+from engine.offload.prefill_cost import PrefillCost
 from engine.request import Request
 from engine.sampling_params import SamplingParams
-from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
-from engine.scheduling.prefill_cost import PrefillCost
+from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.speculation.verify import verify
 
 Slots = list[int | None]

@@ -3,8 +3,8 @@ import torch
 
 from engine.errors import EngineError
 from engine.sampling_params import SamplingParams
-from engine.scheduling.output import CachedRequestData, NewRequestData, SchedulerOutput
-from engine.worker.input_batch import InputBatch
+from engine.scheduler_output import CachedRequestData, NewRequestData, SchedulerOutput
+from engine.worker.batch.input_batch import InputBatch
 
 PARAMS = SamplingParams(temperature=0.0)
 

@@ -10,13 +10,13 @@ from cache_tiers.load_cost import LoadCost
 from cache_tiers.manager import TierManager
 from engine.kv.block_manager import BlockManager
 from engine.kv.block_pool import BlockPool
+from engine.offload.connector import Tiering
+from engine.offload.prefill_cost import PrefillCost
 from engine.request import Request
 from engine.sampling_params import SamplingParams
-from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
-from engine.scheduling.prefill_cost import PrefillCost
+from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.scheduling.queue.policy import QueuePolicy, make_queue
 from engine.scheduling.scheduler import Scheduler, SchedulerLimits, TokenUpdate
-from engine.scheduling.tiering import Tiering
 from engine.speculation.proposer import Proposer
 from tests.model.toys import ToyStore, ToyWorker
 

@@ -4,12 +4,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from app.ids import new_id
-from app.records import Conversation, Message, Role, TitleSource
+from app.domain.ids import new_id
+from app.domain.records import Conversation, Message, Role, TitleSource
+from app.domain.token_history import MessageTokens, pack_ids
 from app.storage.imports import Imported
 from app.storage.runs import MessageEnd, RunRecord, Turn
 from app.storage.store import Store
-from app.token_history import MessageTokens, pack_ids
 
 
 def message(conversation: Conversation, role: Role, content: str, parent: Message | None = None) -> Message:

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import pytest
 
-from app.answer_memory import MAX_AGE_SECONDS, USE_SECONDS, AnswerMemory
+from app.prompts.answer_memory import MAX_AGE_SECONDS, USE_SECONDS, AnswerMemory
 from app.storage import answers
 from app.storage.answers import SealedAnswer
 from app.storage.database import Database

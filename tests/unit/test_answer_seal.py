@@ -1,7 +1,7 @@
 """Sealed answers of stateless clients can be read only with the conversation they belong to."""
 
-from app.answer_seal import NO_TAG, TAG_BYTES, Dialogue, KnownAnswer, Seal, seals_of_answers
-from app.token_history import pack_ids
+from app.domain.token_history import pack_ids
+from app.prompts.answer_seal import NO_TAG, TAG_BYTES, Dialogue, KnownAnswer, Seal, seals_of_answers
 from models.pangu.chat_format import Message
 
 SALT = b"salt" * 8

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.chat_client import Event
+from app.client.chat_client import Event
 from bench.machine import Machine
 from bench.soak.client import Heard, NotAsExpectedError
 from bench.soak.faults import FAULTS, schedule

@@ -4,7 +4,7 @@ import pytest
 
 from app.load.prometheus import parse_metrics
 from app.load.rates import steady_gaps
-from app.percentiles import percentile
+from app.observability.percentiles import percentile
 from bench.stats import median, share, spread
 
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from app.chat import receipt
-from app.chat_answer import FAINT, NORMAL, AnswerView, printable
-from app.chat_client import Event, read_events
+from app.cli.chat import receipt
+from app.cli.chat_answer import FAINT, NORMAL, AnswerView, printable
+from app.client.chat_client import Event, read_events
 
 BODY = (
     b": ping\n\n"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from app import cli
-from app.config import Settings
+from app.cli.main import main as cli
+from app.config.settings import Settings
 from app.version import VERSION
 
 

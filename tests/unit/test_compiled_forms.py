@@ -12,7 +12,7 @@ from engine.errors import InvalidRequestError, OverloadedError
 from engine.grammar import compiled_forms
 from engine.grammar.automaton import Automaton, Position
 from engine.grammar.compiled_forms import MAX_COMPILING, MAX_OF_A_TENANT, CompiledForm, CompiledForms
-from engine.grammar.form import AnswerForm
+from engine.structured_output import AnswerForm
 
 SHORT, LONG = 0.01, 300.0
 COMPILED = CompiledForm(cast(Automaton, object()), Position(b""))

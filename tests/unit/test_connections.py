@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.config import load_settings
-from app.connections import (
+from app.config.settings import load_settings
+from app.transport.connections import (
     SPARE_CONNECTIONS,
     AddressFullError,
     ConnectionLimits,

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from app.engine_host import EngineHost
-from app.records import Message
-from app.runs import Run
+from app.apis.responses.schema import ResponseRequest
+from app.domain.records import Message
+from app.host.engine_host import EngineHost
+from app.runs.service import Run
 from app.schemas.conversations import NewMessage
 from app.schemas.parsing import parse_object
-from app.schemas.responses import ResponseRequest
 from app.services import Services
 from engine.errors import ConflictError, InvalidRequestError
 from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine

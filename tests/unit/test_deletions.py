@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from app.deletions import UNDO_SECONDS
-from app.engine_host import EngineHost
-from app.records import Message
+from app.conversations.deletions import UNDO_SECONDS
+from app.domain.records import Message
+from app.domain.token_history import joined_ids
+from app.host.engine_host import EngineHost
 from app.schemas.conversations import NewMessage, RetryFields
 from app.schemas.parsing import parse_object
 from app.services import Services
-from app.token_history import joined_ids
 from engine.errors import NotFoundError
 from engine.trail import Trail
 from tests.unit.fake_engine import FakeEngine

@@ -2,13 +2,13 @@
 
 import pytest
 
-from app.schemas.field_table import PAGE, ROUTES, with_tables
+from app.apis.field_table import PAGE, ROUTES, with_tables
 from app.schemas.sampling import OpenAIRequest
 
 
 def test_the_tables_are_those_of_the_code() -> None:
     page = PAGE.read_text()
-    assert page == with_tables(page), "run: python -m app.schemas.field_table"
+    assert page == with_tables(page), "run: python -m app.apis.field_table"
 
 
 @pytest.mark.parametrize("model", ROUTES.values(), ids=ROUTES.keys())

@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
+from app.apis.responses.schema import ResponseRequest
 from app.routes import openai_conversations, responses
-from app.schemas.responses import ResponseRequest
 
 DOCS = Path(__file__).parent.parent.parent / "docs" / "api.md"
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.event_stream import PING_FRAME, EventStream
+from app.transport.event_stream import PING_FRAME, EventStream
 
 Scope = MutableMapping[str, Any]
 SCOPE: Scope = {"type": "http", "method": "GET", "headers": []}

@@ -12,7 +12,7 @@ from tokenizers.normalizers import Prepend
 from tokenizers.normalizers import Replace as ReplaceText
 from tokenizers.normalizers import Sequence as Normalizers
 
-from app.exact_ids import exact_ids
+from app.prompts.exact_ids import exact_ids
 from engine.detokenizer import Detokenizer, StopStrings
 from models.tokenizer import Tokenizer
 from tests.unit.fake_engine import END, WORDS, FakeTokenizer

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.failures import failure_of
+from app.domain.failures import failure_of
 from engine.outputs import RequestOutput
 
 

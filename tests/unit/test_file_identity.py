@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.storage.health import StorageUnavailableError
+from app.domain.storage_health import StorageUnavailableError
 from app.storage.store import Store
 
 

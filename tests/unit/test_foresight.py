@@ -2,9 +2,9 @@
 
 from cache_tiers.block_key import BlockKey, extend_keys
 from cache_tiers.link_speed import LinkSpeed
-from engine.scheduling.foresight import LAPSE_SECONDS, MOST_OF_TENANT, Foresight
-from engine.scheduling.lifts import MOST_BLOCKS
-from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
+from engine.offload.idle_promotion import MOST_BLOCKS
+from engine.offload.prefetch_hints import LAPSE_SECONDS, MOST_OF_TENANT, Foresight
+from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from tests.model.toys import ToyStore, expected_output
 from tests.unit.scheduling_rig import BLOCK, ROOT, VOCAB, Rig
 

@@ -8,9 +8,9 @@ from typing import cast
 
 import pytest
 
-from engine.grammar import form_mask
+from engine.grammar import grammar_mask
 from engine.grammar.automaton import Automaton, Position
-from engine.grammar.form_mask import FormMask, MaskThreads
+from engine.grammar.grammar_mask import FormMask, MaskThreads
 from tests.unit.scheduling_rig import Rig
 from tests.unit.test_scheduling_masks import EvenAfterOdd
 
@@ -54,7 +54,7 @@ def test_many_slow_masks_share_one_deadline(threads: MaskThreads, monkeypatch: p
         done = ()
 
     clock = [100.0]
-    monkeypatch.setattr(form_mask, "wait", wait)
+    monkeypatch.setattr(grammar_mask, "wait", wait)
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     held = Held()
     masks = [mask_of(held, threads) for _ in range(32)]
@@ -64,7 +64,7 @@ def test_many_slow_masks_share_one_deadline(threads: MaskThreads, monkeypatch: p
     assert not any(mask.is_ready for mask in masks)
     assert not any(mask.is_ready for mask in masks)
     held.go.set()
-    assert sum(waited) <= form_mask.PATIENCE_SECONDS * 1.01
+    assert sum(waited) <= grammar_mask.PATIENCE_SECONDS * 1.01
     assert [mask.words() for mask in masks] == [b"\x07"] * 32
 
 
@@ -74,7 +74,7 @@ def test_a_slow_answer_leaves_the_quick_threads(threads: MaskThreads, monkeypatc
     hostile = [mask, mask_of(slow, threads), mask_of(slow, threads)]
     slow.go.set()
     with monkeypatch.context() as patch:
-        patch.setattr(form_mask, "PATIENCE_SECONDS", -1.0)
+        patch.setattr(grammar_mask, "PATIENCE_SECONDS", -1.0)
         for each in hostile:
             each.accept(1)
             assert each.words() == b"\x01"

@@ -6,8 +6,8 @@ import time
 import pytest
 
 from engine.errors import InvalidRequestError
-from engine.grammar.form import AnswerForm, FormKind
 from engine.grammar.limits import check_form
+from engine.structured_output import AnswerForm, FormKind
 from tests.hostile_forms import BEYOND, nested, wide
 
 REFUSE_SECONDS = 0.1

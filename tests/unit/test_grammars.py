@@ -11,10 +11,10 @@ from contextlib import suppress
 import pytest
 
 from engine.errors import InvalidRequestError
-from engine.grammar.form import AnswerForm, FormKind
 from engine.grammar.grammars import Grammars
 from engine.sampling.token_mask import TokenMask
 from engine.sampling_params import SamplingParams
+from engine.structured_output import AnswerForm, FormKind
 from models.thinking import Thinking
 from models.tokenizer import Tokenizer
 from tests.hostile_forms import WITHIN
@@ -160,7 +160,7 @@ async def test_event_loop_runs_while_form_is_compiled(grammars: Grammars) -> Non
 def test_first_form_imports_no_further_module() -> None:
     code = """
 import asyncio, json, sys
-from engine.grammar.form import AnswerForm
+from engine.structured_output import AnswerForm
 from engine.grammar.grammars import Grammars
 from engine.sampling_params import SamplingParams
 from models.tokenizer import Tokenizer

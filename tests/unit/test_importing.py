@@ -11,15 +11,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.export import conversation_text, file_beginning, file_end
-from app.ids import new_id
-from app.importing import read_file
-from app.records import Message
-from app.responses.record import ResponseRecord, response_id_of
+from app.conversations.export import conversation_text, file_beginning, file_end
+from app.conversations.importing import read_file
+from app.domain.ids import new_id
+from app.domain.records import Message
+from app.domain.response_record import ResponseRecord, response_id_of
+from app.domain.tool_use import IsCall, IsResult, MayCall
 from app.storage.items import NewItem
 from app.storage.runs import MessageEnd, Turn
 from app.storage.store import Store
-from app.tool_use import IsCall, IsResult, MayCall
 from engine.errors import InvalidRequestError
 from tests.sizes import Size
 from tests.unit.stored_chats import message, record
@@ -47,7 +47,7 @@ def refusal(body: bytes) -> InvalidRequestError:
 
 
 def test_file_of_too_many_messages_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.importing.MAX_IMPORTED", 10)
+    monkeypatch.setattr("app.conversations.importing.MAX_IMPORTED", 10)
     messages = [{**MESSAGE, "id": str(index)} for index in range(10)]
     error = refusal(file_of({**EMPTY, "id": "conv_1", "head_id": "0", "messages": messages}))
     assert "in parts" in error.message

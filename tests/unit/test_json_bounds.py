@@ -2,9 +2,9 @@ import json
 
 import pytest
 
-from app.limits import MAX_CONTAINERS, MAX_MESSAGES, MAX_STRINGS, MAX_VALUES
-from app.schemas.chat_completions import ChatCompletionRequest
-from app.schemas.completions import CompletionRequest
+from app.apis.openai.chat_schema import ChatCompletionRequest
+from app.apis.openai.completions_schema import CompletionRequest
+from app.domain.bounds import MAX_CONTAINERS, MAX_MESSAGES, MAX_STRINGS, MAX_VALUES
 from app.schemas.json_bounds import UNCOUNTED_BYTES, check_bounds
 from app.schemas.parsing import parse_body
 from engine.errors import InvalidRequestError

@@ -7,12 +7,12 @@ from sqlite3 import OperationalError
 
 import pytest
 
-from app.key_demand import Demand
-from app.key_ring import FRESH_SECONDS, KeyRing
-from app.principal import ANYBODY, Principal
+from app.access.key_demand import Demand
+from app.access.key_ring import FRESH_SECONDS, KeyRing
 from app.storage.database import Database
 from app.storage.store import Store
-from app.tenant_limits import NO_LIMITS, TenantLimits
+from app.tenants.limits import NO_LIMITS, TenantLimits
+from app.tenants.principal import ANYBODY, Principal
 
 
 class Clock:
@@ -169,7 +169,7 @@ async def test_slow_database_delays_no_request_for_long(store: Store, monkeypatc
         return await read(*given)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Database, "read_keys", slow)
-    monkeypatch.setattr("app.key_ring.WAIT_SECONDS", 0.01)
+    monkeypatch.setattr("app.access.key_ring.WAIT_SECONDS", 0.01)
     clock.now += FRESH_SECONDS
     await ring.refresh(wait=False)
     await ring.refresh()

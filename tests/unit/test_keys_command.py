@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from app.cli import main
-from app.config import Settings
-from app.key_demand import demand_of, keys_required, why_not_to_serve
+from app.access.key_demand import demand_of, keys_required, why_not_to_serve
+from app.cli.main import main
+from app.config.settings import Settings
+from app.config.state_lock import lock_state_dir
 from app.server import run_server
-from app.state_lock import lock_state_dir
 from app.storage.keys import count_keys
 from app.storage.migrating import migrations, schema_of
 

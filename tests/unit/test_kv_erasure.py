@@ -3,11 +3,11 @@
 from pathlib import Path
 from typing import Any
 
-from app.records import Message
+from app.domain.records import Message
+from app.domain.token_history import joined_ids
 from app.schemas.conversations import NewMessage, RetryFields
 from app.schemas.parsing import parse_object
 from app.services import Services
-from app.token_history import joined_ids
 from engine.trail import Trail
 from tests.unit.fake_engine import FakeEngine
 

@@ -5,8 +5,8 @@ import random
 import pytest
 
 from cache_tiers.transfer import Direction
+from engine.offload.connector import MOST_STORES, Tiering
 from engine.request import Request, RequestStatus
-from engine.scheduling.tiering import MOST_STORES, Tiering
 from tests.model.toys import ToyStore, expected_output
 from tests.unit.scheduling_rig import VOCAB, Rig
 

@@ -145,7 +145,7 @@ def test_only_settings_read_the_environment() -> None:
         passed_on = set(_environment_passed_on(path))
         if any(node not in passed_on for node in _environment_uses(path)):
             readers.add(name)
-    assert readers == {"app.config"}
+    assert readers == {"app.config.settings"}
 
 
 MUTATORS = ("append", "extend", "insert", "add", "update", "setdefault", "pop", "popitem", "remove", "discard", "clear")
@@ -197,7 +197,7 @@ def test_every_imported_package_is_a_declared_dependency() -> None:
     ours = {*PACKAGES, *sys.stdlib_module_names}
     comes_with = {"pydantic_core": "pydantic"}
     # These are imported only if a setting enables the extra, or if torch for a GPU has installed the package.
-    optional = {("app.tracing", "opentelemetry"), ("engine.attention.triton_kernels", "triton")}
+    optional = {("app.observability.tracing", "opentelemetry"), ("engine.attention.triton_kernels", "triton")}
     undeclared = {
         f"{name} imports {package}"
         for name, path in modules().items()

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from app.engine_host import EngineHost
-from app.live_feed import KEPT, LiveFeed
+from app.host.engine_host import EngineHost
+from app.runs.live_feed import KEPT, LiveFeed
 from tests.unit.fake_engine import FakeEngine
 
 

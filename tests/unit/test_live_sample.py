@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.live_sample import Reading, sample_of
+from app.observability.live_sample import Reading, sample_of
 from cache_tiers.store import StoreStats
 from engine.stats import EngineStats
 from tests.unit.fake_engine import FakeEngine

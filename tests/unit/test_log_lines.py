@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.log_lines import JsonLines, TextLines
-from app.request_log import CURRENT_REQUEST, MAX_LOGGED_BODY, RequestRecord, log_finished, said
+from app.logs.log_lines import JsonLines, TextLines
+from app.logs.request_log import CURRENT_REQUEST, MAX_LOGGED_BODY, RequestRecord, log_finished, said
 from engine.outputs import KVReceipt, RequestOutput, Usage
 
 FORMATTERS = [TextLines(), JsonLines()]

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from app.log_lines import JsonLines, TextLines
-from app.log_repeats import MOST_KEPT, REPEAT_SECONDS, RepeatFilter
+from app.logs.log_lines import JsonLines, TextLines
+from app.logs.log_repeats import MOST_KEPT, REPEAT_SECONDS, RepeatFilter
 from engine.errors import OutageError
 
 ERROR, WARNING, INFO = logging.ERROR, logging.WARNING, logging.INFO

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from app.loop_lag import BLOCKED_SECONDS, LOG_SECONDS, PROBE_SECONDS, BlockLog, LoopLag
+from app.observability.loop_lag import BLOCKED_SECONDS, LOG_SECONDS, PROBE_SECONDS, BlockLog, LoopLag
 
 BLOCK_SECONDS = 4 * PROBE_SECONDS
 
@@ -41,7 +41,7 @@ async def test_blocked_loop_is_logged_with_its_stack(caplog: pytest.LogCaptureFi
             written.set()
 
     handler = Written()
-    logging.getLogger("app.loop_lag").addHandler(handler)
+    logging.getLogger("app.observability.loop_lag").addHandler(handler)
     probe = LoopLag(lambda _: rang.set(), lambda: blocks.append(None))
     try:
         probe.begin()
@@ -50,9 +50,9 @@ async def test_blocked_loop_is_logged_with_its_stack(caplog: pytest.LogCaptureFi
         await rang.wait()
     finally:
         probe.stop()
-        logging.getLogger("app.loop_lag").removeHandler(handler)
+        logging.getLogger("app.observability.loop_lag").removeHandler(handler)
     assert blocks == [None]
-    [line] = [record.getMessage() for record in caplog.records if record.name == "app.loop_lag"]
+    [line] = [record.getMessage() for record in caplog.records if record.name == "app.observability.loop_lag"]
     assert "stand_still (test_loop_lag.py:" in line
     assert int(re.findall(r"more than (\d+) ms", line)[0]) >= BLOCKED_SECONDS * 1e3
 

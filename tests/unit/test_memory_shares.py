@@ -6,7 +6,7 @@ import pytest
 
 from cache_tiers.block_key import BlockKey, KeyNamespace, Owner, owner_of
 from cache_tiers.cpu.eviction import make_eviction
-from cache_tiers.cpu.residents import Residents
+from cache_tiers.cpu.eviction_index import Residents
 from cache_tiers.owners import MOST_NAMES, Owners
 from cache_tiers.shares import LAPSE_SECONDS, MemoryShares
 from engine.kv.block_pool import BlockPool

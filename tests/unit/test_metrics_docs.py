@@ -12,8 +12,8 @@ import pytest
 from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
-from app.engine_host import EngineHost
-from app.metrics import Metrics
+from app.host.engine_host import EngineHost
+from app.observability.metrics import Metrics
 from cache_tiers.histogram import Histogram
 from cache_tiers.link_speed import LinkSpeed
 from cache_tiers.store import StoreStats

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.npu_checks import LIBRARIES, NpuMachine, judge_npu
+from app.doctor.npu_checks import LIBRARIES, NpuMachine, judge_npu
 
 COMPLETE = NpuMachine([Path("/dev/davinci0")], [], "2.13.0+cpu", "2.13.0", [], [])
 NOTHING = NpuMachine([], [], "2.13.0+cpu", "", [], [])

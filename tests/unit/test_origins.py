@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.origins import parse_origins, parse_public_url
+from app.config.origins import parse_origins, parse_public_url
 
 
 def test_valid_origins_are_kept_verbatim() -> None:

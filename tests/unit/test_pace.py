@@ -1,7 +1,7 @@
 import pytest
 
 from engine.pace import StepPace, time_to_prepare
-from engine.scheduling.output import SchedulerOutput
+from engine.scheduler_output import SchedulerOutput
 
 
 def step(**counts: int) -> SchedulerOutput:

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
-from app.backend import Backend
-from app.prompts import LONG_TEXT, to_ids
-from app.tenant_gate import TenantGate, TenantGates
-from app.tenant_limits import NO_LIMITS, LimitReachedError, TenantLimits
+from app.host.backend import Backend
+from app.prompts.tokenization import LONG_TEXT, to_ids
+from app.tenants.gate import TenantGate, TenantGates
+from app.tenants.limits import NO_LIMITS, LimitReachedError, TenantLimits
 from engine.errors import InvalidRequestError
 from models.errors import TextTooLongError
 from tests.unit.fake_engine import FakeEngine

@@ -14,7 +14,7 @@ from engine.executor.multiproc import BACKOFF_SECONDS, MultiprocExecutor
 from engine.executor.rank_processes import RankDiedError
 from engine.executor.workers import WorkersLostError
 from engine.restart_budget import RestartBudget
-from engine.scheduling.output import SchedulerOutput
+from engine.scheduler_output import SchedulerOutput
 from engine.worker.loaded_model import LoadedModel
 from tests.tiny_models import make_tiny_model
 

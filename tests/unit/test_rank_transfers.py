@@ -16,7 +16,7 @@ from engine.executor.messages import Call, Step, StepEnded
 from engine.executor.multiproc import MultiprocExecutor
 from engine.executor.rank_processes import RankDiedError
 from engine.executor.workers import WorkersLostError
-from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
+from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.worker.loaded_model import LoadedModel
 from tests.tiny_models import make_tiny_model
 

@@ -8,11 +8,11 @@ from typing import TypeVar
 
 import pytest
 
-from app.deletions import DAY, UNDO_SECONDS
-from app.responses.record import message_id_of, response_id_of
+from app.apis.responses.schema import ResponseRequest
+from app.conversations.deletions import DAY, UNDO_SECONDS
+from app.domain.response_record import message_id_of, response_id_of
 from app.schemas.conversations import RetryFields
 from app.schemas.parsing import parse_object
-from app.schemas.responses import ResponseRequest
 from app.services import Services
 from app.storage import path_ends
 from app.storage.database import Database

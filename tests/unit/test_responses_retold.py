@@ -3,11 +3,11 @@
 import asyncio
 from dataclasses import replace
 
-from app.deltas import Delta
-from app.records import Message
-from app.responses.retold import Retold
-from app.run_log import MOST_NEWS
-from app.token_history import MessageTokens, pack_ids
+from app.apis.responses.regenerated import Retold
+from app.domain.deltas import Delta
+from app.domain.records import Message
+from app.domain.token_history import MessageTokens, pack_ids
+from app.runs.run_log import MOST_NEWS
 from models.thinking import Thinking
 from tests.unit.fake_engine import END, START, WORDS, FakeEngine
 

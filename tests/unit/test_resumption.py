@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from app.engine_host import EngineHost
-from app.records import Message
-from app.runs import Run
+from app.apis.responses.schema import ResponseRequest
+from app.domain.records import Message
+from app.domain.tool_use import MayCall
+from app.host.engine_host import EngineHost
+from app.runs.service import Run
 from app.schemas.conversations import NewMessage
 from app.schemas.parsing import parse_object
-from app.schemas.responses import ResponseRequest
 from app.services import Services
-from app.tool_use import MayCall
 from engine.errors import NotReadyError, OverloadedError
 from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine, FakeStream
 
@@ -229,9 +229,9 @@ async def test_broken_engine_counts_as_death(path: Path) -> None:
 
 
 async def test_locked_database_at_start_delays_resumption(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.storage.health.PATIENT_MILLISECONDS", 0)
-    monkeypatch.setattr("app.storage.health.IMPATIENT_MILLISECONDS", 0)
-    monkeypatch.setattr("app.resumption.FIRST_PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr("app.domain.storage_health.PATIENT_MILLISECONDS", 0)
+    monkeypatch.setattr("app.domain.storage_health.IMPATIENT_MILLISECONDS", 0)
+    monkeypatch.setattr("app.runs.resumption.FIRST_PAUSE_SECONDS", 0.01)
     async with process(path) as first:
         run = await first.interrupted(4)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:

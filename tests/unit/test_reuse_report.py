@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from app.earlier_prompts import Earlier, Known
-from app.records import Message
-from app.reuse_report import reuse_report
+from app.domain.records import Message
+from app.prompts.earlier_prompts import Earlier, Known
+from app.runs.reuse_report import reuse_report
 from cache_tiers.store import REDIS_TTL_SECONDS
 from tests.unit.fake_engine import FakeTokenizer
 

@@ -3,10 +3,10 @@ import json
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
-from app.deltas import Delta
-from app.records import Message
-from app.run_log import RunLog
-from app.sse import farewell_frame
+from app.domain.deltas import Delta
+from app.domain.records import Message
+from app.runs.run_log import RunLog
+from app.transport.sse import farewell_frame
 
 ANSWER = Message("msg_1", "conv_1", None, "assistant", "", "in_progress", created_at=1.0, run_id="run_1")
 

@@ -2,9 +2,9 @@
 
 import asyncio
 
-from app.deltas import Delta
-from app.records import Message
-from app.run_log import RunLog
+from app.domain.deltas import Delta
+from app.domain.records import Message
+from app.runs.run_log import RunLog
 
 ANSWER = Message("msg_1", "conv_1", None, "assistant", "", "in_progress", created_at=1.0, run_id="run_1")
 

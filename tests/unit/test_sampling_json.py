@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from app.sampling_json import params_from_json, params_to_json
-from engine.grammar.form import AnswerForm
+from app.domain.sampling_json import params_from_json, params_to_json
 from engine.sampling_params import SamplingParams
+from engine.structured_output import AnswerForm
 
 EVERYTHING = SamplingParams(
     temperature=0.5,

@@ -6,7 +6,7 @@ import pytest
 
 from engine.request import Request
 from engine.sampling_params import SamplingParams
-from engine.scheduling.output import SchedulerOutput
+from engine.scheduler_output import SchedulerOutput
 from engine.scheduling.scheduler import TokenUpdate
 from tests.model.toys import HalfRight, ToyStore, expected_output
 from tests.unit.scheduling_rig import BLOCK, VOCAB, Rig

@@ -1,7 +1,7 @@
 """Requests with a mask, which wait for each of their tokens without delaying the other requests."""
 
 from engine.request import Request
-from engine.scheduling.output import SchedulerOutput
+from engine.scheduler_output import SchedulerOutput
 from tests.unit.scheduling_rig import Rig
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from engine.scheduler_output import SchedulerOutput
 from engine.scheduling.multi_step import FIRST_TOKENS, passes_within
-from engine.scheduling.output import SchedulerOutput
 from tests.unit.scheduling_rig import Rig
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from engine.request import Request, RequestStatus
+from engine.scheduler_output import SchedulerOutput
 from engine.scheduling.division import Claim, divide, fair_shares
-from engine.scheduling.output import SchedulerOutput
 from engine.scheduling.step_time import RECENT_SECONDS
 from tests.model.toys import expected_output
 from tests.unit.scheduling_rig import VOCAB, Rig

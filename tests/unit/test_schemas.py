@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.schemas.chat_completions import ChatCompletionRequest, turns_of
-from app.schemas.completions import CompletionRequest
+from app.apis.anthropic.messages_schema import MessagesRequest
+from app.apis.openai.chat_schema import ChatCompletionRequest, turns_of
+from app.apis.openai.completions_schema import CompletionRequest
 from app.schemas.conversations import ConversationFields, NewMessage
-from app.schemas.messages import MessagesRequest
 from app.schemas.parsing import RequestModel, parse_body
 from app.schemas.sampling import GenerationRequest
 from engine.errors import InvalidRequestError

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from app.schemas.messages import CountTokensRequest, MessagesRequest
+from app.apis.anthropic.messages_schema import CountTokensRequest, MessagesRequest
 from app.schemas.parsing import RequestModel, parse_body
 from engine.errors import InvalidRequestError
 from models.pangu.chat_format import Message

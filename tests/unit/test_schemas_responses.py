@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
+from app.apis.responses.schema import ResponseRequest
 from app.schemas.parsing import parse_body
-from app.schemas.responses import ResponseRequest
 from engine.errors import InvalidRequestError
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.secret import SecretError, load_secret
+from app.config.secret import SecretError, load_secret
 
 
 def test_first_start_creates_private_secret_for_later_ones(tmp_path: Path) -> None:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from app import security_checks
-from app.cli import main
-from app.config import Settings, load_settings
-from app.finding import Finding
+from app.cli.main import main
+from app.config.settings import Settings, load_settings
+from app.doctor.finding import Finding
+from app.doctor import security_checks
 from app.storage.store import Store
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from app.config import OPTIONS, Settings, load_settings
-from app.options import SettingsError
+from app.config.options import SettingsError
+from app.config.settings import OPTIONS, Settings, load_settings
 
 HOME = {"HOME": "/home/ann"}
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.sizes import format_size, parse_size
+from app.config.sizes import format_size, parse_size
 
 
 @pytest.mark.parametrize(

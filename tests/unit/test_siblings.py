@@ -5,7 +5,7 @@ from collections import deque
 import pytest
 
 from engine.request import Request, RequestStatus
-from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
+from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from tests.model.toys import ToyStore, expected_output
 from tests.unit.scheduling_rig import BLOCK, VOCAB, Rig
 

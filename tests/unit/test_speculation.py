@@ -8,7 +8,7 @@ from engine.kv.block_manager import BlockManager
 from engine.kv.block_pool import BlockPool
 from engine.request import Request
 from engine.sampling_params import SamplingParams
-from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
+from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.speculation.ngram_index import MOST_PLACES, NgramIndex
 from engine.speculation.prompt_lookup import FIRST_CHANCE, MOST_INDEXED, PromptLookup
 from engine.speculation.speculation import LONGEST_DRAFT, Speculation

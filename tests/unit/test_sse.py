@@ -1,6 +1,6 @@
 import json
 
-from app.sse import data_frame, encode_json, event_frame
+from app.transport.sse import data_frame, encode_json, event_frame
 
 
 def test_frame_is_one_event_in_standard_format() -> None:

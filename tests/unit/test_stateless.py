@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.answer_memory import AnswerMemory
-from app.engine_host import EngineHost
-from app.prompts import LONG_TEXT
-from app.stateless import WholePrompt, WholePrompts
+from app.domain.token_history import pack_ids
+from app.host.engine_host import EngineHost
+from app.prompts.answer_memory import AnswerMemory
+from app.prompts.stateless import WholePrompt, WholePrompts
+from app.prompts.tokenization import LONG_TEXT
 from app.storage.store import Store
-from app.tenant_gate import TenantGate, TenantGates
-from app.tenant_limits import NO_LIMITS
-from app.token_history import pack_ids
+from app.tenants.gate import TenantGate, TenantGates
+from app.tenants.limits import NO_LIMITS
 from cache_tiers.owners import Owners
 from engine.errors import InvalidRequestError
 from models.errors import ChatFormatError

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from engine.scheduling.output import SchedulerOutput
+from engine.scheduler_output import SchedulerOutput
 from engine.scheduling.step_cost import StepCost
 
 

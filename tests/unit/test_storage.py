@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from app.deltas import Delta
-from app.records import Conversation
-from app.responses.record import ResponseRecord
+from app.domain.deltas import Delta
+from app.domain.records import Conversation
+from app.domain.response_record import ResponseRecord
+from app.domain.token_history import pack_ids, unpack_ids
 from app.storage.database import Database, UnusableDatabaseError, migrations
 from app.storage.runs import MessageEnd, RunProgress, Turn
 from app.storage.store import Store
-from app.token_history import pack_ids, unpack_ids
 from engine.errors import ConflictError, NotFoundError
 from tests.unit.stored_chats import message, record, turn
 

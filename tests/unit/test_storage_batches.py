@@ -13,7 +13,7 @@ from app.storage.database import Database
 from app.storage.items import NewItem
 from app.storage.removals import Removal, mark
 from app.storage.store import Store
-from app.tenant_limits import LimitReachedError, TenantLimits
+from app.tenants.limits import LimitReachedError, TenantLimits
 from engine.errors import NotFoundError
 from tests.unit.stored_chats import answered, imported
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from app.domain.token_history import pack_ids
 from app.storage.keys import Login
 from app.storage.runs import MessageEnd, RunProgress
 from app.storage.store import Store
-from app.tenant_limits import TenantLimits
-from app.token_history import pack_ids
+from app.tenants.limits import TenantLimits
 from tests.unit.stored_chats import answered, turn
 
 FULL, NORMAL = 2, 1

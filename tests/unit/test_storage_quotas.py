@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from app.responses.record import ResponseRecord
+from app.domain.response_record import ResponseRecord
 from app.storage.items import NewItem
 from app.storage.runs import MessageEnd, Turn
 from app.storage.store import Store
-from app.tenant_limits import LimitReachedError, TenantLimits
+from app.tenants.limits import LimitReachedError, TenantLimits
 from tests.unit.stored_chats import answered, imported, message, record, turn
 
 

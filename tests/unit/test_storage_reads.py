@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.records import Message
+from app.domain.records import Message
 from app.storage.database import SEARCHERS, Database
 from app.storage.messages import PATH_IDS
 from app.storage.readers import Readers, ReadTimeoutError

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.records import Message
+from app.domain.records import Message
 from app.storage.conversations import Place
 from app.storage.items import NewItem
 from app.storage.runs import Turn

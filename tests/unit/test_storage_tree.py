@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from app.ids import new_id
-from app.records import Conversation, Message
+from app.domain.ids import new_id
+from app.domain.records import Conversation, Message
 from app.storage.runs import MessageEnd, RunProgress, Turn
 from app.storage.store import Store
 from app.storage.versions import VersionMismatchError

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from app.deltas import Delta
-from app.records import Message
+from app.domain.deltas import Delta
+from app.domain.records import Message
+from app.domain.token_history import MessageTokens, pack_ids
 from app.storage.database import migrations
 from app.storage.runs import RunProgress, RunRecord
 from app.storage.search_words import segmented
 from app.storage.store import Store
-from app.token_history import MessageTokens, pack_ids
 
 OLD_VERSION = 2
 

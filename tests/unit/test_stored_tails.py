@@ -4,8 +4,8 @@ import random
 
 from cache_tiers.block_key import BlockKey, block_key
 from cache_tiers.owners import Owners
-from engine.kv.block import num_equal
-from engine.kv.stored_tails import StoredTail, StoredTails
+from engine.kv_block import num_equal
+from engine.offload.stored_tails import StoredTail, StoredTails
 
 A, B, C = (BlockKey(b"somebody" + name * 24) for name in (b"a", b"b", b"c"))
 HELD = tuple(range(10))

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from app import supervisor
-from app.config import Settings
-from app.supervisor import RESTART, listen_on
+from app.config.settings import Settings
+from app.host import supervisor
+from app.host.supervisor import RESTART, listen_on
 from engine.restart_budget import RestartBudget
 
 SCRIPT = """
 import os, signal, sys
 from pathlib import Path
-from app.config import Settings
-from app.supervisor import supervise
+from app.config.settings import Settings
+from app.host.supervisor import supervise
 from engine.restart_budget import RestartBudget
 state = Path(sys.argv[1])
 settings = Settings(state_dir=state, cache_dir=state, secret_file=state / "secret", port=0)

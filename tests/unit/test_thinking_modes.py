@@ -1,8 +1,8 @@
 import pytest
 
-from app.schemas.chat_completions import ChatCompletionRequest
+from app.apis.openai.chat_schema import ChatCompletionRequest
+from app.prompts.thinking import preferred_mode, required_mode
 from app.schemas.parsing import parse_object
-from app.thinking import preferred_mode, required_mode
 from engine.errors import InvalidRequestError
 from models.thinking import PANGU_SUFFIXES, Thinking, ThinkingMode
 from tests.unit.fake_engine import FakeEngine

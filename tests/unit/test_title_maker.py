@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from app.idle import LAST
-from app.records import Conversation
-from app.runs import Run
+from app.conversations.title_maker import MAX_TOKENS, TitleMaker
+from app.domain.records import Conversation
+from app.domain.titles import BEGINNING, REQUEST
+from app.host.idle import LAST
+from app.runs.service import Run
 from app.schemas.conversations import NewMessage
 from app.schemas.parsing import parse_object
 from app.services import Services
-from app.title_maker import MAX_TOKENS, TitleMaker
-from app.titles import BEGINNING, REQUEST
 from engine.urgency import Urgency
 from tests.unit.fake_engine import END, FAILING, WORDS, FakeEngine, FakeStream, text_of
 

@@ -1,6 +1,6 @@
 import pytest
 
-from app.titles import title_by_model, title_from
+from app.domain.titles import title_by_model, title_from
 
 
 def test_short_first_message_becomes_title_on_one_line() -> None:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from app.config import Settings, load_settings
-from app.security_checks import check_address
-from app.tls_checks import check_tls
+from app.config.settings import Settings, load_settings
+from app.doctor.security_checks import check_address
+from app.doctor.tls_checks import check_tls
 from tests.tls_files import TlsFiles, make_tls_files
 
 

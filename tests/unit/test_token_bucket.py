@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.token_bucket import Debt, TokenBucket
+from app.tenants.token_bucket import Debt, TokenBucket
 
 
 class Clock:

@@ -1,4 +1,4 @@
-from app.token_history import MessageTokens, joined_ids, pack_ids, prompt_key, unpack_ids
+from app.domain.token_history import MessageTokens, joined_ids, pack_ids, prompt_key, unpack_ids
 
 KEY = prompt_key("model", None)
 

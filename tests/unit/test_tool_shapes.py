@@ -2,9 +2,9 @@
 
 import json
 
-from app.openai_shapes import Head
-from app.tool_offer import ToolOffer
-from app.tool_shapes import ToolCallShape
+from app.apis.openai.serializer import Head
+from app.apis.openai.tool_calls import ToolCallShape
+from app.prompts.tool_offer import ToolOffer
 from engine.outputs import RequestOutput
 from models.tool_format import find_tool_format
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from app.chrome_trace import trace_events, write_trace
-from app.profile_summary import summary
+from app.profile.chrome_trace import trace_events, write_trace
+from app.profile.summary import summary
 from cache_tiers.transfer import Direction, TransferJob, TransferResult
-from engine.scheduling.output import ModelRunnerOutput, SchedulerOutput
+from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.step_trace import trace_step
 from engine.tracing import NO_TRACE, Recorder, Span, Track
 

@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from app.deltas import Delta
-from app.engine_host import EngineHost
-from app.records import Conversation, Message
-from app.runs import Run, RunRegistry
+from app.conversations.turns import Turns
+from app.domain.deltas import Delta
+from app.domain.records import Conversation, Message
+from app.domain.token_history import unpack_ids
+from app.host.engine_host import EngineHost
+from app.runs.service import Run, RunRegistry
 from app.schemas.conversations import NewMessage, RetryFields
 from app.schemas.parsing import parse_object
 from app.services import Services
 from app.storage.messages import MessageStore
 from app.storage.runs import RunProgress, RunStore
-from app.token_history import unpack_ids
-from app.turns import Turns
 from engine.errors import ConflictError, InvalidRequestError, NotFoundError, NotReadyError, OverloadedError
 from tests.unit.fake_engine import ANSWER_WORDS, END, FAILING, WINDOW, FakeEngine, text_of
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from app.engine_host import EngineHost
-from app.records import Message
-from app.runs import Run, RunRegistry
+from app.conversations.turns import Turns
+from app.domain.records import Message
+from app.host.engine_host import EngineHost
+from app.runs.service import Run, RunRegistry
+from app.runs.unstored_ends import UnstoredEnds
 from app.schemas.conversations import NewMessage, RetryFields
 from app.services import Services
-from app.turns import Turns
-from app.unstored_ends import UnstoredEnds
 from engine.errors import OutageError
 from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine
 
@@ -27,8 +27,8 @@ WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make writes to a locked database fail at once instead of after five seconds."""
-    monkeypatch.setattr("app.storage.health.PATIENT_MILLISECONDS", 0)
-    monkeypatch.setattr("app.storage.health.IMPATIENT_MILLISECONDS", 0)
+    monkeypatch.setattr("app.domain.storage_health.PATIENT_MILLISECONDS", 0)
+    monkeypatch.setattr("app.domain.storage_health.IMPATIENT_MILLISECONDS", 0)
 
 
 @contextmanager

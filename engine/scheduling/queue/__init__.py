@@ -1,0 +1,1 @@
+"""Queues of waiting requests: one module for each policy."""

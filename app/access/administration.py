@@ -1,0 +1,78 @@
+"""Administrators' operations on keys, tenants and limits."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from app.access.key_ring import KeyRing
+from app.host.engine_host import EngineHost
+from app.runs.service import RunRegistry
+from app.storage.store import Store
+from app.tenants.api_key import ApiKey
+from app.tenants.gate import TenantGates
+from app.tenants.limits import TenantLimits
+from app.tenants.principal import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Administration:
+    """Administration of all tenants. Changes take effect immediately in this process."""
+
+    host: EngineHost
+    store: Store
+    ring: KeyRing
+    gates: TenantGates
+    runs: RunRegistry
+
+    async def create_key(self, name: str, tenant: str, scope: Scope) -> tuple[ApiKey, str]:
+        """Create a key and return its record, with the key itself, which is stored nowhere."""
+        made = await self.store.keys.create(name, tenant, scope)
+        await self.ring.read()
+        return made
+
+    async def revoke_key(self, key_id: str) -> None:
+        """Revoke a key. Raises NotFoundError."""
+        await self.store.keys.revoke(key_id)
+        await self.ring.read()
+
+    async def set_limits(self, tenant: str, limits: TenantLimits) -> None:
+        """Replace a tenant's limits."""
+        await self.store.limits.set(tenant, limits)
+        await self.ring.read()
+
+    async def tenants(self) -> list[dict[str, Any]]:
+        """List the tenants that have keys, chats or limits, with their usage."""
+        keys = [key for key in await self.store.keys.all() if key.revoked_at is None]
+        stored = await self.store.conversations.count_by_tenant()
+        sizes = await self.store.limits.stored_bytes()
+        names = {key.tenant for key in keys} | stored.keys() | (await self.store.limits.all()).keys()
+        engine = self.host.engine
+        return [
+            {
+                "tenant": name,
+                "keys": sum(key.tenant == name for key in keys),
+                "conversations": stored.get(name, 0),
+                "stored_bytes": sizes.get(name, 0),
+                "limits": self.ring.limits_of(name).to_json(),
+                "requests": self.gates.of(name).used.requests,
+                "tokens": self.gates.of(name).used.tokens,
+                "live": self.gates.of(name).live(engine) if engine is not None else 0,
+            }
+            for name in sorted(names)
+        ]
+
+    async def delete_tenant(self, tenant: str) -> dict[str, int]:
+        """Revoke a tenant's keys, abort its requests, make its KV unreachable and delete its chats permanently.
+
+        The tenant's limits stay. Returns the number of keys and of conversations.
+
+        Raises:
+            NotReadyError: there is no engine that serves.
+            EngineError: the KV could not be made unreachable. The chats are not deleted.
+        """
+        engine = self.host.require()
+        keys = await self.store.keys.revoke_all_of(tenant)
+        await self.ring.read()
+        await self.runs.forget_all_of(tenant)
+        await engine.delete_tenant(tenant)
+        conversations = await self.store.of(tenant).deletions.remove_all()
+        return {"keys": keys, "conversations": conversations}

@@ -1,0 +1,33 @@
+"""Rule for when clients must present a key: locally once one has ever been made, from other machines always."""
+
+from typing import Literal
+
+from app.config.loopback import is_loopback
+from app.config.settings import Settings
+from app.storage.keys import count_keys
+
+Demand = Literal["once made", "always", "never"]
+"""once made: required as soon as a key has ever been made, so that revoking the last key does not open the server."""
+
+
+def demand_of(settings: Settings) -> Demand:
+    """Return the rule that these settings imply."""
+    if settings.without_keys:
+        return "never"
+    return "once made" if is_loopback(settings.host) else "always"
+
+
+def keys_required(settings: Settings) -> bool:
+    """Return whether a client must present a key now."""
+    demand = demand_of(settings)
+    return demand == "always" or (demand == "once made" and count_keys(settings.database).made > 0)
+
+
+def why_not_to_serve(settings: Settings) -> str | None:
+    """Return why a server under these settings could not be used by any client; None if it could."""
+    if demand_of(settings) != "always" or count_keys(settings.database).valid:
+        return None
+    return (
+        f"--host {settings.host} is reached from other machines, which must show a key, and there is none: make one "
+        "(ebb keys create NAME), or let everybody in (--without-keys)"
+    )

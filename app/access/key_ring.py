@@ -1,0 +1,165 @@
+"""Cache of the keys and logins that grant access, and of tenants' limits, at most one second old.
+
+The first request after that second reads them again from the database, since another process may have changed them
+(`ebb keys`). A revoked key therefore grants nothing a second later, and each wrong key of a flood costs one dictionary
+look-up. Keys are read on a connection of their own, and a request waits for them only for a limited time.
+"""
+
+import asyncio
+import logging
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from app.access.key_demand import Demand
+from app.storage.keys import KeyStore, Login
+from app.storage.limits import LimitStore
+from app.tenants.api_key import SECRET_BYTES, ApiKey, digest_of, key_id_of, matches
+from app.tenants.limits import NO_LIMITS, TenantLimits
+from app.tenants.principal import ANYBODY, Principal
+from engine.errors import OutageError
+
+FRESH_SECONDS = 1.0
+WAIT_SECONDS = 1.0
+"""Seconds for which a request waits for the keys to be read. After that, the keys read last apply."""
+LOGIN_SECONDS = 30 * 86_400
+NOTED_SECONDS = 3600.0
+"""Seconds within which several uses of a key are recorded once."""
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Contents:
+    keys: Mapping[str, ApiKey] = field(default_factory=dict)
+    logins: Mapping[bytes, Login] = field(default_factory=dict)
+    limits: Mapping[str, TenantLimits] = field(default_factory=dict)
+
+
+class KeyRing:
+    """Owner of the cached keys, and of the tasks that read keys and record their use."""
+
+    def __init__(
+        self, keys: KeyStore, limits: LimitStore, demand: Demand, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._keys = keys
+        self._limits = limits
+        self._demand = demand
+        self._clock = clock
+        self._contents = _Contents()
+        self._read_at = -FRESH_SECONDS
+        self._reading = asyncio.Lock()
+        self._refreshing: asyncio.Task[None] | None = None
+        self._used: set[str] = set()
+        self._noting: asyncio.Task[None] | None = None
+
+    async def read(self) -> None:
+        """Read the keys, logins and limits from the database."""
+        async with self._reading:
+            await self._read()
+
+    async def refresh(self, *, wait: bool = True) -> None:
+        """Read the database again unless it was read within the last second.
+
+        If reading fails, the previous keys stay valid: a broken or slow disk is no reason to refuse a client that needs
+        none.
+
+        wait: wait for the result, for up to WAIT_SECONDS. Probes do not wait.
+        """
+        if self._is_fresh():
+            return
+        if self._refreshing is None or self._refreshing.done():
+            self._refreshing = asyncio.create_task(self._refresh(), name="read-keys")
+        if wait:
+            await asyncio.wait([self._refreshing], timeout=WAIT_SECONDS)
+
+    async def stop(self) -> None:
+        """Wait for reads and writes in progress."""
+        for task in (self._refreshing, self._noting):
+            if task is not None:
+                await task
+
+    @property
+    def demands_keys(self) -> bool:
+        """Whether a client must present a key now."""
+        return self._demand == "always" or (self._demand == "once made" and bool(self._contents.keys))
+
+    @property
+    def demand(self) -> Demand:
+        """Rule that decides when clients must present a key."""
+        return self._demand
+
+    def by_key(self, text: str) -> Principal | None:
+        """Return the principal of a key; None if the key is invalid."""
+        key = self._contents.keys.get(key_id_of(text) or "")
+        if key is None or not matches(key, text) or key.revoked_at is not None:
+            return None
+        return self._noted(key)
+
+    def by_login(self, text: str) -> Principal | None:
+        """Return the principal that is logged in with this secret; None if the login is invalid."""
+        login = self._contents.logins.get(digest_of(text))
+        if login is None or login.expires_at <= time.time():
+            return None
+        key = self._contents.keys[login.key_id]
+        return self._noted(key) if key.revoked_at is None else None
+
+    def anybody(self) -> Principal | None:
+        """Return the principal of clients without a key; None if a key is required."""
+        return None if self.demands_keys else ANYBODY
+
+    async def log_in(self, principal: Principal) -> str:
+        """Create a login for a principal that presented a key, and return its secret."""
+        assert principal.key_id is not None
+        secret = secrets.token_urlsafe(SECRET_BYTES)
+        await self._keys.log_in(digest_of(secret), Login(principal.key_id, time.time() + LOGIN_SECONDS))
+        await self.read()
+        return secret
+
+    async def log_out(self, secret: str) -> None:
+        """End the login with this secret, if there is one."""
+        if digest_of(secret) in self._contents.logins:
+            await self._keys.log_out(digest_of(secret))
+            await self.read()
+
+    def limits_of(self, tenant: str) -> TenantLimits:
+        """Return a tenant's limits."""
+        return self._contents.limits.get(tenant, NO_LIMITS)
+
+    def _is_fresh(self) -> bool:
+        return self._clock() - self._read_at < FRESH_SECONDS
+
+    async def _refresh(self) -> None:
+        async with self._reading:
+            if self._is_fresh():
+                return
+            try:
+                await self._read()
+            except Exception:
+                logger.exception("the keys could not be read; those of before count until they can")
+                self._read_at = self._clock()
+
+    async def _read(self) -> None:
+        if self._used and (self._noting is None or self._noting.done()):
+            used, self._used = self._used, set()
+            # No request waits for this write, since other writes may be queued before it.
+            self._noting = asyncio.create_task(self._note(used), name="note-key-use")
+        keys = {key.id: key for key in await self._keys.all()}
+        # A login's key may have been made after the keys were read.
+        logins = {digest: login for digest, login in (await self._keys.logins()).items() if login.key_id in keys}
+        self._contents = _Contents(keys, logins, await self._limits.all())
+        self._read_at = self._clock()
+
+    async def _note(self, used: set[str]) -> None:
+        try:
+            await self._keys.used(used, time.time())
+        except OutageError as error:
+            logger.warning("the last use of %d keys is not stored: %s", len(used), error)
+        except Exception:
+            logger.exception("when keys were last used could not be stored")
+
+    def _noted(self, key: ApiKey) -> Principal:
+        if key.last_used_at is None or time.time() - key.last_used_at > NOTED_SECONDS:
+            self._used.add(key.id)
+        return key.principal

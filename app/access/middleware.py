@@ -1,0 +1,89 @@
+"""Pages of other sites are kept away from the server, unless a setting lets their origin in."""
+
+from collections.abc import Collection
+
+from starlette.datastructures import Headers
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from app.access.host_names import HostNames
+from app.access.policy import access_of
+from app.http.error_responses import ForbiddenError, error_response
+
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+
+CORS_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+CORS_ANSWER_HEADERS = ("ETag", "Request-Id", "Retry-After", "X-Request-Id", "X-Run-Id")
+
+
+def cors(origins: Collection[str]) -> list[Middleware]:
+    """Let pages of `origins` read answers; no middleware without any.
+
+    Cookies never travel: a key does, in a header. A page that was let in may send any header, since the official
+    clients send a family of them (x-stainless-*) that grows with each of their releases.
+    """
+    if not origins:
+        return []
+    return [
+        Middleware(
+            CORSMiddleware,
+            allow_origins=tuple(origins),
+            allow_methods=CORS_METHODS,
+            allow_headers=("*",),
+            expose_headers=CORS_ANSWER_HEADERS,
+            allow_private_network=True,
+        )
+    ]
+
+
+class OriginGuard:
+    """Check of the name that a request asks for, and of the page that sent it.
+
+    Requests that change or compute something must not come from another origin: a browser sends them without asking,
+    though it hides the answer. Requests that read must not either where a key would be demanded, since their time and
+    their size tell something. Links from elsewhere to the page itself are no harm.
+    """
+
+    def __init__(self, app: ASGIApp, names: HostNames, allowed_origins: Collection[str]) -> None:
+        self._app = app
+        self._names = names
+        self._allowed = frozenset(allowed_origins)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on or answer 403 (ASGI)."""
+        refusal = self._refusal(scope) if scope["type"] == "http" else None
+        if refusal is None:
+            await self._app(scope, receive, send)
+        else:
+            await error_response(ForbiddenError(refusal))(scope, receive, send)
+
+    def _refusal(self, scope: Scope) -> str | None:
+        headers = Headers(scope=scope)
+        if (refusal := self._names.refusal(headers.get("host", ""))) is not None:
+            return refusal
+        if headers.get("origin") in self._allowed or not _is_guarded(scope["method"], scope["path"]):
+            return None
+        if is_same_origin(headers):
+            return None
+        return "Pages of other origins may not use this server. --cors-origins lets one in."
+
+
+def _is_guarded(method: str, path: str) -> bool:
+    if method in SAFE_METHODS:
+        return method != "OPTIONS" and (access_of(path) != "open" or path.startswith("/api/"))
+    return True
+
+
+def is_same_origin(headers: Headers) -> bool:
+    """Tell whether the request comes from a page of this server, or from no page."""
+    # A browser vouches for Sec-Fetch-Site; where it sends none (plain HTTP over a network) there is Origin.
+    site = headers.get("sec-fetch-site")
+    if site is not None:
+        return site in ("same-origin", "none")
+    origin = headers.get("origin")
+    return origin is None or _is_at(origin, headers.get("host", ""))
+
+
+def _is_at(origin: str, host: str) -> bool:
+    return origin.lower() in (f"http://{host.lower()}", f"https://{host.lower()}")

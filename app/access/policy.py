@@ -1,0 +1,31 @@
+"""Access level required per path. Unlisted paths require a key, even if they have no route."""
+
+from typing import Literal
+
+from app.tenants.principal import Scope
+
+Access = Literal["open"] | Scope
+
+PROBES = frozenset({"/health", "/ready"})
+"""Paths that are answered from memory, independently of the database."""
+
+OPEN = frozenset({"/", "/live", *PROBES, "/api/login", "/api/logout"})
+OPEN_BELOW = ("/assets/", "/c/")
+ADMIN = frozenset({"/metrics", "/api/live"})
+ADMIN_BELOW = "/api/admin/"
+
+
+def access_of(path: str) -> Access:
+    """Return the access level that `path` requires.
+
+    The page and its files, the API description, the probes, login and logout are open. Server-wide metrics and
+    /api/admin require an admin key.
+    """
+    if path in OPEN or path.startswith(OPEN_BELOW) or _is_beside_page(path):
+        return "open"
+    return "admin" if path in ADMIN or path.startswith(ADMIN_BELOW) else "user"
+
+
+def _is_beside_page(path: str) -> bool:
+    """Return whether `path` is a top-level file such as /favicon.svg. No single-segment route of the API has a dot."""
+    return path.count("/") == 1 and "." in path

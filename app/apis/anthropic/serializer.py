@@ -1,0 +1,212 @@
+"""Serializer for Anthropic's answer format, as events of a stream and as one body.
+
+Source: https://docs.anthropic.com/en/api/messages and .../messages-streaming. An answer is one text block. A thinking
+block precedes it if the client asked for one, and a block for each tool call follows.
+"""
+
+import json
+from dataclasses import replace
+from typing import Any, Final, Literal, TypedDict, Unpack
+
+from app.domain.ids import new_id
+from app.http.anthropic_errors import anthropic_error
+from app.runs.usage import anthropic_usage
+from app.transport.sse import encode_json, typed_frame
+from engine.errors import EbbError
+from engine.outputs import RequestOutput
+from models.tool_calls import Parsed, ToolCall, ToolCallParser
+
+ToldThoughts = Literal["none", "omitted", "told"]
+"""omitted: show that the model thought, but not the text."""
+Kind = Literal["thinking", "text", "tool_use"]
+
+SIGNATURE: Final = "unsigned"
+"""Signature of every thinking block. Clients send a block back with its signature, and drop blocks without one. The
+signature proves nothing: reasoning is never part of a later prompt, so forging it gains a client nothing.
+"""
+
+
+class MessageHead(TypedDict):
+    """Facts about an answer that are known before its first token.
+
+    max_tokens: the number that the client asked for, which may be more than the context window leaves.
+    """
+
+    model: str
+    prompt_tokens: int
+    max_tokens: int
+    request_id: str
+    thoughts: ToldThoughts
+
+
+class MessageShape:
+    """Serializer of one answer. The constant parts of a delta event are encoded once."""
+
+    def __init__(self, **head: Unpack[MessageHead]) -> None:
+        self._prompt_tokens = head["prompt_tokens"]
+        self._max_tokens = head["max_tokens"]
+        self._request_id = head["request_id"]
+        self._thoughts = head["thoughts"]
+        self._head = {"id": new_id("msg"), "type": "message", "role": "assistant", "model": head["model"]}
+        self._block: Kind | None = None
+        self._index = -1
+        self._around_text = (b"", b"")
+
+    def opening(self) -> bytes:
+        """Return the message without content. Cached prompt tokens are reported at the end."""
+        usage = {
+            "input_tokens": self._prompt_tokens,
+            "cache_creation_input_tokens": 0,
+            "cache_read_input_tokens": 0,
+            "output_tokens": 0,
+        }
+        message: dict[str, Any] = {
+            **self._head,
+            "content": [],
+            "stop_reason": None,
+            "stop_sequence": None,
+            "usage": usage,
+        }
+        return typed_frame({"type": "message_start", "message": message})
+
+    def step(self, output: RequestOutput) -> bytes:
+        """Return deltas for the reasoning, if the client asked for it, and the text, preceded by block start events."""
+        events = b""
+        if output.reasoning and self._thoughts != "none":
+            events += self._at("thinking") + (self._delta(output.reasoning) if self._thoughts == "told" else b"")
+        return events + self._at("text") + self._delta(output.text) if output.text else events
+
+    def ending(self, last: RequestOutput) -> bytes:
+        """Return the end of the last block, the stop reason with the final usage, and the end of the message."""
+        return (
+            (self._at("text") if self._index < 0 else b"")
+            + self._end_of_block()
+            + typed_frame({"type": "message_delta", "delta": self._stop(last), "usage": _usage(last)})
+            + typed_frame({"type": "message_stop"})
+        )
+
+    def _at(self, kind: Kind) -> bytes:
+        """Return the events that must precede a delta in a block of `kind`."""
+        if self._block == kind:
+            return b""
+        block = _text_block("") if kind == "text" else {**_thinking_block(""), "signature": ""}
+        begun = self._begin_block(kind, block)
+        mark = "\0"
+        delta = _event("content_block_delta", self._index, delta={"type": f"{kind}_delta", kind: mark})
+        before, _, after = delta.partition(encode_json(mark).encode())
+        self._around_text = (before, after)
+        return begun
+
+    def _begin_block(self, kind: Kind, block: dict[str, Any]) -> bytes:
+        ended = self._end_of_block()
+        self._block = kind
+        self._index += 1
+        begun = _event("content_block_start", self._index, content_block=block)
+        return ended + begun if self._index else begun + typed_frame({"type": "ping"})
+
+    def _delta(self, text: str) -> bytes:
+        before, after = self._around_text
+        return before + encode_json(text).encode() + after
+
+    def _end_of_block(self) -> bytes:
+        if self._block is None:
+            return b""
+        end = _event("content_block_stop", self._index)
+        if self._block != "thinking":
+            return end
+        return (
+            _event("content_block_delta", self._index, delta={"type": "signature_delta", "signature": SIGNATURE}) + end
+        )
+
+    def failure(self, error: EbbError) -> bytes:
+        """Return the error event, which Anthropic's clients raise."""
+        return typed_frame(anthropic_error(error, self._request_id))
+
+    def whole(self, answer: RequestOutput) -> dict[str, Any]:
+        """Return the response body."""
+        content = self._content(answer) or [_text_block("")]
+        return {**self._head, "content": content, **self._stop(answer), "usage": _usage(answer)}
+
+    def _content(self, answer: RequestOutput) -> list[dict[str, Any]]:
+        """Return the blocks that are not empty."""
+        content = []
+        if answer.reasoning and self._thoughts != "none":
+            content.append(_thinking_block(answer.reasoning if self._thoughts == "told" else ""))
+        if answer.text:
+            content.append(_text_block(answer.text))
+        return content
+
+    def _stop(self, last: RequestOutput) -> dict[str, str | None]:
+        return {"stop_reason": self._stop_reason(last), "stop_sequence": last.stop_string}
+
+    def _stop_reason(self, last: RequestOutput) -> str:
+        if last.stop_string is not None:
+            return "stop_sequence"
+        if last.finish_reason == "stop":
+            return "end_turn"
+        assert last.usage is not None
+        # Anthropic's clients know a closed set of reasons. A timeout, too, is a limit that the request set itself.
+        if last.finish_reason == "timeout" or last.usage.completion_tokens >= self._max_tokens:
+            return "max_tokens"
+        return "model_context_window_exceeded"
+
+
+class ToolUseShape(MessageShape):
+    """MessageShape with a block for each tool call. A complete call is emitted at once, with its input in one piece."""
+
+    def __init__(self, parser: ToolCallParser, **head: Unpack[MessageHead]) -> None:
+        """Make the serializer. `parser` finds the calls of this answer."""
+        super().__init__(**head)
+        self._parser = parser
+        self._has_called = False
+
+    def step(self, output: RequestOutput) -> bytes:
+        """Return the events of a step. Text that is, or may become, part of a call is held back."""
+        parsed = self._parser.push(output.text)
+        return super().step(replace(output, text=parsed.text)) + self._blocks(parsed)
+
+    def ending(self, last: RequestOutput) -> bytes:
+        """Return the text that was held back, the calls, and the end of the answer."""
+        parsed = self._parser.finish()
+        rest = RequestOutput(last.request_id, parsed.text, ())
+        return super().step(rest) + self._blocks(parsed) + super().ending(last)
+
+    def _content(self, answer: RequestOutput) -> list[dict[str, Any]]:
+        parsed = self._parser.whole(answer.text)
+        self._has_called = bool(parsed.calls)
+        calls = [{**_tool_use_block(call), "input": json.loads(call.arguments)} for call in parsed.calls]
+        return [*super()._content(replace(answer, text=parsed.text)), *calls]
+
+    def _blocks(self, parsed: Parsed) -> bytes:
+        self._has_called |= bool(parsed.calls)
+        events = b""
+        for call in parsed.calls:
+            delta = {"type": "input_json_delta", "partial_json": call.arguments}
+            events += self._begin_block("tool_use", _tool_use_block(call))
+            events += _event("content_block_delta", self._index, delta=delta)
+        return events
+
+    def _stop_reason(self, last: RequestOutput) -> str:
+        reason = super()._stop_reason(last)
+        return "tool_use" if reason == "end_turn" and self._has_called else reason
+
+
+def _tool_use_block(call: ToolCall) -> dict[str, Any]:
+    return {"type": "tool_use", "id": new_id("toolu"), "name": call.name, "input": {}}
+
+
+def _text_block(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
+
+
+def _thinking_block(thinking: str) -> dict[str, Any]:
+    return {"type": "thinking", "thinking": thinking, "signature": SIGNATURE}
+
+
+def _event(kind: str, index: int, **fields: dict[str, Any]) -> bytes:
+    return typed_frame({"type": kind, "index": index, **fields})
+
+
+def _usage(last: RequestOutput) -> dict[str, Any]:
+    assert last.usage is not None
+    return anthropic_usage(last.usage)

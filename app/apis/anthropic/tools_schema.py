@@ -1,0 +1,97 @@
+"""Tools as clients of Anthropic's API describe, choose and call them, and return their results."""
+
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BeforeValidator, Discriminator, Field, Tag
+
+from app.apis.openai.tools_schema import MAX_TOOLS, FunctionName
+from app.prompts.tool_offer import NamedChoice, ToolOffer
+from app.schemas.parsing import RequestModel, supported_items
+from models.tool_calls import ToolCall
+
+
+class AnthropicTool(RequestModel):
+    """A tool that the client runs. Tools that Anthropic's servers would run are refused."""
+
+    ignored: ClassVar[frozenset[str]] = frozenset(
+        {"cache_control", "eager_input_streaming", "input_examples", "strict"}
+    )
+    neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {"defer_loading": (False,), "allowed_callers": (["direct"],)}
+
+    type: Literal["custom"] | None = None
+    name: FunctionName
+    description: str | None = None
+    input_schema: dict[str, Any]
+
+    @property
+    def function(self) -> dict[str, Any]:
+        """The tool's description in OpenAI's form."""
+        told = {"description": self.description} if self.description is not None else {}
+        return {"name": self.name, **told, "parameters": self.input_schema}
+
+
+AnthropicTools = Annotated[
+    list[AnthropicTool],
+    Field(max_length=MAX_TOOLS),
+    BeforeValidator(lambda value: supported_items(AnthropicTool, value, "tools")),
+]
+
+
+class FreeChoice(RequestModel):
+    """A choice that names no tool.
+
+    type: with `auto` the model decides whether to call a tool, with `any` it must call one. With `none` the prompt
+        mentions no tools.
+    """
+
+    type: Literal["auto", "any", "none"]
+    disable_parallel_tool_use: bool | None = None
+
+
+class ChosenTool(RequestModel):
+    """The tool that must be called."""
+
+    type: Literal["tool"]
+    name: FunctionName
+    disable_parallel_tool_use: bool | None = None
+
+
+def _choice_kind(value: object) -> str:
+    kind = value.get("type") if isinstance(value, dict) else getattr(value, "type", None)
+    return "<tool>" if kind == "tool" else "<word>"
+
+
+AnthropicChoice = Annotated[
+    Annotated[FreeChoice, Tag("<word>")] | Annotated[ChosenTool, Tag("<tool>")], Discriminator(_choice_kind)
+]
+
+
+def offer_of(tools: list[AnthropicTool] | None, choice: FreeChoice | ChosenTool | None) -> ToolOffer:
+    """Build the tool offer from the fields `tools` and `tool_choice`."""
+    functions = [tool.function for tool in tools or ()]
+    match choice:
+        case ChosenTool(name=name):
+            return ToolOffer(functions, NamedChoice(name, "tool_choice.name"), parallel=False)
+        case FreeChoice(type="none"):
+            return ToolOffer(functions, "none")
+        case FreeChoice(type=word, disable_parallel_tool_use=alone):
+            return ToolOffer(functions, "required" if word == "any" else "auto", parallel=alone is not True)
+    return ToolOffer(functions)
+
+
+class ToolUseBlock(RequestModel):
+    """A tool call in an earlier answer."""
+
+    ignored: ClassVar[frozenset[str]] = frozenset({"cache_control", "caller"})
+
+    type: Literal["tool_use"]
+    id: str
+    name: FunctionName
+    input: dict[str, Any]
+
+    @property
+    def call(self) -> ToolCall:
+        """The call with its arguments as JSON text, in the form in which the answer was remembered."""
+        return ToolCall(self.name, json.dumps(self.input, ensure_ascii=False))

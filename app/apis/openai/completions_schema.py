@@ -1,0 +1,113 @@
+"""POST /v1/completions."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Discriminator, Field, Tag
+
+from app.domain.bounds import MAX_ANSWERS, MAX_PROMPTS
+from app.schemas.parsing import told
+from app.schemas.sampling import NO_DEFAULTS, AnswerCount, OpenAIRequest, TokenId, TopLogprobs
+from engine.errors import InvalidRequestError
+from engine.sampling_params import SamplingParams
+
+DEFAULT_MAX_TOKENS = 16
+
+
+def _prompt_kind(value: object) -> str:
+    if not isinstance(value, list):
+        return "<text>"
+    first = value[0] if value else 0
+    if isinstance(first, list):
+        return "<id lists>"
+    return "<texts>" if isinstance(first, str) else "<ids>"
+
+
+PromptIds = Annotated[list[TokenId], Field(min_length=1)]
+Prompt = Annotated[
+    Annotated[str, Tag("<text>")]
+    | Annotated[list[str], Field(min_length=1, max_length=MAX_PROMPTS), Tag("<texts>")]
+    | Annotated[list[TokenId], Field(min_length=1), Tag("<ids>")]
+    | Annotated[list[PromptIds], Field(max_length=MAX_PROMPTS), Tag("<id lists>")],
+    Discriminator(_prompt_kind),
+]
+
+
+class CompletionRequest(OpenAIRequest):
+    """A request of OpenAI's older completions API, which continues texts or lists of token ids."""
+
+    neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {
+        "suffix": ("",),
+    }
+
+    prompt: Annotated[Prompt, Field(description="a text, token ids, or a list of several of either; each has a choice")]
+    best_of: AnswerCount | None = told(
+        "so many answers are made, and the `n` likeliest told, by the mean log probability of a token; limited as `n` "
+        "is; more than `n` cannot be streamed"
+    )
+    max_tokens: Annotated[int, Field(ge=0, le=1 << 31)] | None = told(
+        "of the answer; left out: 16; 0, with `echo`: the prompt alone"
+    )
+    echo: bool | None = told("the text begins with the prompt")
+    logprobs: TopLogprobs | None = told(
+        "log probabilities of the model itself, with so many of the likeliest tokens; with `echo` also the "
+        "prompt's, which is then computed anew and kept for nobody"
+    )
+
+    def prompts(self) -> list[str | list[int]]:
+        """List the prompts, each as a text or as token ids."""
+        given: Any = self.prompt
+        return list(given) if isinstance(given, list) and not isinstance(given[0], int) else [given]
+
+    def num_drawn(self, most: int) -> int:
+        """Return how many answers to generate per prompt. `num_answers` of them are returned.
+
+        Raises:
+            InvalidRequestError: more than `most`, fewer than are to be returned, or more than one request may ask for.
+        """
+        told, drawn = self.num_answers(most), self.best_of or self.n or 1
+        if self.best_of is not None and not told <= self.best_of <= most:
+            text = (
+                f"best_of is {self.best_of}; it must be at least n, which is {told}, and at most {most} (--max-answers)"
+            )
+            raise InvalidRequestError(text, param="best_of")
+        if drawn > told and self.stream:
+            raise InvalidRequestError("best_of: the best of more than n answers cannot be streamed", param="best_of")
+        prompts = len(self.prompts())
+        if prompts * drawn > MAX_ANSWERS:
+            text = f"{drawn} answers to each of {prompts} prompts are more than the {MAX_ANSWERS} of one request"
+            raise InvalidRequestError(text, param=self.client_field("n"))
+        return drawn
+
+    @property
+    def is_prompt_alone(self) -> bool:
+        """Whether only the prompt is to be returned, without an answer."""
+        return self.max_tokens == 0
+
+    def sampling_params(self, defaults: Mapping[str, float] = NO_DEFAULTS) -> SamplingParams:
+        """Build the sampling parameters. `max_tokens` defaults to 16, and `echo` extends `logprobs` to the prompt.
+
+        The engine computes a prompt only to sample from it, so at least one token is sampled.
+
+        Raises:
+            InvalidRequestError: neither a prompt nor an answer is asked for.
+        """
+        if self.is_prompt_alone and not self.echo:
+            raise InvalidRequestError("max_tokens: 0 needs echo to be true", param="max_tokens")
+        limit = DEFAULT_MAX_TOKENS if self.max_tokens is None else max(self.max_tokens, 1)
+        fields = self.model_copy(update={"max_tokens": limit})
+        params = super(CompletionRequest, fields).sampling_params(defaults)
+        # Answers are ranked by their log probabilities.
+        needed = 0 if (self.best_of or 1) > (self.n or 1) else None
+        logprobs = self.logprobs if self.logprobs is not None else needed
+        return replace(params, logprobs=logprobs, prompt_logprobs=self.logprobs if self.echo else None)
+
+    def client_field(self, engine_param: str) -> str:
+        """Return the client's name of the field behind an engine parameter, for error messages.
+
+        `logprobs` sets two of the engine's parameters, and `best_of` may set the number of answers instead of `n`.
+        """
+        if engine_param == "n" and self.best_of is not None:
+            return "best_of"
+        return "logprobs" if engine_param == "prompt_logprobs" else super().client_field(engine_param)

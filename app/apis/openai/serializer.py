@@ -1,0 +1,269 @@
+"""Serializers for the two answer formats of OpenAI's API, as chunks of a stream and as one body."""
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from app.apis.openai.logprobs import ChatLogprobs, TextLogprobs, joined_logprobs, shown_logprobs
+from app.domain.ids import new_id
+from app.http.error_responses import error_body
+from app.runs.usage import combined_usage, openai_usage, usage_of_answers
+from app.transport.sse import DONE_FRAME, data_frame, encode_json
+from engine.errors import EbbError
+from engine.outputs import FinishReason, RequestOutput
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Fields that begin every chunk of all answers to one request.
+
+    include_usage: whether a stream ends with usage.
+    num_drawn: number of answers generated for each prompt.
+    """
+
+    answer_id: str
+    created: int
+    model: str
+    fingerprint: str
+    include_usage: bool
+    num_drawn: int
+
+    @classmethod
+    def new(cls, kind: str, *, model: str, fingerprint: str, include_usage: bool = False, num_drawn: int = 1) -> "Head":
+        """Make the fields for a new answer. `kind` is the prefix of its id."""
+        return cls(new_id(kind), int(time.time()), model, fingerprint, include_usage, num_drawn)
+
+    def fields(self, object_name: str) -> dict[str, Any]:
+        """Return the first fields of a chunk or a body."""
+        return {
+            "id": self.answer_id,
+            "object": object_name,
+            "created": self.created,
+            "model": self.model,
+            "system_fingerprint": self.fingerprint,
+        }
+
+
+class OpenAIShape(ABC):
+    """Serializer of one answer. The constant parts of a text chunk are encoded once.
+
+    ends_with_stop_token: whether a token that ends the answer is shown.
+    """
+
+    object_name: str
+    chunk_name: str
+
+    def __init__(self, head: Head, *, index: int = 0, ends_with_stop_token: bool = False) -> None:
+        self._head = head
+        self._index = index
+        self._ends_with_stop_token = ends_with_stop_token
+        mark = "\0"
+        before, _, after = self._chunk([self._choice(self._content(mark), None)]).partition(encode_json(mark).encode())
+        self._before_text, self._after_text = before, after
+
+    @abstractmethod
+    def opening(self) -> bytes:
+        """Return the frames that precede the first text; may be empty."""
+
+    def step(self, output: RequestOutput) -> bytes:
+        """Return a chunk of reasoning, a chunk of text, both, or nothing."""
+        frame = b""
+        if output.reasoning:
+            frame = self._chunk([self._choice(self._thought(output.reasoning), None)])
+        if (told := self._told(output)) is not None:
+            frame += self._chunk([self._choice(self._content(output.text), None, told)])
+        elif output.text:
+            frame += self._before_text + encode_json(output.text).encode() + self._after_text
+        return frame
+
+    def ending(self, last: RequestOutput) -> bytes:
+        """Return the finish reason, the usage if it was asked for, and the [DONE] frame."""
+        return self.reason(last) + self.closing([last])
+
+    def reason(self, last: RequestOutput) -> bytes:
+        """Return the chunk with the finish reason of this answer."""
+        return self._chunk([self._choice(self._no_content(), last.finish_reason)])
+
+    def closing(self, lasts: Sequence[RequestOutput]) -> bytes:
+        """Return the end of the stream: the usage of all answers if it was asked for, and the [DONE] frame.
+
+        lasts: the last output of each answer, with the answers to one prompt adjacent.
+        """
+        if not self._head.include_usage:
+            return DONE_FRAME
+        head = self._head.fields(self.chunk_name)
+        return data_frame({**head, "choices": [], "usage": self._usage(lasts)}) + DONE_FRAME
+
+    def failure(self, error: EbbError) -> bytes:
+        """Return the error event, which OpenAI's clients raise."""
+        return data_frame({"error": error_body(error)})
+
+    def whole(self, answer: RequestOutput) -> dict[str, Any]:
+        """Return the response body."""
+        return self.body([self.choice(answer)], [answer])
+
+    def choice(self, answer: RequestOutput) -> dict[str, Any]:
+        """Return the choice of an answer in a response body."""
+        message = self._message(answer.text, answer.reasoning)
+        return self._choice(message, answer.finish_reason, self._told(answer))
+
+    def body(self, choices: Sequence[dict[str, Any]], answers: Sequence[RequestOutput]) -> dict[str, Any]:
+        """Return the response body.
+
+        choices: the choices to show.
+        answers: all answers that were generated, in the order of `closing`.
+        """
+        return {**self._head.fields(self.object_name), "choices": choices, "usage": self._usage(answers)}
+
+    def _usage(self, lasts: Sequence[RequestOutput]) -> dict[str, Any]:
+        usages = [last.usage for last in lasts if last.usage is not None]
+        count = self._head.num_drawn
+        of_prompts = [usage_of_answers(usages[at : at + count]) for at in range(0, len(usages), count)]
+        return openai_usage(combined_usage(of_prompts))
+
+    def _chunk(self, choices: list[dict[str, Any]]) -> bytes:
+        # OpenAI sends a null usage with every chunk of a stream that ends with usage.
+        usage = {"usage": None} if self._head.include_usage else {}
+        return data_frame({**self._head.fields(self.chunk_name), "choices": choices, **usage})
+
+    def _choice(
+        self, content: dict[str, Any], reason: FinishReason | None, told: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        choice = {"index": self._index, **content, "logprobs": told, "finish_reason": reason}
+        if reason == "timeout":
+            # OpenAI's clients know a closed set of reasons. A timeout, too, is a limit that cut the answer.
+            choice |= {"finish_reason": "length", "stop_reason": "timeout"}
+        return choice
+
+    @abstractmethod
+    def _told(self, output: RequestOutput) -> dict[str, Any] | None:
+        """Return the log probabilities of the output; None if they were not asked for or there are none."""
+
+    @abstractmethod
+    def _content(self, text: str) -> dict[str, Any]:
+        """Return the fields of a text chunk."""
+
+    @abstractmethod
+    def _thought(self, text: str) -> dict[str, Any]:
+        """Return the fields of a reasoning chunk."""
+
+    @abstractmethod
+    def _no_content(self) -> dict[str, Any]:
+        """Return the fields of the chunk with the finish reason."""
+
+    @abstractmethod
+    def _message(self, text: str, reasoning: str) -> dict[str, Any]:
+        """Return the fields of an answer in a response body."""
+
+
+class ChatShape(OpenAIShape):
+    """Serializer of chat.completion and chat.completion.chunk.
+
+    Reasoning is sent as `reasoning_content`, as in DeepSeek's API. An answer without any lacks the field.
+    """
+
+    object_name = "chat.completion"
+    chunk_name = "chat.completion.chunk"
+
+    def __init__(
+        self, head: Head, logprobs: ChatLogprobs | None = None, *, index: int = 0, ends_with_stop_token: bool = False
+    ) -> None:
+        """Make the serializer. `logprobs` serializes log probabilities; None leaves them out."""
+        self._logprobs = logprobs
+        super().__init__(head, index=index, ends_with_stop_token=ends_with_stop_token)
+
+    def opening(self) -> bytes:
+        """Return the chunk with the role."""
+        return self._chunk([self._choice({"delta": {"role": "assistant", "content": ""}}, None)])
+
+    def _told(self, output: RequestOutput) -> dict[str, Any] | None:
+        if self._logprobs is None or not output.logprobs:
+            return None
+        shown = shown_logprobs(output, ends_with_stop_token=self._ends_with_stop_token)
+        return self._logprobs.content(shown)
+
+    def _content(self, text: str) -> dict[str, Any]:
+        return {"delta": {"content": text}}
+
+    def _thought(self, text: str) -> dict[str, Any]:
+        return {"delta": {"reasoning_content": text}}
+
+    def _no_content(self) -> dict[str, Any]:
+        return {"delta": {}}
+
+    def _message(self, text: str, reasoning: str) -> dict[str, Any]:
+        thought = {"reasoning_content": reasoning} if reasoning else {}
+        return {"message": {"role": "assistant", "content": text, "refusal": None, **thought}}
+
+
+@dataclass(frozen=True, slots=True)
+class Echo:
+    """The prompt that a completion repeats.
+
+    first_is_shown: whether its first token is part of the text.
+    """
+
+    text: str
+    first_id: int
+    first_is_shown: bool
+
+
+class TextShape(OpenAIShape):
+    """Serializer of text_completion, also the name of its chunks. Reasoning is text like any other here."""
+
+    object_name = "text_completion"
+    chunk_name = "text_completion"
+
+    def __init__(
+        self,
+        head: Head,
+        logprobs: TextLogprobs | None = None,
+        *,
+        index: int = 0,
+        echo: Echo | None = None,
+        ends_with_stop_token: bool = False,
+    ) -> None:
+        """Make the serializer. `logprobs` serializes this completion's log probabilities; None leaves them out."""
+        self._logprobs = logprobs
+        self._echo = echo
+        self._echo_is_due = echo is not None
+        super().__init__(head, index=index, ends_with_stop_token=ends_with_stop_token)
+
+    def opening(self) -> bytes:
+        """Return the echoed prompt. With logprobs it is sent along with the first of them."""
+        if self._echo is None or self._logprobs is not None:
+            return b""
+        self._echo_is_due = False
+        return self._chunk([self._choice(self._content(self._echo.text), None)])
+
+    def step(self, output: RequestOutput) -> bytes:
+        """Return the chunks of a step, the first along with an echoed prompt."""
+        if self._echo_is_due and self._echo is not None:
+            told = self._told(output)
+            return self._chunk([self._choice(self._content(self._echo.text + output.text), None, told)])
+        return super().step(output)
+
+    def _told(self, output: RequestOutput) -> dict[str, Any] | None:
+        if self._logprobs is None:
+            return None
+        own = shown_logprobs(output, ends_with_stop_token=self._ends_with_stop_token)
+        if self._echo_is_due and self._echo is not None:
+            self._echo_is_due = False
+            first, shown = self._echo.first_id, self._echo.first_is_shown
+            prompt = self._logprobs.of_prompt(first, output.prompt_logprobs, first_is_shown=shown)
+            return joined_logprobs(prompt, self._logprobs.of_answer(own))
+        return self._logprobs.of_answer(own) if output.logprobs else None
+
+    def _content(self, text: str) -> dict[str, Any]:
+        return {"text": text}
+
+    def _thought(self, text: str) -> dict[str, Any]:
+        return {"text": text}
+
+    def _no_content(self) -> dict[str, Any]:
+        return {"text": ""}
+
+    def _message(self, text: str, reasoning: str) -> dict[str, Any]:
+        return {"text": (self._echo.text if self._echo is not None else "") + reasoning + text}

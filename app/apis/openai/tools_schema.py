@@ -1,0 +1,113 @@
+"""Tools as clients of chat completions describe, choose and call them."""
+
+import json
+from typing import Annotated, Any, Literal
+
+from pydantic import Discriminator, Field, Tag
+
+from app.prompts.tool_offer import NamedChoice, ToolOffer
+from app.schemas.parsing import RequestModel, told
+from engine.errors import InvalidRequestError
+from models.tool_calls import ToolCall
+
+MAX_TOOLS = 128
+MAX_CALLS = 128
+
+FunctionName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_.-]{1,64}$")]
+
+
+class Function(RequestModel):
+    """A function that the model may call.
+
+    parameters: JSON Schema of the arguments. Without it, the function takes none.
+    """
+
+    name: FunctionName
+    description: str | None = None
+    parameters: dict[str, Any] | None = None
+    strict: bool | None = None
+
+
+class Tool(RequestModel):
+    """A tool. Functions are the only kind."""
+
+    type: Literal["function"]
+    function: Function
+
+
+class FunctionChoice(RequestModel):
+    """A function by its name."""
+
+    name: FunctionName
+
+
+class NamedTool(RequestModel):
+    """The tool that must be called."""
+
+    type: Literal["function"]
+    function: FunctionChoice
+
+
+ToolChoice = Annotated[
+    Annotated[Literal["none", "auto", "required"], Tag("<word>")] | Annotated[NamedTool, Tag("<named>")],
+    Discriminator(lambda value: "<word>" if isinstance(value, str) else "<named>"),
+]
+
+
+class CalledFunction(RequestModel):
+    """The function of a call.
+
+    arguments: a JSON object as text, as the model generated it.
+    """
+
+    name: FunctionName
+    arguments: str
+
+
+class CallOfTool(RequestModel):
+    """A call in an earlier answer.
+
+    index: present in calls that were copied from the chunks of a stream; ignored.
+    """
+
+    id: str
+    type: Literal["function"] = "function"
+    function: CalledFunction
+    index: int | None = None
+
+    def call(self, path: str) -> ToolCall:
+        """Convert to a call for the chat template. Raises InvalidRequestError as `arguments_of`."""
+        return ToolCall(self.function.name, arguments_of(self.function.arguments, f"{path}.function.arguments"))
+
+
+def arguments_of(text: str, param: str) -> str:
+    """Validate and return the arguments of a call. An empty string counts as {}.
+
+    Raises:
+        InvalidRequestError: the arguments are not a JSON object.
+    """
+    try:
+        is_object = isinstance(json.loads(text or "{}"), dict)
+    except (ValueError, RecursionError):
+        is_object = False
+    if not is_object:
+        raise InvalidRequestError(f"{param}: no JSON object", param=param)
+    return text or "{}"
+
+
+class ToolFields(RequestModel):
+    """Request fields for tools."""
+
+    tools: Annotated[list[Tool], Field(max_length=MAX_TOOLS)] | None = told("functions that the model may call")
+    tool_choice: ToolChoice | None = told("`none`, `auto`, `required`, or the one that must be called")
+    parallel_tool_calls: bool | None = told("`false`: one call at most")
+
+    @property
+    def offer(self) -> ToolOffer:
+        """The tools that the request offers, and the choice among them."""
+        choice = self.tool_choice or "auto"
+        return ToolOffer(
+            [tool.function.model_dump(exclude_none=True) for tool in self.tools or ()],
+            NamedChoice(choice.function.name, "tool_choice.function.name") if isinstance(choice, NamedTool) else choice,
+            parallel=self.parallel_tool_calls is not False,
+        )

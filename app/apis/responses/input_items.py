@@ -1,0 +1,152 @@
+"""Input items of OpenAI's Responses and Conversations APIs: messages, reasoning, function calls and their results.
+
+A message comes in the short form or in the form that an answer has.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, ClassVar, Final, Literal
+
+from pydantic import Discriminator, Field, Tag
+
+from app.apis.openai.tools_schema import FunctionName, arguments_of
+from app.domain.records import Role
+from app.domain.tool_use import IsCall, IsResult, ToolUse
+from app.schemas.parsing import RequestModel, kind_by_type, supported_items
+
+MAX_CALL_ID: Final = 256
+_PARTS: Final = frozenset({"content", "output"})
+
+
+class InputPart(RequestModel):
+    """One part of an item's content. Only text is supported."""
+
+    ignored: ClassVar[frozenset[str]] = frozenset({"annotations", "logprobs", "prompt_cache_breakpoint"})
+
+    type: Literal["input_text", "output_text", "text"]
+    text: str
+
+
+def _content_kind(value: object) -> str:
+    return "<parts>" if isinstance(value, list) else "<text>"
+
+
+Content = Annotated[
+    Annotated[str, Tag("<text>")] | Annotated[list[InputPart], Tag("<parts>")], Discriminator(_content_kind)
+]
+
+
+class InputItem(RequestModel):
+    """One message. The id and the status of an echoed answer are ignored, since the server assigns them."""
+
+    ignored: ClassVar[frozenset[str]] = frozenset({"id", "status", "phase"})
+
+    type: Literal["message"] = "message"
+    role: Literal["user", "assistant", "system", "developer"]
+    content: Content
+
+    @property
+    def stored_role(self) -> Role:
+        """The role under which the message is stored. A developer's message is stored as a system message."""
+        return "system" if self.role == "developer" else self.role
+
+    @property
+    def text(self) -> str:
+        """The content as one string. Parts are joined without a separator."""
+        return _text(self.content)
+
+    def tool_use(self, _: str) -> ToolUse | None:
+        """Return None: a message neither calls a tool nor returns a result."""
+        return None
+
+
+class CallItem(RequestModel):
+    """A function call in an earlier answer."""
+
+    ignored: ClassVar[frozenset[str]] = frozenset({"id", "status", "caller", "namespace", "async", "created_by"})
+
+    type: Literal["function_call"]
+    call_id: Annotated[str, Field(min_length=1, max_length=MAX_CALL_ID)]
+    name: FunctionName
+    arguments: str
+
+    stored_role: ClassVar[Role] = "assistant"
+    text: ClassVar[str] = ""
+
+    def tool_use(self, path: str) -> ToolUse:
+        """Return the call. Raises InvalidRequestError if its arguments are not a JSON object."""
+        return IsCall(self.call_id, self.name, arguments_of(self.arguments, f"{path}.arguments"))
+
+
+class ResultItem(RequestModel):
+    """The result of a function call."""
+
+    ignored: ClassVar[frozenset[str]] = frozenset({"id", "status", "caller", "namespace", "name", "created_by"})
+
+    type: Literal["function_call_output"]
+    call_id: Annotated[str, Field(min_length=1, max_length=MAX_CALL_ID)]
+    output: Content
+
+    stored_role: ClassVar[Role] = "user"
+
+    @property
+    def text(self) -> str:
+        """The output as one string."""
+        return _text(self.output)
+
+    def tool_use(self, _: str) -> ToolUse:
+        """Return a reference to the call whose result this is."""
+        return IsResult(self.call_id)
+
+
+SaidItem = InputItem | CallItem | ResultItem
+"""Items that are stored and become part of prompts."""
+
+
+class ReasoningItem(RequestModel):
+    """Reasoning of an earlier answer, as clients echo it. Reasoning is never part of a later prompt."""
+
+    ignored: ClassVar[frozenset[str]] = frozenset({"id", "summary", "content", "encrypted_content", "status"})
+
+    type: Literal["reasoning"]
+
+
+KINDS: Mapping[str, type[RequestModel]] = {
+    "reasoning": ReasoningItem,
+    "function_call": CallItem,
+    "function_call_output": ResultItem,
+}
+"""Models of all items except messages, by `type`."""
+
+
+Item = Annotated[
+    Annotated[InputItem, Tag("<InputItem>")]
+    | Annotated[ReasoningItem, Tag("<ReasoningItem>")]
+    | Annotated[CallItem, Tag("<CallItem>")]
+    | Annotated[ResultItem, Tag("<ResultItem>")],
+    Discriminator(kind_by_type(InputItem, KINDS)),
+]
+
+
+def said_in(items: Sequence[Item], path: str) -> dict[str, SaidItem]:
+    """Select the items that are not reasoning, keyed by their path in the request."""
+    named = {f"{path}[{index}]": item for index, item in enumerate(items)}
+    return {path: item for path, item in named.items() if not isinstance(item, ReasoningItem)}
+
+
+def supported_input(value: object, path: str) -> object:
+    """Return `value`, a list of items at `path`, without ignored fields. Raises as `supported_fields`."""
+    items = supported_items(InputItem, value, path, KINDS)
+    if not isinstance(items, list):
+        return items
+    return [_supported_item(item, f"{path}[{index}]") for index, item in enumerate(items)]
+
+
+def _supported_item(item: object, path: str) -> object:
+    if not isinstance(item, dict):
+        return item
+    return item | {name: supported_items(InputPart, item[name], f"{path}.{name}") for name in _PARTS & item.keys()}
+
+
+def _text(content: "str | list[InputPart]") -> str:
+    """Join the parts without a separator."""
+    return content if isinstance(content, str) else "".join(part.text for part in content)

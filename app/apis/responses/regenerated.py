@@ -1,0 +1,50 @@
+"""Replay of a stored answer whose run is gone: a log with the deltas that the run would have sent token by token."""
+
+from dataclasses import dataclass
+
+from app.domain.records import Message
+from app.domain.token_history import ID_BYTES, unpack_ids
+from app.host.backend import Backend
+from app.runs.run_log import RunLog
+from app.runs.service import closing_event
+from engine.answer_text import AnswerFormat, Said
+
+
+@dataclass(frozen=True, slots=True)
+class Retold:
+    """A stored answer that can be followed like a run."""
+
+    answer: Message
+    log: RunLog
+
+    @classmethod
+    def of(cls, answer: Message, engine: Backend) -> "Retold":
+        """Rebuild the log of `answer`, which has ended."""
+        log = RunLog(answer.run_id or "", answer, {"message": answer.to_json()})
+        for num_tokens, said in _deltas(answer, engine):
+            log.append(said.text, num_tokens, is_thought=said.is_thought)
+        log.close(*closing_event(answer), len(answer.tokens.ids) // ID_BYTES)
+        return cls(answer, log)
+
+
+def _deltas(answer: Message, engine: Backend) -> list[tuple[int, Said]]:
+    """Return the deltas, each as the number of tokens so far and the text that the last of them completed.
+
+    If the tokens do not yield the stored text under this tokenizer, the reasoning and the text are one delta each.
+    """
+    ids = unpack_ids(answer.tokens.ids)
+    tokenizer, thinking = engine.tokenizer, engine.chat_format.thinking
+    marks = engine.chat_format.tools.names_of_marks()
+    # If the prompt opened the reasoning, the answer contains only the token that closes it.
+    opened = thinking is not None and answer.reasoning and thinking.start_id not in ids
+    how = AnswerFormat(lambda id_: marks.get(id_) or tokenizer.token_bytes(id_), tokenizer.drops_first_space, thinking)
+    reader = how.begin([thinking.start_id] if thinking is not None and opened else [])
+    deltas = [(count, said) for count, id_ in enumerate(ids, 1) if (said := reader.push(id_)).text]
+    whole = [Said(answer.reasoning or "", is_thought=True), Said(answer.content)]
+    if all(_joined(deltas, said) == said.text for said in whole):
+        return deltas
+    return [(len(ids) - number, said) for number, said in zip((1, 0), whole, strict=True) if said.text]
+
+
+def _joined(deltas: list[tuple[int, Said]], like: Said) -> str:
+    return "".join(said.text for _, said in deltas if said.is_thought == like.is_thought)

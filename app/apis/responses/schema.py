@@ -1,0 +1,194 @@
+"""POST /v1/responses."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BeforeValidator, Discriminator, Field, Tag
+
+from app.apis.responses.input_items import InputItem, Item, SaidItem, said_in, supported_input
+from app.apis.responses.tools_schema import ResponseChoice, ResponseTools, offer_of
+from app.domain.bounds import MAX_MESSAGES
+from app.prompts.tool_offer import ToolOffer
+from app.schemas.answer_forms import ANY_OBJECT, NamedSchema, ObjectFormat, TextFormat, format_kind, of_schema
+from app.schemas.metadata import Metadata
+from app.schemas.parsing import RequestModel
+from app.schemas.sampling import NO_DEFAULTS, MinTokens, SamplingFields, Seed, Temperature, TokenCount, TopK, TopP
+from app.schemas.urgency import UrgencyFields
+from engine.sampling_params import SamplingParams
+from engine.structured_output import AnswerForm
+
+Items = Annotated[list[Item], Field(min_length=1, max_length=MAX_MESSAGES)]
+
+
+def _input_kind(value: object) -> str:
+    return "<items>" if isinstance(value, list) else "<text>"
+
+
+Input = Annotated[
+    Annotated[str, Field(min_length=1), Tag("<text>")] | Annotated[Items, Tag("<items>")],
+    Discriminator(_input_kind),
+    BeforeValidator(partial(supported_input, path="input")),
+]
+
+
+class ConversationName(RequestModel):
+    """A reference to a conversation by id."""
+
+    id: str
+
+
+def _conversation_kind(value: object) -> str:
+    return "<id>" if isinstance(value, str) else "<object>"
+
+
+ConversationField = Annotated[
+    Annotated[str, Tag("<id>")] | Annotated[ConversationName, Tag("<object>")], Discriminator(_conversation_kind)
+]
+
+
+class FlatSchema(NamedSchema):
+    """JSON that conforms to a schema."""
+
+    type: Literal["json_schema"]
+
+
+TextForm = Annotated[
+    Annotated[TextFormat, Tag("<text>")]
+    | Annotated[ObjectFormat, Tag("<object>")]
+    | Annotated[FlatSchema, Tag("<schema>")],
+    Discriminator(format_kind),
+]
+
+
+class TextFields(RequestModel):
+    """The form of the text. `verbosity` is accepted and has no effect."""
+
+    format: TextForm | None = None
+    verbosity: str | None = None
+
+    @property
+    def form(self) -> AnswerForm | None:
+        """The form of the answer. None if any text is allowed."""
+        match self.format:
+            case ObjectFormat():
+                return ANY_OBJECT
+            case FlatSchema(schema_=schema):
+                return of_schema(schema)
+        return None
+
+
+class ReasoningFields(RequestModel):
+    """Options for reasoning. `effort` applies to models that can think.
+
+    Reasoning is returned in full, whether or not a summary is requested.
+    """
+
+    effort: str | None = None
+    summary: str | None = None
+    generate_summary: str | None = None
+
+
+class ResponseStreamOptions(RequestModel):
+    """Options for streams. `include_obfuscation` is accepted and has no effect: Ebb does not pad events."""
+
+    include_obfuscation: bool | None = None
+
+
+class ResponseRequest(UrgencyFields):
+    """A request of OpenAI's Responses API, with Ebb's own fields `top_k`, `seed`, `min_tokens` and `ignore_eos`."""
+
+    ignored: ClassVar[frozenset[str]] = frozenset(
+        {
+            "user",
+            "service_tier",
+            "safety_identifier",
+            "prompt_cache_key",
+            "prompt_cache_retention",
+            "prompt_cache_options",
+            "max_tool_calls",
+        }
+    )
+    neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {
+        "include": ([],),
+        "truncation": ("disabled",),
+        "top_logprobs": (0,),
+        "prompt": (),
+        "context_management": ([],),
+        "moderation": (),
+        "access_programs": (),
+        "image": (),
+    }
+
+    model: Annotated[str, Field(min_length=1, max_length=1024)]
+    input: Input
+    instructions: str | None = None
+    previous_response_id: str | None = None
+    conversation: ConversationField | None = None
+    store: bool | None = None
+    background: bool | None = None
+    stream: bool | None = None
+    stream_options: ResponseStreamOptions | None = None
+    max_output_tokens: TokenCount | None = None
+    metadata: Metadata | None = None
+    text: TextFields | None = None
+    tools: ResponseTools | None = None
+    tool_choice: ResponseChoice | None = None
+    parallel_tool_calls: bool | None = None
+    reasoning: ReasoningFields | None = None
+    temperature: Temperature | None = None
+    top_p: TopP | None = None
+    top_k: TopK | None = None
+    seed: Seed | None = None
+    min_tokens: MinTokens | None = None
+    ignore_eos: bool | None = None
+
+    @property
+    def items(self) -> dict[str, SaidItem]:
+        """The input's items except reasoning, keyed by their path in the request."""
+        if isinstance(self.input, str):
+            return {"input": InputItem(role="user", content=self.input)}
+        return said_in(self.input, "input")
+
+    @property
+    def offer(self) -> ToolOffer:
+        """The tools that the request offers."""
+        return offer_of(self.tools, self.tool_choice, parallel=self.parallel_tool_calls is not False)
+
+    @property
+    def conversation_id(self) -> str | None:
+        """Id of the conversation that the request names. None if it names none."""
+        return self.conversation.id if isinstance(self.conversation, ConversationName) else self.conversation
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether the response is stored, which is the default."""
+        return self.store is not False
+
+    def sampling_params(self, defaults: Mapping[str, float] = NO_DEFAULTS) -> SamplingParams:
+        """Build the sampling parameters, including the form of the answer."""
+        shared = {name: getattr(self, name) for name in SamplingFields.model_fields if name in type(self).model_fields}
+        params = SamplingFields(**shared, max_tokens=self.max_output_tokens).sampling_params(defaults)
+        form = self._form
+        return params if form is None else replace(params, form=form)
+
+    def told_again(self) -> dict[str, Any]:
+        """Return the request's tools and text format as the response repeats them, keyed by `ResponseRecord` fields."""
+        told: dict[str, Any] = {"tools": [tool.model_dump(exclude_none=True) for tool in self.tools or ()]}
+        if self.tool_choice is not None:
+            choice = self.tool_choice
+            told["tool_choice"] = choice if isinstance(choice, str) else choice.model_dump()
+        if self.text is not None and self.text.format is not None:
+            told["text_format"] = self.text.format.model_dump(exclude_none=True, by_alias=True)
+        return told | {"parallel_tool_calls": self.parallel_tool_calls is not False}
+
+    def client_field(self, engine_param: str) -> str:
+        """Return the client's name of the field behind an engine parameter, for error messages."""
+        form = "text.format" if self._form is not None else "tools"
+        names = {"prompt": "input", "max_tokens": "max_output_tokens", "form": form}
+        return names.get(engine_param, engine_param)
+
+    @property
+    def _form(self) -> AnswerForm | None:
+        return self.text.form if self.text is not None else None

@@ -1,0 +1,199 @@
+"""Responses, items and conversations in OpenAI's JSON format.
+
+Source: the types of the `openai` package, 3.51.
+"""
+
+from dataclasses import replace
+from typing import Any, Literal
+
+from app.domain.records import Conversation, Message
+from app.domain.response_record import ResponseRecord, call_ids_of, reasoning_id_of, response_id_of
+from app.domain.tool_use import IsCall, IsResult
+from models.tool_calls import Parsed, ToolCall
+
+ItemStatus = Literal["in_progress", "completed", "incomplete"]
+ResponseStatus = Literal["in_progress", "completed", "incomplete", "cancelled", "failed"]
+
+RESTARTED = {"code": "server_error", "message": "The server stopped before the answer was whole"}
+
+
+def output_text(text: str) -> dict[str, Any]:
+    """Build the content part of an answer's text, which is the only one."""
+    return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+
+
+def reasoning_text(text: str) -> dict[str, Any]:
+    """Build the content part of an answer's reasoning, which is the only one."""
+    return {"type": "reasoning_text", "text": text}
+
+
+def reasoning_json(answer: Message) -> dict[str, Any]:
+    """Build the item of an answer's reasoning. No summary is made of reasoning."""
+    has_ended = bool(answer.content) or answer.status == "complete"
+    return {
+        "id": reasoning_id_of(answer.id),
+        "type": "reasoning",
+        "summary": [],
+        "content": [reasoning_text(answer.reasoning or "")],
+        "encrypted_content": None,
+        "status": "completed" if has_ended else _item_status(answer),
+    }
+
+
+def output_json(answer: Message) -> list[dict[str, Any]]:
+    """Build the items that a response has so far."""
+    thought = [reasoning_json(answer)] if answer.reasoning else []
+    has_said = answer.status == "complete" or answer.said != Parsed()
+    return thought + (items_json(answer) if has_said else [])
+
+
+def items_json(message: Message) -> list[dict[str, Any]]:
+    """Convert a message to items: its text, unless it consists of calls only, and its calls."""
+    match message.tool_use:
+        case IsCall(call_id=call_id, name=name, arguments=arguments):
+            return [call_json(message.id, call_id, ToolCall(name, arguments))]
+        case IsResult(call_id=call_id):
+            result = {"id": message.id, "type": "function_call_output", "status": "completed"}
+            return [{**result, "call_id": call_id, "output": message.content}]
+    said = message.said
+    calls = [call_json(*call_ids_of(message.id, index), call) for index, call in enumerate(said.calls)]
+    return [*([item_json(message)] if said.text or not calls else []), *calls]
+
+
+def call_ids(message: Message) -> set[str]:
+    """Return the ids of the calls in a message."""
+    return {item["call_id"] for item in items_json(message) if item["type"] == "function_call"}
+
+
+def call_json(item_id: str, call_id: str, call: ToolCall) -> dict[str, Any]:
+    """Build the item of a call. A call is reported only once it is complete."""
+    return {
+        "id": item_id,
+        "type": "function_call",
+        "status": "completed",
+        "call_id": call_id,
+        "name": call.name,
+        "arguments": call.arguments,
+    }
+
+
+def item_json(message: Message) -> dict[str, Any]:
+    """Build the item of a message's text."""
+    is_answer, text = message.role == "assistant", message.said.text
+    return {
+        "id": message.id,
+        "type": "message",
+        "role": message.role,
+        "status": _item_status(message),
+        "content": [output_text(text) if is_answer else {"type": "input_text", "text": text}],
+    }
+
+
+def conversation_json(conversation: Conversation) -> dict[str, Any]:
+    """Build a conversation object, which contains no items."""
+    return {
+        "id": conversation.id,
+        "object": "conversation",
+        "created_at": int(conversation.created_at),
+        "metadata": conversation.metadata,
+    }
+
+
+def begun(answer: Message) -> Message:
+    """Return `answer` as it was before its first token."""
+    return replace(
+        answer,
+        content="",
+        reasoning=None,
+        status="in_progress",
+        completed_at=None,
+        finish_reason=None,
+        error=None,
+        usage=None,
+    )
+
+
+def response_json(record: ResponseRecord, answer: Message, *, is_stored: bool = True) -> dict[str, Any]:
+    """Build the response object of `answer`, which may be in progress."""
+    status = response_status(answer)
+    params = answer.params or {}
+    return {
+        "id": response_id_of(answer.id),
+        "object": "response",
+        "created_at": int(answer.created_at),
+        "completed_at": int(answer.completed_at) if status == "completed" and answer.completed_at else None,
+        "status": status,
+        "background": record.background,
+        "error": _error(answer) if status == "failed" else None,
+        "incomplete_details": _incomplete_details(answer) if status == "incomplete" else None,
+        "instructions": record.instructions,
+        "max_output_tokens": record.max_output_tokens,
+        "max_tool_calls": None,
+        "metadata": record.metadata,
+        "model": record.model,
+        "output": output_json(answer),
+        "parallel_tool_calls": record.parallel_tool_calls,
+        "previous_response_id": record.previous_response_id,
+        "conversation": {"id": record.conversation_id} if record.conversation_id is not None else None,
+        "reasoning": {"effort": None, "summary": None},
+        "service_tier": "default",
+        "store": is_stored,
+        "temperature": params.get("temperature"),
+        "text": {"format": record.text_format},
+        "tool_choice": record.tool_choice,
+        "tools": [{"description": None, "parameters": None, "strict": None, **tool} for tool in record.tools],
+        "top_logprobs": 0,
+        "top_p": params.get("top_p"),
+        "truncation": "disabled",
+        "usage": _usage(answer.usage) if answer.usage is not None else None,
+        "user": None,
+    }
+
+
+def response_status(answer: Message) -> ResponseStatus:
+    """Return the status of an answer's response.
+
+    An answer cut off by a server restart counts as failed, since none of its own limits ended it.
+    """
+    match answer.status:
+        case "complete":
+            return "completed"
+        case "incomplete" if answer.finish_reason in (None, "abort"):
+            return "failed"
+        case _:
+            return answer.status
+
+
+def _item_status(message: Message) -> ItemStatus:
+    match message.status:
+        case "complete":
+            return "completed"
+        case "in_progress":
+            return "in_progress"
+        case _:
+            return "incomplete"
+
+
+def _incomplete_details(answer: Message) -> dict[str, Any]:
+    # OpenAI's clients know a closed set of reasons, so a timeout is reported as a limit.
+    details = {"reason": "max_output_tokens"}
+    return {**details, "stop_reason": "timeout"} if answer.finish_reason == "timeout" else details
+
+
+def _error(answer: Message) -> dict[str, Any]:
+    if answer.error is None:
+        return RESTARTED
+    overloaded = answer.error["type"] == "rate_limit_error"
+    return {"code": "rate_limit_exceeded" if overloaded else "server_error", "message": answer.error["message"]}
+
+
+def _usage(usage: dict[str, Any]) -> dict[str, Any]:
+    """Convert the usage of a stored message. `kv` names the tiers that the cached tokens came from."""
+    return {
+        "input_tokens": usage["prompt_tokens"],
+        "input_tokens_details": {**usage["prompt_tokens_details"], "cache_write_tokens": 0},
+        "output_tokens": usage["completion_tokens"],
+        "output_tokens_details": usage.get("completion_tokens_details", {"reasoning_tokens": 0}),
+        "total_tokens": usage["total_tokens"],
+        "kv": {name: value for name, value in usage["kv"].items() if name != "reuse"},
+    }

@@ -1,0 +1,265 @@
+"""Responses on top of conversations and runs: creation, retrieval, cancellation and deletion."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from app.apis.responses.regenerated import Retold
+from app.apis.responses.schema import ResponseRequest
+from app.apis.responses.serializer import call_ids
+from app.conversations.kv_erasure import KVErasure
+from app.conversations.turns import TurnDraft, Turns, with_seed
+from app.domain.ids import new_id
+from app.domain.records import Conversation, Message
+from app.domain.response_record import ResponseRecord, message_id_of
+from app.domain.token_history import MessageTokens, pack_ids, prompt_key
+from app.domain.tool_use import IsResult, MayCall
+from app.host.backend import Backend
+from app.host.engine_host import EngineHost
+from app.prompts.stateless import Remember, WholePrompts, plain_answer
+from app.prompts.thinking import preferred_mode
+from app.prompts.tokenization import LONG_TEXT
+from app.prompts.turn_prompt import Prompt, PromptMaker, chat_messages, turns_of
+from app.runs.service import Run, RunRegistry
+from app.serving.request import check_model
+from app.storage.store import Store
+from app.tenants.gate import TenantGate
+from engine.errors import ConflictError, InvalidRequestError, NotFoundError
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The place of a new response: after the last message of `path`.
+
+    is_named: the client named the conversation.
+    is_new: the conversation is created for the response.
+    """
+
+    conversation: Conversation
+    path: Sequence[Message]
+    is_named: bool = False
+    is_new: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StoredResponse:
+    """A response as it is now.
+
+    run: set while the run is live and for some time after; None afterwards.
+    """
+
+    record: ResponseRecord
+    answer: Message
+    run: Run | None
+
+
+class Responses:
+    """The responses of a tenant. Connects the store, the turns and the runs."""
+
+    def __init__(
+        self,
+        host: EngineHost,
+        store: Store,
+        runs: RunRegistry,
+        turns: Turns,
+        prompts: WholePrompts,
+        erasure: KVErasure,
+        gate: TenantGate,
+    ) -> None:
+        self._host = host
+        self._store = store
+        self._runs = runs
+        self._turns = turns
+        self._prompts = prompts
+        self._erasure = erasure
+        self._gate = gate
+
+    async def create(self, fields: ResponseRequest) -> tuple[ResponseRecord, Run]:
+        """Start a response.
+
+        Raises:
+            NotFoundError: the model or the conversation does not exist.
+            InvalidRequestError: the previous response does not exist, fields exclude each other, or the engine refuses
+                the request. Nothing is stored.
+            ConflictError: the message to follow is still being generated.
+            NotReadyError, OverloadedError, LimitReachedError: the request cannot be served now.
+        """
+        _check_fields(fields)
+        engine = self._host.require()
+        check_model(engine, fields.model)
+        await self._runs.settle()
+        place = await self._place(fields)
+        if place.path and place.path[-1].status == "in_progress":
+            raise ConflictError("What this is to follow is still being generated", code="conversation_locked")
+        offer, how = fields.offer, engine.chat_format.tools
+        sampling = offer.applied(fields.sampling_params(engine.sampling_defaults), how)
+        asked = _asked(place, fields)
+        self._gate.check(engine)
+        prompt, remember = await self._prompt(engine, place, fields, asked)
+        new = (*asked[:-1], replace(asked[-1], tokens=prompt.tokens))
+        record = ResponseRecord(
+            model=engine.model_name,
+            background=bool(fields.background),
+            instructions=fields.instructions,
+            previous_response_id=fields.previous_response_id,
+            conversation_id=fields.conversation_id,
+            max_output_tokens=fields.max_output_tokens,
+            metadata=fields.metadata or {},
+            **fields.told_again(),
+        )
+        draft = TurnDraft(
+            place.conversation,
+            new[-1],
+            prompt,
+            sampling=with_seed(sampling),
+            urgency=fields.urgency(),
+            new=new,
+            check_head=place.is_named,
+            moves_head=place.is_named,
+            is_kept=fields.is_stored,
+            makes_conversation=place.is_new,
+            response=record,
+            remember=remember,
+            tool_use=MayCall(*how.marks, offer.parallel) if offer.is_made else None,
+        )
+        return record, await self._turns.start(engine, draft, rename=fields.client_field)
+
+    async def get(self, response_id: str) -> StoredResponse:
+        """Return a response. Raises NotFoundError."""
+        record = await self._store.responses.get(response_id)
+        answer = await self._store.messages.get(message_id_of(response_id))
+        run = self._runs.get(answer.run_id, self._store.tenant)
+        return StoredResponse(record, answer if run is None else run.answer_so_far, run)
+
+    async def retell(self, response: StoredResponse) -> Run | Retold:
+        """Return the source of a response's events: its run, or a replay if the run is gone.
+
+        Long answers are replayed in a thread, one at a time. Raises NotReadyError if a replay needs the tokenizer while
+        no engine is ready.
+        """
+        if response.run is not None:
+            return response.run
+        engine, num_bytes = self._host.require(), len(response.answer.tokens.ids)
+        if num_bytes < LONG_TEXT:
+            return Retold.of(response.answer, engine)
+        async with self._gate.long_text(num_bytes):
+            return await asyncio.to_thread(Retold.of, response.answer, engine)
+
+    async def cancel(self, response_id: str) -> StoredResponse:
+        """Stop a background response if it has not ended, and return it.
+
+        Raises:
+            NotFoundError: the response does not exist.
+            InvalidRequestError: the response is not in the background, so only closing its connection stops it.
+        """
+        response = await self.get(response_id)
+        if not response.record.background:
+            raise InvalidRequestError("Only a response in the background can be cancelled", param="response_id")
+        if response.run is None:
+            return response
+        return StoredResponse(response.record, await self._runs.cancel(response.run), response.run)
+
+    async def delete(self, response_id: str) -> None:
+        """Remove a response, and those of its messages that nothing else needs. Their KV is erased soon after.
+
+        Raises NotFoundError.
+        """
+        response = await self.get(response_id)
+        if response.run is not None:
+            await self._runs.cancel(response.run)
+        deleted = await self._store.responses.delete(response_id)
+        if deleted:
+            if response.run is not None:
+                self._runs.forget(response.run)
+            self._runs.forget_prefixes(self._store.tenant)
+            self._erasure.begin(deleted, self._store.tenant)
+
+    async def _place(self, fields: ResponseRequest) -> Place:
+        if fields.previous_response_id is not None:
+            return await self._behind_response(fields.previous_response_id)
+        if fields.conversation_id is not None:
+            return await self._in_conversation(fields.conversation_id)
+        now = time.time()
+        conversation = Conversation(new_id("conv"), None, None, None, {}, now, now, source="response")
+        return Place(conversation, [], is_new=True)
+
+    async def _behind_response(self, response_id: str) -> Place:
+        try:
+            previous = await self.get(response_id)
+        except NotFoundError:
+            raise InvalidRequestError(
+                f"There is no response {response_id}", param="previous_response_id", code="previous_response_not_found"
+            ) from None
+        conversation = await self._store.conversations.get(previous.answer.conversation_id)
+        return Place(conversation, await self._store.messages.path(previous.answer.id))
+
+    async def _in_conversation(self, conversation_id: str) -> Place:
+        conversation = await self._store.conversations.get(conversation_id)
+        return Place(conversation, await self._store.messages.path(conversation.head_id), is_named=True)
+
+    async def _prompt(
+        self, engine: Backend, place: Place, fields: ResponseRequest, asked: Sequence[Message]
+    ) -> tuple[Prompt, Remember | None]:
+        """Build the prompt, and the callback that remembers the answer to it.
+
+        The callback is None if the prompt follows stored messages. Otherwise the client may send the whole conversation
+        again, and the remembered answer lets its KV be reused.
+        """
+        new, tools = turns_of(asked), fields.offer.messages
+        system_prompt = place.conversation.system_prompt if fields.instructions is None else fields.instructions
+        thinking = preferred_mode(engine, fields.reasoning.effort if fields.reasoning is not None else None)
+        if place.path:
+            prompts = PromptMaker(
+                self._gate, engine, self._host.prompt_identity, system_prompt, param="input", tools=tools
+            )
+            return await prompts.prompt(place.path, new, thinking=thinking), None
+        messages = [*tools, *chat_messages(system_prompt, new)]
+        whole = await self._prompts.prompt(self._gate, engine, messages, param="input", thinking=thinking)
+        key = prompt_key(self._host.prompt_identity, system_prompt, "".join(told.content for told in tools))
+        tokens = MessageTokens(pack_ids(whole.ids), key, starts_prompt=True)
+        as_message = partial(fields.offer.as_message, engine.chat_format.tools) if tools else plain_answer
+        return Prompt(whole.ids, tokens), partial(self._prompts.remember, engine, whole, as_message=as_message)
+
+
+def _check_fields(fields: ResponseRequest) -> None:
+    if not fields.items:
+        raise InvalidRequestError("input: there is no message in it", param="input")
+    if fields.previous_response_id is not None and fields.conversation_id is not None:
+        raise InvalidRequestError("previous_response_id and conversation exclude each other", param="conversation")
+    if not fields.is_stored and fields.background:
+        raise InvalidRequestError("A response in the background is stored", param="store")
+    if not fields.is_stored and fields.conversation_id is not None:
+        raise InvalidRequestError("A response in a conversation is stored", param="store")
+
+
+def _asked(place: Place, fields: ResponseRequest) -> list[Message]:
+    """Create the messages of the input, each following the one before.
+
+    Raises:
+        InvalidRequestError: a result answers a call that is not in the conversation before it.
+    """
+    now = time.time()
+    asked: list[Message] = []
+    parent_id = place.path[-1].id if place.path else None
+    calls = {call_id for message in place.path for call_id in call_ids(message)}
+    for path, item in fields.items.items():
+        message = Message(
+            id=new_id("msg"),
+            conversation_id=place.conversation.id,
+            parent_id=parent_id,
+            role=item.stored_role,
+            content=item.text,
+            status="complete",
+            created_at=now,
+            completed_at=now,
+            tool_use=item.tool_use(path),
+        )
+        if isinstance(message.tool_use, IsResult) and message.tool_use.call_id not in calls:
+            param = f"{path}.call_id"
+            raise InvalidRequestError(f"{param}: there is no call of this id before it", param=param)
+        calls |= call_ids(message)
+        asked.append(message)
+        parent_id = message.id
+    return asked

@@ -1,0 +1,47 @@
+"""A response from its run to the client. Unless it is in the background it ends when the client leaves."""
+
+import asyncio
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from app.apis.responses.events import ResponseEvents
+from app.apis.responses.serializer import response_json
+from app.domain.response_record import ResponseRecord
+from app.runs.service import Run, RunRegistry
+from app.serving.request import ending_in_words
+from app.transport.event_stream import EventStream
+
+
+def streamed(runs: RunRegistry, record: ResponseRecord, run: Run, *, is_stored: bool) -> Response:
+    """Answer with its events."""
+
+    def on_close() -> None:
+        if not record.background:
+            runs.stop(run)
+        if not is_stored:
+            runs.forget(run)
+
+    events = ResponseEvents(record, run, is_stored=is_stored)
+    return EventStream(lambda _: ending_in_words(events.frames(), events.failure), headers={}, on_close=on_close)
+
+
+async def collected(
+    request: Request, runs: RunRegistry, record: ResponseRecord, run: Run, *, is_stored: bool
+) -> Response:
+    """Answer with the whole response. Raises what it failed with."""
+    gone = asyncio.ensure_future(request.receive())
+    ended = asyncio.ensure_future(run.ended.wait())
+    try:
+        await asyncio.wait((gone, ended), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        gone.cancel()
+        ended.cancel()
+        # A run that has ended is not touched by this.
+        runs.stop(run)
+        if not is_stored:
+            runs.forget(run)
+    await run.ended.wait()
+    if run.failure is not None:
+        raise run.failure
+    return JSONResponse(response_json(record, run.answer, is_stored=is_stored))

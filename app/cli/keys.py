@@ -1,0 +1,128 @@
+"""`ebb keys`: manage keys in the database itself, whether or not a server is running.
+
+Only the owner of the state directory's lock may change the schema, create the file or complete a restore. While a
+server runs, `ebb keys` uses the file only if its schema is that of this version.
+"""
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import TypeVar
+
+from app.config.settings import Settings
+from app.config.state_lock import lock_state_dir
+from app.storage.migrating import UnusableDatabaseError, migrations, schema_of
+from app.storage.restoration import complete_restore, is_restore_pending
+from app.storage.store import Store
+from app.tenants.api_key import ApiKey
+from app.tenants.limits import LIMIT_NAMES, NO_LIMITS, TenantLimits
+from app.tenants.principal import Scope
+from engine.errors import EbbError
+
+T = TypeVar("T")
+
+
+def create(settings: Settings, name: str, tenant: str | None = None, admin: bool = False) -> int:
+    """Print a new key on standard output, and its scope on standard error."""
+    scope: Scope = "admin" if admin else "user"
+    key, secret = _with_store(settings, lambda store: store.keys.create(name, tenant or name, scope))
+    print(secret)
+    print(f"{_words(key)}. It is shown this once. To take it back: ebb keys revoke {key.id}", file=sys.stderr)
+    return 0
+
+
+def list_keys(settings: Settings) -> int:
+    """Print one line for each key, then one for each tenant with limits."""
+
+    async def read(store: Store) -> tuple[list[ApiKey], dict[str, TenantLimits]]:
+        return await store.keys.all(), await store.limits.all()
+
+    keys, limits = _with_store(settings, read)
+    if not keys:
+        print("There are no keys. To make one: ebb keys create NAME", file=sys.stderr)
+    for key in keys:
+        print(f"{key.id}  {key.scope:<5}  {key.name:<20}  tenant {key.tenant:<20}  {_state(key)}")
+    for tenant, its in sorted(limits.items()):
+        print(f"tenant {tenant}: {_limit_words(its)}")
+    return 0
+
+
+def revoke(settings: Settings, key_id: str) -> int:
+    """Revoke a key. Raises NotFoundError."""
+    _with_store(settings, lambda store: store.keys.revoke(key_id))
+    print(f"{key_id} opens nothing any more", file=sys.stderr)
+    return 0
+
+
+def limits(settings: Settings, tenant: str, **given: int | None) -> int:
+    """Change the given limits of a tenant and print all of them."""
+
+    async def change(store: Store) -> TenantLimits:
+        changed = replace((await store.limits.all()).get(tenant, NO_LIMITS), **given)
+        if given:
+            await store.limits.set(tenant, changed)
+        return changed
+
+    print(f"tenant {tenant}: {_limit_words(_with_store(settings, change))}")
+    return 0
+
+
+def _with_store(settings: Settings, work: Callable[[Store], Awaitable[T]]) -> T:
+    async def run() -> T:
+        store = await Store.open(settings.database)
+        try:
+            return await work(store)
+        finally:
+            await store.close()
+
+    settings.make_directories()
+    lock = _lock_to_prepare(settings)
+    try:
+        return asyncio.run(run())
+    except UnusableDatabaseError as error:
+        raise EbbError(str(error)) from error
+    finally:
+        if lock is not None:
+            os.close(lock)
+
+
+def _lock_to_prepare(settings: Settings) -> int | None:
+    """Lock the state directory if the database cannot be opened as it is. Returns None if it can.
+
+    Raises EbbError if a server, or a restore, holds the lock.
+    """
+    pending = is_restore_pending(settings.database)
+    if not pending and schema_of(settings.database) == len(migrations()):
+        return None
+    lock = lock_state_dir(settings.state_dir)
+    if lock is None:
+        raise EbbError(
+            f"A server of another version works in {settings.state_dir}, or one that starts. Use its own ebb, try "
+            "again when it is ready, or stop it first"
+        )
+    complete_restore(settings.database)
+    return lock
+
+
+def _words(key: ApiKey) -> str:
+    also = ", and /metrics and /api/admin" if key.scope == "admin" else ""
+    return f"Key {key.id} ({key.name}) opens the chats, runs and KV of the tenant {key.tenant}{also}"
+
+
+def _state(key: ApiKey) -> str:
+    if key.revoked_at is not None:
+        return f"revoked {_day(key.revoked_at)}"
+    used = f", used {_day(key.last_used_at)}" if key.last_used_at is not None else ", not used yet"
+    return f"made {_day(key.created_at)}{used}"
+
+
+def _day(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d", time.localtime(seconds))
+
+
+def _limit_words(its: TenantLimits) -> str:
+    known = [(name.replace("_", " "), getattr(its, name)) for name in LIMIT_NAMES]
+    return ", ".join(f"{most} {name}" for name, most in known if most is not None) or "no limits"

@@ -1,0 +1,290 @@
+"""The `ebb` command. Each subcommand imports its modules when it runs, so that `ebb --help` is fast."""
+
+import argparse
+import os
+import socket
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, NoReturn
+
+from app.cli.bench_plan import API_KEY, BENCH_OPTIONS, BenchPlan
+from app.cli.keys_plan import (
+    CREATE_HELP,
+    CREATE_OPTIONS,
+    KEY_ID,
+    KEY_NAME,
+    KEYS_HELP,
+    LIMIT_OPTIONS,
+    LIMITS_HELP,
+    LIST_HELP,
+    REVOKE_HELP,
+    TENANT,
+)
+from app.config.options import Option, any_path, did_you_mean, parse_option, switch
+from app.config.settings import OPTIONS, Settings, load_settings
+from app.profile.plan import PROFILE_OPTIONS, ProfilePlan
+from app.version import VERSION
+from engine.device_choice import choose_device
+from engine.errors import EbbError
+
+CACHE_ACTIONS = ("stat", "clear", "verify")
+CACHE_HELP = "look into the KV blocks that lie in Redis: stat, clear, or verify each of them"
+DOCTOR_HELP = "say what was found here, and what to do about what was not"
+DOCTOR_OPTIONS = (Option("security", switch, "", "say instead who can reach what, and what to do about it"),)
+BACKUP_HELP = "copy the conversations into a file; the server may run"
+BACKUP_FILE = Option("file", any_path, "FILE", "where to; an earlier backup of that name is replaced")
+RESTORE_HELP = "put the conversations of a backup in place of those that are there, which are kept"
+RESTORE_FILE = Option("file", any_path, "FILE", "a backup")
+GROUPS = {"keys": KEYS_HELP}
+ARGUMENT = "argument"
+"""Destination of the positional argument in argparse: an option may have the argument's own name."""
+OF_THE_SERVER = (
+    "host",
+    "port",
+    "state-dir",
+    "secret-file",
+    "cors-origins",
+    "log-format",
+    "log-messages",
+    "otlp-endpoint",
+    "without-keys",
+)
+"""Settings of the server that the engine does not have."""
+
+EXAMPLES = """\
+examples:
+  ebb serve                                   the default model on http://127.0.0.1:8000
+  ebb serve --model ~/models/openpangu        another model: a folder, .gguf file or hub id
+  ebb serve --kv-memory 2GiB --redis-url off  more device memory for chats, nothing in Redis
+  ebb chat                                    talk to the running server, in the terminal
+  ebb doctor                                  what was found on this machine, what to do about the rest
+  ebb doctor --security                       what is open to whom under these settings
+  ebb keys create alice                       make a key for alice; from then on the server asks for keys
+  ebb backup chats.db                         copy the conversations into one file; the server may run
+  ebb cache verify                            read every KV block in Redis and check that it is whole
+  ebb bench --streams 1,8                     how fast the running server is
+  ebb profile --streams 32                    where the time of a step goes, as a table and a Chrome trace
+
+Each setting may come from a flag (--kv-memory 2GiB), a variable (EBB_KV_MEMORY=2GiB) or a TOML file
+(--config FILE or EBB_CONFIG, with kv-memory = "2GiB"); flags win over variables, variables over the file.
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return the exit status: 0 success, 1 failure, 2 an invalid command line or setting."""
+    # Only their owner may read files with chats, keys or KV, even those that a library creates.
+    os.umask(0o077)
+    try:
+        run, flags, config_file = _parse(argv)
+        settings = load_settings(flags, config_file=config_file)
+        if choose_device(settings.device) != "npu":
+            # torch would load torch_npu, which fails without CANN, only to compute on another device.
+            os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
+        return run(settings)
+    except EbbError as error:
+        print(f"ebb: {error.message}", file=sys.stderr)
+        return 2 if error.code == "invalid_setting" else 1
+    except KeyboardInterrupt:
+        return 130
+
+
+class _Parser(argparse.ArgumentParser):
+    """Argument parser with short errors that point to the help."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}\nTry '{self.prog} --help'.\n")
+
+
+@dataclass(frozen=True, slots=True)
+class _Command:
+    """One subcommand.
+
+    name: the command's name; two words for a command of a group.
+    settings: names of the settings that affect it.
+    own: options of this command alone, whose values are passed to `run`.
+    actions: choices, one of which must be given; passed to `run` as `action`.
+    argument: the required positional argument; None if there is none.
+    """
+
+    name: str
+    run: Callable[..., int]
+    help: str
+    settings: tuple[str, ...]
+    own: tuple[Option, ...] = ()
+    actions: tuple[str, ...] = ()
+    argument: Option | None = None
+
+
+def _commands() -> tuple[_Command, ...]:
+    everything = tuple(option.name for option in OPTIONS)
+    engine = tuple(name for name in everything if name not in OF_THE_SERVER)
+    return (
+        _Command("serve", _serve, "run the server: API and web page", everything),
+        _Command("pull", _pull, "fetch and convert a model, without starting anything", ("model", "cache-dir")),
+        _Command("chat", _chat, "talk to the running server in the terminal", ("host", "port"), (API_KEY,)),
+        _Command("doctor", _doctor, DOCTOR_HELP, everything, DOCTOR_OPTIONS),
+        _Command("backup", _backup, BACKUP_HELP, ("state-dir",), argument=BACKUP_FILE),
+        _Command("restore", _restore, RESTORE_HELP, ("state-dir",), argument=RESTORE_FILE),
+        _Command("bench", _bench, "measure the running server as its clients see it", ("host", "port"), BENCH_OPTIONS),
+        _Command("cache", _cache, CACHE_HELP, ("state-dir", "secret-file", "redis-url"), actions=CACHE_ACTIONS),
+        _Command("keys create", _keys_create, CREATE_HELP, ("state-dir",), CREATE_OPTIONS, argument=KEY_NAME),
+        _Command("keys list", _keys_list, LIST_HELP, ("state-dir",)),
+        _Command("keys revoke", _keys_revoke, REVOKE_HELP, ("state-dir",), argument=KEY_ID),
+        _Command("keys limits", _keys_limits, LIMITS_HELP, ("state-dir",), LIMIT_OPTIONS, argument=TENANT),
+        _Command("profile", _profile, "record the steps of an engine of its own under load", engine, PROFILE_OPTIONS),
+    )
+
+
+def _parse(argv: Sequence[str] | None) -> tuple[Callable[[Settings], int], dict[str, str], str | None]:
+    """Return the command to run, the given settings (name -> text), and the TOML file. Raises SettingsError."""
+    parser = _Parser(
+        prog="ebb",
+        description="A self-hosted chat platform that never pays twice for the same tokens.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"ebb {VERSION}")
+    subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
+    groups = {"": subparsers}
+    for command in _commands():
+        group = command.name.rpartition(" ")[0]
+        if group not in groups:
+            parser_of_group = subparsers.add_parser(group, help=GROUPS[group], allow_abbrev=False)
+            groups[group] = parser_of_group.add_subparsers(metavar="COMMAND", required=True)
+        _add_command(groups[group], command)
+    known, unknown = parser.parse_known_args(argv)
+    given = vars(known)
+    chosen: _Command = given.pop("command")
+    if unknown:
+        names = (*(option.name for option in (*chosen.own, *OPTIONS)), "config", "help")
+        guess = did_you_mean(unknown[0].partition("=")[0], [f"--{name}" for name in names])
+        parser.error(f"unknown argument {unknown[0]}{guess}")
+    config_file = given.pop("config", None)
+    own = [option for option in chosen.own if option.name in given]
+    values = dict(parse_option(option, given.pop(option.name), f"--{option.name}") for option in own)
+    if chosen.actions:
+        values["action"] = given.pop("action")
+    if chosen.argument is not None:
+        values |= [parse_option(chosen.argument, given.pop(ARGUMENT), chosen.argument.metavar)]
+    return partial(chosen.run, **values), given, config_file
+
+
+def _add_command(subparsers: "argparse._SubParsersAction[_Parser]", command: _Command) -> None:
+    description = command.help[0].upper() + command.help[1:] + "."
+    name = command.name.rpartition(" ")[2]
+    parser = subparsers.add_parser(name, help=command.help, description=description, allow_abbrev=False)
+    parser.set_defaults(command=command)
+    if command.actions:
+        parser.add_argument("action", choices=command.actions)
+    if command.argument is not None:
+        parser.add_argument(ARGUMENT, metavar=command.argument.metavar, help=command.argument.help)
+    parser.add_argument("--config", metavar="FILE", default=argparse.SUPPRESS, help="TOML file with settings")
+    for option in (*command.own, *OPTIONS):
+        if option in command.own or option.name in command.settings:
+            _add(parser, option)
+
+
+def _add(parser: argparse.ArgumentParser, option: Option) -> None:
+    flag = f"--{option.name}"
+    if option.metavar:
+        parser.add_argument(flag, dest=option.name, metavar=option.metavar, default=argparse.SUPPRESS, help=option.help)
+    else:
+        parser.add_argument(
+            flag, dest=option.name, action="store_const", const="true", default=argparse.SUPPRESS, help=option.help
+        )
+
+
+def _serve(settings: Settings) -> int:
+    from app.host.supervisor import supervise
+
+    def serve(listener: socket.socket) -> int:
+        from app.server import run_server
+
+        return run_server(settings, listener)
+
+    return supervise(settings, serve)
+
+
+def _pull(settings: Settings) -> int:
+    from models.errors import ModelError
+    from models.resolve import resolve_model
+
+    try:
+        folder = resolve_model(
+            settings.model, settings.cache_dir, lambda line: print(line, file=sys.stderr, flush=True)
+        )
+    except ModelError as error:
+        print(f"ebb: {error}", file=sys.stderr)
+        return 1
+    print(folder)
+    return 0
+
+
+def _bench(settings: Settings, **plan: Any) -> int:
+    from app.cli.bench import bench
+
+    return bench(settings, BenchPlan(**plan))
+
+
+def _cache(settings: Settings, action: str) -> int:
+    from app.cli.cache import cache
+
+    return cache(settings, action)
+
+
+def _profile(settings: Settings, **plan: Any) -> int:
+    from app.profile.command import profile
+
+    return profile(settings, ProfilePlan(**plan))
+
+
+def _chat(settings: Settings, api_key: str | None = None) -> int:
+    from app.cli.chat import chat
+
+    return chat(settings, api_key)
+
+
+def _doctor(settings: Settings, security: bool = False) -> int:
+    from app.doctor.report import doctor, security_doctor
+
+    return security_doctor(settings) if security else doctor(settings)
+
+
+def _backup(settings: Settings, file: Path) -> int:
+    from app.cli.backup import backup
+
+    return backup(settings, file)
+
+
+def _restore(settings: Settings, file: Path) -> int:
+    from app.cli.backup import restore
+
+    return restore(settings, file)
+
+
+def _keys_create(settings: Settings, **given: Any) -> int:
+    from app.cli.keys import create
+
+    return create(settings, **given)
+
+
+def _keys_list(settings: Settings) -> int:
+    from app.cli.keys import list_keys
+
+    return list_keys(settings)
+
+
+def _keys_revoke(settings: Settings, key_id: str) -> int:
+    from app.cli.keys import revoke
+
+    return revoke(settings, key_id)
+
+
+def _keys_limits(settings: Settings, tenant: str, **given: int | None) -> int:
+    from app.cli.keys import limits
+
+    return limits(settings, tenant, **given)

@@ -1,0 +1,1 @@
+"""Client of a running server, for the commands that talk to one."""

@@ -1,0 +1,1 @@
+"""Settings: their declaration, their sources and their formats."""

@@ -1,0 +1,356 @@
+"""Settings from flags, EBB_* variables, a TOML file and defaults, in order of precedence.
+
+No other module reads the environment.
+"""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, get_args
+from urllib.parse import urlsplit
+
+from app.config.options import (
+    ENV_PREFIX,
+    Option,
+    SettingsError,
+    any_path,
+    any_text,
+    did_you_mean,
+    integer,
+    one_of,
+    parse_option,
+    size_from,
+    switch,
+)
+from app.config.origins import parse_origins, parse_public_url
+from app.config.tenant_weights import parse_weights
+from app.domain.bounds import MAX_ANSWERS
+from app.logs.log_lines import LogFormat
+from cache_tiers.cpu.eviction import EvictionName
+from engine.config import EngineConfig, TierConfig
+from engine.device_choice import DEVICES, block_size_for, choose_device
+from engine.scheduling.queue.policy import QueuePolicy
+
+DEFAULT_MODEL = "smollm2-135m-instruct"
+UNSPECIFIED_ADDRESSES = ("0.0.0.0", "::")
+"""Addresses that a server can listen on, but a client cannot connect to."""
+ATTENTIONS = ("auto", "npu", "torch", "reference", "placeholder")
+CPU_KERNELS = ("auto", "onednn", "torch", "avx512_bf16", "avx512", "avx2", "portable")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """All choices of the user. Sizes are in bytes, paths absolute.
+
+    state_dir: durable files: chats, secret, deleted tenants, the snapshot of Redis.
+    cache_dir: files that can be made again: models.
+    max_model_len: tokens; 0 means the model's own window.
+    kv_memory: 0 derives it from the free memory.
+    cpu_kv_memory: 0 means no CPU tier, None three times the device pool.
+    device: "auto" selects an NPU if there is one.
+    attention: a backend by name; "auto" selects the first that can serve.
+    tensor_parallel_size: number of processes that compute the model together and share kv_memory.
+    no_decode_graphs: for debugging, on an NPU or a GPU.
+    check_operators: for debugging, on an NPU.
+    itl_target: milliseconds that a step with running streams may take. 0 means 50, or twice a step without prompts if
+        that is more.
+    max_waiting, max_queue_wait, queue_timeout (seconds), decode_passes, max_answers: as in `EngineConfig`.
+    public_prefix: a text file with a system prompt; all tenants share the KV of its full blocks.
+    chat_titles: "model" asks the model, when idle, to title the chats that no person has named.
+    response_days: age at which stored responses without a conversation expire; 0 keeps them forever.
+    redis_url: auto, off, redis://, rediss:// or unix://. Left out of the repr, since it may hold a password.
+    cors_origins: origins of other sites whose pages may call the API.
+    log_messages: log the messages of users.
+    tls_certificate, tls_key: PEM files with which the server speaks TLS; None for plain HTTP.
+    max_connections, max_connections_per_address: 0 derives them from the limit on open files.
+    public_url: the origin under which a proxy publishes the server; empty without one.
+    otlp_endpoint: the URL that traces are sent to; empty without tracing.
+    without_keys: require no key, even if other machines can reach the server.
+    """
+
+    state_dir: Path
+    cache_dir: Path
+    secret_file: Path
+    host: str = "127.0.0.1"
+    port: int = 8000
+    model: str = DEFAULT_MODEL
+    dtype: str = "bfloat16"
+    quantization: str = "none"
+    device: str = "auto"
+    attention: str = "auto"
+    tensor_parallel_size: int = 1
+    no_decode_graphs: bool = False
+    check_operators: bool = False
+    cpu_kernels: str = "auto"
+    max_model_len: int = 0
+    max_num_seqs: int = 32
+    max_num_batched_tokens: int = 512
+    itl_target: int = 0
+    max_waiting: int = 256
+    decode_passes: int = 4
+    max_answers: int = 16
+    no_speculation: bool = False
+    queue_policy: QueuePolicy = "fair"
+    max_queue_wait: int = 30
+    queue_timeout: int = 0
+    tenant_weights: Mapping[str, float] = field(default_factory=dict)
+    public_prefix: Path | None = None
+    kv_memory: int = 0
+    cpu_kv_memory: int | None = None
+    eviction_policy: EvictionName = "returning"
+    redis_url: str = field(default="auto", repr=False)
+    redis_memory: int = 2 << 30
+    chat_titles: str = "model"
+    response_days: int = 30
+    no_prefix_cache: bool = False
+    tls_certificate: Path | None = None
+    tls_key: Path | None = None
+    max_connections: int = 0
+    max_connections_per_address: int = 0
+    public_url: str = ""
+    cors_origins: tuple[str, ...] = ()
+    log_format: LogFormat = "text"
+    log_messages: bool = False
+    otlp_endpoint: str = ""
+    without_keys: bool = False
+
+    def engine_config(self, *, model_path: Path, model_name: str, secret: bytes) -> EngineConfig:
+        """Make the engine's configuration. `model_path`: the folder that `model` was resolved to.
+
+        Raises SettingsError if the public prefix cannot be read.
+        """
+        tiers = TierConfig(
+            cpu_memory=self.cpu_kv_memory,
+            redis_url=self.redis_url,
+            redis_memory=self.redis_memory,
+            state_dir=self.state_dir,
+            eviction=self.eviction_policy,
+        )
+        device = choose_device(self.device)
+        return EngineConfig(
+            device=device,
+            block_size=block_size_for(device),
+            attention=self.attention,
+            tensor_parallel_size=self.tensor_parallel_size,
+            decode_graphs=not self.no_decode_graphs,
+            check_operators=self.check_operators,
+            model_path=model_path,
+            model_name=model_name,
+            tiers=None if self.no_prefix_cache else tiers,
+            secret=secret,
+            public_prompt=_read_prompt(self.public_prefix) if self.public_prefix is not None else "",
+            tenants_file=self.state_dir / "tenants.json",
+            dtype=self.dtype,
+            quantization=self.quantization,
+            cpu_kernels=self.cpu_kernels,
+            max_model_len=self.max_model_len,
+            max_num_seqs=self.max_num_seqs,
+            max_num_batched_tokens=self.max_num_batched_tokens,
+            itl_target=self.itl_target / 1e3,
+            decode_passes=self.decode_passes,
+            max_answers=self.max_answers,
+            speculation=not self.no_speculation,
+            queue_policy=self.queue_policy,
+            max_waiting=self.max_waiting,
+            max_queue_wait=self.max_queue_wait,
+            queue_timeout=self.queue_timeout,
+            tenant_weights=self.tenant_weights,
+            kv_memory=self.kv_memory,
+            prefix_cache=not self.no_prefix_cache,
+            cache_dir=self.cache_dir,
+        )
+
+    @property
+    def database(self) -> Path:
+        """SQLite file of the conversations."""
+        return self.state_dir / "conversations.db"
+
+    @property
+    def client_url(self) -> str:
+        """URL of the server for clients on this machine."""
+        host = "127.0.0.1" if self.host in UNSPECIFIED_ADDRESSES else self.host
+        scheme = "http" if self.tls_certificate is None else "https"
+        return f"{scheme}://[{host}]:{self.port}" if ":" in host else f"{scheme}://{host}:{self.port}"
+
+    def make_directories(self) -> None:
+        """Create the state and cache directories, accessible only to their owner.
+
+        Also restricts the mode of an existing state directory. Raises SettingsError.
+        """
+        for name, path in (("state-dir", self.state_dir), ("cache-dir", self.cache_dir)):
+            try:
+                path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            except OSError as error:
+                raise SettingsError(f"--{name} {path}: {error.strerror or error}", param=name) from error
+        # A directory of another user keeps its mode: `ebb doctor --security` reports it.
+        with suppress(PermissionError):
+            mode = self.state_dir.stat().st_mode
+            if mode & 0o077:
+                self.state_dir.chmod(mode & 0o700)
+
+
+def _read_prompt(path: Path) -> str:
+    """Read a prompt, without the newline that editors put at the end."""
+    try:
+        text = path.read_text(encoding="utf-8").rstrip("\n")
+    except OSError as error:
+        raise SettingsError(f"--public-prefix {path}: {error.strerror or error}", param="public-prefix") from error
+    except ValueError as error:
+        raise SettingsError(f"--public-prefix {path} is not UTF-8 text", param="public-prefix") from error
+    if not text:
+        raise SettingsError(f"--public-prefix {path} is empty", param="public-prefix")
+    return text
+
+
+def _redis_url(text: str) -> str:
+    if text in ("auto", "off"):
+        return text
+    url = urlsplit(text)
+    if url.scheme not in ("redis", "rediss", "unix") or not (url.path if url.scheme == "unix" else url.hostname):
+        # Leave the text out of the message: it may hold a password.
+        raise ValueError("is not auto, off, redis://host:port, rediss://host:port or unix:///path")
+    return text
+
+
+def _http_url(text: str) -> str:
+    url = urlsplit(text)
+    if url.scheme not in ("http", "https") or not url.hostname:
+        raise ValueError(f"{text!r} is not a URL like http://localhost:4318/v1/traces")
+    return text
+
+
+OPTIONS = (
+    Option("host", any_text, "ADDRESS", "address to listen on (default 127.0.0.1: this machine only)"),
+    Option("port", integer(0, 65535), "PORT", "port to listen on (default 8000; 0 takes a free one)"),
+    Option("model", any_text, "NAME", f"alias, folder, .gguf file or hub id (default {DEFAULT_MODEL})"),
+    Option("state-dir", any_path, "DIR", "what must last: chats, secret, Redis snapshot (default $XDG_STATE_HOME/ebb)"),
+    Option("cache-dir", any_path, "DIR", "what can be made again: models, kernels (default $XDG_CACHE_HOME/ebb)"),
+    Option("secret-file", any_path, "FILE", "secret that tenants' block keys derive from (default STATE_DIR/secret)"),
+    Option("dtype", one_of("bfloat16", "float32"), "DTYPE", "bfloat16 or float32 (default bfloat16)"),
+    Option("quantization", one_of("none", "int8"), "KIND", "none or int8: half the bytes to read per token, on CPUs"),
+    Option("device", one_of(*DEVICES), "DEVICE", "auto, cpu, npu or cuda (default auto: an NPU if there is one)"),
+    Option("attention", one_of(*ATTENTIONS), "KIND", "auto, or the backend to compute attention with (default auto)"),
+    Option("tensor-parallel-size", integer(1, 64), "N", "processes that share the model, a device each (default 1)"),
+    Option("no-decode-graphs", switch, "", "NPU, GPU: compute decodes call by call, without graphs of them"),
+    Option("check-operators", switch, "", "NPU: hold every operator to its documented limits (slow; to find faults)"),
+    Option("cpu-kernels", one_of(*CPU_KERNELS), "KIND", "auto, torch, or instructions to compile for (default auto)"),
+    Option("max-model-len", integer(0, 1 << 24), "TOKENS", "longest prompt plus answer (default: the model's window)"),
+    Option("max-num-seqs", integer(1, 4096), "N", "requests computed at the same time (default 32)"),
+    Option("max-num-batched-tokens", integer(1, 1 << 20), "TOKENS", "tokens computed in one step (default 512)"),
+    Option(
+        "queue-policy", one_of(*get_args(QueuePolicy)), "POLICY", "fcfs, priority or fair (default: between tenants)"
+    ),
+    Option("max-waiting", integer(1, 1 << 20), "N", "requests that may wait; more are refused with 429 (default 256)"),
+    Option("max-queue-wait", integer(1, 86_400), "S", "then a request or tenant is next, whatever the policy (30)"),
+    Option("queue-timeout", integer(0, 86_400), "S", "a request without a turn by then is refused (default 0: never)"),
+    Option("tenant-weights", parse_weights, "NAME=W,...", "shares under fair; whoever is not named has 1"),
+    Option("public-prefix", any_path, "FILE", "system prompt whose KV all tenants share (default: they share nothing)"),
+    Option(
+        "itl-target",
+        integer(0, 60_000),
+        "MS",
+        "longest step with running streams (default 50, more if decodes need it)",
+    ),
+    Option("decode-passes", integer(1, 64), "N", "most tokens of a stream per step while nobody waits (4)"),
+    Option("max-answers", integer(1, MAX_ANSWERS), "N", "most answers to one prompt: n, best_of (default 16)"),
+    Option("no-speculation", switch, "", "compute each token behind the one before, also where it can be guessed"),
+    Option("kv-memory", size_from(1 << 20), "SIZE", "KV blocks (default: 3 windows, at most a tenth of what is free)"),
+    Option("cpu-kv-memory", size_from(0), "SIZE", "CPU tier; 0 turns it off (default 3 x --kv-memory)"),
+    Option("eviction-policy", one_of(*get_args(EvictionName)), "POLICY", "what it keeps longest: returning or lru"),
+    Option("redis-url", _redis_url, "URL", "auto, off, redis://, rediss:// or unix:// (default auto: a companion)"),
+    Option("redis-memory", size_from(1 << 20), "SIZE", "memory of the companion Redis (default 2GiB)"),
+    Option("chat-titles", one_of("model", "first-words"), "KIND", "model: asked when idle; or the first message's"),
+    Option("response-days", integer(0, 36_500), "DAYS", "age at which stored responses expire (default 30; 0: never)"),
+    Option("no-prefix-cache", switch, "", "compute every prompt anew: no reuse in any tier"),
+    Option("tls-certificate", any_path, "FILE", "chain of certificates (PEM) to speak TLS with (default: plain HTTP)"),
+    Option("tls-key", any_path, "FILE", "private key of --tls-certificate (PEM, without a passphrase)"),
+    Option("max-connections", integer(0, 1 << 20), "N", "open connections (default 0: by ulimit -n, at most 8192)"),
+    Option("max-connections-per-address", integer(0, 1 << 20), "N", "of one address (default 0: a quarter of them)"),
+    Option("public-url", parse_public_url, "URL", "where people open it, if a proxy keeps that name (default: none)"),
+    Option("cors-origins", parse_origins, "ORIGIN,...", "pages of other origins that may use the API (default: none)"),
+    Option("without-keys", switch, "", "let in whoever reaches the port (default: this machine, until there is a key)"),
+    Option("log-format", one_of(*get_args(LogFormat)), "FORMAT", "lines of text or json objects (default text)"),
+    Option("log-messages", switch, "", "write what people ask into the log (default: numbers only)"),
+    Option("otlp-endpoint", _http_url, "URL", "where OpenTelemetry traces go: http://HOST:4318/v1/traces (none)"),
+)
+CONFIG_VARIABLE = ENV_PREFIX + "CONFIG"
+
+
+def load_settings(
+    flags: Mapping[str, str], *, config_file: str | None = None, environ: Mapping[str, str] | None = None
+) -> Settings:
+    """Load the settings from `flags` (name -> text as typed), the environment and the TOML file.
+
+    The first source that names a setting wins.
+
+    config_file: the TOML file; None takes EBB_CONFIG, or no file if that is unset.
+    environ: the environment; None takes the process's.
+
+    Raises SettingsError for an unknown name in any of the three, and for an invalid value.
+    """
+    if environ is None:
+        environ = os.environ
+    config_file = config_file or environ.get(CONFIG_VARIABLE)
+    values: dict[str, Any] = {}
+    if config_file is not None:
+        values |= _from_toml(Path(config_file).expanduser())
+    values |= _from_environment(environ)
+    values |= _from_flags(flags)
+    values.setdefault("state_dir", _xdg(environ, "XDG_STATE_HOME", ".local/state"))
+    values.setdefault("cache_dir", _xdg(environ, "XDG_CACHE_HOME", ".cache"))
+    values.setdefault("secret_file", values["state_dir"] / "secret")
+    return Settings(**values)
+
+
+def _from_flags(flags: Mapping[str, str]) -> dict[str, object]:
+    by_name = {option.name: option for option in OPTIONS}
+    for name in flags:
+        if name not in by_name:
+            raise SettingsError(f"unknown setting --{name}{did_you_mean(name, by_name)}", param=name)
+    return dict(parse_option(by_name[name], text, f"--{name}") for name, text in flags.items())
+
+
+def _from_environment(environ: Mapping[str, str]) -> dict[str, object]:
+    by_variable = {option.variable: option for option in OPTIONS}
+    given = {name: text for name, text in environ.items() if name.startswith(ENV_PREFIX) and name != CONFIG_VARIABLE}
+    for name in given:
+        if name not in by_variable:
+            raise SettingsError(f"unknown variable {name}{did_you_mean(name, by_variable)}", param=name)
+    return dict(parse_option(by_variable[name], text, name) for name, text in given.items())
+
+
+def _from_toml(path: Path) -> dict[str, object]:
+    try:
+        table = tomllib.loads(path.read_text())
+    except OSError as error:
+        raise SettingsError(f"config file {path}: {error.strerror or error}", param="config") from error
+    except ValueError as error:
+        raise SettingsError(f"config file {path} is not TOML: {error}", param="config") from error
+    by_name = {option.name: option for option in OPTIONS}
+    values: dict[str, object] = {}
+    for name, value in table.items():
+        if name not in by_name:
+            raise SettingsError(f"{path}: unknown key {name}{did_you_mean(name, by_name)}", param=name)
+        text = _toml_text(value)
+        if text is None:
+            raise SettingsError(f"{path}: {name} must be a string, a whole number, true or false", param=name)
+        field_name, parsed = parse_option(by_name[name], text, f"{path}: {name}")
+        values[field_name] = parsed
+    return values
+
+
+def _toml_text(value: object) -> str | None:
+    """Return a value as a user would type it, and a table as `key=value,...`; None for types that no setting takes."""
+    if isinstance(value, dict):
+        return ",".join(f"{name}={number}" for name, number in value.items())
+    return str(value) if isinstance(value, str | int) else None
+
+
+def _xdg(environ: Mapping[str, str], variable: str, fallback: str) -> Path:
+    # The XDG base directory specification says to ignore a relative path.
+    base = Path(environ.get(variable, ""))
+    home = Path(environ["HOME"]) if environ.get("HOME") else Path.home()
+    return (base if base.is_absolute() else home / fallback) / "ebb"

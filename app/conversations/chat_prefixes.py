@@ -1,0 +1,75 @@
+"""Place of stored conversations' KV in the tiers, and prefetching before the next question."""
+
+import asyncio
+from collections.abc import Sequence
+
+from app.domain.token_history import joined_ids, prompt_key, unpack_ids
+from app.host.engine_host import EngineHost
+from app.storage.heads import Head
+from app.storage.rows import no_conversation
+from app.storage.store import Store
+from engine.outputs import Place
+from models.thinking import Thinking
+
+
+class ChatPrefixes:
+    """Prefixes of the conversations of the store's tenant. Unless an engine serves, none has KV or is prefetched."""
+
+    def __init__(self, host: EngineHost, store: Store) -> None:
+        self._host = host
+        self._store = store
+
+    async def warm(self, conversation_id: str) -> bool:
+        """Prefetch a conversation's prefix for a question that may come soon.
+
+        Returns whether any block is prefetched. Raises NotFoundError.
+        """
+        prefixes = await self._prefixes([conversation_id])
+        if conversation_id not in prefixes:
+            raise no_conversation(conversation_id)
+        engine = self._host.engine
+        if engine is None or self._host.status != "ok":
+            return False
+        return await engine.prefixes.warm(conversation_id, prefixes[conversation_id], tenant=self._store.tenant)
+
+    async def leave(self, conversation_id: str) -> None:
+        """Cancel the prefetch hint of a conversation. Raises NotFoundError."""
+        await self._store.conversations.get(conversation_id)
+        if self._host.engine is not None:
+            self._host.engine.prefixes.leave(conversation_id)
+
+    async def places(self, conversation_ids: Sequence[str]) -> dict[str, Place | None]:
+        """Return the place of each existing conversation's KV; None where no tier has any."""
+        prefixes = await self._prefixes(conversation_ids)
+        engine = self._host.engine
+        if engine is None or self._host.status != "ok":
+            return dict.fromkeys(prefixes)
+        places = await engine.prefixes.places(list(prefixes.values()), tenant=self._store.tenant)
+        return dict(zip(prefixes, places, strict=True))
+
+    async def _prefixes(self, conversation_ids: Sequence[str]) -> dict[str, list[int]]:
+        """Return the computed prefix of each conversation's next prompt, as token ids."""
+        heads = await self._store.heads.of(list(dict.fromkeys(conversation_ids)))
+        engine = self._host.engine
+        thinking = engine.chat_format.thinking if engine is not None else None
+        return await asyncio.to_thread(_prefixes, heads, thinking, self._host.prompt_identity)
+
+
+def _prefixes(heads: dict[str, Head | None], thinking: Thinking | None, prompt_identity: str) -> dict[str, list[int]]:
+    return {
+        name: _prefix(head, thinking, prompt_key(prompt_identity, head.system_prompt)) if head is not None else []
+        for name, head in heads.items()
+    }
+
+
+def _prefix(head: Head, thinking: Thinking | None, key: str) -> list[int]:
+    """Return the computed prefix of the next prompt; empty if that prompt is rendered again."""
+    path = head.path
+    while path and not path[-1].prompt_key:
+        path = path[:-1]  # A question without an answer yet.
+    if thinking is not None and path and thinking.is_in(unpack_ids(path[-1].ids)):
+        if head.next_ids:
+            return unpack_ids(head.next_ids)[:-1]
+        path = path[:-1]  # Reasoning is no part of the next prompt.
+    # The KV of an answer's last token is never computed.
+    return (joined_ids(path, key) or [])[:-1] if path else []

@@ -1,0 +1,123 @@
+"""Continuation of an answer that was cut off: the same message, and a new run after the tokens that it has."""
+
+from dataclasses import replace
+
+from app.domain.deltas import Delta
+from app.domain.ids import new_id
+from app.domain.records import Conversation, Message
+from app.domain.sampling_json import params_from_json, params_to_json
+from app.domain.token_history import pack_ids, unpack_ids
+from app.host.backend import Backend, GenerationStream
+from app.host.engine_host import EngineHost
+from app.prompts.turn_prompt import PromptMaker
+from app.runs.run_log import OPENING, RunLog, opening_event
+from app.runs.service import Run, RunRegistry
+from app.storage.runs import RunRecord
+from app.storage.store import Store
+from app.storage.versions import Versions
+from app.tenants.gate import TenantGate
+from engine.errors import ConflictError, InvalidRequestError
+
+GOES_ON = ("incomplete", "cancelled")
+
+
+class Continuation:
+    """Continuation of answers in the conversations of the store's tenant."""
+
+    def __init__(self, host: EngineHost, store: Store, runs: RunRegistry, gate: TenantGate) -> None:
+        self._host = host
+        self._store = store
+        self._runs = runs
+        self._gate = gate
+
+    async def go_on(self, message_id: str, expected: Versions = None) -> Run:
+        """Continue generating an answer, up to the end of the context window.
+
+        Raises:
+            NotFoundError: there is no such message.
+            InvalidRequestError: the message is no answer, or the window is full.
+            ConflictError: the answer is complete or still being generated, or its prompt has changed.
+            VersionMismatchError: the conversation is not at the `expected` version.
+            NotReadyError, OverloadedError, LimitReachedError: the request cannot be served now.
+        """
+        engine = self._host.require()
+        await self._runs.settle()
+        answer = await self._store.messages.get(message_id)
+        question = await self._question_of(answer)
+        conversation = await self._store.conversations.get(answer.conversation_id)
+        self._gate.check(engine)
+        prompt_ids = await self._prompt_of(engine, conversation, answer)
+        run_id = new_id("run")
+        stream = await self._generate(engine, prompt_ids, answer, run_id)
+
+        def abort() -> None:
+            engine.abort(stream.request_id)
+
+        # The engine has begun: abort if the answer cannot be reopened.
+        try:
+            run = _reopened(answer, self._store.tenant, stream, run_id)
+            record = RunRecord(run_id, answer.id, engine.kv_fingerprint, pack_ids(prompt_ids))
+            changed = await self._store.runs.reopen(run.answer, record, run.unsaved(), expected)
+        except BaseException:
+            abort()
+            raise
+        # The existing text is sent as the first delta.
+        run.log.open(opening_event(changed, question, replace(run.answer, content="", reasoning=None)))
+        run.saved_ids, run.saved_deltas = len(run.token_ids), len(run.log.deltas_from(0))
+        self._runs.add(run)
+        self._runs.drive(run, stream, abort)
+        return run
+
+    async def _question_of(self, answer: Message) -> Message:
+        if answer.role != "assistant" or answer.parent_id is None:
+            raise InvalidRequestError("Only an answer can go on", param="id")
+        if answer.status not in GOES_ON:
+            said = "is still being generated" if answer.status == "in_progress" else "is whole: retry it instead"
+            raise ConflictError(f"This answer {said}", code="answer_not_cut")
+        return await self._store.messages.get(answer.parent_id)
+
+    async def _prompt_of(self, engine: Backend, conversation: Conversation, answer: Message) -> list[int]:
+        path = await self._store.messages.path(answer.parent_id)
+        prompt = await PromptMaker(self._gate, engine, self._host.prompt_identity, conversation.system_prompt).prompt(
+            path
+        )
+        if prompt.tokens.prompt_key != answer.tokens.prompt_key:
+            raise ConflictError("The model or the system prompt is another one now: retry it", code="prompt_changed")
+        return prompt.ids
+
+    async def _generate(self, engine: Backend, prompt_ids: list[int], answer: Message, run_id: str) -> GenerationStream:
+        assert answer.params is not None
+        params = replace(params_from_json(answer.params), max_tokens=None)
+        produced = unpack_ids(answer.tokens.ids)
+        try:
+            self._gate.check(engine, num_tokens=len(prompt_ids))
+            await engine.prepare(params, prompt_ids, tenant=self._gate.tenant)
+            return self._gate.generate(engine, prompt_ids, params, request_id=run_id, produced=produced)
+        except InvalidRequestError as error:
+            error.param = "id"
+            raise
+
+
+def _reopened(answer: Message, tenant: str, stream: GenerationStream, run_id: str) -> Run:
+    """Make the run of a continued answer, before any token is added."""
+    ids = unpack_ids(answer.tokens.ids)
+    begun = replace(
+        answer,
+        content=stream.text_before,
+        reasoning=stream.reasoning_before or None,
+        status="in_progress",
+        finish_reason=None,
+        error=None,
+        usage=None,
+        completed_at=None,
+        run_id=run_id,
+        params=params_to_json(stream.params),
+    )
+    # Number the deltas so that the last has the number that its tokens imply. Numbers must increase.
+    told = [(stream.reasoning_before, True), (stream.text_before, False)]
+    pieces = [(text, is_thought) for text, is_thought in told if text]
+    first = OPENING + len(ids) + 1 - len(pieces)
+    deltas = [Delta(number, *piece) for number, piece in enumerate(pieces, first)]
+    run = Run(run_id, tenant, begun, RunLog(run_id, begun, {}, deltas=deltas))
+    run.token_ids.extend(ids)
+    return run

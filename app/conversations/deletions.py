@@ -1,0 +1,146 @@
+"""Deletions that can be undone: hidden at once, removed with their KV once the time to undo is over.
+
+hidden --restore--> shown
+   \\--UNDO_SECONDS later--> removed; then its KV is erased, except for prefixes that other conversations share
+                            (app/conversations/kv_erasure.py)
+
+UNDO_SECONDS must pass both on the system clock and in serving time, so that setting the clock forward does not empty
+the trash. Pending removals are in the store, and another process continues them after a restart. Nothing is removed
+without an engine, since only the engine can erase the KV.
+
+Stored responses expire in the same way, `response_days` after their creation.
+"""
+
+import asyncio
+import logging
+import math
+import time
+
+from app.conversations.kv_erasure import KVErasure
+from app.domain.records import Conversation
+from app.host.engine_host import EngineHost
+from app.runs.service import RunRegistry
+from app.storage.removals import Removed
+from app.storage.store import Store
+from app.storage.versions import Versions
+from engine.errors import NotFoundError, OutageError
+
+UNDO_SECONDS = 600.0
+LOOK_SECONDS = 15.0
+DAY = 86_400.0
+
+logger = logging.getLogger(__name__)
+
+
+class Deletions:
+    """Deletion, restoration and expiry in the store's conversations, with their runs and KV."""
+
+    def __init__(
+        self, host: EngineHost, store: Store, runs: RunRegistry, erasure: KVErasure, *, response_days: int = 0
+    ) -> None:
+        """Prepare the deletions.
+
+        response_days: age at which stored responses expire; 0 keeps them forever.
+        """
+        self._host = host
+        self._store = store
+        self._runs = runs
+        self._erasure = erasure
+        self._response_days = response_days
+        self._task: asyncio.Task[None] | None = None
+
+    def begin(self) -> None:
+        """Start the task that removes due conversations, messages and responses."""
+        self._task = asyncio.create_task(self._remove_in_time(), name="remove-deleted")
+
+    async def stop(self) -> None:
+        """Stop the task. Pending removals are left to the next process."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def delete_conversation(
+        self, conversation_id: str, expected: Versions = None, *, permanently: bool = False
+    ) -> None:
+        """Hide a conversation and cancel its runs.
+
+        permanently: remove the conversation at once, even if it is hidden already.
+
+        Raises NotFoundError, VersionMismatchError.
+        """
+        try:
+            await self._store.deletions.hide_conversation(conversation_id, expected)
+        except NotFoundError:
+            # The conversation may be hidden already.
+            if not permanently:
+                raise
+        tenant = self._store.tenant
+        await self._runs.cancel_in(conversation_id, tenant)
+        self._runs.forget_prefixes(tenant)
+        if permanently:
+            self._erasure.begin(await self._store.deletions.remove_conversation(conversation_id), tenant)
+
+    async def restore_conversation(self, conversation_id: str) -> Conversation:
+        """Restore a hidden conversation. Raises NotFoundError once it is removed."""
+        return await self._store.deletions.show_conversation(conversation_id)
+
+    async def delete_message(self, message_id: str, expected: Versions = None) -> Conversation:
+        """Hide a message and all that follow it, and cancel their runs.
+
+        Raises NotFoundError, VersionMismatchError.
+        """
+        conversation, run_ids = await self._store.deletions.hide_message(message_id, expected)
+        for run_id in run_ids:
+            if (run := self._runs.get(run_id, self._store.tenant)) is not None:
+                await self._runs.cancel(run)
+        self._runs.forget_prefixes(self._store.tenant)
+        return conversation
+
+    async def restore_message(self, message_id: str) -> Conversation:
+        """Restore a hidden message.
+
+        Raises NotFoundError once it is removed, and ConflictError while the message that it follows is deleted.
+        """
+        return await self._store.deletions.show_message(message_id)
+
+    async def remove(self, until: float) -> None:
+        """Permanently remove what was hidden by the time `until`, for all tenants."""
+        while (removed := await self._store.deletions.remove_oldest(until)) is not None:
+            self._forget(removed)
+
+    async def remove_expired(self, until: float) -> None:
+        """Remove all tenants' responses that were created by the time `until`, and complete deletions of responses."""
+        while (removed := await self._store.responses.remove_expired(until)) is not None:
+            self._forget(removed)
+
+    async def remove_due(self, elapsed: float) -> None:
+        """Remove everything that is due.
+
+        elapsed: seconds of serving since the last call.
+        """
+        passed = await self._store.served.tick(elapsed, time.time(), window=UNDO_SECONDS)
+        await self.remove(min(passed, time.time() - UNDO_SECONDS))
+        await self.remove_expired(await self._responses_expire())
+
+    def _forget(self, removed: Removed) -> None:
+        if removed.nodes:
+            self._runs.forget_prefixes(removed.tenant)
+            self._erasure.begin(removed.nodes, removed.tenant)
+
+    async def _responses_expire(self) -> float:
+        """Return the creation time by which responses have expired."""
+        days = self._response_days
+        return min(await self._store.served.days_ago(days), time.time() - days * DAY) if days else -math.inf
+
+    async def _remove_in_time(self) -> None:
+        ticked = time.monotonic()
+        await self._host.until_ready()
+        while True:
+            elapsed, ticked = time.monotonic() - ticked, time.monotonic()
+            try:
+                await self.remove_due(elapsed)
+            except OutageError as error:
+                logger.warning("removing what was deleted waits: %s", error)
+            except Exception:
+                logger.exception("what was deleted could not be removed; it is tried again")
+            await asyncio.sleep(LOOK_SECONDS)

@@ -1,0 +1,111 @@
+"""Export of conversations: all branches as JSON, which can be imported again, or the shown path as Markdown."""
+
+import json
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from app.domain.records import Conversation, Message
+from app.domain.response_record import ResponseRecord
+from app.domain.tool_use import tool_use_json
+
+FORMAT = "ebb-conversations"
+FORMAT_VERSION = 2
+"""2: conversations of the API, tools and responses. Files of version 1 can still be imported."""
+
+_CONVERSATION = (
+    "title",
+    "title_source",
+    "system_prompt",
+    "params",
+    "pinned",
+    "archived",
+    "source",
+    "metadata",
+    "created_at",
+    "updated_at",
+)
+_MESSAGE = (
+    "id",
+    "parent_id",
+    "role",
+    "content",
+    "reasoning",
+    "status",
+    "finish_reason",
+    "error",
+    "usage",
+    "params",
+    "created_at",
+    "completed_at",
+)
+_SPEAKERS = {"system": "System", "user": "You", "assistant": "Assistant"}
+
+
+def file_beginning() -> str:
+    """Return the part of the file before its first conversation."""
+    head = json.dumps({"format": FORMAT, "format_version": FORMAT_VERSION, "exported_at": time.time()})
+    return f'{head[:-1]}, "conversations": ['
+
+
+def file_end(next_cursor: str | None = None) -> str:
+    """Return the part of the file after its last conversation.
+
+    next_cursor: start of the export's next part; None if this is the last.
+    """
+    return f'\n], "next_cursor": {json.dumps(next_cursor)}}}\n'
+
+
+def conversation_text(
+    conversation: Conversation,
+    export_id: str,
+    messages: Sequence[Message],
+    responses: Mapping[str, ResponseRecord],
+) -> str:
+    """Serialize one of the "conversations" of a JSON file, on one line.
+
+    messages: all messages of the conversation.
+    responses: records of the Responses API, by message id.
+
+    Token ids are left out: with them, a file could show its reader one text and give the model another. The text is
+    made message by message, so that other threads can run in between.
+    """
+    ids = {message.id for message in messages}
+    head_id = conversation.head_id
+    if head_id not in ids:
+        # The head may have been deleted since the conversation was read. Responses follow each other without a head.
+        head_id = messages[-1].id if messages and conversation.source != "response" else None
+    fields = {name: getattr(conversation, name) for name in _CONVERSATION}
+    head = json.dumps({"id": export_id, **fields, "head_id": head_id}, ensure_ascii=False)
+    texts = [
+        json.dumps(_message(message, responses.get(message.id), export_id), ensure_ascii=False) for message in messages
+    ]
+    return f'{head[:-1]}, "messages": [{", ".join(texts)}]}}'
+
+
+def _message(message: Message, response: ResponseRecord | None, export_id: str) -> dict[str, Any]:
+    fields = {name: getattr(message, name) for name in _MESSAGE}
+    if message.status == "in_progress":
+        # The importing server has no run that could continue the answer.
+        fields["status"] = "incomplete"
+    if message.tool_use is not None:
+        fields["tool_use"] = tool_use_json(message.tool_use)
+    if response is not None:
+        named = {"conversation_id": None if response.conversation_id is None else export_id}
+        fields["response"] = asdict(response) | named
+    return fields
+
+
+def markdown(conversation: Conversation, path: Sequence[Message]) -> str:
+    """Format the messages of a path as Markdown, each under its speaker."""
+    parts = [f"# {_one_line(conversation.title or 'Untitled')}"]
+    if conversation.system_prompt:
+        parts.append(f"## System\n\n{conversation.system_prompt}")
+    parts += [f"## {_SPEAKERS[message.role]}\n\n{message.content}" for message in path]
+    return "\n\n".join(part.rstrip() for part in parts) + "\n"
+
+
+def _one_line(text: str) -> str:
+    return re.sub(r"\s+", " ", text).strip()

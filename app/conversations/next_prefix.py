@@ -1,0 +1,115 @@
+"""Prefill of the next prompt's prefix, where reasoning makes it diverge from the cached KV.
+
+Reasoning is dropped from history, so the prompt after an answer with reasoning diverges from the KV of that answer.
+Once such an answer has ended and the engine is idle, the prefix of the next prompt is computed. The tiers keep it like
+that of any request, and the next turn computes only its question.
+
+answer ends -> wait until the engine is idle -> compute -> kept
+                    ^------ a request came: abort ------'
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from app.conversations.kv_erasure import KVErasure
+from app.conversations.turns import Turns
+from app.domain.ids import new_id
+from app.domain.token_history import MessageTokens, pack_ids
+from app.domain.token_trails import TokenNode
+from app.host.backend import Backend
+from app.host.engine_host import EngineHost
+from app.host.idle import IdleTasks, behind_all, is_busy
+from app.runs.service import Run
+from app.storage.store import Store
+from engine.sampling_params import SamplingParams
+from models.pangu.chat_format import Message as ChatMessage
+
+POLL_SECONDS = 0.2
+PATIENCE_SECONDS = 60.0
+
+
+class NextPrefixes:
+    """Owner of one task per answer whose next prompt is prefilled. One of them computes at a time."""
+
+    def __init__(
+        self, host: EngineHost, store: Store, turns: Turns, erasure: KVErasure, *, poll_seconds: float = POLL_SECONDS
+    ) -> None:
+        """Prepare to run the tasks.
+
+        poll_seconds: time between two checks whether the engine is busy.
+        """
+        self._host = host
+        self._store = store
+        self._turns = turns
+        self._erasure = erasure
+        self._poll_seconds = poll_seconds
+        self._tasks = IdleTasks(
+            "its next prompt is not begun", poll_seconds=poll_seconds, patience_seconds=PATIENCE_SECONDS
+        )
+
+    def after(self, run: Run, instructions: str | None = None, tools: Sequence[ChatMessage] = ()) -> None:
+        """Prefill the next prompt once `run` has ended, if its answer has reasoning.
+
+        instructions: replaces the conversation's system prompt; None keeps it.
+        tools: tools of the request. The next request usually repeats both.
+        """
+        engine = self._host.engine
+        if engine is None or engine.chat_format.thinking is None:
+            return
+        self._tasks.begin(self._begin(run, instructions, tools))
+
+    async def settled(self) -> None:
+        """Wait until all tasks have ended."""
+        await self._tasks.settled()
+
+    async def stop(self) -> None:
+        """Cancel the tasks. The next turn computes what they did not."""
+        await self._tasks.stop()
+
+    async def _begin(self, run: Run, instructions: str | None, tools: Sequence[ChatMessage]) -> None:
+        await run.ended.wait()
+        engine = self._host.require()
+        thinking = engine.chat_format.thinking
+        if thinking is None or not thinking.is_in(run.token_ids) or not run.answer.content:
+            return
+        await self._tasks.succeed(run.id, partial(self._compute, engine, run, instructions, tools))
+
+    async def _compute(self, engine: Backend, run: Run, instructions: str | None, tools: Sequence[ChatMessage]) -> bool:
+        """Try to prefill the next prompt. Returns False if the engine was busy or became busy."""
+        if is_busy(engine):
+            return False
+        store = self._store.of(run.tenant)
+        conversation = await store.conversations.get(run.answer.conversation_id)
+        if await store.messages.first_answer(run.answer.id) is not None:
+            return True  # The conversation has continued already.
+        if instructions is not None:
+            conversation = replace(conversation, system_prompt=instructions)
+        path = await store.messages.path(run.answer.id)
+        ids = await self._turns.next_prefix_of(conversation, path, tools)
+        # Sampling one token makes the engine compute the prompt. The token is discarded.
+        params = SamplingParams(temperature=0.0, max_tokens=1)
+        kept = MessageTokens(pack_ids([*ids, *ids[:1]]), starts_prompt=True)
+        if not ids or not await self._store.next_prefixes.keep(run.answer.id, kept.ids):
+            return True
+        stream = engine.generate(ids, params, request_id=new_id("next"), tenant=run.tenant, urgency=behind_all(engine))
+        try:
+            async with asyncio.TaskGroup() as group:
+                watch = group.create_task(self._abort_when_busy(engine, stream.request_id))
+                whole = [output.finish_reason == "length" async for output in stream if output.finished]
+                watch.cancel()
+        finally:
+            engine.abort(stream.request_id)
+        if await store.messages.find(run.answer.id) is None:
+            # The answer's KV was erased while this prefix was computed.
+            self._erasure.begin([TokenNode(run.answer.id, None, "assistant", kept)], run.tenant)
+            return True
+        return any(whole)
+
+    async def _abort_when_busy(self, engine: Backend, request_id: str) -> None:
+        while True:
+            await asyncio.sleep(self._poll_seconds)
+            if is_busy(engine, but=1):
+                engine.abort(request_id)
+                return

@@ -1,0 +1,362 @@
+"""Turns of a conversation: store the question, start the answer as a run."""
+
+import asyncio
+import secrets
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from app.conversations.repeated_requests import RepeatedRequests
+from app.domain.ids import new_id
+from app.domain.records import Conversation, Message
+from app.domain.response_record import ResponseRecord
+from app.domain.sampling_json import params_to_json
+from app.domain.titles import title_from
+from app.domain.token_history import MessageTokens, pack_ids
+from app.domain.tool_use import ToolUse
+from app.host.backend import Backend
+from app.host.engine_host import EngineHost
+from app.prompts.earlier_prompts import look_back
+from app.prompts.stateless import Remember
+from app.prompts.thinking import required_mode
+from app.prompts.tokenization import generate
+from app.prompts.turn_prompt import Prompt, PromptMaker
+from app.runs.reuse_report import reuse_report
+from app.runs.run_log import RunLog, opening_event
+from app.runs.service import Run, RunRegistry
+from app.schemas.conversations import NewMessage, RetryFields, given_params
+from app.schemas.parsing import parse_object
+from app.schemas.sampling import ChatParams
+from app.schemas.urgency import UrgencyFields
+from app.storage.runs import RunRecord, Turn
+from app.storage.store import Store
+from app.storage.versions import VersionMismatchError, Versions
+from app.tenants.gate import TenantGate
+from engine.errors import ConflictError, InvalidRequestError, NotFoundError
+from engine.sampling_params import SamplingParams
+from engine.urgency import Urgency
+from models.pangu.chat_format import Message as ChatMessage
+from models.thinking import ThinkingMode
+
+CALM = {"temperature": 0.2, "top_p": 0.9}
+"""Default sampling of a conversation, where neither its settings nor the model's makers give any. At OpenAI's
+temperature of 1.0 a small model loses the thread.
+"""
+
+SEED_BITS = 53
+"""Bits of a drawn seed, few enough to survive a browser, whose numbers are doubles."""
+
+
+class Turns:
+    """Questions, retries and their answers, in the conversations of the store's tenant."""
+
+    def __init__(self, host: EngineHost, store: Store, runs: RunRegistry, gate: TenantGate) -> None:
+        self._host = host
+        self._store = store
+        self._runs = runs
+        self._gate = gate
+        self._repeated = RepeatedRequests(store, runs)
+
+    async def ask(self, conversation_id: str, fields: NewMessage, expected: Versions = None) -> Run:
+        """Store a question and start its answer. Repeating the request returns the same run.
+
+        Raises:
+            NotFoundError: the conversation or the parent does not exist.
+            InvalidRequestError: the parent is no answer, or the engine refuses the request. Nothing is stored.
+            ConflictError: the parent is still being generated, or the head moved while the request was processed.
+            VersionMismatchError: the conversation is not at the `expected` version.
+            NotReadyError, OverloadedError, LimitReachedError: the request cannot be served now.
+        """
+        before = await self._repeated.run_of_question(fields.id, conversation_id, fields.content)
+        try:
+            return before or await self._ask(conversation_id, fields, expected)
+        except (ConflictError, VersionMismatchError):
+            # Two copies of the same request may arrive at once, and conflict with each other.
+            if (run := await self._repeated.run_of_question(fields.id, conversation_id, fields.content)) is not None:
+                return run
+            raise
+
+    async def _ask(self, conversation_id: str, fields: NewMessage, expected: Versions) -> Run:
+        engine = self._host.require()
+        await self._runs.settle()
+        conversation = await self._store.conversations.get(conversation_id)
+        parent_id = conversation.head_id if fields.follows_head else fields.parent_id
+        path = await self._store.messages.path(parent_id)
+        if fields.follows_head and path and path[-1].role == "user" and path[-1].tokens.prompt_key:
+            raise ConflictError("The last question has no answer yet: retry it first", code="question_unanswered")
+        _check_parent(path, parent_id, conversation_id)
+        params = _params(engine, conversation, fields.params)
+        thinking = _thinking(engine, conversation, fields.params)
+        new = [ChatMessage("user", fields.content)]
+        self._gate.check(engine)
+        prompt = await self._prompts(engine, conversation).prompt(path, new, thinking=thinking)
+        now = time.time()
+        question = Message(
+            id=fields.id or new_id("msg"),
+            conversation_id=conversation_id,
+            parent_id=parent_id,
+            role="user",
+            content=fields.content,
+            status="complete",
+            created_at=now,
+            completed_at=now,
+            tokens=prompt.tokens,
+        )
+        turn = TurnDraft(
+            conversation,
+            question,
+            prompt,
+            sampling=with_seed(params.sampling_params()),
+            thinking=thinking,
+            urgency=fields.urgency(),
+            new=(question,),
+            check_head=fields.follows_head,
+            expected=expected,
+        )
+        return await self.start(engine, turn, rename=_field_of)
+
+    async def retry(self, message_id: str, fields: RetryFields, expected: Versions = None) -> Run:
+        """Start another answer to a question. Repeating the request returns the same run.
+
+        message_id: the question, or one of its answers. Raises as `ask` does.
+        """
+        await self._runs.settle()
+        message = await self._store.messages.get(message_id)
+        before = await self._repeated.run_of_answer(fields.id, message)
+        try:
+            return before or await self._retry(message, fields, expected)
+        except (ConflictError, VersionMismatchError):
+            if (run := await self._repeated.run_of_answer(fields.id, message)) is not None:
+                return run
+            raise
+
+    async def _retry(self, message: Message, fields: RetryFields, expected: Versions) -> Run:
+        engine = self._host.require()
+        _check_finished(message)
+        path = await self._store.messages.path(message.id if message.role == "user" else message.parent_id)
+        if not path or path[-1].role != "user":
+            raise InvalidRequestError("There is no question to answer again", param="id")
+        conversation = await self._store.conversations.get(message.conversation_id)
+        params = _params(engine, conversation, fields.params)
+        thinking = _thinking(engine, conversation, fields.params)
+        self._gate.check(engine)
+        prompt = await self._prompts(engine, conversation).prompt(path, thinking=thinking)
+        turn = TurnDraft(
+            conversation,
+            path[-1],
+            prompt,
+            sampling=with_seed(params.sampling_params()),
+            thinking=thinking,
+            urgency=fields.urgency(),
+            answer_id=fields.id,
+            expected=expected,
+        )
+        return await self.start(engine, turn, rename=_field_of)
+
+    async def explain(self, run_id: str) -> dict[str, Any]:
+        """Report why no more of a run's prompt was reused: see `app.runs.reuse_report`.
+
+        Raises NotFoundError, NotReadyError.
+        """
+        engine = self._host.require()
+        run = self._runs.get(run_id, self._store.tenant)
+        answer = run.answer if run is not None else await self._store.messages.of_run(run_id)
+        messages = await self._store.messages.all_of(answer.conversation_id)
+        stored = next((message for message in messages if message.id == answer.id), None)
+        if stored is None:
+            raise NotFoundError(f"The conversation of run {run_id} was deleted", code="run_not_found")
+        # The parent that the answer had when its run began may have been removed from the conversation.
+        answer = replace(answer, parent_id=stored.parent_id)
+        earlier = await asyncio.to_thread(look_back, messages, answer, engine.tokenizer)
+        continuation = run.reuse.known.continuation if run is not None and run.reuse is not None else None
+        return reuse_report(answer, earlier, continuation, engine.tokenizer, block_size=engine.config.block_size)
+
+    async def cancel(self, run_id: str) -> Message:
+        """Cancel a run and return its answer. Raises NotFoundError."""
+        run = self._runs.get(run_id, self._store.tenant)
+        return await self._runs.cancel(run) if run is not None else await self._store.messages.of_run(run_id)
+
+    async def prompt_of(self, conversation: Conversation, path: Sequence[Message], content: str) -> list[int]:
+        """Return the token ids of the prompt that would ask `content` after `path`. Raises as `ask` does."""
+        prompts = self._prompts(self._host.require(), conversation)
+        return (await prompts.prompt(path, [ChatMessage("user", content)])).ids
+
+    async def next_prefix_of(
+        self, conversation: Conversation, path: Sequence[Message], tools: Sequence[ChatMessage] = ()
+    ) -> list[int]:
+        """Return the token ids with which the prompt of a turn after `path` begins, whatever its question will be.
+
+        tools: as in `PromptMaker`. Raises as `ask` does.
+        """
+        prompts = replace(self._prompts(self._host.require(), conversation), tools=tools)
+        return await prompts.next_prefix(path)
+
+    async def shown_path(self, conversation: Conversation) -> list[Message]:
+        """Return the messages on the current path. Unfinished answers have the text generated so far."""
+        return self.as_they_are(await self._store.messages.path(conversation.head_id))
+
+    def as_they_are(self, messages: Sequence[Message]) -> list[Message]:
+        """Replace stored messages that are still being generated by their text so far."""
+        return [
+            run.answer_so_far if (run := self._runs.get(message.run_id, self._store.tenant)) else message
+            for message in messages
+        ]
+
+    async def start(self, engine: Backend, draft: "TurnDraft", *, rename: Callable[[str], str]) -> Run:
+        """Queue a turn in the engine and store it.
+
+        rename: maps the engine's name of a field to the client's. Raises as `ask` does.
+        """
+        run_id = new_id("run")
+        stream = await generate(
+            self._gate,
+            engine,
+            draft.prompt.ids,
+            draft.sampling,
+            urgency=draft.urgency,
+            request_id=run_id,
+            rename=rename,
+        )
+
+        def abort() -> None:
+            engine.abort(stream.request_id)
+
+        # The engine has begun: abort if the turn cannot be stored.
+        try:
+            answer = draft.answer(run_id, stream.params)
+            conversation = draft.conversation
+            if draft.is_kept:
+                conversation = await self._store.runs.begin(draft.stored_turn(answer, engine.kv_fingerprint))
+        except BaseException:
+            abort()
+            raise
+        opening = opening_event(conversation, draft.question, answer)
+        log = RunLog(run_id, answer, opening)
+        run = Run(run_id, self._store.tenant, answer, log, remember=draft.remember, is_kept=draft.is_kept)
+        self._runs.add(run)
+        self._runs.drive(run, stream, abort)
+        return run
+
+    def _prompts(self, engine: Backend, conversation: Conversation) -> PromptMaker:
+        return PromptMaker(self._gate, engine, self._host.prompt_identity, conversation.system_prompt)
+
+
+@dataclass(frozen=True, slots=True)
+class TurnDraft:
+    """A turn that the engine has not accepted yet. Fields that are not listed here are as in `Turn`.
+
+    question: the message before the answer.
+    new: messages that are not stored yet. `question` is the last of them; empty if it is stored.
+    is_kept: False stores nothing.
+    thinking: the mode that the client chose; None leaves it to the model.
+    answer_id: the id that the client chose for the answer; None draws one.
+    remember: as in `Run`.
+    tool_use: the tools that the answer may call; None without tools.
+    """
+
+    conversation: Conversation
+    question: Message
+    prompt: Prompt
+    sampling: SamplingParams
+    urgency: Urgency
+    new: tuple[Message, ...] = ()
+    check_head: bool = False
+    moves_head: bool = True
+    thinking: ThinkingMode | None = None
+    is_kept: bool = True
+    makes_conversation: bool = False
+    response: ResponseRecord | None = None
+    answer_id: str | None = None
+    expected: Versions = None
+    remember: Remember | None = None
+    tool_use: ToolUse | None = None
+
+    def answer(self, run_id: str, params: SamplingParams) -> Message:
+        """Make the answer in progress. `params` are the parameters that the engine resolved."""
+        return Message(
+            id=self.answer_id or new_id("msg"),
+            conversation_id=self.conversation.id,
+            parent_id=self.question.id,
+            role="assistant",
+            content="",
+            status="in_progress",
+            created_at=time.time(),
+            run_id=run_id,
+            params=params_to_json(params) | ({"thinking": self.thinking} if self.thinking is not None else {}),
+            tokens=MessageTokens(prompt_key=self.prompt.tokens.prompt_key),
+            tool_use=self.tool_use,
+        )
+
+    def stored_turn(self, answer: Message, kv_fingerprint: str) -> Turn:
+        """Make the record of this turn for the store."""
+        assert answer.run_id is not None
+        rendered_again = not self.new and self.prompt.tokens != self.question.tokens
+        timeout = self.urgency.timeout
+        return Turn(
+            answer=answer,
+            run=RunRecord(
+                answer.run_id,
+                answer.id,
+                kv_fingerprint,
+                pack_ids(self.prompt.ids),
+                self.urgency.priority,
+                answer.created_at + timeout if timeout is not None else None,
+            ),
+            questions=self.new,
+            restarted_user=(self.question.id, self.prompt.tokens) if rendered_again else None,
+            title=title_from(self.question.content) if self.conversation.source == "chat" else None,
+            check_head=self.check_head,
+            expected=self.expected,
+            expected_head=self.conversation.head_id,
+            moves_head=self.moves_head,
+            conversation=self.conversation if self.makes_conversation else None,
+            response=self.response,
+        )
+
+
+def sampling_of_chats(engine: Backend) -> Mapping[str, float]:
+    """Return a conversation's default sampling: some of temperature, top_p and top_k."""
+    return engine.sampling_defaults or CALM
+
+
+def _params(engine: Backend, conversation: Conversation, params: ChatParams | None) -> ChatParams:
+    return parse_object(ChatParams, {**sampling_of_chats(engine), **conversation.params, **given_params(params)})
+
+
+def with_seed(params: SamplingParams) -> SamplingParams:
+    """Draw a seed unless the client gave one. The seed is stored, so that a turn can be reproduced."""
+    return params if params.seed is not None else replace(params, seed=secrets.randbits(SEED_BITS))
+
+
+def _thinking(engine: Backend, conversation: Conversation, params: ChatParams | None) -> ThinkingMode | None:
+    """Return the thinking mode of a turn.
+
+    A mode that the request names must exist. A mode stored with the conversation may belong to another model, and is
+    ignored if this model lacks it.
+    """
+    if params is not None and params.thinking is not None:
+        return required_mode(engine, params.thinking, param="params.thinking")
+    thinking, kept = engine.chat_format.thinking, conversation.params.get("thinking")
+    return kept if thinking is not None and kept in thinking.modes else None
+
+
+def _check_parent(path: Sequence[Message], parent_id: str | None, conversation_id: str) -> None:
+    if parent_id is None:
+        return
+    if not path or path[-1].conversation_id != conversation_id:
+        raise InvalidRequestError(f"There is no message {parent_id} in this conversation", param="parent_id")
+    if path[-1].role != "assistant" and path[-1].tokens.prompt_key:
+        raise InvalidRequestError("A message can only follow an answer", param="parent_id")
+    _check_finished(path[-1])
+
+
+def _check_finished(message: Message) -> None:
+    if message.status == "in_progress":
+        raise ConflictError("This answer is still being generated", code="run_in_progress")
+
+
+def _field_of(engine_param: str) -> str:
+    if engine_param in UrgencyFields.model_fields:
+        return engine_param
+    return "content" if engine_param == "prompt" else f"params.{engine_param}"

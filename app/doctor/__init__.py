@@ -1,0 +1,1 @@
+"""`ebb doctor`: checks of a machine and of its settings."""

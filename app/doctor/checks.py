@@ -1,0 +1,265 @@
+"""Checks of `ebb doctor`. Each returns a finding and changes nothing on the machine."""
+
+import asyncio
+import importlib
+import os
+import shutil
+import socket
+import sqlite3
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+import torch
+
+from app.client.chat_client import ChatClient, NoServerError
+from app.config.settings import Settings
+from app.config.sizes import format_size
+from app.doctor.finding import Finding
+from app.doctor.memory_plan import plan_memory
+from app.doctor.npu_checks import check_npu
+from app.doctor.tls_checks import check_tls
+from app.storage.restoration import is_restore_pending
+from app.storage.snapshot import quick_check
+from app.transport.tls import own_certificate
+from cache_tiers.redis.address import parse_redis_url
+from cache_tiers.redis.errors import RedisAddressError, RedisError
+from cache_tiers.redis.resp import RespConnection, Timeouts
+from cache_tiers.redis.server_binary import find_redis_server
+from engine.attention.backend import AttentionSpec
+from engine.attention.selector import select_backend
+from engine.device_choice import block_size_for, choose_device
+from engine.errors import EngineError
+from engine.worker.torch.device import open_device
+from models.errors import ModelError
+from models.folder import ModelFolder
+from models.pangu.config import PanguConfig
+from models.resolve import find_model
+
+STATIC = Path(__file__).parents[1] / "static"
+
+CHECK_SECONDS = 10.0
+"""Maximum time spent on examining the database."""
+
+
+def check_python(_settings: Settings) -> Finding:
+    """Check the version of Python."""
+    text = sys.version.split()[0]
+    if (3, 11) <= sys.version_info[:2] < (3, 13):
+        return Finding("ok", "python", text)
+    return Finding("fail", "python", f"{text} is not supported", "install Python 3.11 or 3.12 and set up again")
+
+
+def check_device(settings: Settings) -> Finding:
+    """Check the device that torch computes on."""
+    name = choose_device(settings.device)
+    try:
+        device = open_device(name)
+    except EngineError as error:
+        look = "see npu below" if name == "npu" else "see whether nvidia-smi finds it, then `make setup DEVICE=cuda`"
+        return Finding("fail", "device", error.message, f"{look}, or start with --device cpu")
+    if name != "cpu":
+        memory = format_size(device.available_memory())
+        return Finding("ok", "device", f"torch {torch.__version__}, {device.instruction_set()}, {memory} free on it")
+    text = f"torch {torch.__version__}, {torch.get_num_threads()} threads, {device.instruction_set()}"
+    if torch.accelerator.is_available():
+        found = torch.accelerator.current_accelerator()
+        return Finding("ok", "device", f"{text}; {found} is there, --device {found} would use it")
+    return Finding("ok", "device", text)
+
+
+def check_attention(settings: Settings) -> Finding:
+    """Check which attention backend is selected, and report why those before it in the table are not."""
+    folder = find_model(settings.model, settings.cache_dir)
+    if folder is None:
+        return Finding("ok", "attention", "depends on the model, which is not here yet")
+    device = choose_device(settings.device)
+    try:
+        model = PanguConfig.from_json(ModelFolder(folder).config())
+        dtype = getattr(torch, settings.dtype)
+        spec = AttentionSpec(device, dtype, model.num_heads, model.num_kv_heads, model.head_dim, block_size_for(device))
+        selection = select_backend(spec, settings.attention)
+    except EngineError as error:
+        return Finding("fail", "attention", error.message, "give another --attention, or leave it away")
+    except ModelError as error:
+        return Finding("warn", "attention", str(error), "give another --model, or `ebb pull` it again")
+    if device == "cpu" and settings.attention == "auto":
+        return Finding("ok", "attention", f"the native step's own; without it {selection}")
+    return Finding("ok", "attention", str(selection))
+
+
+def check_compiler(_settings: Settings) -> Finding:
+    """Check for a C++ compiler, for kernels that are built on the machine that runs them."""
+    for name in ("c++", "g++", "clang++"):
+        found = shutil.which(name)
+        if found is not None:
+            return Finding("ok", "compiler", found)
+    found = "no C++ compiler found: the torch model computes, which takes 2 to 4 times as long"
+    return Finding("warn", "compiler", found, "install g++ or clang++")
+
+
+def check_lmcache(_settings: Settings) -> Finding:
+    """Check that LMCache can be imported with this torch: its binary parts are built for one version."""
+    try:
+        importlib.import_module("cache_tiers.lmcache_store")
+    except Exception as error:  # whatever a foreign library raises while it is imported
+        reason = f"cannot be imported: {type(error).__name__}: {error}"
+        return Finding("fail", "lmcache", reason, "run `make setup` again, or start with --no-prefix-cache")
+    return Finding("ok", "lmcache", version("lmcache"))
+
+
+def check_redis(settings: Settings) -> Finding:
+    """Check the server of the Redis tier."""
+    if settings.redis_url == "off":
+        return Finding("warn", "redis", "off: KV does not outlive a restart", "leave --redis-url away to turn it on")
+    if settings.redis_url == "auto":
+        binary = find_redis_server()
+        if binary is not None:
+            return Finding("ok", "redis", f"companion of {format_size(settings.redis_memory)} from {binary}")
+        advice = "install redis-server or valkey-server, or give --redis-url"
+        return Finding("warn", "redis", "no server found: KV does not outlive a restart", advice)
+    try:
+        address = parse_redis_url(settings.redis_url)
+        connection = RespConnection(address, Timeouts(connect=2.0))
+        try:
+            connection.start_exchange()
+            connection.call(b"PING")
+        finally:
+            connection.close()
+    except (RedisAddressError, RedisError, OSError) as error:
+        advice = "start it or correct --redis-url; until then the tier is off"
+        return Finding("warn", "redis", f"the server does not answer: {error}", advice)
+    return Finding("ok", "redis", f"{address} answers")
+
+
+def check_model(settings: Settings) -> Finding:
+    """Check whether the model is on this machine."""
+    folder = find_model(settings.model, settings.cache_dir)
+    if folder is not None:
+        return Finding("ok", "model", f"{settings.model} in {folder}")
+    advice = "`ebb pull` brings it now, `ebb serve` at its start"
+    return Finding("warn", "model", f"{settings.model} is not here yet", advice)
+
+
+def check_memory(settings: Settings) -> Finding:
+    """Compare the memory plan with the free memory of the host, and of a device with its own memory."""
+    host = open_device("cpu").available_memory()
+    name = choose_device(settings.device)
+    try:
+        device = None if name == "cpu" else open_device(name).available_memory()
+        folder = find_model(settings.model, settings.cache_dir)
+        plan = plan_memory(settings, folder, free=host if device is None else device, host_free=host)
+    except EngineError:
+        return Finding("warn", "memory", f"not known while there is no {name} device")
+    except ModelError as error:
+        return Finding("fail", "memory", str(error), "give another --model, or `ebb pull` it again")
+    weights, pool = ("weights", plan.weights), ("device pool", plan.device_pool)
+    below = (("CPU tier", plan.cpu_pool), ("Redis", plan.redis))
+    if device is None:
+        return _compare((weights, pool, *below), host, at_start=plan.at_start)
+    on_device = _compare((weights, pool), device, at_start=plan.weights + plan.device_pool)
+    on_host = _compare(below, host, at_start=plan.cpu_pool)
+    worse = on_device if on_device.level != "ok" else on_host
+    return Finding(worse.level, "memory", f"{name}: {on_device.text}; host: {on_host.text}", worse.advice)
+
+
+def _compare(parts: Sequence[tuple[str, int]], free: int, *, at_start: int) -> Finding:
+    """Compare `parts` with the `free` bytes. Redis grows later, so `at_start` bytes leave it out."""
+    total = sum(nbytes for _, nbytes in parts)
+    text = " + ".join(f"{name} {format_size(nbytes)}" for name, nbytes in parts if nbytes)
+    text += f" = {format_size(total)} of {format_size(free)} free"
+    if at_start > free:
+        return Finding("fail", "memory", text, "give a smaller --kv-memory or --cpu-kv-memory, or another --model")
+    if total > free:
+        return Finding("warn", "memory", text, "with Redis full the machine will swap: give a smaller --redis-memory")
+    return Finding("ok", "memory", text)
+
+
+def check_web(_settings: Settings) -> Finding:
+    """Check whether the page was built."""
+    if (STATIC / "index.html").is_file():
+        return Finding("ok", "web page", "built")
+    return Finding("warn", "web page", "not built: the API works, the page does not", "run `make setup`")
+
+
+def check_state_dir(settings: Settings) -> Finding:
+    """Check the directory of the chats."""
+    return _directory("state-dir", settings.state_dir)
+
+
+def check_conversations(settings: Settings) -> Finding:
+    """Look for damage in the database, for at most CHECK_SECONDS."""
+    file = settings.database
+    if is_restore_pending(file):
+        return Finding("warn", "chats", f"a restore of {file} was not completed", "start ebb serve, which completes it")
+    if not file.exists():
+        return Finding("ok", "chats", "none yet")
+    try:
+        faults = quick_check(file, CHECK_SECONDS)
+    except sqlite3.Error as error:
+        faults = [str(error)]
+    if faults is None:
+        some = f"no damage found in {CHECK_SECONDS:g} s of looking; the file is too large to be read in that time"
+        return Finding("ok", "chats", some)
+    if faults:
+        advice = "stop the server and put a backup in its place: ebb restore FILE"
+        return Finding("fail", "chats", f"{file} is damaged: {faults[0]}", advice)
+    return Finding("ok", "chats", f"{format_size(file.stat().st_size)}, no damage")
+
+
+def check_cache_dir(settings: Settings) -> Finding:
+    """Check the directory of the models."""
+    return _directory("cache-dir", settings.cache_dir)
+
+
+def _directory(name: str, path: Path) -> Finding:
+    # The nearest existing parent decides whether the rest can be created.
+    place = next(part for part in (path, *path.parents) if part.exists())
+    if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
+        return Finding("fail", name, f"{place} cannot be written", f"change its rights, or choose another --{name}")
+    free = format_size(shutil.disk_usage(place).free)
+    return Finding("ok", name, f"{path}, {free} free on its disk")
+
+
+def check_port(settings: Settings) -> Finding:
+    """Check whether the address is free, or served by Ebb already."""
+    address = f"{settings.host}:{settings.port}"
+    try:
+        kind, _, _, _, target = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(kind, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(target)
+    except OSError as error:
+        if asyncio.run(_is_ebb(settings)):
+            return Finding("ok", "port", f"{address} is served by Ebb already")
+        advice = "stop what listens there, or choose another --port"
+        return Finding("fail", "port", f"{address}: {error.strerror or error}", advice)
+    return Finding("ok", "port", f"{address} is free")
+
+
+async def _is_ebb(settings: Settings) -> bool:
+    async with ChatClient(settings.client_url, tls=own_certificate(settings)) as client:
+        try:
+            return "tiers" in await client.health()
+        except NoServerError:
+            return False
+
+
+CHECKS = (
+    check_python,
+    check_device,
+    check_npu,
+    check_attention,
+    check_compiler,
+    check_redis,
+    check_lmcache,
+    check_model,
+    check_memory,
+    check_web,
+    check_state_dir,
+    check_conversations,
+    check_cache_dir,
+    check_port,
+    check_tls,
+)

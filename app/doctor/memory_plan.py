@@ -1,0 +1,96 @@
+"""Estimate of the memory that a server with given settings will take, before it is started."""
+
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+
+import torch
+from safetensors import safe_open
+
+from app.config.settings import Settings
+from cache_tiers.layout import BlockLayout
+from engine.device_choice import choose_device
+from engine.kv.budget import kv_budget
+from models.folder import ModelFolder
+from models.pangu.config import PanguConfig
+
+STAGING_BYTES = 64 << 20
+"""Size of the CPU tier when it is off but Redis is on: blocks pass through it."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPlan:
+    """Memory of a server, in bytes.
+
+    Weights and pools are allocated at the start, while Redis grows up to `redis`.
+    """
+
+    weights: int
+    device_pool: int
+    cpu_pool: int
+    redis: int
+
+    @property
+    def at_start(self) -> int:
+        """Bytes that the server itself allocates at its start."""
+        return self.weights + self.device_pool + self.cpu_pool
+
+    @property
+    def total(self) -> int:
+        """Bytes in use once the companion Redis is full."""
+        return self.at_start + self.redis
+
+
+def plan_memory(
+    settings: Settings, model_folder: Path | None, *, free: int, host_free: int | None = None
+) -> MemoryPlan:
+    """Plan the memory for `settings` on a device with `free` bytes.
+
+    model_folder: None counts the parts that depend on the model as 0.
+    host_free: free bytes of the host, for a device with memory of its own.
+
+    Raises ModelNotFoundError for a folder without weights, UnsupportedModelError for an unknown configuration.
+    """
+    tiers = not settings.no_prefix_cache
+    staging = STAGING_BYTES if settings.redis_url != "off" else 0
+    weights = window = 0
+    if model_folder is not None:
+        weights = weight_bytes(model_folder, settings.dtype)
+        window = 0 if settings.kv_memory else window_bytes(model_folder, settings)
+    budget = kv_budget(
+        settings.kv_memory,
+        settings.cpu_kv_memory,
+        free=free - weights,
+        window_nbytes=window,
+        host_free=None if choose_device(settings.device) == "cpu" else host_free,
+    )
+    return MemoryPlan(
+        weights=weights,
+        device_pool=budget.pool,
+        cpu_pool=max(budget.cpu_tier, staging) if tiers else 0,
+        redis=settings.redis_memory if tiers and settings.redis_url == "auto" else 0,
+    )
+
+
+def window_bytes(model_folder: Path, settings: Settings) -> int:
+    """Return the KV size, in bytes, of one sequence that fills the context window."""
+    model = PanguConfig.from_json(ModelFolder(model_folder).config())
+    window = min(settings.max_model_len or model.max_position_embeddings, model.max_position_embeddings)
+    return BlockLayout(model.num_layers, model.num_kv_heads, window, model.head_dim, _itemsize(settings.dtype)).nbytes
+
+
+def weight_bytes(model_folder: Path, dtype: str) -> int:
+    """Return the size of the loaded weights, in bytes. Reads only the headers of the files.
+
+    dtype: the type that they are loaded as, "bfloat16" or "float32".
+    """
+    parameters = 0
+    for file in ModelFolder(model_folder).weight_files():
+        with safe_open(file, framework="pt") as tensors:
+            parameters += sum(prod(tensors.get_slice(name).get_shape()) for name in tensors.keys())  # noqa: SIM118
+    return parameters * _itemsize(dtype)
+
+
+def _itemsize(dtype: str) -> int:
+    size: int = getattr(torch, dtype).itemsize
+    return size

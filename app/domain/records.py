@@ -1,0 +1,85 @@
+"""Conversations and messages, as they are stored and as clients see them."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from app.domain.token_history import MessageTokens
+from app.domain.tool_use import ToolUse, read_calls
+from models.tool_calls import Parsed
+
+Role = Literal["system", "user", "assistant"]
+MessageStatus = Literal["in_progress", "complete", "incomplete", "cancelled", "failed"]
+TitleSource = Literal["first_message", "model", "user"]
+
+ConversationSource = Literal["chat", "api", "response"]
+"""Creator of a conversation: the page, a client of /v1/conversations, or a response that belongs to no conversation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A tree of messages. Times are Unix seconds.
+
+    title: None until there is one.
+    head_id: leaf of the path that is shown; None for an empty conversation.
+    metadata: key-value pairs that a client of the API attached.
+    title_source: origin of the title; None without a title.
+    version: see `app.storage.versions`.
+    """
+
+    id: str
+    title: str | None
+    head_id: str | None
+    system_prompt: str | None
+    params: dict[str, Any]
+    created_at: float
+    updated_at: float
+    source: ConversationSource = "chat"
+    metadata: dict[str, str] = field(default_factory=dict)
+    title_source: TitleSource | None = None
+    pinned: bool = False
+    archived: bool = False
+    version: int = 1
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields that clients see."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+_OF_THE_SERVER = frozenset({"tokens", "tool_use"})
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One node of the tree. Siblings are branches.
+
+    parent_id: the message before this one; None for the first.
+    reasoning: the model's reasoning before its answer; None if there is none.
+    tokens: token ids that the engine saw, hidden from clients.
+    tool_use: None if the message is text only.
+    """
+
+    id: str
+    conversation_id: str
+    parent_id: str | None
+    role: Role
+    content: str
+    status: MessageStatus
+    created_at: float
+    completed_at: float | None = None
+    finish_reason: str | None = None
+    error: dict[str, Any] | None = None
+    usage: dict[str, Any] | None = None
+    run_id: str | None = None
+    params: dict[str, Any] | None = None
+    reasoning: str | None = None
+    tokens: MessageTokens = field(default_factory=MessageTokens)
+    tool_use: ToolUse | None = None
+
+    @property
+    def said(self) -> Parsed:
+        """Text and tool calls parsed from the content, without an end that could still become either."""
+        return read_calls(self.content, self.tool_use, has_ended=self.status != "in_progress")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields that clients see."""
+        return {name: getattr(self, name) for name in self.__slots__ if name not in _OF_THE_SERVER}

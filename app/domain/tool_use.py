@@ -1,0 +1,86 @@
+"""Role of tools in a stored message."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from models.tool_calls import Parsed, ToolCall, ToolCallParser
+
+
+@dataclass(frozen=True, slots=True)
+class MayCall:
+    """An answer whose text may contain tool calls, as the model wrote them.
+
+    start, end: the marks around a call.
+    parallel: as in `app.prompts.tool_offer.ToolOffer`.
+    """
+
+    start: str
+    end: str
+    parallel: bool
+
+    def parser(self) -> ToolCallParser:
+        """Make a parser for the text of the answer."""
+        return ToolCallParser(self.start, self.end, parallel=self.parallel)
+
+
+@dataclass(frozen=True, slots=True)
+class IsCall:
+    """A call that a client sent. The message has no text."""
+
+    call_id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class IsResult:
+    """The result of a call, which is the message's text."""
+
+    call_id: str
+
+
+ToolUse = MayCall | IsCall | IsResult
+
+_KINDS: dict[str, type[ToolUse]] = {"may_call": MayCall, "call": IsCall, "result": IsResult}
+_NAMES = {kind: name for name, kind in _KINDS.items()}
+
+
+def tool_use_json(tool_use: ToolUse) -> dict[str, Any]:
+    """Return the fields of `tool_use` and its kind, as in an export."""
+    return {"kind": _NAMES[type(tool_use)], **asdict(tool_use)}
+
+
+def tool_use_of(fields: Mapping[str, Any] | None) -> ToolUse | None:
+    """Parse the output of `tool_use_json`."""
+    if fields is None:
+        return None
+    return _KINDS[fields["kind"]](**{name: value for name, value in fields.items() if name != "kind"})
+
+
+def dump_tool_use(tool_use: ToolUse | None) -> str | None:
+    """Serialize a tool use for the store."""
+    return None if tool_use is None else json.dumps([_NAMES[type(tool_use)], asdict(tool_use)], ensure_ascii=False)
+
+
+def load_tool_use(stored: str | None) -> ToolUse | None:
+    """Parse the output of `dump_tool_use`."""
+    if stored is None:
+        return None
+    name, fields = json.loads(stored)
+    return _KINDS[name](**fields)
+
+
+def read_calls(text: str, tool_use: ToolUse | None, *, has_ended: bool) -> Parsed:
+    """Split a message into its text and its calls.
+
+    has_ended: treat an incomplete call at the end as text.
+    """
+    match tool_use:
+        case MayCall():
+            parser = tool_use.parser()
+            return parser.whole(text) if has_ended else parser.push(text)
+        case IsCall(name=name, arguments=arguments):
+            return Parsed("", (ToolCall(name, arguments),))
+    return Parsed(text)

@@ -1,0 +1,124 @@
+"""The engine's lifecycle as clients see it: the port accepts requests before the engine starts and after it stops.
+
+starting --ready()--> ok --stop()--> stopping
+    \\--fail()--> failed
+
+While the state is "ok", clients see "recovering" or "degraded" if the engine's workers or the database are unavailable.
+"""
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+from typing import Literal
+
+from app.domain.storage_health import StorageHealth
+from app.host.backend import Backend
+from engine.errors import NotReadyError
+
+State = Literal["starting", "ok", "stopping", "failed"]
+Status = Literal["starting", "ok", "recovering", "degraded", "stopping", "failed"]
+"""`State`, and two statuses in which the engine exists: its ranks are restarting, or nothing can be stored."""
+
+RETRY_AFTER_SECONDS = 2
+
+
+@dataclass(slots=True)
+class EngineHost:
+    """Holder of the engine, before, while and after it runs.
+
+    holds_threads: an engine is being made or runs, and its threads keep the process alive.
+    progress: one sentence about the current step of the startup, or about its failure.
+    prompt_identity: identity of the tokenizer and template. Stored token ids are used only under the same one.
+    ready_at: Unix seconds; 0 until the engine is ready.
+    storage: the health of the database.
+    """
+
+    state: State = "starting"
+    holds_threads: bool = True
+    progress: str = "preparing the engine"
+    engine: Backend | None = None
+    prompt_identity: str = ""
+    ready_at: int = 0
+    storage: StorageHealth = field(default_factory=StorageHealth)
+    _is_ready: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def fingerprint(self) -> str:
+        """Value of OpenAI's `system_fingerprint`, constant for as long as the model is the same."""
+        return f"fp_{self.prompt_identity[:12]}"
+
+    def report(self, sentence: str) -> None:
+        """Report the current step of the startup. May be called from any thread."""
+        self.progress = sentence
+
+    def ready(self, engine: Backend, prompt_identity: str) -> None:
+        """Serve requests with `engine` from now on, unless the server has begun to stop."""
+        self.engine = engine
+        self.prompt_identity = prompt_identity
+        self.ready_at = int(time.time())
+        if self.state == "starting":
+            self.state = "ok"
+            self._is_ready.set()
+
+    async def until_ready(self) -> Backend:
+        """Wait for the engine to serve, and return it."""
+        await self._is_ready.wait()
+        assert self.engine is not None
+        return self.engine
+
+    def fail(self, sentence: str) -> None:
+        """Record that the startup failed. There will be no engine."""
+        self.state = "failed"
+        self.progress = sentence
+        self.holds_threads = False
+
+    async def stop(self, drain_seconds: float) -> None:
+        """Refuse new requests, let running ones end within `drain_seconds`, then stop the engine."""
+        self.state = "stopping"
+        if self.engine is not None:
+            await self.engine.stop(drain_seconds)
+            self.holds_threads = False
+
+    @property
+    def status(self) -> Status:
+        """State of the server as clients see it. The worst applicable status wins."""
+        if self.gave_up:
+            return "failed"
+        if self.state != "ok":
+            return self.state
+        if self.lost_workers is not None:
+            return "recovering"
+        return "ok" if self.storage.reason is None else "degraded"
+
+    @property
+    def is_computing(self) -> bool:
+        """Whether answers are being computed."""
+        return self.engine is not None and self.engine.stats().running > 0
+
+    @property
+    def lost_workers(self) -> str | None:
+        """Reason why the processes that compute the model are restarting; None if they are not."""
+        workers = self.engine.stats().workers if self.engine is not None else None
+        return workers.last_loss if workers is not None and workers.state == "starting" else None
+
+    @property
+    def failed(self) -> bool:
+        """Whether the startup has failed."""
+        return self.state == "failed"
+
+    @property
+    def gave_up(self) -> bool:
+        """Whether the engine failed for good after it had served."""
+        return self.engine is not None and self.engine.is_broken
+
+    def require(self) -> Backend:
+        """Return the engine. Raises NotReadyError with the reason if it does not serve."""
+        if self.state == "ok" and self.engine is not None:
+            return self.engine
+        match self.state:
+            case "starting":
+                raise NotReadyError(f"The server is starting: {self.progress}")
+            case "failed":
+                raise NotReadyError(f"The engine could not be started: {self.progress}")
+            case _:
+                raise NotReadyError("The server is stopping")

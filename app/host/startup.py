@@ -1,0 +1,137 @@
+"""Startup of the engine from the settings, while the port already answers."""
+
+import asyncio
+import gc
+import logging
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from app.config.secret import load_secret
+from app.config.settings import Settings
+from app.host.backend import Backend
+from app.host.engine_host import EngineHost
+from engine.errors import EbbError
+from engine.tracing import NO_TRACE, Trace
+from models.errors import ModelError
+
+Report = Callable[[str], None]
+Build = Callable[[Report], tuple[Backend, str]]
+"""Makes the engine, and returns it with the identity of its tokenizer and template. Blocks, and reports its steps."""
+
+logger = logging.getLogger(__name__)
+
+
+def engine_builder(settings: Settings, trace: Trace = NO_TRACE) -> Build:
+    """Return a function that finds or downloads the model, loads it, and opens the tiers."""
+
+    def build(report: Report) -> tuple[Backend, str]:
+        # OpenMP reads this when torch loads it. Waiting threads sleep: spinning gains 5 % on a quiet machine, but makes
+        # everything many times slower as soon as another program wants the cores.
+        os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+        # Imported here, since the port must answer before these modules are loaded.
+        from engine.build import build_engine
+        from models.resolve import resolve_model
+
+        path = resolve_model(settings.model, settings.cache_dir, report)
+        config = settings.engine_config(
+            model_path=path, model_name=model_name(settings.model), secret=load_secret(settings.secret_file)
+        )
+        with objects_that_stay():
+            engine = build_engine(config, report, trace)
+        return engine, engine.model_fingerprint
+
+    return build
+
+
+GC_THRESHOLDS = (20_000, 50, 50)
+"""Thresholds of the garbage collector. Python's own (700, 10, 10) are for small programs. With a thousand streams, a
+collection of the oldest generation takes 100 ms, in which no stream gets a token, so it must be rare.
+"""
+
+
+@contextmanager
+def objects_that_stay() -> Iterator[None]:
+    """Exclude all objects made inside from garbage collection.
+
+    Imports create half a million objects that live until the process ends. Collections during the imports take a
+    quarter of their time, and later ones would pause every thread for a third of a second now and then.
+    """
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.set_threshold(*GC_THRESHOLDS)
+        gc.enable()
+
+
+def model_name(setting: str) -> str:
+    """Return the name by which clients request the model: an alias or hub id as it is, or the last part of a path."""
+    path = Path(setting).expanduser()
+    if path.suffix.lower() == ".gguf":
+        return path.stem
+    return path.resolve().name if path.is_dir() else setting
+
+
+class Startup:
+    """One start of the engine: built in a thread, run on the event loop, reported to `host`."""
+
+    def __init__(self, build: Build, host: EngineHost, *, on_failure: Callable[[], None]) -> None:
+        self._build = build
+        self._host = host
+        self._on_failure = on_failure
+        self._task: asyncio.Task[None] | None = None
+
+    def begin(self) -> None:
+        """Start in the background and return at once."""
+        self._task = asyncio.create_task(self._run(), name="startup")
+
+    async def _run(self) -> None:
+        try:
+            engine, prompt_identity = await self._built()
+            await engine.start()
+        except (EbbError, ModelError) as exc:
+            self._fail(str(exc))
+        except Exception:
+            logger.exception("the engine could not be started")
+            self._fail("an unexpected error; the log says which")
+        else:
+            self._host.ready(engine, prompt_identity)
+            logger.info("ready: %s, window %d tokens", engine.model_name, engine.max_model_len)
+
+    async def _built(self) -> tuple[Backend, str]:
+        loop = asyncio.get_running_loop()
+        result: asyncio.Future[tuple[Backend, str]] = loop.create_future()
+
+        def settle(built: tuple[Backend, str] | Exception) -> None:
+            if result.done():
+                return
+            if isinstance(built, Exception):
+                result.set_exception(built)
+            else:
+                result.set_result(built)
+
+        def run() -> None:
+            try:
+                built: tuple[Backend, str] | Exception = self._build(self._report)
+            except Exception as exc:
+                built = exc
+            # The loop is closed if the server stopped while the engine was built.
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(settle, built)
+
+        # A daemon thread: an executor's thread would keep the process alive until the model is loaded.
+        threading.Thread(target=run, name="startup", daemon=True).start()
+        return await result
+
+    def _report(self, sentence: str) -> None:
+        self._host.report(sentence)
+        logger.info("%s", sentence)
+
+    def _fail(self, sentence: str) -> None:
+        logger.error("%s", sentence)
+        self._host.fail(sentence)
+        self._on_failure()

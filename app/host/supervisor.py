@@ -1,0 +1,245 @@
+"""Supervising process of `ebb serve`, which keeps one server process running.
+
+    claim the state directory and the port ──> fork a server process ──> wait until it ends
+        exit on its own                 ──> exit with the same status
+        crash, kill, request to restart ──> pause ──> fork again, at most `len(PAUSES)` times in WINDOW_SECONDS
+
+The supervising process holds the listening socket, so clients that connect during a restart wait instead of being
+refused. The kernel kills the server process when the supervising process dies (PR_SET_PDEATHSIG), so kill -9 of either
+leaves no process behind. This module imports nothing heavy: the supervising process takes about 20 MB.
+"""
+
+import ctypes
+import errno
+import logging
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable
+
+from app.config.settings import Settings
+from app.config.state_lock import lock_state_dir
+from app.logs.log_lines import write_log
+from engine.restart_budget import RestartBudget
+
+RESTART = 75
+"""Exit status (EX_TEMPFAIL) of a server process that has handed over its answers and requests a restart."""
+
+PAUSES = (0.0, 1.0, 2.0, 4.0, 8.0)
+"""Seconds to pause before each restart. A failure after the last restart ends the supervising process."""
+
+WINDOW_SECONDS = 600.0
+"""Seconds after which a restart no longer counts."""
+
+STOP_SECONDS = 20.0
+"""Seconds within which a server process must exit after the first signal. Its own shutdown limits add up to less."""
+
+CLAIM_SECONDS = 3.0
+"""Seconds to wait for the server process of a killed supervisor to die and release its lock and port."""
+
+_CLAIM_POLL_SECONDS = 0.05
+_PR_SET_PDEATHSIG = 1
+
+logger = logging.getLogger(__name__)
+
+Serve = Callable[[socket.socket], int]
+"""Runs the server on a listening socket and returns its exit status."""
+
+
+def supervise(settings: Settings, serve: Serve, restarts: RestartBudget | None = None) -> int:
+    """Run `serve` in a forked process, restart it if it fails, and return the exit status.
+
+    Like fork, this returns in both processes: in each server process, the result is the status of `serve`.
+
+    restarts: budget of restarts; None means the default of PAUSES within WINDOW_SECONDS.
+    """
+    restarts = restarts if restarts is not None else RestartBudget(PAUSES, WINDOW_SECONDS)
+    write_log(settings.log_format)
+    settings.make_directories()
+    listener = claim(settings)
+    if listener is None:
+        return 1
+    supervisor = Supervisor(listener)
+    while True:
+        parent = os.getpid()
+        # Otherwise both processes would write the buffered text.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        child = os.fork()
+        if child == 0:
+            supervisor.become_server(parent)
+            return serve(listener)
+        status = supervisor.wait_for(child)
+        if supervisor.stopping or not _worth_a_restart(status):
+            return supervisor.exit_status(status)
+        pause = restarts.spend(time.monotonic())
+        if pause is None:
+            logger.error("the server process %s; that was too often, giving up", _described(status))
+            return supervisor.exit_status(status)
+        logger.error("the server process %s; %s in %g s", _described(status), _in_words(restarts), pause)
+        if supervisor.signalled_within(pause):
+            return 0
+
+
+class Supervisor:
+    """Signal handling of the supervising process, which receives signals synchronously.
+
+    The first stop signal is forwarded to the server process. The server may also receive it directly (Ctrl-C in a
+    terminal, systemd), so it counts only the first one. The second stop signal kills the server process.
+    """
+
+    def __init__(self, listener: socket.socket) -> None:
+        self._listener = listener
+        to_stop = (signal.SIGTERM, signal.SIGINT, *not_ignored(signal.SIGHUP, signal.SIGQUIT))
+        self._awaited = {signal.SIGCHLD, *to_stop}
+        self._mask_before = signal.pthread_sigmask(signal.SIG_BLOCK, self._awaited)
+        self._stop_by: float | None = None
+        self._killed_for: int | None = None
+
+    @property
+    def stopping(self) -> bool:
+        """Whether a stop signal has been received."""
+        return self._stop_by is not None
+
+    def become_server(self, parent: int) -> None:
+        """Reset the signal handling in a forked process, and have the kernel kill it when `parent` dies."""
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL))
+        if os.getppid() != parent:
+            os._exit(1)
+        # Until the server installs its handlers, each signal ends the process without a traceback.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, self._mask_before)
+
+    def wait_for(self, child: int) -> int:
+        """Forward signals to `child` until it ends, and return its wait status."""
+        while True:
+            number = self._next_signal(self._stop_by)
+            if number is None:
+                logger.error("the server process did not end within %g s: killed", STOP_SECONDS)
+                self._kill(child, signal.SIGKILL)
+            elif number != signal.SIGCHLD:
+                self._stop(child, number)
+            elif (status := _reaped(child)) is not None:
+                return status
+
+    def signalled_within(self, seconds: float) -> bool:
+        """Sleep for `seconds` or until a stop signal arrives, and return whether one arrived."""
+        until = time.monotonic() + seconds
+        while (number := self._next_signal(until)) is not None:
+            if number != signal.SIGCHLD:
+                return True
+            _reaped(0)
+        return False
+
+    def exit_status(self, status: int) -> int:
+        """Convert a wait status to an exit status as a shell does: 128 plus the number of a fatal signal."""
+        if self._killed_for is not None:
+            return 128 + self._killed_for
+        code = os.waitstatus_to_exitcode(status)
+        return code if code >= 0 else 128 - code
+
+    def _next_signal(self, until: float | None) -> int | None:
+        """Wait for a signal and return its number; None if none arrives before `until`.
+
+        until: monotonic time; None waits indefinitely.
+        """
+        if until is None:
+            return signal.sigwaitinfo(self._awaited).si_signo
+        found = signal.sigtimedwait(self._awaited, max(0.0, until - time.monotonic()))
+        return found.si_signo if found is not None else None
+
+    def _stop(self, child: int, number: int) -> None:
+        if self._stop_by is None:
+            self._stop_by = time.monotonic() + STOP_SECONDS
+            # Clients are now refused as soon as the server process closes its copy of the socket.
+            self._listener.close()
+            os.kill(child, number)
+        else:
+            logger.warning("stopping at once")
+            self._kill(child, number)
+
+    def _kill(self, child: int, reason: int) -> None:
+        self._stop_by = time.monotonic() + STOP_SECONDS
+        self._killed_for = reason
+        os.kill(child, signal.SIGKILL)
+
+
+def not_ignored(*signals: signal.Signals) -> list[signal.Signals]:
+    """Return the signals that this process does not ignore. A parent such as nohup may have set some to be ignored."""
+    return [each for each in signals if signal.getsignal(each) != signal.SIG_IGN]
+
+
+def _reaped(child: int) -> int | None:
+    """Reap all ended processes, including orphans in a container, and return the wait status of `child`.
+
+    Returns None if `child` has not ended.
+    """
+    found = None
+    try:
+        while (ended := os.waitpid(-1, os.WNOHANG))[0] != 0:
+            if ended[0] == child:
+                found = ended[1]
+    except ChildProcessError:
+        pass
+    return found
+
+
+def _worth_a_restart(status: int) -> bool:
+    return os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == RESTART
+
+
+def _in_words(restarts: RestartBudget) -> str:
+    minutes = restarts.seconds / 60
+    return f"starting it again ({restarts.num_spent} of {restarts.most} times in {minutes:g} minutes)"
+
+
+def _described(status: int) -> str:
+    code = os.waitstatus_to_exitcode(status)
+    if code == RESTART:
+        return "asked for a restart"
+    return f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
+
+
+def claim(settings: Settings) -> socket.socket | None:
+    """Lock the state directory and listen on the port, both for the life of this process.
+
+    The server process of a killed supervisor may still be dying, so this retries for up to CLAIM_SECONDS.
+    Returns the listening socket; None if the directory or the port is unavailable, after logging the reason.
+    """
+    give_up = began = time.monotonic()
+    try:
+        while lock_state_dir(settings.state_dir) is None:
+            give_up = began + CLAIM_SECONDS
+            if time.monotonic() > give_up:
+                logger.error("another ebb uses --state-dir %s", settings.state_dir)
+                return None
+            time.sleep(_CLAIM_POLL_SECONDS)
+    except OSError as exc:
+        logger.error("--state-dir %s cannot be used: %s", settings.state_dir, exc.strerror)
+        return None
+    while True:
+        try:
+            return listen_on(settings.host, settings.port)
+        except OSError as exc:
+            if exc.errno != errno.EADDRINUSE or time.monotonic() > give_up:
+                where, why = (settings.host, settings.port), exc.strerror
+                logger.error("cannot listen on %s port %d: %s (--port chooses another)", *where, why)
+                return None
+        time.sleep(_CLAIM_POLL_SECONDS)
+
+
+def listen_on(host: str, port: int) -> socket.socket:
+    """Return a socket that listens on the first address of `host`."""
+    family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        # From here on, clients can connect, even before the server can read requests.
+        listener.listen(2048)
+    except BaseException:
+        listener.close()
+        raise
+    return listener

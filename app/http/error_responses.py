@@ -1,0 +1,135 @@
+"""Error responses, in the format of OpenAI's API, or of Anthropic's on its routes."""
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import Receive, Scope, Send
+
+from app.host.engine_host import RETRY_AFTER_SECONDS
+from app.http.anthropic_errors import anthropic_error, is_anthropic
+from app.storage.versions import VersionMismatchError
+from engine.errors import EbbError, NotReadyError, OutageError, OverloadedError, ServerError
+
+logger = logging.getLogger(__name__)
+
+
+class BodyTooLargeError(EbbError):
+    """413: the body is larger than the limit."""
+
+    status = 413
+    code = "body_too_large"
+
+
+class UnsupportedEncodingError(EbbError):
+    """415: the body's compression is not supported."""
+
+    status = 415
+    code = "unsupported_encoding"
+
+
+class TooSlowError(EbbError):
+    """408: the request did not arrive in time; its connection is closed."""
+
+    status = 408
+    code = "request_too_slow"
+
+
+class ForbiddenError(EbbError):
+    """403: a page of another site uses this server through a visitor's browser, or the key's scope is too narrow."""
+
+    status = 403
+    code = "forbidden"
+
+
+class UnauthorizedError(EbbError):
+    """401: no key was presented, or an invalid one."""
+
+    status = 401
+
+    def __init__(self, was_shown: bool) -> None:
+        if was_shown:
+            super().__init__("This key opens nothing here: it is wrong, or was revoked", code="invalid_api_key")
+        else:
+            super().__init__(
+                "This server demands a key: send it as Authorization: Bearer KEY, or log in", code="missing_api_key"
+            )
+
+
+class ErrorResponse(Response):
+    """An error response, serialized in the format of the requested API once the path is known."""
+
+    def __init__(self, error: EbbError, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(status_code=error.status)
+        self._error = error
+        self._headers_of_error = dict(headers or {})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the error (ASGI)."""
+        body: dict[str, Any] = {"error": error_body(self._error)}
+        if isinstance(self._error, VersionMismatchError):
+            body["version"] = self._error.current
+        headers = self._headers_of_error
+        if is_anthropic(scope["path"]):
+            request_id = scope.get("state", {}).get("request_id", "")
+            body, headers = anthropic_error(self._error, request_id), {**headers, "request-id": request_id}
+        await JSONResponse(body, self.status_code, headers)(scope, receive, send)
+
+
+def error_body(error: EbbError) -> dict[str, Any]:
+    """Return the value of "error" in an error body."""
+    return {
+        "message": error.message,
+        "type": _error_type(error.status),
+        "param": error.param,
+        "code": error.code,
+    }
+
+
+def error_response(error: EbbError) -> Response:
+    """Make the response for `error`, with the headers that belong to it."""
+    headers = {}
+    if isinstance(error, OverloadedError | OutageError):
+        headers["Retry-After"] = str(error.retry_after)
+    elif isinstance(error, NotReadyError):
+        headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
+    elif isinstance(error, BodyTooLargeError | TooSlowError):
+        headers["Connection"] = "close"
+    if isinstance(error, UnauthorizedError):
+        headers["WWW-Authenticate"] = "Bearer"
+    if isinstance(error, VersionMismatchError):
+        headers["ETag"] = f'"{error.current}"'
+    return ErrorResponse(error, headers)
+
+
+def on_ebb_error(_request: Request, exc: Exception) -> Response:
+    """Respond to an error that Ebb raised on purpose. A traceback is logged only if a defect may be the cause."""
+    assert isinstance(exc, EbbError)
+    if isinstance(exc, OutageError):
+        logger.error("request refused: %s", exc.message)
+    elif isinstance(exc, ServerError) and not isinstance(exc, NotReadyError):
+        logger.error("request failed: %s", exc.message, exc_info=exc)
+    return error_response(exc)
+
+
+def on_http_error(request: Request, exc: Exception) -> Response:
+    """Respond to an error of the router: unknown path, wrong method."""
+    assert isinstance(exc, HTTPException)
+    code = {404: "not_found", 405: "method_not_allowed"}.get(exc.status_code, "http_error")
+    error = EbbError(f"{request.method} {request.url.path}: {exc.detail}", code=code)
+    error.status = exc.status_code
+    return ErrorResponse(error, exc.headers)
+
+
+def unexpected_error_response(request_id: str) -> Response:
+    """Make the response to a defect. The log has the traceback, and the client gets the request id to find it by."""
+    return error_response(ServerError(f"The server made a mistake; its log says what happened to {request_id}"))
+
+
+def _error_type(status: int) -> str:
+    if status == OverloadedError.status:
+        return "rate_limit_error"
+    return "invalid_request_error" if status < 500 else "server_error"

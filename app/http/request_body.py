@@ -1,0 +1,72 @@
+"""Request bodies, read with limits on their size and time."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import TypeVar
+
+from starlette.requests import Request
+
+from app.config.sizes import format_size
+from app.domain.bounds import BODY_SECONDS, DISCARD_SECONDS, MAX_BODY_BYTES, MAX_DISCARDED_BYTES
+from app.http.error_responses import BodyTooLargeError, TooSlowError
+from app.http.inflating import decompressor
+from app.schemas.parsing import RequestModel, parse_body
+
+Model = TypeVar("Model", bound=RequestModel)
+
+
+async def read_body(request: Request, model: type[Model]) -> Model:
+    """Read and validate the JSON body.
+
+    Raises:
+        BodyTooLargeError: the body has more than MAX_BODY_BYTES, by its Content-Length or in fact.
+        TooSlowError: the body was not complete after BODY_SECONDS.
+        UnsupportedEncodingError: the body has a compression other than gzip and deflate.
+        InvalidRequestError: the body does not match `model`.
+    """
+    return parse_body(model, await read_bytes(request, MAX_BODY_BYTES))
+
+
+async def read_bytes(request: Request, limit: int) -> bytes:
+    """Return the whole body, decompressed. Raises as `read_body` does, BodyTooLargeError for more than `limit` bytes.
+
+    The limit applies to the compressed body and to the decompressed one, which may be much larger.
+    """
+    inflate = decompressor(request.headers.get("content-encoding", ""))
+    stream = request.stream()
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            body = await _whole(stream, request.headers.get("content-length", "0"), limit)
+    except TimeoutError:
+        raise TooSlowError(f"The body was not whole after {BODY_SECONDS:g} s") from None
+    if body is None:
+        raise await _too_large(stream, limit)
+    return body if inflate is None else await asyncio.to_thread(inflate, body, limit)
+
+
+async def _whole(stream: AsyncIterator[bytes], declared: str, limit: int) -> bytes | None:
+    """Return the whole body; None if it is too large."""
+    if not declared.isdigit() or int(declared) > limit:
+        return None
+    body = bytearray()
+    async for chunk in stream:
+        body += chunk
+        if len(body) > limit:
+            return None
+    return bytes(body)
+
+
+async def _too_large(rest: AsyncIterator[bytes], limit: int) -> BodyTooLargeError:
+    """Discard the rest of the body, within bounds, and return the error.
+
+    A client that is still sending when its connection closes would lose the response.
+    """
+    discarded = 0
+    with suppress(TimeoutError):
+        async with asyncio.timeout(DISCARD_SECONDS):
+            async for chunk in rest:
+                discarded += len(chunk)
+                if discarded > MAX_DISCARDED_BYTES:
+                    break
+    return BodyTooLargeError(f"The body is larger than {format_size(limit)}")

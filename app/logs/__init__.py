@@ -1,0 +1,1 @@
+"""Log lines: their formats, and the log of requests."""

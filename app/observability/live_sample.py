@@ -1,0 +1,89 @@
+"""One sample of the whole server: current values, and rates as differences of two readings."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from app.host.backend import Backend
+from app.observability.figures import Tier, TierFigures, requests_by_state, tier_figures
+from app.observability.tier_words import breaker_state, tier_words
+from engine.stats import EngineStats
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Totals since the start, read at one moment.
+
+    at: seconds of a monotonic clock.
+    prompts: tokens by the source of their KV. "computed" tokens count as they are computed, others when their request
+        ends.
+    steps: number of steps.
+    batched: sum of the batch sizes of all steps.
+    """
+
+    at: float
+    generated: int
+    prompts: Mapping[str, int]
+    steps: int
+    batched: float
+    tiers: Mapping[Tier, TierFigures]
+
+    @classmethod
+    def of(cls, stats: EngineStats, at: float) -> "Reading":
+        """Copy the totals, since the engine's histograms keep counting."""
+        prompts = {
+            "device": stats.device_tokens,
+            "cpu": stats.cpu_tokens,
+            "redis": stats.redis_tokens,
+            "computed": stats.prefilled_tokens,
+        }
+        sizes = stats.batch_sizes
+        return cls(at, stats.generation_tokens, prompts, sizes.count, sizes.total, tier_figures(stats))
+
+
+def sample_of(engine: Backend, stats: EngineStats, now: Reading, before: Reading, earlier: Reading) -> dict[str, Any]:
+    """Return one sample for the stream. A tier that is off has only its state.
+
+    now: the reading of `stats`.
+    before: the reading from which rates are computed.
+    earlier: the reading from which hit rates are computed.
+
+    Rates are None if no time has passed, and ratios None if nothing was counted.
+    """
+    seconds = now.at - before.at
+    words = tier_words(engine, stats)
+    return {
+        "requests": requests_by_state(stats),
+        "batch_size": _ratio(now.batched - before.batched, now.steps - before.steps),
+        "generated_tokens_per_second": _rate(now.generated, before.generated, seconds),
+        "prompt_tokens_per_second": {
+            source: _rate(count, before.prompts[source], seconds) for source, count in now.prompts.items()
+        },
+        "breaker": breaker_state(stats.tiers) if "redis" in now.tiers and stats.tiers is not None else None,
+        "tiers": {
+            tier: {"state": words[tier], **_tier(figures, before.tiers[tier], earlier.tiers[tier], seconds)}
+            for tier, figures in now.tiers.items()
+        }
+        | {tier: {"state": state} for tier, state in words.items() if tier not in now.tiers},
+    }
+
+
+def _tier(now: TierFigures, before: TierFigures, earlier: TierFigures, seconds: float) -> dict[str, Any]:
+    return {
+        "used_bytes": now.used_bytes,
+        "capacity_bytes": now.capacity_bytes,
+        "hit_rate": _ratio(now.found_tokens - earlier.found_tokens, now.asked_tokens - earlier.asked_tokens),
+        "bytes_in_per_second": _rate(now.bytes_in, before.bytes_in, seconds),
+        "bytes_out_per_second": _rate(now.bytes_out, before.bytes_out, seconds),
+        "evictions_per_second": _rate(now.evicted, before.evicted, seconds),
+        "tenants": dict(now.tenants),
+    }
+
+
+def _rate(now: int, before: int, seconds: float) -> float | None:
+    # The counters of a restarted Redis begin at zero again.
+    return round(max(0, now - before) / seconds, 2) if seconds > 0 else None
+
+
+def _ratio(part: float, whole: float) -> float | None:
+    return round(part / whole, 4) if whole > 0 else None

@@ -1,0 +1,275 @@
+"""Prometheus metrics: the engine's own counters, read on each scrape, and counters of the HTTP side."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
+
+from prometheus_client import CollectorRegistry, Counter, ProcessCollector, generate_latest
+from prometheus_client import Histogram as LiveHistogram
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
+from app.host.engine_host import EngineHost
+from app.observability.figures import requests_by_state, tier_figures
+from app.version import VERSION
+from cache_tiers.histogram import Histogram
+from cache_tiers.store import StoreStats
+from engine.stats import EngineStats
+
+HTTP_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
+"""Histogram bounds. The duration of a streamed answer is that of its stream."""
+
+LAG_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.04, 0.05, 0.075, 0.1, 0.25, 0.5, 1, 2.5, 5)
+"""Histogram bounds of the event loop's lag. People notice more than 50 ms."""
+
+
+class Metrics:
+    """Metrics in a registry of their own, so that two servers in one process do not collide."""
+
+    def __init__(self, host: EngineHost, live_runs: Callable[[], int]) -> None:
+        self._registry = CollectorRegistry()
+        ProcessCollector(registry=self._registry)
+        self._engine = _EngineCollector(host, live_runs)
+        self._registry.register(self._engine)
+        self.http_responses = Counter(
+            "ebb_http_responses", "HTTP responses, by method and status", ["method", "status"], registry=self._registry
+        )
+        self.http_seconds = LiveHistogram(
+            "ebb_http_request_seconds",
+            "From a request's head to the end of its answer, by route",
+            ["route"],
+            buckets=HTTP_SECONDS,
+            registry=self._registry,
+        )
+        self.loop_lag = LiveHistogram(
+            "ebb_event_loop_lag_seconds",
+            "By how much the event loop is late for a timer",
+            buckets=LAG_SECONDS,
+            registry=self._registry,
+        )
+        self.loop_blocks = Counter(
+            "ebb_event_loop_blocks",
+            "Times that the event loop was late by more than 50 ms; the log has the stack, once a minute",
+            registry=self._registry,
+        )
+
+        self.limits_reached = Counter(
+            "ebb_limits_reached",
+            "Requests refused because of their tenant's limits",
+            ["limit"],
+            registry=self._registry,
+        )
+
+    async def text(self) -> bytes:
+        """Return the metrics in the Prometheus text format 0.0.4.
+
+        Written in a thread: a thousand lines take a while.
+        """
+        self._engine.look()
+        return await asyncio.to_thread(generate_latest, self._registry)
+
+
+class _EngineCollector(Collector):
+    def __init__(self, host: EngineHost, live_runs: Callable[[], int]) -> None:
+        self._host = host
+        self._live_runs = live_runs
+        self._seen: list[Metric] = []
+
+    def look(self) -> None:
+        """Take a snapshot of the engine. Call on the event loop, which owns the engine."""
+        self._seen = list(self._now())
+
+    def describe(self) -> list[Metric]:
+        """Describe no metrics: their names are known only when they are collected."""
+        return []
+
+    def collect(self) -> list[Metric]:
+        """Return the newest snapshot. Any thread may call this."""
+        return self._seen
+
+    def _now(self) -> Iterator[Metric]:
+        build = GaugeMetricFamily("ebb_build_info", "Always 1, with the version", labels=["version"])
+        yield _by_label(build, {VERSION: 1})
+        yield GaugeMetricFamily("ebb_ready", "1 while requests are served", value=float(self._host.status == "ok"))
+        yield GaugeMetricFamily("ebb_runs_live", "Answers of conversations that are being generated", self._live_runs())
+        if self._host.engine is not None:
+            stats = self._host.engine.stats()
+            yield from _requests(stats)
+            yield from _tokens(stats)
+            yield from _blocks(stats)
+            yield from _tiers(stats)
+            if stats.workers is not None:
+                yield CounterMetricFamily(
+                    "ebb_rank_restarts", "How often the ranks of the model were started again", stats.workers.restarts
+                )
+            if stats.tiers is not None:
+                yield from _redis(stats.tiers)
+                yield CounterMetricFamily(
+                    "ebb_warmed_blocks", "Blocks brought from Redis while their person typed", stats.warmed_blocks
+                )
+
+
+def _requests(stats: EngineStats) -> Iterator[Metric]:
+    yield _by_label(
+        GaugeMetricFamily("ebb_requests", "Requests now, by state", labels=["state"]), requests_by_state(stats)
+    )
+    yield _by_label(
+        CounterMetricFamily("ebb_requests_finished", "Requests ended, by reason", labels=["reason"]),
+        stats.requests_finished,
+    )
+    yield _by_label(
+        CounterMetricFamily("ebb_preemptions", "Requests that lost their blocks, by when", labels=["state"]),
+        {"running": stats.preemptions, "waiting": stats.reclaims},
+    )
+    yield CounterMetricFamily("ebb_scheduler_rebuilds", "Schedulers that failed and were replaced", stats.rebuilds)
+    yield _histogram("ebb_ttft_seconds", "From arrival to the first token", stats.ttft_seconds)
+    yield _histograms("ebb_queue_seconds", "From arrival to the first step, by outcome", "outcome", stats.queue_seconds)
+    yield _histogram("ebb_inter_token_seconds", "Between two tokens of a request", stats.inter_token_seconds)
+    yield _histogram("ebb_step_seconds", "One step of the model", stats.step_seconds)
+    yield _histogram("ebb_step_gap_seconds", "Between two forward passes", stats.gap_seconds)
+    yield _histogram("ebb_batch_size", "Requests in one step", stats.batch_sizes)
+
+
+def _tokens(stats: EngineStats) -> Iterator[Metric]:
+    sources = {
+        "device": stats.device_tokens,
+        "cpu": stats.cpu_tokens,
+        "redis": stats.redis_tokens,
+        "computed": stats.computed_tokens,
+    }
+    yield _by_label(
+        CounterMetricFamily("ebb_prompt_tokens", "Prompt tokens, by where their KV came from", labels=["source"]),
+        sources,
+    )
+    yield CounterMetricFamily(
+        "ebb_prefilled_tokens", "Prompt tokens computed, also of requests that have not ended", stats.prefilled_tokens
+    )
+    yield CounterMetricFamily("ebb_generation_tokens", "Tokens generated", stats.generation_tokens)
+    yield _by_label(
+        CounterMetricFamily(
+            "ebb_drafted_tokens", "Tokens that were guessed and computed, by outcome", labels=["outcome"]
+        ),
+        {"accepted": stats.accepted_tokens, "rejected": stats.drafted_tokens - stats.accepted_tokens},
+    )
+
+
+def _blocks(stats: EngineStats) -> Iterator[Metric]:
+    blocks = {"used": stats.blocks_used, "cached": stats.blocks_cached, "total": stats.blocks_total}
+    yield _by_label(GaugeMetricFamily("ebb_kv_blocks", "Blocks of the device pool", labels=["state"]), blocks)
+    yield GaugeMetricFamily("ebb_kv_block_bytes", "Size of one block", stats.block_nbytes)
+    yield GaugeMetricFamily("ebb_kv_unstored_blocks", "Full blocks not yet in the CPU tier", stats.unstored_blocks)
+    yield _by_label(
+        CounterMetricFamily(
+            "ebb_self_checks", "Checks of all that owns blocks, made when idle, by outcome", labels=["outcome"]
+        ),
+        stats.checks,
+    )
+
+
+def _tiers(stats: EngineStats) -> Iterator[Metric]:
+    """Yield the usage, hits and timings of each tier that is on. A tier's hit rate is rate(found) / rate(asked)."""
+    by_tier = ["tier"]
+    used = GaugeMetricFamily("ebb_tier_used_bytes", "Occupancy, by tier", labels=by_tier)
+    capacity = GaugeMetricFamily("ebb_tier_capacity_bytes", "Capacity, by tier", labels=by_tier)
+    asked = CounterMetricFamily(
+        "ebb_tier_asked_tokens", "Prompt tokens that no tier above had, by tier", labels=by_tier
+    )
+    found = CounterMetricFamily("ebb_tier_found_tokens", "Prompt tokens reused, by tier", labels=by_tier)
+    evicted = CounterMetricFamily(
+        "ebb_tier_evicted_blocks", "Blocks that made room for others, by tier", labels=by_tier
+    )
+    lost = CounterMetricFamily(
+        "ebb_tier_lost_blocks", "Evicted blocks that the tier below did not have yet, by tier", labels=by_tier
+    )
+    moved = CounterMetricFamily(
+        "ebb_tier_bytes", "Bytes of blocks copied into a tier, and from it", labels=["tier", "direction"]
+    )
+    tenants = GaugeMetricFamily(
+        "ebb_tier_tenant_bytes", "Occupancy by the largest tenants and the others", labels=["tier", "tenant"]
+    )
+    for tier, figures in tier_figures(stats).items():
+        used.add_metric([tier], figures.used_bytes)
+        capacity.add_metric([tier], figures.capacity_bytes)
+        asked.add_metric([tier], figures.asked_tokens)
+        found.add_metric([tier], figures.found_tokens)
+        evicted.add_metric([tier], figures.evicted)
+        if tier != "redis":
+            lost.add_metric([tier], figures.lost)
+        moved.add_metric([tier, "in"], figures.bytes_in)
+        moved.add_metric([tier, "out"], figures.bytes_out)
+        for tenant, nbytes in figures.tenants.items():
+            tenants.add_metric([tier, tenant], nbytes)
+    yield from (used, capacity, tenants, asked, found, evicted, lost, moved)
+    yield _by_label(
+        CounterMetricFamily("ebb_reuse_ends", "Requests whose next block no tier gave, by cause", labels=["cause"]),
+        stats.reuse_ends,
+    )
+    tiers = stats.tiers
+    if tiers is not None:
+        loads = "Until a request's blocks were brought, by the lowest tier that they came from"
+        yield _histograms("ebb_tier_load_seconds", loads, "tier", stats.load_seconds)
+        stores = {"cpu": stats.cpu_store_seconds, "redis": tiers.redis_store_seconds}
+        yield _histograms("ebb_tier_store_seconds", "Writing one block, by tier", "tier", stores)
+        lookups = {"redis": tiers.redis_lookup_seconds}
+        yield _histograms("ebb_tier_lookup_seconds", "Asking which blocks a tier has", "tier", lookups)
+
+
+def _redis(tiers: StoreStats) -> Iterator[Metric]:
+    yield GaugeMetricFamily("ebb_redis_up", "1 while Redis answers", float(tiers.redis_state == "ok"))
+    yield GaugeMetricFamily("ebb_redis_pending_writes", "Blocks waiting for Redis", tiers.redis_pending_writes)
+    yield GaugeMetricFamily(
+        "ebb_redis_write_lag_seconds", "Age of the oldest block waiting for Redis", tiers.redis_write_lag_seconds
+    )
+    outcomes = {
+        "stored": tiers.redis_stored_blocks,
+        "failed": tiers.redis_failed_blocks,
+        "loaded": tiers.redis_loaded_blocks,
+        "rejected": tiers.redis_rejected_blocks,
+    }
+    yield _by_label(
+        CounterMetricFamily("ebb_redis_blocks", "Blocks exchanged with Redis, by outcome", labels=["outcome"]), outcomes
+    )
+    yield CounterMetricFamily(
+        "ebb_redis_shed_blocks", "Blocks not written because too many waited for Redis", tiers.redis_shed_blocks
+    )
+    yield _by_label(
+        CounterMetricFamily(
+            "ebb_redis_rejected_blocks", "Blocks found in Redis and not used, by what was wrong", labels=["reason"]
+        ),
+        tiers.redis_rejects,
+    )
+    if tiers.redis_speed.answer_seconds is not None:
+        yield GaugeMetricFamily(
+            "ebb_redis_answer_seconds", "Until an answer of Redis begins, lately", tiers.redis_speed.answer_seconds
+        )
+    if tiers.redis_speed.bytes_per_second is not None:
+        yield GaugeMetricFamily(
+            "ebb_redis_bytes_per_second", "At which blocks come from Redis, lately", tiers.redis_speed.bytes_per_second
+        )
+
+
+def _by_label(
+    family: GaugeMetricFamily | CounterMetricFamily, values: Mapping[str, int]
+) -> GaugeMetricFamily | CounterMetricFamily:
+    for label, value in values.items():
+        family.add_metric([label], value)
+    return family
+
+
+def _histograms(name: str, help_text: str, label: str, values: Mapping[str, Histogram]) -> HistogramMetricFamily:
+    family = HistogramMetricFamily(name, help_text, labels=[label])
+    for value, histogram in values.items():
+        family.add_metric([value], _buckets(histogram), histogram.total)
+    return family
+
+
+def _histogram(name: str, help_text: str, values: Histogram) -> HistogramMetricFamily:
+    return HistogramMetricFamily(name, help_text, buckets=_buckets(values), sum_value=values.total)
+
+
+def _buckets(values: Histogram) -> list[tuple[str, float]]:
+    cumulative, buckets = 0, []
+    for bound, count in zip((*map(str, values.bounds), "+Inf"), values.counts, strict=True):
+        cumulative += count
+        buckets.append((bound, float(cumulative)))
+    return buckets

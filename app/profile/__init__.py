@@ -1,0 +1,1 @@
+"""`ebb profile`: a private engine under a synthetic load."""

@@ -1,0 +1,1 @@
+"""Prompts: from messages, tools and earlier answers to token ids."""

@@ -1,0 +1,49 @@
+"""Exact token ids of the text that a client received."""
+
+from collections.abc import Mapping, Sequence
+
+from app.host.backend import TextTokenizer
+from engine.detokenizer import Detokenizer
+
+ANCHORS = ("", "\n")
+"""Contexts in which a piece of text is tokenized. Vocabularies like sentencepiece's put a space before a text, but none
+after the end of a line.
+"""
+
+
+NO_MARKS: Mapping[int, bytes] = {}
+
+
+def exact_ids(
+    tokenizer: TextTokenizer, produced: Sequence[int], text: str, marks: Mapping[int, bytes] = NO_MARKS
+) -> list[int] | None:
+    """Return token ids of exactly `text`: the produced ids that spell its beginning, then the rest tokenized.
+
+    There is a rest if the answer was cut inside a token, for example before a stop string. Bytes of an incomplete
+    character, which were never shown, are left out.
+
+    marks: control tokens that appear in the text under their names, as bytes by id.
+
+    Returns None if no ids spell exactly `text`.
+    """
+    detokenizer = Detokenizer(lambda id_: marks.get(id_) or tokenizer.token_bytes(id_))
+    end = kept = kept_end = 0
+    for count, id_ in enumerate(produced, 1):
+        piece = detokenizer.push(id_)
+        if not text.startswith(piece, end):
+            break
+        end += len(piece)
+        if detokenizer.is_between_characters:
+            kept, kept_end = count, end
+    rest = _ids_of_piece(tokenizer, text[kept_end:])
+    return None if rest is None else [*produced[:kept], *rest]
+
+
+def _ids_of_piece(tokenizer: TextTokenizer, piece: str) -> list[int] | None:
+    if not piece:
+        return []
+    for anchor in ANCHORS:
+        ids = tokenizer.encode(anchor + piece, special=False)[len(tokenizer.encode(anchor, special=False)) :]
+        if b"".join(map(tokenizer.token_bytes, ids)) == piece.encode():
+            return ids
+    return None

@@ -1,0 +1,195 @@
+"""Prompts of clients that send the whole conversation each time, with the exact ids of remembered answers.
+
+Tokenizing an answer's text often gives other ids than those generated, and KV is not found after the first difference.
+So the ids of each answer are remembered under the messages up to its end, along with the ids that the prompt added
+since the previous answer. The messages of the next request lead to them, one answer after another:
+
+    messages    system  user  ANSWER  user  ANSWER  user
+    ids         [ first record     ] [ second     ] [ tokenized now ]
+
+An answer that is not remembered, because the client wrote or changed it, is tokenized with the messages around it. The
+next answer is remembered with all of them.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from app.domain.token_history import pack_ids, unpack_ids
+from app.host.backend import Backend, PromptFormat
+from app.host.engine_host import EngineHost
+from app.prompts.answer_memory import AnswerMemory
+from app.prompts.answer_seal import NO_TAG, Dialogue, KnownAnswer, Seal, seals_of_answers
+from app.prompts.exact_ids import exact_ids
+from app.prompts.tokenization import LONG_TEXT, size_of, to_ids
+from app.tenants.gate import TenantGate
+from models.errors import ModelError
+from models.pangu.chat_format import Message
+from models.thinking import ThinkingMode
+
+T = TypeVar("T")
+
+logger = logging.getLogger(__name__)
+
+Remember = Callable[[Sequence[int], str], Awaitable[None]]
+"""Called with the ids generated for an answer, and its text, including tool calls as the model wrote them."""
+
+MANY_IDS = 2048
+"""Number of ids from which comparing them with a text takes more than a few milliseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Remembered beginning of a conversation.
+
+    ids: token ids from the first on.
+    num_messages: number of messages that the ids cover, the last of them an answer.
+    tag: tag of that answer, or NO_TAG.
+    """
+
+    ids: list[int]
+    num_messages: int
+    tag: bytes
+
+
+NOTHING = History([], 0, NO_TAG)
+
+
+@dataclass(frozen=True, slots=True)
+class WholePrompt:
+    """Prompt of a client that sends the whole conversation.
+
+    ids: all token ids.
+    added: ids after the last remembered answer.
+    tag: tag of that answer, or NO_TAG.
+    dialogue: hash of the messages.
+    """
+
+    ids: list[int]
+    added: list[int]
+    tag: bytes
+    dialogue: Dialogue
+
+
+def plain_answer(text: str) -> Message:
+    """Make the message of an answer without tool calls."""
+    return Message("assistant", text)
+
+
+class WholePrompts:
+    """Maker of prompts that reuse remembered answers, and recorder of new answers."""
+
+    def __init__(self, host: EngineHost, memory: AnswerMemory) -> None:
+        self._host = host
+        self._memory = memory
+
+    async def prompt(
+        self,
+        gate: TenantGate,
+        engine: Backend,
+        messages: Sequence[Message],
+        *,
+        param: str,
+        thinking: ThinkingMode | None = None,
+    ) -> WholePrompt:
+        """Build the prompt for an answer to `messages`. Changes nothing.
+
+        param: the client's name of the messages.
+        thinking: the answer's thinking mode; None leaves it to the model.
+
+        Raises:
+            InvalidRequestError: the prompt is too long, or the template refuses the messages.
+        """
+        dialogue = Dialogue(engine.tenant_salt(gate.tenant), self._host.prompt_identity)
+        self._memory.owners.note(dialogue.owner, gate.tenant)
+        is_long = size_of(messages) >= LONG_TEXT
+        seals = await _apart_if(is_long, lambda: seals_of_answers(dialogue, messages))
+        found = await self._memory.find([seal.name for seal in seals.values()]) if seals else {}
+        history = await _apart_if(is_long, lambda: longest_history(seals, found))
+        begun, added = await to_ids(
+            gate,
+            engine,
+            lambda: _continued(engine.chat_format, history, messages, thinking),
+            size_of(messages[history.num_messages :]),
+            param=param,
+        )
+        return WholePrompt(begun.ids + added, added, begun.tag, dialogue)
+
+    async def remember(
+        self,
+        engine: Backend,
+        prompt: WholePrompt,
+        produced: Sequence[int],
+        text: str,
+        as_message: Callable[[str], Message] = plain_answer,
+    ) -> None:
+        """Remember the answer to `prompt`: the ids generated for it and the text that the client received. Never fails.
+
+        as_message: converts the text to the message that the client will send back.
+        """
+        try:
+            await self._remember(engine, prompt, produced, text, as_message)
+        except Exception:
+            logger.exception("an answer is not remembered; its conversation is tokenised again")
+
+    async def _remember(
+        self,
+        engine: Backend,
+        prompt: WholePrompt,
+        produced: Sequence[int],
+        text: str,
+        as_message: Callable[[str], Message],
+    ) -> None:
+        marks = engine.chat_format.tools.names_of_marks()
+        ids = await _apart_if(len(produced) >= MANY_IDS, lambda: exact_ids(engine.tokenizer, produced, text, marks))
+        if ids is None:
+            return
+        seal = prompt.dialogue.followed_by(as_message(text)).seal
+        there = (await self._memory.find([seal.name])).get(seal.name)
+        known = seal.open(there) if there is not None else None
+        # The first record stays, since conversations may have continued from it.
+        if known is None or known.before != prompt.tag:
+            self._memory.keep(seal.name, seal.close(prompt.tag, pack_ids(prompt.added + ids)))
+
+
+def longest_history(seals: Mapping[int, Seal], found: Mapping[bytes, bytes]) -> History:
+    """Return the history up to the last answer whose ids are known from the first token on.
+
+    seals: seals by message index, in order.
+    found: sealed answers by name.
+    """
+    known: dict[bytes, KnownAnswer] = {}
+    num_messages, last = 0, NO_TAG
+    for index, seal in seals.items():
+        answer = seal.open(found[seal.name]) if seal.name in found else None
+        if answer is not None and (answer.before == NO_TAG or answer.before in known):
+            known[answer.tag] = answer
+            num_messages, last = index + 1, answer.tag
+    pieces: list[bytes] = []
+    tag = last
+    while tag != NO_TAG:
+        pieces.append(known[tag].ids)
+        tag = known[tag].before
+    return History(unpack_ids(b"".join(reversed(pieces))), num_messages, last)
+
+
+def _continued(
+    chat_format: PromptFormat, history: History, messages: Sequence[Message], thinking: ThinkingMode | None
+) -> tuple[History, list[int]]:
+    """Return the part of `history` that the prompt begins with, and the ids after it."""
+    if history.num_messages:
+        try:
+            num_new = len(messages) - history.num_messages
+            return history, chat_format.extend(history.ids, messages, num_new=num_new, thinking=thinking)
+        except ModelError:
+            # Not every template can continue after every answer. If not, render all messages, or let the template
+            # refuse them.
+            pass
+    return NOTHING, chat_format.render(messages, thinking=thinking)
+
+
+async def _apart_if(is_long: bool, work: Callable[[], T]) -> T:
+    """Run `work`, in a thread if it would block the event loop."""
+    return await asyncio.to_thread(work) if is_long else work()

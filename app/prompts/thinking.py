@@ -1,0 +1,43 @@
+"""Thinking mode of an answer, from the words that several APIs have for it."""
+
+from app.host.backend import Backend
+from engine.errors import InvalidRequestError
+from models.thinking import ThinkingMode
+
+EFFORTS: dict[str, tuple[ThinkingMode, ...]] = {
+    "none": ("off",),
+    "minimal": ("off",),
+    "low": ("auto", "slow"),
+}
+"""Thinking modes for OpenAI's efforts, the best first. Every other effort means to think."""
+
+
+def required_mode(engine: Backend, mode: ThinkingMode | None, *, param: str) -> ThinkingMode | None:
+    """Validate a mode that a client named. Returns None if the prompt needs no mode.
+
+    Raises:
+        InvalidRequestError: the model does not support the mode.
+    """
+    thinking = engine.chat_format.thinking
+    if mode is None or (thinking is None and mode == "off"):
+        return None
+    if thinking is None:
+        raise InvalidRequestError(
+            f"{param}: {engine.model_name} does not think before it answers", param=param, code="unsupported"
+        )
+    if mode not in thinking.modes:
+        raise InvalidRequestError(
+            f"{param}: {engine.model_name} knows {', '.join(thinking.modes)}", param=param, code="unsupported"
+        )
+    return mode
+
+
+def preferred_mode(engine: Backend, effort: str | None) -> ThinkingMode | None:
+    """Return the mode closest to `effort`; None leaves it to the model.
+
+    An effort is only a hint. Models that cannot think, or always do, ignore it.
+    """
+    thinking = engine.chat_format.thinking
+    if thinking is None or effort is None:
+        return None
+    return next((mode for mode in EFFORTS.get(effort, ("slow",)) if mode in thinking.modes), None)

@@ -1,0 +1,97 @@
+"""Tokenization of prompts and submission of requests, with errors that name the client's own field."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from app.host.backend import Backend, GenerationStream
+from app.tenants.gate import TenantGate
+from engine.errors import InvalidRequestError
+from engine.sampling_params import SamplingParams
+from engine.urgency import Urgency
+from models.errors import ModelError, TextTooLongError
+from models.pangu.chat_format import Message
+from models.thinking import ThinkingMode
+
+T = TypeVar("T")
+
+LONG_TEXT = 1 << 13
+"""Characters from which tokenizing takes more than a few milliseconds and is moved off the event loop."""
+
+MESSAGE_CHARACTERS = 64
+"""Number of characters that take as long to tokenize as a message takes to render."""
+
+
+def size_of(messages: Sequence[Message]) -> int:
+    """Return the cost of rendering and tokenizing `messages`, in characters of text."""
+    return sum(len(message.text) + MESSAGE_CHARACTERS for message in messages)
+
+
+async def to_ids(gate: TenantGate, engine: Backend, encode: Callable[[], T], num_characters: int, *, param: str) -> T:
+    """Return `encode()`, which tokenizes `num_characters` among other work.
+
+    Long texts are encoded in a thread, and tenants take turns. A text that cannot fit costs no more than one that does.
+
+    Raises:
+        InvalidRequestError: the text far exceeds the context window, or the template refuses the messages.
+        OverloadedError: too many long texts of this tenant are waiting.
+    """
+    try:
+        if num_characters > engine.tokenizer.longest_text:
+            raise TextTooLongError("it has too many characters")
+        if num_characters < LONG_TEXT:
+            return encode()
+        async with gate.long_text(num_characters):
+            return await asyncio.to_thread(encode)
+    except TextTooLongError as error:
+        raise InvalidRequestError(
+            f"the prompt has far more than the {engine.max_model_len} tokens of this model's window: {error}",
+            param=param,
+            code="context_length_exceeded",
+        ) from error
+    except ModelError as error:
+        raise InvalidRequestError(str(error), param=param) from error
+
+
+async def chat_ids(
+    gate: TenantGate, engine: Backend, messages: Sequence[Message], *, param: str, thinking: ThinkingMode | None = None
+) -> list[int]:
+    """Return the ids of a conversation, up to the start of its next answer. Raises as `to_ids` does."""
+    return await to_ids(
+        gate,
+        engine,
+        lambda: engine.chat_format.render(messages, thinking=thinking),
+        size_of(messages),
+        param=param,
+    )
+
+
+async def generate(
+    gate: TenantGate,
+    engine: Backend,
+    prompt_ids: Sequence[int],
+    params: SamplingParams,
+    *,
+    urgency: Urgency,
+    request_id: str,
+    rename: Callable[[str], str],
+    answers: int = 1,
+) -> GenerationStream:
+    """Queue a tenant's request. Raises the refusal of the engine or of the tenant's limits.
+
+    rename: maps the engine's name of a field to the client's.
+    answers: see `TenantGate.generate`.
+    """
+    try:
+        gate.check(engine, num_tokens=len(prompt_ids), answers=answers)
+        if params.form is not None:
+            params = replace(params, form=replace(params.form, path=rename("form")))
+        await engine.prepare(params, prompt_ids, tenant=gate.tenant)
+        return gate.generate(engine, prompt_ids, params, request_id=request_id, urgency=urgency, answers=answers)
+    except InvalidRequestError as exc:
+        if exc.param is not None:
+            is_form, exc.param = exc.param == "form", rename(exc.param)
+            if is_form:
+                exc.message = f"{exc.param}: {exc.message}"
+        raise

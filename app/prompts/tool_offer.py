@@ -1,0 +1,90 @@
+"""Tools that a request of any API offers: their description in the prompt, and the required format of the answer."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from engine.errors import InvalidRequestError
+from engine.sampling_params import SamplingParams
+from engine.structured_output import AnswerForm
+from models.pangu.chat_format import Message
+from models.tool_format import ToolFormat
+
+WordOfChoice = Literal["none", "auto", "required"]
+
+
+@dataclass(frozen=True, slots=True)
+class NamedChoice:
+    """The one function that must be called.
+
+    param: the client's name of the field that requires it.
+    """
+
+    name: str
+    param: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOffer:
+    """Tools that an answer may call.
+
+    functions: `name`, and `description` and `parameters` (a JSON Schema) if given.
+    choice: whether the model may, must, or must not call a function, or the one that it must call.
+    parallel: whether an answer may call more than one function. If False, only the first call counts.
+    """
+
+    functions: Sequence[Mapping[str, Any]] = ()
+    choice: WordOfChoice | NamedChoice = "auto"
+    parallel: bool = True
+
+    @property
+    def is_made(self) -> bool:
+        """Whether the prompt describes any tools."""
+        return bool(self.functions) and self.choice != "none"
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the request names the one function to call."""
+        return isinstance(self.choice, NamedChoice)
+
+    @property
+    def messages(self) -> list[Message]:
+        """Messages that describe the tools at the beginning of the prompt."""
+        if not self.is_made:
+            return []
+        tools = [{"type": "function", "function": dict(function)} for function in self.functions]
+        return [Message("tools", json.dumps(tools, ensure_ascii=False))]
+
+    def applied(self, params: SamplingParams, how: ToolFormat) -> SamplingParams:
+        """Return `params`, restricted to an answer that calls a tool if one is required.
+
+        Raises:
+            InvalidRequestError: the required tool is not offered, or the request demands another format.
+        """
+        form = self._form(how)
+        if form is None:
+            return params
+        if params.form is not None:
+            raise InvalidRequestError(
+                "tool_choice: an answer that must call a tool can have no other form", param="tool_choice"
+            )
+        return replace(params, form=form)
+
+    def as_message(self, how: ToolFormat, text: str) -> Message:
+        """Convert an answer's text to the message that the client sends back."""
+        parsed = how.parser(parallel=self.parallel).whole(text)
+        return Message("assistant", parsed.text, parsed.calls)
+
+    def _form(self, how: ToolFormat) -> AnswerForm | None:
+        if self.choice in ("none", "auto"):
+            return None
+        functions = self.functions
+        if isinstance(self.choice, NamedChoice):
+            name = self.choice.name
+            functions = [function for function in functions if function["name"] == name][:1]
+            if not functions:
+                raise InvalidRequestError(f"tool_choice: there is no tool {name} in tools", param=self.choice.param)
+        elif not functions:
+            raise InvalidRequestError("tool_choice: there are no tools to call", param="tool_choice")
+        return AnswerForm("calls", how.grammar(functions, parallel=self.parallel and not self.is_named))

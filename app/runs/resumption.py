@@ -1,0 +1,186 @@
+"""Runs that a former process left unfinished are resumed in this one.
+
+Their logs are open at once, so that clients that come back can follow from where they were. The engine continues them
+when it is ready. With the same model it says what it would have said: the prompt, the tokens so far, the seed and all
+parameters are stored, and the KV comes back from the tiers.
+
+A database that is locked or full at the start only delays this. Nothing is resumed before the database has noted it,
+and the note is tried until it succeeds.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+
+from app.domain.sampling_json import params_from_json
+from app.domain.token_history import ID_BYTES, unpack_ids
+from app.host.backend import Backend
+from app.host.engine_host import EngineHost
+from app.runs.place_log import PlaceLog
+from app.runs.run_log import RunLog, opening_event
+from app.runs.service import Run, RunRegistry
+from app.runs.unstored_ends import REFUSALS
+from app.storage.runs import RunRecord, UnfinishedRun
+from app.storage.store import Store
+from engine.errors import EbbError, NotReadyError, OutageError, OverloadedError, ServerError
+from engine.urgency import Urgency
+
+MOST_FRUITLESS = 2
+"""Deaths of the server in a row in which a run had a place and brought no token, after which the run is given up: it
+may be the cause."""
+
+FIRST_PAUSE_SECONDS = 0.5
+LONGEST_PAUSE_SECONDS = 15.0
+
+logger = logging.getLogger(__name__)
+
+
+class NotResumedError(ServerError):
+    """A run of a former process cannot be continued. The answer keeps its text, and a person may continue it."""
+
+    code = "not_resumed"
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            f"The server stopped while it wrote this answer, and did not resume it: {reason}. Continue it, or ask again"
+        )
+
+
+class Resumption:
+    """Owner of the runs that were found at the start, until the engine has them."""
+
+    def __init__(self, host: EngineHost, store: Store, runs: RunRegistry, places: PlaceLog) -> None:
+        """Tie the store, the runs and the engine together; `begin` starts. places: the former process's, then ours."""
+        self._host = host
+        self._store = store
+        self._runs = runs
+        self._places = places
+        self._task: asyncio.Task[None] | None = None
+
+    async def begin(self) -> None:
+        """Find what was left, and resume it once there is an engine."""
+        is_closed = True
+        try:
+            await self._store.runs.close_unfinished()
+        except OutageError as error:
+            is_closed = False
+            logger.error("the database cannot be written, which is tried again: %s", error)
+        had_place = self._places.read()
+        found = []
+        for left in await self._store.runs.unfinished():
+            run = await self._opened(left)
+            self._runs.add(run)
+            found.append((_counted(left.record, had_place.get(run.id), run), run))
+        if found or not is_closed:
+            self._task = asyncio.create_task(self._resume_all(found, is_closed=is_closed), name="resume-runs")
+        else:
+            self._places.begin()
+
+    async def stop(self) -> None:
+        """Leave what has not begun again to the next process."""
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+        engine = self._host.engine
+        # An engine that broke hands its runs over too, but one of them may have broken it.
+        self._places.close(clean=engine is None or not engine.is_broken)
+
+    async def _opened(self, left: UnfinishedRun) -> Run:
+        answer, record = left.answer, left.record
+        store = self._store.of(left.tenant)
+        conversation = await store.conversations.get(answer.conversation_id)
+        assert answer.parent_id is not None
+        question = await store.messages.get(answer.parent_id)
+        opening = opening_event(conversation, question, answer)
+        log = RunLog(record.id, answer, opening, epoch=record.epoch + 1, deltas=left.deltas)
+        saved_ids = len(left.token_ids) // ID_BYTES
+        run = Run(record.id, left.tenant, answer, log, saved_ids=saved_ids, saved_deltas=len(left.deltas))
+        run.token_ids.extend(unpack_ids(left.token_ids))
+        return run
+
+    async def _resume_all(self, found: Sequence[tuple[RunRecord, Run]], *, is_closed: bool) -> None:
+        await self._noted([record for record, _ in found], is_closed=is_closed)
+        self._places.begin()
+        engine = await self._host.until_ready()
+        if found:
+            logger.info("resuming %d answers that the last stop of the server interrupted", len(found))
+        for record, run in found:
+            try:
+                await self._resume(engine, record, run)
+            except Exception:
+                logger.exception("%s: could not be resumed", run.id)
+                await self._give_up(run, "an unexpected error, which the server's log describes")
+
+    async def _noted(self, records: Sequence[RunRecord], *, is_closed: bool) -> None:
+        """Store that these runs are resumed, as soon as the database takes it."""
+        pause = FIRST_PAUSE_SECONDS
+        while True:
+            try:
+                if not is_closed:
+                    await self._store.runs.close_unfinished()
+                await self._store.runs.resumed(records)
+                return
+            except REFUSALS as error:
+                logger.error("%d answers are not resumed before the database can note it: %s", len(records), error)
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+
+    async def _resume(self, engine: Backend, record: RunRecord, run: Run) -> None:
+        if not run.ended.is_set() and (reason := _why_not(engine, record)) is not None:
+            await self._give_up(run, reason)
+        while not run.ended.is_set():
+            try:
+                await self._start(engine, record, run)
+                return
+            except NotReadyError:
+                # The server stops already: the next one resumes it.
+                return
+            except OverloadedError as error:
+                await asyncio.sleep(error.retry_after)
+            except EbbError as error:
+                await self._give_up(run, error.message)
+
+    async def _give_up(self, run: Run, reason: str) -> None:
+        logger.warning("%s: not resumed: %s", run.id, reason)
+        await self._runs.close(run, "incomplete", None, NotResumedError(reason))
+
+    async def _start(self, engine: Backend, record: RunRecord, run: Run) -> None:
+        timeout = record.deadline - time.time() if record.deadline is not None else None
+        assert run.answer.params is not None
+        params, prompt_ids = params_from_json(run.answer.params), unpack_ids(record.prompt_ids)
+        await engine.prepare(params, prompt_ids, tenant=run.tenant)
+        stream = engine.generate(
+            prompt_ids,
+            params,
+            request_id=run.id,
+            tenant=run.tenant,
+            urgency=Urgency(record.priority, timeout),
+            produced=run.token_ids,
+            on_place=partial(self._places.note, run.id, len(run.token_ids)),
+        )
+        self._runs.drive(run, stream, lambda: engine.abort(stream.request_id))
+
+
+def _counted(record: RunRecord, had_tokens: int | None, run: Run) -> RunRecord:
+    """Return what is to be stored of a run that is resumed now.
+
+    had_tokens: how many it had when the process before, which died, gave it a place; None if it had none or handed it
+    over.
+    """
+    is_fruitless = had_tokens is not None and len(run.token_ids) <= had_tokens
+    return replace(record, epoch=record.epoch + 1, fruitless=record.fruitless + is_fruitless)
+
+
+def _why_not(engine: Backend, record: RunRecord) -> str | None:
+    if record.kv_fingerprint != engine.kv_fingerprint:
+        return "the model, or how it is computed, is another one now"
+    if record.fruitless >= MOST_FRUITLESS:
+        return f"the server died {MOST_FRUITLESS} times in a row before this answer brought a token"
+    if record.deadline is not None and record.deadline <= time.time():
+        return "its time was over before the server was ready again"
+    return None

@@ -1,0 +1,189 @@
+"""Report of how much of a run's prompt could have been reused, how much was, and why no more.
+
+Two sources record the prompts computed before: the engine, for its recent requests in any conversation, and the run's
+own conversation, which outlives the server. Both are limited to one tenant. Text that only another tenant has computed
+is reported as never seen, so that tenants cannot learn about each other.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from app.domain.records import Message
+from app.host.backend import TextTokenizer
+from app.prompts.earlier_prompts import Earlier, Known
+from cache_tiers.store import REDIS_TTL_SECONDS
+from engine.outputs import Reuse
+
+CONTEXT = 8
+"""Number of tokens shown on either side of the point where two prompts diverge."""
+
+COMPLETE = "Everything was reused but the last token, which is always computed."
+NEVER_SEEN = "What follows had not been computed before, as far as this server can tell."
+TEMPLATE_CHANGED = "The system prompt, the chat template or the tokenizer is not that of the turn before."
+PARTIAL_BLOCK = "What follows was known, but fills no whole block, and only whole blocks are sure to be kept."
+EXPIRED = "What follows was known, but nobody had used it for longer than Redis keeps a block."
+OFF = "Nothing is ever reused: the server runs with --no-prefix-cache."
+NOT_RECORDED = "Nothing was recorded of this run: it ended before its turn, or the server ended before it."
+NOT_ENDED = "The run has not ended yet: its receipt comes at its end."
+LOST = {
+    "evicted": "What follows was known, and is gone",
+    "rejected": "What follows was known, but could not be used",
+    "breaker_open": "What follows was known, but Redis did not take part",
+    "not_worth_loading": "What follows was known, but computing it was judged cheaper",
+    "not_brought": "What follows was known, but could not be brought up",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Reason why reuse ended.
+
+    cause: None if the reason is unknown.
+    gone_from: tiers that once had the next block and no longer do.
+    """
+
+    cause: str | None
+    explanation: str
+    gone_from: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """Facts that a verdict is based on.
+
+    until: tokens that were reused.
+    reusable: tokens that had been computed before.
+    most: tokens that could be reused at most.
+    end: the engine's record of the first block that was not reused; None if there is none.
+    unused_seconds: time since the reusable tokens were last used; 0 if unknown.
+    """
+
+    until: int
+    reusable: int
+    most: int
+    end: Mapping[str, Any] | None
+    prompt_changed: bool
+    unused_seconds: float
+
+
+def stored_reuse(reuse: Reuse) -> dict[str, Any]:
+    """Return the reuse record that is stored with a message.
+
+    The continuation of the other prompt is left out: text of one conversation must not enter another.
+    """
+    end = reuse.end
+    return {
+        "until": reuse.until,
+        "known": reuse.known.num_tokens,
+        "end": None if end is None else {"cause": end.cause, "detail": end.detail, "gone_from": list(end.gone_from)},
+    }
+
+
+def reuse_report(
+    answer: Message,
+    earlier: Earlier,
+    continuation: tuple[int, ...] | None,
+    tokenizer: TextTokenizer,
+    *,
+    block_size: int,
+) -> dict[str, Any]:
+    """Return the report as JSON.
+
+    earlier: the comparison with earlier turns of the conversation.
+    continuation: tokens that followed in the prompt that the engine remembered; None if they are no longer known.
+    """
+    usage = answer.usage
+    head = {"run_id": answer.run_id, "message_id": answer.id, "status": answer.status}
+    if usage is None:
+        return {**head, **_body(None, 0, Verdict(None, NOT_ENDED if answer.status == "in_progress" else NOT_RECORDED))}
+    kept = usage["kv"].get("reuse")
+    if kept is None:
+        is_off = "reuse" in usage["kv"] and usage["completion_tokens"]
+        verdict = Verdict("off", OFF) if is_off else Verdict(None, NOT_RECORDED)
+        return {**head, **_body(usage, 0, verdict)}
+    known = _longer(earlier.known, kept["known"], continuation)
+    most = usage["prompt_tokens"] - 1
+    case = _Case(
+        until=kept["until"],
+        reusable=min(max(known.num_computed, kept["until"]), most),
+        most=most,
+        end=kept["end"],
+        prompt_changed=earlier.prompt_changed,
+        unused_seconds=answer.created_at - known.used_at if known.used_at is not None else 0.0,
+    )
+    return {
+        **head,
+        **_body(usage, case.until, _judge(case, block_size)),
+        "reusable_tokens": case.reusable,
+        "diverges": _divergence(earlier.prompt, known, tokenizer),
+    }
+
+
+def _body(usage: Mapping[str, Any] | None, until: int, verdict: Verdict) -> dict[str, Any]:
+    return {
+        "receipt": None if usage is None else {name: value for name, value in usage["kv"].items() if name != "reuse"},
+        "prompt_tokens": None if usage is None else usage["prompt_tokens"],
+        "reusable_tokens": None,
+        "reused_until": None if usage is None else until,
+        "cause": verdict.cause,
+        "explanation": verdict.explanation,
+        "gone_from": list(verdict.gone_from),
+        "diverges": None,
+    }
+
+
+def _longer(stored: Known, remembered: int, continuation: tuple[int, ...] | None) -> Known:
+    """Return the longer of the prefixes that the conversation and the engine remember."""
+    if stored.num_computed > remembered or (stored.num_computed == remembered and stored.continuation is not None):
+        return stored
+    return Known(remembered, remembered, continuation)
+
+
+def _judge(case: _Case, block_size: int) -> Verdict:
+    if case.until >= case.most:
+        return Verdict("complete", COMPLETE)
+    if case.until < case.reusable // block_size * block_size:
+        return _lost(case)
+    if case.prompt_changed:
+        return Verdict("template_changed", TEMPLATE_CHANGED)
+    if case.until < case.reusable:
+        return Verdict("partial_block", PARTIAL_BLOCK)
+    return Verdict("never_seen", NEVER_SEEN)
+
+
+def _lost(case: _Case) -> Verdict:
+    if case.end is None:
+        return Verdict("evicted", f"{LOST['evicted']}.", ("device",))
+    cause, gone_from = case.end["cause"], case.end["gone_from"]
+    if cause == "evicted" and "redis" in gone_from and case.unused_seconds > REDIS_TTL_SECONDS:
+        return Verdict("expired", EXPIRED, gone_from)
+    return Verdict(cause, f"{LOST[cause]}: {case.end['detail']}.", gone_from)
+
+
+def _divergence(prompt: tuple[int, ...] | None, known: Known, tokenizer: TextTokenizer) -> dict[str, Any] | None:
+    """Return where the prompt diverges from the earlier prompt with the longest common prefix.
+
+    Returns None if it does not diverge, or if the point is unknown.
+    """
+    at = known.num_equal
+    if prompt is None or at >= len(prompt) or (at == 0 and not known.continuation):
+        return None
+    return {
+        "at": at,
+        "before": tokenizer.describe(prompt[max(0, at - CONTEXT) : at]),
+        "this": _side(prompt[at : at + CONTEXT], tokenizer),
+        "other": None if known.continuation is None else _side(known.continuation[:CONTEXT], tokenizer),
+    }
+
+
+def _side(ids: Sequence[int], tokenizer: TextTokenizer) -> dict[str, Any]:
+    """Describe one side of a divergence.
+
+    token: None if that prompt ended there.
+    """
+    return {
+        "token": ids[0] if ids else None,
+        "text": tokenizer.describe(ids[:1]),
+        "following": tokenizer.describe(ids[1:]),
+    }

@@ -1,0 +1,300 @@
+"""Log of one run's numbered events, and any number of cursors on it.
+
+Event 1 opens the run. The number of a delta is the answer's token count including that delta, plus one. A number
+therefore means the same however the text is cut into deltas, even after another process resumed the run. The last event
+ends the run.
+
+The log keeps the text of every delta and no state per cursor, so slow followers cost nothing. A follower that returns
+gets the text it missed as one event under the last number. This module touches neither sockets nor the engine.
+"""
+
+import asyncio
+import sys
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import AsyncGenerator, Sequence
+from itertools import pairwise
+from typing import Any
+
+from app.domain.deltas import Delta
+from app.domain.records import Conversation, Message
+from app.transport.direct_writer import DirectWriter
+from app.transport.sse import encode_json, event_frame, farewell_frame
+
+OPENING = 1
+MAX_DIGITS = 15
+
+MOST_NEWS = 256
+"""Maximum number of deltas that a cursor gets at once."""
+
+
+class RunLog:
+    """Events of one run, written by the engine's listener and read by cursors, all on one event loop.
+
+    Invariant: `_numbers` is increasing, and the event with `_numbers[i]` carries piece i of `_said`.
+    """
+
+    def __init__(
+        self,
+        run_id: str,
+        message: Message,
+        opening: dict[str, Any],
+        *,
+        epoch: int = 0,
+        deltas: Sequence[Delta] = (),
+    ) -> None:
+        """Make the log of an answer in progress (`message`).
+
+        opening: the data of event 1.
+        epoch: number of processes that worked on the run before.
+        deltas: deltas that those processes stored.
+        """
+        self.run_id = run_id
+        self._message = message
+        self._epoch = epoch
+        # Kept as bytes, since the objects take ten times the memory.
+        self._opening_frame = self._frame("run", opening, OPENING)
+        self._numbers = array("I")
+        self._said = _Pieces()
+        for delta in deltas:
+            self._numbers.append(delta.number)
+            self._said.add(delta.text, is_thought=delta.is_thought)
+        self._inherited_until = self._last_delta
+        self._closing: tuple[str, dict[str, Any]] | None = None
+        self._last_number = 0
+        self._interrupted = False
+        self._waiting: list[_Follower] = []
+        self._newest_frame: tuple[int, bytes] = (0, b"")
+
+    @property
+    def last_event(self) -> int:
+        """Number of the newest event."""
+        return self._last_number if self._closing is not None else self._last_delta
+
+    @property
+    def _last_delta(self) -> int:
+        return self._numbers[-1] if self._numbers else OPENING
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the event that ends the run is written."""
+        return self._closing is not None
+
+    @property
+    def refusal(self) -> dict[str, Any] | None:
+        """Error with which the run ended; None while it is open, or if it ended with an answer."""
+        return self._closing[1].get("error") if self._closing is not None else None
+
+    @property
+    def text(self) -> str:
+        """Text of the answer so far."""
+        return self._said.of(0, len(self._numbers), thoughts=False)
+
+    @property
+    def reasoning(self) -> str | None:
+        """Reasoning so far; None if there is none."""
+        return self._said.of(0, len(self._numbers), thoughts=True) or None
+
+    def deltas_from(self, index: int, most: int = sys.maxsize) -> list[Delta]:
+        """Return up to `most` deltas after the first `index`."""
+        return [self._delta_at(at) for at in range(index, min(len(self._numbers), index + most))]
+
+    def open(self, opening: dict[str, Any]) -> None:
+        """Set the data of event 1 if it was unknown when the log was made. Call before any cursor follows."""
+        self._opening_frame = self._frame("run", opening, OPENING)
+
+    def append(self, text: str, num_tokens: int, *, is_thought: bool = False) -> None:
+        """Append a delta. `num_tokens` is the answer's token count including it; held-back text may add no token."""
+        self._numbers.append(max(num_tokens, self._last_delta) + 1)
+        self._said.add(text, is_thought=is_thought)
+        if self._waiting:
+            self._tell()
+
+    def close(self, kind: str, data: dict[str, Any], num_tokens: int) -> None:
+        """Append the event that ends the run, "done" or "error", of an answer with `num_tokens` tokens."""
+        self._closing = (kind, data)
+        self._last_number = max(num_tokens + 1, self._last_delta) + 1
+        self._tell()
+
+    def interrupt(self) -> None:
+        """End the streams because the server stops before the run ends. Followers get a farewell and may return."""
+        self._interrupted = True
+        self._tell()
+
+    def cursor(self, event_id: str) -> int | None:
+        """Parse an event id "<run_id>:<epoch>.<n>" and return n; None if it is invalid here, so that a snapshot is due.
+
+        Events that another process sent after its last save are invalid: this process may generate other text for them.
+        """
+        name, _, number = event_id.rpartition(".")
+        prefix, _, epoch = name.rpartition(":")
+        if prefix != self.run_id or not (is_number(epoch) and is_number(number)):
+            return None
+        is_known = int(epoch) == self._epoch or (int(epoch) < self._epoch and int(number) <= self._inherited_until)
+        return int(number) if is_known else None
+
+    async def news(self, after: int) -> AsyncGenerator[list[Delta], None]:
+        """Yield the deltas after number `after` as they come, at most MOST_NEWS at a time, until the run ends."""
+        index = bisect_right(self._numbers, after)
+        while True:
+            if index < len(self._numbers):
+                fresh = self.deltas_from(index, MOST_NEWS)
+                index += len(fresh)
+                yield fresh
+                if len(fresh) == MOST_NEWS:
+                    # A log may be long, and a connection may take all of it without ever blocking.
+                    await asyncio.sleep(0)
+            elif self._closing is not None or self._interrupted:
+                return
+            else:
+                await self._change()
+
+    async def follow(self, after: int | None, writer: DirectWriter | None = None) -> AsyncGenerator[bytes, None]:
+        """Yield the frames of all events after number `after` as they come.
+
+        Begins with a snapshot of the text so far if `after` is None or not an event's number. Deltas that come while
+        this generator waits and `writer` is ready are written to `writer` instead of yielded.
+        """
+        if after is None or not self._is_event(after):
+            seen = self._last_delta
+            so_far = {"content": self.text, "reasoning": self.reasoning}
+            yield self._frame("snapshot", {"message": {**self._message.to_json(), **so_far}}, seen)
+        else:
+            seen = after
+        while True:
+            if seen == 0:
+                seen = OPENING
+                yield self._opening_frame
+            elif seen < self._last_delta:
+                seen, frame = self._delta_after(seen)
+                yield frame
+            elif self._closing is not None:
+                if seen < self._last_number:
+                    yield self._frame(*self._closing, self._last_number)
+                return
+            elif self._interrupted:
+                yield farewell_frame()
+                return
+            else:
+                seen = await self._change(seen, writer)
+
+    def _is_event(self, number: int) -> bool:
+        if number <= OPENING or number == self.last_event:
+            return True
+        index = bisect_left(self._numbers, number)
+        return index < len(self._numbers) and self._numbers[index] == number
+
+    def _delta_after(self, seen: int) -> tuple[int, bytes]:
+        """Encode everything after `seen` as one event. The usual single new delta is encoded once for all cursors."""
+        first, last = bisect_right(self._numbers, seen), self._last_delta
+        if first < len(self._numbers) - 1:
+            return last, self._delta(first, last)
+        if self._newest_frame[0] != last:
+            self._newest_frame = (last, self._delta(first, last))
+        return self._newest_frame
+
+    def _delta(self, first: int, number: int) -> bytes:
+        """Encode the pieces from index `first` as one delta. Reasoning has a field of its own."""
+        end = len(self._numbers)
+        said = f'"text":{encode_json(self._said.of(first, end, thoughts=False))}'
+        if reasoning := self._said.of(first, end, thoughts=True):
+            said += f',"reasoning":{encode_json(reasoning)}'
+        # Formatted by hand, since this runs for every token of every run.
+        data = f'{{"sequence_number":{number},"run_id":"{self.run_id}",{said}}}'
+        return event_frame("delta", data, self._event_id(number))
+
+    def _delta_at(self, at: int) -> Delta:
+        is_thought = self._said.is_thought(at)
+        return Delta(self._numbers[at], self._said.of(at, at + 1, thoughts=is_thought), is_thought)
+
+    def _frame(self, kind: str, data: dict[str, Any], number: int) -> bytes:
+        numbered = {"sequence_number": number, "run_id": self.run_id, **data}
+        return event_frame(kind, encode_json(numbered), self._event_id(number))
+
+    def _event_id(self, number: int) -> str:
+        return f"{self.run_id}:{self._epoch}.{number}"
+
+    async def _change(self, seen: int = 0, writer: DirectWriter | None = None) -> int:
+        """Wait for a change that cannot be written to `writer`. Returns the last number that its reader has by then.
+
+        No change is missed, because callers have looked at the log since they last awaited.
+        """
+        follower = _Follower(seen, writer)
+        self._waiting.append(follower)
+        await follower.change
+        return follower.seen
+
+    def _tell(self) -> None:
+        """Notify the waiting followers: write a delta to those whose connection is ready, and wake the others."""
+        is_delta = self._closing is None and not self._interrupted
+        waiting, self._waiting = self._waiting, []
+        for follower in waiting:
+            # Done if the cursor was cancelled.
+            if follower.change.done():
+                continue
+            if is_delta and follower.writer is not None and follower.writer.ready:
+                follower.seen, frame = self._delta_after(follower.seen)
+                follower.writer.write(frame)
+                self._waiting.append(follower)
+            else:
+                follower.change.set_result(None)
+
+
+class _Follower:
+    """A cursor that has read all events up to number `seen` and waits for the next."""
+
+    __slots__ = ("change", "seen", "writer")
+
+    def __init__(self, seen: int, writer: DirectWriter | None) -> None:
+        self.seen = seen
+        self.writer = writer
+        self.change: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+
+class _Pieces:
+    """Text and reasoning in pieces, as UTF-8 in one buffer. A string per token would take four times the memory.
+
+    `_turns` holds the indices of the pieces at which text and reasoning alternate. Text comes first.
+    """
+
+    def __init__(self) -> None:
+        self._said = bytearray()
+        self._ends = array("I")
+        self._turns = array("I")
+
+    def add(self, text: str, *, is_thought: bool) -> None:
+        """Append a piece."""
+        if len(self._turns) % 2 != is_thought:
+            self._turns.append(len(self._ends))
+        self._said += text.encode()
+        self._ends.append(len(self._said))
+
+    def is_thought(self, at: int) -> bool:
+        """Return whether the piece at index `at` is reasoning."""
+        return bisect_right(self._turns, at) % 2 == 1
+
+    def of(self, first: int, last: int, *, thoughts: bool) -> str:
+        """Join the pieces from index `first` to before `last` that are reasoning, or those that are text."""
+        if not self._turns:
+            return "" if thoughts else self._between(first, last)
+        spans = list(pairwise((0, *self._turns, last)))[thoughts::2]
+        return "".join(self._between(max(first, begin), min(last, end)) for begin, end in spans)
+
+    def _between(self, first: int, last: int) -> str:
+        if first >= last:
+            return ""
+        return self._said[self._ends[first - 1] if first else 0 : self._ends[last - 1]].decode()
+
+
+def opening_event(conversation: Conversation, question: Message, answer: Message) -> dict[str, Any]:
+    """Return the data of event 1: the records that the turn created."""
+    return {
+        "conversation": conversation.to_json(),
+        "user_message": question.to_json(),
+        "message": answer.to_json(),
+    }
+
+
+def is_number(text: str) -> bool:
+    """Return whether `text` is a number that an event may have."""
+    return text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS

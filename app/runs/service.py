@@ -1,0 +1,381 @@
+"""Runs: one generation each, from its first event to its stored end, whether or not a client is connected.
+
+Output of the engine is appended to the run's log in the step that produced it. Every SAVE_SECONDS the new output of all
+runs is stored. The end of a run is stored before its closing event is announced, so that clients see no end that is not
+on disk. An end that the database refuses is announced as an error, kept in memory, and stored later
+(`app.runs.unstored_ends`). A run that a stop of the server interrupts stays unfinished in the store, and
+`app.runs.resumption` resumes it after the next start. Ended runs stay in memory for late followers, up to a bound.
+"""
+
+import asyncio
+import logging
+from array import array
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from app.domain.failures import failure_of
+from app.domain.records import Message, MessageStatus
+from app.domain.token_history import ID_BYTES, pack_ids
+from app.host.backend import GenerationStream
+from app.http.error_responses import error_body
+from app.logs.request_log import log_finished
+from app.prompts.stateless import Remember
+from app.runs.run_log import RunLog
+from app.runs.unstored_ends import REFUSALS, UnstoredEnds
+from app.runs.usage import message_usage
+from app.storage.runs import MessageEnd, RunProgress, RunStore
+from engine.errors import FOR_THE_PROCESS, EbbError, EngineError, NotReadyError
+from engine.outputs import RequestOutput, Reuse
+
+KEEP_SECONDS = 600.0
+KEEP_RUNS = 256
+SAVE_SECONDS = 0.1
+
+NOT_STORED = (
+    "The answer could not be stored yet: the disk is full or the database is locked. The server keeps it in memory and "
+    "stores it as soon as it can"
+)
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True, eq=False)
+class Run:
+    """One generation and its answer.
+
+    answer: in progress until `ended` is set, then final, unless a stop of the server interrupted it. The store has
+        the same, except for an end that it refused.
+    token_ids: ids generated so far.
+    abort: aborts the request; None while no engine works on the run.
+    saved_ids, saved_deltas: number of ids and of log deltas that are stored.
+    reuse: reuse of cached KV; set at the end.
+    failure: the reason why there is no answer, or none on disk; None for a cancelled run. Set at the end.
+    remember: called with the answer before its end is announced.
+    is_kept: False for a run that has no row in the store.
+    """
+
+    id: str
+    tenant: str
+    answer: Message
+    log: RunLog
+    token_ids: "array[int]" = field(default_factory=lambda: array("I"))
+    abort: Callable[[], None] | None = None
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+    cancelled: bool = False
+    saved_ids: int = 0
+    saved_deltas: int = 0
+    reuse: Reuse | None = None
+    failure: EbbError | None = None
+    remember: Remember | None = None
+    is_kept: bool = True
+
+    @property
+    def answer_so_far(self) -> Message:
+        """The answer with the text generated so far."""
+        return (
+            self.answer
+            if self.ended.is_set()
+            else replace(self.answer, content=self.log.text, reasoning=self.log.reasoning)
+        )
+
+    def hear(self, output: RequestOutput) -> None:
+        """Append the engine's output to the log."""
+        self.token_ids.extend(output.token_ids)
+        if output.reasoning:
+            # Text in the same output took at least one more token.
+            self.log.append(output.reasoning, len(self.token_ids) - bool(output.text), is_thought=True)
+        if output.text:
+            self.log.append(output.text, len(self.token_ids))
+
+    def unsaved(self) -> RunProgress:
+        """Return the progress that the store does not have yet."""
+        return RunProgress(
+            self.id, self.saved_ids, pack_ids(self.token_ids[self.saved_ids :]), self.log.deltas_from(self.saved_deltas)
+        )
+
+
+class RunRegistry:
+    """Owner of the runs and their tasks."""
+
+    def __init__(
+        self,
+        store: RunStore,
+        *,
+        keep_seconds: float = KEEP_SECONDS,
+        keep_runs: int = KEEP_RUNS,
+        save_seconds: float = SAVE_SECONDS,
+    ) -> None:
+        """Make an empty registry.
+
+        keep_seconds, keep_runs: time for which ended runs are kept, and their maximum number.
+        save_seconds: interval at which progress is stored.
+        """
+        self._store = store
+        self._keep_seconds = keep_seconds
+        self._keep_runs = keep_runs
+        self._save_seconds = save_seconds
+        self._runs: dict[str, Run] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._all_ended = asyncio.Event()
+        self._saver: asyncio.Task[None] | None = None
+        self._saving = asyncio.Lock()
+        self._unstored = UnstoredEnds(store, self._now_stored)
+
+    @property
+    def unstored(self) -> int:
+        """Number of answers that have ended, but whose end the database has refused so far."""
+        return len(self._unstored)
+
+    async def settle(self) -> None:
+        """Store the ends that the database refused, before any turn follows them. Raises the database's error."""
+        await self._unstored.store_all()
+
+    async def leave(self) -> None:
+        """Try once more to store the refused ends. Ends that are refused again are left to the next process."""
+        await self._unstored.stop()
+
+    @property
+    def live(self) -> int:
+        """Number of runs that the engine works on."""
+        return len(self._tasks)
+
+    def add(self, run: Run) -> None:
+        """Register a run that no engine works on yet. The answer must be stored already."""
+        self._runs[run.id] = run
+
+    def drive(self, run: Run, stream: GenerationStream, abort: Callable[[], None]) -> None:
+        """Follow `stream` until it ends."""
+        run.abort = abort
+        last: asyncio.Future[RequestOutput] = asyncio.get_running_loop().create_future()
+
+        def hear(output: RequestOutput) -> bool:
+            try:
+                run.hear(output)
+            except FOR_THE_PROCESS:
+                raise
+            except BaseException:
+                # The engine calls this function: a defect here must end only this run.
+                logger.exception("%s: the engine's output could not be kept", run.id)
+                if not last.done():
+                    last.set_result(RequestOutput(run.id, "", (), "error", error="The engine failed"))
+                    abort()
+                return True
+            if output.finished and not last.done():
+                last.set_result(output)
+            return True
+
+        stream.listen(hear)
+        self._all_ended.clear()
+        self._tasks[run.id] = asyncio.create_task(self._see_off(run, last), name=run.id)
+        if self._saver is None or self._saver.done():
+            self._saver = asyncio.create_task(self._save_progress(), name="save-runs")
+
+    def get(self, run_id: str | None, tenant: str) -> Run | None:
+        """Return the tenant's run; None if it is unknown or ended too long ago."""
+        run = self._runs.get(run_id) if run_id is not None else None
+        return run if run is not None and run.tenant == tenant else None
+
+    async def cancel(self, run: Run) -> Message:
+        """Stop generating, keep the text so far, and return the final answer. A run that has ended is left alone."""
+        if run.abort is None and not run.ended.is_set():
+            await self.close(run, "cancelled", "abort")
+        self.stop(run)
+        await run.ended.wait()
+        return run.answer
+
+    def stop(self, run: Run) -> None:
+        """Begin to cancel a run that an engine works on, without waiting for its end."""
+        if run.abort is not None and not run.ended.is_set():
+            run.cancelled = True
+            run.abort()
+
+    def forget(self, run: Run) -> None:
+        """Drop a run, along with an end of it that is not stored."""
+        self._runs.pop(run.id, None)
+        self._unstored.drop(run.answer)
+
+    async def cancel_in(self, conversation_id: str, tenant: str) -> None:
+        """Cancel the live runs in a tenant's conversation."""
+        for run in self._of(tenant):
+            if run.answer.conversation_id == conversation_id:
+                await self.cancel(run)
+
+    async def forget_all_of(self, tenant: str) -> None:
+        """Cancel a tenant's live runs and drop all its runs, so that late followers find none."""
+        for run in self._of(tenant):
+            await self.cancel(run)
+            self.forget(run)
+
+    async def close(
+        self, run: Run, status: MessageStatus, finish_reason: str | None, error: EbbError | None = None
+    ) -> None:
+        """End a run that no engine works on, with the text it has. `error` is the reason, if it fails."""
+        end = MessageEnd(
+            run.log.text,
+            status,
+            finish_reason,
+            pack_ids(run.token_ids),
+            error=error_body(error) if error is not None else None,
+            reasoning=run.log.reasoning,
+        )
+        await self._store_end(run, end)
+        run.log.close(*_closing_event(run), len(run.token_ids))
+        self._has_ended(run)
+
+    def forget_prefixes(self, tenant: str) -> None:
+        """Drop the reuse reports of a tenant's runs: a prefix in them may be from a deleted prompt."""
+        for run in self._of(tenant):
+            run.reuse = None
+
+    async def join(self) -> None:
+        """Wait until the engine has ended all runs and their ends are stored."""
+        while self._tasks:
+            await asyncio.wait(list(self._tasks.values()))
+        if self._saver is not None:
+            await self._saver
+        for run in self._runs.values():
+            if not run.ended.is_set():
+                run.log.interrupt()
+
+    def _of(self, tenant: str) -> list[Run]:
+        return [run for run in self._runs.values() if run.tenant == tenant]
+
+    async def _see_off(self, run: Run, ending: asyncio.Future[RequestOutput]) -> None:
+        last = await ending
+        run.reuse = last.usage.reuse if last.usage is not None else None
+        run.failure = failure_of(last) if not run.cancelled else None
+        log_finished(run.id, last)
+        try:
+            if last.finish_reason == "abort" and not run.cancelled:
+                await self._hand_over(run)
+            else:
+                await self._end(run, last)
+        finally:
+            del self._tasks[run.id]
+            if not self._tasks:
+                self._all_ended.set()
+            self._has_ended(run)
+
+    async def _hand_over(self, run: Run) -> None:
+        """Store the progress of a run for the server's next process, which resumes it."""
+        await self._save([run])
+        run.log.interrupt()
+
+    async def _end(self, run: Run, last: RequestOutput) -> None:
+        await self._store_end(run, _message_end(run, last))
+        if run.remember is not None and run.failure is None:
+            await run.remember(run.token_ids, run.log.text)
+        run.log.close(*_closing_event(run), len(run.token_ids))
+
+    async def _store_end(self, run: Run, end: MessageEnd) -> None:
+        run.answer = end.of(run.answer)
+        if not run.is_kept:
+            return
+        try:
+            await self._store.finish(run.answer)
+        except REFUSALS as error:
+            logger.error("%s: the database refused the end of the answer, which is stored later: %s", run.id, error)
+            run.failure = run.failure or NotReadyError(NOT_STORED, code="storage_failed")
+            self._unstored.keep(run.answer)
+        except Exception:
+            logger.exception("%s: the answer could not be stored", run.id)
+            run.failure = EngineError("The answer could not be stored", code="storage_failed")
+            error_end = error_body(run.failure)
+            run.answer = replace(run.answer, status="failed", error=error_end)
+
+    def _now_stored(self, answer: Message) -> None:
+        """Announce an end that the database refused at first."""
+        run = self._runs.get(answer.run_id or "")
+        if run is None or run.answer.id != answer.id:
+            return
+        if answer.status != "failed":
+            run.failure = None
+        run.log.close(*closing_event(answer), len(run.token_ids))
+        self._retire(run)
+
+    async def _save_progress(self) -> None:
+        while self._tasks:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._save_seconds):
+                    await self._all_ended.wait()
+            await self._save([run for run in self._runs.values() if run.is_kept and not run.ended.is_set()])
+
+    async def _save(self, runs: list[Run]) -> None:
+        async with self._saving:
+            behind = [(run, run.unsaved()) for run in runs if len(run.token_ids) > run.saved_ids]
+            if not behind:
+                return
+            try:
+                await self._store.save_progress([progress for _, progress in behind])
+            except Exception as error:
+                logger.error("the progress of %d runs could not be stored; it is tried again: %s", len(behind), error)
+                return
+            for run, progress in behind:
+                run.saved_ids = progress.first_token + len(progress.token_ids) // ID_BYTES
+                run.saved_deltas += len(progress.deltas)
+
+    def _has_ended(self, run: Run) -> None:
+        run.ended.set()
+        if run.answer not in self._unstored:
+            self._retire(run)
+
+    def _retire(self, run: Run) -> None:
+        """Keep a run whose end is stored for late followers, up to the bounds."""
+        asyncio.get_running_loop().call_later(self._keep_seconds, self._runs.pop, run.id, None)
+        ended = [id_ for id_, kept in self._runs.items() if kept.ended.is_set() and kept.answer not in self._unstored]
+        for run_id in ended[: max(0, len(ended) - self._keep_runs)]:
+            del self._runs[run_id]
+
+
+def _closing_event(run: Run) -> tuple[str, dict[str, Any]]:
+    """Return the last event of a run: an error where its answer is not on disk."""
+    if run.failure is not None and run.answer.status != "failed":
+        return "error", {"error": error_body(run.failure), "message": run.answer.to_json()}
+    return closing_event(run.answer)
+
+
+def closing_event(answer: Message) -> tuple[str, dict[str, Any]]:
+    """Return the last event of a run that ended with `answer`."""
+    if answer.status == "failed":
+        return "error", {"error": answer.error, "message": answer.to_json()}
+    return "done", {"message": answer.to_json()}
+
+
+def ended_run(answer: Message, tenant: str, opening: dict[str, Any] | None = None) -> Run:
+    """Rebuild a run that ended long ago from its stored answer. The text is one delta."""
+    assert answer.run_id is not None
+    num_tokens = len(answer.tokens.ids) // ID_BYTES
+    log = RunLog(answer.run_id, answer, opening or {"message": answer.to_json()})
+    if answer.reasoning:
+        log.append(answer.reasoning, num_tokens, is_thought=True)
+    if answer.content:
+        log.append(answer.content, num_tokens)
+    log.close(*closing_event(answer), num_tokens)
+    run = Run(answer.run_id, tenant, answer, log)
+    run.ended.set()
+    return run
+
+
+def _message_end(run: Run, last: RequestOutput) -> MessageEnd:
+    failure = failure_of(last) if last.finish_reason != "abort" else None
+    return MessageEnd(
+        content=run.log.text,
+        status="failed" if failure is not None else _status(run, last),
+        finish_reason=last.finish_reason,
+        token_ids=pack_ids(run.token_ids),
+        usage=message_usage(last.usage) if last.usage is not None else None,
+        error=error_body(failure) if failure is not None else None,
+        reasoning=run.log.reasoning,
+    )
+
+
+def _status(run: Run, last: RequestOutput) -> MessageStatus:
+    match last.finish_reason:
+        case "stop":
+            return "complete"
+        case "abort" if run.cancelled:
+            return "cancelled"
+        case _:
+            return "incomplete"

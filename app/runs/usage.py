@@ -1,0 +1,114 @@
+"""Usage as JSON: the fields of an API, along with the KV receipt."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from app.runs.reuse_report import stored_reuse
+from engine.outputs import KVReceipt, Usage
+
+
+def combined_usage(usages: Sequence[Usage]) -> Usage:
+    """Combine the usage of all prompts of one request. Counts and bytes are summed, times are the longest.
+
+    usages: at least one.
+    """
+    if len(usages) == 1:
+        return usages[0]
+    receipts = [usage.kv for usage in usages]
+    kv = KVReceipt(
+        phases=max((kv.phases for kv in receipts), key=lambda phases: phases.first_token),
+        restore_ms=max(kv.restore_ms for kv in receipts),
+        saved_ms=sum(kv.saved_ms or 0.0 for kv in receipts),
+        **{
+            name: sum(getattr(kv, name) for kv in receipts)
+            for name in ("device", "cpu", "redis", "computed", "cpu_bytes", "redis_bytes", "blocks_verified")
+        },
+    )
+    return Usage(
+        prompt_tokens=sum(usage.prompt_tokens for usage in usages),
+        completion_tokens=sum(usage.completion_tokens for usage in usages),
+        reasoning_tokens=sum(usage.reasoning_tokens for usage in usages),
+        kv=kv,
+        queue_ms=max(usage.queue_ms for usage in usages),
+        ttft_ms=max(usage.ttft_ms for usage in usages),
+        total_ms=max(usage.total_ms for usage in usages),
+    )
+
+
+def usage_of_answers(usages: Sequence[Usage]) -> Usage:
+    """Combine the usage of several answers to one prompt. The prompt counts once, as for the first answer."""
+    first = usages[0]
+    return replace(
+        first,
+        completion_tokens=sum(usage.completion_tokens for usage in usages),
+        reasoning_tokens=sum(usage.reasoning_tokens for usage in usages),
+        total_ms=max(usage.total_ms for usage in usages),
+    )
+
+
+def openai_usage(usage: Usage) -> dict[str, Any]:
+    """Serialize usage for OpenAI's API, in tokens. `cached_tokens` are those reused from a tier."""
+    thought = {"completion_tokens_details": {"reasoning_tokens": usage.reasoning_tokens}}
+    return {
+        "prompt_tokens": usage.prompt_tokens,
+        "completion_tokens": usage.completion_tokens,
+        "total_tokens": usage.prompt_tokens + usage.completion_tokens,
+        "prompt_tokens_details": {"cached_tokens": usage.kv.cached},
+        **(thought if usage.reasoning_tokens else {}),
+        "kv": _receipt(usage.kv),
+    }
+
+
+def anthropic_usage(usage: Usage) -> dict[str, Any]:
+    """Serialize usage for Anthropic's API. `input_tokens` exclude those reused from a tier.
+
+    Cache creation is always 0: with Anthropic, clients request it and pay for it.
+    """
+    return {
+        "input_tokens": usage.prompt_tokens - usage.kv.cached,
+        "cache_creation_input_tokens": 0,
+        "cache_read_input_tokens": usage.kv.cached,
+        "output_tokens": usage.completion_tokens,
+        "kv": _receipt(usage.kv),
+    }
+
+
+def _receipt(kv: KVReceipt) -> dict[str, Any]:
+    """Serialize the receipt: tokens by tier, costs and savings. See `engine.outputs.KVReceipt`."""
+    phases = kv.phases
+    return {
+        "device": kv.device,
+        "cpu": kv.cpu,
+        "redis": kv.redis,
+        "computed": kv.computed,
+        "restore_ms": round(kv.restore_ms, 2),
+        "bytes": {"cpu": kv.cpu_bytes, "redis": kv.redis_bytes},
+        "blocks_verified": kv.blocks_verified,
+        "saved_ms": round(kv.saved_ms, 2) if kv.saved_ms is not None else None,
+        "phases_ms": {
+            "queue": round(phases.queue, 2),
+            "lookup": round(phases.lookup, 2),
+            "load": round(phases.load, 2),
+            "prefill": round(phases.prefill, 2),
+            "first_token": round(phases.first_token, 2),
+        },
+    }
+
+
+def message_usage(usage: Usage) -> dict[str, Any]:
+    """Serialize usage for a stored message: OpenAI's fields, the reuse record, and times.
+
+    Times are milliseconds since the request arrived. `tokens_per_second` counts from the first token on.
+    """
+    seconds = (usage.total_ms - usage.ttft_ms) / 1000
+    following = usage.completion_tokens - usage.resumed_tokens - 1
+    shown = openai_usage(usage)
+    shown["kv"]["reuse"] = stored_reuse(usage.reuse) if usage.reuse is not None else None
+    return {
+        **shown,
+        "queue_ms": round(usage.queue_ms, 2),
+        "ttft_ms": round(usage.ttft_ms, 2),
+        "total_ms": round(usage.total_ms, 2),
+        "tokens_per_second": round(following / seconds, 2) if following > 0 and seconds > 0 else None,
+    }

@@ -1,0 +1,1 @@
+"""One request of any API, from its prompt to its answer."""

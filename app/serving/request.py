@@ -1,0 +1,220 @@
+"""One request of any API, from its prompt to its answer. A client that disconnects aborts its request."""
+
+import asyncio
+import logging
+from array import array
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
+from io import StringIO
+from typing import Any, Protocol
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from app.domain.failures import failure_of
+from app.host.backend import Backend, GenerationStream
+from app.logs.request_log import log_finished
+from app.prompts.stateless import Remember
+from app.prompts.tokenization import generate
+from app.schemas.sampling import GenerationRequest
+from app.tenants.gate import gate_of
+from app.transport.direct_writer import DirectWriter
+from app.transport.event_stream import EventStream
+from engine.errors import EbbError, EngineError, NotFoundError
+from engine.outputs import RequestOutput, joined
+from engine.sampling_params import SamplingParams
+
+logger = logging.getLogger(__name__)
+
+
+class AnswerShape(Protocol):
+    """Serializer of one answer for an API, as frames of a stream or as one body."""
+
+    def opening(self) -> bytes:
+        """Return the frames that precede the first text; may be empty."""
+
+    def step(self, output: RequestOutput) -> bytes:
+        """Return the frames for the reasoning and the text that one step added; may be empty."""
+
+    def ending(self, last: RequestOutput) -> bytes:
+        """Return the frames that follow the text of an answer. `last` has a finish_reason and usage."""
+
+    def failure(self, error: EbbError) -> bytes:
+        """Return the frames that end a stream with an error."""
+
+    def whole(self, answer: RequestOutput) -> dict[str, Any]:
+        """Return the body of an answer that is not streamed. `answer` has a finish_reason and usage."""
+
+
+def check_model(engine: Backend, name: str) -> None:
+    """Raise NotFoundError unless `name` is the model that is served."""
+    if name != engine.model_name:
+        raise NotFoundError(
+            f"The model {name!r} does not exist; this server has {engine.model_name!r}",
+            param="model",
+            code="model_not_found",
+        )
+
+
+async def answer(
+    request: Request,
+    engine: Backend,
+    fields: GenerationRequest,
+    shape: AnswerShape,
+    *,
+    prompt: Sequence[int],
+    params: SamplingParams,
+    remember: Remember | None = None,
+) -> Response:
+    """Queue `prompt`, and respond with a stream or with one body, as `fields` ask.
+
+    remember: called with the generated ids and text before the client sees the end of the answer, or when it has left.
+
+    Raises the engine's or the tenant's refusal of the request. Without a stream, also raises the error of `failure_of`
+    if the answer is incomplete.
+    """
+    request_id: str = request.state.request_id
+    stream = await generate(
+        gate_of(request),
+        engine,
+        prompt,
+        params,
+        urgency=fields.urgency(),
+        request_id=request_id,
+        rename=fields.client_field,
+    )
+    if fields.stream:
+        return _streamed(engine, stream, shape, request_id, remember)
+    [whole] = await collected(request, engine, [stream], [outputs_of(stream, remember, Said())], request_id)
+    return JSONResponse(shape.whole(whole))
+
+
+class Said:
+    """Ids and text received so far, packed: an object per token would take ten times the memory."""
+
+    __slots__ = ("ids", "text")
+
+    def __init__(self) -> None:
+        self.ids = array("I")
+        self.text = StringIO()
+
+    def add(self, output: RequestOutput) -> None:
+        """Append one output."""
+        self.ids.extend(output.token_ids)
+        self.text.write(output.text)
+
+
+async def outputs_of(
+    stream: GenerationStream, remember: Remember | None, said: Said
+) -> AsyncGenerator[RequestOutput, None]:
+    """Yield the outputs of `stream`. The last one is held back until the answer is remembered."""
+    last = None
+    try:
+        async for output in stream:
+            said.add(output)
+            if output.finished:
+                last = output
+            else:
+                yield output
+    finally:
+        if said.ids and remember is not None:
+            await remember(said.ids, said.text.getvalue())
+    if last is not None:
+        yield last
+
+
+def _streamed(
+    engine: Backend, stream: GenerationStream, shape: AnswerShape, request_id: str, remember: Remember | None
+) -> Response:
+    """Stream the answer with one event per step."""
+    ended = asyncio.Event()
+
+    async def frames(writer: DirectWriter | None) -> AsyncGenerator[bytes, None]:
+        opened, at_rest, said = False, False, Said()
+
+        def hear(output: RequestOutput) -> bool:
+            """Write the frame of a step if all earlier frames are written. The last output is left to `frames`."""
+            if output.finished or not at_rest or writer is None or not writer.ready:
+                return False
+            said.add(output)
+            if frame := shape.step(output):
+                writer.write(frame)
+            return True
+
+        stream.listen(hear)
+        async with aclosing(outputs_of(stream, remember, said)) as outputs:
+            async for output in outputs:
+                at_rest = False
+                if output.finished:
+                    ended.set()
+                    log_finished(request_id, output)
+                frame = b"" if opened else shape.opening()
+                opened = True
+                frame += shape.step(output)
+                if output.finished:
+                    failure = failure_of(output)
+                    frame += shape.ending(output) if failure is None else shape.failure(failure)
+                if frame:
+                    yield frame
+                at_rest = True
+
+    def on_close() -> None:
+        if not ended.is_set():
+            logger.info("%s abort: the client left", request_id)
+            engine.abort(stream.request_id)
+
+    return EventStream(lambda writer: ending_in_words(frames(writer), shape.failure), headers={}, on_close=on_close)
+
+
+async def ending_in_words(
+    frames: AsyncGenerator[bytes, None], failure: Callable[[EbbError], bytes]
+) -> AsyncGenerator[bytes, None]:
+    """Yield from `frames`. A defect in making them ends the stream with the error event that `failure` writes."""
+    async with aclosing(frames):
+        try:
+            async for frame in frames:
+                yield frame
+        except Exception:
+            logger.exception("a stream failed; it ends with an error")
+            yield failure(EngineError("The server failed while writing the answer. Try again."))
+
+
+async def collected(
+    request: Request,
+    engine: Backend,
+    streams: Sequence[GenerationStream],
+    outputs: Sequence[AsyncGenerator[RequestOutput, None]],
+    request_id: str,
+) -> list[RequestOutput]:
+    """Read `outputs`, the outputs of `streams`, to their end and return the whole answers.
+
+    Aborts all streams if the client disconnects. Raises the error of `failure_of` if one of the answers failed.
+    """
+    gone = asyncio.ensure_future(request.receive())
+    reading = asyncio.gather(*map(_read_all, outputs))
+    try:
+        await asyncio.wait((gone, reading), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        gone.cancel()
+        abort_all(engine, streams)
+    answers = await reading
+    for each in answers:
+        log_finished(request_id, each)
+    for each in answers:
+        if (failure := failure_of(each)) is not None:
+            raise failure
+    return answers
+
+
+def abort_all(engine: Backend, streams: Sequence[GenerationStream]) -> None:
+    """Abort the streams that have not ended."""
+    for stream in streams:
+        engine.abort(stream.request_id)
+
+
+async def _read_all(outputs: AsyncGenerator[RequestOutput, None]) -> RequestOutput:
+    """Join all outputs of an answer. Raises EngineError if the last one has no finish_reason."""
+    told = [output async for output in outputs]
+    if told and told[-1].finished:
+        return joined(told)
+    raise EngineError("The engine ended the answer without a reason")

@@ -1,0 +1,1 @@
+"""Tenants: their names and limits, and the gate through which their requests reach the engine."""

@@ -1,0 +1,233 @@
+"""Gate through which clients' requests reach the engine, under their tenant's name and within its limits.
+
+Requests of the server itself (titles, answers that a restart interrupted) bypass the gate.
+"""
+
+import math
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from starlette.requests import Request
+
+from app.host.backend import Backend, GenerationStream
+from app.tenants.limits import LimitName, LimitReachedError, TenantLimits
+from app.tenants.owed_use import NOTHING_OWED, OwedUse
+from app.tenants.tenancy import tenant_of
+from app.tenants.token_bucket import TokenBucket
+from engine.errors import InvalidRequestError
+from engine.fair_places import FairPlaces
+from engine.outputs import RequestOutput
+from engine.sampling_params import SamplingParams
+from engine.urgency import NORMAL, Urgency
+
+VERY_LONG_TEXT = 1 << 17
+"""Characters from which tokenizing takes so long that shorter texts should not wait for it."""
+
+BUSY_RETRY_SECONDS = 2
+"""Seconds after which one of the tenant's own answers may have ended."""
+
+
+@dataclass(slots=True)
+class Usage:
+    """Use since the server started: accepted requests, and tokens of their prompts and answers."""
+
+    requests: int = 0
+    tokens: int = 0
+
+
+class TenantGate:
+    """Gate of one tenant. Owns the counts of its use."""
+
+    def __init__(
+        self,
+        tenant: str,
+        limits_of: Callable[[str], TenantLimits],
+        clock: Callable[[], float],
+        long_texts: "LongTexts",
+        former: OwedUse = NOTHING_OWED,
+    ) -> None:
+        """Make the gate.
+
+        former: use that was owed when the server stopped.
+        """
+        self.tenant = tenant
+        self._long_texts = long_texts
+        self.used = Usage()
+        self._limits_of = limits_of
+        self._requests = TokenBucket(clock, former.requests)
+        self._tokens = TokenBucket(clock, former.tokens)
+        self._started: set[str] = set()
+
+    def generate(
+        self,
+        engine: Backend,
+        prompt_token_ids: Sequence[int],
+        params: SamplingParams,
+        *,
+        request_id: str,
+        urgency: Urgency = NORMAL,
+        produced: Sequence[int] = (),
+        answers: int = 1,
+    ) -> GenerationStream:
+        """Queue a request, as `Backend.generate` does. Raises as that method does, and LimitReachedError before.
+
+        answers: number of answers that must fit: this one, and those for which `fork` is called next.
+        """
+        self.check(engine, num_tokens=len(prompt_token_ids), answers=answers)
+        # A request that the engine refuses counts, too: refusing it has a cost.
+        self._count_request()
+        stream = engine.generate(
+            prompt_token_ids,
+            params,
+            request_id=request_id,
+            tenant=self.tenant,
+            urgency=urgency,
+            produced=produced,
+        )
+        self._count(len(prompt_token_ids))
+        return self._metered(stream)
+
+    def fork(self, engine: Backend, first: GenerationStream, choice: int) -> GenerationStream:
+        """Queue one more answer to a prompt that was counted already, as `Backend.fork` does."""
+        self._count_request()
+        return self._metered(engine.fork(first.request_id, choice))
+
+    def _metered(self, stream: GenerationStream) -> GenerationStream:
+        self._started.add(stream.request_id)
+        return MeteredStream(stream, self._count)
+
+    @property
+    def owed(self) -> OwedUse:
+        """Use that is not paid for yet, to be carried over a restart."""
+        return OwedUse(self._requests.debt, self._tokens.debt)
+
+    def live(self, engine: Backend) -> int:
+        """Return the number of the tenant's requests that have not ended."""
+        # The engine knows which requests have ended, for any reason.
+        self._started.intersection_update(engine.requests_of(self.tenant))
+        return len(self._started)
+
+    def long_text(self, num_characters: int) -> AbstractAsyncContextManager[None]:
+        """Hold the place for tokenizing a long text, in the tenant's turn. Raises OverloadedError if too many wait."""
+        return self._long_texts.place(self.tenant, num_characters)
+
+    def check(self, engine: Backend, *, num_tokens: int = 0, answers: int = 1) -> None:
+        """Raise LimitReachedError if a request is over a limit. Call before any costly work is done for it."""
+        limits, live = self._limits_of(self.tenant), self.live(engine)
+        most = limits.concurrent_runs
+        if most is not None and answers > max(most, 1):
+            text = f"{answers} answers at a time are more than the {most} that this tenant may have"
+            raise InvalidRequestError(text, param="n")
+        if most is not None and live + answers > most:
+            text = f"{most} answers are being generated, which is all that this tenant may have at a time"
+            raise _reached("concurrent_runs", text, BUSY_RETRY_SECONDS)
+        most = limits.requests_per_minute
+        if most is not None and (seconds := self._requests.seconds_until(answers, most)):
+            raise _reached("requests_per_minute", f"This tenant may ask {most} times a minute", seconds)
+        most = limits.tokens_per_minute
+        if most is not None and (seconds := self._tokens.seconds_until(num_tokens, most)):
+            text = f"This tenant may use {most} tokens a minute, and the prompt has {num_tokens}"
+            raise _reached("tokens_per_minute", text, seconds)
+
+    def _count_request(self) -> None:
+        self._requests.add(1, self._limits_of(self.tenant).requests_per_minute)
+        self.used.requests += 1
+
+    def _count(self, num_tokens: int) -> None:
+        self._tokens.add(num_tokens, self._limits_of(self.tenant).tokens_per_minute)
+        self.used.tokens += num_tokens
+
+
+def _reached(limit: LimitName, text: str, seconds: float) -> LimitReachedError:
+    retry_after = max(1, math.ceil(seconds))
+    return LimitReachedError(limit, f"{text}: try again in {retry_after} s", retry_after=retry_after)
+
+
+class MeteredStream(AsyncIterator[RequestOutput]):
+    """A stream whose tokens are counted as they are read."""
+
+    def __init__(self, stream: GenerationStream, count: Callable[[int], None]) -> None:
+        self.request_id = stream.request_id
+        self.params = stream.params
+        self.text_before = stream.text_before
+        self.reasoning_before = stream.reasoning_before
+        self._stream = stream
+        self._outputs = aiter(stream)
+        self._count = count
+
+    async def __anext__(self) -> RequestOutput:
+        output = await anext(self._outputs)
+        self._count(len(output.token_ids))
+        return output
+
+    def listen(self, hear: Callable[[RequestOutput], bool]) -> None:
+        """Offer outputs to `hear` as `GenerationStream.listen` does, and count those it takes."""
+
+        def hear_counted(output: RequestOutput) -> bool:
+            is_taken = hear(output)
+            if is_taken:
+                self._count(len(output.token_ids))
+            return is_taken
+
+        self._stream.listen(hear_counted)
+
+
+class LongTexts:
+    """Places for tokenizing long texts: one very long and one long text at a time, with tenants taking turns."""
+
+    def __init__(self) -> None:
+        self._long = FairPlaces(1)
+        self._very_long = FairPlaces(1)
+
+    def place(self, tenant: str, num_characters: int) -> AbstractAsyncContextManager[None]:
+        """Hold a place for a text of `num_characters`. Raises OverloadedError if too many texts of the tenant wait."""
+        return (self._very_long if num_characters >= VERY_LONG_TEXT else self._long).place(tenant)
+
+
+class TenantGates:
+    """Owner of the gates: one for each tenant that ever sent a request, at most as many as there are keys."""
+
+    def __init__(
+        self,
+        limits_of: Callable[[str], TenantLimits],
+        clock: Callable[[], float],
+        former: Mapping[str, OwedUse] = MappingProxyType({}),
+    ) -> None:
+        """Make the owner of the gates.
+
+        clock: seconds.
+        former: use that tenants owed when the server stopped.
+        """
+        self._limits_of = limits_of
+        self._clock = clock
+        self._former = dict(former)
+        self._long_texts = LongTexts()
+        self._gates: dict[str, TenantGate] = {}
+
+    def of(self, tenant: str) -> TenantGate:
+        """Return the tenant's gate."""
+        gate = self._gates.get(tenant)
+        if gate is None:
+            gate = self._gates[tenant] = TenantGate(
+                tenant, self._limits_of, self._clock, self._long_texts, self._former.pop(tenant, NOTHING_OWED)
+            )
+        return gate
+
+    def owed(self) -> dict[str, OwedUse]:
+        """Return the use that each tenant owes, without tenants that owe nothing."""
+        found = self._former | {tenant: gate.owed for tenant, gate in self._gates.items()}
+        return {tenant: owed for tenant, owed in found.items() if owed}
+
+    def used(self) -> Usage:
+        """Sum up the use of all tenants since the server started."""
+        each = [gate.used for gate in self._gates.values()]
+        return Usage(sum(used.requests for used in each), sum(used.tokens for used in each))
+
+
+def gate_of(request: Request) -> TenantGate:
+    """Return the gate of the tenant that sent `request`."""
+    gates = request.app.state.gates
+    assert isinstance(gates, TenantGates)
+    return gates.of(tenant_of(request))

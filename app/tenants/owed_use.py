@@ -1,0 +1,23 @@
+"""Usage of a tenant that its rate limits do not cover yet."""
+
+from dataclasses import dataclass
+
+from app.tenants.token_bucket import NO_DEBT, Debt
+
+
+@dataclass(frozen=True, slots=True)
+class OwedUse:
+    """Debts of one tenant, by rate limit."""
+
+    requests: Debt = NO_DEBT
+    tokens: Debt = NO_DEBT
+
+    def after(self, seconds: float) -> "OwedUse":
+        """Return the debts that remain after `seconds`."""
+        return OwedUse(self.requests.after(seconds), self.tokens.after(seconds))
+
+    def __bool__(self) -> bool:
+        return self.requests.seconds > 0 or self.tokens.seconds > 0
+
+
+NOTHING_OWED = OwedUse()

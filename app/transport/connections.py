@@ -1,0 +1,203 @@
+"""Limits on the connections of a server, in total and per address.
+
+A connection is idle while it has no request in progress. Above the limit, the connection that has been idle the longest
+is closed, so that idle connections never keep out a new client. A request that arrives while too many others are in
+progress is refused with a time to retry. Addresses of this machine have no limit per address, because a local proxy
+forwards requests from many clients.
+"""
+
+import logging
+import resource
+from collections import defaultdict
+from dataclasses import dataclass
+from ipaddress import IPv6Network, ip_address
+from typing import Final, Protocol
+
+from app.config.settings import Settings
+from engine.errors import EbbError, NotReadyError, OverloadedError
+
+MOST_CONNECTIONS: Final = 8192
+"""Default limit if the system allows more open files than that."""
+
+RESERVED_FILES: Final = 256
+"""File descriptors for the database, Redis, the model, logs, and refusals in progress."""
+
+SPARE_CONNECTIONS: Final = 64
+"""Connections above the limit that receive an error response. Any beyond those are cut."""
+
+RETRY_SECONDS: Final = 2
+"""Seconds after which one of many requests has probably been answered."""
+
+logger = logging.getLogger(__name__)
+
+
+class ServerFullError(NotReadyError):
+    """503: the server is answering as many requests as it has connections for."""
+
+    code = "too_many_connections"
+
+
+class AddressFullError(OverloadedError):
+    """429: the server is answering as many requests of one address as it takes from it."""
+
+    code = "too_many_connections"
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionLimits:
+    """Limits on open connections."""
+
+    total: int
+    """Maximum number of connections of all addresses together."""
+
+    per_address: int
+    """Maximum number of connections of one IPv4 address or IPv6 /64 network."""
+
+
+def connection_limits(settings: Settings) -> ConnectionLimits:
+    """Return the connection limits. Limits that `settings` leave unset follow from the process's open-file limit."""
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    room = files - min(RESERVED_FILES, files // 2)
+    total = settings.max_connections or min(room, MOST_CONNECTIONS)
+    if total > room:
+        logger.warning(
+            "--max-connections %d needs ulimit -n %d or more; with the limit of %d there is room for %d",
+            total,
+            total + RESERVED_FILES,
+            files,
+            room,
+        )
+        total = room
+    return ConnectionLimits(total, settings.max_connections_per_address or max(1, total // 4))
+
+
+class Connection(Protocol):
+    """Interface of a connection that `Connections` counts and may cut."""
+
+    @property
+    def peer(self) -> str | None:
+        """Address of the client; None if it has none."""
+
+    def cut(self) -> None:
+        """Close the connection at once, and discard any unsent data."""
+
+
+class Connections:
+    """Open connections of one server."""
+
+    def __init__(self, limits: ConnectionLimits) -> None:
+        self.limits = limits
+        # Connections in the order in which they became idle, in total and per group.
+        self._idle: dict[Connection, None] = {}
+        self._idle_of: defaultdict[str, dict[Connection, None]] = defaultdict(dict)
+        self._busy: set[Connection] = set()
+        self._busy_of: defaultdict[str, int] = defaultdict(int)
+
+    def __len__(self) -> int:
+        return len(self._idle) + len(self._busy)
+
+    @property
+    def busy(self) -> int:
+        """Number of connections with a request in progress."""
+        return len(self._busy)
+
+    def opened(self, connection: Connection) -> None:
+        """Add a new connection, and cut the oldest idle ones if a limit is exceeded."""
+        self._add_idle(connection)
+        group = _group(connection)
+        if group is not None and self._count_of(group) > self.limits.per_address:
+            self._cut_oldest(self._idle_of[group], spare=connection)
+        if len(self) > self.limits.total:
+            self._cut_oldest(self._idle, spare=connection)
+        if len(self) > self.limits.total + SPARE_CONNECTIONS:
+            self._cut(connection)
+
+    def asked(self, connection: Connection) -> EbbError | None:
+        """Mark `connection` as busy with a request, and return the error to refuse the request with.
+
+        Returns None if the request may proceed.
+        """
+        group = _group(connection)
+        if connection in self._idle:
+            self._remove_idle(connection)
+            self._busy.add(connection)
+            if group is not None:
+                self._busy_of[group] += 1
+        if len(self._busy) > self.limits.total:
+            return ServerFullError(
+                f"This server answers {self.limits.total} requests at once, and all of them are taken. "
+                f"Retry in {RETRY_SECONDS} s."
+            )
+        if group is not None and self._busy_of.get(group, 0) > self.limits.per_address:
+            return AddressFullError(
+                f"This server answers {self.limits.per_address} requests of one address at once, and all of them are "
+                f"taken. Retry in {RETRY_SECONDS} s.",
+                retry_after=RETRY_SECONDS,
+            )
+        return None
+
+    def answered(self, connection: Connection) -> None:
+        """Mark `connection` as idle again."""
+        if connection in self._busy:
+            self._remove_busy(connection)
+            self._add_idle(connection)
+
+    def closed(self, connection: Connection) -> None:
+        """Remove a closed connection. Has no effect on one that was cut, because it is already removed."""
+        if connection in self._busy:
+            self._remove_busy(connection)
+        elif connection in self._idle:
+            self._remove_idle(connection)
+
+    def check(self) -> None:
+        """Assert that each connection is counted once, both in total and for its address."""
+        groups = [_group(each) for each in self._idle]
+        assert not self._busy & self._idle.keys()
+        assert sum(map(len, self._idle_of.values())) == sum(group is not None for group in groups)
+        busy = [group for each in self._busy if (group := _group(each)) is not None]
+        assert self._busy_of == {group: busy.count(group) for group in busy}
+
+    def _count_of(self, group: str) -> int:
+        return len(self._idle_of[group]) + self._busy_of.get(group, 0)
+
+    def _cut_oldest(self, idle: dict[Connection, None], *, spare: Connection) -> None:
+        oldest = next(iter(idle))
+        if oldest is not spare:
+            self._cut(oldest)
+
+    def _cut(self, connection: Connection) -> None:
+        # Remove the connection now: more may be accepted before the loop calls `connection_lost`.
+        self._remove_idle(connection)
+        connection.cut()
+
+    def _add_idle(self, connection: Connection) -> None:
+        self._idle[connection] = None
+        if (group := _group(connection)) is not None:
+            self._idle_of[group][connection] = None
+
+    def _remove_idle(self, connection: Connection) -> None:
+        del self._idle[connection]
+        if (group := _group(connection)) is not None:
+            del self._idle_of[group][connection]
+            if not self._idle_of[group]:
+                del self._idle_of[group]
+
+    def _remove_busy(self, connection: Connection) -> None:
+        self._busy.remove(connection)
+        if (group := _group(connection)) is not None:
+            self._busy_of[group] -= 1
+            if not self._busy_of[group]:
+                del self._busy_of[group]
+
+
+def _group(connection: Connection) -> str | None:
+    """Return the address or network that `connection` counts towards; None if it comes from this machine."""
+    try:
+        address = ip_address(connection.peer or "")
+    except ValueError:
+        return None
+    if address.version == 6 and address.ipv4_mapped is not None:
+        address = address.ipv4_mapped
+    if address.is_loopback:
+        return None
+    return str(address) if address.version == 4 else str(IPv6Network((int(address) >> 64 << 64, 64)))

@@ -1,0 +1,379 @@
+"""uvicorn's HTTP protocol, with bounds on what a connection may cost.
+
+uvicorn on httptools limits neither the size of a request's head nor the time for head and body, and never closes a
+silent connection. Here every wait for a client has a deadline:
+
+    connection -> HEAD_SECONDS -> head -> BODY_SECONDS -> body -> answer -> KEEP_ALIVE_SECONDS or the next head
+                                             WRITE_SECONDS for any progress of a write, DRAIN_SECONDS for all of it
+
+Time in which the server itself does not read, because it is answering an earlier request of the connection, does not
+count. The application sends the response to a refused request, so that it has headers, a request id, a log line and a
+metric like any other. In the middle of an answer that is impossible, and the connection is aborted. `Connections`
+bounds the number of connections.
+
+Made for uvicorn 0.54: overrides the methods that the parser and the transport call, and `_start_asgi_task`.
+"""
+
+import asyncio
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from uvicorn._types import ASGI3Application, HTTPScope
+from uvicorn.config import Config
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.server import ServerState
+
+from app.domain.bounds import (
+    BODY_SECONDS,
+    DISCARD_SECONDS,
+    DRAIN_SECONDS,
+    HEAD_SECONDS,
+    MAX_HEADER_BYTES,
+    MAX_HEADERS,
+    MAX_UNSENT_BYTES,
+    MAX_URL_BYTES,
+    WRITE_SECONDS,
+)
+from app.http.error_responses import TooSlowError
+from app.logs.request_log import PROBES
+from app.transport.connections import Connections
+from app.transport.direct_writer import EXTENSION
+from engine.errors import ClientError, EbbError
+
+RESET_POLL_SECONDS = 0.1
+"""Seconds between two checks of a half-closed connection. Such connections are few, and a check is one system call."""
+
+TCP_CLOSE = 7
+"""State of a connection that was reset, as in Linux's tcp_states.h."""
+
+REFUSAL = "refusal"
+"""Key in the scope's state: the EbbError that the application must respond with."""
+
+
+class UrlTooLongError(ClientError):
+    """414: the path and query are longer than MAX_URL_BYTES."""
+
+    status = 414
+    code = "url_too_long"
+
+
+class HeadersTooLargeError(ClientError):
+    """431: too many headers, or too long ones."""
+
+    status = 431
+    code = "headers_too_large"
+
+
+class NotHttpError(ClientError):
+    """400: the bytes are no HTTP request."""
+
+    code = "invalid_http"
+
+
+class HttpProtocol(HttpToolsProtocol):
+    """One HTTP connection with deadlines and size limits."""
+
+    def __init__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+        *,
+        connections: Connections,
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        self._connections = connections
+        self._receiving: asyncio.TimerHandle | None = None
+        self._sending: asyncio.TimerHandle | None = None
+        self._head_begun = False
+        self._header_bytes = 0
+        # Bytes of an element, usually a header, whose end the parser has not seen. The parser buffers them without a
+        # limit.
+        self._unfinished_bytes = 0
+        self._events = 0
+        self._fault: EbbError | None = None
+        self._refused = False
+        self._answering: RequestResponseCycle | None = None
+        self._half_closed = False
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for a request (asyncio)."""
+        super().connection_made(transport)
+        limit_unsent_bytes(transport)
+        self._connections.opened(self)
+        self._expect(HEAD_SECONDS, self._head_is_late)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Notify the answer in progress that its client has left (asyncio)."""
+        self._expect_nothing()
+        self._cancel_write_deadline()
+        # uvicorn notifies only the newest request. With pipelining, another one is being answered.
+        self.pipeline.clear()
+        if self._answering is not None and not self._answering.response_complete:
+            self._answering.disconnected = True
+            self._answering.message_event.set()
+        self._connections.closed(self)
+        super().connection_lost(exc)
+
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """Return whether the connection stays open: a client that sends no more may still read its answer.
+
+        Most clients that send no more have closed the whole connection, which TCP does not report. To find out, write
+        bytes that every HTTP client must accept: a client that has left answers them with a reset.
+        """
+        if self._refused or not self._answers or self.cycle.more_body or self.scheme == "https":
+            return False
+        self._half_closed = True
+        answering = self._answering
+        assert answering is not None
+        if answering.response_started:
+            writer: _ChunkWriter = answering.scope["extensions"][EXTENSION]  # type: ignore[assignment]
+            if writer.ready and writer.filler:
+                writer.write(writer.filler)
+        elif answering.scope["http_version"] == "1.1":
+            self.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        self._look_for_reset()
+        return True
+
+    def data_received(self, data: bytes) -> None:
+        """Feed the parser, and refuse elements that never end (asyncio)."""
+        if self._refused:
+            return
+        events = self._events
+        super().data_received(data)
+        if self._refused or self.transport.is_closing():
+            return
+        self._unfinished_bytes = self._unfinished_bytes + len(data) if events == self._events else 0
+        if self._unfinished_bytes > MAX_HEADER_BYTES:
+            self._refuse(_headers_too_large())
+        elif self._receiving is None and self._waits_for_head:
+            self._expect(HEAD_SECONDS, self._head_is_late)
+
+    def pause_writing(self) -> None:
+        """Start a deadline for the client to read what was written (asyncio)."""
+        super().pause_writing()
+        self._expect_progress(self.loop.time() + DRAIN_SECONDS)
+
+    def resume_writing(self) -> None:
+        """Cancel the deadline of a client that has read enough (asyncio)."""
+        self._cancel_write_deadline()
+        super().resume_writing()
+
+    def on_message_begin(self) -> None:
+        """Reset the limits at the first byte of a request (parser)."""
+        self._events += 1
+        self._head_begun = True
+        self._header_bytes = 0
+        super().on_message_begin()
+
+    def on_url(self, url: bytes) -> None:
+        """Add a piece of the URL (parser)."""
+        self._events += 1
+        super().on_url(url)
+        if len(self.url) > MAX_URL_BYTES:
+            self._fault = UrlTooLongError(f"The URL is longer than {MAX_URL_BYTES >> 10} KiB")
+            raise self._fault
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Add a header or a trailer (parser)."""
+        self._events += 1
+        self._header_bytes += len(name) + len(value)
+        if len(self.headers) == MAX_HEADERS or self._header_bytes > MAX_HEADER_BYTES:
+            self._fault = _headers_too_large()
+            raise self._fault
+        super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        """Stop waiting for the head, which is complete (parser)."""
+        self._events += 1
+        self._head_begun = False
+        self._expect_nothing()
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Add a piece of the body (parser)."""
+        self._events += 1
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """Stop waiting for the request, which is complete (parser)."""
+        self._events += 1
+        self._expect_nothing()
+        super().on_message_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse a request that the parser rejected, by itself or because a method above raised (uvicorn)."""
+        self._refuse(self._fault or NotHttpError(msg))
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        # uvicorn's type of a scope allows only dicts as extensions.
+        cycle.scope["extensions"] = {EXTENSION: _ChunkWriter(cycle)}  # type: ignore[dict-item]
+        self._answering = cycle
+        refusal = self._connections.asked(self)
+        if refusal is not None and cycle.scope["path"] not in PROBES:
+            cycle.scope["state"][REFUSAL] = refusal
+            cycle.keep_alive = False
+        super()._start_asgi_task(cycle, app)
+        if cycle.more_body:
+            # Routes that read the body have shorter limits and responses of their own. This is for bodies that no route
+            # reads.
+            self._expect(BODY_SECONDS + DISCARD_SECONDS, self.transport.abort)
+
+    def on_response_complete(self) -> None:
+        """Start the next request of the connection, wait for one, or close the connection (uvicorn)."""
+        super().on_response_complete()
+        if not self._answers:
+            self._connections.answered(self)
+            if self._half_closed:
+                self.transport.close()
+
+    @property
+    def peer(self) -> str | None:
+        """Address of the client; None if it has none."""
+        return self.client[0] if self.client is not None else None
+
+    def cut(self) -> None:
+        """Close the connection at once and discard unsent bytes."""
+        self.transport.abort()
+
+    @property
+    def _answers(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
+    @property
+    def _waits_for_head(self) -> bool:
+        """Whether a head is due, even if the client has sent only empty lines, which the parser does not report."""
+        return self._head_begun or (not self._answers and self.timeout_keep_alive_task is None)
+
+    def _expect(self, seconds: float, or_else: Callable[[], None]) -> None:
+        self._expect_nothing()
+        self._receiving = self.loop.call_later(seconds, or_else)
+
+    def _expect_nothing(self) -> None:
+        if self._receiving is not None:
+            self._receiving.cancel()
+            self._receiving = None
+
+    def _expect_progress(self, until: float) -> None:
+        """Abort the connection if its client takes nothing in WRITE_SECONDS, or has not taken everything by `until`."""
+        unsent = self.transport.get_write_buffer_size()
+        seconds = min(WRITE_SECONDS, until - self.loop.time())
+
+        def look() -> None:
+            if self.loop.time() >= until or self.transport.get_write_buffer_size() >= unsent:
+                self.transport.abort()
+            else:
+                self._expect_progress(until)
+
+        self._sending = self.loop.call_later(seconds, look)
+
+    def _look_for_reset(self) -> None:
+        """Abort a half-closed connection once its client has reset it. Nothing else reads from it any more."""
+        if self.transport.is_closing():
+            return
+        state = self.transport.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)
+        if state[0] == TCP_CLOSE:
+            self.transport.abort()
+        else:
+            self.loop.call_later(RESET_POLL_SECONDS, self._look_for_reset)
+
+    def _cancel_write_deadline(self) -> None:
+        if self._sending is not None:
+            self._sending.cancel()
+            self._sending = None
+
+    def _head_is_late(self) -> None:
+        if self._answers:
+            self._expect(HEAD_SECONDS, self._head_is_late)
+        elif self._head_begun:
+            self._refuse(TooSlowError(f"The request's headers were not whole after {HEAD_SECONDS:g} s"))
+        else:
+            # Browsers open connections in advance. Without a request there is nothing to respond to.
+            self.transport.close()
+
+    def _refuse(self, error: EbbError) -> None:
+        """Respond with `error` and close. A request whose answer has not begun sees its client leave."""
+        self._refused = True
+        self._expect_nothing()
+        if self._answers and (self.cycle.response_started or self.pipeline):
+            self.transport.abort()
+            return
+        if self._answers:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        self.flow.pause_reading()
+        self.cycle = self._cycle_of(error)
+        super()._start_asgi_task(self.cycle, self.app)
+
+    def _cycle_of(self, error: EbbError) -> RequestResponseCycle:
+        scope: HTTPScope = {
+            "type": "http",
+            "asgi": {"version": self.asgi_version, "spec_version": "2.3"},
+            "http_version": "1.1",
+            "method": "-",
+            "scheme": self.scheme or "http",
+            "path": "/",
+            "raw_path": b"/",
+            "query_string": b"",
+            "root_path": self.root_path,
+            "headers": [],
+            "client": self.client,
+            "server": self.server,
+            "state": {**self.app_state, REFUSAL: error},
+        }
+        cycle = RequestResponseCycle(
+            scope=scope,
+            transport=self.transport,
+            flow=self.flow,
+            logger=self.logger,
+            access_logger=self.access_logger,
+            access_log=False,
+            default_headers=self.server_state.default_headers,
+            message_event=asyncio.Event(),
+            expect_100_continue=False,
+            keep_alive=False,
+            on_response=self.on_response_complete,
+        )
+        cycle.more_body = False
+        return cycle
+
+
+class _ChunkWriter:
+    """`DirectWriter` of an answer in chunked transfer encoding."""
+
+    __slots__ = ("_cycle", "filler")
+
+    def __init__(self, cycle: RequestResponseCycle) -> None:
+        self._cycle = cycle
+        self.filler = b""
+
+    @property
+    def ready(self) -> bool:
+        cycle = self._cycle
+        is_open = cycle.chunked_encoding and not (cycle.response_complete or cycle.disconnected)
+        return bool(is_open) and not cycle.flow.write_paused
+
+    def write(self, piece: bytes) -> None:
+        self._cycle.transport.write(b"%x\r\n%b\r\n" % (len(piece), piece))
+
+    def abort(self) -> None:
+        # Set first, so that uvicorn does not blame the application for the unfinished answer.
+        self._cycle.disconnected = True
+        self._cycle.transport.abort()
+
+
+def limit_unsent_bytes(transport: asyncio.Transport) -> None:
+    """Limit what the kernel buffers beyond the client's window to MAX_UNSENT_BYTES, where supported."""
+    # See tcp(7), TCP_NOTSENT_LOWAT. Other socket families and other systems are left as they are.
+    option = getattr(socket, "TCP_NOTSENT_LOWAT", None)
+    taken = transport.get_extra_info("socket")
+    if option is not None and taken is not None and taken.family in (socket.AF_INET, socket.AF_INET6):
+        with suppress(OSError):
+            taken.setsockopt(socket.IPPROTO_TCP, option, MAX_UNSENT_BYTES)
+
+
+def _headers_too_large() -> HeadersTooLargeError:
+    return HeadersTooLargeError(f"A request may have {MAX_HEADERS} headers of {MAX_HEADER_BYTES >> 10} KiB in all")

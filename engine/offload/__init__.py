@@ -1,0 +1,1 @@
+"""Movement of KV blocks between the device and the tiers below it."""

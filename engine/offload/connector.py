@@ -1,0 +1,566 @@
+"""Connection between the scheduler and the cache tiers. Device blocks are pinned here while bytes move in or out."""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from cache_tiers.block_key import BlockKey
+from cache_tiers.manager import LoadOutcome, TierManager
+from cache_tiers.transfer import TransferJob, TransferResult
+from engine.kv.block_manager import BlockManager
+from engine.kv_block import KVCacheBlock
+from engine.offload.idle_promotion import LIFT_ID
+from engine.offload.late_copies import LateCopies
+from engine.offload.load_choice import FromRedis, RedisCost, choose
+from engine.offload.miss_reason import end_not_worth, end_of_absence, end_of_load, end_without_redis
+from engine.offload.prefetch_hints import Foresight
+from engine.offload.prefill_cost import PrefillCost
+from engine.offload.stored_tails import StoredTail, StoredTails
+from engine.outputs import KVReceipt, ReuseEnd
+from engine.request import Request, RequestStatus, Restored
+from engine.scheduler_output import SchedulerOutput
+from engine.tracing import NO_TRACE, Trace, Track
+
+MOST_STORES = 16
+"""Stores per step, including stores of earlier steps that are still in flight."""
+MOST_STORES_AT_REST = 4
+"""Stores per step while the server is idle."""
+MOST_TAILS = 4096
+"""Partly filled blocks in lower tiers that are remembered."""
+MOST_HELD_SECONDS = 1.0
+"""Longest time for which stores are held back in favour of prompts and loads."""
+RESERVED_PART = 4
+"""One block in `RESERVED_PART` should be available without loss: empty, or evictable with a copy in a tier below."""
+
+
+def stores_of_step(last_step_tokens: int, *, others_wait: bool) -> int:
+    """Return how many blocks a step may store. Requests in the step, or arriving during it, wait for the copies.
+
+    Streams that began together fill their blocks together, so the stores are spread over steps. A store per eight
+    tokens is eight times the rate at which blocks of 64 tokens fill.
+
+    last_step_tokens: tokens that the previous step computed.
+    """
+    if last_step_tokens:
+        return min(max(1, last_step_tokens // 8), MOST_STORES)
+    return 1 if others_wait else MOST_STORES_AT_REST
+
+
+@dataclass(slots=True)
+class _Restoring:
+    """A load in flight that restores a prefix into a request's block table."""
+
+    request: Request
+    num_before: int
+    """Blocks in the table before those of the load."""
+    num_blocks: int
+    """Blocks that the load should bring."""
+    tail: StoredTail | None = None
+    """The last block of the load if it is only partly filled."""
+    keys: Sequence[BlockKey] = ()
+    num_computed: int = 0
+    """Tokens that the request had computed before the load began; 0 if it had not run."""
+    aborted: bool = False
+    """Whether the request has finished, so that its blocks are freed when the load ends."""
+    erased: bool = False
+    """Whether the loaded blocks must not be published."""
+    lost: bool = False
+    """Whether the device's memory was lost, and the loaded blocks with it."""
+
+    def restored(self, outcome: LoadOutcome, block_size: int) -> int:
+        """Return how many leading tokens have their KV on the device now. At least one token is left to compute."""
+        tokens = (self.num_before + outcome.num_blocks) * block_size
+        if self.tail is not None and outcome.num_blocks == self.num_blocks:
+            tokens -= block_size - self.tail.num_tokens
+        return min(tokens, self.request.num_tokens - 1)
+
+
+@dataclass(slots=True)
+class _Asked:
+    """A Redis lookup that runs while its request computes."""
+
+    request: Request
+    handle: int
+    """Handle of the lookup in the tier store."""
+    index: int
+    """Index of the first block of the lookup in the request's table."""
+    key: BlockKey
+    """Key of that block."""
+    asked: float
+    """Start of the lookup, in seconds on the clock."""
+    num_found: int | None = None
+    """Leading blocks of the lookup that Redis has; None until it answers."""
+
+
+class Tiering:
+    """Mover of KV blocks: restores prefixes into block tables, and stores full blocks in the tiers below.
+
+    A loading request keeps its blocks until the outcome of the load, even if it is aborted, so no copy ever writes to a
+    block that was given to another request. The outcome, and the first step that reads the blocks, come after the
+    result of each copy.
+
+    late: copies whose results come with a later step than their own.
+    """
+
+    def __init__(
+        self,
+        tiers: TierManager,
+        blocks: BlockManager,
+        prefill: PrefillCost,
+        *,
+        clock: Callable[[], float],
+        trace: Trace = NO_TRACE,
+    ) -> None:
+        self.tiers = tiers
+        self.prefill = prefill
+        self._blocks = blocks
+        self._clock = clock
+        self._trace = trace
+        self._restoring: dict[str, _Restoring] = {}
+        self._asked: dict[str, _Asked] = {}
+        self._tails = StoredTails(blocks.pool.owners, most=MOST_TAILS, least=max(1, blocks.block_size // 8))
+        self.foresight = Foresight(tiers, blocks, self._tails, clock=clock)
+        blocks.watch_tails(self._offer_tail)
+        self._pinned: dict[BlockKey, KVCacheBlock] = {}
+        self.late = LateCopies()
+        self._held_since: float | None = None
+
+    @property
+    def num_loading(self) -> int:
+        """Number of requests in LOADING, and of aborted ones whose copies have not ended."""
+        return len(self._restoring)
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether no load, store or promotion is in flight."""
+        return not (self._restoring or self._pinned or self.foresight.is_lifting)
+
+    def arrived(self, request: Request) -> None:
+        """Prefetch the queued request's blocks from Redis into host memory, and cancel the hints that it fulfils."""
+        self.foresight.arrived(request)
+        device = self._blocks.num_on_device(request)
+        keys = request.block_keys[device : self._blocks.num_loadable(request)]
+        in_cpu = self.tiers.num_in_cpu(keys)
+        self.tiers.wanted(keys[:in_cpu])
+        if in_cpu == len(keys) or self.tiers.redis_speed is None:
+            return
+        if wanted := self._choose(request, device + in_cpu, keys[in_cpu:]):
+            self.tiers.warm(request.request_id, keys[in_cpu : in_cpu + wanted])
+
+    def used(self, request: Request) -> None:
+        """Mark the published blocks of `request`, which finishes, as recently used in every tier."""
+        if request.num_published_blocks:
+            found = request.receipt.cached // self._blocks.block_size if request.receipt is not None else 0
+            chain = request.block_keys[: request.num_published_blocks]
+            self.tiers.used(chain, min(found, len(chain)))
+
+    def begin(self, request: Request) -> bool:
+        """Start loading the blocks after the request's device prefix. Return False if there is nothing to wait for."""
+        began = self._begin(request)
+        if not began:
+            self.tiers.stop_warming(request.request_id)
+        return began
+
+    def _begin(self, request: Request) -> bool:
+        request.reuse_end = None
+        device = len(request.blocks)
+        tail = self._find_tail(request, device)
+        keys = request.block_keys[device : tail.index if tail is not None else self._blocks.num_loadable(request)]
+        if tail is not None:
+            keys.append(tail.key)
+        if not keys or self._blocks.find_last(request) is not None:
+            return False
+        in_cpu = self.tiers.num_in_cpu(keys)
+        self.tiers.wanted(keys[:in_cpu])
+        wanted = in_cpu
+        if in_cpu < len(keys) and keys[in_cpu] == self.tiers.missing(request.request_id):
+            # Redis was asked when the request arrived.
+            missing = self.tiers.store.why_missing(keys[in_cpu])
+            request.reuse_end = end_of_absence(missing, self.tiers.places_of(keys[in_cpu]))
+        elif in_cpu < len(keys):
+            wanted += self._choose(request, device + in_cpu, keys[in_cpu:])
+        if wanted < len(keys):
+            tail, keys = None, keys[:wanted]
+        if not keys:
+            return False
+        return self._load(_Restoring(request, device, len(keys), tail), keys)
+
+    def _choose(self, request: Request, index: int, keys: Sequence[BlockKey]) -> int:
+        """Return how many of `keys` to load from Redis.
+
+        If the result is 0, record why, and ask Redis in the background where that is worthwhile.
+
+        keys: keys of the request's blocks from `index` on. The first block is not in host memory.
+        """
+        known = self.tiers.store.num_known_in_redis(keys)
+        choice = self._choice(index, keys, known=known == len(keys))
+        if choice is FromRedis.LOAD:
+            return len(keys)
+        if known and self._choice(index, keys[:known], known=True) is FromRedis.LOAD:
+            return known
+        if choice is FromRedis.ASK and request.request_id not in self._asked:
+            handle = self.tiers.store.look_up(keys)
+            self._asked[request.request_id] = _Asked(request, handle, index, keys[0], self._clock())
+        elif choice is FromRedis.LEAVE:
+            self.tiers.probe(keys[0])
+        request.reuse_end = self._end_of_choice(choice, index, keys)
+        return 0
+
+    def _end_of_choice(self, choice: FromRedis, index: int, keys: Sequence[BlockKey]) -> ReuseEnd:
+        gone_from = self.tiers.places_of(keys[0])
+        match choice:
+            case FromRedis.NOTHING:
+                state = self.tiers.store.stats().redis_state
+                return end_without_redis(state, redis=self.tiers.has_redis, gone_from=gone_from)
+            case FromRedis.ASK:
+                return ReuseEnd("not_worth_loading", "its computation began while Redis was still asked", gone_from)
+            case _:
+                cost = self._redis_cost(keys, known=True)
+                load_seconds = cost.load_seconds if cost is not None else None
+                return end_not_worth(load_seconds, self._compute_seconds(index, len(keys)), gone_from)
+
+    def _choice(self, index: int, keys: Sequence[BlockKey], *, known: bool) -> FromRedis:
+        return choose(self._redis_cost(keys, known=known), self._compute_seconds(index, len(keys)))
+
+    def _redis_cost(self, keys: Sequence[BlockKey], *, known: bool) -> RedisCost | None:
+        speed = self.tiers.redis_speed
+        if speed is None:
+            return None
+        return RedisCost(self.tiers.cost.redis_seconds(speed, len(keys), known=known), speed.answer_seconds, known)
+
+    def _compute_seconds(self, index: int, num_blocks: int) -> float | None:
+        size = self._blocks.block_size
+        return self.prefill.seconds(index * size, (index + num_blocks) * size)
+
+    def _load(self, restoring: _Restoring, keys: Sequence[BlockKey]) -> bool:
+        request, before, count = restoring.request, restoring.num_before, restoring.num_blocks
+        if self._blocks.grow(request, (before + count) * self._blocks.block_size) is None:
+            return False
+        restoring.keys = keys
+        self._restoring[request.request_id] = restoring
+        self.tiers.begin_load(
+            request.request_id,
+            keys,
+            [block.block_id for block in request.blocks[before:]],
+            compute_seconds=self._compute_seconds(before, count),
+        )
+        return True
+
+    # Requests that compute while Redis is asked
+
+    def tokens_until_answer(self, request: Request) -> int | None:
+        """Return how many tokens a request should compute before Redis is expected to answer its lookup.
+
+        None means no limit: the request has no lookup in flight, its duration cannot be estimated, or the answer is
+        long overdue. 0 means that Redis has answered, and the request waits for its steps in flight.
+        """
+        asked = self._asked.get(request.request_id)
+        speed = self.tiers.redis_speed
+        if asked is None or speed is None or speed.answer_seconds is None:
+            return None
+        if asked.num_found is not None:
+            return 0
+        size, computed = self._blocks.block_size, request.num_computed_tokens
+        seconds = self.prefill.seconds(computed, computed + size)
+        left = asked.asked + speed.answer_seconds - self._clock()
+        # An answer that is long overdue is stuck behind other work, so small steps would only be slow.
+        return size * max(1, int(left / seconds)) if seconds and left > -speed.answer_seconds else None
+
+    def take_answered(self) -> list[Request]:
+        """Start loads for running requests if Redis has blocks that are faster to load than to compute.
+
+        Return these requests; the caller suspends them.
+        """
+        turned = []
+        for request_id, asked in list(self._asked.items()):
+            if asked.num_found is None:
+                found = self.tiers.store.poll_look_up(asked.handle)
+                if found is None:
+                    continue
+                asked.num_found = found
+            request = asked.request
+            if request.status is RequestStatus.LOADING:
+                continue
+            if request.status is RequestStatus.WAITING:
+                if not request.tiers_asked:
+                    self._warm_answered(asked)
+                continue
+            if request.status is not RequestStatus.RUNNING or not self._still_worth(asked):
+                del self._asked[request_id]
+                self._explain_absence(asked)
+            elif request.steps_in_flight == 0:
+                del self._asked[request_id]
+                if self._turn(asked):
+                    turned.append(request)
+        return turned
+
+    def _warm_answered(self, asked: _Asked) -> None:
+        """Prefetch the blocks that Redis has into host memory, for a request that has not had its turn yet."""
+        del self._asked[asked.request.request_id]
+        if asked.num_found:
+            keys = asked.request.block_keys[asked.index : asked.index + asked.num_found]
+            self.tiers.warm(asked.request.request_id, keys)
+
+    def _explain_absence(self, asked: _Asked) -> None:
+        request = asked.request
+        if asked.num_found == 0 and request.reuse is not None:
+            missing = self.tiers.store.why_missing(asked.key)
+            request.reuse = replace(request.reuse, end=end_of_absence(missing, self.tiers.places_of(asked.key)))
+
+    def _still_worth(self, asked: _Asked) -> bool:
+        first, keys = self._left(asked)
+        return bool(keys) and self._choice(first, keys, known=True) is FromRedis.LOAD
+
+    def _turn(self, asked: _Asked) -> bool:
+        request, (first, keys) = asked.request, self._left(asked)
+        return self._load(_Restoring(request, first, len(keys), num_computed=request.num_computed_tokens), keys)
+
+    def _left(self, asked: _Asked) -> tuple[int, Sequence[BlockKey]]:
+        """Return the index of the first block that is not computed yet, and the keys from there on that Redis has.
+
+        Return no keys if blocks before those of the lookup are not computed yet, since they may have left the tiers.
+        """
+        assert asked.num_found is not None
+        first = asked.request.num_computed_tokens // self._blocks.block_size
+        if first < asked.index:
+            return first, []
+        return first, asked.request.block_keys[first : asked.index + asked.num_found]
+
+    def _find_tail(self, request: Request, device: int) -> StoredTail | None:
+        """Return the last block that was stored partly filled; None if there is none, or the device has as much of it.
+
+        device: number of blocks that were found on the device.
+        """
+        size = self._blocks.block_size
+        for index in range(self._blocks.num_loadable(request), device - 1, -1):
+            known = request.token_ids(index * size, min((index + 1) * size, request.num_tokens - 1))
+            tail = self._tails.find(index, request.key_before(index), known)
+            if tail is not None:
+                here = self._blocks.pool.find_tail(request.key_before(index), known) if index == device else None
+                return None if here is not None and here.num_tokens >= tail.num_tokens else tail
+        return None
+
+    def _offer_tail(self, block: KVCacheBlock) -> None:
+        assert block.key is not None
+        assert block.tail_of is not None
+        if self._tails.add(block.tail_of, block.key, block.token_ids):
+            self._offer(block)
+
+    def forget_waiting(self, request: Request) -> None:
+        """Stop the prefetch of a request that finished before its turn."""
+        self.tiers.stop_warming(request.request_id)
+
+    def abort(self, request: Request) -> None:
+        """Cancel the load of a request. The blocks return to the pool once no copy can write to them any more."""
+        self._restoring[request.request_id].aborted = True
+        self.tiers.cancel_load(request.request_id)
+
+    def lose_device(self) -> None:
+        """Cancel all loads, discarding their blocks, and fail late copies: the workers that made them are gone."""
+        self.foresight.lose_device()
+        self._give_up_on(self.late.take_all())
+        for request_id, restoring in self._restoring.items():
+            restoring.lost = True
+            if not restoring.aborted:
+                self.tiers.cancel_load(request_id)
+
+    def erase(self, keys: Sequence[BlockKey]) -> None:
+        """Erase the blocks of `keys` from the tiers below.
+
+        Blocks that are still being loaded for an aborted request will not be published on the device.
+        """
+        erased = set(keys)
+        self._tails.erase(keys)
+        self.foresight.erase(keys)
+        for restoring in self._restoring.values():
+            restoring.erased |= restoring.aborted and not erased.isdisjoint(restoring.request.block_keys)
+        self.tiers.erase(keys)
+
+    def poll(self) -> list[Request]:
+        """Return the requests whose load ended. Their tables hold the blocks that arrived, which are published."""
+        ended: list[Request] = []
+        self.foresight.forget_lapsed()
+        for outcome in self.tiers.poll_loads():
+            if outcome.load_id == LIFT_ID:
+                self.foresight.lifted(outcome)
+                continue
+            now, counts = time.perf_counter(), {"cpu": outcome.from_cpu, "redis": outcome.from_redis}
+            self._trace.add(Track.RESTORES, outcome.load_id, now - outcome.seconds, now, **counts)
+            restoring = self._restoring.pop(outcome.load_id)
+            request = restoring.request
+            if restoring.lost:
+                self._give_up(restoring)
+                if not restoring.aborted:
+                    request.restored = None
+                    ended.append(request)
+                continue
+            request.cpu_blocks += outcome.from_cpu
+            request.redis_blocks += outcome.from_redis
+            request.timeline.lookup += outcome.lookup_seconds
+            if outcome.num_blocks < restoring.num_blocks:
+                key = restoring.keys[outcome.num_blocks]
+                missing = self.tiers.store.why_missing(key)
+                request.reuse_end = end_of_load(outcome.end, missing, self.tiers.places_of(key))
+            self._blocks.shrink(request, restoring.num_before + outcome.num_blocks)
+            restored = restoring.restored(outcome, self._blocks.block_size)
+            request.num_computed_tokens = request.num_confirmed_tokens = restored
+            request.restored = self._restored(restoring, outcome, restored)
+            if request.receipt is not None and restored > restoring.num_computed > 0:
+                self._add_to_receipt(request, request.receipt, request.restored, restoring.num_computed, restored)
+            if restoring.erased:
+                request.num_confirmed_tokens = 0
+            self._blocks.publish_full(request)
+            if restoring.aborted:
+                self._blocks.free(request)
+            else:
+                ended.append(request)
+        return ended
+
+    def _restored(self, restoring: _Restoring, outcome: LoadOutcome, end: int) -> Restored:
+        """Count the tokens before `end` that this load restored, by tier. The last block may be needed only partly."""
+        size = self._blocks.block_size
+        tokens = max(0, end - restoring.num_before * size)
+        cpu = min(outcome.from_cpu * size, tokens)
+        return Restored(cpu, tokens - cpu, outcome.seconds)
+
+    def _give_up(self, restoring: _Restoring) -> None:
+        request = restoring.request
+        request.num_computed_tokens = request.num_confirmed_tokens = 0
+        self._blocks.free(request)
+
+    def _add_to_receipt(self, request: Request, receipt: KVReceipt, restored: Restored, before: int, end: int) -> None:
+        """Update the receipt of a request that had computed `before` tokens when the rest up to `end` was restored."""
+        request.receipt = _with_restored(receipt, end - before, restored)
+        more = self.prefill.seconds(before, end)
+        if request.reuse_seconds is not None and more is not None:
+            request.reuse_seconds += more
+        if request.reuse is not None and request.reuse.end is not None:
+            detail = f"it began while Redis was still asked; from token {before} on it was loaded after all"
+            request.reuse = replace(request.reuse, end=replace(request.reuse.end, detail=detail))
+
+    def num_kept(self, request: Request) -> int:
+        """Count the leading full blocks that are stored below, or are being stored, and so outlive the request."""
+        kept = request.num_published_blocks
+        # Blocks are stored in the order in which they fill, so those that are not stored are the last.
+        while kept and not self.tiers.has_taken(request.block_keys[kept - 1]):
+            kept -= 1
+        return kept
+
+    def offer(self, request: Request, indices: Iterable[int]) -> None:
+        """Offer blocks of the request's table that just became full to the tiers."""
+        for index in indices:
+            self._tails.drop(request.key_before(index), request.blocks[index].token_ids)
+            self._offer(request.blocks[index])
+
+    def _offer(self, block: KVCacheBlock) -> None:
+        assert block.key is not None
+        if self.tiers.offer(block.key, block.block_id):
+            self._blocks.pool.mark_unsaved(block)
+
+    def would_lose(self, request: Request) -> bool:
+        """Tell whether admitting `request` now evicts blocks of its own tenant that could be in Redis moments later.
+
+        A short wait then keeps them. Return False if Redis is unavailable, or if loading takes longer than computing.
+        """
+        pool, missing = self._blocks.pool, self._blocks.num_missing(request)
+        if not pool.num_losses(request.owner, missing) or not self.tiers.may_store_soon:
+            return False
+        found = 0 if request.blocks else self._blocks.num_on_device(request)
+        if not pool.num_losses(request.owner, missing - found) or not request.block_keys:
+            return False
+        return self._choice(0, request.block_keys, known=True) is FromRedis.LOAD
+
+    def take_loads(self, seconds: float) -> tuple[TransferJob, ...]:
+        """Take the loads of the next step: as many as should be copied within `seconds`, counting late ones."""
+        return self.tiers.take_loads(seconds, self.late.num_loads)
+
+    def take_stores(
+        self, last_step_tokens: int, *, at_rest: bool, others_wait: bool, prompts: bool, urgent: bool = False
+    ) -> tuple[TransferJob, ...]:
+        """Take the stores of the next step. Call before the step allocates blocks.
+
+        Stores yield to prompts and loads, but for at most `MOST_HELD_SECONDS`: under constant load they would otherwise
+        never be made. Stores do not yield if they are urgent, or if the next allocations would evict blocks that no
+        tier below has.
+
+        last_step_tokens: tokens that the previous step computed. at_rest: whether no request runs. others_wait: whether
+        requests are in the queue. prompts: whether running requests wait for their first token. urgent: whether a
+        request waits until blocks have been stored.
+        """
+        pool = self._blocks.pool
+        needed = MOST_STORES if urgent else pool.num_to_save(pool.num_blocks // RESERVED_PART)
+        if needed:
+            return self._take_stores(min(needed, MOST_STORES, max(1, pool.num_free // 2)), at_rest=False)
+        now = self._clock()
+        if not (prompts or self.num_loading):
+            self._held_since = None
+        elif self._held_since is None:
+            self._held_since = now
+        if self._held_since is not None and now - self._held_since < MOST_HELD_SECONDS:
+            return ()
+        return self._take_stores(stores_of_step(last_step_tokens, others_wait=others_wait), at_rest=at_rest)
+
+    def _take_stores(self, most: int, *, at_rest: bool) -> tuple[TransferJob, ...]:
+        pool, stores = self._blocks.pool, []
+        most = min(most, MOST_STORES - self.late.num_stores)
+        for key, job in self.tiers.take_stores(most, at_rest=at_rest):
+            pool.mark_saved(key)
+            if job is not None:
+                block = pool.acquire_published(key)
+                assert block is not None
+                assert block.block_id == job.block_id
+                self._pinned[key] = block
+                stores.append(job)
+        return tuple(stores)
+
+    def computed(self, step: SchedulerOutput, seconds: float) -> None:
+        """Record that a forward pass of `step` took `seconds`."""
+        self.tiers.computed()
+        self.prefill.note(step, seconds)
+
+    def complete(self, step: SchedulerOutput, results: tuple[TransferResult, ...]) -> None:
+        """Take the results of copies that came with a step. Some may belong to copies of earlier steps."""
+        self.late.ended(step, results)
+        self._complete(results)
+
+    def fail_step(self, step: SchedulerOutput) -> None:
+        """Expect the results of a step that raised to come with later steps.
+
+        If the step had no tokens, all copies have ended, and no result will come: late copies count as failed.
+        """
+        self.late.failed(step)
+        if not step.num_scheduled_tokens:
+            self._give_up_on(self.late.take_all())
+
+    def lose_step(self, step: SchedulerOutput) -> None:
+        """Fail the copies of a step whose workers are gone."""
+        self._give_up_on((*step.loads, *step.stores))
+
+    def _give_up_on(self, jobs: Iterable[TransferJob]) -> None:
+        self._complete(tuple(TransferResult(job.job_id, 0.0, "the step failed") for job in jobs))
+
+    def _complete(self, results: tuple[TransferResult, ...]) -> None:
+        stored = self.tiers.complete(results)
+        self._blocks.pool.release([self._pinned.pop(key) for key in stored])
+
+    def check(self) -> None:
+        """Raise AssertionError if a pin or a load has no owner, or a block waits in vain to be stored."""
+        assert len(self._restoring) + self.foresight.is_lifting == self.tiers.num_loading, "a load has no owner"
+        assert self._blocks.pool.num_unsaved == self.tiers.num_unstored, "a block waits to be stored in vain"
+        self.tiers.check()
+
+
+def _with_restored(receipt: KVReceipt, tokens: int, restored: Restored) -> KVReceipt:
+    """Move `tokens` from computed to restored in the receipt of a request that had already begun to compute.
+
+    Tokens that are recomputed after a preemption are in no receipt, so at most `receipt.computed` tokens are moved.
+    """
+    tokens = min(tokens, receipt.computed)
+    cpu = min(restored.cpu, tokens)
+    return replace(
+        receipt,
+        cpu=receipt.cpu + cpu,
+        redis=receipt.redis + tokens - cpu,
+        computed=receipt.computed - tokens,
+        restore_ms=receipt.restore_ms + restored.seconds * 1e3,
+    )

@@ -1,0 +1,204 @@
+"""Prefetch hints: prefixes of requests that are expected soon, loaded before the request arrives.
+
+Blocks move from Redis into host memory alongside running requests, and from there to the device while there is no
+request at all.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+from cache_tiers.block_key import BlockKey
+from cache_tiers.manager import LoadOutcome, TierManager
+from engine.kv.block_manager import BlockManager
+from engine.offload.idle_promotion import MOST_BLOCKS, Lifts, PrefixBlock
+from engine.offload.stored_tails import StoredTails
+from engine.request import Request
+
+LAPSE_SECONDS: Final = 30.0
+"""Lifetime of a hint that is not renewed."""
+
+MOST_OF_TENANT: Final = 4
+"""Hints that one tenant may have at once; a new one replaces the oldest."""
+MOST_AT_ONCE: Final = 64
+"""Hints of all tenants that may be waiting for Redis at once."""
+
+
+@dataclass(slots=True)
+class _Foreseen:
+    """A hint and its prefetch. Prefetched blocks count against the limits until the hint lapses, even if cancelled."""
+
+    tenant: str
+    began: float
+    """Time of the hint, in seconds on the clock."""
+    chain: Sequence[BlockKey]
+    """Keys of the full blocks, then the key of the partly filled last block where one is known."""
+    num_full: int
+    num_brought: int
+    """Blocks that may come from Redis; once the hint is cancelled, the blocks that did."""
+    below: deque[PrefixBlock]
+    """Blocks that are still to be copied to the device."""
+    num_lifted: int = 0
+    """Blocks that were copied to the device, or are being copied."""
+
+    @property
+    def last(self) -> BlockKey:
+        """Key of the last full block."""
+        return self.chain[self.num_full - 1]
+
+
+class Foresight:
+    """Prefetch hints of all tenants. A hint may be wrong, so its prefetch yields to every other use of the machine.
+
+    Within `LAPSE_SECONDS`, hints fill at most a quarter of the device and `TierManager.most_blocks_ahead` blocks of
+    host memory. One tenant gets at most half of that, so that a client that opens chat after chat does not evict the
+    blocks of others. A tenant keeps its newest `MOST_OF_TENANT` hints. No hint is accepted while `MOST_AT_ONCE` are
+    waiting for Redis.
+    """
+
+    def __init__(
+        self, tiers: TierManager, blocks: BlockManager, tails: StoredTails, *, clock: Callable[[], float]
+    ) -> None:
+        self._tiers = tiers
+        self._blocks = blocks
+        self._pool = blocks.pool
+        self._tails = tails
+        self._clock = clock
+        self._foreseen: dict[str, _Foreseen] = {}
+        self._spent: list[_Foreseen] = []
+        self._lifts = Lifts(tiers, blocks.pool)
+        self._lifted: _Foreseen | None = None
+
+    def expect(self, name: str, tenant: str, keys: Sequence[BlockKey], token_ids: Sequence[int]) -> bool:
+        """Add the hint `name`: a prompt that begins with `token_ids` is expected. Return whether blocks will be loaded.
+
+        The same prefix again changes nothing. Another prefix under the same name replaces the former one.
+
+        keys: keys of the full blocks of `token_ids`.
+        """
+        self.forget_lapsed()
+        before = self._foreseen.get(name)
+        if before is not None and keys and before.last == keys[-1]:
+            return True
+        self.forget(name)
+        foreseen, missing = self._foresee(tenant, keys, token_ids)
+        if not (missing or foreseen.below):
+            return False
+        of_tenant = [each for each, other in self._foreseen.items() if other.tenant == tenant]
+        for oldest in of_tenant[: max(0, len(of_tenant) - MOST_OF_TENANT + 1)]:
+            self.forget(oldest)
+        if self._tiers.num_warmed_ahead >= MOST_AT_ONCE:
+            return False
+        self._foreseen[name] = foreseen
+        self._spent.append(foreseen)
+        if missing:
+            self._tiers.warm_ahead(name, missing)
+        # Room for the rest comes from evicting other prefixes, not this one.
+        self._pool.renew(foreseen.chain)
+        return True
+
+    def _foresee(
+        self, tenant: str, keys: Sequence[BlockKey], token_ids: Sequence[int]
+    ) -> tuple[_Foreseen, Sequence[BlockKey]]:
+        """Plan the prefetch of a prefix. Return the hint and the keys to load from Redis."""
+        prefix = self._prefix(keys, token_ids)
+        chain = [block.key for block in prefix]
+        above = next((index for index, key in enumerate(chain) if not self._pool.has(key)), len(chain))
+        below = above + self._tiers.num_in_cpu(chain[above:])
+        self._tiers.wanted(chain[above:below])
+        missing: Sequence[BlockKey] = ()
+        if self._tiers.redis_speed is not None:
+            missing = chain[below:][: self._room(tenant, self._tiers.most_blocks_ahead, lambda each: each.num_brought)]
+        room = self._room(tenant, self._pool.num_blocks // 4, lambda each: each.num_lifted + len(each.below))
+        to_lift = deque(prefix[above : min(below + len(missing), above + room)])
+        return _Foreseen(tenant, self._clock(), chain, len(keys), len(missing), to_lift), missing
+
+    def _prefix(self, keys: Sequence[BlockKey], token_ids: Sequence[int]) -> list[PrefixBlock]:
+        """List the full blocks, and the partly filled last block if it was stored and the device has less of it."""
+        size = self._blocks.block_size
+        prefix = [PrefixBlock(key, tuple(token_ids[at * size : (at + 1) * size])) for at, key in enumerate(keys)]
+        rest = tuple(token_ids[len(keys) * size :])
+        tail = self._tails.find(len(keys), keys[-1], rest) if keys and rest else None
+        if tail is not None:
+            here = self._pool.find_tail(keys[-1], rest)
+            if here is None or here.num_tokens < tail.num_tokens:
+                prefix.append(PrefixBlock(tail.key, self._tails.tokens_of(tail.key), tail_of=keys[-1]))
+        return prefix
+
+    def _room(self, tenant: str, most: int, spent: Callable[[_Foreseen], int]) -> int:
+        """Return how many blocks `tenant` may prefetch now.
+
+        most: limit of all tenants together. spent: how many blocks one hint has used of that limit.
+        """
+        left = most - sum(spent(each) for each in self._spent)
+        own = most // 2 - sum(spent(each) for each in self._spent if each.tenant == tenant)
+        return max(0, min(left, own))
+
+    def lift(self) -> None:
+        """Start copying the next blocks from host memory to the device. Call only while there is no request."""
+        if self._lifts.is_busy:
+            return
+        for foreseen in self._foreseen.values():
+            if run := self._next_run(foreseen.below):
+                foreseen.num_lifted += len(run)
+                self._lifted = foreseen
+                self._lifts.begin(run)
+                return
+
+    def _next_run(self, below: deque[PrefixBlock]) -> list[PrefixBlock]:
+        while below and self._pool.has(below[0].key):
+            below.popleft()
+        run = list(islice(below, min(MOST_BLOCKS, self._pool.num_free)))
+        run = run[: self._tiers.num_in_cpu([block.key for block in run])]
+        for _ in run:
+            below.popleft()
+        return run
+
+    @property
+    def is_lifting(self) -> bool:
+        """Whether blocks are being copied to the device."""
+        return self._lifts.is_busy
+
+    def lifted(self, outcome: LoadOutcome) -> None:
+        """Take the outcome of the load that `Lifts` started."""
+        foreseen, self._lifted = self._lifted, None
+        assert foreseen is not None
+        if not self._lifts.end(outcome):
+            foreseen.below.clear()
+        # Chains are evicted from their end, so the beginning must be the most recently used.
+        self._pool.renew(foreseen.chain)
+
+    def forget(self, name: str) -> None:
+        """Cancel the prefetch hint `name`, if there is one."""
+        foreseen = self._foreseen.pop(name, None)
+        if foreseen is not None:
+            foreseen.num_brought = self._tiers.stop_warming_ahead(name)
+            foreseen.below.clear()
+
+    def forget_lapsed(self) -> None:
+        """Cancel the hints that are older than `LAPSE_SECONDS`, and stop counting their blocks."""
+        lapsed = self._clock() - LAPSE_SECONDS
+        if self._spent and self._spent[0].began <= lapsed:
+            for name in [name for name, foreseen in self._foreseen.items() if foreseen.began <= lapsed]:
+                self.forget(name)
+            self._spent = [foreseen for foreseen in self._spent if foreseen.began > lapsed]
+
+    def arrived(self, request: Request) -> None:
+        """Cancel the hints that `request` fulfils: from now on the request loads its own prefix."""
+        keys = request.block_keys
+        for name, foreseen in list(self._foreseen.items()):
+            if len(keys) >= foreseen.num_full and keys[foreseen.num_full - 1] == foreseen.last:
+                self.forget(name)
+
+    def erase(self, keys: Iterable[BlockKey]) -> None:
+        """Cancel every hint that contains one of `keys`, and publish none of these blocks on the device."""
+        erased = set(keys)
+        for name in [name for name, foreseen in self._foreseen.items() if not erased.isdisjoint(foreseen.chain)]:
+            self.forget(name)
+        self._lifts.erase(erased)
+
+    def lose_device(self) -> None:
+        """Discard the blocks that are being copied to the device, whose contents are lost."""
+        self._lifts.drop()

@@ -1,0 +1,1 @@
+"""The batch of one step: its input, its copies of blocks and its results."""

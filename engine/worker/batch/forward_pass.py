@@ -1,0 +1,100 @@
+"""Results of forward passes, and the output of a step that is assembled from them."""
+
+import itertools
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import torch
+
+from cache_tiers.transfer import TransferResult
+from engine.outputs import TokenLogprobs
+from engine.sampling.logprobs import token_logprobs
+from engine.scheduler_output import ModelRunnerOutput, PromptLogprobs, SchedulerOutput
+from engine.worker.batch.input_batch import ScheduledRequest
+
+
+@dataclass(frozen=True, slots=True)
+class ToldLogprobs:
+    """Log probabilities by request id, for the requests that ask for them.
+
+    sampled: of the sampled token.
+    prompts: of a chunk of the prompt.
+    """
+
+    sampled: Mapping[str, TokenLogprobs] = field(default_factory=dict)
+    prompts: Mapping[str, PromptLogprobs] = field(default_factory=dict)
+
+
+NO_LOGPROBS: Final = ToldLogprobs()
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardPass:
+    """Result of one forward pass.
+
+    sampled: tokens by request id: one token, or the accepted tokens of a draft and the token after them.
+    started, ended: times around the model and the sampler only, on time.perf_counter.
+    """
+
+    sampled: dict[str, tuple[int, ...]]
+    started: float
+    ended: float
+    logprobs: ToldLogprobs = NO_LOGPROBS
+
+
+def told_logprobs(scheduled: Sequence[ScheduledRequest], tokens: Sequence[int], logits: torch.Tensor) -> ToldLogprobs:
+    """Compute the log probabilities of a pass.
+
+    tokens: sampled tokens, one per sampling row.
+    logits: float32, unadjusted; the sampling rows that want log probabilities, then the rows before `prompt_targets`.
+    """
+    rows = [(each.request_id, row) for each in scheduled for row in each.sampling]
+    own = [
+        (name, token, row.num_logprobs)
+        for (name, row), token in zip(rows, tokens, strict=True)
+        if row.num_logprobs is not None
+    ]
+    chunks = [each for each in scheduled if each.prompt_targets]
+    ids = [token for _, token, _ in own] + [token for each in chunks for token in each.prompt_targets]
+    tops = [count for _, _, count in own] + [each.num_prompt_logprobs for each in chunks for _ in each.prompt_targets]
+    told = iter(token_logprobs(logits, ids, tops))
+    sampled = {name: next(told) for name, _, _ in own}
+    prompts = {
+        each.request_id: PromptLogprobs(each.context_len, tuple(itertools.islice(told, len(each.prompt_targets))))
+        for each in chunks
+    }
+    return ToldLogprobs(sampled, prompts)
+
+
+def step_output(
+    step: SchedulerOutput,
+    passes: Sequence[ForwardPass],
+    transfers: tuple[TransferResult, ...],
+    *,
+    received: float,
+    prepared: float,
+) -> ModelRunnerOutput:
+    """Build the output of a step that ends now.
+
+    passes: all forward passes of the step; empty if the step only moved blocks.
+    received, prepared: times at which the step arrived and was ready to compute, on time.perf_counter.
+    """
+    names = passes[0].sampled if passes else ()
+    sampled = {name: tuple([token for each in passes for token in each.sampled[name]]) for name in names}
+    return ModelRunnerOutput(
+        step.step_id,
+        sampled,
+        transfers,
+        passes[0].started if passes else 0.0,
+        passes[-1].ended if passes else 0.0,
+        received=received,
+        prepared=prepared,
+        sent=time.perf_counter(),
+        logprobs={
+            name: tuple([each.logprobs.sampled[name] for each in passes])
+            for name in (passes[0].logprobs.sampled if passes else ())
+        },
+        prompt_logprobs=passes[0].logprobs.prompts if passes else {},
+    )

@@ -1,0 +1,265 @@
+"""The worker's state of its requests, and the construction of a step's rows from it."""
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from engine.attention.backend import AttentionMetadata
+from engine.errors import EngineError
+from engine.sampling.adjustments import Adjustments
+from engine.sampling.bad_phrases import ends_of_phrases
+from engine.sampling.mask_words import words_from_bytes
+from engine.sampling.sampler import SamplingRow
+from engine.sampling_params import SamplingParams
+from engine.scheduler_output import CachedRequestData, NewRequestData, SchedulerOutput
+from engine.speculation.verify import verify
+
+
+@dataclass(slots=True)
+class RequestState:
+    """The worker's state of one request.
+
+    token_ids: known tokens, including the worker's own samples, which the scheduler may not have seen yet. If the last
+        one is still being computed, ~i (negative) is its placeholder: sample i of pass number `expected_of`.
+    """
+
+    token_ids: list[int]
+    prompt_len: int
+    block_ids: list[int]
+    num_computed_tokens: int
+    sampling: SamplingParams
+    adjustments: Adjustments | None
+    expected_of: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduledRequest:
+    """One request's part of a step.
+
+    token_ids: tokens at positions context_len, context_len + 1, ... If the last one is ~i, it is the placeholder of
+        sample i of the previous pass.
+    block_ids: may be longer than the tokens require.
+    sampling: one row per token that samples, which are the last ones: none, one, or n + 1 with a draft of n tokens.
+    prompt_targets: prompt tokens whose log probabilities are requested. Target i follows token i of this part.
+    num_prompt_logprobs: number of most likely tokens to report with each prompt target.
+    """
+
+    request_id: str
+    token_ids: list[int]
+    context_len: int
+    block_ids: list[int]
+    sampling: tuple[SamplingRow, ...] = ()
+    prompt_targets: Sequence[int] = ()
+    num_prompt_logprobs: int = 0
+
+    @property
+    def sampling_from(self) -> int:
+        """Index in `token_ids` of the first token that samples."""
+        return len(self.token_ids) - len(self.sampling)
+
+    @property
+    def draft(self) -> list[int]:
+        """Drafted tokens, which the model has not verified yet."""
+        return self.token_ids[self.sampling_from + 1 :] if self.sampling else []
+
+
+@dataclass(frozen=True, slots=True)
+class StepInput:
+    """The T rows of all scheduled requests, in batch order.
+
+    input_ids, positions: [T] int64.
+    logits_rows: [R] int64, indices of the rows that sample a token.
+    sampling_rows: R entries, one per row of `logits_rows`.
+    told_rows: int64, indices of the rows before `prompt_targets`.
+    """
+
+    input_ids: torch.Tensor
+    positions: torch.Tensor
+    attention: AttentionMetadata
+    logits_rows: torch.Tensor
+    sampling_rows: tuple[SamplingRow, ...]
+    told_rows: torch.Tensor
+    scheduled: Sequence[ScheduledRequest]
+
+
+class ExpectedTokens:
+    """Placeholders of a pass's samples, to be replaced once the pass has ended."""
+
+    def __init__(self, places: Sequence[tuple[ScheduledRequest, RequestState]]) -> None:
+        """Note the placeholder of each request.
+
+        places: in the order of the samples. The last token of each state is the placeholder of its first sample.
+        """
+        self._places = [(request, state, len(state.token_ids) - 1) for request, state in places]
+
+    def fill(self, tokens: Iterable[int]) -> dict[str, tuple[int, ...]]:
+        """Replace the placeholders with the pass's accepted tokens, and return these by request id.
+
+        May be called from any thread: no step is scheduled after a draft until its verification is known.
+        """
+        left, sampled = iter(tokens), dict[str, tuple[int, ...]]()
+        for request, state, index in self._places:
+            stand = verify(request.draft, list(itertools.islice(left, len(request.sampling))))
+            # A later pass's placeholder may follow this one, though never after a draft.
+            state.token_ids[index : index + 1] = sampled[request.request_id] = stand
+        return sampled
+
+
+class InputBatch:
+    """Requests by id, owned by the model thread."""
+
+    def __init__(self, block_size: int, vocab_size: int, device: torch.device) -> None:
+        self._block_size = block_size
+        self._vocab_size = vocab_size
+        self._device = device
+        self._requests: dict[str, RequestState] = {}
+        self._passes = 0
+        self._masks: Mapping[str, bytes] = {}
+        self._drafts: Mapping[str, tuple[int, ...]] = {}
+
+    def __len__(self) -> int:
+        return len(self._requests)
+
+    def update(self, step: SchedulerOutput) -> None:
+        """Apply a step's changes: drop requests first, then add new ones, then update known ones."""
+        for request_id in step.dropped_request_ids:
+            self._requests.pop(request_id, None)
+        for new in step.new_requests:
+            self._add(new)
+        for cached in step.cached_requests:
+            self._advance(cached)
+        self._masks, self._drafts = step.masks, step.drafts
+
+    def _add(self, new: NewRequestData) -> None:
+        if new.request_id in self._requests:
+            raise EngineError(f"request {new.request_id} is already in the batch")
+        tokens, prompt_len = list(new.token_ids), new.prompt_len
+        adjustments = Adjustments.of(new.sampling, tokens, prompt_len, self._vocab_size)
+        self._requests[new.request_id] = RequestState(
+            tokens, prompt_len, list(new.block_ids), new.num_computed_tokens, new.sampling, adjustments
+        )
+
+    def _advance(self, cached: CachedRequestData) -> None:
+        state = self._state(cached.request_id)
+        state.block_ids.extend(cached.new_block_ids)
+        state.num_computed_tokens = cached.num_computed_tokens
+        state.token_ids.extend(cached.new_token_ids)
+
+    def _state(self, request_id: str) -> RequestState:
+        try:
+            return self._requests[request_id]
+        except KeyError:
+            raise EngineError(f"request {request_id} is not in the batch") from None
+
+    def select(self, num_scheduled_tokens: Mapping[str, int]) -> list[ScheduledRequest]:
+        """Select each request's part of the step.
+
+        Raise EngineError if a request has too few known tokens or blocks.
+        """
+        selected: list[ScheduledRequest] = []
+        for request_id, count in num_scheduled_tokens.items():
+            state, draft = self._state(request_id), self._drafts.get(request_id, ())
+            start, end = state.num_computed_tokens, state.num_computed_tokens + count - len(draft)
+            self._check(request_id, state, end, len(draft))
+            rows: tuple[SamplingRow, ...] = ()
+            if end == len(state.token_ids):
+                rows = tuple([self._sampling_row(request_id, state, behind) for behind in range(len(draft) + 1)])
+            token_ids = [*state.token_ids[start:end], *draft]
+            request = ScheduledRequest(request_id, token_ids, start, state.block_ids, rows)
+            if state.sampling.prompt_logprobs is not None:
+                targets = state.token_ids[start + 1 : min(end + 1, state.prompt_len)]
+                told = state.sampling.prompt_logprobs
+                request = replace(request, prompt_targets=targets, num_prompt_logprobs=told)
+            selected.append(request)
+        return selected
+
+    def _sampling_row(self, request_id: str, state: RequestState, behind: int) -> SamplingRow:
+        """Build the sampling row after the request's tokens and the first `behind` tokens of its draft."""
+        tokens, params, mask = state.token_ids, state.sampling, self._masks.get(request_id)
+        return SamplingRow(
+            params,
+            position=len(tokens) + behind,
+            produced=len(tokens) + behind - state.prompt_len,
+            mask=words_from_bytes(mask) if mask is not None else None,
+            adjustments=state.adjustments,
+            ends_of_phrases=ends_of_phrases(params.bad_word_ids, tokens) if params.has_bad_phrases else (),
+        )
+
+    def build(self, num_scheduled_tokens: Mapping[str, int]) -> StepInput:
+        """Select the step as `select` does, and build the rows of one flat batch."""
+        token_ids: list[int] = []
+        positions: list[npt.NDArray[np.int64]] = []
+        slots: list[npt.NDArray[np.int64]] = []
+        logits_rows: list[int] = []
+        sampling: list[SamplingRow] = []
+        seq_lens: list[int] = []
+        tables: list[list[int]] = []
+        told: list[int] = []
+        scheduled = self.select(num_scheduled_tokens)
+        for request in scheduled:
+            first = len(token_ids)
+            told += range(first, first + len(request.prompt_targets))
+            token_ids += request.token_ids
+            logits_rows += range(first + request.sampling_from, len(token_ids))
+            sampling += request.sampling
+            end = request.context_len + len(request.token_ids)
+            span = np.arange(request.context_len, end)
+            positions.append(span)
+            slots.append(self._slots(request.block_ids, span))
+            seq_lens.append(end)
+            tables.append(request.block_ids)
+        return StepInput(
+            input_ids=torch.tensor(token_ids, device=self._device),
+            positions=torch.from_numpy(np.concatenate(positions)).to(self._device),
+            attention=AttentionMetadata(
+                query_lens=tuple(num_scheduled_tokens.values()),
+                seq_lens=tuple(seq_lens),
+                block_tables=tuple(tables),
+                slot_mapping=torch.from_numpy(np.concatenate(slots)).to(self._device),
+            ),
+            logits_rows=torch.tensor(logits_rows, dtype=torch.int64, device=self._device),
+            sampling_rows=tuple(sampling),
+            told_rows=torch.tensor(told, dtype=torch.int64, device=self._device),
+            scheduled=scheduled,
+        )
+
+    def _check(self, request_id: str, state: RequestState, end: int, num_drafted: int) -> None:
+        if not state.num_computed_tokens < end <= len(state.token_ids):
+            raise EngineError(
+                f"request {request_id}: tokens {state.num_computed_tokens} to {end} were scheduled, "
+                f"but {len(state.token_ids)} are known"
+            )
+        if state.token_ids[end - 1] < 0 and state.expected_of != self._passes:
+            raise EngineError(f"request {request_id}: its token {end - 1} was scheduled before it is known")
+        if num_drafted and end < len(state.token_ids):
+            raise EngineError(f"request {request_id}: a draft was scheduled that does not follow its last token")
+        if (last := end + num_drafted) > len(state.block_ids) * self._block_size:
+            raise EngineError(f"request {request_id}: {len(state.block_ids)} blocks do not hold {last} tokens")
+
+    def _slots(self, block_ids: list[int], span: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        first, last = int(span[0]) // self._block_size, int(span[-1]) // self._block_size
+        blocks = np.array(block_ids[first : last + 1], dtype=np.int64)
+        return blocks[span // self._block_size - first] * self._block_size + span % self._block_size
+
+    def expect(self, selected: Sequence[ScheduledRequest]) -> ExpectedTokens:
+        """Append a placeholder for each request that samples in the pass that was just selected, in this order.
+
+        The next pass can then be built before the samples are computed and before the scheduler has seen them, except
+        after a draft.
+        """
+        self._passes += 1
+        places: list[tuple[ScheduledRequest, RequestState]] = []
+        num_samples = 0
+        for request in selected:
+            if request.sampling:
+                state = self._state(request.request_id)
+                state.num_computed_tokens = len(state.token_ids)
+                state.token_ids.append(~num_samples)
+                state.expected_of = self._passes
+                num_samples += len(request.sampling)
+                places.append((request, state))
+        return ExpectedTokens(places)

@@ -1,0 +1,1 @@
+"""Steps on a CPU by one native call."""

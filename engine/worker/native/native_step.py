@@ -1,0 +1,103 @@
+"""A scheduler's step while the kernels compute it."""
+
+import time
+
+from engine.errors import EngineError
+from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
+from engine.worker.batch.forward_pass import NO_LOGPROBS, ForwardPass, step_output, told_logprobs
+from engine.worker.batch.input_batch import ExpectedTokens, InputBatch
+from engine.worker.batch.step_moves import PlannedTransfers, StepMoves
+from engine.worker.cache_engine import CacheEngine
+from engine.worker.native.runner import NativeRunner, Started
+
+
+class NativeStep:
+    """A step that is submitted on construction. Call `collect` once, from any thread.
+
+    Block moves are submitted with the passes: copies and loads with the first pass, stores with the last. So moves stay
+    ordered between the steps before and after, independent of which thread submits those and when.
+    """
+
+    def __init__(
+        self,
+        step: SchedulerOutput,
+        number: int,
+        runner: NativeRunner,
+        batch: InputBatch,
+        cache: CacheEngine,
+        received: float,
+    ) -> None:
+        """Submit the step.
+
+        number: number of the step in the cache's ledger of owed results.
+        received: time at which the step arrived, on time.perf_counter.
+
+        Raise EngineError if the step cannot be run. No part of the step is in flight then.
+        """
+        self._step = step
+        self._number = number
+        self._owed = cache.owed
+        self._runner = runner
+        self._received = received
+        self._copies = cache.copy_addresses(step.copies)
+        self._loads = PlannedTransfers(step.loads, cache.transfer_addresses)
+        self._stores = PlannedTransfers(step.stores, cache.transfer_addresses)
+        self._passes: list[tuple[Started, ExpectedTokens]] = []
+        try:
+            for number in range(step.passes):
+                scheduled = batch.select(step.num_scheduled_tokens)
+                sampling = [row for request in scheduled for row in request.sampling]
+                wanted = [i for i, row in enumerate(sampling) if row.num_logprobs is not None]
+                started = runner.start(scheduled, wanted, self._moves(number))
+                self._passes.append((started, batch.expect(scheduled)))
+        except BaseException:
+            # The kernels still use the arrays of the passes that were started.
+            self._finish_all()
+            raise
+        self._prepared = time.perf_counter()
+
+    def _moves(self, number: int) -> StepMoves:
+        first, last = number == 0, number == self._step.passes - 1
+        return StepMoves(
+            self._copies if first else (),
+            self._loads.addresses if first else (),
+            self._stores.addresses if last else (),
+        )
+
+    def collect(self) -> ModelRunnerOutput:
+        """Wait for the step and return its output. Raise EngineError if the kernels could not run it."""
+        passes, seconds = self._finish_all()
+        loaded = len(self._loads.addresses)
+        transfers = self._loads.results(seconds[:loaded]) + self._stores.results(seconds[loaded:])
+        # Results owed by earlier steps that failed.
+        transfers += self._owed.take(self._number, wait=True)
+        if not self._step.num_scheduled_tokens:
+            passes = []
+        return step_output(self._step, passes, transfers, received=self._received, prepared=self._prepared)
+
+    def _finish_all(self) -> tuple[list[ForwardPass], list[float]]:
+        """Wait for every pass, even if another one failed, and return the passes and the durations of the moves.
+
+        The last pass is waited for first, so that this thread wakes only once.
+        """
+        if self._passes:
+            self._runner.wait(self._passes[-1][0])
+        passes: list[ForwardPass] = []
+        seconds: list[float] = []
+        failure: EngineError | None = None
+        for started, expected in self._passes:
+            try:
+                computed = self._runner.finish(started)
+            except EngineError as error:
+                failure = failure or error
+                continue
+            told = (
+                told_logprobs(started.scheduled, computed.tokens, computed.logits)
+                if len(computed.logits)
+                else NO_LOGPROBS
+            )
+            passes.append(ForwardPass(expected.fill(computed.tokens), computed.started, computed.ended, told))
+            seconds += computed.move_seconds
+        if failure is not None:
+            raise failure
+        return passes, seconds

@@ -1,0 +1,97 @@
+"""Passes of the model through the kernels: one native step each, computed while Python does something else."""
+
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from engine.cpu.weights import PackedModel
+from engine.errors import EngineError
+from engine.worker.batch.input_batch import ScheduledRequest
+from engine.worker.batch.step_moves import NO_MOVES, StepMoves
+from engine.worker.native.step_arrays import StepArrays
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A pass that the kernels have. logits: [wanted, vocab], written by them."""
+
+    scheduled: Sequence[ScheduledRequest]
+    arrays: StepArrays
+    logits: torch.Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """tokens: of each sampling row. logits: [wanted, vocab] float32, as the model has them.
+
+    started, ended: of the computation, on time.perf_counter. move_seconds: of each load, then of each store.
+    """
+
+    tokens: list[int]
+    logits: torch.Tensor
+    started: float
+    ended: float
+    move_seconds: list[float]
+
+
+class NativeRunner:
+    """Threads and memory stay between passes. Passes run in the order in which they were started."""
+
+    def __init__(self, model: PackedModel, kv_cache: torch.Tensor, *, threads: int) -> None:
+        """kv_cache: bfloat16 [num_blocks, *BlockLayout.shape]; inside a page the kernels' own order holds."""
+        self._model = model
+        self._kv_cache = kv_cache
+        self._free: list[StepArrays] = []
+        self._handle = model.kernels.create(model.struct, threads)
+        weakref.finalize(self, model.kernels.destroy, self._handle)
+
+    def start(
+        self, scheduled: Sequence[ScheduledRequest], wanted: Sequence[int] = (), moves: StepMoves = NO_MOVES
+    ) -> Started:
+        """Hand a pass to the kernels; it must be finished. Raises EngineError, and starts nothing then.
+
+        wanted: ascending indices, among sampling rows, of those whose logits to return; those of the rows before
+        `prompt_targets` come behind them.
+        """
+        arrays = (self._free.pop() if self._free else self._new_arrays()).with_room_for(scheduled, moves)
+        arrays.fill(scheduled, wanted, moves)
+        told = sum(len(request.prompt_targets) for request in scheduled)
+        logits = torch.empty((len(wanted) + told, self._model.vocab_size))
+        arrays.input.logits = logits.data_ptr()
+        self._model.kernels.submit(self._handle, arrays.input)
+        return Started(scheduled, arrays, logits)
+
+    def wait(self, started: Started) -> None:
+        """Until it has ended, and with it all that were started before."""
+        self._model.kernels.wait(self._handle, started.arrays.input)
+
+    def finish(self, started: Started) -> Computed:
+        """Wait for it; once for each pass. Raises EngineError if the kernels could not run it."""
+        arrays = started.arrays
+        try:
+            self.wait(started)
+            step = arrays.input
+            if step.problem is not None:
+                raise EngineError(f"the native step failed: {step.problem.decode()}")
+            return Computed(arrays.chosen(), started.logits, step.started, step.ended, arrays.move_seconds())
+        finally:
+            self._free.append(arrays)
+
+    def compute(self, scheduled: Sequence[ScheduledRequest], wanted: Sequence[int] = ()) -> Computed:
+        """Start and finish."""
+        return self.finish(self.start(scheduled, wanted))
+
+    def _new_arrays(self) -> StepArrays:
+        return StepArrays(
+            self._kv_cache,
+            self._model.vocab_size,
+            sequences=32,
+            rows=512,
+            blocks=32,
+            barred=32,
+            moves=32,
+            masks=0,
+            adjusted=0,
+        )

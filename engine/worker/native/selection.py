@@ -1,0 +1,122 @@
+"""Choice between the native step and the torch model, and of the weight format, made once per start."""
+
+import logging
+from collections.abc import Callable
+from types import MappingProxyType
+from typing import Final
+
+from engine.config import EngineConfig
+from engine.cpu.build import COMPILERS, KernelBuild, KernelBuildError, build_kernels
+from engine.cpu.instruction_set import choose_instruction_set
+from engine.cpu.library import Kernels
+from engine.cpu.weights import PackedModel, unsupported_reason
+from engine.errors import EngineError
+from engine.worker.native.step_arrays import PAGE_KEYS
+from models.folder import ModelFolder
+from models.interface import CausalLM
+from models.layers.linear import can_prepack
+from models.pangu.config import PanguConfig
+from models.pangu.model import EMBEDDING, PanguForCausalLM
+from models.weights import map_tensor
+
+logger = logging.getLogger(__name__)
+
+_WEIGHTS: Final = MappingProxyType({"none": "bfloat16", "int8": "int8"})
+"""Format of packed weights per value of the setting `quantization`."""
+
+
+def pack_for_native(
+    config: EngineConfig,
+    model: CausalLM,
+    progress: Callable[[str], None],
+    *,
+    threads: int,
+    compilers: tuple[str, ...] = COMPILERS,
+) -> PackedModel | None:
+    """Pack the weights of `model` for the native step if it can serve, and log the choice, its reason and its cost.
+
+    compilers: names to look for on PATH, in order.
+
+    Return the packed model, after which `model` is unusable. Return None if `model` itself serves, with its weights
+    packed for oneDNN where that is possible and the settings allow it.
+
+    Raise EngineError if the settings name an instruction set that this CPU does not have, an unknown quantization,
+    int8 weights where only the torch model could serve, or oneDNN where it has no kernels.
+    """
+    if config.quantization not in _WEIGHTS:
+        raise EngineError(f"quantization {config.quantization!r} is not one of {', '.join(_WEIGHTS)}")
+    try:
+        network, shape, build = _prepare(config, model, progress, compilers)
+    except (_NotNativeError, KernelBuildError) as reason:
+        if config.quantization != "none":
+            raise EngineError(f"--quantization {config.quantization} is not possible here: {reason}") from reason
+        packed = _prepack(config, model)
+        if config.device != "cpu":
+            return None
+        logger.log(
+            logging.INFO if isinstance(reason, _NotWantedError) else logging.WARNING,
+            "the torch model computes%s, because %s; on a CPU decoding takes %s times as long as with the native step, "
+            "and an answer may depend on what else is in its batch",
+            " with weights packed for oneDNN" if packed else "",
+            reason,
+            "2 to 4" if packed else "3 to 5",
+        )
+        return None
+    weights = _WEIGHTS[config.quantization]
+    logger.info(
+        "the native step computes: %s, %s weights, %d threads, exact for every batch",
+        build.instruction_set.name,
+        weights,
+        threads,
+    )
+    return PackedModel(Kernels(build), shape, network, threads=threads, weights=weights)
+
+
+def _prepack(config: EngineConfig, model: CausalLM) -> bool:
+    """Pack the weights of `model` for oneDNN where possible, and return whether they are packed.
+
+    Raise EngineError if the settings require oneDNN and it has no kernels for the model.
+    """
+    if config.cpu_kernels == "torch":
+        return False
+    if config.device == "cpu" and isinstance(model, PanguForCausalLM) and can_prepack(model.dtype):
+        model.prepack(map_tensor(ModelFolder(config.model_path).weight_files(), EMBEDDING))
+        return True
+    if config.cpu_kernels == "onednn":
+        raise EngineError(f"--cpu-kernels onednn is not possible here: there are no such kernels for {config.dtype}")
+    return False
+
+
+def _prepare(
+    config: EngineConfig, model: CausalLM, progress: Callable[[str], None], compilers: tuple[str, ...]
+) -> tuple[PanguForCausalLM, PanguConfig, KernelBuild]:
+    if config.device != "cpu":
+        raise _NotWantedError(f"the native step is for CPUs, not for {config.device}")
+    if config.tensor_parallel_size > 1:
+        raise _NotWantedError("the native step is one process, and the model was to be shared by several")
+    if config.cpu_kernels in ("torch", "onednn"):
+        raise _NotWantedError("the torch model was chosen")
+    if config.attention != "auto":
+        raise _NotWantedError(f"{config.attention} attention was chosen")
+    instruction_set = choose_instruction_set(config.cpu_kernels)
+    if not isinstance(model, PanguForCausalLM):
+        raise _NotNativeError(f"there is no native step for a {type(model).__name__}")
+    if config.cache_dir is None:
+        raise _NotNativeError("there is no cache directory to keep compiled kernels in")
+    if config.dtype != "bfloat16":
+        raise _NotNativeError(f"the native step computes in bfloat16, not {config.dtype}")
+    if config.block_size != PAGE_KEYS:
+        raise _NotNativeError(f"the native step needs blocks of {PAGE_KEYS} tokens, not {config.block_size}")
+    shape = PanguConfig.from_json(ModelFolder(config.model_path).config())
+    reason = unsupported_reason(shape)
+    if reason is not None:
+        raise _NotNativeError(reason)
+    return model, shape, build_kernels(instruction_set, config.cache_dir, progress, compilers=compilers)
+
+
+class _NotNativeError(Exception):
+    """A reason why the native step cannot serve."""
+
+
+class _NotWantedError(_NotNativeError):
+    """A setting that rules out the native step, so the reason is not worth a warning."""

@@ -1,0 +1,1 @@
+"""Steps by torch, on any device."""

@@ -1,0 +1,159 @@
+"""Captured graphs of batched decodes: one device call per step instead of hundreds.
+
+A graph has a fixed number of rows, so there is one graph per bucket size. A batch runs in the smallest bucket that
+holds it, and the remaining rows are padding. Each padding row is a sequence of length 1 in a spare block that no
+request owns, and writes to a slot of its own there. An NPU's operators allow neither rows without a sequence nor
+duplicate slots.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import torch
+
+from engine.attention.backend import AttentionBackend, GraphedAttention
+from engine.worker.batch.input_batch import StepInput
+from engine.worker.torch.device import Device, Graph
+from models.interface import CausalLM
+
+BUCKETS: Final = (1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128)
+
+
+@dataclass(frozen=True, slots=True)
+class DecodeShape:
+    """Capacity of the decode graphs.
+
+    max_rows: maximum number of sequences of a step.
+    max_blocks: number of blocks of the longest sequence.
+    block_size: in tokens.
+    spare_block: id of the first block that padding writes to.
+    """
+
+    max_rows: int
+    max_blocks: int
+    block_size: int
+    spare_block: int
+
+    def buckets(self) -> tuple[int, ...]:
+        """Return the graph sizes in rows, ascending. The last one holds `max_rows`, or is the largest bucket."""
+        rows = min(self.max_rows, BUCKETS[-1])
+        return (*(size for size in BUCKETS if size < rows), next(size for size in BUCKETS if size >= rows))
+
+    def spare_blocks(self) -> int:
+        """Return the number of blocks that gives every padding row a slot of its own."""
+        return -(-self.buckets()[-1] // self.block_size)
+
+
+class DecodeGraphs:
+    """Decode graphs of one model. Call `capture` once, then `run` for every step."""
+
+    def __init__(self, model: CausalLM, attention: AttentionBackend, device: Device, shape: DecodeShape) -> None:
+        self._model = model
+        self._attention = attention
+        self._device = device
+        self._shape = shape
+        self._captured: list[_Bucket] = []
+
+    @torch.inference_mode()
+    def capture(self) -> bool:
+        """Capture all buckets, the largest first, so that the smaller ones reuse its memory.
+
+        Return False, and keep no graph, if the device or the attention backend cannot capture. Errors of the device
+        propagate.
+        """
+        if not isinstance(self._attention, GraphedAttention):
+            return False
+        captured: list[_Bucket] = []
+        for rows in reversed(self._shape.buckets()):
+            graph = self._device.new_graph()
+            if graph is None:
+                return False
+            captured.insert(0, _Bucket(rows, self._shape, self._model, self._attention, self._device, graph))
+        self._captured = captured
+        return True
+
+    def run(self, step: StepInput) -> torch.Tensor | None:
+        """Compute a step of decodes in a graph.
+
+        Return the final hidden states [T, hidden], valid until the next run. Return None if no graph fits the step:
+        one with a row that is not a decode, or with more rows than the largest bucket.
+        """
+        rows = len(step.attention.query_lens)
+        if not self._captured or rows > self._captured[-1].rows or max(step.attention.query_lens) > 1:
+            return None
+        return next(bucket for bucket in self._captured if bucket.rows >= rows).run(step)
+
+
+class _Bucket:
+    """One graph and its static input buffers. Each run copies the inputs into these buffers."""
+
+    def __init__(
+        self,
+        rows: int,
+        shape: DecodeShape,
+        model: CausalLM,
+        attention: GraphedAttention,
+        device: Device,
+        graph: Graph,
+    ) -> None:
+        self.rows = rows
+        self._graph = graph
+        # All rows are padding until a step overwrites the first ones.
+        at = device.torch_device
+        slots = torch.arange(rows, dtype=torch.int64) + shape.spare_block * shape.block_size
+        self._pad_slots = slots.to(at)
+        self._pad_ids = torch.zeros(rows, dtype=torch.int64, device=at)
+        self._ids, self._positions = self._pad_ids.clone(), self._pad_ids.clone()
+        self._slots = self._pad_slots.clone()
+        self._tables = _TableRows(slots // shape.block_size, shape.max_blocks)
+        self._table = self._tables.lines.to(at)
+        context = attention.decode_context(self._table, self._slots, self._positions)
+        self._hidden = graph.capture(lambda: model.forward(self._ids, self._positions, context))
+
+    def run(self, step: StepInput) -> torch.Tensor:
+        used = len(step.input_ids)
+        self._ids[:used].copy_(step.input_ids)
+        self._positions[:used].copy_(step.positions)
+        self._slots[:used].copy_(step.attention.slot_mapping)
+        self._table.copy_(self._tables.update(step.attention.block_tables))
+        self._ids[used:].copy_(self._pad_ids[used:])
+        self._positions[used:].copy_(self._pad_ids[used:])
+        self._slots[used:].copy_(self._pad_slots[used:])
+        self._graph.replay([*step.attention.seq_lens, *[1] * (self.rows - used)])
+        return self._hidden[:used]
+
+
+class _TableRows:
+    """Block tables on the host, one per line.
+
+    A request's table only grows, so if a line keeps its table, only the new blocks are written. Writing all of them
+    would cost as much as the step itself.
+    """
+
+    def __init__(self, pad_blocks: torch.Tensor, max_blocks: int) -> None:
+        """Create lines that are all padding.
+
+        pad_blocks: [rows], the block of each line while the line is padding.
+        """
+        self.lines = pad_blocks.to(torch.int32)[:, None].expand(-1, max_blocks).contiguous()
+        self._numbers = self.lines.numpy()
+        self._pad_blocks = pad_blocks.tolist()
+        self._tables: list[Sequence[int]] = [()] * len(pad_blocks)
+        self._filled = [0] * len(pad_blocks)
+
+    def update(self, tables: Sequence[Sequence[int]]) -> torch.Tensor:
+        """Write `tables` to the first lines, turn the rest into padding, and return [rows, max_blocks] int32.
+
+        Past the end of its table, a line may hold stale ids. They are valid block ids, and no kernel reads them.
+        """
+        for at, table in enumerate(tables):
+            done = self._filled[at] if self._tables[at] is table else 0
+            if len(table) > done:
+                self._numbers[at, done : len(table)] = table[done:]
+            self._tables[at], self._filled[at] = table, len(table)
+        for at in range(len(tables), len(self._tables)):
+            if self._filled[at]:
+                self._numbers[at, 0] = self._pad_blocks[at]
+                self._tables[at], self._filled[at] = (), 0
+        return self.lines

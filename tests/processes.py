@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 ONE_SERVER = "tests/e2e/"
 # Tests of these files are scheduled one by one: at full size each takes minutes, and they share no fixtures.
-APART = ("tests/integration/test_native_exact.py", "tests/integration/test_native_tiers.py")
+APART = ("tests/integration/engine/worker/native/test_exact.py", "tests/integration/engine/worker/native/test_tiers.py")
 
 
 @pytest.hookimpl(optionalhook=True)

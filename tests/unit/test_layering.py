@@ -9,6 +9,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -21,11 +22,34 @@ BELOW = {
     "cache_tiers": {"cache_tiers"},
     "models": {"models"},
 }
+# The parts of each package from the bottom to the top. A part imports only parts before it.
+ORDER = {
+    "app": """
+        version domain logs config host tenants observability schemas storage http prompts transport runs access serving
+        conversations apis load client doctor profile services routes openapi server cli
+        """,
+    "engine": """
+        errors device_choice trail urgency fair_places restart_budget tracing public_prefix detokenizer answer_text
+        outputs timeline kv_block structured_output sampling_params sampling request scheduler_output kv grammar
+        speculation offload scheduling config tenants tenant_memory attention cpu worker executor stats stats_log pace
+        step_trace core processor output_processor llm_engine stored_prefixes async_llm open_tiers build llm
+        """,
+    "cache_tiers": """
+        block_key owners shares cpu fair_line histogram link_speed layout transfer owned_keys recent_keys store fetches
+        redis lmcache_adapter tier_stats lmcache_store load_cost ready_loads warming manager npu
+        """,
+    "models": """
+        errors folder fingerprint safetensors_writer interface layers parallel slices sentencepiece_model
+        sentencepiece_tokenizer thinking tokenizer text_tokenizer tool_calls tool_format gguf_import pangu dense_context
+        weights registry wheel_source proof staging pull resolve
+        """,
+}
 SCHEDULER_SIDE = (
     "engine.core",
     "engine.processor",
     "engine.output_processor",
     "engine.scheduling",
+    "engine.offload",
     "engine.speculation",
     "engine.kv",
 )
@@ -87,6 +111,48 @@ def test_arrows_point_down_only(package: str) -> None:
         if top(target) in PACKAGES and top(target) not in BELOW[package]
     ]
     assert wrong == []
+
+
+def part_of(module: str, package: str) -> str:
+    """Return the part of `package` that `module` belongs to, which is a subpackage or a module."""
+    return module.removeprefix(f"{package}.").partition(".")[0]
+
+
+def arrows(package: str) -> dict[str, dict[str, list[str]]]:
+    """Return the imports between the parts of `package`, by importing part and imported part."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for name, path in modules().items():
+        if name.startswith(f"{package}."):
+            below = found.setdefault(part_of(name, package), {})
+            for target in imports(path):
+                if target.startswith(f"{package}.") and part_of(target, package) != part_of(name, package):
+                    below.setdefault(part_of(target, package), []).append(f"{name} imports {target}")
+    return found
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_parts_import_only_parts_below_them(package: str) -> None:
+    order = ORDER[package].split()
+    found = arrows(package)
+    assert sorted(order) == sorted(found), "a part has no place in the order, or has gone"
+    wrong = [
+        line
+        for part, below in found.items()
+        for target, lines in below.items()
+        if target not in order[: order.index(part)]
+        for line in lines
+    ]
+    assert wrong == []
+
+
+@cache
+def packages_below() -> list[str]:
+    return [name for name, path in modules().items() if path.name == "__init__.py" and name not in PACKAGES]
+
+
+@pytest.mark.parametrize("package", packages_below())
+def test_parts_of_a_subpackage_form_no_circle(package: str) -> None:
+    TopologicalSorter(arrows(package)).prepare()
 
 
 def test_only_seam_modules_import_lmcache() -> None:

@@ -1,0 +1,376 @@
+"""Access of tenants to routes.
+
+Every route of the application must be in one of the tables below; a new route fails the test until it is added.
+"""
+
+import json
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+from starlette.routing import Mount, Route
+
+from app.services import Services
+from tests.integration.conversations_client import created, error_of, read, said, shown
+from tests.integration.sse_events import all_events
+from tests.integration.tenants import People, people
+from tests.unit.fake_engine import ANSWER_WORDS
+
+Call = tuple[str, str]
+"""Method and path of a route."""
+
+KEYS_DOC = Path(__file__).parents[4] / "docs" / "keys.md"
+SECRET = "periwinkle"
+"""Text that appears only in Alice's data."""
+
+OPEN = {
+    ("GET", "/"),
+    ("GET", "/live"),
+    ("GET", "/c/{id}"),
+    ("GET", "/assets"),
+    ("GET", "/{name}"),
+    ("GET", "/health"),
+    ("GET", "/ready"),
+    ("GET", "/openapi.json"),
+    ("GET", "/api/login"),
+    ("POST", "/api/login"),
+    ("POST", "/api/logout"),
+}
+ADMIN: dict[Call, Any] = {
+    ("GET", "/metrics"): None,
+    ("GET", "/api/live"): None,
+    ("GET", "/api/admin/keys"): None,
+    ("POST", "/api/admin/keys"): {"name": "carol"},
+    ("DELETE", "/api/admin/keys/{id}"): None,
+    ("GET", "/api/admin/tenants"): None,
+    ("PUT", "/api/admin/tenants/{tenant}/limits"): {"conversations": 5},
+    ("DELETE", "/api/admin/tenants/{tenant}"): None,
+}
+OWN: dict[Call, Any] = {
+    ("GET", "/api/conversations/{id}"): None,
+    ("PATCH", "/api/conversations/{id}"): {"title": "Bob's now"},
+    ("DELETE", "/api/conversations/{id}"): None,
+    ("DELETE", "/api/conversations/{id}?permanently=true"): None,
+    ("DELETE", "/api/conversations/{busy}?permanently=true"): None,
+    ("POST", "/api/conversations/{deleted}/restore"): None,
+    ("POST", "/api/conversations/{id}/messages"): {"content": "and?"},
+    ("GET", "/api/conversations/{id}/tree"): None,
+    ("PUT", "/api/conversations/{id}/head"): {"message_id": "{message}"},
+    ("POST", "/api/conversations/{id}/fork"): {"message_id": "{message}"},
+    ("GET", "/api/conversations/{id}/draft"): None,
+    ("PUT", "/api/conversations/{id}/draft"): {"text": "Bob's"},
+    ("POST", "/api/conversations/{id}/warm"): None,
+    ("DELETE", "/api/conversations/{id}/warm"): None,
+    ("GET", "/api/conversations/{id}/export"): None,
+    ("GET", "/api/conversations/{id}/export?format=markdown"): None,
+    ("POST", "/api/messages/{message}/retry"): {},
+    ("POST", "/api/messages/{cut}/continue"): None,
+    ("DELETE", "/api/messages/{message}"): None,
+    ("POST", "/api/messages/{hidden}/restore"): None,
+    ("GET", "/api/runs/{run}/events"): None,
+    ("GET", "/api/runs/{stored}/events"): None,
+    ("GET", "/api/runs/{run}/kv"): None,
+    ("POST", "/api/runs/{live}/cancel"): None,
+    ("POST", "/api/runs/{stored}/cancel"): None,
+    ("GET", "/v1/responses/{response}"): None,
+    ("GET", "/v1/responses/{response}?stream=true"): None,
+    ("DELETE", "/v1/responses/{response}"): None,
+    ("POST", "/v1/responses/{background}/cancel"): None,
+    ("GET", "/v1/responses/{response}/input_items"): None,
+    ("GET", "/v1/conversations/{id}"): None,
+    ("POST", "/v1/conversations/{id}"): {"metadata": {"owner": "bob"}},
+    ("DELETE", "/v1/conversations/{id}"): None,
+    ("GET", "/v1/conversations/{id}/items"): None,
+    ("POST", "/v1/conversations/{id}/items"): {"items": [{"role": "user", "content": "hi"}]},
+    ("GET", "/v1/conversations/{id}/items/{message}"): None,
+    ("DELETE", "/v1/conversations/{id}/items/{message}"): None,
+}
+"""Routes that address something with an owner. Names in braces are keys of `things_of_alice`."""
+
+SHARED: dict[Call, Any] = {
+    ("POST", "/v1/chat/completions"): {"model": "fake-1", "messages": [{"role": "user", "content": "hi"}]},
+    ("POST", "/v1/completions"): {"model": "fake-1", "prompt": "hi"},
+    ("POST", "/v1/messages"): {"model": "fake-1", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]},
+    ("POST", "/v1/messages/count_tokens"): {"model": "fake-1", "messages": [{"role": "user", "content": "hi"}]},
+    ("POST", "/v1/responses"): {"model": "fake-1", "input": "hi"},
+    ("POST", "/v1/conversations"): {},
+    ("GET", "/v1/models"): None,
+    ("GET", "/v1/models/{name:path}"): None,
+    ("POST", "/tokenize"): {"prompt": "hi"},
+    ("POST", "/detokenize"): {"tokens": [65]},
+    ("GET", "/api/conversations"): None,
+    ("POST", "/api/conversations"): {},
+    ("GET", "/api/draft"): None,
+    ("PUT", "/api/draft"): {"text": "Bob's"},
+    ("POST", "/api/places"): {"conversation_ids": []},
+    ("GET", "/api/search"): None,
+    ("GET", "/api/export"): None,
+    ("POST", "/api/import"): {"format": "ebb-conversations", "format_version": 1, "conversations": []},
+}
+"""Routes open to every tenant, each of which sees only its own data."""
+
+GENERATING = ("/v1/chat/completions", "/v1/completions", "/v1/messages", "/v1/responses")
+
+
+@pytest.fixture
+async def everybody(tmp_path: Path) -> AsyncIterator[People]:
+    async with people(tmp_path) as found:
+        yield found
+
+
+def routes_of(everybody: People) -> set[Call]:
+    """Collect the routes of the running application, without HEAD, which comes with GET."""
+    calls: set[Call] = set()
+    for route in everybody.server.app.routes:
+        if isinstance(route, Mount):
+            calls.add(("GET", route.path))
+        else:
+            assert isinstance(route, Route)
+            calls |= {(method, route.path) for method in route.methods or () if method != "HEAD"}
+    return calls
+
+
+def without_names(call: Call) -> Call:
+    """Turn a call of `OWN` into a route's path: each name becomes `{id}` or `{item_id}`, and the query is dropped."""
+    method, path = call[0], call[1].partition("?")[0]
+    parts = ["{id}" if part.startswith("{") and part not in ("{tenant}", "{name:path}") else part
+             for part in path.split("/")]  # fmt: skip
+    return method, "/".join(parts).replace("/items/{id}", "/items/{item_id}")
+
+
+def test_every_route_is_in_one_of_the_tables(everybody: People) -> None:
+    known = OPEN | ADMIN.keys() | SHARED.keys() | {without_names(call) for call in OWN}
+    assert routes_of(everybody) == known
+
+
+def test_documentation_lists_the_open_and_admin_routes() -> None:
+    table = KEYS_DOC.read_text().partition("| route | takes |")[2].partition("\n\n")[0]
+    rows = [line.split("|")[1:3] for line in table.splitlines() if "/" in line]
+    documented = {
+        tuple(call.split(" ")): takes for calls, takes in rows for call in re.findall("`([A-Z]+ [^`]+)`", calls)
+    }
+    assert {call for call, takes in documented.items() if "nothing" in takes} == OPEN
+    assert {call for call, takes in documented.items() if "nothing" not in takes} == ADMIN.keys()
+
+
+async def ask(http: aiohttp.ClientSession, call: Call, body: Any = None, names: dict[str, str] | None = None) -> Any:
+    """Send one call, with `names` substituted in path and body, and return the response."""
+    method, path = call
+    for name, value in (names or {}).items():
+        path = path.replace(f"{{{name}}}", value)
+        body = json.loads(json.dumps(body).replace(f"{{{name}}}", value))
+    return await http.request(method, path, json=body)
+
+
+async def things_of_alice(everybody: People) -> dict[str, str]:
+    """Create one thing of every kind for Alice, and return their ids by name."""
+    alice, engine = everybody.alice, everybody.engine
+    engine.allow(None)
+    conversation = await created(alice, title=SECRET)
+    answer = await said(alice, conversation, SECRET)
+    cut = await said(alice, conversation, "cut", parent_id=answer["id"], params={"max_tokens": 3})
+    hidden = await said(alice, conversation, "hidden", parent_id=answer["id"])
+    assert (await alice.delete(f"/api/messages/{hidden['parent_id']}")).status == 200
+    deleted = await created(alice, title=SECRET)
+    assert (await alice.delete(f"/api/conversations/{deleted}")).status == 204
+    elsewhere = await said(alice, await created(alice, title=SECRET), SECRET)
+    everybody.server.services.runs._runs.pop(elsewhere["run_id"])
+    response = await (await alice.post("/v1/responses", json={"model": "fake-1", "input": SECRET})).json()
+    engine.hold()
+    body = {"model": "fake-1", "input": SECRET, "background": True}
+    background = await (await alice.post("/v1/responses", json=body)).json()
+    busy = await created(alice)
+    live = await alice.post(f"/api/conversations/{busy}/messages", json={"content": SECRET})
+    assert live.status == 200
+    return {
+        "id": conversation,
+        "message": answer["id"],
+        "cut": cut["id"],
+        "hidden": hidden["parent_id"],
+        "deleted": deleted,
+        "busy": busy,
+        "run": answer["run_id"],
+        "stored": elsewhere["run_id"],
+        "live": live.headers["X-Run-Id"],
+        "response": response["id"],
+        "background": background["id"],
+    }
+
+
+async def all_rows(services: Services) -> dict[str, list[tuple[Any, ...]]]:
+    """Read all stored rows, except for events that live runs append and the times at which keys were used."""
+    tables = ("conversation", "message", "response", "draft", "tenant_limits", "run")
+    read_all = services.store.database.read
+    return {table: [tuple(row) for row in await read_all(f"SELECT * FROM {table}")] for table in tables}
+
+
+async def test_other_tenants_data_is_not_found_and_unchanged(everybody: People) -> None:
+    engine = everybody.engine
+    for call, body in OWN.items():
+        names = await things_of_alice(everybody)
+        before, running = await all_rows(everybody.server.services), engine.running
+        refused = await ask(everybody.bob, call, body, names)
+        assert refused.status == 404, f"{call}: {refused.status} {await refused.text()}"
+        text = await refused.text()
+        missing = await ask(everybody.bob, call, body, dict.fromkeys(names, "nothing"))
+        assert missing.status == 404, call
+        # The response does not reveal whether the thing exists, and names nothing beyond the request.
+        asked = {name: value for name, value in names.items() if f"{{{name}}}" in call[1] + json.dumps(body)}
+        for value in asked.values():
+            text = text.replace(value, "nothing")
+        assert text == await missing.text(), call
+        assert await all_rows(everybody.server.services) == before, call
+        assert engine.running == running, call
+        engine.allow(None)
+        own = await ask(everybody.alice, call, body, names)
+        assert own.status < 300, f"{call}: {own.status} {await own.text()}"
+        await own.read()
+        await everybody.server.services.runs.join()
+    assert {request.tenant for request in engine.requests} == {"alice"}
+
+
+async def test_shared_routes_reveal_nothing_of_other_tenants(everybody: People) -> None:
+    await things_of_alice(everybody)
+    await everybody.alice.put("/api/draft", json={"text": SECRET})
+    everybody.engine.allow(None)
+    for call, body in SHARED.items():
+        method, path = call[0], call[1].replace("{name:path}", "fake-1")
+        if path == "/api/search":
+            path += f"?q={SECRET}"
+        response = await everybody.bob.request(method, path, json=body)
+        text = await response.text()
+        assert response.status < 300, f"{call}: {text}"
+        assert SECRET not in text, call
+        if path in GENERATING:
+            assert everybody.engine.requests[-1].tenant == "bob", call
+    assert (await read(everybody.alice, "/api/draft"))["text"] == SECRET
+    found = await read(everybody.alice, "/api/search", q=SECRET)
+    assert found["messages"]
+    assert found["conversations"]
+
+
+async def test_ids_in_bodies_do_not_reach_another_tenants_data(everybody: People) -> None:
+    names = await things_of_alice(everybody)
+    everybody.engine.allow(None)
+    bob = everybody.bob
+    mine = await created(bob)
+    await said(bob, mine, "hello")
+    before = await all_rows(everybody.server.services)
+    for path, body, status in (
+        ("/v1/responses", {"model": "fake-1", "input": "x", "previous_response_id": names["response"]}, 400),
+        ("/v1/responses", {"model": "fake-1", "input": "x", "conversation": names["id"]}, 404),
+        (f"/api/conversations/{mine}/messages", {"content": "x", "parent_id": names["message"]}, 400),
+        (f"/api/conversations/{mine}/fork", {"message_id": names["message"]}, 404),
+    ):
+        assert (await bob.post(path, json=body)).status == status, path
+    assert (await bob.put(f"/api/conversations/{mine}/head", json={"message_id": names["message"]})).status == 404
+    assert (await bob.delete(f"/v1/conversations/{mine}/items/{names['message']}")).status == 404
+    places = await bob.post("/api/places", json={"conversation_ids": [names["id"], mine]})
+    assert await places.json() == {"data": [{"conversation_id": mine, "place": None}]}
+    assert {tenant for tenant, _ in everybody.engine.prefixes.asked} == {"bob"}
+    assert await all_rows(everybody.server.services) == before
+
+
+async def test_message_id_chosen_by_another_tenant_is_a_conflict(everybody: People) -> None:
+    chosen = "msg_chosen-by-a-client-0"
+    asked = {"content": SECRET, "id": chosen}
+    first = await everybody.alice.post(f"/api/conversations/{await created(everybody.alice)}/messages", json=asked)
+    assert first.status == 200
+    await all_events(first)
+    again = await everybody.bob.post(f"/api/conversations/{await created(everybody.bob)}/messages", json=asked)
+    assert (await error_of(again, 409))["code"] == "message_exists"
+    assert SECRET not in await again.text()
+
+
+async def test_import_of_another_tenants_export_is_no_duplicate(everybody: People) -> None:
+    conversation = await created(everybody.alice)
+    await said(everybody.alice, conversation, "hello")
+    exported = await read(everybody.alice, "/api/export")
+    imported = await (await everybody.bob.post("/api/import", json=exported)).json()
+    assert imported["skipped"] == []
+    assert (await shown(everybody.bob, imported["imported"][0]))["messages"][0]["content"] == "hello"
+    assert (await (await everybody.alice.post("/api/import", json=exported)).json())["imported"] == []
+
+
+async def test_kv_is_computed_and_erased_under_its_tenant(everybody: People) -> None:
+    for http in (everybody.alice, everybody.bob):
+        conversation = await created(http)
+        answer = await said(http, conversation, "the same words")
+        for path in (f"/api/messages/{answer['id']}/retry", f"/api/conversations/{conversation}/messages"):
+            await all_events(await http.post(path, json={"content": "more"} if "messages" in path[-9:] else {}))
+    assert [request.tenant for request in everybody.engine.requests] == ["alice"] * 3 + ["bob"] * 3
+    await everybody.alice.delete(f"/api/conversations/{conversation}?permanently=true")
+    assert everybody.engine.erased == []
+    await everybody.bob.delete(f"/api/conversations/{conversation}?permanently=true")
+    trails = await everybody.engine.until_erased(1)
+    assert set(everybody.engine.erased_of) == {"bob"}
+    # Alice's identical prompt pins nothing of Bob's: tenants share no KV.
+    assert {trail.num_shared for trail in trails} == {0}
+
+
+def a_path(call: Call) -> str:
+    """Fill in the path of a call with names that do not exist."""
+    return call[1].replace("{name:path}", "x").replace("{tenant}", "x").partition("?")[0]
+
+
+@pytest.mark.parametrize(
+    "headers", [{}, {"Authorization": "Bearer sk-ebb-000000000000-" + "A" * 43}, {"X-Api-Key": "x"}]
+)
+async def test_every_route_that_is_not_open_requires_a_key(everybody: People, headers: dict[str, str]) -> None:
+    for call in [*sorted(routes_of(everybody) - OPEN), ("GET", "/v1/nothing"), ("PUT", "/api/nothing/at/all")]:
+        refused = await everybody.nobody.request(call[0], a_path(call), json={}, headers=headers)
+        assert refused.status == 401, call
+        assert refused.headers["WWW-Authenticate"] == "Bearer"
+        error = (await refused.json())["error"]
+        if call[1].startswith("/v1/messages"):
+            assert error["type"] == "authentication_error"
+        else:
+            assert error["code"] == ("invalid_api_key" if headers else "missing_api_key"), call
+    assert everybody.engine.requests == []
+
+
+async def test_open_routes_need_no_key_and_reveal_little(everybody: People) -> None:
+    for method, path in OPEN - {("POST", "/api/login")}:
+        response = await everybody.nobody.request(
+            method, path.replace("{name}", "a.svg").replace("assets", "assets/a.js")
+        )
+        assert response.status not in (401, 403), path
+    for path in ("/health", "/ready"):
+        told = await read(everybody.nobody, path)
+        assert {name: value for name, value in told.items() if value is not None} == {"status": "ok"}
+        assert (await read(everybody.alice, path))["tiers"] is None
+        assert (await read(everybody.alice, path))["model"]["name"] == "fake-1"
+        assert (await read(everybody.root, path))["tiers"]["device"]["state"] == "ok"
+
+
+async def test_admin_routes_require_the_admin_scope(everybody: People) -> None:
+    for call, body in ADMIN.items():
+        refused = await ask(everybody.alice, call, body, {"id": "x", "tenant": "alice"})
+        assert (await error_of(refused, 403))["code"] == "admin_scope_required", call
+    for call, body in ADMIN.items():
+        allowed = await ask(everybody.root, call, body, {"id": "x", "tenant": "nobody"})
+        assert allowed.status in (200, 201, 404), f"{call}: {await allowed.text()}"
+
+
+async def test_administrator_cannot_read_chats_of_tenants(everybody: People) -> None:
+    names = await things_of_alice(everybody)
+    assert (await everybody.root.get(f"/api/conversations/{names['id']}")).status == 404
+    assert (await read(everybody.root, "/api/conversations"))["data"] == []
+
+
+async def test_resumed_run_keeps_its_tenant_after_restart(everybody: People, tmp_path: Path) -> None:
+    everybody.engine.hold()
+    path = f"/api/conversations/{await created(everybody.alice)}/messages"
+    run_id = (await everybody.alice.post(path, json={"content": SECRET})).headers["X-Run-Id"]
+    await everybody.engine.until_running(1)
+    await everybody.server.services.host.stop(0)
+    await everybody.server.services.runs.join()
+    async with people(tmp_path) as later:
+        assert (await later.bob.get(f"/api/runs/{run_id}/events")).status == 404
+        async with later.alice.get(f"/api/runs/{run_id}/events") as response:
+            (*_, last) = await all_events(response)
+        assert last.data["message"]["content"] == "".join(f" w{i}" for i in range(ANSWER_WORDS))
+        assert [request.tenant for request in later.engine.requests] == ["alice"]

@@ -1,0 +1,48 @@
+"""Compatibility tables of the docs, compared with the rows that the tests declare."""
+
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from tests.integration.app.access import test_keys as test_compat_keys
+from tests.integration.app.apis import test_thinking as test_compat_thinking
+from tests.integration.app.apis.anthropic import test_client as test_compat_anthropic
+from tests.integration.app.apis.anthropic import test_tools as test_compat_anthropic_tools
+from tests.integration.app.apis.openai import test_langchain as test_compat_langchain
+from tests.integration.app.apis.openai import test_logprobs as test_api_logprobs
+from tests.integration.app.apis.openai import test_openai as test_api_openai
+from tests.integration.app.apis.openai import test_several_answers as test_api_answers
+from tests.integration.app.apis.openai import test_structured_output as test_api_forms
+from tests.integration.app.apis.responses import test_tools as test_compat_responses_tools
+from tests.integration.compatibility import table
+
+DOCS = Path(__file__).parents[4] / "docs"
+
+
+@pytest.mark.parametrize(
+    ("document", "heading", "modules"),
+    [
+        (
+            "api.md",
+            "### Chat completions, completions and models",
+            [
+                test_api_openai,
+                test_api_logprobs,
+                test_api_answers,
+                test_api_forms,
+                test_compat_responses_tools,
+                test_compat_langchain,
+            ],
+        ),
+        ("api.md", "### Messages", [test_compat_anthropic, test_compat_anthropic_tools]),
+        ("api.md", "### Models that think", [test_compat_thinking]),
+        ("keys.md", "## Client compatibility", [test_compat_keys]),
+    ],
+)
+def test_documented_rows_equal_rows_of_tests(document: str, heading: str, modules: list[ModuleType]) -> None:
+    _, found, rest = (DOCS / document).read_text().partition(f"{heading}\n")
+    assert found
+    section = rest.partition("\n#")[0]
+    documented = "\n".join(line for line in section.splitlines() if line.startswith("|"))
+    assert documented == table(*modules)

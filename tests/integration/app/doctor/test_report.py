@@ -1,0 +1,192 @@
+"""`ebb doctor` on this machine, both as is and with one thing missing at a time."""
+
+import json
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from app.cli.main import main
+from app.config.settings import Settings, load_settings
+from app.doctor import checks
+from app.doctor.memory_plan import STAGING_BYTES, plan_memory, weight_bytes
+from models.errors import ModelNotFoundError
+from tests.integration.damaged import damaged_conversations, stored_conversations
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    """Model folder with 30 bfloat16 parameters in two files."""
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "config.json").write_text("{}")
+    save_file({"a": torch.zeros(2, 5, dtype=torch.bfloat16)}, folder / "model-00001-of-00002.safetensors")
+    save_file({"b": torch.zeros(20, dtype=torch.bfloat16)}, folder / "model-00002-of-00002.safetensors")
+    index = {"weight_map": {"a": "model-00001-of-00002.safetensors", "b": "model-00002-of-00002.safetensors"}}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+    return folder
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    """Port that another socket is bound to, and that refuses connections."""
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        yield other.getsockname()[1]
+
+
+def settings(tmp_path: Path, **flags: str) -> Settings:
+    here = {"state-dir": str(tmp_path / "state"), "cache-dir": str(tmp_path / "cache"), "port": "0"}
+    return load_settings(here | {name.replace("_", "-"): text for name, text in flags.items()}, environ={})
+
+
+def test_complete_machine_gets_one_line_per_subject_and_passes(
+    tmp_path: Path, model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    places = ["--state-dir", str(tmp_path / "s"), "--cache-dir", str(tmp_path / "c")]
+    sizes = ["--kv-memory", "1MiB", "--redis-memory", "1MiB"]
+    assert main(["doctor", "--port", "0", "--model", str(model), *places, *sizes]) == 0
+    output = capsys.readouterr().out
+    subjects = (
+        "python",
+        "device",
+        "npu",
+        "attention",
+        "compiler",
+        "redis",
+        "lmcache",
+        "model",
+        "memory",
+        "web page",
+        "state-dir",
+        "port",
+    )
+    for subject in subjects:
+        assert f" {subject} " in output
+    assert "fail" not in output
+    assert not (tmp_path / "s").exists()  # doctor creates nothing
+
+
+def test_failed_check_sets_exit_status_and_gives_advice(
+    tmp_path: Path, model: Path, port: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    places = ["--state-dir", str(tmp_path / "s"), "--cache-dir", str(tmp_path / "c")]
+    assert main(["doctor", "--port", str(port), "--model", str(model), *places, "--kv-memory", "1MiB"]) == 1
+    output = capsys.readouterr().out
+    assert f"fail  port       127.0.0.1:{port}: Address already in use" in output
+    assert "-> stop what listens there, or choose another --port" in output
+
+
+def test_memory_plan_is_the_sum_of_its_parts(tmp_path: Path, model: Path) -> None:
+    plan = plan_memory(settings(tmp_path, kv_memory="2MiB", redis_memory="8MiB"), model, free=1 << 40)
+    assert (plan.weights, plan.device_pool, plan.cpu_pool, plan.redis) == (
+        60,
+        2 << 20,
+        max(6 << 20, STAGING_BYTES),
+        8 << 20,
+    )
+    assert plan.at_start == 60 + (2 << 20) + STAGING_BYTES
+    assert plan.total == plan.at_start + (8 << 20)
+
+
+@pytest.mark.parametrize(
+    ("flags", "cpu_pool", "redis"),
+    [
+        ({"cpu_kv_memory": "1GiB"}, 1 << 30, 2 << 30),
+        ({"cpu_kv_memory": "0"}, STAGING_BYTES, 2 << 30),
+        ({"cpu_kv_memory": "0", "redis_url": "off"}, 0, 0),
+        ({"cpu_kv_memory": "1GiB", "redis_url": "redis://elsewhere"}, 1 << 30, 0),
+        ({"cpu_kv_memory": "1GiB", "no_prefix_cache": "true"}, 0, 0),
+    ],
+)
+def test_tier_that_is_off_takes_no_memory(tmp_path: Path, flags: dict[str, str], cpu_pool: int, redis: int) -> None:
+    plan = plan_memory(settings(tmp_path, **flags), None, free=1 << 40)
+    assert (plan.weights, plan.cpu_pool, plan.redis) == (0, cpu_pool, redis)
+
+
+def test_weights_are_counted_in_the_dtype_they_are_loaded_in(model: Path) -> None:
+    assert weight_bytes(model, "bfloat16") == 60
+    assert weight_bytes(model, "float32") == 120
+
+
+def test_model_folder_without_weights_fails(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(ModelNotFoundError):
+        weight_bytes(tmp_path, "bfloat16")
+    finding = checks.check_memory(settings(tmp_path, model=str(tmp_path)))
+    assert finding.level == "fail"
+
+
+def test_oversized_pools_fail_and_an_oversized_redis_warns(tmp_path: Path) -> None:
+    assert checks.check_memory(settings(tmp_path, kv_memory="100TiB")).level == "fail"
+    finding = checks.check_memory(settings(tmp_path, kv_memory="1MiB", redis_memory="100TiB"))
+    assert finding.level == "warn"
+    assert "100 TiB" in finding.text
+
+
+def test_missing_model_is_a_warning_and_not_downloaded(tmp_path: Path) -> None:
+    finding = checks.check_model(settings(tmp_path))
+    assert finding.level == "warn"
+    assert "ebb pull" in finding.advice
+    assert not (tmp_path / "cache").exists()
+
+
+def test_unreachable_redis_url_is_a_warning(tmp_path: Path, port: int) -> None:
+    finding = checks.check_redis(settings(tmp_path, redis_url=f"unix://{tmp_path}/none.sock"))
+    assert finding.level == "warn"
+    assert "does not answer" in finding.text
+    assert checks.check_redis(settings(tmp_path, redis_url="off")).level == "warn"
+
+
+def test_reachable_redis_url_passes(tmp_path: Path) -> None:
+    binary = shutil.which("redis-server")
+    if binary is None:
+        pytest.skip("needs redis-server")
+    address = tmp_path / "redis.sock"
+    command = [binary, "--port", "0", "--unixsocket", str(address), "--save", "", "--dir", str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        for line in server.stdout:
+            if "eady to accept connections" in line:
+                break
+        finding = checks.check_redis(settings(tmp_path, redis_url=f"unix://{address}"))
+        server.terminate()
+        server.stdout.read()
+    assert finding.level == "ok"
+
+
+def test_unwritable_state_directory_fails(tmp_path: Path) -> None:
+    (tmp_path / "state").touch()
+    finding = checks.check_state_dir(settings(tmp_path, state_dir=str(tmp_path / "state/deep")))
+    assert finding.level == "fail"
+    assert "another --state-dir" in finding.advice
+
+
+def test_missing_compiler_is_a_warning_with_advice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert checks.check_compiler(settings(tmp_path)).level == "warn"
+    assert "install g++" in checks.check_compiler(settings(tmp_path)).advice
+
+
+def test_damaged_conversation_database_fails(tmp_path: Path) -> None:
+    chosen = settings(tmp_path, state_dir=str(tmp_path / "state"))
+    assert checks.check_conversations(chosen).text == "none yet"
+    damaged_conversations(tmp_path / "state")
+    finding = checks.check_conversations(chosen)
+    assert (finding.level, finding.subject) == ("fail", "chats")
+    assert "is damaged" in finding.text
+    assert "ebb restore" in finding.advice
+
+
+def test_intact_conversation_database_passes_within_its_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = settings(tmp_path, state_dir=str(tmp_path / "state"))
+    stored_conversations(tmp_path / "state")
+    assert checks.check_conversations(chosen).level == "ok"
+    monkeypatch.setattr(checks, "CHECK_SECONDS", 0.0)
+    monkeypatch.setattr("app.storage.damage.OPCODES_PER_LOOK", 1)
+    assert "too large" in checks.check_conversations(chosen).text

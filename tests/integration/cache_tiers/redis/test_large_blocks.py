@@ -1,0 +1,137 @@
+"""Blocks split over several Redis values: found whole or not at all."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from cache_tiers.block_key import BlockKey
+from cache_tiers.lmcache_store import open_store
+from cache_tiers.redis.block_client import BlockClientOptions, RedisBlockClient
+from cache_tiers.redis.block_commands import Block, redis_key
+from cache_tiers.redis.block_format import BlockFormat
+from cache_tiers.redis.inspection import verify
+from cache_tiers.redis.value import Reject
+from tests.integration.cache_tiers.redis.test_block_client import Results
+from tests.redis_server import RedisServer
+from tests.store_rig import SEAL, SECRET, Rig
+from tests.waiting import until
+
+pytest_plugins = ["tests.store_fixtures"]
+
+VALUES = 3
+NBYTES = (1 << 16) + 5
+LAYOUT = BlockFormat(SEAL, 60, VALUES)
+
+
+def key(number: int) -> bytes:
+    return bytes([number]) * 32
+
+
+def names(number: int) -> list[bytes]:
+    return [redis_key(each) for each in LAYOUT.value_keys(key(number))]
+
+
+def payload(number: int) -> bytes:
+    return bytes((number + at) % 251 for at in range(NBYTES))
+
+
+@pytest.fixture
+def client(redis_server: RedisServer) -> Iterator[RedisBlockClient]:
+    """Client of a Redis that holds blocks 1 and 2."""
+    options = BlockClientOptions(max_write_bytes=1 << 20, num_values=VALUES, renew_every_seconds=0.0)
+    client = RedisBlockClient(redis_server.address, SEAL, options)
+    client.put([Block(key(number), memoryview(payload(number))) for number in (1, 2)], lambda _stored: None)
+    assert client.flush(10)
+    yield client
+    client.close()
+
+
+def load(client: RedisBlockClient, *numbers: int) -> list[bytes | None]:
+    loaded = Results()
+    targets = [Block(key(number), memoryview(bytearray(NBYTES))) for number in numbers]
+    client.load(targets, loaded)
+    [outcomes] = loaded.wait(1)
+    assert isinstance(outcomes, list)
+    return [bytes(target.payload) if whole else None for target, whole in zip(targets, outcomes, strict=True)]
+
+
+def test_block_is_stored_in_parts_and_loaded_whole(redis_server: RedisServer, client: RedisBlockClient) -> None:
+    with redis_server.client() as redis:
+        assert set(redis.keys()) == {*names(1), *names(2)}
+        assert verify(redis, SECRET, lambda _read: None).num_whole == 2 * VALUES
+    assert load(client, 1, 3, 2) == [payload(1), None, payload(2)]
+
+
+@pytest.mark.parametrize("at", range(VALUES))
+def test_block_missing_one_value_is_a_miss_and_stored_again(
+    redis_server: RedisServer, client: RedisBlockClient, at: int
+) -> None:
+    with redis_server.client() as redis:
+        redis.delete(names(1)[at])
+        assert load(client, 1, 2) == [None, payload(2)]
+        client.put([Block(key(1), memoryview(payload(1)))], lambda _stored: None)
+        assert client.flush(10)
+    assert load(client, 1) == [payload(1)]
+
+
+@pytest.mark.parametrize(("source", "target"), [((2, 1), (1, 1)), ((1, 2), (1, 1)), ((1, 0), (1, 1)), ((2, 0), (1, 0))])
+def test_value_under_the_name_of_another_is_rejected(
+    redis_server: RedisServer, client: RedisBlockClient, source: tuple[int, int], target: tuple[int, int]
+) -> None:
+    with redis_server.client() as redis:
+        value = redis.get(names(source[0])[source[1]])
+        assert isinstance(value, bytes)
+        redis.set(names(target[0])[target[1]], value)
+    assert load(client, 1, 2) == [None, payload(2)]
+    assert client.stats().rejected == {Reject.KEY: 1}
+
+
+def test_renewal_and_erasure_cover_every_value_of_a_block(redis_server: RedisServer, client: RedisBlockClient) -> None:
+    with redis_server.client() as redis:
+        for name in names(1):
+            redis.expire(name, 100)
+        client.renew([key(1)])
+        until(lambda: all(redis.ttl(name) > 1000 for name in names(1)))
+        client.erase([key(1)])
+        until(lambda: set(redis.keys()) == {*names(2)})
+
+
+def test_block_that_fits_only_in_part_is_removed(redis_server: RedisServer, client: RedisBlockClient) -> None:
+    with redis_server.client() as redis:
+        room = redis.info("memory")["used_memory"] + NBYTES // 2
+        redis.config_set("maxmemory-policy", "noeviction")
+        redis.config_set("maxmemory", room)
+        stored, found = Results(), Results()
+        client.put([Block(key(3), memoryview(payload(3)))], stored)
+        assert stored.wait(1) == [False]
+        assert set(redis.keys()) == {*names(1), *names(2)}
+        client.find([key(3)], found)
+        assert found.wait(1) == [[False]]
+
+
+def test_tiers_store_and_load_blocks_of_five_mebibytes(redis_server: RedisServer) -> None:
+    nbytes = 5 << 20
+    store = open_store(
+        block_nbytes=nbytes,
+        cpu_bytes=8 * nbytes,
+        redis_address=redis_server.address,
+        seal=SEAL,
+        keep_in_cpu=True,
+        eviction="lru",
+    )
+    rig, chain = Rig(store), [BlockKey(key(number)) for number in (1, 2)]
+    try:
+        for slot in store.reserve(chain):
+            store.pool[slot.offset : slot.offset + nbytes] = slot.key[:1] * nbytes
+        store.commit(chain)
+        assert store.flush(20)
+        with redis_server.client() as redis:
+            assert redis.dbsize() == 6
+        until(store.clear_cpu)
+        result = rig.wait(store.prefetch(chain, redis=True))
+        assert result.from_redis == 2
+        assert [store.pool[slot.offset + nbytes - 1] for slot in result.slots] == [1, 2]
+        store.release(chain)
+        store.check()
+    finally:
+        store.close()

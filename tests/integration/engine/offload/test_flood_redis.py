@@ -1,0 +1,53 @@
+"""A flood that computes blocks faster than they are copied to the lower tiers: every block still reaches Redis."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from engine.config import EngineConfig, TierConfig
+from engine.llm import LLM
+from engine.sampling_params import SamplingParams
+from tests.conftest import default_cache_dir
+from tests.integration.engine.test_memory_shares import BLOCK_BYTES, CHATS, CPU_BLOCKS, FLOOD
+from tests.redis_server import RedisServer
+from tests.tiny_models import make_tiny_model
+
+DEVICE_BLOCKS = 48
+"""A quarter of the pool stays evictable without loss for an arriving tenant. That quarter holds two prompts."""
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[RedisServer]:
+    server = RedisServer(tmp_path)
+    yield server
+    server.kill()
+
+
+def test_all_blocks_of_flood_and_quiet_tenant_reach_redis(server: RedisServer, tmp_path: Path) -> None:
+    config = EngineConfig(
+        model_path=make_tiny_model(tmp_path / "model"),
+        model_name="tiny",
+        tiers=TierConfig(CPU_BLOCKS * BLOCK_BYTES, f"unix://{server.socket}", 0, tmp_path),
+        secret=b"a secret of the tests",
+        kv_memory=DEVICE_BLOCKS * BLOCK_BYTES,
+        cache_dir=default_cache_dir(),
+        speculation=False,
+    )
+    params = SamplingParams(temperature=0.0, max_tokens=1)
+    chats, flood = [], []
+    with LLM(config) as llm:
+        for number, prompt in enumerate(FLOOD):
+            flood.append(llm.engine.add_request(prompt, params, tenant="flood"))
+            if number % 15 == 0:
+                chats.append(llm.engine.add_request(CHATS[number // 15], params, tenant="quiet"))
+            while llm.engine.has_unfinished_requests():
+                llm.engine.step()
+        store = llm.tiers.store
+        assert store is not None
+        while llm.engine.core.next_poll_seconds() is not None or store.stats().redis_pending_writes:
+            llm.engine.step()
+        assert [store.num_known_in_redis(chat.block_keys[:4]) for chat in chats] == [4] * 4
+        assert [store.num_known_in_redis(request.block_keys[:5]) for request in flood] == [5] * len(FLOOD)
+        stats = llm.engine.stats()
+        assert (stats.lost_blocks, store.stats().cpu_lost_blocks, store.stats().redis_shed_blocks) == (0, 0, 0)

@@ -1,0 +1,50 @@
+"""Step time: unlimited for a single tenant, bounded and shared while several tenants are active."""
+
+import pytest
+
+from engine.scheduling.queue.policy import make_queue
+from engine.scheduling.step_time import RECENT_SECONDS, StepTime
+from tests.unit.engine.scheduling.test_step_cost import MIXED, learned
+from tests.unit.scheduling_rig import bare_request
+
+ALICE, BOB = bare_request(0, tenant="alice"), bare_request(1, tenant="bob")
+
+
+def step_time(own: float = 0.010, decode: float = 0.002, token: float = 0.001, target: float = 0.0) -> StepTime:
+    found = StepTime(make_queue("fair", max_waiting=10, max_wait=30.0, weights={}), target)
+    found.cost = learned(own, decode, token, MIXED * 20)
+    return found
+
+
+def test_single_tenant_has_no_shared_step_time() -> None:
+    time = step_time()
+    time.arrived(ALICE, 0.0)
+    assert time.shared_seconds([ALICE], 0.0) is None
+    many = [bare_request(number, tenant="alice") for number in range(40)]
+    assert time.choose_decodes(many, [], None) == many
+    assert time.prompt_tokens(40, None, 512) == pytest.approx(90, abs=2), "twice the 90 ms of its answers"
+
+
+def test_steps_stay_shared_while_other_tenant_is_recent() -> None:
+    time = step_time()
+    assert time.shared_seconds([ALICE, BOB], 0.0) == 0.050
+    time.arrived(ALICE, 0.0)
+    time.arrived(BOB, 0.0)
+    assert time.shared_seconds([ALICE], RECENT_SECONDS - 1) == 0.050
+    assert time.shared_seconds([ALICE], RECENT_SECONDS + 1) is None
+
+
+def test_shared_step_stays_within_its_time() -> None:
+    time = step_time()
+    many = [bare_request(number, tenant="alice") for number in range(40)]
+    asked = bare_request(41, tenant="bob", prompt_tokens=60)
+    seconds = time.shared_seconds([*many, BOB, asked], 0.0)
+    chosen = time.choose_decodes([*many, BOB], [asked], seconds)
+    tokens = time.prompt_tokens(len(chosen), seconds, 512)
+    assert BOB in chosen
+    assert 0.010 + 0.002 * len(chosen) + 0.001 * tokens == pytest.approx(0.050, rel=0.1)
+
+
+def test_slow_model_gets_longer_shared_steps() -> None:
+    assert step_time(0.400, 0.020, 0.010).shared_seconds([ALICE, BOB], 0.0) == pytest.approx(0.8, rel=0.1)
+    assert step_time(target=0.2).shared_seconds([ALICE, BOB], 0.0) == 0.2

@@ -22,7 +22,7 @@ from bench.server import ServerFailedError
 from tests.waiting import until
 from tests.word_tokenizer import word_tokenizer
 
-SCRIPT = strPath(__file__).parents[1] / "completions_server.py"
+SCRIPT = str(Path(__file__).parents[1] / "completions_server.py")
 PLAN = PeersPlan(
     decode_streams=(1, 3),
     decode_tokens=5,

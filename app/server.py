@@ -24,9 +24,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from app import openapi
+from app.access.auth_policy import auth_policy_of, why_not_to_serve
 from app.access.authentication import Authentication
 from app.access.host_names import HostNames
-from app.access.key_demand import demand_of, why_not_to_serve
 from app.access.middleware import OriginGuard, cors
 from app.access.open_requests import OpenRequests
 from app.config.loopback import is_loopback
@@ -92,7 +92,7 @@ def make_app(
         services.metrics.limits_reached.labels(error.limit).inc()
         return on_ebb_error(request, error)
 
-    names = HostNames(bound_host, public_url, services.ring.demand)
+    names = HostNames(bound_host, public_url, services.ring.auth_policy)
     app = Starlette(
         routes=[*ROUTES, *openapi.routes, *page_routes(static)],
         middleware=[
@@ -181,7 +181,7 @@ async def _serve(
         settings.database,
         host,
         model_titles=settings.chat_titles == "model",
-        demand=demand_of(settings),
+        auth_policy=auth_policy_of(settings),
         response_days=settings.response_days,
         tenant_weights=settings.tenant_weights,
     )

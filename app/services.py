@@ -12,7 +12,7 @@ from pathlib import Path
 from starlette.requests import Request
 
 from app.access.administration import Administration
-from app.access.key_demand import Demand
+from app.access.auth_policy import AuthPolicy
 from app.access.key_ring import KeyRing
 from app.access.use_keeper import UseKeeper
 from app.apis.responses.service import Responses
@@ -20,7 +20,7 @@ from app.conversations.chat_prefixes import ChatPrefixes
 from app.conversations.continuation import Continuation
 from app.conversations.deletions import Deletions
 from app.conversations.kv_erasure import KVErasure
-from app.conversations.next_prefix import NextPrefixes
+from app.conversations.next_prompt_prefill import NextPromptPrefill
 from app.conversations.title_maker import TitleMaker
 from app.conversations.turns import Turns
 from app.host.engine_host import EngineHost
@@ -72,7 +72,7 @@ class Services:
     answers: AnswerMemory
     prompts: WholePrompts
     titles: TitleMaker | None
-    next_prefixes: NextPrefixes
+    next_prefixes: NextPromptPrefill
     metrics: Metrics
     loop_lag: LoopLag
     live: LiveFeed
@@ -85,7 +85,7 @@ class Services:
         host: EngineHost,
         *,
         model_titles: bool = False,
-        demand: Demand = "once made",
+        auth_policy: AuthPolicy = "once made",
         response_days: int = 0,
         tenant_weights: Mapping[str, float] | None = None,
     ) -> "Services":
@@ -107,7 +107,7 @@ class Services:
                 host,
                 database_path,
                 model_titles=model_titles,
-                demand=demand,
+                auth_policy=auth_policy,
                 response_days=response_days,
                 tenant_weights=tenant_weights,
             )
@@ -130,7 +130,7 @@ class Services:
         database_path: Path,
         *,
         model_titles: bool,
-        demand: Demand,
+        auth_policy: AuthPolicy,
         response_days: int,
         tenant_weights: Mapping[str, float] | None,
     ) -> "Services":
@@ -143,7 +143,7 @@ class Services:
         except OutageError as error:
             # Conversations of the interrupted import stay hidden until the next start.
             logger.error("what an interrupted import left is not removed: %s", error)
-        ring = KeyRing(store.keys, store.limits, demand)
+        ring = KeyRing(store.keys, store.limits, auth_policy)
         await ring.read()
         runs = RunRegistry(store.runs)
         resumption = Resumption(host, store, runs, PlaceLog(database_path.with_name("resumed-places")))
@@ -155,7 +155,7 @@ class Services:
         deletions = Deletions(host, store, runs, erasure, response_days=response_days)
         turns = Turns(host, store, runs, gate)
         titles = TitleMaker(host, store, turns) if model_titles else None
-        next_prefixes = NextPrefixes(host, store, turns, erasure)
+        next_prefixes = NextPromptPrefill(host, store, turns, erasure)
         answers = AnswerMemory(store.answers, Owners(tenant_weights))
         prompts = WholePrompts(host, answers)
         responses = Responses(host, store, runs, turns, prompts, erasure, gate)

@@ -36,7 +36,7 @@ FLOOD_PROMPTS: Final = 500
 FLOOD_TOKENS: Final = 1500
 FLOOD_AT_ONCE: Final = 8
 ASKED_AGAIN: Final = 50
-MOST_POINTS: Final = 5.0
+MAX_POINTS: Final = 5.0
 SETTLE_SECONDS: Final = 120.0
 LAYERS: Final = 4
 HIDDEN: Final = 512
@@ -132,7 +132,7 @@ class Row:
     @property
     def is_met(self) -> bool:
         """Whether the chats lost little and, with Redis, no block of the flood was lost."""
-        return self.points_lost <= MOST_POINTS and (self.again is None or self.again.num_lost == 0)
+        return self.points_lost <= MAX_POINTS and (self.again is None or self.again.num_lost == 0)
 
 
 def chat_prompt(chat: int, turn: int) -> list[int]:
@@ -250,7 +250,7 @@ def table(rows: Sequence[Row], prompts: int) -> str:
         verdict = "met" if row.is_met else "missed"
         lines.append(
             f"| {row.arm} | {row.alone.hits:.1f} % | {row.flooded.hits:.1f} % | {row.points_lost:.1f} | {again} "
-            f"| {lost} | {dearer} | at most {MOST_POINTS:g} points: {verdict} |"
+            f"| {lost} | {dearer} | at most {MAX_POINTS:g} points: {verdict} |"
         )
     for row in rows:
         lines += ["", f"{row.arm}: {causes(row)}"]

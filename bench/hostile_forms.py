@@ -24,8 +24,8 @@ from bench.report import Target
 from bench.rounding import rounded
 from bench.server import EbbServer, ServerSettings
 
-MOST_MS: Final = 100.0
-MOST_LAG_MS: Final = 50.0
+MAX_MS: Final = 100.0
+MAX_LAG_MS: Final = 50.0
 SETTLE_SECONDS: Final = 0.05
 """Pause after each request, so that a lag is attributed to it: twice the server's sampling interval."""
 
@@ -91,8 +91,8 @@ def targets_of(outcomes: Sequence[Outcome]) -> list[Target]:
     refusals = [each.ms for each in outcomes if each.is_refusal]
     wrong = sum(not each.as_it_must for each in outcomes)
     return [
-        Target("worst time until a refusal, ms", max(refusals, default=None), MOST_MS, at_least=False),
-        Target("worst lag of the event loop, ms", max(each.lag_ms for each in outcomes), MOST_LAG_MS, at_least=False),
+        Target("worst time until a refusal, ms", max(refusals, default=None), MAX_MS, at_least=False),
+        Target("worst lag of the event loop, ms", max(each.lag_ms for each in outcomes), MAX_LAG_MS, at_least=False),
         Target("bodies that were answered otherwise than with 4xx", wrong, 0, at_least=False),
     ]
 
@@ -109,7 +109,7 @@ def table(outcomes: Sequence[Outcome], targets: Sequence[Target]) -> str:
         value = "none" if target.value is None else f"{target.value:.0f}"
         lines.append(f"| {target.claim} | {value} | {target.bound:g} | {'met' if target.met else 'missed'} |")
     lines += ["", "The slowest:", "", "| sent | status | ms | lag, ms, at most |", "| --- | ---: | ---: | ---: |"]
-    worst = sorted(outcomes, key=lambda each: (each.as_it_must, -max(each.ms / MOST_MS, each.lag_ms / MOST_LAG_MS)))
+    worst = sorted(outcomes, key=lambda each: (each.as_it_must, -max(each.ms / MAX_MS, each.lag_ms / MAX_LAG_MS)))
     for each in worst[:WORST]:
         sent = each.of.replace("|", "\\|")
         lines.append(f"| `{sent}` | {each.status} | {each.ms:.1f} | {each.lag_ms:g} |")

@@ -140,8 +140,8 @@ def _behind_a_link(settings: Settings, folder: Path, root: Path) -> Iterator[tup
             cache_dir=settings.cache_dir,
         )
         llm = stack.enter_context(LLM(config))
-        tiering = llm.engine.core.scheduler.tiering
-        assert tiering is not None
-        tiering.prefill = NobodyKnows()
-        tiering.tiers.cost = LoadCost(tiering.tiers.cost.block_nbytes, deadline=600.0)
+        connector = llm.engine.core.scheduler.connector
+        assert connector is not None
+        connector.prefill = NobodyKnows()
+        connector.tiers.cost = LoadCost(connector.tiers.cost.block_nbytes, deadline=600.0)
         yield link, llm

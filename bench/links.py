@@ -93,10 +93,10 @@ def three_engines(settings: Settings, redis: str, root: Path) -> Iterator[dict[s
                 cache_dir=settings.cache_dir,
             )
             arms[arm] = stack.enter_context(LLM(config))
-        tiering = arms["loads"].engine.core.scheduler.tiering
-        assert tiering is not None
-        tiering.prefill = NobodyKnows()
-        tiering.tiers.cost = LoadCost(tiering.tiers.cost.block_nbytes, deadline=600.0)
+        connector = arms["loads"].engine.core.scheduler.connector
+        assert connector is not None
+        connector.prefill = NobodyKnows()
+        connector.tiers.cost = LoadCost(connector.tiers.cost.block_nbytes, deadline=600.0)
         yield arms
 
 

@@ -28,7 +28,7 @@ from bench.machine import describe_machine
 from bench.server import EbbServer, ServerFailedError, ServerSettings
 from bench.stateless_prompt import Making, measure_making
 from bench.workload import passage
-from engine.kv_block import num_equal
+from engine.kv_block import common_prefix_len
 from models.pangu.chat_format import ChatFormat, Message
 from models.resolve import resolve_model
 from models.tokenizer import Tokenizer
@@ -165,7 +165,7 @@ class Bench:
         async with self.http.post("/tokenize", json=body) as response:
             exact = (await response.json())["tokens"]
         computed = self.chat_format.render(messages[:-2]) + exact[chat.prompt : len(exact) - num_new]
-        again = _full(num_equal(computed, self.chat_format.render(messages)))
+        again = _full(common_prefix_len(computed, self.chat_format.render(messages)))
         return Turn(chat.kind.name, reusable, min(_full(cached), reusable), min(again, reusable))
 
 

@@ -33,7 +33,7 @@ PROMPT_TOKENS: Final = 4 * BLOCK + 17
 """Length of every prompt. Different lengths would cause different times and hide the effect."""
 ROUND: Final = 20
 PROBES: Final = 2000
-MOST_ACROSS: Final = 0.55
+MAX_ACROSS: Final = 0.55
 LEAST_INSIDE: Final = 0.95
 VICTIM: Final = "victim"
 ATTACKERS: Final = {"another tenant": "attacker", "the same tenant": VICTIM}
@@ -79,7 +79,7 @@ class Row:
     def is_met(self) -> bool:
         """Whether the target is met. An AUC below one half reveals as much as one above."""
         if self.attacker == "another tenant":
-            return max(self.auc, 1 - self.auc) <= MOST_ACROSS
+            return max(self.auc, 1 - self.auc) <= MAX_ACROSS
         return self.auc >= LEAST_INSIDE
 
 
@@ -185,7 +185,7 @@ def table(rows: Sequence[Row], totals: Sequence[Row]) -> str:
         "| --- | --- | ---: | ---: | ---: | ---: | ---: | --- |",
     ]
     for each in (*rows, *totals):
-        target = f"at most {MOST_ACROSS}" if each.attacker == "another tenant" else f"at least {LEAST_INSIDE}"
+        target = f"at most {MAX_ACROSS}" if each.attacker == "another tenant" else f"at least {LEAST_INSIDE}"
         verdict = f"{target}: {'met' if each.is_met else 'missed'}" if each in totals else ""
         lines.append(
             f"| {each.attacker} | {each.tier} | {each.probes} | {each.asked_ms:.1f} | {each.unasked_ms:.1f} "

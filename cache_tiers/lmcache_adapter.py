@@ -23,7 +23,7 @@ if hasattr(torch, "npu") and torch.npu.is_available():
     os.environ.setdefault("LMCACHE_DEVICE_BACKEND", "ebb-npu")
 
 from cache_tiers.block_key import BlockKey, Owner, owner_of
-from cache_tiers.cpu.eviction_index import Residents
+from cache_tiers.cpu.eviction_index import EvictionIndex
 from cache_tiers.redis.block_client import RedisBlockClient
 from cache_tiers.redis.block_commands import Block
 from cache_tiers.redis.mailbox import Mailbox
@@ -66,8 +66,10 @@ class Room:
     stores arrive at any time, so none of them may count on room promised to another.
     """
 
-    def __init__(self, l1: L1Manager, residents: Residents, block_nbytes: int, client: RedisBlockClient | None) -> None:
-        self.residents = residents
+    def __init__(
+        self, l1: L1Manager, eviction_index: EvictionIndex, block_nbytes: int, client: RedisBlockClient | None
+    ) -> None:
+        self.eviction_index = eviction_index
         self._l1 = l1
         self._client = client
         memory = l1.get_l1_memory_desc()
@@ -97,12 +99,12 @@ class Room:
             needed = num_blocks + len(self._promised)
         missing = needed - (capacity - used) // self._slot_nbytes
         if missing > 0:
-            victims = self.residents.take_victims(missing, self._can_go, owner)
+            victims = self.eviction_index.pick(missing, self._can_go, owner)
             results = self._l1.delete([object_key(key) for key in victims])
             # A block that was locked after its selection stays in L1, unless it has been removed since.
             locked = [key for key in victims if results[object_key(key)] is L1Error.KEY_IS_LOCKED]
-            self.residents.came(locked)
-            self.residents.went([key for key in locked if self._l1.get_object_state(object_key(key)) is None])
+            self.eviction_index.insert(locked)
+            self.eviction_index.remove([key for key in locked if self._l1.get_object_state(object_key(key)) is None])
             gone = [key for key in victims if results[object_key(key)] is L1Error.SUCCESS]
             lost = [key for key in gone if self._client is not None and not self._client.num_known([key])]
             with self._lock:
@@ -225,21 +227,21 @@ adapters.register_l2_adapter_type(_ADAPTER, _RedisAdapterConfig)
 register_l2_adapter_factory(_ADAPTER, lambda wanted, _l1_memory: _RedisAdapter(wanted.client, wanted.room))
 
 
-class _ResidentsListener(L1ManagerListener):  # type: ignore[misc]
-    """Reports L1's insertions and removals to the residents, which ignore reads and reservations."""
+class _IndexListener(L1ManagerListener):  # type: ignore[misc]
+    """Reports L1's insertions and removals to the index, which ignore reads and reservations."""
 
-    def __init__(self, residents: Residents) -> None:
+    def __init__(self, eviction_index: EvictionIndex) -> None:
         super().__init__()
-        self._residents = residents
+        self._index = eviction_index
 
     def on_l1_keys_write_finished(self, keys: list[api.ObjectKey]) -> None:
-        self._residents.came([key.chunk_hash for key in keys])
+        self._index.insert([key.chunk_hash for key in keys])
 
     def on_l1_keys_finish_write_and_reserve_read(self, keys: list[api.ObjectKey]) -> None:
-        self._residents.came([key.chunk_hash for key in keys])
+        self._index.insert([key.chunk_hash for key in keys])
 
     def on_l1_keys_deleted_by_manager(self, keys: list[api.ObjectKey]) -> None:
-        self._residents.went([key.chunk_hash for key in keys])
+        self._index.remove([key.chunk_hash for key in keys])
 
     def on_l1_keys_reserved_read(self, _keys: list[api.ObjectKey]) -> None: ...
 
@@ -255,9 +257,9 @@ def redis_adapter(client: RedisBlockClient, room: Room) -> adapters.L2AdapterCon
     return _RedisAdapterConfig(client, room)
 
 
-def residents_listener(residents: Residents) -> L1ManagerListener:
-    """Return a listener that keeps `residents` in step with LMCache's L1."""
-    return _ResidentsListener(residents)
+def index_listener(eviction_index: EvictionIndex) -> L1ManagerListener:
+    """Return a listener that keeps `eviction_index` in step with LMCache's L1."""
+    return _IndexListener(eviction_index)
 
 
 def end_eviction(manager: StorageManager) -> None:

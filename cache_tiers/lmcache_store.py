@@ -18,7 +18,7 @@ import torch
 
 from cache_tiers.block_key import BlockKey, Owner, owner_of
 from cache_tiers.cpu.eviction import EvictionName, make_eviction
-from cache_tiers.cpu.eviction_index import Residents
+from cache_tiers.cpu.eviction_index import EvictionIndex
 from cache_tiers.cpu.pool import map_pool, pool_bytes
 from cache_tiers.cpu.shared_pool import SharedPool
 from cache_tiers.cpu.slot_book import SlotBook
@@ -28,9 +28,9 @@ from cache_tiers.lmcache_adapter import (
     Room,
     blocks_of,
     end_eviction,
+    index_listener,
     object_key,
     redis_adapter,
-    residents_listener,
 )
 from cache_tiers.owners import Owners
 from cache_tiers.redis.address import RedisAddress
@@ -39,7 +39,7 @@ from cache_tiers.redis.block_format import num_values
 from cache_tiers.redis.mailbox import Mailbox
 from cache_tiers.redis.value import BlockSeal
 from cache_tiers.shares import MemoryShares
-from cache_tiers.store import Absence, HostSlot, Missing, PrefetchResult, StoreStats
+from cache_tiers.store import HostSlot, PrefetchResult, StoreStats, TierMiss, TierMissReason
 from cache_tiers.tier_stats import tier_stats
 
 with warnings.catch_warnings():
@@ -213,20 +213,20 @@ class LMCacheStore:
         from_cpu = len(prefetch.slots) - prefetch.from_redis
         return PrefetchResult(tuple(prefetch.slots), from_cpu, prefetch.from_redis, prefetch.lookup_seconds)
 
-    def why_missing(self, key: BlockKey) -> Missing:
+    def miss_of(self, key: BlockKey) -> TierMiss:
         """See KVTierStore."""
         if self._client is None:
-            return Missing(Absence.OFF)
-        return self._client.why_missing(key) or Missing(Absence.NOT_TAKEN)
+            return TierMiss(TierMissReason.OFF)
+        return self._client.miss_of(key) or TierMiss(TierMissReason.NOT_TAKEN)
 
     def release(self, keys: Sequence[BlockKey]) -> None:
         """See KVTierStore. Raise ValueError for a key that is not locked."""
         self._book.release(keys)
         self._l1.finish_read([object_key(key) for key in keys])
 
-    def used(self, chain: Sequence[BlockKey], num_found: int) -> None:
+    def touch(self, chain: Sequence[BlockKey], num_found: int) -> None:
         """See KVTierStore."""
-        self._room.residents.used(chain, num_found)
+        self._room.eviction_index.touch(chain, num_found)
         if self._client is not None:
             self._client.renew(chain)
 
@@ -235,9 +235,9 @@ class LMCacheStore:
         self._l1.clear(force=False)
         return int(self._l1.get_memory_usage()[0]) == 0
 
-    def wanted(self, chain: Sequence[BlockKey]) -> None:
+    def protect(self, chain: Sequence[BlockKey]) -> None:
         """See KVTierStore."""
-        self._room.residents.wanted(chain)
+        self._room.eviction_index.protect(chain)
 
     def write_missed(self, *, begin: bool) -> bool:
         """See KVTierStore. One batch is written at a time, read-locked until its result arrives."""
@@ -286,7 +286,7 @@ class LMCacheStore:
         redis = BlockClientStats("off") if self._client is None else self._client.stats()
         # A staging pool is not a tier.
         used, capacity = self._l1.get_memory_usage() if self.keeps_in_cpu else (0, 0)
-        held = self._room.residents.held if self.keeps_in_cpu else {}
+        held = self._room.eviction_index.held if self.keeps_in_cpu else {}
         return tier_stats(used, capacity, self._room.num_evicted, self._room.num_lost, held, redis)
 
     def check(self) -> None:
@@ -408,9 +408,9 @@ def open_store(
         waiting = max(size // 2, 2 * block_nbytes) if keep_in_cpu else size
         options = BlockClientOptions(max_write_bytes=waiting, num_values=num_values(block_nbytes))
         client = RedisBlockClient(redis_address, seal, options, owners)
-    residents = Residents(partial(make_eviction, eviction), MemoryShares(owners))
-    l1.register_listener(residents_listener(residents))
-    room = Room(l1, residents, block_nbytes, client)
+    eviction_index = EvictionIndex(partial(make_eviction, eviction), MemoryShares(owners))
+    l1.register_listener(index_listener(eviction_index))
+    room = Room(l1, eviction_index, block_nbytes, client)
     manager = StorageManager(
         config.StorageManagerConfig(
             l1_manager_config=l1.config,

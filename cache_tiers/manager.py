@@ -37,7 +37,7 @@ from cache_tiers.warming import Warming
 WINDOWS_AHEAD = 4
 STORE_RETRY_SECONDS = 0.1
 PROBE_EVERY_SECONDS = 5.0
-MOST_UNTAKEN = 1 << 12
+MAX_UNTAKEN = 1 << 12
 POLL_SECONDS = 0.001
 LATE_POLL_SECONDS = 0.02
 REWRITE_SECONDS = 0.1
@@ -157,7 +157,7 @@ class TierManager:
         self._ready_loads = ReadyLoads(cost.block_nbytes)
         self._unstored: FairLine[BlockKey, int] = FairLine(owners)
         self._erasing: set[BlockKey] = set()
-        self._untaken: RecentKeys[bool] = RecentKeys(MOST_UNTAKEN, owners)
+        self._untaken: RecentKeys[bool] = RecentKeys(MAX_UNTAKEN, owners)
         self._retry_at = 0.0
         self._rewrite_at = 0.0
         self._rested_at = 0.0
@@ -200,13 +200,13 @@ class TierManager:
             self._probe_at = now + PROBE_EVERY_SECONDS
             self._fetches.leave([self._fetches.begin(0, [key])])
 
-    def wanted(self, chain: Sequence[BlockKey]) -> None:
+    def protect(self, chain: Sequence[BlockKey]) -> None:
         """Protect the chain that a request is about to use, so that blocks loaded next do not evict it first."""
-        self.store.wanted(chain)
+        self.store.protect(chain)
 
-    def used(self, chain: Sequence[BlockKey], num_found: int) -> None:
+    def touch(self, chain: Sequence[BlockKey], num_found: int) -> None:
         """Mark a request's block chain as recently used in every tier. The first `num_found` blocks were cache hits."""
-        self.store.used(chain, num_found)
+        self.store.touch(chain, num_found)
 
     # Loads
 

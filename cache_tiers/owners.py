@@ -11,7 +11,7 @@ PUBLIC: Final = "(public)"
 """The name of what all tenants share: no tenant has a name in brackets."""
 
 DEFAULT_WEIGHT: Final = 1.0
-MOST_NAMES: Final = 1 << 16
+MAX_NAMES: Final = 1 << 16
 
 
 class Owners:
@@ -23,7 +23,7 @@ class Owners:
     weights: by name; an owner that is not listed weighs `DEFAULT_WEIGHT`.
     """
 
-    def __init__(self, weights: Mapping[str, float] | None = None, *, most: int = MOST_NAMES) -> None:
+    def __init__(self, weights: Mapping[str, float] | None = None, *, most: int = MAX_NAMES) -> None:
         self._weights = weights or {}
         self._most = most
         self._lock = threading.Lock()

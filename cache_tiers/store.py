@@ -37,7 +37,7 @@ class PrefetchResult:
     lookup_seconds: float = 0.0
 
 
-class Absence(Enum):
+class TierMissReason(Enum):
     """Reason why Redis did not deliver a block."""
 
     OFF = "Redis is off"
@@ -50,10 +50,10 @@ class Absence(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class TierMiss:
     """An absence and its detail: further information in words, possibly empty."""
 
-    absence: Absence
+    absence: TierMissReason
     detail: str = ""
 
 
@@ -155,13 +155,13 @@ class KVTierStore(Protocol):
     def poll(self, handle: int) -> PrefetchResult | None:
         """Return the result, once; None while the prefetch is in flight. A fault in a tier only shortens the run."""
 
-    def why_missing(self, key: BlockKey) -> Missing:
+    def miss_of(self, key: BlockKey) -> TierMiss:
         """Return why Redis did not deliver `key`, at which its last lookup or prefetch ended."""
 
     def release(self, keys: Sequence[BlockKey]) -> None:
         """Unlock slots that `poll` returned."""
 
-    def used(self, chain: Sequence[BlockKey], num_found: int) -> None:
+    def touch(self, chain: Sequence[BlockKey], num_found: int) -> None:
         """Mark a request's block chain as recently used in every tier. The first `num_found` blocks were cache hits."""
 
     def clear_cpu(self) -> bool:
@@ -170,7 +170,7 @@ class KVTierStore(Protocol):
         A block that has arrived in Redis can be held for a moment longer.
         """
 
-    def wanted(self, chain: Sequence[BlockKey]) -> None:
+    def protect(self, chain: Sequence[BlockKey]) -> None:
         """Protect the chain that a request is about to use from being evicted first."""
 
     def write_missed(self, *, begin: bool) -> bool:

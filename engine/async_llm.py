@@ -29,17 +29,17 @@ CHECK_EVERY_SECONDS = 30.0
 STALLED_POLL_SECONDS = 0.01
 LOG_EVERY_SECONDS = 10.0
 FLUSH_SECONDS = 2.0
-MOST_REBUILDS = 5
+MAX_REBUILDS = 5
 """Maximum number of new schedulers within `REBUILD_SECONDS`. A more frequent defect is left to a new process."""
 REBUILD_SECONDS = 600.0
 LOOP_BROKE = "The engine has failed, and the server restarts. Try again in a few seconds."
 LONG_PROMPT = 8192
 """Prompt length in tokens from which checking and hashing the prompt takes more than a millisecond."""
 
-MOST_MERGED = 64
+MAX_MERGED = 64
 """Maximum number of unread outputs merged into one."""
 
-MOST_MERGED_LOGPROBS = 8
+MAX_MERGED_LOGPROBS = 8
 """The same limit for outputs with log probabilities, of which a token has up to twenty."""
 
 LISTENER_FAILED = "The answer could not be delivered: the server failed while writing it. Try again."
@@ -50,7 +50,7 @@ logger = logging.getLogger(__name__)
 class RequestStream(AsyncIterator[RequestOutput]):
     """Outputs of one request, for one reader or one listener.
 
-    A slow reader gets unread outputs merged, at most MOST_MERGED at a time, so a backlog makes neither a token nor a
+    A slow reader gets unread outputs merged, at most MAX_MERGED at a time, so a backlog makes neither a token nor a
     frame more expensive.
 
     Close the stream (`aclose`, or `async with`) to abort a request that is no longer wanted.
@@ -67,7 +67,7 @@ class RequestStream(AsyncIterator[RequestOutput]):
         self._abort = abort
         self._pending = deque[RequestOutput]()
         self._reader: asyncio.Future[None] | None = None
-        self._hear: Callable[[RequestOutput], bool] | None = None
+        self._on_output: Callable[[RequestOutput], bool] | None = None
         self._ended = False
         self._has_failed = False
 
@@ -78,9 +78,9 @@ class RequestStream(AsyncIterator[RequestOutput]):
         """
         if self._has_failed:
             return
-        if not self._pending and self._hear is not None:
+        if not self._pending and self._on_output is not None:
             try:
-                if self._hear(output):
+                if self._on_output(output):
                     return
             except FOR_THE_PROCESS:
                 raise
@@ -97,18 +97,18 @@ class RequestStream(AsyncIterator[RequestOutput]):
     def _fail(self) -> None:
         """End the stream with an error after its listener raised, and abort the request."""
         logger.exception("%s: the listener of a stream failed; the stream ends with an error", self.request_id)
-        self._has_failed, self._hear = True, None
+        self._has_failed, self._on_output = True, None
         self._pending = deque([RequestOutput(self.request_id, "", (), "error", error=LISTENER_FAILED)])
         self._wake_reader()
         self._abort(self.request_id)
 
-    def listen(self, hear: Callable[[RequestOutput], bool]) -> None:
-        """Offer unread outputs to `hear`, and from now on each output within the step that produced it.
+    def set_listener(self, on_output: Callable[[RequestOutput], bool]) -> None:
+        """Offer unread outputs to `on_output`, and from now on each output within the step that produced it.
 
-        An output that `hear` accepts wakes no task. A refused output is left to the reader, and no other is offered
-        until it has been read. `hear` must not block.
+        An output that `on_output` accepts wakes no task. A refused output is left to the reader, and no other is
+        offered until it has been read. `on_output` must not block.
         """
-        self._hear = hear
+        self._on_output = on_output
         unread, self._pending = self._pending, deque()
         while unread and not self._pending and not self._has_failed:
             self.put(_merged(unread))
@@ -138,7 +138,7 @@ class RequestStream(AsyncIterator[RequestOutput]):
 
 def _merged(outputs: deque[RequestOutput]) -> RequestOutput:
     """Take the first outputs, merged into one."""
-    most = MOST_MERGED_LOGPROBS if outputs[0].logprobs else MOST_MERGED
+    most = MAX_MERGED_LOGPROBS if outputs[0].logprobs else MAX_MERGED
     taken = [outputs.popleft() for _ in range(min(most, len(outputs)))]
     return taken[0] if len(taken) == 1 else joined(taken)
 
@@ -184,7 +184,7 @@ class AsyncLLMEngine:
         self.gave_up = asyncio.Event()
         self.why_gave_up = ""
         self._checked = time.monotonic()
-        self._rebuilds = RestartBudget((0.0,) * MOST_REBUILDS, REBUILD_SECONDS)
+        self._rebuilds = RestartBudget((0.0,) * MAX_REBUILDS, REBUILD_SECONDS)
         engine.core.on_doubt = self._wake.set
         self.prefixes = StoredPrefixes(
             engine.processor,

@@ -24,9 +24,9 @@ from engine.grammar.grammars import Grammars
 from engine.kv.block_manager import BlockManager
 from engine.kv.block_pool import BlockPool
 from engine.kv.budget import KVBudget, kv_budget
-from engine.kv_block import num_equal
+from engine.kv_block import common_prefix_len
 from engine.llm_engine import LLMEngine
-from engine.offload.connector import Tiering
+from engine.offload.connector import OffloadConnector
 from engine.offload.prefill_cost import PrefillCost
 from engine.open_tiers import OpenTiers, find_redis, import_store, open_tiers
 from engine.output_processor import OutputProcessor
@@ -223,7 +223,7 @@ def _public_ids(config: EngineConfig, chat_format: ChatFormat, progress: Progres
     """
     system = Message("system", config.public_prompt)
     first, *others = (chat_format.render([system, Message("user", content)]) for content in ("a", "\n", " "))
-    ids = first[: min(num_equal(first, other) for other in others)]
+    ids = first[: min(common_prefix_len(first, other) for other in others)]
     blocks = len(ids) // config.block_size
     if not blocks:
         raise EngineError(
@@ -294,8 +294,8 @@ def _scheduler(
             redis=loaded.tiers.redis,
             owners=loaded.owners,
         )
-        if former is not None and former.tiering is not None:
-            manager.succeed(former.tiering.tiers)
+        if former is not None and former.connector is not None:
+            manager.succeed(former.connector.tiers)
     pool = BlockPool(loaded.num_blocks, loaded.owners, on_evict=manager.forget if manager is not None else None)
     blocks = BlockManager(pool, config.block_size, loaded.block_nbytes, prefix_cache=config.prefix_cache)
     limits = SchedulerLimits(
@@ -307,6 +307,8 @@ def _scheduler(
         max_wait=config.max_queue_wait,
         weights=config.tenant_weights,
     )
-    tiering = Tiering(manager, blocks, PrefillCost(), clock=clock, trace=trace) if manager is not None else None
+    connector = (
+        OffloadConnector(manager, blocks, PrefillCost(), clock=clock, trace=trace) if manager is not None else None
+    )
     proposer = PromptLookup() if config.speculation else None
-    return Scheduler(limits, blocks, tiering, queue, clock=clock, proposer=proposer)
+    return Scheduler(limits, blocks, connector, queue, clock=clock, proposer=proposer)

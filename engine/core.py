@@ -295,9 +295,9 @@ class EngineCore:
 
 
 def _is_quiet(scheduler: Scheduler) -> bool:
-    tiering = scheduler.tiering
-    return tiering is None or (tiering.is_quiet and not (tiering.tiers.has_copies or tiering.tiers.is_erasing))
+    connector = scheduler.connector
+    return connector is None or (connector.is_quiet and not (connector.tiers.has_copies or connector.tiers.is_erasing))
 
 
 def _next_poll_seconds(scheduler: Scheduler) -> float | None:
-    return scheduler.tiering.tiers.next_poll_seconds() if scheduler.tiering is not None else None
+    return scheduler.connector.tiers.next_poll_seconds() if scheduler.connector is not None else None

@@ -9,9 +9,10 @@ class KVCacheBlock:
     """A block id and its bookkeeping; the bytes are in the device pool.
 
     ref_count: requests and copies that use the block; at 0 the block is free, but can still be found by `key`.
-    key: set when the block is published because it is full, or left partly filled as a tail; else None.
+    key: set when the block is published because it is full, or left partly filled as a partial block; else None.
     owner: the owner charged with the block; None while the block is free and cannot be found.
-    tail_of: key of the block before a tail, so that a request can continue in the tail; None for other blocks.
+    partial_of: key of the block before a partial block, so that a request can continue in the partial block; None for
+    other blocks.
     token_ids: tokens whose KV the block holds; set together with `key`.
     is_unsaved: whether the block waits to be copied to the tier below.
     """
@@ -22,9 +23,9 @@ class KVCacheBlock:
         "key",
         "next_free",
         "owner",
+        "partial_of",
         "prev_free",
         "ref_count",
-        "tail_of",
         "token_ids",
     )
 
@@ -33,7 +34,7 @@ class KVCacheBlock:
         self.ref_count = 0
         self.key: BlockKey | None = None
         self.owner: Owner | None = None
-        self.tail_of: BlockKey | None = None
+        self.partial_of: BlockKey | None = None
         self.token_ids: tuple[int, ...] = ()
         self.is_unsaved = False
         self.prev_free: KVCacheBlock | None = None
@@ -145,7 +146,7 @@ class EvictionLine:
         return self._unsaved if block.is_unsaved else self._saved
 
 
-def num_equal(one: Sequence[int], other: Sequence[int]) -> int:
+def common_prefix_len(one: Sequence[int], other: Sequence[int]) -> int:
     """Return the length of the common prefix of two token sequences, for which the KV is the same."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))

@@ -260,7 +260,7 @@ class LLMEngine:
             accepted=scheduler.num_accepted,
             evicted=scheduler.blocks.pool.num_evicted,
             lost=scheduler.blocks.pool.num_lost,
-            warmed=scheduler.tiering.tiers.num_brought_ahead if scheduler.tiering is not None else 0,
+            warmed=scheduler.connector.tiers.num_brought_ahead if scheduler.connector is not None else 0,
         )
 
     def _count(self, output: RequestOutput | None) -> RequestOutput | None:
@@ -286,7 +286,7 @@ class LLMEngine:
     def stats(self) -> EngineStats:
         """Return a snapshot of the statistics. The call is cheap."""
         scheduler, pool = self.core.scheduler, self.core.scheduler.blocks.pool
-        tiers = scheduler.tiering.tiers if scheduler.tiering is not None else None
+        tiers = scheduler.connector.tiers if scheduler.connector is not None else None
         store = tiers.store.stats() if tiers is not None else None
         block_nbytes = scheduler.blocks.block_nbytes
         counted = self._counted_by_scheduler()

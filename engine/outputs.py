@@ -89,7 +89,7 @@ LossCause = Literal["evicted", "rejected", "breaker_open", "not_worth_loading", 
 
 
 @dataclass(frozen=True, slots=True)
-class ReuseEnd:
+class MissReason:
     """Reason why the first block that had to be computed was neither on the device nor restored.
 
     detail: the reason in words.
@@ -112,7 +112,7 @@ class Reuse:
 
     until: int
     known: KnownPrefix
-    end: ReuseEnd | None
+    end: MissReason | None
 
 
 @dataclass(frozen=True, slots=True)

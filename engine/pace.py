@@ -4,7 +4,7 @@ from engine.scheduler_output import SchedulerOutput
 
 LEAD_SHARE = 0.5
 LEAST_LEAD_SECONDS = 0.004
-MOST_LEAD_SECONDS = 0.012
+MAX_LEAD_SECONDS = 0.012
 """Bounds of the lead.
 
 The model's threads occupy every core, so the loop often wakes up milliseconds after its timer. With a lead of 2 ms or
@@ -30,7 +30,7 @@ class StepPace:
 
 def time_to_prepare(step_seconds: float) -> float:
     """Return how long after the start of a step of `step_seconds` the next one should be scheduled."""
-    lead = min(max(LEAD_SHARE * step_seconds, LEAST_LEAD_SECONDS), MOST_LEAD_SECONDS)
+    lead = min(max(LEAD_SHARE * step_seconds, LEAST_LEAD_SECONDS), MAX_LEAD_SECONDS)
     return max(0.0, step_seconds - lead)
 
 

@@ -45,7 +45,7 @@ class ModelLimits:
     eos_token_ids: tuple[int, ...]
 
 
-MOST_PREPARED = 8
+MAX_PREPARED = 8
 """Maximum number of prepared long prompts that are kept for `process`."""
 
 
@@ -100,7 +100,7 @@ class Processor:
         self._queue_timeout = queue_timeout
         self._encode = encode
         self._make_mask = make_mask
-        self._prepared = deque[_Prepared](maxlen=MOST_PREPARED)
+        self._prepared = deque[_Prepared](maxlen=MAX_PREPARED)
 
     @property
     def model_fingerprint(self) -> str:
@@ -219,12 +219,12 @@ class Processor:
         root = self._root_key(tenant, public)
         full = self._keys(root, public, ids)
         first = len(public.keys) if public is not None else 0
-        tails = [
+        partials = [
             block_key(full[end // size - 1] if end // size > first else root, ids[end // size * size : end])
             for end in trail.ends
             if end > trail.num_shared and end % size and end // size >= first
         ]
-        return full[max(first, trail.num_shared // size) :] + tails
+        return full[max(first, trail.num_shared // size) :] + partials
 
     def _prepared_for(self, prompt: tuple[int, ...]) -> _Prepared | None:
         # Another thread may append during the search, hence the copy.

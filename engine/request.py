@@ -7,7 +7,7 @@ from math import inf
 
 from cache_tiers.block_key import BlockKey, Owner, owner_of
 from engine.kv_block import KVCacheBlock
-from engine.outputs import FinishReason, KVReceipt, Reuse, ReuseEnd, TokenLogprobs
+from engine.outputs import FinishReason, KVReceipt, MissReason, Reuse, TokenLogprobs
 from engine.public_prefix import PublicPrefix
 from engine.sampling.token_mask import TokenMask
 from engine.sampling_params import SamplingParams
@@ -18,11 +18,12 @@ class RequestStatus(Enum):
     """States: WAITING -> (LOADING ->) RUNNING -> FINISHED; RUNNING -> PREEMPTED, which keeps its place in the queue.
 
     RUNNING -> LOADING if Redis turns out to have the blocks being computed.
-    WAITING -> FOLLOWING -> WAITING, with the same place in the queue, while another request computes a shared prefix.
+    WAITING -> WAITING_FOR_PREFIX -> WAITING, with the same place in the queue, while another request computes a shared
+    prefix.
     """
 
     WAITING = auto()
-    FOLLOWING = auto()
+    WAITING_FOR_PREFIX = auto()
     LOADING = auto()
     RUNNING = auto()
     PREEMPTED = auto()
@@ -75,7 +76,7 @@ class Request:
     cpu_blocks: blocks that all loads together restored from CPU memory.
     redis_blocks: blocks that all loads together restored from Redis.
     reuse_seconds: estimated time to compute the reused tokens; None if unknown.
-    reuse_end: why the tiers restored no more at the last admission.
+    miss_reason: why the tiers restored no more at the last admission.
     reuse: prefix reuse at the first admission.
     started: when the request was first scheduled; None until then.
     public: the public prefix with which the prompt begins, if any.
@@ -118,7 +119,7 @@ class Request:
     redis_blocks: int = 0
     reuse_seconds: float | None = None
     receipt: KVReceipt | None = None
-    reuse_end: ReuseEnd | None = None
+    miss_reason: MissReason | None = None
     reuse: Reuse | None = None
     started: float | None = None
     finish_reason: FinishReason | None = None

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from engine.structured_output import AnswerForm
+from engine.structured_output import StructuredOutput
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class SamplingParams:
     max_tokens: int | None = None
     min_tokens: int = 0
     ignore_eos: bool = False
-    form: AnswerForm | None = None
+    form: StructuredOutput | None = None
     skip_special_tokens: bool = True
     logprobs: int | None = None
     prompt_logprobs: int | None = None

@@ -35,7 +35,7 @@ class EngineStats:
     evicted_blocks: device blocks that held a prefix until they were reallocated.
     lost_blocks: evicted blocks that were still waiting to be copied down.
     reuse_ends: requests for which the tiers did not have, or did not deliver, the block after the reused prefix, by
-        cause (`ReuseEnd`).
+        cause (`MissReason`).
     drafted_tokens: tokens verified as guesses (`engine.speculation`).
     accepted_tokens: guesses that were right.
     device_tenants: bytes on the device by tenant, for the largest tenants by name and the others together.

@@ -8,7 +8,7 @@ from typing import Final
 from cache_tiers.block_key import BlockKey
 from cache_tiers.manager import TierManager
 from engine.core import EngineCore
-from engine.offload.connector import Tiering
+from engine.offload.connector import OffloadConnector
 from engine.outputs import Place
 from engine.processor import Processor
 from engine.scheduling.scheduler import Scheduler
@@ -42,31 +42,31 @@ class StoredPrefixes:
     async def warm(self, name: str, token_ids: Sequence[int], *, tenant: str) -> bool:
         """Prefetch the KV of a prompt that is expected to begin with `token_ids`.
 
-        Blocks are loaded as far as the device while the engine is otherwise idle, within the limits of `Foresight`.
+        Blocks are loaded as far as the device while the engine is otherwise idle, within the limits of `PrefetchHints`.
         Return True if there is anything to load.
 
         name: identifies the hint for `leave`. A new hint replaces one of the same name.
         """
         keys = await asyncio.to_thread(self._processor.keys_of_prefix, token_ids, tenant)
 
-        def expect(scheduler: Scheduler) -> bool:
-            tiering = self._tiering_of(scheduler)
-            return tiering is not None and tiering.foresight.expect(name, tenant, keys, token_ids)
+        def add_hint(scheduler: Scheduler) -> bool:
+            connector = self._connector_of(scheduler)
+            return connector is not None and connector.hints.add_hint(name, tenant, keys, token_ids)
 
-        begun = self._core.ask(expect, otherwise=False)
+        begun = self._core.ask(add_hint, otherwise=False)
         self._wake()
         return begun
 
-    def _tiering_of(self, scheduler: Scheduler) -> Tiering | None:
+    def _connector_of(self, scheduler: Scheduler) -> OffloadConnector | None:
         """Return the scheduler's connection to the tiers; None if it may not be used."""
-        return scheduler.tiering if self._is_serving() else None
+        return scheduler.connector if self._is_serving() else None
 
     def leave(self, name: str) -> None:
         """Cancel the prefetch hint `name`. Do nothing if there is none."""
 
         def forget(scheduler: Scheduler) -> None:
-            if (tiering := self._tiering_of(scheduler)) is not None:
-                tiering.foresight.forget(name)
+            if (connector := self._connector_of(scheduler)) is not None:
+                connector.hints.forget(name)
 
         self._core.ask(forget, otherwise=None)
 
@@ -94,17 +94,17 @@ class StoredPrefixes:
     def _place_above(self, key: BlockKey, scheduler: Scheduler) -> Place | None:
         if scheduler.blocks.pool.has(key):
             return "device"
-        if (tiering := self._tiering_of(scheduler)) is None:
+        if (connector := self._connector_of(scheduler)) is None:
             return None
-        store = tiering.tiers.store
+        store = connector.tiers.store
         return "cpu" if store.keeps_in_cpu and store.contains(key) else None
 
     async def _in_redis(self, keys: Sequence[BlockKey]) -> list[bool]:
-        tiering = self._core.ask(self._tiering_of, otherwise=None)
-        if not keys or tiering is None or tiering.tiers.redis_speed is None:
+        connector = self._core.ask(self._connector_of, otherwise=None)
+        if not keys or connector is None or connector.tiers.redis_speed is None:
             return [False] * len(keys)
         # The answer must be taken even if the caller is cancelled, hence a task of its own.
-        task = asyncio.create_task(_ask(tiering.tiers, keys), name="where-is-kv")
+        task = asyncio.create_task(_ask(connector.tiers, keys), name="where-is-kv")
         self._questions.add(task)
         task.add_done_callback(self._questions.discard)
         return await asyncio.shield(task)

@@ -7,7 +7,7 @@ FormKind = Literal["json", "regex", "lark", "calls"]
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerForm:
+class StructuredOutput:
     """The whole answer, behind its thoughts, is of this form.
 
     json: `text` is a JSON Schema; the answer has no white space that the schema does not ask for. regex: in Rust's

@@ -7,18 +7,18 @@ from typing import Final
 from cache_tiers.block_key import Owner
 from cache_tiers.owners import Owners
 
-MOST_NAMED: Final = 8
+MAX_NAMED: Final = 8
 OTHERS: Final = "(others)"
 """All that are not among the largest, and those whose name has been forgotten."""
 
 
 def tenant_bytes(held: Mapping[Owner, int], owners: Owners, block_nbytes: int) -> dict[str, int]:
-    """Add up `held`, in blocks, by the names of the `MOST_NAMED` largest tenants and of all others together."""
+    """Add up `held`, in blocks, by the names of the `MAX_NAMED` largest tenants and of all others together."""
     by_name: Counter[str] = Counter()
     for owner, blocks in held.items():
         by_name[owners.name(owner) or OTHERS] += blocks
     others = by_name.pop(OTHERS, 0)
-    named = by_name.most_common(MOST_NAMED)
+    named = by_name.most_common(MAX_NAMED)
     others += by_name.total() - sum(blocks for _, blocks in named)
     if others:
         named.append((OTHERS, others))

@@ -10,7 +10,7 @@ class Phase(Enum):
     """State of a request before its first token."""
 
     QUEUE = auto()
-    """Waiting to be scheduled, for blocks, or (FOLLOWING) for another request to compute a shared prefix."""
+    """Waiting to be scheduled, for blocks, or (WAITING_FOR_PREFIX) for another request to compute a shared prefix."""
     LOAD = auto()
     """Waiting for the tiers."""
     PREFILL = auto()

@@ -15,7 +15,7 @@ from models.thinking import MARKERS
 LONGEST_UNCUT: Final = 1 << 20
 """Maximum number of characters per call of the library, which releases the GIL."""
 
-MOST_COMPOSED: Final = 4
+MAX_COMPOSED: Final = 4
 """Maximum number of characters that a normalizer composes to one."""
 
 
@@ -69,7 +69,7 @@ class Tokenizer:
                 longest_uncut=LONGEST_UNCUT,
                 most_ids=most_ids,
             )
-        self.longest_text = longest_text(texts, most_ids, 1 if spec.get("normalizer") is None else MOST_COMPOSED)
+        self.longest_text = longest_text(texts, most_ids, 1 if spec.get("normalizer") is None else MAX_COMPOSED)
         self._before, self._after = self._around()
 
     @classmethod

@@ -7,7 +7,7 @@ from typing import Any
 
 from models.tool_calls import ToolCall, ToolCallParser
 
-MOST_CALLS = 8
+MAX_CALLS = 8
 """Maximum number of calls in an answer that must call a tool, because a weak model may never stop calling."""
 
 NO_ARGUMENTS = {"type": "object", "properties": {}, "additionalProperties": False}
@@ -87,9 +87,9 @@ class ToolFormat:
         """Build a grammar, in llguidance's dialect of Lark, for an answer that calls some of `tools` and has no text.
 
         tools: the functions, in OpenAI's format.
-        parallel: allow up to MOST_CALLS calls; False allows one.
+        parallel: allow up to MAX_CALLS calls; False allows one.
         """
-        rules = [self._start_rule(MOST_CALLS - 1 if parallel else 0)]
+        rules = [self._start_rule(MAX_CALLS - 1 if parallel else 0)]
         rules.append("call: " + " | ".join(f"call_{index}" for index in range(len(tools))))
         for index, tool in enumerate(tools):
             schema = tool.get("parameters") or NO_ARGUMENTS

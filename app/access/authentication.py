@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from app.access.key_ring import KeyRing
 from app.access.middleware import is_same_origin
 from app.access.open_requests import OpenRequests
-from app.access.policy import PROBES, access_of
+from app.access.path_access import PROBES, access_of
 from app.access.proxies import KeylessProxyCheck
 from app.http.error_responses import ForbiddenError, UnauthorizedError, error_response
 from app.tenants.limits import LimitName
@@ -36,7 +36,7 @@ class Authentication:
         self._ring = ring
         self._open_requests = open_requests
         self._count_refusal = count_refusal
-        self._proxies = KeylessProxyCheck(is_open_by_choice=ring.demand == "never")
+        self._proxies = KeylessProxyCheck(is_open_by_choice=ring.auth_policy == "never")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Authenticate the request (ASGI)."""
@@ -56,7 +56,7 @@ class Authentication:
             await self._counted(principal.tenant, scope, receive, send)
 
     async def _counted(self, tenant: str, scope: Scope, receive: Receive, send: Send) -> None:
-        limit = self._open_requests.refusal(tenant, shares=self._ring.demands_keys)
+        limit = self._open_requests.refusal(tenant, shares=self._ring.requires_keys)
         if limit is not None:
             self._count_refusal(limit.limit)
             await error_response(limit)(scope, receive, send)
@@ -67,7 +67,7 @@ class Authentication:
     def _refusal(
         self, path: str, headers: Headers, principal: Principal | None
     ) -> UnauthorizedError | ForbiddenError | None:
-        if not self._ring.demands_keys and (reason := self._proxies.refusal(headers)) is not None:
+        if not self._ring.requires_keys and (reason := self._proxies.refusal(headers)) is not None:
             return ForbiddenError(reason, code="keys_needed_behind_proxy")
         access = access_of(path)
         if access == "open":
@@ -81,7 +81,7 @@ class Authentication:
 
 def principal_of(headers: Headers, ring: KeyRing) -> Principal | None:
     """Return the caller's principal, by the keys that `ring` read last; None without a valid key or login."""
-    if not ring.demands_keys:
+    if not ring.requires_keys:
         # Clients that cannot work without a key send an arbitrary one.
         return ring.anybody()
     if (key := shown_key(headers)) is not None:

@@ -7,7 +7,7 @@ server for the page's own. Where no key is demanded, the name in the Host header
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from app.access.key_demand import Demand
+from app.access.auth_policy import AuthPolicy
 from app.config.loopback import LOOPBACK_NAMES, is_loopback
 
 LOCAL_SUFFIXES = (".localhost", ".local", ".internal", ".home.arpa")
@@ -17,12 +17,12 @@ LOCAL_SUFFIXES = (".localhost", ".local", ".internal", ".home.arpa")
 class HostNames:
     """Names of one server."""
 
-    def __init__(self, bound_host: str, public_url: str, demand: Demand) -> None:
+    def __init__(self, bound_host: str, public_url: str, auth_policy: AuthPolicy) -> None:
         """Take the address that the server listens on, the URL that people open ("" if unknown), and the demand."""
         self._known = LOOPBACK_NAMES | {bound_host, urlsplit(public_url).hostname or bound_host}
         self._is_local = is_loopback(bound_host)
         # Where keys are always demanded, a page under another name has no key to act with.
-        self._takes_any = demand == "always"
+        self._takes_any = auth_policy == "always"
 
     def refusal(self, host_header: str) -> str | None:
         """Say why the server does not answer to the name in `host_header`; None if it does."""

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from app.access.key_demand import Demand
+from app.access.auth_policy import AuthPolicy
 from app.storage.keys import KeyStore, Login
 from app.storage.limits import LimitStore
 from app.tenants.api_key import SECRET_BYTES, ApiKey, digest_of, key_id_of, matches
@@ -41,11 +41,11 @@ class KeyRing:
     """Owner of the cached keys, and of the tasks that read keys and record their use."""
 
     def __init__(
-        self, keys: KeyStore, limits: LimitStore, demand: Demand, clock: Callable[[], float] = time.monotonic
+        self, keys: KeyStore, limits: LimitStore, auth_policy: AuthPolicy, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._keys = keys
         self._limits = limits
-        self._demand = demand
+        self._auth_policy = auth_policy
         self._clock = clock
         self._contents = _Contents()
         self._read_at = -FRESH_SECONDS
@@ -81,14 +81,14 @@ class KeyRing:
                 await task
 
     @property
-    def demands_keys(self) -> bool:
+    def requires_keys(self) -> bool:
         """Whether a client must present a key now."""
-        return self._demand == "always" or (self._demand == "once made" and bool(self._contents.keys))
+        return self._auth_policy == "always" or (self._auth_policy == "once made" and bool(self._contents.keys))
 
     @property
-    def demand(self) -> Demand:
+    def auth_policy(self) -> AuthPolicy:
         """Rule that decides when clients must present a key."""
-        return self._demand
+        return self._auth_policy
 
     def by_key(self, text: str) -> Principal | None:
         """Return the principal of a key; None if the key is invalid."""
@@ -107,7 +107,7 @@ class KeyRing:
 
     def anybody(self) -> Principal | None:
         """Return the principal of clients without a key; None if a key is required."""
-        return None if self.demands_keys else ANYBODY
+        return None if self.requires_keys else ANYBODY
 
     async def log_in(self, principal: Principal) -> str:
         """Create a login for a principal that presented a key, and return its secret."""

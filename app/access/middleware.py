@@ -8,7 +8,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.access.host_names import HostNames
-from app.access.policy import access_of
+from app.access.path_access import access_of
 from app.http.error_responses import ForbiddenError, error_response
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})

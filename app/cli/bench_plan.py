@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from app.config.options import Option, any_path, any_text, integer
 
-MOST_STREAMS = 4096
+MAX_STREAMS = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,7 @@ class BenchPlan:
 
 def stream_counts(text: str) -> tuple[int, ...]:
     """Parse a comma-separated list of stream counts."""
-    return tuple(integer(1, MOST_STREAMS)(part.strip()) for part in text.split(","))
+    return tuple(integer(1, MAX_STREAMS)(part.strip()) for part in text.split(","))
 
 
 def server_url(text: str) -> str:

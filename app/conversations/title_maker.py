@@ -89,7 +89,7 @@ class TitleMaker:
                 text += output.text
                 if output.finished:
                     return text if output.finish_reason == "stop" else ""
-                if is_busy(engine, but=1):
+                if is_busy(engine, exclude=1):
                     return None
         finally:
             engine.abort(stream.request_id)

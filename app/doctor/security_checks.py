@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from app.access.key_demand import keys_required
+from app.access.auth_policy import keys_required
 from app.config.loopback import is_loopback
 from app.config.settings import Settings
 from app.doctor.finding import Finding

@@ -4,7 +4,7 @@ from dataclasses import fields
 from typing import Any, Final
 
 from engine.sampling_params import SamplingParams
-from engine.structured_output import AnswerForm
+from engine.structured_output import StructuredOutput
 
 ALWAYS: Final = frozenset({"temperature", "top_p", "top_k", "seed", "max_tokens", "min_tokens", "stop", "ignore_eos"})
 """Parameters that are always included. Others are left out at their default."""
@@ -29,12 +29,12 @@ def params_from_json(stored: dict[str, Any]) -> SamplingParams:
 
 
 def _as_json(value: object) -> object:
-    if isinstance(value, AnswerForm):
+    if isinstance(value, StructuredOutput):
         return {"kind": value.kind, "text": value.text}
     return [_as_json(each) for each in value] if isinstance(value, tuple) else value
 
 
 def _from_json(value: object) -> Any:
     if isinstance(value, dict):
-        return AnswerForm(**value)
+        return StructuredOutput(**value)
     return tuple(_from_json(each) for each in value) if isinstance(value, list) else value

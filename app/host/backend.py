@@ -99,11 +99,11 @@ class GenerationStream(Protocol):
     def __aiter__(self) -> AsyncIterator[RequestOutput]:
         """Iterate over the outputs. The output with a finish_reason is the last."""
 
-    def listen(self, hear: Callable[[RequestOutput], bool]) -> None:
-        """Offer unread output, and from then on each new output, to `hear`, which returns whether it takes the output.
+    def set_listener(self, on_output: Callable[[RequestOutput], bool]) -> None:
+        """Offer unread output, and from then on each new output, to `on_output`, which returns whether it takes it.
 
-        Nothing is offered while a reader has unread output. `hear` must not block. If it raises, only this stream ends
-        with an error.
+        Nothing is offered while a reader has unread output. `on_output` must not block. If it raises, only this stream
+        ends, with an error.
         """
 
 

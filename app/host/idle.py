@@ -15,10 +15,10 @@ LAST = (1 << 31) - 1
 """Lowest priority."""
 
 
-def is_busy(engine: Backend, *, but: int = 0) -> bool:
-    """Return whether the engine has more than `but` requests."""
+def is_busy(engine: Backend, *, exclude: int = 0) -> bool:
+    """Return whether the engine has more than `exclude` requests."""
     stats = engine.stats()
-    return stats.running + stats.waiting + stats.loading + stats.following > but
+    return stats.running + stats.waiting + stats.loading + stats.following > exclude
 
 
 def behind_all(engine: Backend) -> Urgency:

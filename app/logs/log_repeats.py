@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
 REPEAT_SECONDS = 60.0
-MOST_KEPT = 512
+MAX_KEPT = 512
 
 REPEATS = "repeats"
 """The attribute of a record that counts the lines which were left out before it."""
@@ -43,9 +43,9 @@ class RepeatFilter(logging.Filter):
             return False
         if last is not None and last.left_out:
             setattr(record, REPEATS, last.left_out)
-        if len(self._written) >= MOST_KEPT:
+        if len(self._written) >= MAX_KEPT:
             self._written = {each: kept for each, kept in self._written.items() if now - kept.at < REPEAT_SECONDS}
-        if len(self._written) < MOST_KEPT:
+        if len(self._written) < MAX_KEPT:
             self._written[key] = _Written(now)
         return True
 

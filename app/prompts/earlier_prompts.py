@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from app.domain.records import Message
 from app.domain.token_history import joined_ids, unpack_ids
 from app.host.backend import TextTokenizer
-from engine.kv_block import num_equal
+from engine.kv_block import common_prefix_len
 
-MOST_COMPARED = 32
+MAX_COMPARED = 32
 """Maximum number of earlier answers to compare with; the newest are taken."""
 
 
@@ -16,13 +16,13 @@ MOST_COMPARED = 32
 class Known:
     """A prefix that was computed before.
 
-    num_equal: tokens that the two prompts have in common.
+    common_prefix_len: tokens that the two prompts have in common.
     num_computed: number of those tokens whose KV was computed.
     continuation: tokens that followed the common prefix in the earlier prompt; None if they cannot be shown any more.
     used_at: Unix seconds at which the earlier answer ended; None if unknown.
     """
 
-    num_equal: int = 0
+    common_prefix_len: int = 0
     num_computed: int = 0
     continuation: tuple[int, ...] | None = None
     used_at: float | None = None
@@ -57,7 +57,7 @@ def look_back(messages: Iterable[Message], answer: Message, tokenizer: TextToken
     if ids is None or not path or not _reads_as_stored(tokenizer, path[-1]):
         return Earlier(None, Known(), changed)
     best = Known()
-    for other in before[-MOST_COMPARED:]:
+    for other in before[-MAX_COMPARED:]:
         known = _compare(ids, tree, other, tokenizer)
         best = known if known.num_computed >= best.num_computed else best
     return Earlier(tuple(ids), best, changed)
@@ -68,7 +68,7 @@ def _compare(prompt: list[int], tree: Mapping[str, Message], other: Message, tok
     ids = joined_ids([message.tokens for message in path], other.tokens.prompt_key)
     if ids is None:
         return Known()
-    common = num_equal(prompt, ids)
+    common = common_prefix_len(prompt, ids)
     readable = all(_reads_as_stored(tokenizer, message) for message in path[-2:])
     # The KV of an answer's last token is never computed, since no token follows it.
     computed = min(common, len(ids) - 1)

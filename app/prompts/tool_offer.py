@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from engine.errors import InvalidRequestError
 from engine.sampling_params import SamplingParams
-from engine.structured_output import AnswerForm
+from engine.structured_output import StructuredOutput
 from models.pangu.chat_format import Message
 from models.tool_format import ToolFormat
 
@@ -76,7 +76,7 @@ class ToolOffer:
         parsed = how.parser(parallel=self.parallel).whole(text)
         return Message("assistant", parsed.text, parsed.calls)
 
-    def _form(self, how: ToolFormat) -> AnswerForm | None:
+    def _form(self, how: ToolFormat) -> StructuredOutput | None:
         if self.choice in ("none", "auto"):
             return None
         functions = self.functions
@@ -87,4 +87,4 @@ class ToolOffer:
                 raise InvalidRequestError(f"tool_choice: there is no tool {name} in tools", param=self.choice.param)
         elif not functions:
             raise InvalidRequestError("tool_choice: there are no tools to call", param="tool_choice")
-        return AnswerForm("calls", how.grammar(functions, parallel=self.parallel and not self.is_named))
+        return StructuredOutput("calls", how.grammar(functions, parallel=self.parallel and not self.is_named))

@@ -6,7 +6,7 @@ import json
 from app.storage.conversations import Place
 from engine.errors import InvalidRequestError
 
-MOST_CHARACTERS = 256
+MAX_CHARACTERS = 256
 """Upper bound on a cursor's length. JSON this short cannot be nested deeper than the parser allows."""
 
 
@@ -19,7 +19,7 @@ def parse_place(cursor: str) -> Place:
     """Decode a cursor made by `place_cursor`. Raises InvalidRequestError for anything else."""
     try:
         padded = cursor + "=" * (-len(cursor) % 4)
-        value = json.loads(base64.urlsafe_b64decode(padded)) if len(cursor) <= MOST_CHARACTERS else None
+        value = json.loads(base64.urlsafe_b64decode(padded)) if len(cursor) <= MAX_CHARACTERS else None
     except ValueError:
         value = None
     match value:

@@ -11,7 +11,7 @@ from app.storage.search import BEYOND_ALL
 from engine.errors import InvalidRequestError
 
 DEFAULT_FOUND = 20
-MOST_FOUND = 100
+MAX_FOUND = 100
 
 
 async def search(request: Request) -> Response:
@@ -21,7 +21,7 @@ async def search(request: Request) -> Response:
         raise InvalidRequestError("q is required: the words to look for", param="q")
     if len(query) > MAX_QUERY_LENGTH:
         raise InvalidRequestError(f"q may have at most {MAX_QUERY_LENGTH} characters", param="q")
-    limit = whole_number(request, "limit", DEFAULT_FOUND, low=1, high=MOST_FOUND)
+    limit = whole_number(request, "limit", DEFAULT_FOUND, low=1, high=MAX_FOUND)
     before = whole_number(request, "cursor", BEYOND_ALL, low=1, high=BEYOND_ALL)
     index = services_of(request).store.search
     source = source_of(request)

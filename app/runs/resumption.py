@@ -29,7 +29,7 @@ from app.storage.store import Store
 from engine.errors import EbbError, NotReadyError, OutageError, OverloadedError, ServerError
 from engine.urgency import Urgency
 
-MOST_FRUITLESS = 2
+MAX_FRUITLESS = 2
 """Deaths of the server in a row in which a run had a place and brought no token, after which the run is given up: it
 may be the cause."""
 
@@ -179,8 +179,8 @@ def _counted(record: RunRecord, had_tokens: int | None, run: Run) -> RunRecord:
 def _why_not(engine: Backend, record: RunRecord) -> str | None:
     if record.kv_fingerprint != engine.kv_fingerprint:
         return "the model, or how it is computed, is another one now"
-    if record.fruitless >= MOST_FRUITLESS:
-        return f"the server died {MOST_FRUITLESS} times in a row before this answer brought a token"
+    if record.fruitless >= MAX_FRUITLESS:
+        return f"the server died {MAX_FRUITLESS} times in a row before this answer brought a token"
     if record.deadline is not None and record.deadline <= time.time():
         return "its time was over before the server was ready again"
     return None

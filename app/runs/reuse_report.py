@@ -166,7 +166,7 @@ def _divergence(prompt: tuple[int, ...] | None, known: Known, tokenizer: TextTok
 
     Returns None if it does not diverge, or if the point is unknown.
     """
-    at = known.num_equal
+    at = known.common_prefix_len
     if prompt is None or at >= len(prompt) or (at == 0 and not known.continuation):
         return None
     return {

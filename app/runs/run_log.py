@@ -24,7 +24,7 @@ from app.transport.sse import encode_json, event_frame, farewell_frame
 OPENING = 1
 MAX_DIGITS = 15
 
-MOST_NEWS = 256
+MAX_NEWS = 256
 """Maximum number of deltas that a cursor gets at once."""
 
 
@@ -134,14 +134,14 @@ class RunLog:
         return int(number) if is_known else None
 
     async def news(self, after: int) -> AsyncGenerator[list[Delta], None]:
-        """Yield the deltas after number `after` as they come, at most MOST_NEWS at a time, until the run ends."""
+        """Yield the deltas after number `after` as they come, at most MAX_NEWS at a time, until the run ends."""
         index = bisect_right(self._numbers, after)
         while True:
             if index < len(self._numbers):
-                fresh = self.deltas_from(index, MOST_NEWS)
+                fresh = self.deltas_from(index, MAX_NEWS)
                 index += len(fresh)
                 yield fresh
-                if len(fresh) == MOST_NEWS:
+                if len(fresh) == MAX_NEWS:
                     # A log may be long, and a connection may take all of it without ever blocking.
                     await asyncio.sleep(0)
             elif self._closing is not None or self._interrupted:

@@ -80,7 +80,7 @@ class Run:
             else replace(self.answer, content=self.log.text, reasoning=self.log.reasoning)
         )
 
-    def hear(self, output: RequestOutput) -> None:
+    def on_output(self, output: RequestOutput) -> None:
         """Append the engine's output to the log."""
         self.token_ids.extend(output.token_ids)
         if output.reasoning:
@@ -150,9 +150,9 @@ class RunRegistry:
         run.abort = abort
         last: asyncio.Future[RequestOutput] = asyncio.get_running_loop().create_future()
 
-        def hear(output: RequestOutput) -> bool:
+        def on_output(output: RequestOutput) -> bool:
             try:
-                run.hear(output)
+                run.on_output(output)
             except FOR_THE_PROCESS:
                 raise
             except BaseException:
@@ -166,7 +166,7 @@ class RunRegistry:
                 last.set_result(output)
             return True
 
-        stream.listen(hear)
+        stream.set_listener(on_output)
         self._all_ended.clear()
         self._tasks[run.id] = asyncio.create_task(self._see_off(run, last), name=run.id)
         if self._saver is None or self._saver.done():

@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from app.schemas.parsing import RequestModel, told
+from app.schemas.parsing import RequestModel, optional
 from engine.errors import InvalidRequestError
-from engine.structured_output import AnswerForm
+from engine.structured_output import StructuredOutput
 
 MAX_CHOICES = 1000
 MAX_FORM_CHARACTERS = 1 << 16
@@ -20,7 +20,7 @@ Choices = Annotated[
     Field(min_length=1, max_length=MAX_CHOICES),
 ]
 
-ANY_OBJECT = AnswerForm("json", '{"type":"object"}')
+ANY_OBJECT = StructuredOutput("json", '{"type":"object"}')
 
 
 class NamedSchema(RequestModel):
@@ -83,16 +83,18 @@ class StructuredOutputs(RequestModel):
 class FormFields(RequestModel):
     """The fields of a request that can state the answer's form. At most one of them may be used."""
 
-    response_format: ResponseFormat | None = told("`json_object`, or `json_schema` with its `schema`; `text` is any")
-    structured_outputs: StructuredOutputs | None = told(
+    response_format: ResponseFormat | None = optional(
+        "`json_object`, or `json_schema` with its `schema`; `text` is any"
+    )
+    structured_outputs: StructuredOutputs | None = optional(
         "what the answer must be: `json`, `regex`, `choice`, `grammar` or `json_object`, as clients of vLLM say it"
     )
-    guided_json: JsonSchema | FormText | None = told("older name of `structured_outputs.json`")
-    guided_regex: FormText | None = told("older name of `structured_outputs.regex`")
-    guided_choice: Choices | None = told("older name of `structured_outputs.choice`")
-    guided_grammar: FormText | None = told("older name of `structured_outputs.grammar`")
+    guided_json: JsonSchema | FormText | None = optional("older name of `structured_outputs.json`")
+    guided_regex: FormText | None = optional("older name of `structured_outputs.regex`")
+    guided_choice: Choices | None = optional("older name of `structured_outputs.choice`")
+    guided_grammar: FormText | None = optional("older name of `structured_outputs.grammar`")
 
-    def answer_form(self) -> tuple[AnswerForm, str] | None:
+    def answer_form(self) -> tuple[StructuredOutput, str] | None:
         """Return the answer's form and the client's name of the field that states it. None if any text is allowed.
 
         Raises:
@@ -104,7 +106,7 @@ class FormFields(RequestModel):
             raise InvalidRequestError(f"{param}: {given[0][1]} says already what the answer must be", param=param)
         return given[0] if given else None
 
-    def _openai_forms(self) -> list[tuple[AnswerForm, str]]:
+    def _openai_forms(self) -> list[tuple[StructuredOutput, str]]:
         match self.response_format:
             case ObjectFormat():
                 return [(ANY_OBJECT, "response_format")]
@@ -112,7 +114,7 @@ class FormFields(RequestModel):
                 return [(of_schema(named.schema_), "response_format.json_schema.schema")]
         return []
 
-    def _vllm_forms(self) -> list[tuple[AnswerForm, str]]:
+    def _vllm_forms(self) -> list[tuple[StructuredOutput, str]]:
         newer = self.structured_outputs or StructuredOutputs()
         forms = [
             (of_schema(schema), name)
@@ -123,20 +125,22 @@ class FormFields(RequestModel):
             ((newer.regex, newer.choice, newer.grammar), "structured_outputs."),
             ((self.guided_regex, self.guided_choice, self.guided_grammar), "guided_"),
         ):
-            forms += [(AnswerForm("regex", regex), f"{prefix}regex")] if regex is not None else []
+            forms += [(StructuredOutput("regex", regex), f"{prefix}regex")] if regex is not None else []
             forms += [(_of_choice(choice), f"{prefix}choice")] if choice is not None else []
-            forms += [(AnswerForm("lark", grammar), f"{prefix}grammar")] if grammar is not None else []
+            forms += [(StructuredOutput("lark", grammar), f"{prefix}grammar")] if grammar is not None else []
         return [*forms, *([(ANY_OBJECT, "structured_outputs.json_object")] if newer.json_object else [])]
 
 
-def of_schema(schema: JsonSchema | str) -> AnswerForm:
+def of_schema(schema: JsonSchema | str) -> StructuredOutput:
     """Build the form of JSON that conforms to `schema`, which may be given as text."""
-    return AnswerForm("json", schema if isinstance(schema, str) else _written(schema))
+    return StructuredOutput("json", schema if isinstance(schema, str) else _written(schema))
 
 
 def _written(schema: JsonSchema) -> str:
     return json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
 
 
-def _of_choice(choices: list[str]) -> AnswerForm:
-    return AnswerForm("regex", "|".join(re.sub(r"[\\.+*?()|\[\]{}^$#&~-]", r"\\\g<0>", choice) for choice in choices))
+def _of_choice(choices: list[str]) -> StructuredOutput:
+    return StructuredOutput(
+        "regex", "|".join(re.sub(r"[\\.+*?()|\[\]{}^$#&~-]", r"\\\g<0>", choice) for choice in choices)
+    )

@@ -82,7 +82,7 @@ class TierBytes(Answer):
     redis: int
 
 
-class ReuseEnd(Answer):
+class MissReason(Answer):
     """The reason why the first block that could have been reused was not.
 
     gone_from: tiers that held the block before.
@@ -103,7 +103,7 @@ class StoredReuse(Answer):
 
     until: int
     known: int
-    end: ReuseEnd | None
+    end: MissReason | None
 
 
 class KVReceipt(Answer):
@@ -422,11 +422,11 @@ class Principal(Answer):
 class Login(Answer):
     """The state of the client's login.
 
-    demands_keys: whether the server requires keys.
+    requires_keys: whether the server requires keys.
     principal: null if the client is not logged in.
     """
 
-    demands_keys: bool
+    requires_keys: bool
     principal: Principal | None
 
 

@@ -58,7 +58,7 @@ LONGEST_NAME: Final = 200
 """Maximum length of a field's path in an error, in characters. The path of a client's field may be megabytes long."""
 
 
-def told(description: str) -> Any:
+def optional(description: str) -> Any:
     """Declare a field that may be left out or null. description: its effect in Ebb, for the tables of docs/api.md."""
     return Field(default=None, description=description)
 

@@ -18,7 +18,7 @@ from app.domain.bounds import (
     MAX_TOP_LOGPROBS,
 )
 from app.schemas.answer_forms import FormFields
-from app.schemas.parsing import RequestModel, told
+from app.schemas.parsing import RequestModel, optional
 from app.schemas.urgency import UrgencyFields
 from engine.errors import InvalidRequestError
 from engine.sampling_params import SamplingParams
@@ -60,30 +60,30 @@ NO_DEFAULTS: Mapping[str, float] = {}
 class SamplingFields(RequestModel):
     """Sampling fields. A field that is left out or null has the default of SamplingParams."""
 
-    temperature: Temperature | None = told("0 takes the likeliest token")
-    top_p: TopP | None = told("keeps the likeliest tokens that together have this share; after `top_k`")
-    top_k: TopK | None = told("keeps so many of the likeliest tokens; 0 and -1: all")
-    min_p: MinP | None = told(
+    temperature: Temperature | None = optional("0 takes the likeliest token")
+    top_p: TopP | None = optional("keeps the likeliest tokens that together have this share; after `top_k`")
+    top_k: TopK | None = optional("keeps so many of the likeliest tokens; 0 and -1: all")
+    min_p: MinP | None = optional(
         "leaves out what has less than this share of the likeliest token's probability; after `top_p`"
     )
-    repetition_penalty: RepetitionPenalty | None = told(
+    repetition_penalty: RepetitionPenalty | None = optional(
         "divides positive logits of tokens in the prompt or the answer, multiplies negative ones; 1: off"
     )
-    presence_penalty: Penalty | None = told("taken off the logits of tokens that the answer has")
-    frequency_penalty: Penalty | None = told("taken off as often as the answer has the token")
-    logit_bias: LogitBias | None = told("a token id and what is added to its logit, before the penalties")
-    allowed_token_ids: AllowedTokens | None = told("no other token comes, nor one that ends the answer")
-    bad_words: BadWords | None = told(
+    presence_penalty: Penalty | None = optional("taken off the logits of tokens that the answer has")
+    frequency_penalty: Penalty | None = optional("taken off as often as the answer has the token")
+    logit_bias: LogitBias | None = optional("a token id and what is added to its logit, before the penalties")
+    allowed_token_ids: AllowedTokens | None = optional("no other token comes, nor one that ends the answer")
+    bad_words: BadWords | None = optional(
         "their tokens do not come one after the other, at the beginning of a text or behind a space"
     )
-    seed: Seed | None = told("the same seed gives the same text: alone, in any batch, and after a restart")
-    stop: StopStrings | None = told("the answer ends before the first of them; a single string may be given alone")
-    stop_token_ids: StopTokens | None = told("end the answer, as the model's own do")
-    include_stop_str_in_output: bool | None = told("shows what ended the answer")
-    max_tokens: TokenCount | None = told("of the answer; left out: to the end of the window")
-    min_tokens: MinTokens | None = told("nothing ends the answer before")
-    ignore_eos: bool | None = told("the model's own end tokens do not end the answer")
-    skip_special_tokens: bool | None = told("`false`: control tokens are in the text, by their names")
+    seed: Seed | None = optional("the same seed gives the same text: alone, in any batch, and after a restart")
+    stop: StopStrings | None = optional("the answer ends before the first of them; a single string may be given alone")
+    stop_token_ids: StopTokens | None = optional("end the answer, as the model's own do")
+    include_stop_str_in_output: bool | None = optional("shows what ended the answer")
+    max_tokens: TokenCount | None = optional("of the answer; left out: to the end of the window")
+    min_tokens: MinTokens | None = optional("nothing ends the answer before")
+    ignore_eos: bool | None = optional("the model's own end tokens do not end the answer")
+    skip_special_tokens: bool | None = optional("`false`: control tokens are in the text, by their names")
 
     def sampling_params(self, defaults: Mapping[str, float] = NO_DEFAULTS) -> SamplingParams:
         """Build the engine's sampling parameters.
@@ -118,7 +118,7 @@ class GenerationRequest(SamplingFields, UrgencyFields):
     """Fields of every route that generates an answer without storing it."""
 
     model: Annotated[ModelName, Field(description="the one that is served")]
-    stream: bool | None = told("answers with server-sent events")
+    stream: bool | None = optional("answers with server-sent events")
 
     def client_field(self, engine_param: str) -> str:
         """Return the client's name of the field behind an engine parameter, for error messages."""
@@ -139,8 +139,8 @@ class OpenAIRequest(GenerationRequest, FormFields):
             "prompt_cache_key",
         }
     )
-    n: AnswerCount | None = told("answers to each prompt, which is computed once; at most `--max-answers` (16)")
-    stream_options: "StreamOptions | None" = told(
+    n: AnswerCount | None = optional("answers to each prompt, which is computed once; at most `--max-answers` (16)")
+    stream_options: "StreamOptions | None" = optional(
         "`include_usage`: a last chunk has usage; `include_obfuscation` has no effect"
     )
 

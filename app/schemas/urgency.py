@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from app.domain.bounds import MAX_TIMEOUT_SECONDS
-from app.schemas.parsing import RequestModel, told
+from app.schemas.parsing import RequestModel, optional
 from engine.urgency import Urgency
 
 Priority = Annotated[int, Field(ge=-(1 << 31), lt=1 << 31)]
@@ -19,8 +19,10 @@ class UrgencyFields(RequestModel):
     timeout: seconds from the request's arrival, after which it ends.
     """
 
-    priority: Priority | None = told("smaller is sooner, where `--queue-policy` allows it")
-    timeout: TimeoutSeconds | None = told("seconds from its arrival, after which the request ends with what there is")
+    priority: Priority | None = optional("smaller is sooner, where `--queue-policy` allows it")
+    timeout: TimeoutSeconds | None = optional(
+        "seconds from its arrival, after which the request ends with what there is"
+    )
 
     def urgency(self) -> Urgency:
         """Convert the fields for the engine."""

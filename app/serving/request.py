@@ -132,7 +132,7 @@ def _streamed(
     async def frames(writer: DirectWriter | None) -> AsyncGenerator[bytes, None]:
         opened, at_rest, said = False, False, Said()
 
-        def hear(output: RequestOutput) -> bool:
+        def on_output(output: RequestOutput) -> bool:
             """Write the frame of a step if all earlier frames are written. The last output is left to `frames`."""
             if output.finished or not at_rest or writer is None or not writer.ready:
                 return False
@@ -141,7 +141,7 @@ def _streamed(
                 writer.write(frame)
             return True
 
-        stream.listen(hear)
+        stream.set_listener(on_output)
         async with aclosing(outputs_of(stream, remember, said)) as outputs:
             async for output in outputs:
                 at_rest = False

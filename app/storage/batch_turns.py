@@ -16,7 +16,7 @@ BUSY_SHARE: Final = 0.1
 """Fraction of the time that batches may take while answers are being generated."""
 LONGEST_PAUSE: Final = 1.0
 """Maximum pause in seconds. A batch that took long waited for the disk or for a lock, which delays no answer."""
-MOST_WAITING: Final = 1 << 16
+MAX_WAITING: Final = 1 << 16
 """Maximum number of waiting batches per tenant. Requests and tasks, which write them, have limits of their own."""
 
 
@@ -28,7 +28,7 @@ class BatchTurns:
 
     def __init__(self) -> None:
         self.is_busy: Callable[[], bool] = lambda: False
-        self._places = FairPlaces(1, most_waiting=MOST_WAITING)
+        self._places = FairPlaces(1, most_waiting=MAX_WAITING)
         self._rested_at = 0.0
 
     @asynccontextmanager

@@ -13,7 +13,7 @@ from app.tenants.principal import Scope
 from engine.errors import NotFoundError
 
 COLUMNS = "id, name, tenant, scope, digest, created_at, last_used_at, revoked_at"
-MOST_LOGINS = 32
+MAX_LOGINS = 32
 """Maximum number of logins per key. Beyond it, the oldest login ends."""
 
 
@@ -108,14 +108,14 @@ class KeyStore:
         await self._database.write(update, durable=False)
 
     async def log_in(self, digest: bytes, login: Login) -> None:
-        """Store a login. Removes expired logins, and the oldest ones of the same key beyond MOST_LOGINS."""
+        """Store a login. Removes expired logins, and the oldest ones of the same key beyond MAX_LOGINS."""
 
         def insert(connection: sqlite3.Connection) -> None:
             connection.execute("DELETE FROM login WHERE expires_at <= ?", (time.time(),))
             connection.execute(
                 "DELETE FROM login WHERE digest IN (SELECT digest FROM login WHERE key_id = ? "
                 "ORDER BY expires_at DESC LIMIT -1 OFFSET ?)",
-                (login.key_id, MOST_LOGINS - 1),
+                (login.key_id, MAX_LOGINS - 1),
             )
             connection.execute(
                 "INSERT INTO login(digest, key_id, expires_at) VALUES (?, ?, ?)",

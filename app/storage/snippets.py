@@ -21,7 +21,7 @@ BEFORE = 40
 """Characters of a snippet before its first finding."""
 SLACK = 20
 """Characters within which a gap between two words is looked for."""
-MOST_FINDINGS = 64
+MAX_FINDINGS = 64
 """Findings among which the best place is chosen."""
 CHUNK = 4096
 OVERLAP = 512
@@ -77,7 +77,7 @@ class SnippetMaker:
         found = list[re.Match[str]]()
         for match in self._pattern.finditer(_folded(chunk)):
             found.append(match)
-            if len(found) == MOST_FINDINGS:
+            if len(found) == MAX_FINDINGS:
                 break
         return found
 

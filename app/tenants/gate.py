@@ -162,16 +162,16 @@ class MeteredStream(AsyncIterator[RequestOutput]):
         self._count(len(output.token_ids))
         return output
 
-    def listen(self, hear: Callable[[RequestOutput], bool]) -> None:
-        """Offer outputs to `hear` as `GenerationStream.listen` does, and count those it takes."""
+    def set_listener(self, on_output: Callable[[RequestOutput], bool]) -> None:
+        """Offer outputs to `on_output` as `GenerationStream.set_listener` does, and count those it takes."""
 
-        def hear_counted(output: RequestOutput) -> bool:
-            is_taken = hear(output)
+        def on_output_counted(output: RequestOutput) -> bool:
+            is_taken = on_output(output)
             if is_taken:
                 self._count(len(output.token_ids))
             return is_taken
 
-        self._stream.listen(hear_counted)
+        self._stream.set_listener(on_output_counted)
 
 
 class LongTexts:

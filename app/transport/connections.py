@@ -16,7 +16,7 @@ from typing import Final, Protocol
 from app.config.settings import Settings
 from engine.errors import EbbError, NotReadyError, OverloadedError
 
-MOST_CONNECTIONS: Final = 8192
+MAX_CONNECTIONS: Final = 8192
 """Default limit if the system allows more open files than that."""
 
 RESERVED_FILES: Final = 256
@@ -58,7 +58,7 @@ def connection_limits(settings: Settings) -> ConnectionLimits:
     """Return the connection limits. Limits that `settings` leave unset follow from the process's open-file limit."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     room = files - min(RESERVED_FILES, files // 2)
-    total = settings.max_connections or min(room, MOST_CONNECTIONS)
+    total = settings.max_connections or min(room, MAX_CONNECTIONS)
     if total > room:
         logger.warning(
             "--max-connections %d needs ulimit -n %d or more; with the limit of %d there is room for %d",

@@ -24,10 +24,10 @@ CONNECTIONS: Final = 16
 ANSWER_SECONDS: Final = 5.0
 """Timeout of one answer. A request that was cut short gets none, so its client gives up after `CUT_SECONDS`."""
 CUT_SECONDS: Final = 0.2
-MOST_BYTES: Final = 1 << 16
+MAX_BYTES: Final = 1 << 16
 AS_DESIGNED: Final = (503,)
 """Statuses of 5xx that do not count as faults: a server that is starting or stopping answers with 503."""
-MOST_LOG_ERRORS: Final = 15
+MAX_LOG_ERRORS: Final = 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ async def _ask(address: Address, attempt: Attempt) -> bytes:
     try:
         writer.write(attempt.request)
         async with asyncio.timeout(CUT_SECONDS if attempt.is_cut else ANSWER_SECONDS):
-            while len(answer) < MOST_BYTES and (piece := await reader.read(MOST_BYTES)):
+            while len(answer) < MAX_BYTES and (piece := await reader.read(MAX_BYTES)):
                 answer += piece
     except (TimeoutError, ConnectionError):
         pass
@@ -131,7 +131,7 @@ async def _result(server: EbbServer, by: str, requests: int, began: float, befor
         seconds=seconds,
         statuses=dict(after.statuses - before.statuses),
         lag_ms=max(lags, default=0.0),
-        log_errors=tuple(line for line in log if " ERROR " in line)[:MOST_LOG_ERRORS],
+        log_errors=tuple(line for line in log if " ERROR " in line)[:MAX_LOG_ERRORS],
     )
 
 

@@ -20,8 +20,8 @@ from bench.soak.scripts import Answers, Script, generation
 MANNERS: Final[tuple[Manner, ...]] = ("listens",) * 8 + ("comes back", "cancels")
 PLAIN_SHARE: Final = 0.15
 """Share of turns before which the chat also sends a request through OpenAI's API. Half of these are dropped."""
-MOST_PATIENCE: Final = 12
-MOST_DETAILS: Final = 20
+MAX_PATIENCE: Final = 12
+MAX_DETAILS: Final = 20
 
 
 @dataclass(slots=True)
@@ -46,7 +46,7 @@ class Tally:
     def note(self, error: Exception) -> None:
         """Count a client error. Keep and print the first ones."""
         self.errors[error.kind if isinstance(error, NotAsExpectedError) else _kind(error)] += 1
-        if len(self.details) < MOST_DETAILS:
+        if len(self.details) < MAX_DETAILS:
             self.details.append(f"{type(error).__name__}: {error}"[:500])
             print(self.details[-1], file=sys.stderr, flush=True)
 
@@ -98,7 +98,7 @@ class Chat:
             if self._source.random() < PLAIN_SHARE:
                 await self._ask_plainly(script)
             manner = self._source.choice(MANNERS)
-            patience = self._source.randint(0, MOST_PATIENCE)
+            patience = self._source.randint(0, MAX_PATIENCE)
             text = await self._client.say(conversation, script.questions[turn], manner, patience)
             self._tally.asked[manner] += 1
             self._answers.compare(script, turn, text)
@@ -110,7 +110,7 @@ class Chat:
     async def _ask_plainly(self, script: Script) -> None:
         """Send the opening through OpenAI's API, which has the same answer through every API."""
         if self._source.random() < 0.5:
-            await self._client.drop(await self._plain.model(), script.opening, self._source.randint(0, MOST_PATIENCE))
+            await self._client.drop(await self._plain.model(), script.opening, self._source.randint(0, MAX_PATIENCE))
             self._tally.asked["dropped"] += 1
             return
         answer = await self._plain.chat(script.opening, generation(self._plan))

@@ -9,7 +9,7 @@ from cache_tiers.cpu.eviction import EvictionPolicy
 from cache_tiers.shares import MemoryShares
 
 
-class Residents:
+class EvictionIndex:
     """Blocks in the CPU tier, with an eviction policy per owner.
 
     Owners share the tier fairly according to `shares`, which counts blocks. A block returned as a victim is no longer a
@@ -31,7 +31,7 @@ class Residents:
         with self._lock:
             return self._shares.held
 
-    def came(self, keys: Sequence[BlockKey]) -> None:
+    def insert(self, keys: Sequence[BlockKey]) -> None:
         """Add blocks that have become readable."""
         with self._lock:
             for key in keys:
@@ -43,7 +43,7 @@ class Residents:
                     self._shares.take(owner)
                     self._shares.enter(owner)
 
-    def went(self, keys: Sequence[BlockKey]) -> None:
+    def remove(self, keys: Sequence[BlockKey]) -> None:
         """Remove blocks that are no longer in the tier."""
         with self._lock:
             for key in keys:
@@ -52,7 +52,7 @@ class Residents:
                     self._shares.give(owner_of(key))
                     self._drop_if_empty(owner_of(key))
 
-    def used(self, chain: Sequence[BlockKey], num_found: int) -> None:
+    def touch(self, chain: Sequence[BlockKey], num_found: int) -> None:
         """Mark a request's block chain as used. The first `num_found` blocks were hits, in any tier."""
         with self._lock:
             for start, run in _runs(chain):
@@ -61,7 +61,7 @@ class Residents:
                     policy.use(run, min(max(0, num_found - start), len(run)))
                     self._shares.use(owner_of(run[0]))
 
-    def wanted(self, chain: Sequence[BlockKey]) -> None:
+    def protect(self, chain: Sequence[BlockKey]) -> None:
         """Protect a chain that a request is about to use, so that later blocks do not evict it."""
         with self._lock:
             for _, run in _runs(chain):
@@ -70,7 +70,7 @@ class Residents:
                     policy.touch(run)
                     self._shares.use(owner_of(run[0]))
 
-    def take_victims(self, count: int, can_go: Callable[[BlockKey], bool], taker: Owner) -> list[BlockKey]:
+    def pick(self, count: int, can_go: Callable[[BlockKey], bool], taker: Owner) -> list[BlockKey]:
         """Remove and return at most `count` blocks to make room for `taker`.
 
         No block is taken from an owner that holds less for its weight than `taker`.

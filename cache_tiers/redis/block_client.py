@@ -29,13 +29,13 @@ from cache_tiers.redis.value import BlockSeal, Reject
 from cache_tiers.redis.watcher import RedisWatcher
 from cache_tiers.redis.worker import RedisWorker
 from cache_tiers.redis.write_ledger import WriteLedger
-from cache_tiers.store import REDIS_TTL_SECONDS, Absence, Missing
+from cache_tiers.store import REDIS_TTL_SECONDS, TierMiss, TierMissReason
 
 logger = logging.getLogger(__name__)
 
 RENEW_EVERY_SECONDS = 60.0
-MOST_KNOWN = 1 << 16
-MOST_RECENT = 1 << 12
+MAX_KNOWN = 1 << 16
+MAX_RECENT = 1 << 12
 _RENEW_BYTES = 128
 
 
@@ -111,8 +111,8 @@ class RedisBlockClient:
         self._meter = LinkMeter()
         self._queue = JobQueue(options.max_write_bytes, options.connections - 2, owners)
         self._line = LoadLine()
-        self._known = KnownKeys(MOST_KNOWN, owners)
-        self._missed: RecentKeys[None] = RecentKeys(MOST_KNOWN, owners)
+        self._known = KnownKeys(MAX_KNOWN, owners)
+        self._missed: RecentKeys[None] = RecentKeys(MAX_KNOWN, owners)
         self._renewing = 0
         self._lock = threading.Lock()
         self._loaded = 0
@@ -122,8 +122,8 @@ class RedisBlockClient:
         self._refusal = ""
         self._lookup_seconds = Histogram.of_seconds()
         self._store_seconds = Histogram.of_seconds()
-        self._lookups: RecentKeys[float] = RecentKeys(MOST_RECENT, owners)
-        self._missing: RecentKeys[Missing] = RecentKeys(MOST_RECENT, owners)
+        self._lookups: RecentKeys[float] = RecentKeys(MAX_RECENT, owners)
+        self._missing: RecentKeys[TierMiss] = RecentKeys(MAX_RECENT, owners)
         self._watcher = RedisWatcher(address, options.timeouts, self._breaker, self._meter)
         self._workers = [
             RedisWorker(f"redis-blocks-{index}", address, options.timeouts, self._queue, self._breaker)
@@ -279,15 +279,15 @@ class RedisBlockClient:
         """Take the duration of the last lookup of `key`; 0 if there was none since the previous call."""
         return self._lookups.take(key) or 0.0
 
-    def why_missing(self, key: bytes) -> Missing | None:
+    def miss_of(self, key: bytes) -> TierMiss | None:
         """Return why the last lookup or load did not deliver `key`; None if no reason is known."""
         return self._missing.get(key)
 
     def note_unanswered(self, keys: Sequence[bytes]) -> None:
         """Record that Redis gave no answer about keys that were requested."""
         if keys:
-            absence = Absence.NO_ANSWER if self._breaker.closed else Absence.LEFT_ALONE
-            self._missing.note(keys, Missing(absence, "" if self._breaker.closed else self._breaker.describe()))
+            absence = TierMissReason.NO_ANSWER if self._breaker.closed else TierMissReason.LEFT_ALONE
+            self._missing.note(keys, TierMiss(absence, "" if self._breaker.closed else self._breaker.describe()))
 
     def stats(self) -> BlockClientStats:
         """Return the current statistics without asking the server."""
@@ -332,9 +332,9 @@ class RedisBlockClient:
                 self._missing.take(key)
             elif outcome is False:
                 was_there = self._known.run([key]) == 1
-                self._missing.note([key], Missing(Absence.GONE if was_there else Absence.UNKNOWN_KEY))
+                self._missing.note([key], TierMiss(TierMissReason.GONE if was_there else TierMissReason.UNKNOWN_KEY))
             else:
-                self._missing.note([key], Missing(Absence.REJECTED, outcome.value))
+                self._missing.note([key], TierMiss(TierMissReason.REJECTED, outcome.value))
 
     def _count_put(self, job: PutJob) -> None:
         self._ledger.settled(job.block.key, stored=job.stored)

@@ -6,7 +6,7 @@ from typing import Final
 
 from cache_tiers.redis.value import BlockSeal
 
-MOST_VALUE_BYTES: Final = 2 << 20
+MAX_VALUE_BYTES: Final = 2 << 20
 """Largest payload of a value.
 
 A server allocates each value and each reply as one piece, and returns large pieces to the system at once. Mapping and
@@ -16,7 +16,7 @@ faulting them in again costs more than copying them. Values of this size stay be
 
 def num_values(block_nbytes: int) -> int:
     """Return the number of values for a block of `block_nbytes` bytes."""
-    return max(1, -(-block_nbytes // MOST_VALUE_BYTES))
+    return max(1, -(-block_nbytes // MAX_VALUE_BYTES))
 
 
 @dataclass(frozen=True, slots=True)

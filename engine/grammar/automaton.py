@@ -10,7 +10,7 @@ from llguidance import LLMatcher, LLParserLimits, LLTokenizer
 
 from engine.errors import InvalidRequestError
 from engine.grammar.endless import endless_reference
-from engine.structured_output import AnswerForm
+from engine.structured_output import StructuredOutput
 from models.text_tokenizer import TextTokenizer
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Automaton:
         self._matcher = matcher
 
     @classmethod
-    def compile(cls, form: AnswerForm, tokenizer: LLTokenizer) -> "Automaton":
+    def compile(cls, form: StructuredOutput, tokenizer: LLTokenizer) -> "Automaton":
         """Compile a form. Raise InvalidRequestError for "form" with the library's message."""
         if form.kind == "json" and (ref := endless_reference(json.loads(form.text))) is not None:
             text = f"each value of {ref} contains another one, so none ever ends: make a property optional, or nullable"
@@ -117,7 +117,7 @@ class Automaton:
         return Position(words, forced, failure)
 
 
-def _grammar(form: AnswerForm) -> str:
+def _grammar(form: StructuredOutput) -> str:
     match form.kind:
         case "json":
             return LLMatcher.grammar_from_json_schema(form.text, overrides=COMPACT)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from engine.errors import InvalidRequestError, OverloadedError
 from engine.fair_places import FairPlaces
-from engine.structured_output import AnswerForm
+from engine.structured_output import StructuredOutput
 
 if TYPE_CHECKING:
     from engine.grammar.automaton import Automaton, Position
@@ -25,7 +25,7 @@ COMPILE_SECONDS = 2.0
 MAX_COMPILING: Final = 4
 """Maximum number of compilations at once, including those that have exceeded their time."""
 
-MAX_OF_A_TENANT: Final = 2
+MAX_PER_TENANT: Final = 2
 """Maximum number of these places for one tenant, so that its forms never take the last one."""
 
 MAX_KEPT: Final = 128
@@ -42,18 +42,18 @@ class CompiledForm:
 class CompiledForms:
     """Owner of the compiled forms and of the threads that compile. All calls come from one thread."""
 
-    def __init__(self, compile_form: Callable[[AnswerForm], CompiledForm]) -> None:
+    def __init__(self, compile_form: Callable[[StructuredOutput], CompiledForm]) -> None:
         """Create the cache. `compile_form` may raise InvalidRequestError, and is called on any thread."""
         self._compile_form = compile_form
-        self._kept: OrderedDict[AnswerForm, CompiledForm] = OrderedDict()
-        self._under_way: dict[AnswerForm, asyncio.Future[CompiledForm]] = {}
-        self._places = FairPlaces(MAX_COMPILING, most_of_one=MAX_OF_A_TENANT)
+        self._kept: OrderedDict[StructuredOutput, CompiledForm] = OrderedDict()
+        self._under_way: dict[StructuredOutput, asyncio.Future[CompiledForm]] = {}
+        self._places = FairPlaces(MAX_COMPILING, most_of_one=MAX_PER_TENANT)
 
-    def __contains__(self, form: AnswerForm) -> bool:
+    def __contains__(self, form: StructuredOutput) -> bool:
         """Return True if `get` returns the form without compiling it."""
         return form in self._kept
 
-    async def prepare(self, form: AnswerForm, tenant: str) -> None:
+    async def prepare(self, form: StructuredOutput, tenant: str) -> None:
         """Compile a form on another thread. All calls must come from the same event loop.
 
         Raise InvalidRequestError, also if compilation takes too long, and OverloadedError if no place for the tenant
@@ -75,7 +75,7 @@ class CompiledForms:
         except TimeoutError:
             raise InvalidRequestError("it takes too long to compile", param="form") from None
 
-    def get(self, form: AnswerForm) -> CompiledForm:
+    def get(self, form: StructuredOutput) -> CompiledForm:
         """Return a compiled form, compiling it here if necessary. Raise InvalidRequestError."""
         if form not in self._kept:
             self._keep(form, self._compile_form(form))
@@ -91,7 +91,7 @@ class CompiledForms:
                 "Too many forms of answers are being compiled: try again in 2 s", retry_after=2
             ) from None
 
-    def _begin(self, form: AnswerForm, tenant: str) -> asyncio.Future[CompiledForm]:
+    def _begin(self, form: StructuredOutput, tenant: str) -> asyncio.Future[CompiledForm]:
         loop = asyncio.get_running_loop()
         compiling: asyncio.Future[CompiledForm] = loop.create_future()
         self._under_way[form] = compiling
@@ -120,7 +120,7 @@ class CompiledForms:
         threading.Thread(target=run, name="grammar", daemon=True).start()
         return compiling
 
-    def _keep(self, form: AnswerForm, compiled: CompiledForm) -> None:
+    def _keep(self, form: StructuredOutput, compiled: CompiledForm) -> None:
         self._kept[form] = compiled
         while len(self._kept) > MAX_KEPT:
             self._kept.popitem(last=False)

@@ -21,7 +21,7 @@ class MaskThreads:
     slow: Executor
 
 
-class FormMask:
+class GrammarMask:
     """TokenMask of a form. `end_words` allows only tokens that end the answer.
 
     All masks of a step begin before one of them is awaited, and each is awaited until PATIENCE_SECONDS after its own

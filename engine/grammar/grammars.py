@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from engine.errors import InvalidRequestError
 from engine.grammar.after_thought import AfterThought
 from engine.grammar.compiled_forms import CompiledForm, CompiledForms
-from engine.grammar.grammar_mask import FormMask, MaskThreads
+from engine.grammar.grammar_mask import GrammarMask, MaskThreads
 from engine.grammar.limits import check_form
 from engine.sampling.token_mask import TokenMask
 from engine.sampling_params import SamplingParams
-from engine.structured_output import AnswerForm
+from engine.structured_output import StructuredOutput
 from models.text_tokenizer import TextTokenizer
 from models.thinking import Thinking
 
@@ -76,7 +76,7 @@ class Grammars:
         self.load()
         # Compiles here only for runs resumed from another process, and for callers without an event loop.
         compiled = self._forms.get(params.form)
-        mask = FormMask(compiled.automaton.copy(), compiled.start, self._masks, self._end_words)
+        mask = GrammarMask(compiled.automaton.copy(), compiled.start, self._masks, self._end_words)
         if self._thinking is None:
             return mask
         return AfterThought(mask, self._thinking, prompt_ids, vocab_size=self._vocab_size, end_words=self._end_words)
@@ -86,7 +86,7 @@ class Grammars:
         for threads in (self._masks.quick, self._masks.slow):
             threads.shutdown(cancel_futures=True)
 
-    def _check(self, params: SamplingParams, form: AnswerForm) -> None:
+    def _check(self, params: SamplingParams, form: StructuredOutput) -> None:
         if not self._tokenizer.eos_token_ids:
             raise InvalidRequestError("this model has no token that ends an answer", param="form")
         for name in ("ignore_eos", "min_tokens", "allowed_token_ids"):
@@ -96,7 +96,7 @@ class Grammars:
         if form not in self._forms:
             check_form(form)
 
-    def _compile(self, form: AnswerForm) -> CompiledForm:
+    def _compile(self, form: StructuredOutput) -> CompiledForm:
         from engine.grammar.automaton import Automaton
 
         assert self._view is not None

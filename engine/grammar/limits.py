@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from engine.errors import InvalidRequestError
-from engine.structured_output import AnswerForm, FormKind
+from engine.structured_output import FormKind, StructuredOutput
 
 MAX_BYTES: Mapping[FormKind, int] = {"json": 32 << 10, "regex": 8 << 10, "lark": 16 << 10, "calls": 64 << 10}
 MAX_ALTERNATIVES = 64
@@ -47,7 +47,7 @@ _TERMINAL = re.compile(r"^[ \t]*(_?[A-Z][A-Z0-9_]*)(?:\.\d+)?[ \t]*:(.*(?:\n[ \t
 _NAME = re.compile(r"_?[A-Z][A-Z0-9_]*")
 
 
-def check_form(form: AnswerForm) -> None:
+def check_form(form: StructuredOutput) -> None:
     """Raise InvalidRequestError for "form" if the form is invalid or beyond a limit."""
     if len(form.text.encode()) > MAX_BYTES[form.kind]:
         raise _refused(f"it has more than {MAX_BYTES[form.kind] >> 10} KiB")

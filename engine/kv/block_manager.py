@@ -74,9 +74,10 @@ class BlockManager:
     def claim_tail(self, request: Request) -> tuple[int, BlockCopy | None]:
         """Reuse the block after the full ones of the table, if part of its content is cached.
 
-        A tail that another request left is taken over if all of its tokens match, or if there is no room for a copy. A
-        copy is made of a published block, of a tail that matches only partly and may serve another request, and of a
-        tail that is being stored or copied. A request that keeps no KV never takes a tail over.
+        A partial block that another request left is taken over if all of its tokens match, or if there is no room for a
+        copy. A copy is made of a published block, of a partial block that matches only partly and may serve another
+        request, and of a partial block that is being stored or copied. A request that keeps no KV never takes a partial
+        block over.
 
         Return how many tokens need not be computed, and the copy to make, if any. At least one token of the request is
         always left to compute, for its logits.
@@ -88,16 +89,16 @@ class BlockManager:
         source = self.find_last(request)
         if source is not None:
             return self._copy(request, source, len(known)) or (0, None)
-        match = self.pool.find_tail(request.key_before(full), known)
+        match = self.pool.find_partial(request.key_before(full), known)
         if match is None:
             return 0, None
-        may_take = request.keeps_kv and match.tail.ref_count == 0
-        if not (match.is_whole and may_take) and (copied := self._copy(request, match.tail, match.num_tokens)):
+        may_take = request.keeps_kv and match.partial.ref_count == 0
+        if not (match.is_whole and may_take) and (copied := self._copy(request, match.partial, match.num_tokens)):
             return copied
         if not may_take:
             return 0, None
-        self.pool.take_tail(match.tail)
-        request.blocks.append(match.tail)
+        self.pool.take_partial(match.partial)
+        request.blocks.append(match.partial)
         return match.num_tokens, None
 
     def share(self, request: Request, source: Request, num_tokens: int) -> None:
@@ -204,13 +205,13 @@ class BlockManager:
         del request.blocks[num_blocks:]
 
     def free(self, request: Request) -> None:
-        """Release all blocks of `request`. Published ones and the tail can be found until they are evicted."""
+        """Release all blocks of `request`. Published ones and the partial block can be found until they are evicted."""
         full = request.num_confirmed_tokens // self.block_size
-        tail_ids = request.token_ids(full * self.block_size, request.num_confirmed_tokens)
-        if self._leaves_kv(request) and tail_ids and full < len(request.blocks) and full <= len(request.block_keys):
+        partial_ids = request.token_ids(full * self.block_size, request.num_confirmed_tokens)
+        if self._leaves_kv(request) and partial_ids and full < len(request.blocks) and full <= len(request.block_keys):
             block = request.blocks[full]
             unshared = block.key is None and block.ref_count == 1
-            if unshared and self.pool.leave_tail(block, request.key_before(full), tail_ids):
+            if unshared and self.pool.publish_partial(block, request.key_before(full), partial_ids):
                 self._on_tail(block)
         self.shrink(request, 0)
         request.num_published_blocks = 0

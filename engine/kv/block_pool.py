@@ -4,8 +4,8 @@ Invariants, tested by `check`:
 - a block is free if and only if its ref count is 0; a free block is either empty or in the queue of the owner that its
   key names;
 - `_by_key[k].key == k`: a key leads to one block, and that block carries the key;
-- a block is in `_tails` if and only if it has `tail_of`: it is partly filled and has no writer, and the request that
-  takes it becomes its only writer;
+- a block is in `_partials` if and only if it has `partial_of`: it is partly filled and has no writer, and the request
+  that takes it becomes its only writer;
 - a block in use is never given to another owner, and its key never changes, except by being erased;
 - a block is charged to exactly one owner if it is in use or can be found, and to none otherwise.
 """
@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from cache_tiers.block_key import BlockKey, Owner, block_key, owner_of
 from cache_tiers.owners import Owners
 from cache_tiers.shares import MemoryShares
-from engine.kv.tail_index import Match, TailIndex
+from engine.kv.partial_index import Match, PartialIndex
 from engine.kv_block import EvictionLine, FreeBlockQueue, KVCacheBlock
 
 
@@ -45,7 +45,7 @@ class BlockPool:
         self.owners = owners if owners is not None else Owners()
         self._shares = MemoryShares(self.owners, clock=clock)
         self._by_key: dict[BlockKey, KVCacheBlock] = {}
-        self._tails: TailIndex[KVCacheBlock] = TailIndex()
+        self._partials: PartialIndex[KVCacheBlock] = PartialIndex()
         self._on_evict = on_evict
         self._num_evicted = 0
         self._num_lost = 0
@@ -192,35 +192,35 @@ class BlockPool:
             self.acquire(block)
         return block
 
-    def leave_tail(self, block: KVCacheBlock, parent: BlockKey, token_ids: tuple[int, ...]) -> bool:
-        """Publish a partly filled block as a tail of `parent`, in which another request may continue.
+    def publish_partial(self, block: KVCacheBlock, parent: BlockKey, token_ids: tuple[int, ...]) -> bool:
+        """Publish a partly filled block after `parent`, so that another request may continue in it.
 
-        The only user of the block calls this before releasing it. Free tails of `parent` whose tokens are a prefix of
-        `token_ids` are dropped. Return False if another block already holds the same tokens.
+        The only user of the block calls this before releasing it. Free partial blocks of `parent` whose tokens are a
+        prefix of `token_ids` are dropped. Return False if another block already holds the same tokens.
         """
         assert block.key is None
         assert block.ref_count == 1
-        for former in self._tails.begun_by(parent, token_ids):
+        for former in self._partials.begun_by(parent, token_ids):
             if former.ref_count == 0:
                 self._forget(former)
         key = block_key(parent, token_ids)
         if key in self._by_key:
             return False
         self._name(block, key, token_ids)
-        block.tail_of = parent
-        self._tails.add(parent, token_ids, block)
+        block.partial_of = parent
+        self._partials.add(parent, token_ids, block)
         return True
 
-    def find_tail(self, parent: BlockKey, known: tuple[int, ...]) -> Match[KVCacheBlock] | None:
-        """Return the tail of `parent` that shares the longest prefix with `known`; None if no tail shares a token.
+    def find_partial(self, parent: BlockKey, known: tuple[int, ...]) -> Match[KVCacheBlock] | None:
+        """Return the partial block of `parent` with the longest common prefix with `known`; None if none has one.
 
-        A tail that is in use is only being read, to store or to copy it.
+        A partial block that is in use is only being read, to store or to copy it.
         """
-        return self._tails.find(parent, known)
+        return self._partials.find(parent, known)
 
-    def take_tail(self, block: KVCacheBlock) -> None:
-        """Take a free tail out of the cache for a request that continues to write in it."""
-        assert block.tail_of is not None
+    def take_partial(self, block: KVCacheBlock) -> None:
+        """Take a free partial block out of the cache for a request that continues to write in it."""
+        assert block.partial_of is not None
         assert block.ref_count == 0
         self.acquire(block)
         self._forget(block)
@@ -250,7 +250,9 @@ class BlockPool:
         used = sum(block.ref_count > 0 for block in self._blocks)
         assert len(free) + used == len(self._blocks), "a block is neither free nor used"
         assert all(block.key == key for key, block in self._by_key.items()), "a key leads to a wrong block"
-        assert len(self._tails) == sum(b.tail_of is not None for b in self._blocks), "a tail cannot be found"
+        assert len(self._partials) == sum(b.partial_of is not None for b in self._blocks), (
+            "a partial block cannot be found"
+        )
         assert len(self._by_key) == sum(b.key is not None for b in self._blocks), "a published block cannot be found"
         assert all(block.key is None and block.owner is None for block in empty), "an empty block is somebody's"
         assert all(queued.values()), "an owner has an empty queue"
@@ -297,9 +299,9 @@ class BlockPool:
         if block.ref_count == 0:
             self._leave_queue(block)
         del self._by_key[key]
-        if block.tail_of is not None:
-            self._tails.remove(block.tail_of, block.token_ids)
-        block.key, block.tail_of, block.token_ids, block.is_unsaved = None, None, (), False
+        if block.partial_of is not None:
+            self._partials.remove(block.partial_of, block.token_ids)
+        block.key, block.partial_of, block.token_ids, block.is_unsaved = None, None, (), False
         if block.ref_count == 0:
             self._empty_out(block)
         if self._on_evict is not None:

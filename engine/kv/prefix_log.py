@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator
 from cache_tiers.block_key import BlockKey, block_key
 from cache_tiers.owned_keys import OwnedKeys
 from cache_tiers.owners import Owners
-from engine.kv.tail_index import TailIndex, TokenIds
+from engine.kv.partial_index import PartialIndex, TokenIds
 from engine.outputs import KnownPrefix
 from engine.request import Request
 
-MOST_TOKENS = 1 << 18
+MAX_TOKENS = 1 << 18
 """Default size of the log in tokens, which take less than 12 MB."""
 CONTINUATION = 8
 """Tokens to report of an earlier prompt's continuation."""
@@ -26,10 +26,10 @@ class PrefixLog:
     used runs, the end of a chain first.
     """
 
-    def __init__(self, owners: Owners, block_size: int, *, most_tokens: int = MOST_TOKENS) -> None:
+    def __init__(self, owners: Owners, block_size: int, *, most_tokens: int = MAX_TOKENS) -> None:
         self._block_size = block_size
         self._most_tokens = most_tokens
-        self._index: TailIndex[BlockKey] = TailIndex()
+        self._index: PartialIndex[BlockKey] = PartialIndex()
         self._runs: OwnedKeys[BlockKey, tuple[BlockKey, TokenIds]] = OwnedKeys(owners)
 
     @property
@@ -44,12 +44,12 @@ class PrefixLog:
         for index, key in enumerate(keys):
             if key not in self._runs:
                 self._add(request.key_before(index), key, request.token_ids(index * size, (index + 1) * size))
-        tail = request.token_ids(len(keys) * size, stop)
-        if tail and stop // size <= len(request.block_keys):
+        partial = request.token_ids(len(keys) * size, stop)
+        if partial and stop // size <= len(request.block_keys):
             parent = request.key_before(len(keys))
-            keys.append(block_key(parent, tail))
+            keys.append(block_key(parent, partial))
             if keys[-1] not in self._runs:
-                self._add(parent, keys[-1], tail)
+                self._add(parent, keys[-1], partial)
         for key in reversed(keys):
             self._runs.use(key)
         while self._runs.size > self._most_tokens:
@@ -71,8 +71,8 @@ class PrefixLog:
         match = self._index.find(parent, known) if known else None
         if match is None:
             return KnownPrefix(full * size, self._continuation(parent, ()))
-        rest = self._tokens_of(match.tail)[match.num_tokens :]
-        return KnownPrefix(full * size + match.num_tokens, self._continuation(match.tail, rest))
+        rest = self._tokens_of(match.partial)[match.num_tokens :]
+        return KnownPrefix(full * size + match.num_tokens, self._continuation(match.partial, rest))
 
     def _continuation(self, key: BlockKey, first: TokenIds) -> TokenIds:
         tokens = first

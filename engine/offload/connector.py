@@ -12,22 +12,22 @@ from engine.kv_block import KVCacheBlock
 from engine.offload.idle_promotion import LIFT_ID
 from engine.offload.late_copies import LateCopies
 from engine.offload.load_choice import FromRedis, RedisCost, choose
-from engine.offload.miss_reason import end_not_worth, end_of_absence, end_of_load, end_without_redis
-from engine.offload.prefetch_hints import Foresight
+from engine.offload.miss_reason import end_not_worth, end_without_redis, reason_of_load, reason_of_miss
+from engine.offload.prefetch_hints import PrefetchHints
 from engine.offload.prefill_cost import PrefillCost
-from engine.offload.stored_tails import StoredTail, StoredTails
-from engine.outputs import KVReceipt, ReuseEnd
+from engine.offload.stored_partials import StoredPartial, StoredPartials
+from engine.outputs import KVReceipt, MissReason
 from engine.request import Request, RequestStatus, Restored
 from engine.scheduler_output import SchedulerOutput
 from engine.tracing import NO_TRACE, Trace, Track
 
-MOST_STORES = 16
+MAX_STORES = 16
 """Stores per step, including stores of earlier steps that are still in flight."""
-MOST_STORES_AT_REST = 4
+MAX_STORES_AT_REST = 4
 """Stores per step while the server is idle."""
-MOST_TAILS = 4096
+MAX_PARTIALS = 4096
 """Partly filled blocks in lower tiers that are remembered."""
-MOST_HELD_SECONDS = 1.0
+MAX_HELD_SECONDS = 1.0
 """Longest time for which stores are held back in favour of prompts and loads."""
 RESERVED_PART = 4
 """One block in `RESERVED_PART` should be available without loss: empty, or evictable with a copy in a tier below."""
@@ -42,8 +42,8 @@ def stores_of_step(last_step_tokens: int, *, others_wait: bool) -> int:
     last_step_tokens: tokens that the previous step computed.
     """
     if last_step_tokens:
-        return min(max(1, last_step_tokens // 8), MOST_STORES)
-    return 1 if others_wait else MOST_STORES_AT_REST
+        return min(max(1, last_step_tokens // 8), MAX_STORES)
+    return 1 if others_wait else MAX_STORES_AT_REST
 
 
 @dataclass(slots=True)
@@ -55,7 +55,7 @@ class _Restoring:
     """Blocks in the table before those of the load."""
     num_blocks: int
     """Blocks that the load should bring."""
-    tail: StoredTail | None = None
+    partial: StoredPartial | None = None
     """The last block of the load if it is only partly filled."""
     keys: Sequence[BlockKey] = ()
     num_computed: int = 0
@@ -70,8 +70,8 @@ class _Restoring:
     def restored(self, outcome: LoadOutcome, block_size: int) -> int:
         """Return how many leading tokens have their KV on the device now. At least one token is left to compute."""
         tokens = (self.num_before + outcome.num_blocks) * block_size
-        if self.tail is not None and outcome.num_blocks == self.num_blocks:
-            tokens -= block_size - self.tail.num_tokens
+        if self.partial is not None and outcome.num_blocks == self.num_blocks:
+            tokens -= block_size - self.partial.num_tokens
         return min(tokens, self.request.num_tokens - 1)
 
 
@@ -92,7 +92,7 @@ class _Asked:
     """Leading blocks of the lookup that Redis has; None until it answers."""
 
 
-class Tiering:
+class OffloadConnector:
     """Mover of KV blocks: restores prefixes into block tables, and stores full blocks in the tiers below.
 
     A loading request keeps its blocks until the outcome of the load, even if it is aborted, so no copy ever writes to a
@@ -118,8 +118,8 @@ class Tiering:
         self._trace = trace
         self._restoring: dict[str, _Restoring] = {}
         self._asked: dict[str, _Asked] = {}
-        self._tails = StoredTails(blocks.pool.owners, most=MOST_TAILS, least=max(1, blocks.block_size // 8))
-        self.foresight = Foresight(tiers, blocks, self._tails, clock=clock)
+        self._partials = StoredPartials(blocks.pool.owners, most=MAX_PARTIALS, least=max(1, blocks.block_size // 8))
+        self.hints = PrefetchHints(tiers, blocks, self._partials, clock=clock)
         blocks.watch_tails(self._offer_tail)
         self._pinned: dict[BlockKey, KVCacheBlock] = {}
         self.late = LateCopies()
@@ -133,26 +133,26 @@ class Tiering:
     @property
     def is_quiet(self) -> bool:
         """Whether no load, store or promotion is in flight."""
-        return not (self._restoring or self._pinned or self.foresight.is_lifting)
+        return not (self._restoring or self._pinned or self.hints.is_lifting)
 
     def arrived(self, request: Request) -> None:
         """Prefetch the queued request's blocks from Redis into host memory, and cancel the hints that it fulfils."""
-        self.foresight.arrived(request)
+        self.hints.arrived(request)
         device = self._blocks.num_on_device(request)
         keys = request.block_keys[device : self._blocks.num_loadable(request)]
         in_cpu = self.tiers.num_in_cpu(keys)
-        self.tiers.wanted(keys[:in_cpu])
+        self.tiers.protect(keys[:in_cpu])
         if in_cpu == len(keys) or self.tiers.redis_speed is None:
             return
         if wanted := self._choose(request, device + in_cpu, keys[in_cpu:]):
             self.tiers.warm(request.request_id, keys[in_cpu : in_cpu + wanted])
 
-    def used(self, request: Request) -> None:
+    def touch(self, request: Request) -> None:
         """Mark the published blocks of `request`, which finishes, as recently used in every tier."""
         if request.num_published_blocks:
             found = request.receipt.cached // self._blocks.block_size if request.receipt is not None else 0
             chain = request.block_keys[: request.num_published_blocks]
-            self.tiers.used(chain, min(found, len(chain)))
+            self.tiers.touch(chain, min(found, len(chain)))
 
     def begin(self, request: Request) -> bool:
         """Start loading the blocks after the request's device prefix. Return False if there is nothing to wait for."""
@@ -162,28 +162,28 @@ class Tiering:
         return began
 
     def _begin(self, request: Request) -> bool:
-        request.reuse_end = None
+        request.miss_reason = None
         device = len(request.blocks)
-        tail = self._find_tail(request, device)
-        keys = request.block_keys[device : tail.index if tail is not None else self._blocks.num_loadable(request)]
-        if tail is not None:
-            keys.append(tail.key)
+        partial = self._find_partial(request, device)
+        keys = request.block_keys[device : partial.index if partial is not None else self._blocks.num_loadable(request)]
+        if partial is not None:
+            keys.append(partial.key)
         if not keys or self._blocks.find_last(request) is not None:
             return False
         in_cpu = self.tiers.num_in_cpu(keys)
-        self.tiers.wanted(keys[:in_cpu])
+        self.tiers.protect(keys[:in_cpu])
         wanted = in_cpu
         if in_cpu < len(keys) and keys[in_cpu] == self.tiers.missing(request.request_id):
             # Redis was asked when the request arrived.
-            missing = self.tiers.store.why_missing(keys[in_cpu])
-            request.reuse_end = end_of_absence(missing, self.tiers.places_of(keys[in_cpu]))
+            missing = self.tiers.store.miss_of(keys[in_cpu])
+            request.miss_reason = reason_of_miss(missing, self.tiers.places_of(keys[in_cpu]))
         elif in_cpu < len(keys):
             wanted += self._choose(request, device + in_cpu, keys[in_cpu:])
         if wanted < len(keys):
-            tail, keys = None, keys[:wanted]
+            partial, keys = None, keys[:wanted]
         if not keys:
             return False
-        return self._load(_Restoring(request, device, len(keys), tail), keys)
+        return self._load(_Restoring(request, device, len(keys), partial), keys)
 
     def _choose(self, request: Request, index: int, keys: Sequence[BlockKey]) -> int:
         """Return how many of `keys` to load from Redis.
@@ -203,17 +203,17 @@ class Tiering:
             self._asked[request.request_id] = _Asked(request, handle, index, keys[0], self._clock())
         elif choice is FromRedis.LEAVE:
             self.tiers.probe(keys[0])
-        request.reuse_end = self._end_of_choice(choice, index, keys)
+        request.miss_reason = self._reason_of_choice(choice, index, keys)
         return 0
 
-    def _end_of_choice(self, choice: FromRedis, index: int, keys: Sequence[BlockKey]) -> ReuseEnd:
+    def _reason_of_choice(self, choice: FromRedis, index: int, keys: Sequence[BlockKey]) -> MissReason:
         gone_from = self.tiers.places_of(keys[0])
         match choice:
             case FromRedis.NOTHING:
                 state = self.tiers.store.stats().redis_state
                 return end_without_redis(state, redis=self.tiers.has_redis, gone_from=gone_from)
             case FromRedis.ASK:
-                return ReuseEnd("not_worth_loading", "its computation began while Redis was still asked", gone_from)
+                return MissReason("not_worth_loading", "its computation began while Redis was still asked", gone_from)
             case _:
                 cost = self._redis_cost(keys, known=True)
                 load_seconds = cost.load_seconds if cost is not None else None
@@ -304,8 +304,8 @@ class Tiering:
     def _explain_absence(self, asked: _Asked) -> None:
         request = asked.request
         if asked.num_found == 0 and request.reuse is not None:
-            missing = self.tiers.store.why_missing(asked.key)
-            request.reuse = replace(request.reuse, end=end_of_absence(missing, self.tiers.places_of(asked.key)))
+            missing = self.tiers.store.miss_of(asked.key)
+            request.reuse = replace(request.reuse, end=reason_of_miss(missing, self.tiers.places_of(asked.key)))
 
     def _still_worth(self, asked: _Asked) -> bool:
         first, keys = self._left(asked)
@@ -326,7 +326,7 @@ class Tiering:
             return first, []
         return first, asked.request.block_keys[first : asked.index + asked.num_found]
 
-    def _find_tail(self, request: Request, device: int) -> StoredTail | None:
+    def _find_partial(self, request: Request, device: int) -> StoredPartial | None:
         """Return the last block that was stored partly filled; None if there is none, or the device has as much of it.
 
         device: number of blocks that were found on the device.
@@ -334,16 +334,16 @@ class Tiering:
         size = self._blocks.block_size
         for index in range(self._blocks.num_loadable(request), device - 1, -1):
             known = request.token_ids(index * size, min((index + 1) * size, request.num_tokens - 1))
-            tail = self._tails.find(index, request.key_before(index), known)
-            if tail is not None:
-                here = self._blocks.pool.find_tail(request.key_before(index), known) if index == device else None
-                return None if here is not None and here.num_tokens >= tail.num_tokens else tail
+            partial = self._partials.find(index, request.key_before(index), known)
+            if partial is not None:
+                here = self._blocks.pool.find_partial(request.key_before(index), known) if index == device else None
+                return None if here is not None and here.num_tokens >= partial.num_tokens else partial
         return None
 
     def _offer_tail(self, block: KVCacheBlock) -> None:
         assert block.key is not None
-        assert block.tail_of is not None
-        if self._tails.add(block.tail_of, block.key, block.token_ids):
+        assert block.partial_of is not None
+        if self._partials.add(block.partial_of, block.key, block.token_ids):
             self._offer(block)
 
     def forget_waiting(self, request: Request) -> None:
@@ -357,7 +357,7 @@ class Tiering:
 
     def lose_device(self) -> None:
         """Cancel all loads, discarding their blocks, and fail late copies: the workers that made them are gone."""
-        self.foresight.lose_device()
+        self.hints.lose_device()
         self._give_up_on(self.late.take_all())
         for request_id, restoring in self._restoring.items():
             restoring.lost = True
@@ -370,8 +370,8 @@ class Tiering:
         Blocks that are still being loaded for an aborted request will not be published on the device.
         """
         erased = set(keys)
-        self._tails.erase(keys)
-        self.foresight.erase(keys)
+        self._partials.erase(keys)
+        self.hints.erase(keys)
         for restoring in self._restoring.values():
             restoring.erased |= restoring.aborted and not erased.isdisjoint(restoring.request.block_keys)
         self.tiers.erase(keys)
@@ -379,10 +379,10 @@ class Tiering:
     def poll(self) -> list[Request]:
         """Return the requests whose load ended. Their tables hold the blocks that arrived, which are published."""
         ended: list[Request] = []
-        self.foresight.forget_lapsed()
+        self.hints.forget_lapsed()
         for outcome in self.tiers.poll_loads():
             if outcome.load_id == LIFT_ID:
-                self.foresight.lifted(outcome)
+                self.hints.lifted(outcome)
                 continue
             now, counts = time.perf_counter(), {"cpu": outcome.from_cpu, "redis": outcome.from_redis}
             self._trace.add(Track.RESTORES, outcome.load_id, now - outcome.seconds, now, **counts)
@@ -399,8 +399,8 @@ class Tiering:
             request.timeline.lookup += outcome.lookup_seconds
             if outcome.num_blocks < restoring.num_blocks:
                 key = restoring.keys[outcome.num_blocks]
-                missing = self.tiers.store.why_missing(key)
-                request.reuse_end = end_of_load(outcome.end, missing, self.tiers.places_of(key))
+                missing = self.tiers.store.miss_of(key)
+                request.miss_reason = reason_of_load(outcome.end, missing, self.tiers.places_of(key))
             self._blocks.shrink(request, restoring.num_before + outcome.num_blocks)
             restored = restoring.restored(outcome, self._blocks.block_size)
             request.num_computed_tokens = request.num_confirmed_tokens = restored
@@ -449,7 +449,7 @@ class Tiering:
     def offer(self, request: Request, indices: Iterable[int]) -> None:
         """Offer blocks of the request's table that just became full to the tiers."""
         for index in indices:
-            self._tails.drop(request.key_before(index), request.blocks[index].token_ids)
+            self._partials.drop(request.key_before(index), request.blocks[index].token_ids)
             self._offer(request.blocks[index])
 
     def _offer(self, block: KVCacheBlock) -> None:
@@ -479,7 +479,7 @@ class Tiering:
     ) -> tuple[TransferJob, ...]:
         """Take the stores of the next step. Call before the step allocates blocks.
 
-        Stores yield to prompts and loads, but for at most `MOST_HELD_SECONDS`: under constant load they would otherwise
+        Stores yield to prompts and loads, but for at most `MAX_HELD_SECONDS`: under constant load they would otherwise
         never be made. Stores do not yield if they are urgent, or if the next allocations would evict blocks that no
         tier below has.
 
@@ -488,21 +488,21 @@ class Tiering:
         request waits until blocks have been stored.
         """
         pool = self._blocks.pool
-        needed = MOST_STORES if urgent else pool.num_to_save(pool.num_blocks // RESERVED_PART)
+        needed = MAX_STORES if urgent else pool.num_to_save(pool.num_blocks // RESERVED_PART)
         if needed:
-            return self._take_stores(min(needed, MOST_STORES, max(1, pool.num_free // 2)), at_rest=False)
+            return self._take_stores(min(needed, MAX_STORES, max(1, pool.num_free // 2)), at_rest=False)
         now = self._clock()
         if not (prompts or self.num_loading):
             self._held_since = None
         elif self._held_since is None:
             self._held_since = now
-        if self._held_since is not None and now - self._held_since < MOST_HELD_SECONDS:
+        if self._held_since is not None and now - self._held_since < MAX_HELD_SECONDS:
             return ()
         return self._take_stores(stores_of_step(last_step_tokens, others_wait=others_wait), at_rest=at_rest)
 
     def _take_stores(self, most: int, *, at_rest: bool) -> tuple[TransferJob, ...]:
         pool, stores = self._blocks.pool, []
-        most = min(most, MOST_STORES - self.late.num_stores)
+        most = min(most, MAX_STORES - self.late.num_stores)
         for key, job in self.tiers.take_stores(most, at_rest=at_rest):
             pool.mark_saved(key)
             if job is not None:
@@ -545,7 +545,7 @@ class Tiering:
 
     def check(self) -> None:
         """Raise AssertionError if a pin or a load has no owner, or a block waits in vain to be stored."""
-        assert len(self._restoring) + self.foresight.is_lifting == self.tiers.num_loading, "a load has no owner"
+        assert len(self._restoring) + self.hints.is_lifting == self.tiers.num_loading, "a load has no owner"
         assert self._blocks.pool.num_unsaved == self.tiers.num_unstored, "a block waits to be stored in vain"
         self.tiers.check()
 

@@ -12,7 +12,7 @@ from engine.kv_block import KVCacheBlock
 LIFT_ID: Final = "ahead of its request"
 """Load id of the promotion; at most one is in flight."""
 
-MOST_BLOCKS: Final = 4
+MAX_BLOCKS: Final = 4
 """Blocks per promotion. A request that arrives during the copy waits for it, as it does for stores made while idle."""
 
 
@@ -22,11 +22,11 @@ class PrefixBlock:
 
     key: BlockKey
     token_ids: tuple[int, ...]
-    tail_of: BlockKey | None = None
+    partial_of: BlockKey | None = None
     """Key of the block before it if `token_ids` fill this block only partly; None for a full block."""
 
 
-class Lifts:
+class IdlePromotion:
     """Owner of the device blocks that a promotion writes. When it ends, they are published, free and evictable."""
 
     def __init__(self, tiers: TierManager, pool: BlockPool) -> None:
@@ -42,7 +42,7 @@ class Lifts:
         return bool(self._blocks)
 
     def begin(self, run: Sequence[PrefixBlock]) -> None:
-        """Start copying the blocks of `run`, at most `MOST_BLOCKS`, into newly allocated device blocks."""
+        """Start copying the blocks of `run`, at most `MAX_BLOCKS`, into newly allocated device blocks."""
         assert not self.is_busy
         self._run, self._blocks = run, self._pool.allocate(len(run), owner_of(run[-1].key))
         ids = [block.block_id for block in self._blocks]
@@ -61,10 +61,10 @@ class Lifts:
         """Publish the blocks that arrived and release all. Return whether every block arrived."""
         arrived = 0 if self._unwanted else outcome.num_blocks
         for block, brought in zip(self._blocks[:arrived], self._run, strict=False):
-            if brought.tail_of is None:
+            if brought.partial_of is None:
                 self._pool.publish(block, brought.key, brought.token_ids)
             else:
-                self._pool.leave_tail(block, brought.tail_of, brought.token_ids)
+                self._pool.publish_partial(block, brought.partial_of, brought.token_ids)
         self._pool.release(reversed(self._blocks))
         is_whole = arrived == len(self._blocks)
         self._run, self._blocks, self._unwanted = (), [], False

@@ -4,21 +4,21 @@
 """
 
 from cache_tiers.manager import LoadEnd
-from cache_tiers.store import Absence, Missing
-from engine.outputs import ReuseEnd
+from cache_tiers.store import TierMiss, TierMissReason
+from engine.outputs import MissReason
 
 
-def end_without_redis(state: str, *, redis: bool, gone_from: tuple[str, ...]) -> ReuseEnd:
+def end_without_redis(state: str, *, redis: bool, gone_from: tuple[str, ...]) -> MissReason:
     """Explain a block that was not looked up in Redis.
 
     redis: whether there is a Redis; if so, it was not used, and `state` says why.
     """
     if redis:
-        return ReuseEnd("breaker_open", f"Redis was not asked: {state}", gone_from)
-    return ReuseEnd("evicted", "it had left every tier that there is", gone_from)
+        return MissReason("breaker_open", f"Redis was not asked: {state}", gone_from)
+    return MissReason("evicted", "it had left every tier that there is", gone_from)
 
 
-def end_not_worth(load_seconds: float | None, compute_seconds: float | None, gone_from: tuple[str, ...]) -> ReuseEnd:
+def end_not_worth(load_seconds: float | None, compute_seconds: float | None, gone_from: tuple[str, ...]) -> MissReason:
     """Explain a block that was not loaded because computing was expected to be faster.
 
     load_seconds, compute_seconds: expected times; None if not known.
@@ -26,38 +26,38 @@ def end_not_worth(load_seconds: float | None, compute_seconds: float | None, gon
     figures = ""
     if load_seconds is not None and compute_seconds is not None:
         figures = f": about {load_seconds * 1e3:.0f} ms, against {compute_seconds * 1e3:.0f} ms"
-    return ReuseEnd(
+    return MissReason(
         "not_worth_loading", f"loading it from Redis would have taken longer than computing{figures}", gone_from
     )
 
 
-def end_of_load(end: LoadEnd, missing: Missing, gone_from: tuple[str, ...]) -> ReuseEnd:
+def reason_of_load(end: LoadEnd, missing: TierMiss, gone_from: tuple[str, ...]) -> MissReason:
     """Explain a load that ended before its last block.
 
     missing: Redis's answer about the first block that was not loaded.
     """
     match end:
         case LoadEnd.TOO_SLOW:
-            return ReuseEnd("not_worth_loading", "Redis took so long that computing the rest was faster", gone_from)
+            return MissReason("not_worth_loading", "Redis took so long that computing the rest was faster", gone_from)
         case LoadEnd.COPY_FAILED:
-            return ReuseEnd("not_brought", "copying it into the device failed", gone_from)
+            return MissReason("not_brought", "copying it into the device failed", gone_from)
         case _:
-            return end_of_absence(missing, gone_from)
+            return reason_of_miss(missing, gone_from)
 
 
-def end_of_absence(missing: Missing, gone_from: tuple[str, ...]) -> ReuseEnd:
+def reason_of_miss(missing: TierMiss, gone_from: tuple[str, ...]) -> MissReason:
     """Explain a block that Redis did not have or could not supply."""
     absence, detail = missing.absence, missing.absence.value
     if missing.detail:
         detail += f": {missing.detail}"
     match absence:
-        case Absence.OFF:
-            return ReuseEnd("evicted", detail, gone_from)
-        case Absence.GONE | Absence.UNKNOWN_KEY:
-            return ReuseEnd("evicted", detail, (*gone_from, "redis"))
-        case Absence.REJECTED:
-            return ReuseEnd("rejected", detail, gone_from)
-        case Absence.LEFT_ALONE | Absence.NO_ANSWER:
-            return ReuseEnd("breaker_open", detail, gone_from)
-        case Absence.NOT_TAKEN:
-            return ReuseEnd("not_brought", detail, gone_from)
+        case TierMissReason.OFF:
+            return MissReason("evicted", detail, gone_from)
+        case TierMissReason.GONE | TierMissReason.UNKNOWN_KEY:
+            return MissReason("evicted", detail, (*gone_from, "redis"))
+        case TierMissReason.REJECTED:
+            return MissReason("rejected", detail, gone_from)
+        case TierMissReason.LEFT_ALONE | TierMissReason.NO_ANSWER:
+            return MissReason("breaker_open", detail, gone_from)
+        case TierMissReason.NOT_TAKEN:
+            return MissReason("not_brought", detail, gone_from)

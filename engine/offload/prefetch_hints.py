@@ -13,16 +13,16 @@ from typing import Final
 from cache_tiers.block_key import BlockKey
 from cache_tiers.manager import LoadOutcome, TierManager
 from engine.kv.block_manager import BlockManager
-from engine.offload.idle_promotion import MOST_BLOCKS, Lifts, PrefixBlock
-from engine.offload.stored_tails import StoredTails
+from engine.offload.idle_promotion import MAX_BLOCKS, IdlePromotion, PrefixBlock
+from engine.offload.stored_partials import StoredPartials
 from engine.request import Request
 
 LAPSE_SECONDS: Final = 30.0
 """Lifetime of a hint that is not renewed."""
 
-MOST_OF_TENANT: Final = 4
+MAX_PER_TENANT: Final = 4
 """Hints that one tenant may have at once; a new one replaces the oldest."""
-MOST_AT_ONCE: Final = 64
+MAX_AT_ONCE: Final = 64
 """Hints of all tenants that may be waiting for Redis at once."""
 
 
@@ -49,29 +49,29 @@ class _Foreseen:
         return self.chain[self.num_full - 1]
 
 
-class Foresight:
+class PrefetchHints:
     """Prefetch hints of all tenants. A hint may be wrong, so its prefetch yields to every other use of the machine.
 
     Within `LAPSE_SECONDS`, hints fill at most a quarter of the device and `TierManager.most_blocks_ahead` blocks of
     host memory. One tenant gets at most half of that, so that a client that opens chat after chat does not evict the
-    blocks of others. A tenant keeps its newest `MOST_OF_TENANT` hints. No hint is accepted while `MOST_AT_ONCE` are
+    blocks of others. A tenant keeps its newest `MAX_PER_TENANT` hints. No hint is accepted while `MAX_AT_ONCE` are
     waiting for Redis.
     """
 
     def __init__(
-        self, tiers: TierManager, blocks: BlockManager, tails: StoredTails, *, clock: Callable[[], float]
+        self, tiers: TierManager, blocks: BlockManager, partials: StoredPartials, *, clock: Callable[[], float]
     ) -> None:
         self._tiers = tiers
         self._blocks = blocks
         self._pool = blocks.pool
-        self._tails = tails
+        self._partials = partials
         self._clock = clock
         self._foreseen: dict[str, _Foreseen] = {}
         self._spent: list[_Foreseen] = []
-        self._lifts = Lifts(tiers, blocks.pool)
+        self._promotion = IdlePromotion(tiers, blocks.pool)
         self._lifted: _Foreseen | None = None
 
-    def expect(self, name: str, tenant: str, keys: Sequence[BlockKey], token_ids: Sequence[int]) -> bool:
+    def add_hint(self, name: str, tenant: str, keys: Sequence[BlockKey], token_ids: Sequence[int]) -> bool:
         """Add the hint `name`: a prompt that begins with `token_ids` is expected. Return whether blocks will be loaded.
 
         The same prefix again changes nothing. Another prefix under the same name replaces the former one.
@@ -87,9 +87,9 @@ class Foresight:
         if not (missing or foreseen.below):
             return False
         of_tenant = [each for each, other in self._foreseen.items() if other.tenant == tenant]
-        for oldest in of_tenant[: max(0, len(of_tenant) - MOST_OF_TENANT + 1)]:
+        for oldest in of_tenant[: max(0, len(of_tenant) - MAX_PER_TENANT + 1)]:
             self.forget(oldest)
-        if self._tiers.num_warmed_ahead >= MOST_AT_ONCE:
+        if self._tiers.num_warmed_ahead >= MAX_AT_ONCE:
             return False
         self._foreseen[name] = foreseen
         self._spent.append(foreseen)
@@ -107,7 +107,7 @@ class Foresight:
         chain = [block.key for block in prefix]
         above = next((index for index, key in enumerate(chain) if not self._pool.has(key)), len(chain))
         below = above + self._tiers.num_in_cpu(chain[above:])
-        self._tiers.wanted(chain[above:below])
+        self._tiers.protect(chain[above:below])
         missing: Sequence[BlockKey] = ()
         if self._tiers.redis_speed is not None:
             missing = chain[below:][: self._room(tenant, self._tiers.most_blocks_ahead, lambda each: each.num_brought)]
@@ -120,11 +120,11 @@ class Foresight:
         size = self._blocks.block_size
         prefix = [PrefixBlock(key, tuple(token_ids[at * size : (at + 1) * size])) for at, key in enumerate(keys)]
         rest = tuple(token_ids[len(keys) * size :])
-        tail = self._tails.find(len(keys), keys[-1], rest) if keys and rest else None
-        if tail is not None:
-            here = self._pool.find_tail(keys[-1], rest)
-            if here is None or here.num_tokens < tail.num_tokens:
-                prefix.append(PrefixBlock(tail.key, self._tails.tokens_of(tail.key), tail_of=keys[-1]))
+        partial = self._partials.find(len(keys), keys[-1], rest) if keys and rest else None
+        if partial is not None:
+            here = self._pool.find_partial(keys[-1], rest)
+            if here is None or here.num_tokens < partial.num_tokens:
+                prefix.append(PrefixBlock(partial.key, self._partials.tokens_of(partial.key), partial_of=keys[-1]))
         return prefix
 
     def _room(self, tenant: str, most: int, spent: Callable[[_Foreseen], int]) -> int:
@@ -138,19 +138,19 @@ class Foresight:
 
     def lift(self) -> None:
         """Start copying the next blocks from host memory to the device. Call only while there is no request."""
-        if self._lifts.is_busy:
+        if self._promotion.is_busy:
             return
         for foreseen in self._foreseen.values():
             if run := self._next_run(foreseen.below):
                 foreseen.num_lifted += len(run)
                 self._lifted = foreseen
-                self._lifts.begin(run)
+                self._promotion.begin(run)
                 return
 
     def _next_run(self, below: deque[PrefixBlock]) -> list[PrefixBlock]:
         while below and self._pool.has(below[0].key):
             below.popleft()
-        run = list(islice(below, min(MOST_BLOCKS, self._pool.num_free)))
+        run = list(islice(below, min(MAX_BLOCKS, self._pool.num_free)))
         run = run[: self._tiers.num_in_cpu([block.key for block in run])]
         for _ in run:
             below.popleft()
@@ -159,13 +159,13 @@ class Foresight:
     @property
     def is_lifting(self) -> bool:
         """Whether blocks are being copied to the device."""
-        return self._lifts.is_busy
+        return self._promotion.is_busy
 
     def lifted(self, outcome: LoadOutcome) -> None:
-        """Take the outcome of the load that `Lifts` started."""
+        """Take the outcome of the load that `IdlePromotion` started."""
         foreseen, self._lifted = self._lifted, None
         assert foreseen is not None
-        if not self._lifts.end(outcome):
+        if not self._promotion.end(outcome):
             foreseen.below.clear()
         # Chains are evicted from their end, so the beginning must be the most recently used.
         self._pool.renew(foreseen.chain)
@@ -197,8 +197,8 @@ class Foresight:
         erased = set(keys)
         for name in [name for name, foreseen in self._foreseen.items() if not erased.isdisjoint(foreseen.chain)]:
             self.forget(name)
-        self._lifts.erase(erased)
+        self._promotion.erase(erased)
 
     def lose_device(self) -> None:
         """Discard the blocks that are being copied to the device, whose contents are lost."""
-        self._lifts.drop()
+        self._promotion.drop()

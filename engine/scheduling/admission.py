@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from cache_tiers.transfer import BlockCopy
 from engine.kv.block_manager import BlockManager
-from engine.offload.connector import Tiering
-from engine.outputs import KVReceipt, Reuse, ReuseEnd
+from engine.offload.connector import OffloadConnector
+from engine.outputs import KVReceipt, MissReason, Reuse
 from engine.request import Lack, Request, RequestStatus, Restored
 from engine.scheduling.request_states import RequestStates
 from engine.scheduling.room import Room
@@ -15,21 +15,23 @@ from engine.scheduling.siblings import source_of, take_prompt
 class Admission:
     """Admission of waiting requests to the batch.
 
-    tiering: None where the device is the only tier.
+    connector: None where the device is the only tier.
     """
 
-    def __init__(self, states: RequestStates, blocks: BlockManager, tiering: Tiering | None, room: Room) -> None:
+    def __init__(
+        self, states: RequestStates, blocks: BlockManager, connector: OffloadConnector | None, room: Room
+    ) -> None:
         self._states = states
         self._blocks = blocks
         self._room = room
-        self._tiering = tiering
+        self._connector = connector
         self._copies: list[BlockCopy] = []
 
     def admit(self, request: Request, now: float, stoppable: Sequence[Request] = ()) -> bool:
         """Reuse the cached prefix of `request` and allocate blocks for all of its known tokens.
 
         Return False, leaving the block table unchanged, if there is no room. Otherwise return True, with the status set
-        to LOADING or FOLLOWING if the rest of the prefix comes from the tiers or from another request.
+        to LOADING or WAITING_FOR_PREFIX if the rest of the prefix comes from the tiers or from another request.
 
         All blocks are allocated up front. Otherwise two prompts could count on the same free blocks, and one of them
         would be preempted.
@@ -42,16 +44,16 @@ class Admission:
             device = self._blocks.match_prefix(request)
             if (source := source_of(request, self._blocks.block_size)) is not None:
                 return self._fork(request, source, now, stoppable)
-            if self._states.followers.follow(request, self._states.running):
+            if self._states.prefix_waiters.wait_for_prefix(request, self._states.running):
                 self._blocks.free(request)
-                request.status = RequestStatus.FOLLOWING
+                request.status = RequestStatus.WAITING_FOR_PREFIX
                 return True
             if not self._find_room(request, now, stoppable):
                 self._refuse(request)
                 return False
-            if self._tiering is not None and not request.tiers_asked:
+            if self._connector is not None and not request.tiers_asked:
                 request.tiers_asked = True
-                if self._tiering.begin(request):
+                if self._connector.begin(request):
                     request.status = RequestStatus.LOADING
                     return True
             request.num_computed_tokens = request.num_confirmed_tokens = device * self._blocks.block_size
@@ -111,14 +113,16 @@ class Admission:
         if request.started is None:
             request.receipt = self._receipt(request)
             request.reuse = self._reuse(request)
-            request.reuse_seconds = self._tiering.prefill.seconds(0, request.receipt.cached) if self._tiering else None
+            request.reuse_seconds = (
+                self._connector.prefill.seconds(0, request.receipt.cached) if self._connector else None
+            )
 
     def _reuse(self, request: Request) -> Reuse | None:
         if not self._blocks.prefix_cache:
             return None
-        end = request.reuse_end
-        if self._tiering is None:
-            end = ReuseEnd("evicted", "nothing lies below the device", ("device",))
+        end = request.miss_reason
+        if self._connector is None:
+            end = MissReason("evicted", "nothing lies below the device", ("device",))
         return Reuse(request.num_computed_tokens, self._states.prefixes.longest(request), end)
 
     def _receipt(self, request: Request) -> KVReceipt:

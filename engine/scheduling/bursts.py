@@ -8,11 +8,11 @@ An interactive user hardly notices a flooding tenant, and the flood loses only a
 from collections.abc import Iterable
 from typing import Final
 
-MOST_SAVED: Final = 2.0
+MAX_SAVED: Final = 2.0
 """Maximum number of steps that a tenant can save."""
 SAVED_PER_STEP: Final = 0.5
 """Steps saved per step in which a tenant has no prompt to compute and another tenant has one."""
-MOST_IN_A_ROW: Final = 2
+MAX_IN_A_ROW: Final = 2
 """Maximum number of consecutive exclusive steps before a step is shared by all tenants.
 
 Without this limit, many tenants that come and go could together starve one that always has prompts.
@@ -26,13 +26,13 @@ class Bursts:
     """Saved steps per tenant."""
 
     def __init__(self) -> None:
-        # Tenants that are missing here have MOST_SAVED steps.
+        # Tenants that are missing here have MAX_SAVED steps.
         self._saved: dict[str, float] = {}
         self._in_a_row = 0
 
     def may_be_first(self, tenant: str) -> bool:
         """Tell whether `tenant` has saved at least one step."""
-        return self._saved.get(tenant, MOST_SAVED) >= 1
+        return self._saved.get(tenant, MAX_SAVED) >= 1
 
     def first(self, tenants: Iterable[str]) -> set[str]:
         """Select the tenants whose prompts this step computes, and charge those that spend a saved step.
@@ -42,12 +42,12 @@ class Bursts:
         present = set(tenants)
         for tenant in self._saved.keys() - present:
             self._saved[tenant] += SAVED_PER_STEP
-            if self._saved[tenant] >= MOST_SAVED:
+            if self._saved[tenant] >= MAX_SAVED:
                 del self._saved[tenant]
         ahead = {tenant for tenant in present if self.may_be_first(tenant)}
         for tenant in ahead:
-            self._saved[tenant] = self._saved.get(tenant, MOST_SAVED) - 1
-        if not ahead or ahead == present or self._in_a_row == MOST_IN_A_ROW:
+            self._saved[tenant] = self._saved.get(tenant, MAX_SAVED) - 1
+        if not ahead or ahead == present or self._in_a_row == MAX_IN_A_ROW:
             self._in_a_row = 0
             return present
         self._in_a_row += 1

@@ -1,29 +1,29 @@
 """Backpressure on tenants that produce blocks faster than the blocks can be offloaded.
 
 A queued request is held back while its blocks would evict blocks of its own tenant that are still on their way to
-Redis. The next step copies those blocks first, so the wait lasts a step or two. `MOST_HELD_BACK_SECONDS` limits the
+Redis. The next step copies those blocks first, so the wait lasts a step or two. `MAX_HELD_BACK_SECONDS` limits the
 wait regardless of the state of the tiers. Requests are not held back while Redis is unavailable, or while loading a
 block would cost more than recomputing it.
 """
 
 from typing import Final
 
-from engine.offload.connector import Tiering
+from engine.offload.connector import OffloadConnector
 from engine.request import Request
 
-MOST_HELD_BACK_SECONDS: Final = 1.0
+MAX_HELD_BACK_SECONDS: Final = 1.0
 """Maximum wait of a request in seconds, counted from the first step that held it back."""
 
 
 class HeldBack:
     """Decisions on the waiting requests that a step holds back."""
 
-    def __init__(self, tiering: Tiering | None) -> None:
+    def __init__(self, connector: OffloadConnector | None) -> None:
         """Create the policy.
 
-        tiering: the lower tiers; None if the device is the only tier, in which case no request is held back.
+        connector: the lower tiers; None if the device is the only tier, in which case no request is held back.
         """
-        self._tiering = tiering
+        self._connector = connector
         self._holds_any = False
 
     def take_any(self) -> bool:
@@ -33,11 +33,11 @@ class HeldBack:
 
     def holds(self, request: Request, now: float) -> bool:
         """Tell whether `request` is held back at `now`. Requests of other tenants do not wait for it."""
-        if self._tiering is None or request.is_fork or not self._tiering.would_lose(request):
+        if self._connector is None or request.is_fork or not self._connector.would_lose(request):
             return False
         if request.held_back_since is None:
             request.held_back_since = now
-        if now - request.held_back_since >= MOST_HELD_BACK_SECONDS:
+        if now - request.held_back_since >= MAX_HELD_BACK_SECONDS:
             return False
         self._holds_any = True
         return True

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator
 
 from engine.kv.block_manager import BlockManager
 from engine.kv.prefix_log import PrefixLog
-from engine.offload.connector import Tiering
+from engine.offload.connector import OffloadConnector
 from engine.outputs import FinishReason
 from engine.request import Request, RequestStatus
 from engine.scheduling.deadlines import Deadlines
-from engine.scheduling.followers import Followers
+from engine.scheduling.prefix_waiters import PrefixWaiters
 from engine.scheduling.queue.request_queue import RequestQueue
 from engine.scheduling.queue.sorted_requests import Key, SortedRequests
 from engine.scheduling.shares import Shares
@@ -25,19 +25,19 @@ class RequestStates:
     blocks were taken back.
     """
 
-    def __init__(self, queue: RequestQueue, blocks: BlockManager, tiering: Tiering | None) -> None:
+    def __init__(self, queue: RequestQueue, blocks: BlockManager, connector: OffloadConnector | None) -> None:
         self.queue = queue
         self.running = SortedRequests(self.rank)
         self.num_preemptions = 0
         self.num_reclaims = 0
         self._blocks = blocks
-        self._tiering = tiering
+        self._connector = connector
         self._orders = itertools.count()
         self._requests: dict[str, Request] = {}
         self._loading: dict[str, Request] = {}
         self._restored: dict[str, Request] = {}
         self._dropped: list[str] = []
-        self.followers = Followers(blocks)
+        self.prefix_waiters = PrefixWaiters(blocks)
         self.deadlines = Deadlines()
         self.prefixes = PrefixLog(blocks.pool.owners, blocks.block_size)
 
@@ -95,10 +95,13 @@ class RequestStates:
         self.deadlines.add(request)
 
     def start(self, request: Request, now: float) -> None:
-        """Start an admitted request: WAITING or PREEMPTED -> RUNNING, unless admission set LOADING or FOLLOWING."""
+        """Start an admitted request: WAITING or PREEMPTED -> RUNNING.
+
+        A request that admission set to LOADING or WAITING_FOR_PREFIX keeps that status.
+        """
         self._restored.pop(request.request_id, None)
         request.lack = None
-        if request.status is RequestStatus.FOLLOWING:
+        if request.status is RequestStatus.WAITING_FOR_PREFIX:
             # A follower has not had its turn, so it keeps its place for when it is released.
             self.queue.remove(request)
             return
@@ -130,9 +133,12 @@ class RequestStates:
         self._restored[request.request_id] = request
         self._requeue(request, now)
 
-    def release_followers(self) -> None:
-        """Release the followers whose leader has the common prefix or no longer computes it: FOLLOWING -> WAITING."""
-        for request in self.followers.take_due():
+    def release_prefix_waiters(self) -> None:
+        """Queue the requests whose leader has the common prefix or no longer computes it.
+
+        WAITING_FOR_PREFIX -> WAITING.
+        """
+        for request in self.prefix_waiters.take_due():
             request.status = RequestStatus.WAITING
             self.queue.add(request)
 
@@ -165,13 +171,13 @@ class RequestStates:
             request.restored = None
         self._restored.clear()
 
-    def reclaim_restored(self, *, but: Request) -> bool:
-        """Free the restored blocks of the waiting request of the lowest rank, other than `but`.
+    def reclaim_restored(self, *, exclude: Request) -> bool:
+        """Free the restored blocks of the waiting request of the lowest rank, other than `exclude`.
 
         A waiting request must not keep blocks that a running one needs. Return False if no other waiting request has
         restored blocks.
         """
-        others = [request for request in self._restored.values() if request is not but]
+        others = [request for request in self._restored.values() if request is not exclude]
         if not others:
             return False
         last = max(others, key=self.rank)
@@ -190,26 +196,26 @@ class RequestStates:
             return None
         match request.status:
             case RequestStatus.LOADING:
-                assert self._tiering is not None
+                assert self._connector is not None
                 del self._loading[request_id]
                 # The blocks are freed once no copy can write to them any more.
-                self._tiering.abort(request)
-            case RequestStatus.FOLLOWING:
-                self.followers.drop(request)
-                if self._tiering is not None:
-                    self._tiering.forget_waiting(request)
+                self._connector.abort(request)
+            case RequestStatus.WAITING_FOR_PREFIX:
+                self.prefix_waiters.drop(request)
+                if self._connector is not None:
+                    self._connector.forget_waiting(request)
             case RequestStatus.RUNNING:
                 self.running.remove(request)
-                if self._tiering is not None:
-                    self._tiering.used(request)
-                self._bequeath_prompt(request)
+                if self._connector is not None:
+                    self._connector.touch(request)
+                self._hand_over_prompt(request)
                 self._blocks.free(request)
             case _:
                 self.queue.remove(request)
-                if self._tiering is not None:
-                    self._tiering.forget_waiting(request)
+                if self._connector is not None:
+                    self._connector.forget_waiting(request)
                 self._restored.pop(request_id, None)
-                self._bequeath_prompt(request)
+                self._hand_over_prompt(request)
                 self._blocks.free(request)
         if request.keeps_kv:
             self.prefixes.add(request)
@@ -220,13 +226,13 @@ class RequestStates:
         request.status, request.finish_reason = RequestStatus.FINISHED, reason
         return request
 
-    def _bequeath_prompt(self, request: Request) -> None:
+    def _hand_over_prompt(self, request: Request) -> None:
         """Hand the prompt of `request`, which finishes, to a waiting sibling.
 
         The sibling may lose it again, like all restored blocks of waiting requests.
         """
         if request.siblings:
-            self.release_followers()
+            self.release_prefix_waiters()
         if (heir := heir_of(request)) is not None:
             take_prompt(heir, request, self._blocks)
             self._restored[heir.request_id] = heir

@@ -26,7 +26,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from engine.kv.block_manager import BlockManager
-from engine.offload.connector import Tiering
+from engine.offload.connector import OffloadConnector
 from engine.request import Request
 from engine.scheduling.request_states import RequestStates
 from engine.scheduling.shares import Shares
@@ -37,15 +37,15 @@ from engine.scheduling.victim import VictimCandidate, choose_victim, lost_tokens
 class Room:
     """Allocator of blocks that preempts requests where needed.
 
-    tiering: None where the device is the only tier. num_places: places in the batch.
+    connector: None where the device is the only tier. num_places: places in the batch.
     """
 
     def __init__(
-        self, states: RequestStates, blocks: BlockManager, tiering: Tiering | None, *, num_places: int
+        self, states: RequestStates, blocks: BlockManager, connector: OffloadConnector | None, *, num_places: int
     ) -> None:
         self._states = states
         self._blocks = blocks
-        self._tiering = tiering
+        self._connector = connector
         self._num_places = num_places
 
     def grow(self, request: Request, num_tokens: int, draft: StepDraft) -> bool:
@@ -54,7 +54,7 @@ class Room:
         Requests that are already part of the step are not preempted.
         """
         while self._blocks.grow(request, num_tokens) is None:
-            if self._states.reclaim_restored(but=request):
+            if self._states.reclaim_restored(exclude=request):
                 continue
             missing = self._blocks.num_blocks_for(num_tokens) - len(request.blocks) - self._blocks.pool.num_free
             shares = self._states.shares(self._num_places)
@@ -115,4 +115,4 @@ class Room:
 
         They are the ones that the tiers below have or, without tiers, the published ones on the device.
         """
-        return self._tiering.num_kept(request) if self._tiering is not None else request.num_published_blocks
+        return self._connector.num_kept(request) if self._connector is not None else request.num_published_blocks

@@ -12,7 +12,7 @@ from cache_tiers.block_key import BlockKey
 from cache_tiers.transfer import TransferJob
 from engine.errors import OverloadedError
 from engine.kv.block_manager import BlockManager
-from engine.offload.connector import Tiering
+from engine.offload.connector import OffloadConnector
 from engine.outputs import FinishReason, TokenLogprobs
 from engine.request import Request, RequestStatus
 from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
@@ -75,14 +75,14 @@ class _Taken:
 class Scheduler:
     """Scheduler of all requests. `clock` gives seconds.
 
-    tiering: None where the device is the only tier. proposer: source of draft tokens; None turns speculation off.
+    connector: None where the device is the only tier. proposer: source of draft tokens; None turns speculation off.
     """
 
     def __init__(
         self,
         limits: SchedulerLimits,
         blocks: BlockManager,
-        tiering: Tiering | None,
+        connector: OffloadConnector | None,
         queue: RequestQueue,
         *,
         clock: Callable[[], float],
@@ -90,20 +90,20 @@ class Scheduler:
     ) -> None:
         self.limits = limits
         self.blocks = blocks
-        self.tiering = tiering
+        self.connector = connector
         self.step_time = StepTime(queue, limits.itl_target)
         self._clock = clock
         self._step_ids = itertools.count()
         self._queue = queue
-        self._states = RequestStates(queue, blocks, tiering)
-        self._room = Room(self._states, blocks, tiering, num_places=limits.max_num_seqs)
-        self._admission = Admission(self._states, blocks, tiering, self._room)
+        self._states = RequestStates(queue, blocks, connector)
+        self._room = Room(self._states, blocks, connector, num_places=limits.max_num_seqs)
+        self._admission = Admission(self._states, blocks, connector, self._room)
         self._standing: list[Request] = []
         self._pace = TurnPace()
         self._expired: list[Request] = []
         self._last_step_tokens = 0
         self._num_prefilled = 0
-        self._held_back = HeldBack(tiering)
+        self._held_back = HeldBack(connector)
         most_rows = limits.max_num_batched_tokens
         self._speculation = Speculation(proposer, blocks, most_rows=most_rows) if proposer is not None else None
 
@@ -111,7 +111,7 @@ class Scheduler:
 
     def add_request(self, request: Request) -> None:
         """Queue a new request. Raises OverloadedError if its tenant may not add to the queue now."""
-        if not self._queue.accepts(request.tenant, self._states.followers.by_tenant()):
+        if not self._queue.accepts(request.tenant, self._states.prefix_waiters.by_tenant()):
             raise OverloadedError(
                 f"{len(self._queue)} requests are already waiting; try again in a moment",
                 retry_after=self.retry_after(),
@@ -122,8 +122,8 @@ class Scheduler:
         """Queue a request that this scheduler's predecessor accepted."""
         self._states.add(request)
         self.step_time.arrived(request, self._clock())
-        if self.tiering is not None and not request.is_fork:
-            self.tiering.arrived(request)
+        if self.connector is not None and not request.is_fork:
+            self.connector.arrived(request)
 
     def drop_from_worker(self, request_ids: Iterable[str]) -> None:
         """Have the worker drop, in the next step, requests that it knows from this scheduler's predecessor."""
@@ -148,8 +148,8 @@ class Scheduler:
         """
         self.blocks.pool.erase(keys)
         self._states.prefixes.erase(keys)
-        if self.tiering is not None:
-            self.tiering.erase(keys)
+        if self.connector is not None:
+            self.connector.erase(keys)
 
     def retry_after(self) -> int:
         """Return after how many seconds a refused client should retry."""
@@ -192,7 +192,7 @@ class Scheduler:
     @property
     def num_following(self) -> int:
         """Number of requests that wait while another request computes their common prefix."""
-        return len(self._states.followers)
+        return len(self._states.prefix_waiters)
 
     @property
     def num_preemptions(self) -> int:
@@ -237,7 +237,7 @@ class Scheduler:
         stores = self._stores()
         self._turn_to_tiers(now)
         self._collect_loads(now)
-        self._states.release_followers()
+        self._states.release_prefix_waiters()
         self._start_below_share(now)
         plan = self._plan_drafts()
         step_seconds = self.step_time.shared_seconds(self._states.running, now)
@@ -248,13 +248,13 @@ class Scheduler:
             self._start_waiting(now)
         self._schedule_prompts(draft)
         loads: tuple[TransferJob, ...] = ()
-        if self.tiering is not None:
+        if self.connector is not None:
             if not self.has_unfinished_requests():
-                self.tiering.foresight.lift()
-            loads = self.tiering.take_loads(self._load_seconds())
+                self.connector.hints.lift()
+            loads = self.connector.take_loads(self._load_seconds())
         self._last_step_tokens = draft.passes * sum(draft.counts.values())
         # While copies are late, return even an empty step: it waits for their results, which nothing else would bring.
-        late = self.tiering is not None and len(self.tiering.late) > 0
+        late = self.connector is not None and len(self.connector.late) > 0
         if not (draft.counts or loads or stores or self._states.has_dropped or late):
             return None
         dropped, copies = self._states.take_dropped(), self._admission.take_copies()
@@ -275,11 +275,11 @@ class Scheduler:
         )
 
     def _stores(self) -> tuple[TransferJob, ...]:
-        if self.tiering is None:
+        if self.connector is None:
             return ()
         running, others_wait = self._states.running, len(self._queue) > 0
         prompts = any(not request.output_token_ids for request in running)
-        return self.tiering.take_stores(
+        return self.connector.take_stores(
             self._last_step_tokens,
             at_rest=not running,
             others_wait=others_wait,
@@ -293,8 +293,8 @@ class Scheduler:
         return target / 2 if self._states.running else target
 
     def _turn_to_tiers(self, now: float) -> None:
-        if self.tiering is not None:
-            for request in self.tiering.take_answered():
+        if self.connector is not None:
+            for request in self.connector.take_answered():
                 self._states.suspend(request, now)
 
     def _plan_drafts(self) -> DraftPlan:
@@ -306,7 +306,7 @@ class Scheduler:
     def _passes(self) -> int:
         running = self._states.running
         # A request that could join this step has prompt to compute, which takes a single pass.
-        if not running or len(self._queue) or self._states.num_loading or len(self._states.followers):
+        if not running or len(self._queue) or self._states.num_loading or len(self._states.prefix_waiters):
             return 1
         longest = self.limits.itl_target or LONGEST_STEP_SECONDS
         most = passes_within(self.limits.decode_passes, self.step_time.cost.decode_seconds(len(running)), longest)
@@ -384,7 +384,7 @@ class Scheduler:
 
     def _until_answer(self, request: Request, count: int) -> int:
         """Limit `count` so that no long chunk is in flight when Redis answers that it has the prompt."""
-        most = self.tiering.tokens_until_answer(request) if self.tiering is not None else None
+        most = self.connector.tokens_until_answer(request) if self.connector is not None else None
         return count if most is None else min(count, most)
 
     # Start of waiting requests
@@ -397,7 +397,10 @@ class Scheduler:
         while (found := self._next_below_share(now)) is not None:
             request, stoppable = found
             self._start(request, now)
-            if request.status is not RequestStatus.FOLLOWING and len(self._states.running) > self.limits.max_num_seqs:
+            if (
+                request.status is not RequestStatus.WAITING_FOR_PREFIX
+                and len(self._states.running) > self.limits.max_num_seqs
+            ):
                 self._room.stop_one(stoppable, 0, now)
 
     def _next_below_share(self, now: float) -> tuple[Request, list[Request]] | None:
@@ -451,19 +454,19 @@ class Scheduler:
         If no request runs, restored blocks of other waiting requests are taken back to make room.
         """
         while not self._admission.admit(request, now):
-            if self._states.running or not self._states.reclaim_restored(but=request):
+            if self._states.running or not self._states.reclaim_restored(exclude=request):
                 return False
         return True
 
     def _start(self, request: Request, now: float) -> None:
         """Start an admitted request."""
         self._states.start(request, now)
-        if request.status is not RequestStatus.FOLLOWING:
+        if request.status is not RequestStatus.WAITING_FOR_PREFIX:
             self._pace.note(now, others_wait=len(self._queue) > 0)
 
     def _collect_loads(self, now: float) -> None:
-        if self.tiering is not None:
-            for request in self.tiering.poll():
+        if self.connector is not None:
+            for request in self.connector.poll():
                 self._states.loaded(request, now)
 
     # Results
@@ -471,10 +474,10 @@ class Scheduler:
     def update(self, output: SchedulerOutput, result: ModelRunnerOutput) -> list[TokenUpdate]:
         """Process the result of one step and return the changes. Call in the order in which steps were scheduled."""
         self.blocks.end_copies(output.copies)
-        if self.tiering is not None:
-            self.tiering.complete(output, result.transfers)
+        if self.connector is not None:
+            self.connector.complete(output, result.transfers)
             if output.total_tokens:
-                self.tiering.computed(output, result.seconds / output.passes)
+                self.connector.computed(output, result.seconds / output.passes)
         self.step_time.cost.note(output, result.seconds / output.passes)
         if self._speculation is not None and output.total_tokens:
             plain_seconds = self.step_time.cost.decode_seconds(len(output.num_scheduled_tokens))
@@ -521,8 +524,8 @@ class Scheduler:
             self._num_prefilled += max(0, min(count, request.num_prompt_tokens - request.num_confirmed_tokens))
             request.num_confirmed_tokens += count + max(0, min(len(updates), len(token_ids)) - 1)
             published = self.blocks.publish_full(request)
-            if self.tiering is not None:
-                self.tiering.offer(request, published)
+            if self.connector is not None:
+                self.connector.offer(request, published)
         if taken.reason is not None:
             self.finish_request(request.request_id, taken.reason)
         return updates
@@ -541,8 +544,8 @@ class Scheduler:
 
     def lose_step(self, output: SchedulerOutput) -> None:
         """Give up on a step whose result will never come. The data it wrote is lost, and its copies count as failed."""
-        if self.tiering is not None:
-            self.tiering.lose_step(output)
+        if self.connector is not None:
+            self.connector.lose_step(output)
         self.blocks.end_copies(output.copies)
         for request_id in output.num_scheduled_tokens:
             request = self._states.get(request_id)
@@ -558,15 +561,15 @@ class Scheduler:
 
         The new workers know no request. Every request waits for another turn, and restores what the tiers below have.
         """
-        if self.tiering is not None:
-            self.tiering.lose_device()
+        if self.connector is not None:
+            self.connector.lose_device()
         self._states.lose_device(self._clock())
         self.blocks.pool.forget_all()
 
     def fail_step(self, output: SchedulerOutput) -> list[Request]:
         """Finish the requests of a step that raised, with reason "error", and return them."""
-        if self.tiering is not None:
-            self.tiering.fail_step(output)
+        if self.connector is not None:
+            self.connector.fail_step(output)
         self.blocks.end_copies(output.copies)
         failed = [r for request_id in output.num_scheduled_tokens if (r := self._states.get(request_id)) is not None]
         for request in failed:
@@ -578,10 +581,10 @@ class Scheduler:
     def check(self) -> None:
         """Raise AssertionError if blocks leak: free + used == total, and every used block has a request or a copy."""
         self.blocks.pool.check()
-        if self.tiering is not None:
-            self.tiering.check()
+        if self.connector is not None:
+            self.connector.check()
         held = {block.block_id for request in self._states for block in request.blocks}
-        idle = self.blocks.num_copied == 0 and (self.tiering is None or self.tiering.is_quiet)
+        idle = self.blocks.num_copied == 0 and (self.connector is None or self.connector.is_quiet)
         if idle:
             assert len(held) == self.blocks.pool.num_used, "a block is used by no request"
 

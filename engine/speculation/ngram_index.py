@@ -8,7 +8,7 @@ LONGEST: Final = 4
 """Tokens of the longest n-gram."""
 SHORTEST: Final = 2
 """Tokens of the shortest n-gram."""
-MOST_PLACES: Final = 1 << 17
+MAX_PLACES: Final = 1 << 17
 """Largest table of one index: half a megabyte, enough for the n-grams of 40,000 tokens.
 
 In a longer text newer n-grams replace older ones.
@@ -27,7 +27,7 @@ class NgramIndex:
         """Make an index for a text of about `room` tokens."""
         places = 4 * max(1, room)
         self.tokens: list[int] = []
-        self._mask = min(1 << (places - 1).bit_length(), MOST_PLACES) - 1
+        self._mask = min(1 << (places - 1).bit_length(), MAX_PLACES) - 1
         self._table = array("i", bytes(4 * (self._mask + 1)))
 
     def extend(self, token_ids: Iterable[int]) -> None:

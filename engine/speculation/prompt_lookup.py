@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 from engine.request import Request
 from engine.speculation.ngram_index import NgramIndex
 
-MOST_INDEXED: Final = 1024
+MAX_INDEXED: Final = 1024
 """Tokens of one request that are indexed per step, so that no step waits for a long prompt that was cached."""
 FIRST_CHANCE: Final = 0.2
 """Initial estimate of the probability that a guessed token is right."""
@@ -56,10 +56,10 @@ class PromptLookup:
 
 
 def _read(reading: _Reading, request: Request) -> None:
-    """Index up to `MOST_INDEXED` new tokens of `request`, and check the guesses against tokens of its answer."""
+    """Index up to `MAX_INDEXED` new tokens of `request`, and check the guesses against tokens of its answer."""
     index = reading.index
     start = len(index.tokens)
-    new = request.token_ids(start, min(request.num_tokens, start + MOST_INDEXED))
+    new = request.token_ids(start, min(request.num_tokens, start + MAX_INDEXED))
     of_prompt = max(0, request.num_prompt_tokens - start)
     index.extend(new[:of_prompt])
     for token in new[of_prompt:]:

@@ -62,8 +62,8 @@ def test_stream_decodes_while_prefix_of_another_request_loads(
 
     def schedule(scheduler: Scheduler) -> SchedulerOutput | None:
         output = kept(scheduler)
-        if output is not None and output.num_scheduled_tokens and scheduler.tiering is not None:
-            late.append(scheduler.tiering.late.num_loads)
+        if output is not None and output.num_scheduled_tokens and scheduler.connector is not None:
+            late.append(scheduler.connector.late.num_loads)
         return output
 
     monkeypatch.setattr(Scheduler, "schedule", schedule)

@@ -19,7 +19,7 @@ from tests.e2e.server_process import ServerProcess, ebb_process
 SCREEN = {"viewport": {"width": 960, "height": 600}, "color_scheme": "light"}
 FRAME_SECONDS = 0.2
 HOLD_SECONDS = 3.0
-MOST_SECONDS = 2.0
+MAX_SECONDS = 2.0
 """Most seconds that a frame is shown unless held. Longer waits, such as the server's start, are cut short."""
 
 
@@ -37,7 +37,7 @@ class Film:
         shot = await self._page.screenshot()
         now = time.monotonic()
         if len(self._seconds) < len(self._frames):
-            self._seconds.append(min(now - self._began, MOST_SECONDS))
+            self._seconds.append(min(now - self._began, MAX_SECONDS))
         self._began = now
         self._frames.append(Image.open(io.BytesIO(shot)).convert("RGB"))
 

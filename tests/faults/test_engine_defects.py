@@ -24,7 +24,7 @@ def in_scheduler(scene: Scene) -> tuple[object, str]:
 
 def in_tiers(scene: Scene) -> tuple[object, str]:
     """Choose the method with which the tiers report arrived blocks."""
-    return scene.scheduler.tiering, "poll"
+    return scene.scheduler.connector, "poll"
 
 
 def fail_once(owner: object, name: str) -> None:

@@ -29,7 +29,7 @@ from tests.faults.scene import ANSWER, Answer, Outcome, Scene, Strike, bring_cha
 from tests.integration.engine_rig import MIB, engine_config
 from tests.redis_server import RedisServer
 
-MOST_GAP_RATIO = 1.5
+MAX_GAP_RATIO = 1.5
 BLOCKS = 200
 TWO_BLOCKS = 3 * MIB
 
@@ -82,7 +82,7 @@ async def check_fault(
     *,
     cpu_memory: int = 256 * MIB,
     settled: bool = True,
-    most_gap_ratio: float = MOST_GAP_RATIO,
+    most_gap_ratio: float = MAX_GAP_RATIO,
 ) -> Outcome:
     folder = tmp_path / "redis"
     folder.mkdir()

@@ -22,7 +22,7 @@ FLAGS = (
     "--chat-titles",
     "first-words",
 )
-MOST_CHARACTERS = 500
+MAX_CHARACTERS = 500
 """Most characters of one answer that are read between two kills."""
 
 
@@ -51,7 +51,7 @@ async def kill_until_read(server: EbbServer, readers: list[RunReader], left: int
     kills = 0
     while kills < left and (unread := [reader for reader in readers if reader.last is None]):
         reader = source.choice(unread)
-        await reader.until(len(reader.text) + source.randrange(1, MOST_CHARACTERS))
+        await reader.until(len(reader.text) + source.randrange(1, MAX_CHARACTERS))
         if any(each.last is None for each in readers):
             await server.restart_after_kill()
             kills += 1

@@ -13,7 +13,7 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from app.access.key_demand import Demand
+from app.access.auth_policy import AuthPolicy
 from app.domain.bounds import KEEP_ALIVE_SECONDS
 from app.host.backend import Backend
 from app.host.engine_host import EngineHost
@@ -117,7 +117,7 @@ async def running_server(
     cors_origins: tuple[str, ...] = (),
     bound_host: str = "127.0.0.1",
     public_url: str = "",
-    demand: Demand = "once made",
+    auth_policy: AuthPolicy = "once made",
     limits: ConnectionLimits = ROOMY,
     tls: TlsContext | None = None,
     log_messages: bool = False,
@@ -132,7 +132,7 @@ async def running_server(
     routes: routes matched before the application's own.
     """
     host = EngineHost()
-    services = await Services.open(state_dir / "conversations.db", host, demand=demand)
+    services = await Services.open(state_dir / "conversations.db", host, auth_policy=auth_policy)
     await engine.start()
     if ready:
         host.ready(engine, "identity")

@@ -16,13 +16,13 @@ import pytest
 from cache_tiers.fetches import Fetches
 from cache_tiers.manager import TierManager
 from engine.answer_text import AnswerText
-from engine.async_llm import MOST_REBUILDS, RequestStream
+from engine.async_llm import MAX_REBUILDS, RequestStream
 from engine.errors import NotReadyError
 from engine.executor import step_limit
 from engine.kv.block_manager import BlockManager
 from engine.kv.block_pool import BlockPool
-from engine.offload.connector import Tiering
-from engine.offload.prefetch_hints import Foresight
+from engine.offload.connector import OffloadConnector
+from engine.offload.prefetch_hints import PrefetchHints
 from engine.output_processor import OutputProcessor
 from engine.outputs import RequestOutput
 from engine.sampling_params import SamplingParams
@@ -32,7 +32,7 @@ from engine.scheduling.request_states import RequestStates
 from engine.scheduling.scheduler import Scheduler
 from engine.scheduling.step_cost import StepCost
 from engine.speculation.speculation import Speculation
-from engine.structured_output import AnswerForm
+from engine.structured_output import StructuredOutput
 from tests.model.toy_engine import ToyEngine, ToyExecutor, text_of
 from tests.model.toys import HalfRight, ToyMask, ToyStore, ToyWorker, expected_output
 from tests.sizes import Size
@@ -51,7 +51,7 @@ class Listener:
         self.outputs: list[RequestOutput] = []
         self.ended = asyncio.Event()
 
-    def hear(self, output: RequestOutput) -> bool:
+    def on_output(self, output: RequestOutput) -> bool:
         self.outputs.append(output)
         if output.finished:
             self.ended.set()
@@ -68,17 +68,20 @@ SCHEDULER: list[tuple[type, str]] = [
     (StepCost, "note"),
 ]
 TIERS: list[tuple[type, str]] = [
-    *((Tiering, name) for name in ("arrived", "begin", "take_stores", "poll", "complete", "offer", "computed", "used")),
+    *(
+        (OffloadConnector, name)
+        for name in ("arrived", "begin", "take_stores", "poll", "complete", "offer", "computed", "used")
+    ),
     *((TierManager, name) for name in ("begin_load", "poll_loads", "complete", "take_stores", "offer", "used")),
     *((Fetches, name) for name in ("begin", "poll")),
     *((ToyStore, name) for name in ("contains", "reserve", "commit", "prefetch", "poll", "release", "look_up")),
-    (Foresight, "forget_lapsed"),
+    (PrefetchHints, "forget_lapsed"),
 ]
 SPECULATION: list[tuple[type, str]] = [(Speculation, "plan"), (Speculation, "computed"), (HalfRight, "propose")]
 OF_ONE_REQUEST: list[tuple[type, str]] = [
     (OutputProcessor, "process"),
     (AnswerText, "push"),
-    (Listener, "hear"),
+    (Listener, "on_output"),
     (ToyMask, "accept"),
     (ToyMask, "words"),
     (ToyMask, "forced"),
@@ -180,7 +183,7 @@ class Life:
             0.0,
             max_tokens=self.random.randrange(1, 20),
             seed=0,
-            form=AnswerForm("json", "{}") if self.random.random() < 0.3 else None,
+            form=StructuredOutput("json", "{}") if self.random.random() < 0.3 else None,
         )
         stream = self.toy.engine.generate(prompt, params, tenant=self.random.choice("ab"))
         self.note(stream, prompt)
@@ -190,7 +193,7 @@ class Life:
     def note(self, stream: RequestStream, prompt: list[int]) -> None:
         listener = Listener()
         self.asked.append(Asked(stream, prompt, stream.params, listener))
-        stream.listen(lambda output: listener.hear(output))
+        stream.set_listener(lambda output: listener.on_output(output))
 
     async def run(self) -> None:
         await self.toy.engine.start()
@@ -242,8 +245,8 @@ class Life:
         scheduler = self.toy.scheduler
         scheduler.check()
         assert scheduler.blocks.pool.num_used == 0
-        assert scheduler.tiering is not None
-        assert scheduler.tiering.is_quiet
+        assert scheduler.connector is not None
+        assert scheduler.connector.is_quiet
         self.toy.store.check()
 
 
@@ -318,9 +321,9 @@ def test_defect_that_persists_makes_engine_give_up() -> None:
     with Injector(Scheduler, "schedule", set(range(1, 1000)), late=False, defect=Panic).active():
         engine = asyncio.run(live()).engine
     assert engine.is_broken
-    assert f"its scheduler failed {MOST_REBUILDS + 1} times within 600 s" in engine.why_gave_up
+    assert f"its scheduler failed {MAX_REBUILDS + 1} times within 600 s" in engine.why_gave_up
     assert "Panic: injected into Scheduler.schedule" in engine.why_gave_up
-    assert engine.stats().rebuilds == MOST_REBUILDS
+    assert engine.stats().rebuilds == MAX_REBUILDS
 
 
 def test_hung_step_makes_engine_give_up(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from cache_tiers.block_key import BlockKey, Owner, owner_of
 from cache_tiers.cpu.eviction import EvictionName, make_eviction
-from cache_tiers.cpu.eviction_index import Residents
+from cache_tiers.cpu.eviction_index import EvictionIndex
 from cache_tiers.owners import Owners
 from cache_tiers.shares import LAPSE_SECONDS, MemoryShares
 from engine.kv.block_pool import BlockPool
@@ -90,9 +90,9 @@ class DeviceLife(Life):
         can_lose = {block.owner for block in self.pool._blocks if block.ref_count == 0 and block.owner is not None}
         assert self.is_fair(owner_of(name), held, can_lose), "an owner made room for one that holds more"
 
-    @rule(owner=OWNERS, count=st.integers(1, 6), first=NUMBERS, tail=st.booleans(), public=st.booleans())
-    def begin(self, owner: Owner, count: int, first: int, tail: bool, public: bool) -> None:
-        """Compute some blocks of `owner` and publish them. With `tail`, an unpublished last one stays partly filled."""
+    @rule(owner=OWNERS, count=st.integers(1, 6), first=NUMBERS, partial=st.booleans(), public=st.booleans())
+    def begin(self, owner: Owner, count: int, first: int, partial: bool, public: bool) -> None:
+        """Compute and publish some blocks of `owner`. With `partial`, an unpublished last one stays partly filled."""
         blocks: list[KVCacheBlock] = []
         for number in range(first, first + min(count, self.pool.num_free)):
             self.uses(owner)
@@ -103,8 +103,8 @@ class DeviceLife(Life):
             its = Owner(b"owner-0.") if public else owner
             if self.pool.publish(block, key(its, number), (number,)):
                 self.uses(its)
-        if blocks and tail and blocks[-1].key is None:
-            self.pool.leave_tail(blocks[-1], key(owner, 99), (first,))
+        if blocks and partial and blocks[-1].key is None:
+            self.pool.publish_partial(blocks[-1], key(owner, 99), (first,))
         self.requests.append(blocks)
 
     @rule(owner=OWNERS, number=NUMBERS)
@@ -119,7 +119,7 @@ class DeviceLife(Life):
     def offer(self, which: int, count: int) -> None:
         """Mark published blocks of a request as waiting for their copies to a lower tier."""
         for block in self.requests[which % len(self.requests)][:count]:
-            if block.key is not None and block.tail_of is None:
+            if block.key is not None and block.partial_of is None:
                 self.pool.mark_unsaved(block)
                 self.unsaved.add(block.key)
 
@@ -168,7 +168,7 @@ class CpuLife(Life):
     def __init__(self) -> None:
         super().__init__()
         shares = MemoryShares(self.owners, clock=self.clock)
-        self.tier = Residents(lambda: make_eviction(self.policy), shares)
+        self.tier = EvictionIndex(lambda: make_eviction(self.policy), shares)
         self.there: set[BlockKey] = set()
         self.locked: set[BlockKey] = set()
 
@@ -178,7 +178,7 @@ class CpuLife(Life):
         # A block in the tier is not stored again.
         for name in (name for name in names if name not in self.there):
             if len(self.there) < BLOCKS or self.make_room(owner):
-                self.tier.came([name])
+                self.tier.insert([name])
                 self.uses(owner)
                 self.there.add(name)
         assert len(self.there) <= BLOCKS
@@ -186,7 +186,7 @@ class CpuLife(Life):
     def make_room(self, taker: Owner) -> bool:
         held = Counter(map(owner_of, self.there))
         can_lose = {owner_of(name) for name in self.there - self.locked}
-        victims = self.tier.take_victims(1, lambda name: name not in self.locked, taker)
+        victims = self.tier.pick(1, lambda name: name not in self.locked, taker)
         for name in victims:
             assert name in self.there - self.locked
             assert self.is_fair(owner_of(name), held, can_lose), "an owner made room for one that holds more"
@@ -196,12 +196,12 @@ class CpuLife(Life):
 
     @rule(owner=OWNERS, first=NUMBERS, found=st.integers(0, 4))
     def use(self, owner: Owner, first: int, found: int) -> None:
-        self.tier.used([key(owner, number) for number in range(first, first + 4)], found)
+        self.tier.touch([key(owner, number) for number in range(first, first + 4)], found)
         self.uses(owner)
 
     @rule(owner=OWNERS, number=NUMBERS)
     def lose(self, owner: Owner, number: int) -> None:
-        self.tier.went([key(owner, number)])
+        self.tier.remove([key(owner, number)])
         self.there.discard(key(owner, number))
 
     @rule(owner=OWNERS, number=NUMBERS)

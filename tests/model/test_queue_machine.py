@@ -20,7 +20,7 @@ from tests.sizes import Size
 from tests.unit.scheduling_rig import bare_request
 
 WEIGHTS = {"a": 1.0, "b": 3.0, "c": 0.5}
-MOST_TOKENS = 50
+MAX_TOKENS = 50
 MAX_WAIT = 10.0
 
 
@@ -62,7 +62,7 @@ class QueueLife(RuleBasedStateMachine):
             self.waiting[order] = bare_request(order, tenant=tenant, priority=priority, arrival=self.now)
             self.queue.add(self.waiting[order])
 
-    @rule(tokens=st.integers(1, MOST_TOKENS), seconds=st.floats(0.0, 4.0))
+    @rule(tokens=st.integers(1, MAX_TOKENS), seconds=st.floats(0.0, 4.0))
     @precondition(lambda self: self.waiting)
     def turn(self, tokens: int, seconds: float) -> None:
         self.now += seconds
@@ -142,7 +142,7 @@ class QueueLife(RuleBasedStateMachine):
                 continue
             before = self.both_waited_since.setdefault(pair, dict(self.served))
             one, other = ((self.served[name] - before.get(name, 0)) / WEIGHTS[name] for name in pair)
-            assert abs(one - other) <= MOST_TOKENS * sum(1 / WEIGHTS[name] for name in pair)
+            assert abs(one - other) <= MAX_TOKENS * sum(1 / WEIGHTS[name] for name in pair)
 
     def teardown(self) -> None:
         while self.waiting:

@@ -28,7 +28,7 @@ from cache_tiers.load_cost import LoadCost
 from cache_tiers.manager import TierManager
 from engine.kv.block_manager import BlockManager
 from engine.kv.block_pool import BlockPool
-from engine.offload.connector import Tiering
+from engine.offload.connector import OffloadConnector
 from engine.request import Request, RequestStatus
 from engine.sampling_params import SamplingParams
 from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
@@ -43,7 +43,7 @@ BLOCK = 4
 VOCAB = 7
 WEIGHTS = {"a": 1.0, "b": 3.0}
 POOL_BLOCKS = 12
-MOST_RUNNING = 4
+MAX_RUNNING = 4
 ROOTS = {tenant: KeyNamespace("toy", "toy", "toy", BLOCK, 1, 0, 1, tenant.encode()).root() for tenant in WEIGHTS}
 
 
@@ -79,10 +79,10 @@ class SchedulerLife(RuleBasedStateMachine):
         self.store.speed = LinkSpeed(0.06, 1000.0)
         self.prefill = BelievedCost()
         self.prefill.token_seconds = 0.05
-        tiering = Tiering(self.tiers, blocks, self.prefill, clock=self.clock)
-        limits = SchedulerLimits(max_num_seqs=MOST_RUNNING, max_num_batched_tokens=9, decode_passes=passes)
+        connector = OffloadConnector(self.tiers, blocks, self.prefill, clock=self.clock)
+        limits = SchedulerLimits(max_num_seqs=MAX_RUNNING, max_num_batched_tokens=9, decode_passes=passes)
         proposer = HalfRight(VOCAB) if drafts else None
-        self.scheduler = Scheduler(limits, blocks, tiering, self.queue, clock=self.clock, proposer=proposer)
+        self.scheduler = Scheduler(limits, blocks, connector, self.queue, clock=self.clock, proposer=proposer)
         # Until the scheduler knows that a pass takes hardly any time, a step has one pass and no drafts.
         self.scheduler.step_time.cost.note(SchedulerOutput(0, num_scheduled_tokens={"any": 1}), 0.001)
         self.kept: dict[BlockKey, tuple[int, ...]] = {}
@@ -154,11 +154,11 @@ class SchedulerLife(RuleBasedStateMachine):
             self.scheduler.add_request(fork)
             self.live[fork.request_id] = fork
 
-    @rule(again=st.integers(0, 3), tail=st.lists(st.integers(0, 1), min_size=1, max_size=6), keep_kv=st.booleans())
+    @rule(again=st.integers(0, 3), partial=st.lists(st.integers(0, 1), min_size=1, max_size=6), keep_kv=st.booleans())
     @precondition(lambda self: self.finished_prompts)
-    def go_on(self, again: int, tail: list[int], keep_kv: bool) -> None:
+    def go_on(self, again: int, partial: list[int], keep_kv: bool) -> None:
         history = self.finished_prompts[again % len(self.finished_prompts)]
-        self.add((history + tail)[:30], 3, False, "a", 0, inf, keep_kv)
+        self.add((history + partial)[:30], 3, False, "a", 0, inf, keep_kv)
 
     @rule(which=st.integers(0, 3), tenant=st.sampled_from(sorted(WEIGHTS)), name=st.sampled_from("xyz"))
     @precondition(lambda self: self.finished_prompts or self.live)
@@ -167,13 +167,13 @@ class SchedulerLife(RuleBasedStateMachine):
         prompts = [*self.finished_prompts, *(list(request.prompt_token_ids) for request in self.live.values())]
         history = prompts[which % len(prompts)]
         keys = extend_keys(ROOTS[tenant], history, BLOCK)
-        assert self.scheduler.tiering is not None
-        self.scheduler.tiering.foresight.expect(name, tenant, keys, history)
+        assert self.scheduler.connector is not None
+        self.scheduler.connector.hints.add_hint(name, tenant, keys, history)
 
     @rule(name=st.sampled_from("xyz"))
     def leave(self, name: str) -> None:
-        assert self.scheduler.tiering is not None
-        self.scheduler.tiering.foresight.forget(name)
+        assert self.scheduler.connector is not None
+        self.scheduler.connector.hints.forget(name)
 
     @rule()
     @precondition(lambda self: len(self.in_flight) < 2)
@@ -189,7 +189,7 @@ class SchedulerLife(RuleBasedStateMachine):
             assert not stopped or any(other.order < request.order for other in oldest), (
                 "a tenant's last one was stopped"
             )
-        assert self.scheduler.num_running <= MOST_RUNNING
+        assert self.scheduler.num_running <= MAX_RUNNING
         self._expire()
         if output is not None:
             assert self.live.keys() >= output.num_scheduled_tokens.keys()

@@ -22,7 +22,7 @@ from engine.grammar.grammars import Grammars
 from engine.kv.block_manager import BlockManager
 from engine.kv.block_pool import BlockPool
 from engine.llm_engine import LLMEngine
-from engine.offload.connector import Tiering
+from engine.offload.connector import OffloadConnector
 from engine.output_processor import OutputProcessor
 from engine.processor import ModelLimits, Processor
 from engine.sampling_params import SamplingParams
@@ -161,12 +161,12 @@ class ToyEngine:
     def _make_scheduler(self, former: Scheduler | None) -> Scheduler:
         clock = time.monotonic
         tiers = TierManager(self.store, LoadCost(1, deadline=3.0), clock=clock, rest=0.0, redis=True)
-        if former is not None and former.tiering is not None:
+        if former is not None and former.connector is not None:
             if self.worker.pending:
                 self.executor.wrong.append(
                     AssertionError("copies are under way whose blocks a new scheduler gives out")
                 )
-            tiers.succeed(former.tiering.tiers)
+            tiers.succeed(former.connector.tiers)
         pool = BlockPool(POOL_BLOCKS, on_evict=tiers.forget)
         blocks = BlockManager(pool, BLOCK, 1, prefix_cache=True)
         prefill = BelievedCost()
@@ -174,7 +174,7 @@ class ToyEngine:
         scheduler = Scheduler(
             SchedulerLimits(max_num_seqs=4, max_num_batched_tokens=9),
             blocks,
-            Tiering(tiers, blocks, prefill, clock=clock),
+            OffloadConnector(tiers, blocks, prefill, clock=clock),
             make_queue("fair", max_waiting=64, max_wait=30.0, weights={}),
             clock=clock,
             proposer=HalfRight(VOCAB) if self.speculation else None,

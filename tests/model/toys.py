@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 
 from cache_tiers.block_key import BlockKey, Owner, owner_of
 from cache_tiers.cpu.eviction import LeastRecentlyUsed
-from cache_tiers.cpu.eviction_index import Residents
+from cache_tiers.cpu.eviction_index import EvictionIndex
 from cache_tiers.link_speed import LinkSpeed
 from cache_tiers.owners import Owners
 from cache_tiers.shares import MemoryShares
-from cache_tiers.store import Absence, HostSlot, Missing, PrefetchResult, StoreStats
+from cache_tiers.store import HostSlot, PrefetchResult, StoreStats, TierMiss, TierMissReason
 from cache_tiers.transfer import Direction, TransferJob, TransferResult
 from engine.offload.prefill_cost import PrefillCost
 from engine.request import Request
@@ -255,8 +255,8 @@ class ToyStore:
     pending: dict[int, _Pending] = field(default_factory=dict)
     handles: int = 0
     uses: list[tuple[tuple[BlockKey, ...], int]] = field(default_factory=list)
-    residents: Residents = field(
-        default_factory=lambda: Residents(LeastRecentlyUsed, MemoryShares(Owners(), clock=lambda: 0.0))
+    eviction_index: EvictionIndex = field(
+        default_factory=lambda: EvictionIndex(LeastRecentlyUsed, MemoryShares(Owners(), clock=lambda: 0.0))
     )
 
     @property
@@ -270,12 +270,12 @@ class ToyStore:
         for offset in range(self.capacity):
             if offset not in used:
                 return offset
-        victims = self.residents.take_victims(1, lambda key: not self.locks.get(key), owner)
+        victims = self.eviction_index.pick(1, lambda key: not self.locks.get(key), owner)
         return self.ready.pop(victims[0]) if victims else None
 
     def _put(self, key: BlockKey, offset: int) -> None:
         self.ready[key] = offset
-        self.residents.came([key])
+        self.eviction_index.insert([key])
 
     def reserve(self, keys: Sequence[BlockKey]) -> list[HostSlot]:
         slots, refused = [], set[Owner]()
@@ -356,8 +356,8 @@ class ToyStore:
         self._put(key, offset)
         return True
 
-    def why_missing(self, key: BlockKey) -> Missing:
-        return Missing(Absence.UNKNOWN_KEY)
+    def miss_of(self, key: BlockKey) -> TierMiss:
+        return TierMiss(TierMissReason.UNKNOWN_KEY)
 
     def release(self, keys: Sequence[BlockKey]) -> None:
         for key in keys:
@@ -368,18 +368,18 @@ class ToyStore:
     def keeps_in_cpu(self) -> bool:
         return True
 
-    def used(self, chain: Sequence[BlockKey], num_found: int) -> None:
+    def touch(self, chain: Sequence[BlockKey], num_found: int) -> None:
         assert 0 <= num_found <= len(chain)
         self.uses.append((tuple(chain), num_found))
 
-    def wanted(self, chain: Sequence[BlockKey]) -> None:
+    def protect(self, chain: Sequence[BlockKey]) -> None:
         pass
 
     def write_missed(self, *, begin: bool) -> bool:
         return False
 
     def clear_cpu(self) -> bool:
-        self.residents.went([key for key in self.ready if not self.locks.get(key)])
+        self.eviction_index.remove([key for key in self.ready if not self.locks.get(key)])
         self.ready = {key: offset for key, offset in self.ready.items() if self.locks.get(key)}
         return not self.ready and not self.reserved
 
@@ -387,7 +387,7 @@ class ToyStore:
         busy = [key for key in keys if key in self.reserved or self.locks.get(key)]
         for key in {*keys}.difference(busy):
             self.ready.pop(key, None)
-            self.residents.went([key])
+            self.eviction_index.remove([key])
             if self.redis_up:
                 self.redis.pop(key, None)
         return busy
@@ -403,7 +403,9 @@ class ToyStore:
     def check(self) -> None:
         assert not any(self.locks.values()), "a read lock has no owner"
         assert not self.reserved, "a reserved slot has no owner"
-        assert self.residents.held == Counter(map(owner_of, self.ready)), "an owner is charged with what is not there"
+        assert self.eviction_index.held == Counter(map(owner_of, self.ready)), (
+            "an owner is charged with what is not there"
+        )
 
     def flush(self, timeout: float) -> bool:
         return True

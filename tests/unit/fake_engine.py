@@ -127,14 +127,14 @@ class FakeStream:
     outputs: asyncio.Queue[RequestOutput] = field(default_factory=asyncio.Queue)
     on_place: Callable[[], None] | None = None
 
-    hear: Callable[[RequestOutput], bool] | None = None
+    on_output: Callable[[RequestOutput], bool] | None = None
 
     def put(self, output: RequestOutput) -> None:
-        if self.hear is None or not self.outputs.empty() or not self.hear(output):
+        if self.on_output is None or not self.outputs.empty() or not self.on_output(output):
             self.outputs.put_nowait(output)
 
-    def listen(self, hear: Callable[[RequestOutput], bool]) -> None:
-        self.hear = hear
+    def set_listener(self, on_output: Callable[[RequestOutput], bool]) -> None:
+        self.on_output = on_output
         told = [self.outputs.get_nowait() for _ in range(self.outputs.qsize())]
         for output in told:
             self.put(output)

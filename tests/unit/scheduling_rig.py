@@ -10,7 +10,7 @@ from cache_tiers.load_cost import LoadCost
 from cache_tiers.manager import TierManager
 from engine.kv.block_manager import BlockManager
 from engine.kv.block_pool import BlockPool
-from engine.offload.connector import Tiering
+from engine.offload.connector import OffloadConnector
 from engine.offload.prefill_cost import PrefillCost
 from engine.request import Request
 from engine.sampling_params import SamplingParams
@@ -65,12 +65,12 @@ class Rig:
         )
         self.pool = BlockPool(self.pool_blocks, on_evict=self.tiers.forget if self.tiers else None)
         self.blocks = BlockManager(self.pool, BLOCK, 1, prefix_cache=self.prefix_cache)
-        tiering = Tiering(self.tiers, self.blocks, self.prefill, clock=self.clock) if self.tiers else None
+        connector = OffloadConnector(self.tiers, self.blocks, self.prefill, clock=self.clock) if self.tiers else None
         limits = SchedulerLimits(self.max_num_seqs, self.max_tokens_per_step, decode_passes=self.decode_passes)
         queue = make_queue(
             self.policy, max_waiting=self.max_waiting, max_wait=self.max_wait, weights=self.weights or {}
         )
-        self.scheduler = Scheduler(limits, self.blocks, tiering, queue, clock=self.clock, proposer=self.proposer)
+        self.scheduler = Scheduler(limits, self.blocks, connector, queue, clock=self.clock, proposer=self.proposer)
 
     def clock(self) -> float:
         return self.now

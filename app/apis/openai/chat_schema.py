@@ -10,7 +10,7 @@ from app.apis.openai.tools_schema import MAX_CALLS, CallOfTool, ToolFields
 from app.domain.bounds import MAX_MESSAGES
 from app.host.backend import Backend
 from app.prompts.thinking import preferred_mode, required_mode
-from app.schemas.parsing import RequestModel, supported_items, told
+from app.schemas.parsing import RequestModel, optional, supported_items
 from app.schemas.sampling import NO_DEFAULTS, OpenAIRequest, TokenCount, TopLogprobs
 from engine.errors import InvalidRequestError
 from engine.sampling_params import SamplingParams
@@ -133,14 +133,16 @@ class ChatCompletionRequest(OpenAIRequest, ToolFields):
     messages: Annotated[
         ChatMessages, Field(description="roles system, developer, user, assistant and tool; parts of text only")
     ]
-    max_completion_tokens: TokenCount | None = told("the newer name of `max_tokens`, and wins over it")
-    logprobs: bool | None = told(
+    max_completion_tokens: TokenCount | None = optional("the newer name of `max_tokens`, and wins over it")
+    logprobs: bool | None = optional(
         "log probabilities of the model itself, of every token of the answer, also of thoughts"
     )
-    top_logprobs: TopLogprobs | None = told("so many of the likeliest tokens beside each; needs `logprobs`")
-    thinking: ThinkingMode | None = told("whether the model thinks first, where it can")
-    reasoning_effort: str | None = told("`none` and `minimal` ask for no thinking, others for it; where the model can")
-    chat_template_kwargs: TemplateArguments | None = told("`enable_thinking`, as clients of vLLM say it")
+    top_logprobs: TopLogprobs | None = optional("so many of the likeliest tokens beside each; needs `logprobs`")
+    thinking: ThinkingMode | None = optional("whether the model thinks first, where it can")
+    reasoning_effort: str | None = optional(
+        "`none` and `minimal` ask for no thinking, others for it; where the model can"
+    )
+    chat_template_kwargs: TemplateArguments | None = optional("`enable_thinking`, as clients of vLLM say it")
 
     def turns(self) -> list[Message]:
         """Return the messages for the chat template, with the tools first. Raises as `turns_of`."""

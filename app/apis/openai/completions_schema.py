@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Discriminator, Field, Tag
 
 from app.domain.bounds import MAX_ANSWERS, MAX_PROMPTS
-from app.schemas.parsing import told
+from app.schemas.parsing import optional
 from app.schemas.sampling import NO_DEFAULTS, AnswerCount, OpenAIRequest, TokenId, TopLogprobs
 from engine.errors import InvalidRequestError
 from engine.sampling_params import SamplingParams
@@ -42,15 +42,15 @@ class CompletionRequest(OpenAIRequest):
     }
 
     prompt: Annotated[Prompt, Field(description="a text, token ids, or a list of several of either; each has a choice")]
-    best_of: AnswerCount | None = told(
+    best_of: AnswerCount | None = optional(
         "so many answers are made, and the `n` likeliest told, by the mean log probability of a token; limited as `n` "
         "is; more than `n` cannot be streamed"
     )
-    max_tokens: Annotated[int, Field(ge=0, le=1 << 31)] | None = told(
+    max_tokens: Annotated[int, Field(ge=0, le=1 << 31)] | None = optional(
         "of the answer; left out: 16; 0, with `echo`: the prompt alone"
     )
-    echo: bool | None = told("the text begins with the prompt")
-    logprobs: TopLogprobs | None = told(
+    echo: bool | None = optional("the text begins with the prompt")
+    logprobs: TopLogprobs | None = optional(
         "log probabilities of the model itself, with so many of the likeliest tokens; with `echo` also the "
         "prompt's, which is then computed anew and kept for nobody"
     )

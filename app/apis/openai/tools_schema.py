@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag
 
 from app.prompts.tool_offer import NamedChoice, ToolOffer
-from app.schemas.parsing import RequestModel, told
+from app.schemas.parsing import RequestModel, optional
 from engine.errors import InvalidRequestError
 from models.tool_calls import ToolCall
 
@@ -98,9 +98,9 @@ def arguments_of(text: str, param: str) -> str:
 class ToolFields(RequestModel):
     """Request fields for tools."""
 
-    tools: Annotated[list[Tool], Field(max_length=MAX_TOOLS)] | None = told("functions that the model may call")
-    tool_choice: ToolChoice | None = told("`none`, `auto`, `required`, or the one that must be called")
-    parallel_tool_calls: bool | None = told("`false`: one call at most")
+    tools: Annotated[list[Tool], Field(max_length=MAX_TOOLS)] | None = optional("functions that the model may call")
+    tool_choice: ToolChoice | None = optional("`none`, `auto`, `required`, or the one that must be called")
+    parallel_tool_calls: bool | None = optional("`false`: one call at most")
 
     @property
     def offer(self) -> ToolOffer:

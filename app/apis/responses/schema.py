@@ -17,7 +17,7 @@ from app.schemas.parsing import RequestModel
 from app.schemas.sampling import NO_DEFAULTS, MinTokens, SamplingFields, Seed, Temperature, TokenCount, TopK, TopP
 from app.schemas.urgency import UrgencyFields
 from engine.sampling_params import SamplingParams
-from engine.structured_output import AnswerForm
+from engine.structured_output import StructuredOutput
 
 Items = Annotated[list[Item], Field(min_length=1, max_length=MAX_MESSAGES)]
 
@@ -69,7 +69,7 @@ class TextFields(RequestModel):
     verbosity: str | None = None
 
     @property
-    def form(self) -> AnswerForm | None:
+    def form(self) -> StructuredOutput | None:
         """The form of the answer. None if any text is allowed."""
         match self.format:
             case ObjectFormat():
@@ -190,5 +190,5 @@ class ResponseRequest(UrgencyFields):
         return names.get(engine_param, engine_param)
 
     @property
-    def _form(self) -> AnswerForm | None:
+    def _form(self) -> StructuredOutput | None:
         return self.text.form if self.text is not None else None

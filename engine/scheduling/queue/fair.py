@@ -15,9 +15,9 @@ from engine.request import Request
 from engine.scheduling.queue.line import Line
 
 DEFAULT_WEIGHT = 1.0
-MOST_OVER_FULL = 2
+MAX_OVER_FULL = 2
 """Limit of the queue's length for tenants within their share, as a multiple of `max_waiting`."""
-MOST_CANDIDATES = 16
+MAX_CANDIDATES = 16
 """Tenants whose next request is tried in one step, if there is no room for the requests before it."""
 
 
@@ -65,7 +65,7 @@ class FairQueue:
         active = sum(self.weight_of(name) for name in self._lines) + (self.weight_of(tenant) if mine is None else 0.0)
         share = share_of_queue(self._max_waiting, self.weight_of(tenant), active)
         waiting = following[tenant] + (len(mine.line) if mine is not None else 0)
-        return waiting < share and self._length + following.total() < MOST_OVER_FULL * self._max_waiting
+        return waiting < share and self._length + following.total() < MAX_OVER_FULL * self._max_waiting
 
     def add(self, request: Request) -> None:
         """Add `request` to its tenant's line; if it returns, at its former place."""
@@ -80,7 +80,7 @@ class FairQueue:
     def candidates(self, now: float) -> Sequence[Request]:
         """Return the next request of each tenant: the overdue tenant's first, then the least served first."""
         overdue = self._next_overdue(now)
-        lines = nsmallest(MOST_CANDIDATES, self._lines.values(), key=lambda mine: self._served[mine.tenant])
+        lines = nsmallest(MAX_CANDIDATES, self._lines.values(), key=lambda mine: self._served[mine.tenant])
         if overdue is not None:
             lines = [overdue, *(mine for mine in lines if mine is not overdue)]
         return [request for mine in lines if (request := mine.line.peek(now)) is not None]

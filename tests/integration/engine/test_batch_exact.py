@@ -8,7 +8,7 @@ import pytest
 
 from engine.llm import LLM
 from engine.sampling_params import SamplingParams
-from engine.structured_output import AnswerForm
+from engine.structured_output import StructuredOutput
 from tests.integration.engine_rig import engine_config
 from tests.sizes import Size
 
@@ -17,13 +17,15 @@ SCHEMA = '{"type":"object","properties":{"name":{"type":"string"},"age":{"type":
 SETTINGS = (
     SamplingParams(temperature=0.0),
     SamplingParams(temperature=0.9, top_p=0.9),
-    SamplingParams(form=AnswerForm("json", SCHEMA)),
+    SamplingParams(form=StructuredOutput("json", SCHEMA)),
     SamplingParams(temperature=0.0, repetition_penalty=1.2, frequency_penalty=0.4, presence_penalty=0.3),
     SamplingParams(temperature=1.3, top_k=40, logprobs=3, prompt_logprobs=2),
-    SamplingParams(temperature=0.0, form=AnswerForm("lark", 'start: "It is " ("1" | "2" | "3")+ " miles to the sea."')),
+    SamplingParams(
+        temperature=0.0, form=StructuredOutput("lark", 'start: "It is " ("1" | "2" | "3")+ " miles to the sea."')
+    ),
     SamplingParams(bad_words=("the", "of the", "sea"), min_tokens=8, stop=("and",)),
     SamplingParams(min_p=0.05, logit_bias=((300, 4.0), (500, -100.0)), logprobs=0),
-    SamplingParams(temperature=0.0, form=AnswerForm("regex", "(Yes|No), (the|a) [a-z]{4,20} of [a-z ]+")),
+    SamplingParams(temperature=0.0, form=StructuredOutput("regex", "(Yes|No), (the|a) [a-z]{4,20} of [a-z ]+")),
     SamplingParams(allowed_token_ids=tuple(range(300, 900)), frequency_penalty=1.0),
     SamplingParams(ignore_eos=True, stop_token_ids=(28, 30), include_stop_str_in_output=True),
     SamplingParams(temperature=0.7, choice=2, top_k=5, skip_special_tokens=False),

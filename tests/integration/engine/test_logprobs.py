@@ -44,7 +44,7 @@ async def engine(request: pytest.FixtureRequest, model: Path) -> AsyncIterator[A
     await engine.stop(0.0)
 
 
-async def told(
+async def logprobs_of(
     engine: AsyncLLMEngine, prompt: Sequence[int], params: SamplingParams
 ) -> tuple[list[int], list[TokenLogprobs], list[TokenLogprobs]]:
     """Generate an answer, and return its tokens, its logprobs and the logprobs of the prompt."""
@@ -58,10 +58,10 @@ async def told(
 
 
 async def test_answer_has_the_same_logprobs_as_part_of_a_prompt(engine: AsyncLLMEngine) -> None:
-    tokens, answer, nothing = await told(engine, PROMPT, replace(DRAWN, frequency_penalty=1.0, top_k=40))
+    tokens, answer, nothing = await logprobs_of(engine, PROMPT, replace(DRAWN, frequency_penalty=1.0, top_k=40))
     assert nothing == []
     assert [each.token_id for each in answer] == tokens
-    _, _, prompt = await told(engine, [*PROMPT, *tokens], replace(DRAWN, prompt_logprobs=3, max_tokens=1))
+    _, _, prompt = await logprobs_of(engine, [*PROMPT, *tokens], replace(DRAWN, prompt_logprobs=3, max_tokens=1))
     assert [each.token_id for each in prompt] == [*PROMPT[1:], *tokens]
     for again, before in zip(prompt[-len(tokens) :], answer, strict=True):
         assert again.logprob == pytest.approx(before.logprob, abs=1e-4)
@@ -73,7 +73,9 @@ async def test_logprobs_match_transformers(engine: AsyncLLMEngine, model: Path) 
     with torch.inference_mode():
         logits = reference(torch.tensor([PROMPT])).logits[0]
     expected = torch.log_softmax(logits, dim=-1)
-    _, answer, prompt = await told(engine, PROMPT, replace(DRAWN, temperature=0.0, prompt_logprobs=0, max_tokens=1))
+    _, answer, prompt = await logprobs_of(
+        engine, PROMPT, replace(DRAWN, temperature=0.0, prompt_logprobs=0, max_tokens=1)
+    )
     close = 1e-3 if engine.config.dtype == "float32" else 0.03
     for row, each in enumerate(prompt):
         assert each.logprob == pytest.approx(float(expected[row, each.token_id]), abs=close)
@@ -87,9 +89,9 @@ async def test_logprobs_match_transformers(engine: AsyncLLMEngine, model: Path) 
 async def test_request_for_prompt_logprobs_shares_no_blocks(engine: AsyncLLMEngine) -> None:
     """Compute the whole prompt, since tokens restored from a block would have no logprobs."""
     asked = replace(DRAWN, prompt_logprobs=1, max_tokens=2)
-    assert len((await told(engine, PROMPT, asked))[2]) == len(PROMPT) - 1
+    assert len((await logprobs_of(engine, PROMPT, asked))[2]) == len(PROMPT) - 1
     async with engine.generate(PROMPT, DRAWN) as stream:
         last = [output async for output in stream][-1]
     assert last.usage is not None
     assert last.usage.kv.cached == 0
-    assert len((await told(engine, PROMPT, asked))[2]) == len(PROMPT) - 1
+    assert len((await logprobs_of(engine, PROMPT, asked))[2]) == len(PROMPT) - 1

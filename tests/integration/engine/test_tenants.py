@@ -10,7 +10,7 @@ import pytest
 from engine.build import build_engine
 from engine.config import EngineConfig
 from engine.errors import EngineError
-from engine.kv_block import num_equal
+from engine.kv_block import common_prefix_len
 from engine.llm import LLM
 from engine.outputs import KVReceipt
 from engine.sampling_params import SamplingParams
@@ -161,7 +161,7 @@ def test_tenants_share_only_the_blocks_of_a_public_prefix(config: EngineConfig, 
     question = "Which of them is the oldest, and who made it? " * 12
     with LLM(replace(config, public_prompt=PUBLIC)) as llm:
         prompt = with_system(llm, config, PUBLIC, question)
-        public = num_equal(prompt, with_system(llm, config, PUBLIC, "?")) // BLOCK
+        public = common_prefix_len(prompt, with_system(llm, config, PUBLIC, "?")) // BLOCK
         assert 0 < public < len(prompt) // BLOCK - 1
         ask(llm, prompt, "one")
         of_one = redis_keys(server)

@@ -6,7 +6,7 @@ from cache_tiers.owners import Owners
 from cache_tiers.recent_keys import RecentKeys
 from cache_tiers.redis.known_keys import KnownKeys
 from engine.kv.prefix_log import PrefixLog
-from engine.offload.stored_tails import StoredTails
+from engine.offload.stored_partials import StoredTails
 from tests.unit.engine.kv.test_prefix_log import request
 
 QUIET, FLOOD = Owner(b"quiet..."), Owner(b"flood...")

@@ -6,8 +6,8 @@ import pytest
 
 from cache_tiers.block_key import BlockKey, KeyNamespace, Owner, owner_of
 from cache_tiers.cpu.eviction import make_eviction
-from cache_tiers.cpu.eviction_index import Residents
-from cache_tiers.owners import MOST_NAMES, Owners
+from cache_tiers.cpu.eviction_index import EvictionIndex
+from cache_tiers.owners import MAX_NAMES, Owners
 from cache_tiers.shares import LAPSE_SECONDS, MemoryShares
 from engine.kv.block_pool import BlockPool
 
@@ -45,16 +45,16 @@ def on_device(pool: BlockPool, keys: list[BlockKey]) -> int:
     return sum(map(pool.has, keys))
 
 
-def residents(owners: Owners | None = None, clock: Clock | None = None) -> Residents:
-    return Residents(partial(make_eviction, "lru"), MemoryShares(owners or Owners(), clock=clock or Clock()))
+def eviction_index(owners: Owners | None = None, clock: Clock | None = None) -> EvictionIndex:
+    return EvictionIndex(partial(make_eviction, "lru"), MemoryShares(owners or Owners(), clock=clock or Clock()))
 
 
-def fill(tier: Residents, keys: list[BlockKey], capacity: int) -> None:
+def fill(tier: EvictionIndex, keys: list[BlockKey], capacity: int) -> None:
     """Store a chain in a tier of `capacity` blocks, as far as it makes room."""
     for name in keys:
-        if sum(tier.held.values()) < capacity or tier.take_victims(1, lambda _: True, owner_of(name)):
-            tier.came([name])
-    tier.used(keys, 0)
+        if sum(tier.held.values()) < capacity or tier.pick(1, lambda _: True, owner_of(name)):
+            tier.insert([name])
+    tier.touch(keys, 0)
 
 
 def test_flood_leaves_device_prefixes_of_neighbour() -> None:
@@ -139,7 +139,7 @@ def test_pool_check_sees_wrong_charge() -> None:
 
 
 def test_flood_leaves_cpu_prefixes_of_neighbour() -> None:
-    tier = residents()
+    tier = eviction_index()
     fill(tier, chain(QUIET, 8), 20)
     for number in range(50):
         fill(tier, chain(FLOOD, 5, 5 * number), 20)
@@ -147,33 +147,33 @@ def test_flood_leaves_cpu_prefixes_of_neighbour() -> None:
 
 
 def test_tier_refuses_to_take_from_smaller_owner() -> None:
-    tier = residents()
+    tier = eviction_index()
     fill(tier, chain(FLOOD, 8), 12)
     fill(tier, chain(QUIET, 4), 12)
-    assert tier.take_victims(2, lambda name: owner_of(name) != FLOOD, FLOOD) == []
-    assert tier.take_victims(2, lambda name: owner_of(name) != FLOOD, QUIET) == [key(QUIET, 3), key(QUIET, 2)]
-    assert tier.take_victims(1, lambda _: True, QUIET) == [key(FLOOD, 7)], "what was stuck can go again"
+    assert tier.pick(2, lambda name: owner_of(name) != FLOOD, FLOOD) == []
+    assert tier.pick(2, lambda name: owner_of(name) != FLOOD, QUIET) == [key(QUIET, 3), key(QUIET, 2)]
+    assert tier.pick(1, lambda _: True, QUIET) == [key(FLOOD, 7)], "what was stuck can go again"
 
 
 def test_residents_give_up_only_what_can_go() -> None:
-    tier = residents()
+    tier = eviction_index()
     blocks = chain(QUIET, 5)
     fill(tier, blocks, 5)
-    assert tier.take_victims(2, lambda name: name != blocks[4], QUIET) == [blocks[3], blocks[2]]
+    assert tier.pick(2, lambda name: name != blocks[4], QUIET) == [blocks[3], blocks[2]]
     assert tier.held == {QUIET: 3}
-    tier.went(blocks[1:3])
-    assert tier.take_victims(9, lambda _: True, QUIET) == [blocks[4], blocks[0]]
+    tier.remove(blocks[1:3])
+    assert tier.pick(9, lambda _: True, QUIET) == [blocks[4], blocks[0]]
     assert tier.held == {}
 
 
 def test_chain_behind_public_prefix_is_used_in_both_owners() -> None:
-    tier = residents()
+    tier = eviction_index()
     chat = [*chain(PUBLIC, 2), *chain(QUIET, 2)]
-    tier.came([*chat, *chain(QUIET, 2, 10)])
-    tier.used(chat, 2)
-    assert tier.take_victims(1, lambda _: True, FLOOD) == [key(QUIET, 10)]
-    tier.went([key(QUIET, 11), *chain(QUIET, 2)])
-    assert tier.take_victims(1, lambda _: True, FLOOD) == [key(PUBLIC, 1)]
+    tier.insert([*chat, *chain(QUIET, 2, 10)])
+    tier.touch(chat, 2)
+    assert tier.pick(1, lambda _: True, FLOOD) == [key(QUIET, 10)]
+    tier.remove([key(QUIET, 11), *chain(QUIET, 2)])
+    assert tier.pick(1, lambda _: True, FLOOD) == [key(PUBLIC, 1)]
 
 
 def test_owner_is_same_in_every_block_of_a_salt() -> None:
@@ -189,4 +189,4 @@ def test_names_are_bounded() -> None:
         owners.note(Owner(name.encode()), name)
     assert [owners.name(Owner(name)) for name in (b"a", b"b", b"c")] == [None, "b", "c"]
     assert [owners.weight(Owner(name)) for name in (b"a", b"b")] == [1.0, 2.0]
-    assert MOST_NAMES > 10_000
+    assert MAX_NAMES > 10_000

@@ -8,7 +8,7 @@ PIECES = {1: b" a", 2: b"b", 3: b" c", 4: "é".encode()[:1], 5: "é".encode()[1:
 THINKING = Thinking(BEGIN, END, {"slow": ""})
 
 
-def told(answers: AnswerFormat, prompt: list[int], ids: list[int]) -> tuple[str, str]:
+def texts(answers: AnswerFormat, prompt: list[int], ids: list[int]) -> tuple[str, str]:
     """Return the reasoning and the answer as texts."""
     answer = answers.begin(prompt)
     pieces = [answer.push(id_) for id_ in ids]
@@ -17,7 +17,7 @@ def told(answers: AnswerFormat, prompt: list[int], ids: list[int]) -> tuple[str,
 
 
 def test_without_thinking_all_text_is_answer() -> None:
-    assert told(AnswerFormat(PIECES.__getitem__), [1], [BEGIN, 1, 2, END, 3]) == ("", " ab c")
+    assert texts(AnswerFormat(PIECES.__getitem__), [1], [BEGIN, 1, 2, END, 3]) == ("", " ab c")
 
 
 @pytest.mark.parametrize(
@@ -33,12 +33,12 @@ def test_without_thinking_all_text_is_answer() -> None:
     ],
 )
 def test_space_after_control_token_is_dropped(prompt: list[int], ids: list[int], expected: tuple[str, str]) -> None:
-    assert told(AnswerFormat(PIECES.__getitem__, drops_first_space=True, thinking=THINKING), prompt, ids) == expected
+    assert texts(AnswerFormat(PIECES.__getitem__, drops_first_space=True, thinking=THINKING), prompt, ids) == expected
 
 
 def test_incomplete_character_of_reasoning_is_never_shown() -> None:
     answers = AnswerFormat(PIECES.__getitem__, thinking=THINKING)
-    assert told(answers, [], [BEGIN, 4, END, 5, 2, 4, 5]) == ("", "�bé")
+    assert texts(answers, [], [BEGIN, 4, END, 5, 2, 4, 5]) == ("", "�bé")
 
 
 def test_reasoning_tokens_are_counted_without_marks() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from cache_tiers.block_key import BlockKey
 from engine import async_llm
-from engine.async_llm import MOST_MERGED, MOST_MERGED_LOGPROBS, RequestStream
+from engine.async_llm import MAX_MERGED, MAX_MERGED_LOGPROBS, RequestStream
 from engine.outputs import RequestOutput, TokenLogprobs, joined
 from engine.request import Request
 from engine.sampling_params import SamplingParams
@@ -45,7 +45,7 @@ async def test_unread_output_is_not_merged_again(stream: RequestStream, monkeypa
     stream.put(LAST)
     outputs = [output async for output in stream]
     assert sum(merged) <= 1001
-    assert max(len(output.token_ids) for output in outputs) == MOST_MERGED
+    assert max(len(output.token_ids) for output in outputs) == MAX_MERGED
     assert [id_ for output in outputs for id_ in output.token_ids] == [*range(1000), 3]
 
 
@@ -54,7 +54,7 @@ async def test_unread_logprobs_are_merged_in_small_pieces(stream: RequestStream)
     for number in range(20):
         stream.put(RequestOutput("r", "", (number,), logprobs=logprobs))
     stream.put(LAST)
-    assert [len(output.token_ids) async for output in stream] == [MOST_MERGED_LOGPROBS] * 2 + [5]
+    assert [len(output.token_ids) async for output in stream] == [MAX_MERGED_LOGPROBS] * 2 + [5]
 
 
 async def test_listener_receives_unread_output_in_pieces(stream: RequestStream) -> None:
@@ -62,13 +62,13 @@ async def test_listener_receives_unread_output_in_pieces(stream: RequestStream) 
         stream.put(RequestOutput("r", "", (number,)))
     heard = list[int]()
 
-    def hear(output: RequestOutput) -> bool:
+    def on_output(output: RequestOutput) -> bool:
         if len(heard) >= 100:
             return False
         heard.extend(output.token_ids)
         return True
 
-    stream.listen(hear)
+    stream.set_listener(on_output)
     stream.put(LAST)
     outputs = [output async for output in stream]
     assert [*heard, *(id_ for output in outputs for id_ in output.token_ids)] == [*range(200), 3]
@@ -101,11 +101,11 @@ def test_listener_is_called_within_put(stream: RequestStream, before: int) -> No
     for output in outputs[:before]:
         stream.put(output)
 
-    def hear(output: RequestOutput) -> bool:
+    def on_output(output: RequestOutput) -> bool:
         told.append(output.text)
         return True
 
-    stream.listen(hear)
+    stream.set_listener(on_output)
     for output in outputs[before:]:
         stream.put(output)
     assert "".join(told) == "one two three"
@@ -117,11 +117,11 @@ async def test_output_refused_by_listener_goes_to_reader_first(
 ) -> None:
     offered, takes = list[str](), True
 
-    def hear(output: RequestOutput) -> bool:
+    def on_output(output: RequestOutput) -> bool:
         offered.append(output.text)
         return takes
 
-    stream.listen(hear)
+    stream.set_listener(on_output)
     stream.put(FIRST)
     takes = False
     stream.put(SECOND)
@@ -143,11 +143,11 @@ async def test_listener_that_raises_ends_its_stream_with_error(
     request = Request("r", "t", (7,), SamplingParams(), BlockKey(b"0" * 32), [], 0.0)
     stream = RequestStream(request, aborted.append)
 
-    def hear(output: RequestOutput) -> bool:
+    def on_output(output: RequestOutput) -> bool:
         raise defect
 
     stream.put(FIRST)
-    stream.listen(hear)
+    stream.set_listener(on_output)
     stream.put(SECOND)
     stream.put(LAST)
     outputs = [output async for output in stream]
@@ -160,13 +160,13 @@ async def test_listener_that_raises_ends_its_stream_with_error(
 async def test_waiting_reader_is_woken_by_failed_listener(stream: RequestStream) -> None:
     calls = list[str]()
 
-    def hear(output: RequestOutput) -> bool:
+    def on_output(output: RequestOutput) -> bool:
         calls.append(output.text)
         if len(calls) > 1:
             raise RuntimeError
         return True
 
-    stream.listen(hear)
+    stream.set_listener(on_output)
     reading = asyncio.create_task(anext(stream))
     await asyncio.sleep(0)
     stream.put(FIRST)

@@ -2,7 +2,7 @@
 
 from cache_tiers.block_key import Owner
 from cache_tiers.owners import PUBLIC, Owners
-from engine.tenant_memory import MOST_NAMED, OTHERS, tenant_bytes
+from engine.tenant_memory import MAX_NAMED, OTHERS, tenant_bytes
 
 
 def owner(number: int) -> Owner:
@@ -15,7 +15,7 @@ def test_only_largest_tenants_are_named() -> None:
         owners.note(owner(number), f"tenant{number}")
         held[owner(number)] = number
     told = tenant_bytes(held, owners, 10)
-    assert len(told) == MOST_NAMED + 1
+    assert len(told) == MAX_NAMED + 1
     assert list(told)[:2] == ["tenant4999", "tenant4998"]
     assert sum(told.values()) == 10 * sum(held.values())
 

@@ -98,7 +98,7 @@ async def test_response_stream_sends_reasoning_first(openai: AsyncOpenAI) -> Non
     assert [kind for at, kind in enumerate(kinds) if kind != kinds[at - 1]] == THOUGHT_EVENTS + TEXT_EVENTS
     numbers = [event.sequence_number for event in events]
     assert numbers == sorted(set(numbers))
-    assert told(events) == (THOUGHT, ANSWER)
+    assert thought_and_answer(events) == (THOUGHT, ANSWER)
     first, last = events[0], events[-1]
     assert first.type == "response.created"
     assert first.response.output == []
@@ -119,7 +119,7 @@ async def test_response_stream_sends_reasoning_first(openai: AsyncOpenAI) -> Non
     assert [event.type for event in cut[-4:]] == [*THOUGHT_EVENTS[-3:], "response.incomplete"]
 
 
-def told(events: list[ResponseStreamEvent]) -> tuple[str, str]:
+def thought_and_answer(events: list[ResponseStreamEvent]) -> tuple[str, str]:
     """Join the reasoning deltas and the text deltas of a stream."""
     thoughts = [event.delta for event in events if event.type == "response.reasoning_text.delta"]
     texts = [event.delta for event in events if event.type == "response.output_text.delta"]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from openai import AsyncOpenAI, BadRequestError
 
-from app.conversations.next_prefix import NextPrefixes
+from app.conversations.next_prompt_prefill import NextPromptPrefill
 from app.storage.next_prefixes import NextPrefixStore
 from app.tenants.name import LOCAL
 from engine.async_llm import AsyncLLMEngine
@@ -196,7 +196,7 @@ async def test_prefix_computed_during_deletion_is_erased_too(api: Api) -> None:
         run = services.runs.get(answer["run_id"], LOCAL)
         assert run is not None
         store = replace(services.store, next_prefixes=Deleting(services.store.database))
-        ahead = NextPrefixes(services.host, store, services.turns, services.erasure, poll_seconds=0.001)
+        ahead = NextPromptPrefill(services.host, store, services.turns, services.erasure, poll_seconds=0.001)
         ahead.after(run)
         await ahead.settled()
         await asyncio.gather(*services.erasure._tasks)

@@ -11,7 +11,7 @@ import pytest
 from engine.llm import LLM
 from engine.outputs import FinishReason
 from engine.sampling_params import SamplingParams
-from engine.structured_output import AnswerForm
+from engine.structured_output import StructuredOutput
 from tests.integration.engine_rig import engine_config
 from tests.integration.schema_zoo import schemas
 from tests.sizes import Size
@@ -44,8 +44,8 @@ def answers(llm: LLM, asked: list[SamplingParams]) -> list[tuple[str, list[int],
     return [(texts[request_id], ids[request_id], ends[request_id]) for request_id in order]
 
 
-def form_of(schema: dict[str, Any]) -> AnswerForm:
-    return AnswerForm("json", json.dumps(schema, ensure_ascii=False))
+def form_of(schema: dict[str, Any]) -> StructuredOutput:
+    return StructuredOutput("json", json.dumps(schema, ensure_ascii=False))
 
 
 def test_complete_answers_validate_and_others_are_prefixes(llm: LLM, size: Size) -> None:
@@ -108,20 +108,20 @@ def test_answer_resumed_at_any_token_keeps_its_form(llm: LLM) -> None:
 CONST = {"type": "object", "properties": {"celsius": {"enum": [12, 13]}, "a_long_name": {"const": "  two  spaces \n"}}}
 FORCING = (
     form_of({**CONST, "required": ["celsius", "a_long_name"], "additionalProperties": False}),
-    AnswerForm("lark", r'start: "<tool_call>\n" ("Rome" | "Paris") "\n</tool_call>  done: 1234567!" ("!" | "?")'),
-    AnswerForm("regex", r"(a|b) and nothing else, 2026-01-01\n\n\tthe end"),
+    StructuredOutput("lark", r'start: "<tool_call>\n" ("Rome" | "Paris") "\n</tool_call>  done: 1234567!" ("!" | "?")'),
+    StructuredOutput("regex", r"(a|b) and nothing else, 2026-01-01\n\n\tthe end"),
 )
 
 
 @pytest.mark.parametrize("form", FORCING, ids=[form.kind for form in FORCING])
-def test_tokens_depend_on_neither_mask_timing_nor_resumption(llm: LLM, form: AnswerForm) -> None:
+def test_tokens_depend_on_neither_mask_timing_nor_resumption(llm: LLM, form: StructuredOutput) -> None:
     whole = first_choices(llm, form, [], takes_forced=True)
     assert first_choices(llm, form, [], takes_forced=False) == whole
     for count in range(1, len(whole)):
         assert first_choices(llm, form, whole[:count], takes_forced=True) == whole
 
 
-def first_choices(llm: LLM, form: AnswerForm, before: list[int], *, takes_forced: bool) -> list[int]:
+def first_choices(llm: LLM, form: StructuredOutput, before: list[int], *, takes_forced: bool) -> list[int]:
     """Choose the lowest allowed id at each step, and return the ids up to the end of the answer.
 
     The lowest id is usually a single letter, which is not how the tokenizer would encode the text.

@@ -7,7 +7,7 @@ from sqlite3 import OperationalError
 
 import pytest
 
-from app.access.key_demand import Demand
+from app.access.auth_policy import AuthPolicy
 from app.access.key_ring import FRESH_SECONDS, KeyRing
 from app.storage.database import Database
 from app.storage.store import Store
@@ -39,8 +39,8 @@ async def elsewhere(store: Store, tmp_path: Path) -> AsyncIterator[Store]:
     await other.close()
 
 
-async def ring_of(store: Store, clock: Clock, demand: Demand = "once made") -> KeyRing:
-    ring = KeyRing(store.keys, store.limits, demand, clock)
+async def ring_of(store: Store, clock: Clock, auth_policy: AuthPolicy = "once made") -> KeyRing:
+    ring = KeyRing(store.keys, store.limits, auth_policy, clock)
     await ring.read()
     return ring
 
@@ -64,8 +64,10 @@ async def test_change_by_another_process_holds_within_a_second(store: Store, els
 
 
 @pytest.mark.parametrize(("demand", "demands"), [("once made", False), ("always", True), ("never", False)])
-async def test_demand_decides_if_key_is_required_before_first_key(store: Store, demand: Demand, demands: bool) -> None:
-    assert (await ring_of(store, Clock(), demand)).demands_keys is demands
+async def test_demand_decides_if_key_is_required_before_first_key(
+    store: Store, auth_policy: AuthPolicy, demands: bool
+) -> None:
+    assert (await ring_of(store, Clock(), auth_policy)).requires_keys is demands
 
 
 async def test_demand_never_ignores_existing_keys(store: Store) -> None:

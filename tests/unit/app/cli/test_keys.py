@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.access.key_demand import demand_of, keys_required, why_not_to_serve
+from app.access.auth_policy import auth_policy_of, keys_required, why_not_to_serve
 from app.cli.main import main
 from app.config.settings import Settings
 from app.config.state_lock import lock_state_dir
@@ -82,7 +82,7 @@ def test_invalid_arguments_are_named(
 def test_key_requirement_depends_on_host_and_keys(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     here, world = settings(tmp_path), settings(tmp_path, "0.0.0.0")
     open_world = settings(tmp_path, "0.0.0.0", without_keys=True)
-    assert [demand_of(each) for each in (here, world, open_world)] == ["once made", "always", "never"]
+    assert [auth_policy_of(each) for each in (here, world, open_world)] == ["once made", "always", "never"]
     assert [keys_required(each) for each in (here, world, open_world)] == [False, True, False]
     assert why_not_to_serve(here) is why_not_to_serve(open_world) is None
     assert "ebb keys create" in (why_not_to_serve(world) or "")

@@ -6,7 +6,7 @@ import pytest
 
 from app.domain.sampling_json import params_from_json, params_to_json
 from engine.sampling_params import SamplingParams
-from engine.structured_output import AnswerForm
+from engine.structured_output import StructuredOutput
 
 EVERYTHING = SamplingParams(
     temperature=0.5,
@@ -28,7 +28,7 @@ EVERYTHING = SamplingParams(
     min_tokens=1,
     ignore_eos=True,
     skip_special_tokens=False,
-    form=AnswerForm("json", "{}"),
+    form=StructuredOutput("json", "{}"),
 )
 
 

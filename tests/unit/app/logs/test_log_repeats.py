@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from app.logs.log_lines import JsonLines, TextLines
-from app.logs.log_repeats import MOST_KEPT, REPEAT_SECONDS, RepeatFilter
+from app.logs.log_repeats import MAX_KEPT, REPEAT_SECONDS, RepeatFilter
 from engine.errors import OutageError
 
 ERROR, WARNING, INFO = logging.ERROR, logging.WARNING, logging.INFO
@@ -70,9 +70,9 @@ def test_requests_are_never_left_out() -> None:
 
 def test_memory_of_lines_is_bounded() -> None:
     log = Log()
-    for number in range(3 * MOST_KEPT):
+    for number in range(3 * MAX_KEPT):
         assert log.write(ERROR, "%d", number) is not None
-    assert len(log._filter._written) <= MOST_KEPT
+    assert len(log._filter._written) <= MAX_KEPT
     log.now = REPEAT_SECONDS
     assert log.write(ERROR, "new") is not None
     assert log.write(ERROR, "new") is None

@@ -18,7 +18,7 @@ from engine.scheduler_output import SchedulerOutput
 from engine.worker.loaded_model import LoadedModel
 from tests.tiny_models import make_tiny_model
 
-MOST_RESTARTS = len(BACKOFF_SECONDS)
+MAX_RESTARTS = len(BACKOFF_SECONDS)
 
 
 def never_up(*_: object) -> None:
@@ -29,7 +29,7 @@ def never_up(*_: object) -> None:
 def executor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MultiprocExecutor]:
     """Build an executor whose ranks fail to start."""
     monkeypatch.setattr(multiproc, "RankProcesses", never_up)
-    monkeypatch.setattr(multiproc, "BACKOFF_SECONDS", (0.0,) * MOST_RESTARTS)
+    monkeypatch.setattr(multiproc, "BACKOFF_SECONDS", (0.0,) * MAX_RESTARTS)
     config = EngineConfig(make_tiny_model(tmp_path), "tiny", None, b"s", dtype="float32", tensor_parallel_size=2)
     executor = MultiprocExecutor(config, print)
     yield executor
@@ -45,13 +45,13 @@ def lose(executor: MultiprocExecutor, number: int) -> None:
 
 
 def test_executor_fails_after_repeated_losses_and_says_why(executor: MultiprocExecutor) -> None:
-    for number in range(MOST_RESTARTS):
+    for number in range(MAX_RESTARTS):
         lose(executor, number)
         assert (executor.state.state, executor.state.restarts) == ("starting", number + 1)
     with pytest.raises(EngineError, match=r"workers were lost 4 times within 600 s, .* the device is on fire"):
         executor.restart()
     assert (executor.state.state, executor.state.pids) == ("failed", (None, None))
-    assert executor.state.restarts == MOST_RESTARTS
+    assert executor.state.restarts == MAX_RESTARTS
 
 
 class DyingRanks:
@@ -94,7 +94,7 @@ def test_step_during_loss_fails_with_the_others(executor: MultiprocExecutor, mon
 
 
 def test_old_restarts_do_not_count(executor: MultiprocExecutor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(executor, "_restarts", RestartBudget((0.0,) * MOST_RESTARTS, seconds=0.0))
-    for number in range(MOST_RESTARTS + 2):
+    monkeypatch.setattr(executor, "_restarts", RestartBudget((0.0,) * MAX_RESTARTS, seconds=0.0))
+    for number in range(MAX_RESTARTS + 2):
         lose(executor, number)
-    assert executor.state.restarts == MOST_RESTARTS + 2
+    assert executor.state.restarts == MAX_RESTARTS + 2

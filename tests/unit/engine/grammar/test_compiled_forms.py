@@ -11,8 +11,8 @@ import pytest
 from engine.errors import InvalidRequestError, OverloadedError
 from engine.grammar import compiled_forms
 from engine.grammar.automaton import Automaton, Position
-from engine.grammar.compiled_forms import MAX_COMPILING, MAX_OF_A_TENANT, CompiledForm, CompiledForms
-from engine.structured_output import AnswerForm
+from engine.grammar.compiled_forms import MAX_COMPILING, MAX_PER_TENANT, CompiledForm, CompiledForms
+from engine.structured_output import StructuredOutput
 
 SHORT, LONG = 0.01, 300.0
 COMPILED = CompiledForm(cast(Automaton, object()), Position(b""))
@@ -25,7 +25,7 @@ class Compiler:
         self.release = threading.Event()
         self.began: Counter[str] = Counter()
 
-    def __call__(self, form: AnswerForm) -> CompiledForm:
+    def __call__(self, form: StructuredOutput) -> CompiledForm:
         self.began[form.text] += 1
         if form.text.startswith("slow"):
             self.release.wait()
@@ -41,8 +41,8 @@ def compiler() -> Iterator[Compiler]:
     made.release.set()
 
 
-def form(text: str) -> AnswerForm:
-    return AnswerForm("regex", text)
+def form(text: str) -> StructuredOutput:
+    return StructuredOutput("regex", text)
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ async def test_one_tenant_never_takes_every_compile_place(
 ) -> None:
     flood = [asyncio.create_task(forms.prepare(form(f"slow {index}"), "hostile")) for index in range(8)]
     await asyncio.sleep(0)
-    assert compiler.began.total() == MAX_OF_A_TENANT
+    assert compiler.began.total() == MAX_PER_TENANT
     await forms.prepare(form("quick"), "other")
     assert form("quick") in forms
     compiler.release.set()

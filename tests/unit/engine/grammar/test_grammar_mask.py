@@ -10,7 +10,7 @@ import pytest
 
 from engine.grammar import grammar_mask
 from engine.grammar.automaton import Automaton, Position
-from engine.grammar.grammar_mask import FormMask, MaskThreads
+from engine.grammar.grammar_mask import GrammarMask, MaskThreads
 from tests.unit.engine.scheduling.test_masks import EvenAfterOdd
 from tests.unit.scheduling_rig import Rig
 
@@ -37,8 +37,8 @@ def threads() -> Iterator[MaskThreads]:
         yield MaskThreads(quick, slow)
 
 
-def mask_of(held: Held, threads: MaskThreads) -> FormMask:
-    return FormMask(cast(Automaton, held), START, threads, b"\x01")
+def mask_of(held: Held, threads: MaskThreads) -> GrammarMask:
+    return GrammarMask(cast(Automaton, held), START, threads, b"\x01")
 
 
 def test_many_slow_masks_share_one_deadline(threads: MaskThreads, monkeypatch: pytest.MonkeyPatch) -> None:

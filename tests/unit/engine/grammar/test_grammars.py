@@ -14,7 +14,7 @@ from engine.errors import InvalidRequestError
 from engine.grammar.grammars import Grammars
 from engine.sampling.token_mask import TokenMask
 from engine.sampling_params import SamplingParams
-from engine.structured_output import AnswerForm, FormKind
+from engine.structured_output import FormKind, StructuredOutput
 from models.thinking import Thinking
 from models.tokenizer import Tokenizer
 from tests.hostile_forms import WITHIN
@@ -38,7 +38,7 @@ def grammars(tokenizer: Tokenizer) -> Iterator[Grammars]:
 
 
 def params(kind: str, text: str) -> SamplingParams:
-    return SamplingParams(form=AnswerForm(kind, text))  # type: ignore[arg-type]
+    return SamplingParams(form=StructuredOutput(kind, text))  # type: ignore[arg-type]
 
 
 def mask_of(grammars: Grammars, kind: str, text: str, prompt: tuple[int, ...] = (5,)) -> TokenMask:
@@ -160,7 +160,7 @@ async def test_event_loop_runs_while_form_is_compiled(grammars: Grammars) -> Non
 def test_first_form_imports_no_further_module() -> None:
     code = """
 import asyncio, json, sys
-from engine.structured_output import AnswerForm
+from engine.structured_output import StructuredOutput
 from engine.grammar.grammars import Grammars
 from engine.sampling_params import SamplingParams
 from models.tokenizer import Tokenizer
@@ -170,7 +170,7 @@ grammars = Grammars(Tokenizer(spec, bos_token_id=1, eos_token_ids=(2,)), BYTE_VO
 print("llguidance" in sys.modules)
 grammars.load()
 loaded = set(sys.modules)
-params = SamplingParams(form=AnswerForm("json", "{}"))
+params = SamplingParams(form=StructuredOutput("json", "{}"))
 asyncio.run(grammars.prepare(params, "local"))
 mask = grammars.mask(params, [5])
 mask.accept(5)
@@ -184,7 +184,7 @@ print(sorted(set(sys.modules) - loaded))
 @pytest.mark.parametrize("name", ["ignore_eos", "min_tokens"])
 async def test_parameter_that_contradicts_form_is_rejected_by_name(grammars: Grammars, name: str) -> None:
     with pytest.raises(InvalidRequestError) as caught:
-        await grammars.prepare(SamplingParams(form=AnswerForm("regex", "a"), **{name: 1}), "local")  # type: ignore[arg-type]
+        await grammars.prepare(SamplingParams(form=StructuredOutput("regex", "a"), **{name: 1}), "local")  # type: ignore[arg-type]
     assert caught.value.param == name
 
 

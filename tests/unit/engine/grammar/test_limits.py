@@ -7,7 +7,7 @@ import pytest
 
 from engine.errors import InvalidRequestError
 from engine.grammar.limits import check_form
-from engine.structured_output import AnswerForm, FormKind
+from engine.structured_output import FormKind, StructuredOutput
 from tests.hostile_forms import BEYOND, nested, wide
 
 REFUSE_SECONDS = 0.1
@@ -18,7 +18,7 @@ def test_hostile_form_is_refused_at_once(kind: FormKind, form: object, why: str)
     text = form if isinstance(form, str) else json.dumps(form)
     began = time.thread_time()
     with pytest.raises(InvalidRequestError, match=why) as caught:
-        check_form(AnswerForm(kind, text))
+        check_form(StructuredOutput(kind, text))
     assert caught.value.param == "form"
     assert time.thread_time() - began < REFUSE_SECONDS
 
@@ -39,4 +39,4 @@ def test_hostile_form_is_refused_at_once(kind: FormKind, form: object, why: str)
     ],
 )
 def test_ordinary_form_is_within_limits(kind: FormKind, text: str) -> None:
-    check_form(AnswerForm(kind, text))
+    check_form(StructuredOutput(kind, text))

@@ -95,9 +95,9 @@ def test_erased_block_is_never_found_and_allocated_first() -> None:
 def test_erased_tail_is_not_found() -> None:
     pool = BlockPool(1)
     [block] = pool.allocate(1, ME)
-    assert pool.leave_tail(block, A, (1, 2))
+    assert pool.publish_partial(block, A, (1, 2))
     pool.release([block])
-    assert pool.find_tail(A, (1, 2)) is not None
+    assert pool.find_partial(A, (1, 2)) is not None
     pool.erase([block_key(A, (1, 2))])
     pool.check()
-    assert pool.find_tail(A, (1, 2)) is None
+    assert pool.find_partial(A, (1, 2)) is None

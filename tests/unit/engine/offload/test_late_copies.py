@@ -5,7 +5,7 @@ import random
 import pytest
 
 from cache_tiers.transfer import Direction
-from engine.offload.connector import MOST_STORES, Tiering
+from engine.offload.connector import MAX_STORES, OffloadConnector
 from engine.request import Request, RequestStatus
 from tests.model.toys import ToyStore, expected_output
 from tests.unit.scheduling_rig import VOCAB, Rig
@@ -36,9 +36,9 @@ def rig_with_stored_chat() -> Rig:
     return rig
 
 
-def tiering_of(rig: Rig) -> Tiering:
-    assert rig.scheduler.tiering is not None
-    return rig.scheduler.tiering
+def connector_of(rig: Rig) -> OffloadConnector:
+    assert rig.scheduler.connector is not None
+    return rig.scheduler.connector
 
 
 def settle(rig: Rig) -> None:
@@ -47,7 +47,7 @@ def settle(rig: Rig) -> None:
         rig.now += 1
         if (output := rig.scheduler.schedule()) is not None:
             rig.scheduler.update(output, rig.worker.execute(output))
-    assert tiering_of(rig).is_quiet
+    assert connector_of(rig).is_quiet
 
 
 def load_beside_stream(rig: Rig) -> tuple[Request, Request]:
@@ -56,7 +56,7 @@ def load_beside_stream(rig: Rig) -> tuple[Request, Request]:
     chat = rig.add(CHAT, max_tokens=3)
     rig.step()
     assert chat.status is RequestStatus.LOADING
-    assert tiering_of(rig).late.num_loads == 10
+    assert connector_of(rig).late.num_loads == 10
     return stream, chat
 
 
@@ -108,7 +108,7 @@ def test_late_stores_are_bounded() -> None:
     while rig.scheduler.has_unfinished_requests() and rig.now < 100:
         rig.now += 1
         rig.step()
-        assert tiering_of(rig).late.num_stores <= MOST_STORES
+        assert connector_of(rig).late.num_stores <= MAX_STORES
     settle(rig)
     assert rig.pool.num_used == 0
 
@@ -134,7 +134,7 @@ def test_copies_of_lost_workers_have_failed() -> None:
     rig.worker.device.clear()
     rig.scheduler.lose_step(lost)
     rig.scheduler.lose_device()
-    assert len(tiering_of(rig).late) == 0
+    assert len(connector_of(rig).late) == 0
     rig.run()
     settle(rig)
     for request in (stream, chat):
@@ -166,6 +166,6 @@ def test_failed_step_without_tokens_ends_all_copies() -> None:
     assert not waiting.num_scheduled_tokens
     rig.worker.fail(waiting)
     assert rig.scheduler.fail_step(waiting) == []
-    assert len(tiering_of(rig).late) == 0
+    assert len(connector_of(rig).late) == 0
     rig.run()
     assert chat.output_token_ids == expected_output(chat.prompt_token_ids, chat.sampling, VOCAB)

@@ -282,11 +282,11 @@ def test_redis_answer_for_waiting_request_is_kept() -> None:
     request = rig.add([*PROMPT, 9])
     counts(rig, request, 1)
     request.status = RequestStatus.WAITING
-    assert rig.scheduler.tiering is not None
-    assert rig.scheduler.tiering.take_answered() == []
-    assert rig.scheduler.tiering.take_answered() == []
+    assert rig.scheduler.connector is not None
+    assert rig.scheduler.connector.take_answered() == []
+    assert rig.scheduler.connector.take_answered() == []
     request.status = RequestStatus.RUNNING
-    assert rig.scheduler.tiering.take_answered() == [request]
+    assert rig.scheduler.connector.take_answered() == [request]
 
 
 def test_slow_link_is_probed_with_one_block_only() -> None:

@@ -2,8 +2,8 @@
 
 from cache_tiers.block_key import BlockKey, extend_keys
 from cache_tiers.link_speed import LinkSpeed
-from engine.offload.idle_promotion import MOST_BLOCKS
-from engine.offload.prefetch_hints import LAPSE_SECONDS, MOST_OF_TENANT, Foresight
+from engine.offload.idle_promotion import MAX_BLOCKS
+from engine.offload.prefetch_hints import LAPSE_SECONDS, MAX_PER_TENANT, PrefetchHints
 from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from tests.model.toys import ToyStore, expected_output
 from tests.unit.scheduling_rig import BLOCK, ROOT, VOCAB, Rig
@@ -30,13 +30,13 @@ def rig_with_redis(
     return Rig(max_tokens_per_step=64, store=there, pool_blocks=pool_blocks)
 
 
-def foresight_of(rig: Rig) -> Foresight:
-    assert rig.scheduler.tiering is not None
-    return rig.scheduler.tiering.foresight
+def hints_of(rig: Rig) -> PrefetchHints:
+    assert rig.scheduler.connector is not None
+    return rig.scheduler.connector.hints
 
 
-def expect(rig: Rig, name: str, prompt: list[int], tenant: str = "local") -> bool:
-    return foresight_of(rig).expect(name, tenant, extend_keys(ROOT, prompt, BLOCK), prompt)
+def add_hint(rig: Rig, name: str, prompt: list[int], tenant: str = "local") -> bool:
+    return hints_of(rig).add_hint(name, tenant, extend_keys(ROOT, prompt, BLOCK), prompt)
 
 
 def polls(rig: Rig, count: int = 40) -> None:
@@ -88,20 +88,20 @@ def num_asked(rig: Rig) -> int:
 
 def test_hint_brings_prefix_from_redis_to_device() -> None:
     rig = rig_with_redis([PROMPT])
-    assert expect(rig, "chat", PROMPT)
+    assert add_hint(rig, "chat", PROMPT)
     polls(rig)
     assert in_cpu(rig, KEYS) == 8
     assert rig.tiers is not None
     assert rig.tiers.num_brought_ahead == 8
     assert on_device(rig, PROMPT) == 8
-    assert expect(rig, "chat", PROMPT)
+    assert add_hint(rig, "chat", PROMPT)
     assert rig.scheduler.schedule() is None, "it has come"
     request = rig.add([*PROMPT, 9])
     rig.run()
     assert request.receipt is not None
     assert (request.receipt.device, request.receipt.cpu, request.receipt.redis) == (8 * BLOCK, 0, 0)
     assert request.output_token_ids == expected_output(request.prompt_token_ids, request.sampling, VOCAB)
-    assert not expect(rig, "chat", PROMPT), "it is on the device"
+    assert not add_hint(rig, "chat", PROMPT), "it is on the device"
 
 
 def test_hint_brings_prefix_from_cpu_to_device_without_redis() -> None:
@@ -109,7 +109,7 @@ def test_hint_brings_prefix_from_cpu_to_device_without_redis() -> None:
     leave_in_cpu(rig, PROMPT)
     assert rig.store is not None
     rig.store.redis_up = False
-    assert expect(rig, "chat", PROMPT)
+    assert add_hint(rig, "chat", PROMPT)
     polls(rig)
     assert on_device(rig, PROMPT) == 8
 
@@ -119,7 +119,7 @@ def test_nothing_is_lifted_to_device_while_a_request_runs() -> None:
     leave_in_cpu(rig, PROMPT)
     rig.add([9, 9, 9], max_tokens=12)
     rig.step()
-    expect(rig, "chat", PROMPT)
+    add_hint(rig, "chat", PROMPT)
     while rig.scheduler.has_unfinished_requests():
         output, _ = rig.step()
         assert not output.loads
@@ -131,44 +131,44 @@ def test_nothing_is_lifted_to_device_while_a_request_runs() -> None:
 def test_new_request_waits_for_one_lift_only() -> None:
     rig = rig_with_redis([])
     leave_in_cpu(rig, PROMPT)
-    expect(rig, "chat", PROMPT)
+    add_hint(rig, "chat", PROMPT)
     output, result = begin_to_lift(rig)
-    assert len(output.loads) == MOST_BLOCKS
+    assert len(output.loads) == MAX_BLOCKS
     other = rig.add([9, 9, 9], max_tokens=2)
     rig.scheduler.update(output, result)
     following, _ = rig.begin()
     assert (following.loads, [new.request_id for new in following.new_requests]) == ((), [other.request_id])
-    assert on_device(rig, PROMPT) == MOST_BLOCKS
+    assert on_device(rig, PROMPT) == MAX_BLOCKS
 
 
 def test_request_loads_the_rest_of_a_lifted_prefix() -> None:
     rig = rig_with_redis([])
     leave_in_cpu(rig, PROMPT)
-    expect(rig, "chat", PROMPT)
+    add_hint(rig, "chat", PROMPT)
     output, result = begin_to_lift(rig)
     request = rig.add([*PROMPT, 9])
     rig.scheduler.update(output, result)
     rig.run()
     assert request.receipt is not None
-    assert (request.receipt.device, request.receipt.cpu) == (MOST_BLOCKS * BLOCK, (8 - MOST_BLOCKS) * BLOCK)
+    assert (request.receipt.device, request.receipt.cpu) == (MAX_BLOCKS * BLOCK, (8 - MAX_BLOCKS) * BLOCK)
     assert request.output_token_ids == expected_output(request.prompt_token_ids, request.sampling, VOCAB)
 
 
 def test_cancelled_hint_stops_lifting() -> None:
     rig = rig_with_redis([])
     leave_in_cpu(rig, PROMPT)
-    expect(rig, "chat", PROMPT)
+    add_hint(rig, "chat", PROMPT)
     output, result = begin_to_lift(rig)
-    foresight_of(rig).forget("chat")
+    hints_of(rig).forget("chat")
     rig.scheduler.update(output, result)
     polls(rig)
-    assert on_device(rig, PROMPT) == MOST_BLOCKS
+    assert on_device(rig, PROMPT) == MAX_BLOCKS
 
 
 def test_blocks_erased_during_lift_are_not_published() -> None:
     rig = rig_with_redis([])
     leave_in_cpu(rig, PROMPT)
-    expect(rig, "chat", PROMPT)
+    add_hint(rig, "chat", PROMPT)
     output, result = begin_to_lift(rig)
     rig.scheduler.erase(KEYS)
     rig.scheduler.update(output, result)
@@ -180,16 +180,16 @@ def test_lifts_take_eighth_of_device_per_tenant_quarter_in_all() -> None:
     prompts = chats(5)
     rig = rig_with_redis([], capacity=256, pool_blocks=96)
     leave_in_cpu(rig, *prompts)
-    assert [expect(rig, f"a{at}", prompts[at], "alice") for at in range(3)] == [True, True, False]
+    assert [add_hint(rig, f"a{at}", prompts[at], "alice") for at in range(3)] == [True, True, False]
     polls(rig)
     assert [on_device(rig, prompt) for prompt in prompts] == [8, 4, 0, 0, 0]
-    foresight_of(rig).forget("a0")
-    assert not expect(rig, "a2", prompts[2], "alice"), "what was brought counts, also after she left"
-    assert [expect(rig, "b", prompts[3], "bob"), expect(rig, "c", prompts[4], "carol")] == [True, True]
+    hints_of(rig).forget("a0")
+    assert not add_hint(rig, "a2", prompts[2], "alice"), "what was brought counts, also after she left"
+    assert [add_hint(rig, "b", prompts[3], "bob"), add_hint(rig, "c", prompts[4], "carol")] == [True, True]
     polls(rig)
     assert [on_device(rig, prompt) for prompt in prompts] == [8, 4, 0, 8, 4]
     rig.now += LAPSE_SECONDS
-    assert expect(rig, "a2", prompts[2], "alice")
+    assert add_hint(rig, "a2", prompts[2], "alice")
 
 
 def test_lift_evicts_other_prefixes_and_not_its_own() -> None:
@@ -202,7 +202,7 @@ def test_lift_evicts_other_prefixes_and_not_its_own() -> None:
     polls(rig)
     assert on_device(rig, PROMPT) == 4
     assert rig.pool.num_cached >= 32
-    expect(rig, "chat", PROMPT)
+    add_hint(rig, "chat", PROMPT)
     polls(rig)
     assert on_device(rig, PROMPT) == 8
     rig.add([9] * 29 * BLOCK, max_tokens=1)
@@ -213,7 +213,7 @@ def test_lift_evicts_other_prefixes_and_not_its_own() -> None:
 def test_failed_lift_is_not_continued() -> None:
     rig = rig_with_redis([])
     leave_in_cpu(rig, PROMPT)
-    expect(rig, "chat", PROMPT)
+    add_hint(rig, "chat", PROMPT)
     output, _ = begin_to_lift(rig)
     rig.scheduler.fail_step(output)
     polls(rig)
@@ -223,7 +223,7 @@ def test_failed_lift_is_not_continued() -> None:
 def test_lifted_blocks_are_not_found_after_device_is_lost() -> None:
     rig = rig_with_redis([])
     leave_in_cpu(rig, PROMPT)
-    expect(rig, "chat", PROMPT)
+    add_hint(rig, "chat", PROMPT)
     output, result = begin_to_lift(rig)
     rig.add([9, 9, 9], max_tokens=1)
     lost, _ = rig.begin()
@@ -238,13 +238,13 @@ def test_lifted_blocks_are_not_found_after_device_is_lost() -> None:
 def test_repeated_hint_fetches_nothing_and_new_one_replaces_it() -> None:
     first, second = chats(2)
     rig = rig_with_redis([first, second], capacity=128, max_window=2)
-    assert expect(rig, "chat", first)
+    assert add_hint(rig, "chat", first)
     polls(rig, 1)
     asked = num_asked(rig)
-    assert expect(rig, "chat", first)
+    assert add_hint(rig, "chat", first)
     assert num_asked(rig) == asked
     assert on_device(rig, first) == 0
-    assert expect(rig, "chat", second)
+    assert add_hint(rig, "chat", second)
     polls(rig)
     assert in_cpu_of(rig, second) == 8
     assert in_cpu_of(rig, first) == 2, "no more than was on its way"
@@ -253,10 +253,10 @@ def test_repeated_hint_fetches_nothing_and_new_one_replaces_it() -> None:
 def test_cancelled_or_expired_hint_stops_prefetch() -> None:
     first, second = chats(2)
     rig = rig_with_redis([first, second], max_window=2, latency=4)
-    expect(rig, "left", first)
+    add_hint(rig, "left", first)
     polls(rig, 2)
-    foresight_of(rig).forget("left")
-    expect(rig, "lapsed", second)
+    hints_of(rig).forget("left")
+    add_hint(rig, "lapsed", second)
     polls(rig, 2)
     rig.now += LAPSE_SECONDS
     polls(rig)
@@ -268,7 +268,7 @@ def test_cancelled_or_expired_hint_stops_prefetch() -> None:
 def test_request_takes_over_blocks_in_flight() -> None:
     rig = rig_with_redis([PROMPT], max_window=3, latency=6)
     assert rig.store is not None
-    expect(rig, "chat", PROMPT)
+    add_hint(rig, "chat", PROMPT)
     polls(rig, 2)
     request = rig.add([*PROMPT, 9])
     asked = [key for pending in rig.store.pending.values() for key in pending.keys]
@@ -286,7 +286,7 @@ def test_hint_fetches_nothing_while_a_request_loads() -> None:
     assert rig.store is not None
     rig.add([*own, 9])
     rig.scheduler.schedule()
-    expect(rig, "chat", other)
+    add_hint(rig, "chat", other)
     for _ in range(3):
         rig.scheduler.schedule()
     assert all(key not in pending.keys for pending in rig.store.pending.values() for key in extend_keys(ROOT, other, 4))
@@ -298,36 +298,36 @@ def test_hint_fetches_nothing_while_a_request_loads() -> None:
 def test_hints_take_eighth_of_cpu_per_tenant_and_quarter_in_all() -> None:
     prompts = chats(4)
     rig = rig_with_redis(prompts, capacity=96)
-    assert [expect(rig, f"a{at}", prompts[at], "alice") for at in range(2)] == [True, True]
+    assert [add_hint(rig, f"a{at}", prompts[at], "alice") for at in range(2)] == [True, True]
     polls(rig)
     assert in_cpu_of(rig, prompts[0]) + in_cpu_of(rig, prompts[1]) == 12
-    foresight_of(rig).forget("a0")
-    assert not expect(rig, "a2", prompts[2], "alice"), "what was brought counts, also after she left"
-    assert expect(rig, "b", prompts[2], "bob")
-    assert expect(rig, "c", prompts[3], "carol")
+    hints_of(rig).forget("a0")
+    assert not add_hint(rig, "a2", prompts[2], "alice"), "what was brought counts, also after she left"
+    assert add_hint(rig, "b", prompts[2], "bob")
+    assert add_hint(rig, "c", prompts[3], "carol")
     polls(rig)
     assert in_cpu_of(rig, prompts[2]) + in_cpu_of(rig, prompts[3]) == 12
     rig.now += LAPSE_SECONDS
-    assert expect(rig, "a2", prompts[3], "alice")
+    assert add_hint(rig, "a2", prompts[3], "alice")
 
 
 def test_only_newest_hints_of_tenant_are_prefetched() -> None:
-    prompts = chats(MOST_OF_TENANT + 1)
+    prompts = chats(MAX_PER_TENANT + 1)
     rig = rig_with_redis(prompts, capacity=2048, max_window=1)
     for number, prompt in enumerate(prompts):
-        assert expect(rig, f"chat {number}", prompt)
+        assert add_hint(rig, f"chat {number}", prompt)
     polls(rig, 200)
-    assert [in_cpu_of(rig, prompt) for prompt in prompts] == [0, *[8] * MOST_OF_TENANT]
+    assert [in_cpu_of(rig, prompt) for prompt in prompts] == [0, *[8] * MAX_PER_TENANT]
 
 
 def test_unavailable_redis_is_not_asked() -> None:
     rig = rig_with_redis([PROMPT])
     assert rig.store is not None
     rig.store.redis_up = False
-    assert not expect(rig, "chat", PROMPT)
+    assert not add_hint(rig, "chat", PROMPT)
     assert num_asked(rig) == 0
     rig.store.redis_up = True
-    expect(rig, "chat", PROMPT)
+    add_hint(rig, "chat", PROMPT)
     rig.store.redis_up = False
     polls(rig)
     assert in_cpu(rig, KEYS) == 0
@@ -337,7 +337,7 @@ def test_unavailable_redis_is_not_asked() -> None:
 
 def test_request_does_not_wait_for_hanging_prefetch() -> None:
     rig = rig_with_redis([PROMPT], latency=1_000_000)
-    expect(rig, "chat", PROMPT)
+    add_hint(rig, "chat", PROMPT)
     polls(rig, 2)
     request = rig.add([*PROMPT, 9])
     polls(rig, 2)
@@ -350,7 +350,7 @@ def test_request_does_not_wait_for_hanging_prefetch() -> None:
 
 def test_erased_blocks_are_not_prefetched() -> None:
     rig = rig_with_redis([PROMPT], max_window=1, latency=3)
-    expect(rig, "chat", PROMPT)
+    add_hint(rig, "chat", PROMPT)
     polls(rig, 2)
     rig.scheduler.erase(KEYS)
     polls(rig)
@@ -365,7 +365,7 @@ def test_partial_block_is_prefetched() -> None:
     assert rig.store is not None
     rig.store.clear_cpu()
     rig.pool.forget_free()
-    assert foresight_of(rig).expect("chat", "local", KEYS, [*PROMPT, *rest])
+    assert hints_of(rig).add_hint("chat", "local", KEYS, [*PROMPT, *rest])
     polls(rig)
     again = rig.add([*PROMPT, *rest, *first.output_token_ids, 7])
     rig.run()

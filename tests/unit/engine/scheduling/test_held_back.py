@@ -2,13 +2,13 @@
 
 from cache_tiers.link_speed import LinkSpeed
 from engine.request import Request, RequestStatus
-from engine.scheduling.held_back import MOST_HELD_BACK_SECONDS
+from engine.scheduling.held_back import MAX_HELD_BACK_SECONDS
 from tests.model.toys import BelievedCost, ToyStore
 from tests.unit.scheduling_rig import BLOCK, Rig
 
 POOL = 12
 PROMPT = 4 * BLOCK + 1
-MOST_STEPS = 200
+MAX_STEPS = 200
 
 
 def make_rig(store: ToyStore, token_seconds: float | None = None) -> Rig:
@@ -26,7 +26,7 @@ def flood(rig: Rig, count: int) -> None:
     """Compute `count` prompts without a block in common, one after the other."""
     for number in range(count):
         rig.add(prompt(number), max_tokens=1)
-        rig.run(MOST_STEPS)
+        rig.run(MAX_STEPS)
 
 
 def add_behind_stuck_writes(rig: Rig) -> Request:
@@ -78,7 +78,7 @@ def test_wait_for_stuck_writes_ends() -> None:
     held = add_behind_stuck_writes(rig)
     for _ in range(3):
         assert rig.scheduler.schedule() is None
-        rig.now += MOST_HELD_BACK_SECONDS / 3
+        rig.now += MAX_HELD_BACK_SECONDS / 3
     rig.step()
     assert held.status is not RequestStatus.WAITING
 

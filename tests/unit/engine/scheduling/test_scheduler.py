@@ -215,7 +215,7 @@ def test_receipt_counts_only_filled_tokens_of_partial_block() -> None:
     rig = Rig(store=ToyStore(64))
     first = rig.add(range(16), max_tokens=4)
     rig.run()
-    rig.pool.erase([block.key for block in rig.pool._blocks if block.tail_of is not None and block.key is not None])
+    rig.pool.erase([block.key for block in rig.pool._blocks if block.partial_of is not None and block.key is not None])
     second = rig.add([*range(16), *first.output_token_ids, 5, 6], max_tokens=2)
     rig.run()
     assert second.receipt is not None
@@ -295,7 +295,7 @@ def test_turn_reuses_partial_block_that_is_being_stored() -> None:
     rig.step()
     rig.step()
     storing, stored = rig.begin()
-    assert [block.tail_of is not None for block in rig.pool._blocks if block.ref_count] == [True]
+    assert [block.partial_of is not None for block in rig.pool._blocks if block.ref_count] == [True]
 
     going_on = rig.add([*first.prompt_token_ids, *first.output_token_ids, 7], max_tokens=1)
     going, gone = rig.begin()

@@ -72,7 +72,7 @@ def test_other_requests_run_while_prompt_is_computed() -> None:
     answers = rig.add_answers(PROMPT, 3)
     rig.step()
     rig.step()
-    assert [each.status for each in answers] == [RequestStatus.RUNNING, *[RequestStatus.FOLLOWING] * 2]
+    assert [each.status for each in answers] == [RequestStatus.RUNNING, *[RequestStatus.WAITING_FOR_PREFIX] * 2]
     other = rig.add([7, 8, 9])
     rig.run()
     assert are_right([*answers, other])

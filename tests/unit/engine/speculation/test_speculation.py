@@ -9,8 +9,8 @@ from engine.kv.block_pool import BlockPool
 from engine.request import Request
 from engine.sampling_params import SamplingParams
 from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
-from engine.speculation.ngram_index import MOST_PLACES, NgramIndex
-from engine.speculation.prompt_lookup import FIRST_CHANCE, MOST_INDEXED, PromptLookup
+from engine.speculation.ngram_index import MAX_PLACES, NgramIndex
+from engine.speculation.prompt_lookup import FIRST_CHANCE, MAX_INDEXED, PromptLookup
 from engine.speculation.speculation import LONGEST_DRAFT, Speculation
 from engine.speculation.verify import verify
 from tests.unit.scheduling_rig import ROOT
@@ -48,10 +48,10 @@ def test_longest_and_then_latest_match_is_found() -> None:
 
 def test_index_of_long_text_is_bounded_and_finds_its_end() -> None:
     index = NgramIndex(1 << 30)
-    index.extend(at * at % 50_021 for at in range(2 * MOST_PLACES))
+    index.extend(at * at % 50_021 for at in range(2 * MAX_PLACES))
     index.extend([60_001, 60_002, 60_003, 60_004, 1, 60_001, 60_002, 60_003, 60_004])
-    assert index.find() == 2 * MOST_PLACES + 4
-    assert len(index._table) == MOST_PLACES
+    assert index.find() == 2 * MAX_PLACES + 4
+    assert len(index._table) == MAX_PLACES
 
 
 def asking(prompt: list[int], max_tokens: int = 100, name: str = "r") -> Request:
@@ -99,7 +99,7 @@ def test_chance_follows_every_sampled_token() -> None:
 
 
 def test_long_prompt_is_indexed_piecewise() -> None:
-    lookup, request = PromptLookup(), asking([*range(3 * MOST_INDEXED), *TEXT, 1])
+    lookup, request = PromptLookup(), asking([*range(3 * MAX_INDEXED), *TEXT, 1])
     say(request, *TEXT[:6])
     said = [bool(lookup.propose(request, 0, 4)) for _ in range(5)]
     assert said == [False, False, False, True, True]

@@ -61,7 +61,9 @@ class Exactness:
 
             self._fill_device(llm)
             from_cpu = [self._ask(llm, prompt) for prompt in self.prompts]
-            assert [answer.kv.cpu for answer in from_cpu] == [restorable(prompt, tail=True) for prompt in self.prompts]
+            assert [answer.kv.cpu for answer in from_cpu] == [
+                restorable(prompt, partial=True) for prompt in self.prompts
+            ]
             check_same(from_cpu, expected)
 
             self._fill_device(llm)
@@ -131,17 +133,17 @@ class Exactness:
             self._ask(llm, [3 + (salt * 31 + at * 7) % 250 for at in range(blocks * BLOCK)], 1)
 
 
-def restorable(prompt: Sequence[int], *, tail: bool = False) -> int:
+def restorable(prompt: Sequence[int], *, partial: bool = False) -> int:
     """Count the tokens of an answered prompt that lower tiers can restore.
 
-    Full blocks can be restored, and with `tail` the partial block that the answer left. The last token of a prompt is
-    always computed.
+    Full blocks can be restored, and with `partial` the partial block that the answer left. The last token of a prompt
+    is always computed.
     """
     whole = len(prompt) // BLOCK * BLOCK
     beyond = len(prompt) - 1 - whole
     # KV of the answer's last token is never computed.
     is_full = len(prompt) + ANSWER - 1 >= whole + BLOCK
-    if tail and not is_full and beyond >= BLOCK // 8:
+    if partial and not is_full and beyond >= BLOCK // 8:
         return whole + beyond
     return min(whole, len(prompt) - 1)
 

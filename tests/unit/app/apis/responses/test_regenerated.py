@@ -7,7 +7,7 @@ from app.apis.responses.regenerated import Retold
 from app.domain.deltas import Delta
 from app.domain.records import Message
 from app.domain.token_history import MessageTokens, pack_ids
-from app.runs.run_log import MOST_NEWS
+from app.runs.run_log import MAX_NEWS
 from models.thinking import Thinking
 from tests.unit.fake_engine import END, START, WORDS, FakeEngine
 
@@ -61,7 +61,7 @@ async def test_thought_of_another_tokenizer_is_a_single_delta() -> None:
 
 
 async def test_long_answer_is_replayed_in_bounded_pieces() -> None:
-    count = 3 * MOST_NEWS + 5
+    count = 3 * MAX_NEWS + 5
     words = [WORDS + number % 10 for number in range(count)]
     log = Retold.of(answer("".join(f" w{number % 10}" for number in range(count)), words), FakeEngine()).log
     turns, pieces = 0, list[int]()
@@ -76,5 +76,5 @@ async def test_long_answer_is_replayed_in_bounded_pieces() -> None:
     async for deltas in log.news(0):
         pieces.append(len(deltas))
     other.cancel()
-    assert pieces == [MOST_NEWS] * 3 + [5]
+    assert pieces == [MAX_NEWS] * 3 + [5]
     assert turns >= 3

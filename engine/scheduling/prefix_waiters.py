@@ -1,6 +1,6 @@
 """Requests that wait while another request computes their common prefix, so that it is computed once.
 
-Waiting costs nothing: a follower that ran would compute the same blocks in the same steps, with each request getting
+Waiting costs nothing: a waiting request that ran instead would compute the same blocks in the same steps, with each request getting
 half of a step.
 """
 
@@ -14,7 +14,7 @@ from engine.scheduling.siblings import leader_of
 
 
 @dataclass(frozen=True, slots=True)
-class _Follower:
+class _Waiter:
     """A request that waits for the prefix that its leader computes."""
 
     request: Request
@@ -32,31 +32,31 @@ class _Follower:
         return leader.num_published_blocks >= self.num_blocks or leader.status is not RequestStatus.RUNNING
 
 
-class Followers:
-    """Followers and their leaders.
+class PrefixWaiters:
+    """Requests that wait for a prefix, each with the leader that computes it.
 
-    A follower holds no blocks. Once the leader's blocks are published, the follower finds them by key.
+    A waiting request holds no blocks. Once the leader's blocks are published, it finds them by key.
     """
 
     def __init__(self, blocks: BlockManager) -> None:
         self._blocks = blocks
-        self._followers: dict[str, _Follower] = {}
+        self._waiters: dict[str, _Waiter] = {}
 
     def __len__(self) -> int:
-        return len(self._followers)
+        return len(self._waiters)
 
     def by_tenant(self) -> Counter[str]:
-        """Count followers by tenant."""
-        return Counter(follower.request.tenant for follower in self._followers.values())
+        """Count waiting requests by tenant."""
+        return Counter(waiter.request.tenant for waiter in self._waiters.values())
 
-    def follow(self, request: Request, others: Iterable[Request]) -> bool:
+    def wait_for_prefix(self, request: Request, others: Iterable[Request]) -> bool:
         """Let `request` wait for a sibling that will have its prompt, or else for the best leader among `others`.
 
         The best leader is the request that will have the longest prefix of the prompt. The block table of `request`
         must hold the prefix that the device has now; return False if no leader will have more.
         """
         if (sibling := leader_of(request, self._blocks.block_size)) is not None:
-            self._followers[request.request_id] = _Follower(request, sibling, None)
+            self._waiters[request.request_id] = _Waiter(request, sibling, None)
             return True
         leader, most = None, len(request.blocks)
         for other in others:
@@ -65,18 +65,18 @@ class Followers:
             if shared > max(most, other.num_published_blocks):
                 leader, most = other, shared
         if leader is not None:
-            self._followers[request.request_id] = _Follower(request, leader, most)
+            self._waiters[request.request_id] = _Waiter(request, leader, most)
         return leader is not None
 
     def drop(self, request: Request) -> None:
         """Remove `request`, which has finished."""
-        del self._followers[request.request_id]
+        del self._waiters[request.request_id]
 
     def take_due(self) -> list[Request]:
-        """Remove and return the followers whose wait is over."""
-        due = [follower.request for follower in self._followers.values() if follower.is_due]
+        """Remove and return the requests whose wait is over."""
+        due = [waiter.request for waiter in self._waiters.values() if waiter.is_due]
         for request in due:
-            del self._followers[request.request_id]
+            del self._waiters[request.request_id]
         return due
 
     def _num_shared(self, request: Request, other: Request) -> int:

@@ -30,7 +30,7 @@ POLL_SECONDS = 0.2
 PATIENCE_SECONDS = 60.0
 
 
-class NextPrefixes:
+class NextPromptPrefill:
     """Owner of one task per answer whose next prompt is prefilled. One of them computes at a time."""
 
     def __init__(
@@ -110,6 +110,6 @@ class NextPrefixes:
     async def _abort_when_busy(self, engine: Backend, request_id: str) -> None:
         while True:
             await asyncio.sleep(self._poll_seconds)
-            if is_busy(engine, but=1):
+            if is_busy(engine, exclude=1):
                 engine.abort(request_id)
                 return

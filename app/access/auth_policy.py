@@ -6,11 +6,11 @@ from app.config.loopback import is_loopback
 from app.config.settings import Settings
 from app.storage.keys import count_keys
 
-Demand = Literal["once made", "always", "never"]
+AuthPolicy = Literal["once made", "always", "never"]
 """once made: required as soon as a key has ever been made, so that revoking the last key does not open the server."""
 
 
-def demand_of(settings: Settings) -> Demand:
+def auth_policy_of(settings: Settings) -> AuthPolicy:
     """Return the rule that these settings imply."""
     if settings.without_keys:
         return "never"
@@ -19,13 +19,13 @@ def demand_of(settings: Settings) -> Demand:
 
 def keys_required(settings: Settings) -> bool:
     """Return whether a client must present a key now."""
-    demand = demand_of(settings)
-    return demand == "always" or (demand == "once made" and count_keys(settings.database).made > 0)
+    auth_policy = auth_policy_of(settings)
+    return auth_policy == "always" or (auth_policy == "once made" and count_keys(settings.database).made > 0)
 
 
 def why_not_to_serve(settings: Settings) -> str | None:
     """Return why a server under these settings could not be used by any client; None if it could."""
-    if demand_of(settings) != "always" or count_keys(settings.database).valid:
+    if auth_policy_of(settings) != "always" or count_keys(settings.database).valid:
         return None
     return (
         f"--host {settings.host} is reached from other machines, which must show a key, and there is none: make one "

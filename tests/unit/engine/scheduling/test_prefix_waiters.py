@@ -29,7 +29,7 @@ def test_request_without_shared_prefix_does_not_wait() -> None:
     rig.step()
     # The second step has room for other requests.
     rig.step()
-    assert (leader.status, follower.status) == (RequestStatus.RUNNING, RequestStatus.FOLLOWING)
+    assert (leader.status, follower.status) == (RequestStatus.RUNNING, RequestStatus.WAITING_FOR_PREFIX)
     other = rig.add([7, 8, 9])
     rig.step()
     assert other.output_token_ids
@@ -53,7 +53,7 @@ def test_released_follower_joins_no_multi_pass_step() -> None:
     leader, follower = rig.add([*SHARED, 10]), rig.add([*SHARED, 11])
     rig.step()
     rig.step()
-    assert follower.status is RequestStatus.FOLLOWING
+    assert follower.status is RequestStatus.WAITING_FOR_PREFIX
     rig.scheduler.finish_request(leader.request_id, "abort")
     step, _ = rig.step()
     assert (list(step.num_scheduled_tokens), step.passes) == ([follower.request_id], 1)
@@ -87,7 +87,7 @@ def test_follower_keeps_its_place_in_the_queue() -> None:
     follower = rig.add([*SHARED, 11], priority=1)
     rig.step()
     rig.step()
-    assert follower.status is RequestStatus.FOLLOWING
+    assert follower.status is RequestStatus.WAITING_FOR_PREFIX
     sooner = rig.add([30] * 9, max_tokens=2, priority=0)
     while not sooner.output_token_ids:
         rig.step()

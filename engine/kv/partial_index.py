@@ -1,0 +1,92 @@
+"""Index of partly filled (partial) blocks by the block before them and by their tokens."""
+
+from bisect import bisect_left, insort
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Generic, NamedTuple, TypeVar
+
+from cache_tiers.block_key import BlockKey
+from engine.kv_block import common_prefix_len
+
+Partial = TypeVar("Partial")
+TokenIds = tuple[int, ...]
+
+
+class Match(NamedTuple, Generic[Partial]):
+    """A partial block that shares a prefix with the tokens of a request."""
+
+    partial: Partial
+    num_tokens: int
+    """Length of the common prefix."""
+    is_whole: bool
+    """Whether the common prefix is the whole partial block."""
+
+
+@dataclass(slots=True)
+class _Siblings(Generic[Partial]):
+    """The partial blocks that follow one block: by their tokens, and the tokens in sorted order."""
+
+    partials: dict[TokenIds, Partial] = field(default_factory=dict)
+    order: list[TokenIds] = field(default_factory=list)
+
+
+class PartialIndex(Generic[Partial]):
+    """Partial blocks by parent block.
+
+    All chats that begin with the same system prompt follow one block, so a lookup among thousands must take
+    microseconds.
+    """
+
+    def __init__(self) -> None:
+        self._siblings: dict[BlockKey, _Siblings[Partial]] = {}
+
+    def __len__(self) -> int:
+        return sum(len(siblings.order) for siblings in self._siblings.values())
+
+    def add(self, parent: BlockKey, token_ids: TokenIds, partial: Partial) -> None:
+        """Add a partial block after `parent`. There must be none with the same tokens."""
+        siblings = self._siblings.setdefault(parent, _Siblings())
+        assert token_ids not in siblings.partials
+        siblings.partials[token_ids] = partial
+        insort(siblings.order, token_ids)
+
+    def remove(self, parent: BlockKey, token_ids: TokenIds) -> Partial:
+        """Remove and return the partial block of these tokens. Raises KeyError if there is none."""
+        siblings = self._siblings[parent]
+        partial = siblings.partials.pop(token_ids)
+        del siblings.order[bisect_left(siblings.order, token_ids)]
+        if not siblings.order:
+            del self._siblings[parent]
+        return partial
+
+    def begun_by(self, parent: BlockKey, token_ids: TokenIds) -> list[Partial]:
+        """List the partial blocks of `parent` that a block of `token_ids` replaces, because theirs are a prefix."""
+        siblings = self._siblings.get(parent)
+        if siblings is None:
+            return []
+        beginnings = (token_ids[:length] for length in range(1, len(token_ids) + 1))
+        return [siblings.partials[beginning] for beginning in beginnings if beginning in siblings.partials]
+
+    def find(self, parent: BlockKey, known: TokenIds) -> Match[Partial] | None:
+        """Return the partial block that shares the longest prefix with `known`; None if none shares a token.
+
+        In sorted order this partial block is next to the place of `known`.
+        """
+        siblings = self._siblings.get(parent)
+        if siblings is None:
+            return None
+        place = bisect_left(siblings.order, known)
+        nearest = siblings.order[max(0, place - 1) : place + 1]
+        matches = [_match(siblings.partials[token_ids], token_ids, known) for token_ids in nearest]
+        best = max(matches, key=lambda match: match.num_tokens, default=None)
+        return best if best is not None and best.num_tokens else None
+
+    def first(self, parent: BlockKey) -> Partial | None:
+        """Return one of the partial blocks that follow `parent`; None if there is none."""
+        siblings = self._siblings.get(parent)
+        return siblings.partials[siblings.order[0]] if siblings is not None else None
+
+
+def _match(partial: Partial, token_ids: TokenIds, known: Sequence[int]) -> Match[Partial]:
+    shared = common_prefix_len(token_ids, known)
+    return Match(partial, shared, shared == len(token_ids))

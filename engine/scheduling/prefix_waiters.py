@@ -1,7 +1,7 @@
 """Requests that wait while another request computes their common prefix, so that it is computed once.
 
-Waiting costs nothing: a waiting request that ran instead would compute the same blocks in the same steps, with each request getting
-half of a step.
+Waiting costs nothing: a waiting request that ran instead would compute the same blocks in the same steps, with each
+request getting half of a step.
 """
 
 from collections import Counter

@@ -64,7 +64,7 @@ class RequestStates:
     def num_holding(self) -> int:
         """Number of requests that have or will take a place in the batch: the running and the loading ones.
 
-        A follower does not count: it holds no blocks, and returns to the queue when it is released.
+        A request that waits for a prefix does not count: it holds no blocks, and returns to the queue later.
         """
         return len(self.running) + len(self._loading)
 
@@ -102,7 +102,7 @@ class RequestStates:
         self._restored.pop(request.request_id, None)
         request.lack = None
         if request.status is RequestStatus.WAITING_FOR_PREFIX:
-            # A follower has not had its turn, so it keeps its place for when it is released.
+            # A request that waits for a prefix has not had its turn, so it keeps its place for when it is released.
             self.queue.remove(request)
             return
         self.queue.start(request, now)

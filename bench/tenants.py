@@ -23,6 +23,7 @@ from bench.long_prompt import prompt
 from bench.machine import describe_machine
 from bench.stats import median
 from engine.config import EngineConfig, TierConfig
+from engine.generate_request import GenerateRequest
 from engine.llm import LLM
 from engine.outputs import Usage
 from engine.sampling_params import SamplingParams
@@ -107,7 +108,9 @@ def settle(llm: LLM) -> None:
 def ask(llm: LLM, token_ids: Sequence[int], tenant: str) -> Usage:
     """Generate one token on a quiet engine."""
     settle(llm)
-    llm.engine.add_request(token_ids, SamplingParams(temperature=0.0, max_tokens=1, ignore_eos=True), tenant=tenant)
+    llm.engine.add_request(
+        GenerateRequest(token_ids, SamplingParams(temperature=0.0, max_tokens=1, ignore_eos=True), tenant=tenant)
+    )
     while True:
         for output in llm.engine.step():
             if output.usage is not None:

@@ -3,6 +3,7 @@
 Before each turn of a chat, the chat's KV is moved to where the arm should find it: on the device, in CPU memory, or in
 Redis alone. In the fourth arm, the KV is in Redis and the chat is warmed while the user types. The arms take turns
 within each chat, so that all of them meet the same lengths and the same conditions. Time is measured in this process,
+from engine.generate_request import GenerateRequest
 from the question to the first token, without HTTP. Warming takes the path of `POST /api/conversations/{id}/warm`.
 
 Hot means that the KV is on the device, and a warmed chat is compared with that. CPU memory is in the table to show the
@@ -164,7 +165,7 @@ class Chats:
         asked = [*ids, *prompt(num_new, self._salt)]
         params = SamplingParams(temperature=0.0, max_tokens=ANSWER_TOKENS, ignore_eos=True)
         began = time.perf_counter()
-        stream = self._engine.generate(asked, params, tenant=tenant)
+        stream = self._engine.generate(GenerateRequest(asked, params, tenant=tenant))
         first: float | None = None
         async for output in stream:
             if first is None:

@@ -10,6 +10,7 @@ from engine.config import EngineConfig
 from engine.core import InFlight, SchedulerInDoubtError, StepBehindFailureError
 from engine.errors import FOR_THE_PROCESS, EngineError, NotReadyError
 from engine.executor.workers import WorkersLostError
+from engine.generate_request import GenerateRequest
 from engine.llm_engine import LLMEngine
 from engine.outputs import RequestOutput, joined
 from engine.request import Request
@@ -21,7 +22,6 @@ from engine.stats import EngineStats
 from engine.stats_log import StatsLog
 from engine.stored_prefixes import StoredPrefixes
 from engine.trail import Trail
-from engine.urgency import NORMAL, Urgency
 from models.pangu.chat_format import ChatFormat
 from models.text_tokenizer import TextTokenizer
 
@@ -198,52 +198,25 @@ class AsyncLLMEngine:
         """Start the loop task."""
         self._task = asyncio.create_task(self._guarded(), name="engine-loop")
 
-    async def prepare(
-        self, params: SamplingParams, prompt_token_ids: Sequence[int] = (), *, tenant: str = "local"
-    ) -> None:
+    async def prepare(self, request: GenerateRequest) -> None:
         """Compile the answer form and hash a long prompt on other threads, so that `generate` does not have to.
 
         `generate` should follow immediately. Raise InvalidRequestError if a token id or the form is invalid or beyond
         the limits, OverloadedError if forms occupy all places.
         """
-        await self._engine.grammars.prepare(params, tenant)
-        if len(prompt_token_ids) >= LONG_PROMPT:
-            await asyncio.to_thread(self._engine.processor.prepare, prompt_token_ids, tenant)
+        await self._engine.grammars.prepare(request.params, request.tenant)
+        if len(request.prompt_token_ids) >= LONG_PROMPT:
+            await asyncio.to_thread(self._engine.processor.prepare, request.prompt_token_ids, request.tenant)
 
-    def generate(
-        self,
-        prompt_token_ids: Sequence[int],
-        params: SamplingParams,
-        *,
-        request_id: str | None = None,
-        tenant: str = "local",
-        urgency: Urgency = NORMAL,
-        produced: Sequence[int] = (),
-        keep_kv: bool = True,
-        on_place: Callable[[], None] | None = None,
-    ) -> RequestStream:
-        """Queue a request. Raise InvalidRequestError with the field's name, OverloadedError or NotReadyError at once.
-
-        produced: the beginning of the answer, from another process. The stream contains only the tokens after it.
-        keep_kv: if False, the request reuses cached KV without changing it, and publishes none.
-        on_place: called when the request gets its place in the batch. The callback must neither block nor raise.
-        """
+    def generate(self, request: GenerateRequest) -> RequestStream:
+        """Queue a request. Raise InvalidRequestError naming the field, OverloadedError or NotReadyError at once."""
         if self.is_broken:
             raise NotReadyError(LOOP_BROKE)
         if self._task is None or self._stopping:
             raise NotReadyError("the engine is stopping" if self._stopping else "the engine is not started")
-        request = self._engine.add_request(
-            prompt_token_ids,
-            params,
-            request_id=request_id,
-            tenant=tenant,
-            urgency=urgency,
-            produced=produced,
-            keep_kv=keep_kv,
-        )
-        request.on_place = on_place
-        stream = self._stream(request)
-        if (last := self._engine.end_if_complete(request)) is not None:
+        queued = self._engine.add_request(request)
+        stream = self._stream(queued)
+        if (last := self._engine.end_if_complete(queued)) is not None:
             self._deliver(last)
         self._watch_deadlines()
         self._wake.set()

@@ -8,6 +8,7 @@ from types import TracebackType
 
 from engine.build import build_llm_engine
 from engine.config import EngineConfig
+from engine.generate_request import GenerateRequest
 from engine.outputs import FinishReason, Usage
 from engine.sampling_params import SamplingParams
 
@@ -46,7 +47,7 @@ class LLM:
         order: list[str] = []
         try:
             for index, prompt in enumerate(ids):
-                order.append(self.engine.add_request(prompt, sampling, request_id=f"{batch}-{index}").request_id)
+                order.append(self.engine.add_request(GenerateRequest(prompt, sampling, f"{batch}-{index}")).request_id)
         except BaseException:
             for request_id in order:
                 self.engine.abort_request(request_id)

@@ -10,18 +10,17 @@ from dataclasses import replace
 from cache_tiers.histogram import Histogram
 from engine.core import EngineCore, InFlight, SchedulerInDoubtError, StepFailedError
 from engine.errors import FOR_THE_PROCESS, OverloadedError
+from engine.generate_request import GenerateRequest
 from engine.grammar.grammars import Grammars
 from engine.output_processor import OutputProcessor
 from engine.outputs import FinishReason, RequestOutput
 from engine.processor import Processor
 from engine.request import Request
-from engine.sampling_params import SamplingParams
 from engine.scheduling.scheduler import Scheduler, TokenUpdate
 from engine.stats import EngineStats
 from engine.tenant_memory import tenant_bytes
 from engine.tracing import Track
 from engine.trail import Trail
-from engine.urgency import NORMAL, Urgency
 
 QUEUE_TIMED_OUT = "the request waited too long for its turn; the server has more work than it can do"
 STEP_FAILED = "the model failed on this request; the server's log says why"
@@ -50,28 +49,14 @@ class LLMEngine:
         self._num_rebuilds = 0
         self._counted_before: Counter[str] = Counter()
 
-    def add_request(
-        self,
-        prompt_token_ids: Sequence[int],
-        params: SamplingParams,
-        *,
-        request_id: str | None = None,
-        tenant: str = "local",
-        urgency: Urgency = NORMAL,
-        produced: Sequence[int] = (),
-        keep_kv: bool = True,
-    ) -> Request:
+    def add_request(self, request: GenerateRequest) -> Request:
         """Check a request and queue it. Raise InvalidRequestError or OverloadedError.
 
-        produced: the beginning of the answer, from another process. See `end_if_complete`.
-        keep_kv: see `AsyncLLMEngine.generate`.
+        If `produced` already completes the answer, `end_if_complete` ends the request.
         """
-        unique = f"{request_id or 'req'}-{next(self._ids)}"
-        request = self.processor.process(
-            unique, prompt_token_ids, params, tenant, urgency, produced=produced, keep_kv=keep_kv
-        )
-        self._queue_request(request)
-        return request
+        queued = self.processor.process(f"{request.request_id or 'req'}-{next(self._ids)}", request)
+        self._queue_request(queued)
+        return queued
 
     def add_fork(self, first_id: str, choice: int) -> Request:
         """Queue one more answer to the prompt of a request that has just been added. Raise OverloadedError."""

@@ -17,6 +17,7 @@ from cache_tiers.block_key import (
 )
 from cache_tiers.owners import PUBLIC, Owners
 from engine.errors import InvalidRequestError
+from engine.generate_request import GenerateRequest
 from engine.public_prefix import PublicPrefix
 from engine.request import Request
 from engine.sampling.checks import check_sampling, check_something_may_come
@@ -27,7 +28,7 @@ from engine.scheduling.queue.policy import QueuePolicy
 from engine.tenants import TenantSalts
 from engine.timeline import Phase
 from engine.trail import Trail
-from engine.urgency import NORMAL, Urgency
+from engine.urgency import Urgency
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,46 +113,34 @@ class Processor:
         """Identifier of everything that may change a bit of the KV: model, numerics, dtype, layout."""
         return self._namespace.fingerprint().hex()
 
-    def process(
-        self,
-        request_id: str,
-        prompt_token_ids: Sequence[int],
-        params: SamplingParams,
-        tenant: str,
-        urgency: Urgency = NORMAL,
-        *,
-        produced: Sequence[int] = (),
-        keep_kv: bool = True,
-    ) -> Request:
-        """Check a prompt and its parameters, and create a request.
-
-        produced: the beginning of the answer, from another process. The request continues after it.
-        keep_kv: other requests may find the KV that this one computes.
+    def process(self, request_id: str, request: GenerateRequest) -> Request:
+        """Check a prompt and its parameters, and create the scheduler's request under the unique `request_id`.
 
         Raise InvalidRequestError with the field: "prompt", "max_tokens", "temperature", "priority", ...
         """
-        prompt = tuple(prompt_token_ids)
+        prompt, params, urgency = tuple(request.prompt_token_ids), request.params, request.urgency
         prepared = self._prepared_for(prompt)
         if prepared is None:
             self._check_prompt(prompt)
-        self._check_ids(produced)
+        self._check_ids(request.produced)
         check_sampling(params, self.limits.vocab_size)
         self._check_urgency(urgency)
         sampling = self._resolve(params, len(prompt))
         check_something_may_come(sampling)
         public = self._public_part(prompt)
-        root = self._root_key(tenant, public)
+        root = self._root_key(request.tenant, public)
+        keeps_kv = request.keep_kv
         if params.prompt_logprobs is not None:
             # Log probabilities require computing every prompt token, so no cached block can serve.
-            public, root, keep_kv = None, unfindable_root(owner_of(root)), False
+            public, root, keeps_kv = None, unfindable_root(owner_of(root)), False
         keys: list[BlockKey] = []
         if self._prefix_cache:
             known = prepared.keys if prepared is not None and prepared.root == root else []
-            keys = self._keys(root, public, (*prompt, *produced), known)
+            keys = self._keys(root, public, (*prompt, *request.produced), known)
         now = self._clock()
-        request = Request(
+        created = Request(
             request_id,
-            tenant,
+            request.tenant,
             prompt,
             sampling,
             root,
@@ -161,12 +150,13 @@ class Processor:
             deadline=now + urgency.timeout if urgency.timeout is not None else inf,
             start_by=now + self._queue_timeout,
             public=public,
-            keeps_kv=keep_kv,
+            keeps_kv=keeps_kv,
             mask=self._mask(sampling, prompt),
+            on_place=request.on_place,
         )
-        for token_id in produced:
-            request.append_token(token_id)
-        return request
+        for token_id in request.produced:
+            created.append_token(token_id)
+        return created
 
     def prepare(self, prompt_token_ids: Sequence[int], tenant: str) -> None:
         """Check a long prompt and hash its blocks, on any thread, so that the next `process` does not have to.

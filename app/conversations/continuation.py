@@ -17,6 +17,7 @@ from app.storage.store import Store
 from app.storage.versions import Versions
 from app.tenants.gate import TenantGate
 from engine.errors import ConflictError, InvalidRequestError
+from engine.generate_request import GenerateRequest
 
 GOES_ON = ("incomplete", "cancelled")
 
@@ -88,11 +89,11 @@ class Continuation:
     async def _generate(self, engine: Backend, prompt_ids: list[int], answer: Message, run_id: str) -> GenerationStream:
         assert answer.params is not None
         params = replace(params_from_json(answer.params), max_tokens=None)
-        produced = unpack_ids(answer.tokens.ids)
+        request = GenerateRequest(prompt_ids, params, run_id, self._gate.tenant, produced=unpack_ids(answer.tokens.ids))
         try:
             self._gate.check(engine, num_tokens=len(prompt_ids))
-            await engine.prepare(params, prompt_ids, tenant=self._gate.tenant)
-            return self._gate.generate(engine, prompt_ids, params, request_id=run_id, produced=produced)
+            await engine.prepare(request)
+            return self._gate.generate(engine, request)
         except InvalidRequestError as error:
             error.param = "id"
             raise

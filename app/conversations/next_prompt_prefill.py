@@ -23,6 +23,7 @@ from app.host.engine_host import EngineHost
 from app.host.idle import IdleTasks, behind_all, is_busy
 from app.runs.service import Run
 from app.storage.store import Store
+from engine.generate_request import GenerateRequest
 from engine.sampling_params import SamplingParams
 from models.pangu.chat_format import Message as ChatMessage
 
@@ -93,7 +94,9 @@ class NextPromptPrefill:
         kept = MessageTokens(pack_ids([*ids, *ids[:1]]), starts_prompt=True)
         if not ids or not await self._store.next_prefixes.keep(run.answer.id, kept.ids):
             return True
-        stream = engine.generate(ids, params, request_id=new_id("next"), tenant=run.tenant, urgency=behind_all(engine))
+        stream = engine.generate(
+            GenerateRequest(ids, params, request_id=new_id("next"), tenant=run.tenant, urgency=behind_all(engine))
+        )
         try:
             async with asyncio.TaskGroup() as group:
                 watch = group.create_task(self._abort_when_busy(engine, stream.request_id))

@@ -18,6 +18,7 @@ from app.host.engine_host import EngineHost
 from app.host.idle import IdleTasks, behind_all, is_busy
 from app.runs.service import Run
 from app.storage.store import Store
+from engine.generate_request import GenerateRequest
 from engine.sampling_params import SamplingParams
 
 MAX_TOKENS = 24
@@ -82,7 +83,9 @@ class TitleMaker:
         """Ask the model for a title. Returns None if another request came, and "" if the title had no end."""
         params = SamplingParams(temperature=0.0, max_tokens=MAX_TOKENS, stop=(END, "\n"))
         urgency, name = behind_all(engine), new_id("title")
-        stream = engine.generate(prompt, params, request_id=name, tenant=tenant, urgency=urgency, keep_kv=False)
+        stream = engine.generate(
+            GenerateRequest(prompt, params, request_id=name, tenant=tenant, urgency=urgency, keep_kv=False)
+        )
         text = ""
         try:
             async for output in stream:

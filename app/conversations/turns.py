@@ -34,6 +34,7 @@ from app.storage.store import Store
 from app.storage.versions import VersionMismatchError, Versions
 from app.tenants.gate import TenantGate
 from engine.errors import ConflictError, InvalidRequestError, NotFoundError
+from engine.generate_request import GenerateRequest
 from engine.sampling_params import SamplingParams
 from engine.urgency import Urgency
 from models.pangu.chat_format import Message as ChatMessage
@@ -212,10 +213,7 @@ class Turns:
         stream = await generate(
             self._gate,
             engine,
-            draft.prompt.ids,
-            draft.sampling,
-            urgency=draft.urgency,
-            request_id=run_id,
+            GenerateRequest(draft.prompt.ids, draft.sampling, run_id, urgency=draft.urgency),
             rename=rename,
         )
 

@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Protocol
 
 from engine.config import EngineConfig
+from engine.generate_request import GenerateRequest
 from engine.outputs import Place, RequestOutput
 from engine.sampling_params import SamplingParams
 from engine.stats import EngineStats
 from engine.trail import Trail
-from engine.urgency import NORMAL, Urgency
 from models.pangu.chat_format import Message
 from models.thinking import Thinking, ThinkingMode
 from models.tool_format import ToolFormat
@@ -166,33 +166,14 @@ class Backend(Protocol):
     def sampling_defaults(self) -> Mapping[str, float]:
         """Sampling recommended by the model's makers: some of temperature, top_p and top_k."""
 
-    async def prepare(
-        self, params: SamplingParams, prompt_token_ids: Sequence[int] = (), *, tenant: str = "local"
-    ) -> None:
-        """Do the expensive checks of `generate` in other threads. Call `generate` with the same parameters right after.
+    async def prepare(self, request: GenerateRequest) -> None:
+        """Do the expensive checks of `generate` in other threads. Call `generate` with the same request right after.
 
         Raises InvalidRequestError, OverloadedError.
         """
 
-    def generate(
-        self,
-        prompt_token_ids: Sequence[int],
-        params: SamplingParams,
-        *,
-        request_id: str | None = None,
-        tenant: str,
-        urgency: Urgency = NORMAL,
-        produced: Sequence[int] = (),
-        keep_kv: bool = True,
-        on_place: Callable[[], None] | None = None,
-    ) -> GenerationStream:
-        """Queue a request. Raises an EbbError before any work is done for a request that is refused.
-
-        tenant: owner of the KV that the request reads and writes.
-        produced: the beginning of the answer, if it exists already; the stream yields only what follows it.
-        keep_kv: False leaves the KV in all tiers as it is.
-        on_place: called when the request gets its place in the batch; must neither block nor raise.
-        """
+    def generate(self, request: GenerateRequest) -> GenerationStream:
+        """Queue a request. Raises an EbbError before any work is done for a request that is refused."""
 
     def fork(self, request_id: str, choice: int) -> GenerationStream:
         """Queue answer number `choice` to the prompt of a request that `generate` has just returned.

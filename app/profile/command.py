@@ -22,6 +22,7 @@ from app.profile.summary import summary
 from app.tenants.name import LOCAL
 from app.version import VERSION
 from engine.errors import EngineError
+from engine.generate_request import GenerateRequest
 from engine.sampling_params import SamplingParams
 from engine.step_trace import FORWARD
 from engine.tracing import Recorder, Span, Trace, Track
@@ -104,7 +105,7 @@ async def _converse(engine: Backend, plan: ProfilePlan, seed: int, recorder: Rec
 async def _answer(engine: Backend, prompt: list[int], tokens: int) -> AsyncIterator[tuple[int, ...]]:
     """Yield generated ids. Raises EngineError if the engine fails."""
     params = SamplingParams(temperature=0.0, max_tokens=tokens, ignore_eos=True)
-    async for output in engine.generate(prompt, params, tenant=LOCAL):
+    async for output in engine.generate(GenerateRequest(prompt, params, tenant=LOCAL)):
         if output.error is not None:
             raise EngineError(output.error)
         yield output.token_ids

@@ -8,8 +8,7 @@ from typing import TypeVar
 from app.host.backend import Backend, GenerationStream
 from app.tenants.gate import TenantGate
 from engine.errors import InvalidRequestError
-from engine.sampling_params import SamplingParams
-from engine.urgency import Urgency
+from engine.generate_request import GenerateRequest
 from models.errors import ModelError, TextTooLongError
 from models.pangu.chat_format import Message
 from models.thinking import ThinkingMode
@@ -70,11 +69,8 @@ async def chat_ids(
 async def generate(
     gate: TenantGate,
     engine: Backend,
-    prompt_ids: Sequence[int],
-    params: SamplingParams,
+    request: GenerateRequest,
     *,
-    urgency: Urgency,
-    request_id: str,
     rename: Callable[[str], str],
     answers: int = 1,
 ) -> GenerationStream:
@@ -84,11 +80,12 @@ async def generate(
     answers: see `TenantGate.generate`.
     """
     try:
-        gate.check(engine, num_tokens=len(prompt_ids), answers=answers)
-        if params.form is not None:
-            params = replace(params, form=replace(params.form, path=rename("form")))
-        await engine.prepare(params, prompt_ids, tenant=gate.tenant)
-        return gate.generate(engine, prompt_ids, params, request_id=request_id, urgency=urgency, answers=answers)
+        gate.check(engine, num_tokens=len(request.prompt_token_ids), answers=answers)
+        if (form := request.params.form) is not None:
+            params = replace(request.params, form=replace(form, path=rename("form")))
+            request = replace(request, params=params)
+        await engine.prepare(replace(request, tenant=gate.tenant))
+        return gate.generate(engine, request, answers=answers)
     except InvalidRequestError as exc:
         if exc.param is not None:
             is_form, exc.param = exc.param == "form", rename(exc.param)

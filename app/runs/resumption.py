@@ -27,6 +27,7 @@ from app.runs.unstored_ends import REFUSALS
 from app.storage.runs import RunRecord, UnfinishedRun
 from app.storage.store import Store
 from engine.errors import EbbError, NotReadyError, OutageError, OverloadedError, ServerError
+from engine.generate_request import GenerateRequest
 from engine.urgency import Urgency
 
 MAX_FRUITLESS = 2
@@ -153,16 +154,18 @@ class Resumption:
         timeout = record.deadline - time.time() if record.deadline is not None else None
         assert run.answer.params is not None
         params, prompt_ids = params_from_json(run.answer.params), unpack_ids(record.prompt_ids)
-        await engine.prepare(params, prompt_ids, tenant=run.tenant)
-        stream = engine.generate(
+        request = GenerateRequest(
             prompt_ids,
             params,
-            request_id=run.id,
-            tenant=run.tenant,
-            urgency=Urgency(record.priority, timeout),
-            produced=run.token_ids,
+            run.id,
+            run.tenant,
+            Urgency(record.priority, timeout),
+            # A copy: the run's own list grows while the engine reads the request.
+            tuple(run.token_ids),
             on_place=partial(self._places.note, run.id, len(run.token_ids)),
         )
+        await engine.prepare(request)
+        stream = engine.generate(request)
         self._runs.drive(run, stream, lambda: engine.abort(stream.request_id))
 
 

@@ -21,6 +21,7 @@ from app.tenants.gate import gate_of
 from app.transport.direct_writer import DirectWriter
 from app.transport.event_stream import EventStream
 from engine.errors import EbbError, EngineError, NotFoundError
+from engine.generate_request import GenerateRequest
 from engine.outputs import RequestOutput, joined
 from engine.sampling_params import SamplingParams
 
@@ -77,10 +78,7 @@ async def answer(
     stream = await generate(
         gate_of(request),
         engine,
-        prompt,
-        params,
-        urgency=fields.urgency(),
-        request_id=request_id,
+        GenerateRequest(prompt, params, request_id, urgency=fields.urgency()),
         rename=fields.client_field,
     )
     if fields.stream:

@@ -4,9 +4,9 @@ Requests of the server itself (titles, answers that a restart interrupted) bypas
 """
 
 import math
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from starlette.requests import Request
@@ -18,9 +18,8 @@ from app.tenants.tenancy import tenant_of
 from app.tenants.token_bucket import TokenBucket
 from engine.errors import InvalidRequestError
 from engine.fair_places import FairPlaces
+from engine.generate_request import GenerateRequest
 from engine.outputs import RequestOutput
-from engine.sampling_params import SamplingParams
-from engine.urgency import NORMAL, Urgency
 
 VERY_LONG_TEXT = 1 << 17
 """Characters from which tokenizing takes so long that shorter texts should not wait for it."""
@@ -60,33 +59,17 @@ class TenantGate:
         self._tokens = TokenBucket(clock, former.tokens)
         self._started: set[str] = set()
 
-    def generate(
-        self,
-        engine: Backend,
-        prompt_token_ids: Sequence[int],
-        params: SamplingParams,
-        *,
-        request_id: str,
-        urgency: Urgency = NORMAL,
-        produced: Sequence[int] = (),
-        answers: int = 1,
-    ) -> GenerationStream:
-        """Queue a request, as `Backend.generate` does. Raises as that method does, and LimitReachedError before.
+    def generate(self, engine: Backend, request: GenerateRequest, *, answers: int = 1) -> GenerationStream:
+        """Queue a request of this tenant. Raises as `Backend.generate` does, and LimitReachedError before.
 
         answers: number of answers that must fit: this one, and those for which `fork` is called next.
         """
-        self.check(engine, num_tokens=len(prompt_token_ids), answers=answers)
+        num_tokens = len(request.prompt_token_ids)
+        self.check(engine, num_tokens=num_tokens, answers=answers)
         # A request that the engine refuses counts, too: refusing it has a cost.
         self._count_request()
-        stream = engine.generate(
-            prompt_token_ids,
-            params,
-            request_id=request_id,
-            tenant=self.tenant,
-            urgency=urgency,
-            produced=produced,
-        )
-        self._count(len(prompt_token_ids))
+        stream = engine.generate(replace(request, tenant=self.tenant))
+        self._count(num_tokens)
         return self._metered(stream)
 
     def fork(self, engine: Backend, first: GenerationStream, choice: int) -> GenerationStream:

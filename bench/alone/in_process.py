@@ -13,6 +13,7 @@ from bench.stats import median
 from engine.async_llm import AsyncLLMEngine
 from engine.build import build_engine
 from engine.config import EngineConfig
+from engine.generate_request import GenerateRequest
 from engine.sampling_params import SamplingParams
 
 _BLOCK = 64
@@ -50,7 +51,7 @@ class InProcess:
         """Return the times of the first and the last token."""
         params = SamplingParams(temperature=0.0, max_tokens=self._plan.decode_tokens, ignore_eos=True)
         first = last = 0.0
-        async for _ in self._engine.generate(prompt, params):
+        async for _ in self._engine.generate(GenerateRequest(prompt, params)):
             last = time.perf_counter()
             first = first or last
         return first, last

@@ -6,7 +6,7 @@ step hands over all of its tokens at one moment, as a step of a batch does. For 
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,14 +17,13 @@ from cache_tiers.histogram import Histogram
 from engine.async_llm import RequestStream
 from engine.config import EngineConfig
 from engine.errors import NotReadyError
+from engine.generate_request import GenerateRequest
 from engine.outputs import FinishReason, KVReceipt, Place, RequestOutput, Usage
 from engine.processor import ModelLimits, Processor
 from engine.request import Request
-from engine.sampling_params import SamplingParams
 from engine.stats import EngineStats
 from engine.tenants import TenantSalts
 from engine.trail import Trail
-from engine.urgency import NORMAL, Urgency
 
 MODEL = "replay"
 WINDOW = 8192
@@ -119,31 +118,14 @@ class ReplayEngine:
             self.abort(request_id)
         await self._task
 
-    async def prepare(
-        self, params: SamplingParams, prompt_token_ids: Sequence[int] = (), *, tenant: str = "local"
-    ) -> None:
+    async def prepare(self, request: GenerateRequest) -> None:
         pass
 
-    def generate(
-        self,
-        prompt_token_ids: Sequence[int],
-        params: SamplingParams,
-        *,
-        request_id: str | None = None,
-        tenant: str = "local",
-        urgency: Urgency = NORMAL,
-        produced: Sequence[int] = (),
-        keep_kv: bool = True,
-        on_place: Callable[[], None] | None = None,  # noqa: ARG002
-    ) -> RequestStream:
+    def generate(self, request: GenerateRequest) -> RequestStream:
         """Start an answer. Raise the errors of the real engine for an invalid request."""
         if self._stopping:
             raise NotReadyError("the engine is stopping")
-        name = f"{request_id}-{self._tokens}"
-        request = self._processor.process(
-            name, prompt_token_ids, params, tenant, urgency, produced=produced, keep_kv=keep_kv
-        )
-        return self._begin(request)
+        return self._begin(self._processor.process(f"{request.request_id}-{self._tokens}", request))
 
     def fork(self, request_id: str, choice: int) -> RequestStream:
         """Start another answer to the same prompt, with the same text."""

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from app.observability.percentiles import percentile
 from engine.async_llm import AsyncLLMEngine
+from engine.generate_request import GenerateRequest
 from engine.outputs import KVReceipt
 from engine.sampling_params import SamplingParams
 from engine.scheduling.scheduler import Scheduler
@@ -77,7 +78,7 @@ class Scene:
         ids: list[int] = []
         began = time.perf_counter()
         ttft = 0.0
-        async with self.engine.generate(prompt, params) as stream:
+        async with self.engine.generate(GenerateRequest(prompt, params)) as stream:
             async for output in stream:
                 ttft = ttft or time.perf_counter() - began
                 ids += output.token_ids
@@ -131,7 +132,7 @@ class Scene:
 
     async def _stream(self, times: list[float], number: int) -> None:
         params = SamplingParams(temperature=0.0, max_tokens=FOREVER, ignore_eos=True)
-        async with self.engine.generate([500 + number, 7, 8, 9], params) as stream:
+        async with self.engine.generate(GenerateRequest([500 + number, 7, 8, 9], params)) as stream:
             async for output in stream:
                 times.append(time.perf_counter())
                 assert output.finish_reason is None, f"a stream ended: {output.error}"

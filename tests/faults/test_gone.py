@@ -4,6 +4,7 @@ import asyncio
 import random
 from pathlib import Path
 
+from engine.generate_request import GenerateRequest
 from engine.sampling_params import SamplingParams
 from tests.faults.scene import CHATS, Scene, chat
 from tests.faults.test_faults import BLOCKS, opened
@@ -22,7 +23,7 @@ async def test_thousand_disconnecting_clients_leak_nothing(model_path: Path, tmp
 
         async def come_and_go() -> None:
             params = SamplingParams(temperature=0.0, max_tokens=50, ignore_eos=True)
-            async with engine.generate(chat(source.randrange(CHATS)), params):
+            async with engine.generate(GenerateRequest(chat(source.randrange(CHATS)), params)):
                 await asyncio.sleep(source.choice((0.0, source.uniform(0, 0.03), source.uniform(0, 0.3))))
 
         for _ in range(CLIENTS // AT_ONCE):

@@ -19,6 +19,7 @@ from engine.answer_text import AnswerText
 from engine.async_llm import MAX_REBUILDS, RequestStream
 from engine.errors import NotReadyError
 from engine.executor import step_limit
+from engine.generate_request import GenerateRequest
 from engine.kv.block_manager import BlockManager
 from engine.kv.block_pool import BlockPool
 from engine.offload.connector import OffloadConnector
@@ -185,7 +186,7 @@ class Life:
             seed=0,
             form=StructuredOutput("json", "{}") if self.random.random() < 0.3 else None,
         )
-        stream = self.toy.engine.generate(prompt, params, tenant=self.random.choice("ab"))
+        stream = self.toy.engine.generate(GenerateRequest(prompt, params, tenant=self.random.choice("ab")))
         self.note(stream, prompt)
         for choice in range(1, self.random.choice((1, 1, 1, 3))):
             self.note(self.toy.engine.fork(stream.request_id, choice), prompt)
@@ -310,11 +311,11 @@ def test_defect_that_persists_makes_engine_give_up() -> None:
     async def live() -> ToyEngine:
         toy = ToyEngine()
         await toy.engine.start()
-        stream = toy.engine.generate([1, 2, 3], SamplingParams(0.0, max_tokens=4, seed=0))
+        stream = toy.engine.generate(GenerateRequest([1, 2, 3], SamplingParams(0.0, max_tokens=4, seed=0)))
         async with asyncio.timeout(20):
             assert (await anext(stream)).finish_reason == "abort"
         with pytest.raises(NotReadyError, match="the server restarts"):
-            toy.engine.generate([1], SamplingParams(0.0, max_tokens=4, seed=0))
+            toy.engine.generate(GenerateRequest([1], SamplingParams(0.0, max_tokens=4, seed=0)))
         await toy.engine.stop(1.0)
         return toy
 
@@ -333,7 +334,7 @@ def test_hung_step_makes_engine_give_up(monkeypatch: pytest.MonkeyPatch) -> None
         toy = ToyEngine()
         toy.executor.held = True
         await toy.engine.start()
-        stream = toy.engine.generate([1, 2, 3], SamplingParams(0.0, max_tokens=4, seed=0))
+        stream = toy.engine.generate(GenerateRequest([1, 2, 3], SamplingParams(0.0, max_tokens=4, seed=0)))
         async with asyncio.timeout(20):
             assert (await anext(stream)).finish_reason == "abort"
             await toy.engine.gave_up.wait()

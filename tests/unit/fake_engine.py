@@ -14,6 +14,7 @@ from pathlib import Path
 from cache_tiers.histogram import Histogram
 from engine.config import EngineConfig
 from engine.errors import InvalidRequestError, NotReadyError, OverloadedError
+from engine.generate_request import GenerateRequest
 from engine.outputs import FinishReason, KVReceipt, Place, RequestOutput, TokenLogprobs, Usage
 from engine.sampling_params import SamplingParams
 from engine.stats import EngineStats
@@ -254,26 +255,14 @@ class FakeEngine:
         self._wake.set()
         await self._task
 
-    async def prepare(
-        self, params: SamplingParams, prompt_token_ids: Sequence[int] = (), *, tenant: str = "local"
-    ) -> None:
-        self.prepared.append(params)
+    async def prepare(self, request: GenerateRequest) -> None:
+        self.prepared.append(request.params)
 
-    def generate(
-        self,
-        prompt_token_ids: Sequence[int],
-        params: SamplingParams,
-        *,
-        request_id: str | None = None,
-        tenant: str = "local",
-        urgency: Urgency = NORMAL,
-        produced: Sequence[int] = (),
-        keep_kv: bool = True,
-        on_place: Callable[[], None] | None = None,
-    ) -> FakeStream:
+    def generate(self, request: GenerateRequest) -> FakeStream:
+        params, produced = request.params, request.produced
         if self._stopping or self.is_broken:
             raise NotReadyError("the engine is stopping" if self._stopping else "the engine has failed")
-        room = WINDOW - len(prompt_token_ids)
+        room = WINDOW - len(request.prompt_token_ids)
         if room <= 0:
             raise InvalidRequestError("the prompt is too long", param="prompt", code="context_length_exceeded")
         if params.max_tokens is not None and params.max_tokens > room:
@@ -281,9 +270,16 @@ class FakeEngine:
         if len(self._live) >= self.config.max_waiting:
             raise OverloadedError("too many requests are waiting", retry_after=3)
         resolved = replace(params, max_tokens=params.max_tokens or room, seed=7 if params.seed is None else params.seed)
-        request_id = f"{request_id}-{len(self.requests)}"
-        stream = FakeStream(request_id, resolved, tuple(prompt_token_ids), tenant, urgency, keep_kv, list(produced))
-        stream.on_place = on_place
+        stream = FakeStream(
+            f"{request.request_id}-{len(self.requests)}",
+            resolved,
+            tuple(request.prompt_token_ids),
+            request.tenant,
+            request.urgency,
+            request.keep_kv,
+            list(produced),
+        )
+        stream.on_place = request.on_place
         stream.text = stream.text_before = text_of([token_id for token_id in produced if token_id != END])
         self.requests.append(stream)
         self._live[stream.request_id] = stream

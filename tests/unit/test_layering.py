@@ -30,7 +30,7 @@ ORDER = {
         """,
     "engine": """
         errors device_choice trail urgency fair_places restart_budget tracing public_prefix detokenizer answer_text
-        outputs timeline kv_block structured_output sampling_params sampling request scheduler_output kv grammar
+        outputs timeline kv_block structured_output sampling_params sampling generate_request request scheduler_output kv grammar
         speculation offload scheduling config tenants tenant_memory attention cpu worker executor stats stats_log pace
         step_trace core processor output_processor llm_engine stored_prefixes async_llm open_tiers build llm
         """,

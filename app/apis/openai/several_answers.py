@@ -18,6 +18,7 @@ from app.schemas.sampling import GenerationRequest
 from app.serving.request import Said, abort_all, collected, ending_in_words, outputs_of
 from app.tenants.gate import gate_of
 from app.transport.event_stream import EventStream
+from engine.generate_request import GenerateRequest
 from engine.outputs import RequestOutput
 from engine.sampling_params import SamplingParams
 
@@ -55,10 +56,7 @@ async def answer_several(
             first = await generate(
                 gate,
                 engine,
-                prompt,
-                params,
-                urgency=fields.urgency(),
-                request_id=request_id,
+                GenerateRequest(prompt, params, request_id, urgency=fields.urgency()),
                 rename=fields.client_field,
                 answers=num_drawn,
             )

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.generate_request import GenerateRequest
 from engine.llm import LLM
 from engine.sampling_params import SamplingParams
 from engine.structured_output import StructuredOutput
@@ -51,7 +52,7 @@ def requests(llm: LLM, count: int) -> list[tuple[list[int], SamplingParams]]:
 
 def together(llm: LLM, asked: Sequence[tuple[list[int], SamplingParams]]) -> tuple[list[list[int]], int]:
     """Run requests together. Return the tokens of each, and the largest number that were running at once."""
-    ids = {llm.engine.add_request(prompt, params).request_id: list[int]() for prompt, params in asked}
+    ids = {llm.engine.add_request(GenerateRequest(prompt, params)).request_id: list[int]() for prompt, params in asked}
     most = 0
     while llm.engine.has_unfinished_requests():
         for output in llm.engine.step():

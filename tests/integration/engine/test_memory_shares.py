@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from engine.config import EngineConfig, TierConfig
+from engine.generate_request import GenerateRequest
 from engine.llm import LLM
 from engine.outputs import KVReceipt
 from engine.sampling_params import SamplingParams
@@ -43,7 +44,9 @@ def llm(tiny_model: Path, tmp_path: Path) -> Iterator[LLM]:
 
 def ask(llm: LLM, prompt: Sequence[int], tenant: str) -> KVReceipt:
     """Generate one token and return the receipt, once both tiers hold the request's blocks as far as they fit."""
-    request = llm.engine.add_request(prompt, SamplingParams(temperature=0.0, max_tokens=1), tenant=tenant)
+    request = llm.engine.add_request(
+        GenerateRequest(prompt, SamplingParams(temperature=0.0, max_tokens=1), tenant=tenant)
+    )
     while llm.engine.has_unfinished_requests() or llm.engine.core.next_poll_seconds() is not None:
         llm.engine.step()
     assert request.receipt is not None

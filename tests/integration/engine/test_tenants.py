@@ -10,6 +10,7 @@ import pytest
 from engine.build import build_engine
 from engine.config import EngineConfig
 from engine.errors import EngineError
+from engine.generate_request import GenerateRequest
 from engine.kv_block import common_prefix_len
 from engine.llm import LLM
 from engine.outputs import KVReceipt
@@ -49,7 +50,9 @@ def llm(config: EngineConfig) -> Iterator[LLM]:
 
 def ask(llm: LLM, prompt: Sequence[int], tenant: str) -> KVReceipt:
     """Generate one token, wait until the blocks are stored in every tier, and return the receipt."""
-    request = llm.engine.add_request(prompt, SamplingParams(temperature=0.0, max_tokens=1), tenant=tenant)
+    request = llm.engine.add_request(
+        GenerateRequest(prompt, SamplingParams(temperature=0.0, max_tokens=1), tenant=tenant)
+    )
     while llm.engine.has_unfinished_requests():
         llm.engine.step()
     settle(llm)
@@ -97,7 +100,9 @@ def test_equal_prompts_of_two_tenants_share_no_blocks_in_a_tier(llm: LLM, server
 def test_equal_prompts_of_two_tenants_in_a_batch_share_no_blocks(llm: LLM) -> None:
     params = SamplingParams(temperature=0.0, max_tokens=1)
     prompt = [700 + at for at in range(10 * BLOCK + 17)]
-    requests = [llm.engine.add_request(prompt, params, tenant=tenant) for tenant in ("one", "two", "one")]
+    requests = [
+        llm.engine.add_request(GenerateRequest(prompt, params, tenant=tenant)) for tenant in ("one", "two", "one")
+    ]
     while llm.engine.has_unfinished_requests():
         llm.engine.step()
     receipts = [request.receipt for request in requests]
@@ -134,13 +139,16 @@ async def test_deleting_a_tenant_aborts_only_its_requests(config: EngineConfig) 
     long = SamplingParams(temperature=0.0, max_tokens=1000, ignore_eos=True)
     short = SamplingParams(temperature=0.0, max_tokens=8, ignore_eos=True)
     try:
-        ours, others = engine.generate(PROMPT, long, tenant="one"), engine.generate(PROMPT, short, tenant="two")
+        ours, others = (
+            engine.generate(GenerateRequest(PROMPT, long, tenant="one")),
+            engine.generate(GenerateRequest(PROMPT, short, tenant="two")),
+        )
         assert (await anext(ours)).token_ids
         await engine.delete_tenant("one")
         async with asyncio.timeout(20):
             assert [output async for output in ours][-1].finish_reason == "abort"
             assert [output async for output in others][-1].finish_reason == "length"
-            again = [output async for output in engine.generate(PROMPT, short, tenant="one")][-1]
+            again = [output async for output in engine.generate(GenerateRequest(PROMPT, short, tenant="one"))][-1]
         assert again.usage is not None
         assert again.usage.kv.cached == 0
     finally:

@@ -7,6 +7,7 @@ import pytest
 from cache_tiers.block_key import BlockKey, KeyNamespace, block_key, extend_keys
 from engine import processor as processor_module
 from engine.errors import InvalidRequestError
+from engine.generate_request import GenerateRequest
 from engine.processor import ModelLimits, Processor
 from engine.sampling_params import SamplingParams
 from engine.tenants import TenantSalts
@@ -54,7 +55,7 @@ def test_invalid_sampling_parameter_is_rejected_by_name(
     processor: Processor, params: SamplingParams, field: str
 ) -> None:
     with pytest.raises(InvalidRequestError) as caught:
-        processor.process("r", [1, 2, 5], params, "local")
+        processor.process("r", GenerateRequest([1, 2, 5], params, tenant="local"))
     assert caught.value.param == field
     assert field in caught.value.message
 
@@ -65,33 +66,40 @@ def test_invalid_sampling_parameter_is_rejected_by_name(
 )
 def test_invalid_prompt_is_rejected_with_the_limits(processor: Processor, prompt: list[int], says: str) -> None:
     with pytest.raises(InvalidRequestError, match=says) as caught:
-        processor.process("r", prompt, SamplingParams(), "local")
+        processor.process("r", GenerateRequest(prompt, SamplingParams(), tenant="local"))
     assert caught.value.param == "prompt"
 
 
 def test_request_larger_than_pool_is_rejected_with_the_sizes(processor: Processor) -> None:
     with pytest.raises(InvalidRequestError, match="for 50 tokens; this server has it for 48"):
-        processor.process("r", [1] * 10, SamplingParams(max_tokens=40), "local")
+        processor.process("r", GenerateRequest([1] * 10, SamplingParams(max_tokens=40), tenant="local"))
 
 
 def test_unset_parameters_are_resolved(processor: Processor) -> None:
-    sampling = processor.process("r", [1] * 10, SamplingParams(), "local").sampling
+    sampling = processor.process("r", GenerateRequest([1] * 10, SamplingParams(), tenant="local")).sampling
     assert sampling.max_tokens == 38
     assert sampling.seed is not None
     assert sampling.ending_ids == (2, 3)
 
 
 def test_ignore_eos_leaves_no_stop_token(processor: Processor) -> None:
-    assert processor.process("r", [1], SamplingParams(ignore_eos=True), "local").sampling.ending_ids == ()
+    assert (
+        processor.process(
+            "r", GenerateRequest([1], SamplingParams(ignore_eos=True), tenant="local")
+        ).sampling.ending_ids
+        == ()
+    )
 
 
 def test_deadlines_count_from_arrival() -> None:
     processor = Processor(
         LIMITS, SPACE, TenantSalts(b"secret"), prefix_cache=True, clock=lambda: 100.0, queue_timeout=5.0
     )
-    request = processor.process("r", [1], SamplingParams(), "local", Urgency(priority=-2, timeout=1.5))
+    request = processor.process(
+        "r", GenerateRequest([1], SamplingParams(), tenant="local", urgency=Urgency(priority=-2, timeout=1.5))
+    )
     assert (request.arrival, request.deadline, request.start_by, request.priority) == (100.0, 101.5, 105.0, -2)
-    assert processor.process("r", [1], SamplingParams(), "local").deadline == inf
+    assert processor.process("r", GenerateRequest([1], SamplingParams(), tenant="local")).deadline == inf
 
 
 @pytest.mark.parametrize(("urgency", "field"), [(Urgency(timeout=0.0), "timeout"), (Urgency(priority=1), "priority")])
@@ -100,13 +108,14 @@ def test_invalid_urgency_is_rejected_by_name(urgency: Urgency, field: str) -> No
         LIMITS, SPACE, TenantSalts(b"secret"), prefix_cache=True, clock=time.monotonic, queue_policy="fcfs"
     )
     with pytest.raises(InvalidRequestError) as caught:
-        in_order.process("r", [1], SamplingParams(), "local", urgency)
+        in_order.process("r", GenerateRequest([1], SamplingParams(), tenant="local", urgency=urgency))
     assert caught.value.param == field
 
 
 def test_tenants_share_no_key_and_keep_their_own(processor: Processor) -> None:
     one, other, again = (
-        processor.process("r", range(8), SamplingParams(), tenant).block_keys for tenant in ("a", "b", "a")
+        processor.process("r", GenerateRequest(range(8), SamplingParams(), tenant=tenant)).block_keys
+        for tenant in ("a", "b", "a")
     )
     assert not set(one) & set(other)
     assert one == again
@@ -115,14 +124,14 @@ def test_tenants_share_no_key_and_keep_their_own(processor: Processor) -> None:
 def test_different_secret_gives_different_keys(processor: Processor) -> None:
     stranger = Processor(LIMITS, SPACE, TenantSalts(b"another"), prefix_cache=True, clock=time.monotonic)
     assert (
-        stranger.process("r", range(8), SamplingParams(), "a").block_keys
-        != processor.process("r", range(8), SamplingParams(), "a").block_keys
+        stranger.process("r", GenerateRequest(range(8), SamplingParams(), tenant="a")).block_keys
+        != processor.process("r", GenerateRequest(range(8), SamplingParams(), tenant="a")).block_keys
     )
 
 
 def test_keys_of_trail_start_after_its_shared_prefix(processor: Processor) -> None:
     ids = list(range(14))
-    request = processor.process("r", ids, SamplingParams(), "a")
+    request = processor.process("r", GenerateRequest(ids, SamplingParams(), tenant="a"))
 
     def partial(end: int) -> BlockKey:
         return block_key(request.key_before(end // 4), ids[end // 4 * 4 : end])
@@ -145,7 +154,7 @@ def with_public() -> Processor:
 
 
 def keys_of(processor: Processor, ids: list[int], tenant: str) -> list[BlockKey]:
-    return processor.process("r", ids, SamplingParams(), tenant).block_keys
+    return processor.process("r", GenerateRequest(ids, SamplingParams(), tenant=tenant)).block_keys
 
 
 def test_tenants_share_only_full_blocks_of_public_prefix(with_public: Processor) -> None:
@@ -168,7 +177,9 @@ def test_part_of_public_prefix_is_not_shared(with_public: Processor, length: int
 
 def test_parent_key_after_public_prefix_belongs_to_tenant(with_public: Processor) -> None:
     ids = [*PUBLIC, *range(10)]
-    one, other = (with_public.process("r", ids, SamplingParams(), tenant) for tenant in ("a", "b"))
+    one, other = (
+        with_public.process("r", GenerateRequest(ids, SamplingParams(), tenant=tenant)) for tenant in ("a", "b")
+    )
     assert [one.key_before(index) == other.key_before(index) for index in range(6)] == [
         True,
         True,
@@ -184,13 +195,13 @@ def test_parent_key_after_public_prefix_belongs_to_tenant(with_public: Processor
 def test_nothing_is_shared_without_public_prefix_or_reuse(processor: Processor) -> None:
     assert not set(keys_of(processor, PUBLIC, "a")) & set(keys_of(processor, PUBLIC, "b"))
     off = Processor(LIMITS, SPACE, TenantSalts(b"secret"), prefix_cache=False, clock=time.monotonic, public=PUBLIC)
-    request = off.process("r", PUBLIC, SamplingParams(), "a")
+    request = off.process("r", GenerateRequest(PUBLIC, SamplingParams(), tenant="a"))
     assert (request.block_keys, request.public) == ([], None)
 
 
 def test_keys_of_trail_leave_out_public_prefix(with_public: Processor) -> None:
     ids = [*PUBLIC, *range(10)]
-    request = with_public.process("r", ids, SamplingParams(), "a")
+    request = with_public.process("r", GenerateRequest(ids, SamplingParams(), tenant="a"))
 
     def partial(end: int) -> BlockKey:
         return block_key(request.key_before(end // 4), ids[end // 4 * 4 : end])
@@ -206,7 +217,7 @@ def test_prepared_prompt_is_not_hashed_again(
 ) -> None:
     made = with_public if has_public else processor
     prompt, produced = [*range(10, 10 + length)], [5, 6, 7, 8, 9]
-    expected = made.process("r", prompt, SamplingParams(max_tokens=9), "a", produced=produced)
+    expected = made.process("r", GenerateRequest(prompt, SamplingParams(max_tokens=9), tenant="a", produced=produced))
     hashed = list[int]()
 
     def count(parent: BlockKey, token_ids: Sequence[int], block_size: int) -> list[BlockKey]:
@@ -215,10 +226,10 @@ def test_prepared_prompt_is_not_hashed_again(
 
     made.prepare(prompt, "a")
     monkeypatch.setattr(processor_module, "extend_keys", count)
-    request = made.process("r", prompt, SamplingParams(max_tokens=9), "a", produced=produced)
+    request = made.process("r", GenerateRequest(prompt, SamplingParams(max_tokens=9), tenant="a", produced=produced))
     assert request.block_keys == expected.block_keys
     assert sum(hashed) < len(produced) + 2 * LIMITS.block_size
-    other = made.process("r", prompt, SamplingParams(max_tokens=9), "b")
+    other = made.process("r", GenerateRequest(prompt, SamplingParams(max_tokens=9), tenant="b"))
     assert other.block_keys == made.keys_of_prefix(prompt, "b")
     assert not set(other.block_keys[len(made._public.keys) if made._public else 0 :]) & set(request.block_keys)
 

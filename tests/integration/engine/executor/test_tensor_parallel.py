@@ -12,6 +12,7 @@ from engine.config import EngineConfig, TierConfig
 from engine.errors import EngineError
 from engine.executor import multiproc, rank_processes, step_limit
 from engine.executor.multiproc import MultiprocExecutor
+from engine.generate_request import GenerateRequest
 from engine.llm import LLM
 from engine.outputs import RequestOutput
 from engine.restart_budget import RestartBudget
@@ -69,7 +70,7 @@ def test_two_ranks_answer_as_one_without_sharing_its_blocks(llm: LLM, alone: lis
 def test_several_answers_share_their_prompt_on_every_rank(llm: LLM) -> None:
     params = SamplingParams(seed=2, max_tokens=8, ignore_eos=True)
     prompt = [token + 1 for token in PROMPTS[0]]
-    first = llm.engine.add_request(prompt, params)
+    first = llm.engine.add_request(GenerateRequest(prompt, params))
     order = [first.request_id, *(llm.engine.add_fork(first.request_id, choice).request_id for choice in (1, 2))]
     told: dict[str, tuple[int, ...]] = dict.fromkeys(order, ())
     while llm.engine.has_unfinished_requests():
@@ -108,7 +109,7 @@ def test_lost_rank_is_restarted_and_answers_are_the_same(
     monkeypatch.setattr(executor, "_restarts", RestartBudget((0.0, 0.0, 0.0), seconds=600.0))
     params = SamplingParams(temperature=0.0, max_tokens=ANSWER, ignore_eos=True)
     for prompt in PROMPTS:
-        llm.engine.add_request(prompt, params)
+        llm.engine.add_request(GenerateRequest(prompt, params))
     news: list[RequestOutput] = []
     while len(news) < 6:
         news += llm.engine.step()
@@ -144,7 +145,9 @@ async def test_health_reports_why_repeated_rank_deaths_end_the_engine(
     async with serving(replace(pair, tiers=None), tmp_path) as (http, engine):
         workers = (await (await http.get("/health")).json())["workers"]
         assert [(rank["rank"], rank["state"]) for rank in workers["ranks"]] == [(0, "ok"), (1, "ok")]
-        async with engine.generate(PROMPTS[0], SamplingParams(max_tokens=500, ignore_eos=True)) as stream:
+        async with engine.generate(
+            GenerateRequest(PROMPTS[0], SamplingParams(max_tokens=500, ignore_eos=True))
+        ) as stream:
             await anext(stream)
             os.kill(workers["ranks"][1]["pid"], signal.SIGKILL)
             *_, last = [output async for output in stream]

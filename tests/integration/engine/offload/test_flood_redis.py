@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from engine.config import EngineConfig, TierConfig
+from engine.generate_request import GenerateRequest
 from engine.llm import LLM
 from engine.sampling_params import SamplingParams
 from tests.conftest import default_cache_dir
@@ -38,9 +39,9 @@ def test_all_blocks_of_flood_and_quiet_tenant_reach_redis(server: RedisServer, t
     chats, flood = [], []
     with LLM(config) as llm:
         for number, prompt in enumerate(FLOOD):
-            flood.append(llm.engine.add_request(prompt, params, tenant="flood"))
+            flood.append(llm.engine.add_request(GenerateRequest(prompt, params, tenant="flood")))
             if number % 15 == 0:
-                chats.append(llm.engine.add_request(CHATS[number // 15], params, tenant="quiet"))
+                chats.append(llm.engine.add_request(GenerateRequest(CHATS[number // 15], params, tenant="quiet")))
             while llm.engine.has_unfinished_requests():
                 llm.engine.step()
         store = llm.tiers.store

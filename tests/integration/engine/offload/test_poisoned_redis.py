@@ -5,6 +5,7 @@ from itertools import cycle, islice
 from pathlib import Path
 
 from cache_tiers.redis.block_commands import redis_key
+from engine.generate_request import GenerateRequest
 from engine.llm import LLM
 from engine.sampling_params import SamplingParams
 from engine.urgency import NORMAL
@@ -54,7 +55,7 @@ def test_mutated_block_in_redis_never_changes_answer(
 
 def keys_of(llm: LLM, prompt: list[int]) -> list[bytes]:
     """Return the keys of the full blocks of `prompt`."""
-    request = llm.engine.processor.process("keys", prompt, GREEDY, "local", NORMAL)
+    request = llm.engine.processor.process("keys", GenerateRequest(prompt, GREEDY, tenant="local", urgency=NORMAL))
     return list(request.block_keys)
 
 

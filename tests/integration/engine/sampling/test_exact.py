@@ -11,6 +11,7 @@ import pytest
 from engine.async_llm import AsyncLLMEngine, RequestStream
 from engine.build import build_engine
 from engine.config import EngineConfig
+from engine.generate_request import GenerateRequest
 from engine.sampling_params import SamplingParams
 from tests.conftest import default_cache_dir
 from tests.tiny_models import make_tiny_model
@@ -58,13 +59,13 @@ async def tokens_of(
     engine: AsyncLLMEngine, number: int, params: SamplingParams, produced: Sequence[int] = ()
 ) -> list[int]:
     prompt, seeded = asked(number, params)
-    async with engine.generate(prompt, seeded, produced=produced) as stream:
+    async with engine.generate(GenerateRequest(prompt, seeded, produced=produced)) as stream:
         return [*produced, *[token for output in [each async for each in stream] for token in output.token_ids]]
 
 
 async def answers_of(engine: AsyncLLMEngine, number: int, params: SamplingParams, count: int) -> list[list[int]]:
     """Generate `count` answers to one prompt."""
-    first = engine.generate(*asked(number, params))
+    first = engine.generate(GenerateRequest(*asked(number, params)))
     streams = [first, *(engine.fork(first.request_id, choice) for choice in range(1, count))]
 
     async def tokens(stream: RequestStream) -> list[int]:

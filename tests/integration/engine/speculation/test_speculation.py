@@ -9,6 +9,7 @@ import pytest
 
 from engine import build
 from engine.config import EngineConfig, TierConfig
+from engine.generate_request import GenerateRequest
 from engine.llm import LLM
 from engine.request import Request
 from engine.sampling_params import SamplingParams
@@ -71,7 +72,7 @@ def config_of(model: Path, tmp_path: Path, *, blocks: int = 40, **more: Any) -> 
 def answers(llm: LLM, ways: Sequence[SamplingParams]) -> list[tuple[int, ...]]:
     """Answer all prompts with all settings at once. Where possible, schedule each step before its predecessor ends."""
     asked = [
-        llm.engine.add_request(prompt, replace(params, max_tokens=COUNT, ignore_eos=True))
+        llm.engine.add_request(GenerateRequest(prompt, replace(params, max_tokens=COUNT, ignore_eos=True)))
         for prompt in PROMPTS
         for params in ways
     ]

@@ -21,6 +21,7 @@ from app.schemas.conversations import NewMessage
 from app.schemas.parsing import parse_object
 from app.services import Services
 from engine.errors import NotReadyError, OverloadedError
+from engine.generate_request import GenerateRequest
 from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine, FakeStream
 
 WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
@@ -269,11 +270,11 @@ async def test_full_queue_delays_resumption_without_loss(path: Path) -> None:
     class FullAtFirst(FakeEngine):
         refused = 0
 
-        def generate(self, *args: Any, **kwargs: Any) -> FakeStream:
+        def generate(self, request: GenerateRequest) -> FakeStream:
             self.refused += 1
             if self.refused < 3:
                 raise OverloadedError("too many requests are waiting", retry_after=0)
-            return super().generate(*args, **kwargs)
+            return super().generate(request)
 
     async with process(path) as first:
         run = await first.interrupted(4)
@@ -285,7 +286,7 @@ async def test_server_stopped_before_resuming_leaves_run_to_the_next(path: Path)
     class Stopping(FakeEngine):
         asked = asyncio.Event()
 
-        def generate(self, *args: Any, **kwargs: Any) -> FakeStream:
+        def generate(self, request: GenerateRequest) -> FakeStream:
             self.asked.set()
             raise NotReadyError("the engine is stopping")
 

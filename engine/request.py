@@ -277,6 +277,26 @@ class Request:
         if self.mask is not None:
             self.mask.accept(token_id)
 
+    def advance(self, count: int) -> None:
+        """Count `count` more tokens as computed by the steps that are scheduled."""
+        self.num_computed_tokens += count
+
+    def confirm(self, count: int) -> None:
+        """Count `count` more tokens as computed by steps whose result has arrived."""
+        self.num_confirmed_tokens += count
+
+    def restore_to(self, count: int) -> None:
+        """Count the first `count` tokens as computed and confirmed, because the blocks hold their KV."""
+        self.num_computed_tokens = self.num_confirmed_tokens = count
+
+    def unconfirm(self) -> None:
+        """Count no token as confirmed, so that no block is published and no sibling copies one."""
+        self.num_confirmed_tokens = 0
+
+    def reset(self) -> None:
+        """Count no token as computed, because the request has given up its blocks."""
+        self.restore_to(0)
+
     def key_before(self, index: int) -> BlockKey:
         """Return the parent of block `index`: the key of the block before it, or a root."""
         if self.public is None:

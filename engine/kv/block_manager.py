@@ -71,7 +71,7 @@ class BlockManager:
                 return
             yield block
 
-    def claim_tail(self, request: Request) -> tuple[int, BlockCopy | None]:
+    def claim_partial(self, request: Request) -> tuple[int, BlockCopy | None]:
         """Reuse the block after the full ones of the table, if part of its content is cached.
 
         A partial block that another request left is taken over if all of its tokens match, or if there is no room for a

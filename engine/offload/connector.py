@@ -403,12 +403,12 @@ class OffloadConnector:
                 request.miss_reason = reason_of_load(outcome.end, missing, self.tiers.places_of(key))
             self._blocks.shrink(request, restoring.num_before + outcome.num_blocks)
             restored = restoring.restored(outcome, self._blocks.block_size)
-            request.num_computed_tokens = request.num_confirmed_tokens = restored
+            request.restore_to(restored)
             request.restored = self._restored(restoring, outcome, restored)
             if request.receipt is not None and restored > restoring.num_computed > 0:
                 self._add_to_receipt(request, request.receipt, request.restored, restoring.num_computed, restored)
             if restoring.erased:
-                request.num_confirmed_tokens = 0
+                request.unconfirm()
             self._blocks.publish_full(request)
             if restoring.aborted:
                 self._blocks.free(request)
@@ -425,7 +425,7 @@ class OffloadConnector:
 
     def _give_up(self, restoring: _Restoring) -> None:
         request = restoring.request
-        request.num_computed_tokens = request.num_confirmed_tokens = 0
+        request.reset()
         self._blocks.free(request)
 
     def _add_to_receipt(self, request: Request, receipt: KVReceipt, restored: Restored, before: int, end: int) -> None:

@@ -56,7 +56,7 @@ class Admission:
                 if self._connector.begin(request):
                     request.status = RequestStatus.LOADING
                     return True
-            request.num_computed_tokens = request.num_confirmed_tokens = device * self._blocks.block_size
+            request.restore_to(device * self._blocks.block_size)
         if not self._find_room(request, now, stoppable):
             return False
         self._settle(request)
@@ -66,7 +66,7 @@ class Admission:
         """Continue from the prompt of the sibling `source`. Return False if there is no room."""
         take_prompt(request, source, self._blocks)
         if not self._find_room(request, now, stoppable):
-            request.num_computed_tokens = request.num_confirmed_tokens = 0
+            request.reset()
             self._refuse(request)
             return False
         self._settle(request)
@@ -101,9 +101,8 @@ class Admission:
     def _settle(self, request: Request) -> None:
         """Reuse a partly filled block where one matches, and allocate the remaining blocks. There must be room."""
         if request.num_computed_tokens == len(request.blocks) * self._blocks.block_size:
-            tokens, copy = self._blocks.claim_tail(request)
-            request.num_computed_tokens += tokens
-            request.num_confirmed_tokens = request.num_computed_tokens
+            tokens, copy = self._blocks.claim_partial(request)
+            request.restore_to(request.num_computed_tokens + tokens)
             if copy is not None:
                 self._copies.append(copy)
         elif self._blocks.shares_last(request):

@@ -163,10 +163,10 @@ class RequestStates:
         """
         for request in list(self.running):
             # With no confirmed tokens, preemption leaves no partly filled block to be found.
-            request.num_confirmed_tokens = 0
+            request.unconfirm()
             self.preempt(request, now)
         for request in self._restored.values():
-            request.num_confirmed_tokens = 0
+            request.unconfirm()
             self._take_blocks(request)
             request.restored = None
         self._restored.clear()
@@ -244,7 +244,7 @@ class RequestStates:
 
     def _take_blocks(self, request: Request) -> None:
         self._blocks.free(request)
-        request.num_computed_tokens = request.num_confirmed_tokens = 0
+        request.reset()
 
     def _forget_in_worker(self, request: Request) -> None:
         if request.known_to_worker:

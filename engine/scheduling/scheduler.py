@@ -522,7 +522,7 @@ class Scheduler:
             self._append_tokens(taken, request.forced_tokens())
         if request.status is RequestStatus.RUNNING:
             self._num_prefilled += max(0, min(count, request.num_prompt_tokens - request.num_confirmed_tokens))
-            request.num_confirmed_tokens += count + max(0, min(len(updates), len(token_ids)) - 1)
+            request.confirm(count + max(0, min(len(updates), len(token_ids)) - 1))
             published = self.blocks.publish_full(request)
             if self.connector is not None:
                 self.connector.offer(request, published)
@@ -539,7 +539,7 @@ class Scheduler:
         # One sample was scheduled; `_settle` subtracts every token that came of it.
         request.samples_in_flight += accepted
         if request.status is RequestStatus.RUNNING:
-            request.num_computed_tokens += accepted
+            request.advance(accepted)
             self._queue.charge(request, accepted)
 
     def lose_step(self, output: SchedulerOutput) -> None:
@@ -574,7 +574,7 @@ class Scheduler:
         failed = [r for request_id in output.num_scheduled_tokens if (r := self._states.get(request_id)) is not None]
         for request in failed:
             # The contents of its last blocks are unknown, so none of them may be published.
-            request.num_confirmed_tokens = 0
+            request.unconfirm()
             self.finish_request(request.request_id, "error")
         return failed
 

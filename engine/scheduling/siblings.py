@@ -35,7 +35,7 @@ def heir_of(request: Request) -> Request | None:
 def take_prompt(request: Request, source: Request, blocks: BlockManager) -> None:
     """Append the prompt's blocks of `source` to the table of `request`, after the blocks that it already has."""
     blocks.share(request, source, request.num_shared_tokens)
-    request.num_computed_tokens = request.num_confirmed_tokens = request.num_shared_tokens
+    request.restore_to(request.num_shared_tokens)
     request.prompt_logprobs = list(source.prompt_logprobs)
 
 

@@ -59,7 +59,7 @@ class StepDraft:
     def _take(self, request: Request, count: int) -> None:
         self.budget.take(count)
         self.counts[request.request_id] = count
-        request.num_computed_tokens += count + self.passes - 1
+        request.advance(count + self.passes - 1)
         request.steps_in_flight += 1
         if request.started is None:
             request.started = self.now

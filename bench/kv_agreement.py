@@ -28,11 +28,11 @@ from engine.sampling_params import SamplingParams
 from engine.worker.batch.input_batch import ScheduledRequest
 from engine.worker.native.runner import NativeRunner
 from engine.worker.native.step_arrays import PAGE_KEYS
+from models.chat_format import ChatFormat, Message
+from models.decoder.config import DecoderConfig
+from models.decoder.model import DecoderForCausalLM
 from models.folder import ModelFolder
-from models.pangu.chat_format import ChatFormat, Message
-from models.pangu.config import PanguConfig
-from models.pangu.model import PanguForCausalLM
-from models.registry import load_model
+from models.registry import load_model, read_config
 from models.text_tokenizer import load_tokenizer
 
 TASKS: Final = (
@@ -132,7 +132,7 @@ class Agreement:
 
 def block_shape(folder: Path) -> tuple[int, ...]:
     """Return the shape of a block of the model in `folder`, in the native step's layout."""
-    config = PanguConfig.from_json(ModelFolder(folder).config())
+    config = read_config(ModelFolder(folder).config())
     return (config.num_layers, 2, config.num_kv_heads, PAGE_KEYS, config.head_dim)
 
 
@@ -166,7 +166,7 @@ class Laboratory:
         self, folder: Path, build: InstructionSet, other: InstructionSet | None, codecs: Sequence[Codec], cache: Path
     ) -> None:
         """Load the model once per instruction set. `cache` is the folder of compiled kernels."""
-        config = PanguConfig.from_json(ModelFolder(folder).config())
+        config = read_config(ModelFolder(folder).config())
         most_answers = PROMPTS_AT_ONCE * (len(codecs) + 2)
         self._kv = torch.zeros((most_answers * _BLOCKS, *block_shape(folder)), dtype=torch.bfloat16)
         self._eos = frozenset(load_tokenizer(folder).eos_token_ids)
@@ -175,9 +175,9 @@ class Laboratory:
         if other is not None:
             self._arms[other.name] = partial(self._computed, self._open(folder, config, other, cache))
 
-    def _open(self, folder: Path, config: PanguConfig, build: InstructionSet, cache: Path) -> NativeRunner:
+    def _open(self, folder: Path, config: DecoderConfig, build: InstructionSet, cache: Path) -> NativeRunner:
         model = load_model(folder, torch.bfloat16, torch.device("cpu"))
-        assert isinstance(model, PanguForCausalLM)
+        assert isinstance(model, DecoderForCausalLM)
         packed = PackedModel(Kernels(build_kernels(build, cache, print)), config, model, threads=1)
         # One thread computes the same bits as many, and never waits for other threads on a busy machine.
         return NativeRunner(packed, self._kv, threads=1)

@@ -28,11 +28,10 @@ from engine.worker.batch.input_batch import ScheduledRequest
 from engine.worker.host_resources import usable_cores
 from engine.worker.native.runner import NativeRunner
 from engine.worker.native.step_arrays import PAGE_KEYS
+from models.decoder.model import DecoderForCausalLM
 from models.dense_context import DenseContext
 from models.folder import ModelFolder
-from models.pangu.config import PanguConfig
-from models.pangu.model import PanguForCausalLM
-from models.registry import load_model
+from models.registry import load_model, read_config
 from models.text_tokenizer import load_tokenizer
 
 TEXTS: Final = Path(__file__).parent / "quality_text"
@@ -108,9 +107,9 @@ class NativeArm:
     """The native step, one token at a time. A server would compute the same bits for these texts."""
 
     def __init__(self, folder: Path, kernels: Kernels, weights: str, *, longest: int) -> None:
-        config = PanguConfig.from_json(ModelFolder(folder).config())
+        config = read_config(ModelFolder(folder).config())
         model = load_model(folder, torch.bfloat16, torch.device("cpu"))
-        assert isinstance(model, PanguForCausalLM)
+        assert isinstance(model, DecoderForCausalLM)
         packed = PackedModel(kernels, config, model, threads=usable_cores(), weights=weights)
         blocks = list(range(-(-longest // PAGE_KEYS) * TEXTS_AT_ONCE))
         self._tables = [blocks[text::TEXTS_AT_ONCE] for text in range(TEXTS_AT_ONCE)]

@@ -16,7 +16,7 @@ from app.tenants.limits import NO_LIMITS
 from bench.stats import median
 from bench.workload import passage
 from cache_tiers.owners import Owners
-from models.pangu.chat_format import ChatFormat, Message
+from models.chat_format import ChatFormat, Message
 from models.tokenizer import Tokenizer
 
 WORDS: Final = 260

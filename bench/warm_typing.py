@@ -3,7 +3,6 @@
 Before each turn of a chat, the chat's KV is moved to where the arm should find it: on the device, in CPU memory, or in
 Redis alone. In the fourth arm, the KV is in Redis and the chat is warmed while the user types. The arms take turns
 within each chat, so that all of them meet the same lengths and the same conditions. Time is measured in this process,
-from engine.generate_request import GenerateRequest
 from the question to the first token, without HTTP. Warming takes the path of `POST /api/conversations/{id}/warm`.
 
 Hot means that the KV is on the device, and a warmed chat is compared with that. CPU memory is in the table to show the
@@ -31,6 +30,7 @@ from bench.stats import Spread, share, spread
 from engine.async_llm import AsyncLLMEngine
 from engine.build import build_engine
 from engine.config import EngineConfig, TierConfig
+from engine.generate_request import GenerateRequest
 from engine.outputs import Usage
 from engine.sampling_params import SamplingParams
 from models.resolve import resolve_model

@@ -22,7 +22,7 @@ from engine.stats import EngineStats
 from engine.stats_log import StatsLog
 from engine.stored_prefixes import StoredPrefixes
 from engine.trail import Trail
-from models.pangu.chat_format import ChatFormat
+from models.chat_format import ChatFormat
 from models.text_tokenizer import TextTokenizer
 
 CHECK_EVERY_SECONDS = 30.0

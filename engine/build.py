@@ -38,9 +38,9 @@ from engine.tenants import TenantSalts
 from engine.tracing import NO_TRACE, Trace
 from engine.worker.host_resources import available_memory, return_freed_memory
 from engine.worker.loaded_model import LoadedModel
+from models.chat_format import ChatFormat, Message
 from models.fingerprint import model_fingerprint
 from models.folder import ModelFolder
-from models.pangu.chat_format import ChatFormat, Message
 from models.text_tokenizer import TextTokenizer, load_tokenizer
 
 if TYPE_CHECKING:

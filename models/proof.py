@@ -4,10 +4,10 @@ from pathlib import Path
 
 import torch
 
+from models.chat_format import ChatFormat, Message
 from models.dense_context import DenseContext
 from models.errors import ConversionError, ModelError
 from models.interface import CausalLM
-from models.pangu.chat_format import ChatFormat, Message
 from models.registry import load_model
 from models.text_tokenizer import load_tokenizer
 from models.wheel_source import KnownAnswers

@@ -14,10 +14,9 @@ from engine.sampling_params import SamplingParams
 from engine.worker.batch.input_batch import ScheduledRequest
 from engine.worker.native.runner import NativeRunner
 from engine.worker.native.step_arrays import PAGE_KEYS
+from models.decoder.model import DecoderForCausalLM
 from models.folder import ModelFolder
-from models.pangu.config import PanguConfig
-from models.pangu.model import PanguForCausalLM
-from models.registry import load_model
+from models.registry import load_model, read_config
 
 Threads = Literal[1, 2]
 KernelsFor = Callable[[str], Kernels]
@@ -25,16 +24,16 @@ KernelsFor = Callable[[str], Kernels]
 ROW = SamplingRow(SamplingParams(temperature=0.0), position=0, produced=0)
 
 
-def load_bfloat16(folder: Path) -> PanguForCausalLM:
+def load_bfloat16(folder: Path) -> DecoderForCausalLM:
     model = load_model(folder, torch.bfloat16, torch.device("cpu"))
-    assert isinstance(model, PanguForCausalLM)
+    assert isinstance(model, DecoderForCausalLM)
     return model
 
 
-def load_oracle(folder: Path) -> PanguForCausalLM:
+def load_oracle(folder: Path) -> DecoderForCausalLM:
     """Load the torch model in float32, with its weights rounded to bfloat16 like those of the native step."""
     oracle = load_model(folder, torch.float32, torch.device("cpu"))
-    assert isinstance(oracle, PanguForCausalLM)
+    assert isinstance(oracle, DecoderForCausalLM)
     rounded = load_bfloat16(folder).slots()
     for name, slot in oracle.slots().items():
         slot.copy_(rounded[name])
@@ -69,7 +68,7 @@ class NativeRig:
     """One model with `num_blocks` KV blocks. They start full of NaN, which a recycled block may hold."""
 
     def __init__(self, kernels: Kernels, folder: Path, *, num_blocks: int, weights: str = "bfloat16") -> None:
-        config = PanguConfig.from_json(ModelFolder(folder).config())
+        config = read_config(ModelFolder(folder).config())
         self.model = PackedModel(kernels, config, load_bfloat16(folder), threads=2, weights=weights)
         shape = (num_blocks, config.num_layers, 2, config.num_kv_heads, PAGE_KEYS, config.head_dim)
         self.kv = torch.full(shape, float("nan"), dtype=torch.bfloat16)

@@ -25,7 +25,7 @@ from app.runs.service import Run
 from app.storage.store import Store
 from engine.generate_request import GenerateRequest
 from engine.sampling_params import SamplingParams
-from models.pangu.chat_format import Message as ChatMessage
+from models.chat_format import Message as ChatMessage
 
 POLL_SECONDS = 0.2
 PATIENCE_SECONDS = 60.0

@@ -37,7 +37,7 @@ from engine.errors import ConflictError, InvalidRequestError, NotFoundError
 from engine.generate_request import GenerateRequest
 from engine.sampling_params import SamplingParams
 from engine.urgency import Urgency
-from models.pangu.chat_format import Message as ChatMessage
+from models.chat_format import Message as ChatMessage
 from models.thinking import ThinkingMode
 
 CALM = {"temperature": 0.2, "top_p": 0.9}

@@ -34,7 +34,7 @@ from engine.errors import EngineError
 from engine.worker.torch.open_device import open_device
 from models.errors import ModelError
 from models.folder import ModelFolder
-from models.pangu.config import PanguConfig
+from models.registry import read_config
 from models.resolve import find_model
 
 STATIC = Path(__file__).parents[1] / "static"
@@ -76,7 +76,7 @@ def check_attention(settings: Settings) -> Finding:
         return Finding("ok", "attention", "depends on the model, which is not here yet")
     device = choose_device(settings.device)
     try:
-        model = PanguConfig.from_json(ModelFolder(folder).config())
+        model = read_config(ModelFolder(folder).config())
         dtype = getattr(torch, settings.dtype)
         spec = AttentionSpec(device, dtype, model.num_heads, model.num_kv_heads, model.head_dim, block_size_for(device))
         selection = select_backend(spec, settings.attention)

@@ -12,7 +12,7 @@ from cache_tiers.layout import BlockLayout
 from engine.device_choice import choose_device
 from engine.kv.budget import kv_budget
 from models.folder import ModelFolder
-from models.pangu.config import PanguConfig
+from models.registry import read_config
 
 STAGING_BYTES = 64 << 20
 """Size of the CPU tier when it is off but Redis is on: blocks pass through it."""
@@ -74,7 +74,7 @@ def plan_memory(
 
 def window_bytes(model_folder: Path, settings: Settings) -> int:
     """Return the KV size, in bytes, of one sequence that fills the context window."""
-    model = PanguConfig.from_json(ModelFolder(model_folder).config())
+    model = read_config(ModelFolder(model_folder).config())
     window = min(settings.max_model_len or model.max_position_embeddings, model.max_position_embeddings)
     return BlockLayout(model.num_layers, model.num_kv_heads, window, model.head_dim, _itemsize(settings.dtype)).nbytes
 

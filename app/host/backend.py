@@ -10,7 +10,7 @@ from engine.outputs import Place, RequestOutput
 from engine.sampling_params import SamplingParams
 from engine.stats import EngineStats
 from engine.trail import Trail
-from models.pangu.chat_format import Message
+from models.chat_format import Message
 from models.thinking import Thinking, ThinkingMode
 from models.tool_format import ToolFormat
 

@@ -19,7 +19,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 
 from cache_tiers.block_key import owner_with
-from models.pangu.chat_format import Message
+from models.chat_format import Message
 
 DIGEST_BYTES = 16
 KEY_BYTES = 32

@@ -25,8 +25,8 @@ from app.prompts.answer_seal import NO_TAG, Dialogue, KnownAnswer, Seal, seals_o
 from app.prompts.exact_ids import exact_ids
 from app.prompts.tokenization import LONG_TEXT, size_of, to_ids
 from app.tenants.gate import TenantGate
+from models.chat_format import Message
 from models.errors import ModelError
-from models.pangu.chat_format import Message
 from models.thinking import ThinkingMode
 
 T = TypeVar("T")

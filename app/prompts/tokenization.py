@@ -9,8 +9,8 @@ from app.host.backend import Backend, GenerationStream
 from app.tenants.gate import TenantGate
 from engine.errors import InvalidRequestError
 from engine.generate_request import GenerateRequest
+from models.chat_format import Message
 from models.errors import ModelError, TextTooLongError
-from models.pangu.chat_format import Message
 from models.thinking import ThinkingMode
 
 T = TypeVar("T")

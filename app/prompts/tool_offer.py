@@ -8,7 +8,7 @@ from typing import Any, Literal
 from engine.errors import InvalidRequestError
 from engine.sampling_params import SamplingParams
 from engine.structured_output import StructuredOutput
-from models.pangu.chat_format import Message
+from models.chat_format import Message
 from models.tool_format import ToolFormat
 
 WordOfChoice = Literal["none", "auto", "required"]

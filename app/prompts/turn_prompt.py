@@ -9,7 +9,7 @@ from app.domain.tool_use import IsCall, IsResult
 from app.host.backend import Backend
 from app.prompts.tokenization import chat_ids, size_of, to_ids
 from app.tenants.gate import TenantGate
-from models.pangu.chat_format import Message as ChatMessage
+from models.chat_format import Message as ChatMessage
 from models.thinking import ThinkingMode
 
 

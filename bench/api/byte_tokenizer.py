@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from models.chat_format import Message
 from models.errors import ChatFormatError
-from models.pangu.chat_format import Message
 from models.thinking import Thinking, ThinkingMode
 from models.tool_format import ToolFormat, find_tool_format
 

@@ -14,14 +14,15 @@ from engine.device_choice import block_size_for
 from engine.sampling_params import SamplingParams
 from engine.scheduler_output import CachedRequestData, ModelRunnerOutput, NewRequestData, SchedulerOutput
 from engine.worker.worker import Worker
+from models.decoder.config import DecoderConfig
+from models.decoder.model import DecoderForCausalLM
 from models.layers.kinds import LayerKinds
-from models.pangu.config import PanguConfig
-from models.pangu.model import PanguForCausalLM
 from models.pangu.presets import OPENPANGU_EMBEDDED_7B
 from models.parallel import RankGroup
+from models.registry import read_config
 
 GREEDY: Final = SamplingParams(temperature=0.0)
-PANGU_7B: Final = PanguConfig.from_json(OPENPANGU_EMBEDDED_7B)
+PANGU_7B: Final = read_config(OPENPANGU_EMBEDDED_7B)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class Scale:
     copied: blocks per round of copies.
     """
 
-    model: PanguConfig = PANGU_7B
+    model: DecoderConfig = PANGU_7B
     device: str = "cuda"
     streams: tuple[int, ...] = (1, 32, 128)
     context: int = 1024
@@ -68,12 +69,14 @@ SMALL: Final = Scale(
 """Small sizes that show that the benchmark runs on any machine. The figures mean nothing."""
 
 
-def random_model(config: PanguConfig, dtype: torch.dtype, device: torch.device, **kinds: object) -> PanguForCausalLM:
+def random_model(
+    config: DecoderConfig, dtype: torch.dtype, device: torch.device, **kinds: object
+) -> DecoderForCausalLM:
     """Create a model with weights that are the same for the same arguments.
 
     The weights are scaled so that the greedy tokens vary.
     """
-    model = PanguForCausalLM(config, dtype=dtype, device=device, **kinds)  # type: ignore[arg-type]
+    model = DecoderForCausalLM(config, dtype=dtype, device=device, **kinds)  # type: ignore[arg-type]
     generator = torch.Generator(device).manual_seed(1)
     for name, tensor in model.slots().items():
         if name.endswith("norm.weight"):
@@ -122,7 +125,7 @@ class Rig:
 
         def load(
             _path: Path, dtype: torch.dtype, device: torch.device, layers: LayerKinds, ranks: RankGroup
-        ) -> PanguForCausalLM:
+        ) -> DecoderForCausalLM:
             return random_model(scale.model, dtype, device, layers=layers, ranks=ranks)
 
         self.worker = Worker(config, load, progress=lambda text: print(f"  {text}", flush=True))

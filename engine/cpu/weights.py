@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 import torch
 
 from engine.cpu.library import Kernels, LayerWeights, Model
+from models.decoder.config import DecoderConfig
+from models.decoder.model import DecoderForCausalLM
 from models.layers.rope import RotaryTable
-from models.pangu.config import PanguConfig
-from models.pangu.model import PanguForCausalLM
 
 PANEL = 32
 """Columns per panel: kPanel in kernels/panels.h."""
@@ -18,7 +18,7 @@ GROUP = 32
 ALIGNMENT = 64
 
 
-def unsupported_reason(config: PanguConfig) -> str | None:
+def unsupported_reason(config: DecoderConfig) -> str | None:
     """Return None if the kernels can run the model, else the reason in a sentence."""
     if config.head_dim not in (64, 128):
         return f"the kernels are made for head_dim 64 and 128, not {config.head_dim}"
@@ -35,7 +35,13 @@ class PackedModel:
     """
 
     def __init__(
-        self, kernels: Kernels, config: PanguConfig, model: PanguForCausalLM, *, threads: int, weights: str = "bfloat16"
+        self,
+        kernels: Kernels,
+        config: DecoderConfig,
+        model: DecoderForCausalLM,
+        *,
+        threads: int,
+        weights: str = "bfloat16",
     ) -> None:
         """Pack the weights of `model`, whose dtype must be bfloat16. `model` is unusable afterwards.
 
@@ -189,7 +195,7 @@ def _matrix_bytes(panels: int, depth: int, weights: str) -> int:
     return panels * PANEL * depth * 2 if weights == "bfloat16" else panels * PANEL * (depth + depth // GROUP * 2)
 
 
-def _packed_bytes(config: PanguConfig, weights: str) -> int:
+def _packed_bytes(config: DecoderConfig, weights: str) -> int:
     """Return the size of all packed matrices in bytes, including the most that alignment can add."""
     hidden, inner, attention = config.hidden_size, config.intermediate_size, config.num_heads * config.head_dim
     qkv = attention + 2 * config.num_kv_heads * config.head_dim
@@ -198,7 +204,7 @@ def _packed_bytes(config: PanguConfig, weights: str) -> int:
     return sum(_matrix_bytes(_panels(rows), depth, weights) + ALIGNMENT for rows, depth in matrices)
 
 
-def _rotary_table(config: PanguConfig) -> tuple[torch.Tensor, torch.Tensor]:
+def _rotary_table(config: DecoderConfig) -> tuple[torch.Tensor, torch.Tensor]:
     """Return cos and sin of every position, each float32 [positions, head_dim / 2].
 
     The model's own table mirrors the halves of a row, with the sign of sin flipped. The kernels need only one half.

@@ -20,10 +20,10 @@ from engine.executor.workers import WorkersLostError, WorkersState
 from engine.restart_budget import RestartBudget
 from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.worker.loaded_model import LoadedModel, of_all_ranks
+from models.decoder.tensor_parallel import rank_config
 from models.errors import UnsupportedModelError
 from models.folder import ModelFolder
-from models.pangu.config import PanguConfig
-from models.pangu.tensor_parallel import rank_config
+from models.registry import read_config
 
 BACKOFF_SECONDS: Final = (0.0, 1.0, 4.0)
 """Pause before each restart of the ranks. More losses within `RESTART_SECONDS` end in failure."""
@@ -251,7 +251,7 @@ class MultiprocExecutor:
 
 
 def _check_size(config: EngineConfig) -> None:
-    shape = PanguConfig.from_json(ModelFolder(config.model_path).config())
+    shape = read_config(ModelFolder(config.model_path).config())
     try:
         rank_config(shape, config.tensor_parallel_size)
     except UnsupportedModelError as error:

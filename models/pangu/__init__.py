@@ -1,0 +1,1 @@
+"""openPangu-Embedded, which the shared decoder runs."""

@@ -30,7 +30,7 @@ from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.scheduling.queue.policy import make_queue
 from engine.scheduling.scheduler import Scheduler, SchedulerLimits
 from engine.tenants import TenantSalts
-from models.pangu.chat_format import ChatFormat
+from models.chat_format import ChatFormat
 from models.text_tokenizer import TextTokenizer
 from tests.model.toys import BelievedCost, HalfRight, ToyMask, ToyStore, ToyWorker
 

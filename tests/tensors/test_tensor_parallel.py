@@ -9,8 +9,8 @@ import torch
 from engine.config import EngineConfig
 from engine.errors import EngineError
 from engine.executor.multiproc import MultiprocExecutor
+from models.decoder.model import DecoderForCausalLM
 from models.interface import ForwardContext
-from models.pangu.model import PanguForCausalLM
 from models.parallel import ALONE, RankGroup
 from models.registry import load_model
 from tests.tiny_models import make_tiny_model
@@ -39,9 +39,9 @@ class SelfAttention:
         return v.repeat_interleave(q.shape[1] // v.shape[1], dim=1) + q
 
 
-def model_of(folder: Path, ranks: RankGroup) -> PanguForCausalLM:
+def model_of(folder: Path, ranks: RankGroup) -> DecoderForCausalLM:
     model = load_model(folder, torch.float32, CPU, ranks=ranks)
-    assert isinstance(model, PanguForCausalLM)
+    assert isinstance(model, DecoderForCausalLM)
     return model
 
 

@@ -20,8 +20,8 @@ from engine.sampling_params import SamplingParams
 from engine.stats import EngineStats
 from engine.trail import Trail
 from engine.urgency import NORMAL, Urgency
+from models.chat_format import Message
 from models.errors import ChatFormatError
-from models.pangu.chat_format import Message
 from models.thinking import Thinking, ThinkingMode
 from models.tool_format import ToolFormat, find_tool_format
 

@@ -29,10 +29,11 @@ ORDER = {
         conversations apis load client doctor profile services routes openapi server cli
         """,
     "engine": """
-        errors device_choice trail urgency fair_places restart_budget tracing public_prefix detokenizer answer_text
-        outputs timeline kv_block structured_output sampling_params sampling generate_request request scheduler_output kv grammar
-        speculation offload scheduling config tenants tenant_memory attention cpu worker executor stats stats_log pace
-        step_trace core processor output_processor llm_engine stored_prefixes async_llm open_tiers build llm
+        errors device_choice trail urgency fair_places restart_budget tracing public_prefix detokenizer
+        answer_text outputs timeline kv_block structured_output sampling_params sampling generate_request
+        request scheduler_output kv grammar speculation offload scheduling config tenants tenant_memory
+        attention cpu worker executor stats stats_log pace step_trace core processor output_processor llm_engine
+        stored_prefixes async_llm open_tiers build llm
         """,
     "cache_tiers": """
         block_key owners shares cpu fair_line histogram link_speed layout transfer owned_keys recent_keys store fetches
@@ -40,8 +41,8 @@ ORDER = {
         """,
     "models": """
         errors folder fingerprint safetensors_writer interface layers parallel slices sentencepiece_model
-        sentencepiece_tokenizer thinking tokenizer text_tokenizer tool_calls tool_format gguf_import pangu dense_context
-        weights registry wheel_source proof staging pull resolve
+        sentencepiece_tokenizer thinking tokenizer text_tokenizer tool_calls tool_format chat_format gguf_import
+        decoder llama pangu dense_context weights registry wheel_source proof staging pull resolve
         """,
 }
 SCHEDULER_SIDE = (

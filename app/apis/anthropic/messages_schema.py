@@ -17,7 +17,7 @@ from app.schemas.parsing import RequestModel, kind_by_type, supported_fields, su
 from app.schemas.sampling import NO_DEFAULTS, GenerationRequest, ModelName, StopStrings, TokenCount
 from engine.errors import InvalidRequestError
 from engine.sampling_params import SamplingParams
-from models.pangu.chat_format import Message
+from models.chat_format import Message
 from models.thinking import ThinkingMode
 
 

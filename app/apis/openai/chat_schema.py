@@ -14,7 +14,7 @@ from app.schemas.parsing import RequestModel, optional, supported_items
 from app.schemas.sampling import NO_DEFAULTS, OpenAIRequest, TokenCount, TopLogprobs
 from engine.errors import InvalidRequestError
 from engine.sampling_params import SamplingParams
-from models.pangu.chat_format import Message
+from models.chat_format import Message
 from models.thinking import ThinkingMode
 
 

@@ -12,11 +12,12 @@ from engine.cpu.library import Kernels
 from engine.cpu.weights import PackedModel, unsupported_reason
 from engine.errors import EngineError
 from engine.worker.native.step_arrays import PAGE_KEYS
+from models.decoder.config import DecoderConfig
+from models.decoder.model import EMBEDDING, DecoderForCausalLM
 from models.folder import ModelFolder
 from models.interface import CausalLM
 from models.layers.linear import can_prepack
-from models.pangu.config import PanguConfig
-from models.pangu.model import EMBEDDING, PanguForCausalLM
+from models.registry import read_config
 from models.weights import map_tensor
 
 logger = logging.getLogger(__name__)
@@ -79,7 +80,7 @@ def _prepack(config: EngineConfig, model: CausalLM) -> bool:
     """
     if config.cpu_kernels == "torch":
         return False
-    if config.device == "cpu" and isinstance(model, PanguForCausalLM) and can_prepack(model.dtype):
+    if config.device == "cpu" and isinstance(model, DecoderForCausalLM) and can_prepack(model.dtype):
         model.prepack(map_tensor(ModelFolder(config.model_path).weight_files(), EMBEDDING))
         return True
     if config.cpu_kernels == "onednn":
@@ -89,7 +90,7 @@ def _prepack(config: EngineConfig, model: CausalLM) -> bool:
 
 def _prepare(
     config: EngineConfig, model: CausalLM, progress: Callable[[str], None], compilers: tuple[str, ...]
-) -> tuple[PanguForCausalLM, PanguConfig, KernelBuild]:
+) -> tuple[DecoderForCausalLM, DecoderConfig, KernelBuild]:
     if config.device != "cpu":
         raise _NotWantedError(f"the native step is for CPUs, not for {config.device}")
     if config.tensor_parallel_size > 1:
@@ -99,7 +100,7 @@ def _prepare(
     if config.attention != "auto":
         raise _NotWantedError(f"{config.attention} attention was chosen")
     instruction_set = choose_instruction_set(config.cpu_kernels)
-    if not isinstance(model, PanguForCausalLM):
+    if not isinstance(model, DecoderForCausalLM):
         raise _NotNativeError(f"there is no native step for a {type(model).__name__}")
     if config.cache_dir is None:
         raise _NotNativeError("there is no cache directory to keep compiled kernels in")
@@ -107,7 +108,7 @@ def _prepare(
         raise _NotNativeError(f"the native step computes in bfloat16, not {config.dtype}")
     if config.block_size != PAGE_KEYS:
         raise _NotNativeError(f"the native step needs blocks of {PAGE_KEYS} tokens, not {config.block_size}")
-    shape = PanguConfig.from_json(ModelFolder(config.model_path).config())
+    shape = read_config(ModelFolder(config.model_path).config())
     reason = unsupported_reason(shape)
     if reason is not None:
         raise _NotNativeError(reason)

@@ -16,7 +16,7 @@ from engine.llm import LLM
 from engine.outputs import KVReceipt
 from engine.sampling_params import SamplingParams
 from engine.trail import Trail
-from models.pangu.chat_format import ChatFormat, Message
+from models.chat_format import ChatFormat, Message
 from tests.integration.engine_rig import BLOCK, engine_config
 from tests.redis_server import RedisServer
 from tests.waiting import until

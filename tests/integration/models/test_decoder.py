@@ -8,9 +8,9 @@ import pytest
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
+from models.chat_format import ChatFormat, Message
 from models.dense_context import DenseContext
 from models.interface import CausalLM
-from models.pangu.chat_format import ChatFormat, Message
 from models.registry import load_model
 from models.tokenizer import Tokenizer
 from tests.sizes import Size

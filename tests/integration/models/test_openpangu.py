@@ -12,16 +12,15 @@ import sentencepiece
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
+from models.chat_format import ChatFormat, Message
+from models.decoder.model import MLP, Attention, DecoderForCausalLM
+from models.decoder.tensor_parallel import rank_config, rank_tensor
 from models.dense_context import DenseContext
 from models.errors import TokenizerError, UnsupportedModelError
 from models.layers.kinds import TORCH_LAYERS
 from models.layers.rope import RotaryTable
-from models.pangu.chat_format import ChatFormat, Message
-from models.pangu.config import PanguConfig
-from models.pangu.model import MLP, Attention, PanguForCausalLM
 from models.pangu.presets import OPENPANGU_EMBEDDED_1B, OPENPANGU_EMBEDDED_7B
-from models.pangu.tensor_parallel import rank_config, rank_tensor
-from models.registry import load_model
+from models.registry import load_model, read_config
 from models.text_tokenizer import TextTokenizer, load_tokenizer
 from tests.tiny_openpangu import CONTROL, WORDS, pangu_config, random_tensors, write_openpangu
 
@@ -105,30 +104,30 @@ def test_float32_logits_equal_llama_with_attention_bias(tmp_path: Path, large: b
     ("preset", "parameters"), [(OPENPANGU_EMBEDDED_7B, 8_030_887_936), (OPENPANGU_EMBEDDED_1B, 1_155_912_192)]
 )
 def test_published_models_have_their_parameter_counts(preset: dict[str, object], parameters: int) -> None:
-    config = PanguConfig.from_json(preset)
+    config = read_config(preset)
     assert config.head_dim == 128
-    model = PanguForCausalLM(config, dtype=torch.bfloat16, device=torch.device("meta"))
+    model = DecoderForCausalLM(config, dtype=torch.bfloat16, device=torch.device("meta"))
     assert sum(math.prod(slot.shape) for slot in model.slots().values()) == parameters
 
 
 def test_7b_has_the_tensors_and_bytes_of_its_published_index() -> None:
-    config = PanguConfig.from_json(OPENPANGU_EMBEDDED_7B)
-    slots = PanguForCausalLM(config, dtype=torch.bfloat16, device=torch.device("meta")).slots()
+    config = read_config(OPENPANGU_EMBEDDED_7B)
+    slots = DecoderForCausalLM(config, dtype=torch.bfloat16, device=torch.device("meta")).slots()
     rotary_tables = config.num_layers * config.head_dim // 2 * 4
     assert len(slots) + config.num_layers == 479
     assert sum(2 * math.prod(slot.shape) for slot in slots.values()) + rotary_tables == 16_061_784_576
 
 
 def test_1b_shares_its_head_with_the_embedding() -> None:
-    config = PanguConfig.from_json(OPENPANGU_EMBEDDED_1B)
-    slots = PanguForCausalLM(config, dtype=torch.bfloat16, device=torch.device("meta")).slots()
+    config = read_config(OPENPANGU_EMBEDDED_1B)
+    slots = DecoderForCausalLM(config, dtype=torch.bfloat16, device=torch.device("meta")).slots()
     assert len(slots) == 26 * 13 + 2
 
 
 def test_partial_sums_of_two_ranks_add_up_with_each_bias_once() -> None:
     sizes = {"hidden_size": 512, "intermediate_size": 1024, "num_attention_heads": 4, "num_key_value_heads": 2}
     raw = pangu_config(layers=1) | sizes
-    config, tensors = PanguConfig.from_json(raw), random_tensors(raw)
+    config, tensors = read_config(raw), random_tensors(raw)
     generator = torch.Generator().manual_seed(5)
     x = torch.randn(20, 512, generator=generator)
     rope = RotaryTable(128, 64, config.rope_theta, None, torch.device("cpu"))

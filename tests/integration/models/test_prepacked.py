@@ -8,19 +8,19 @@ import torch
 
 from engine.config import EngineConfig
 from engine.worker.worker import Worker
+from models.decoder.model import EMBEDDING, DecoderForCausalLM
 from models.dense_context import DenseContext
 from models.folder import ModelFolder
-from models.pangu.model import EMBEDDING, PanguForCausalLM
 from models.weights import map_tensor
 from tests.native_rig import load_bfloat16
 from tests.tiny_models import make_tiny_model
 
 
-def logits(model: PanguForCausalLM, ids: torch.Tensor) -> torch.Tensor:
+def logits(model: DecoderForCausalLM, ids: torch.Tensor) -> torch.Tensor:
     return model.compute_logits(model.forward(ids, torch.arange(len(ids)), DenseContext()))
 
 
-def prepacked(folder: Path) -> PanguForCausalLM:
+def prepacked(folder: Path) -> DecoderForCausalLM:
     model = load_bfloat16(folder)
     model.prepack(map_tensor(ModelFolder(folder).weight_files(), EMBEDDING))
     return model

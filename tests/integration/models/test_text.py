@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from transformers import PreTrainedTokenizerFast
 
-from models.pangu.chat_format import ChatFormat, Message
+from models.chat_format import ChatFormat, Message
 from models.tokenizer import Tokenizer
 
 TEXTS = [

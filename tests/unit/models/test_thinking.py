@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from tokenizers import AddedToken
 
-from models.pangu.chat_format import ChatFormat, Message
+from models.chat_format import ChatFormat, Message
 from models.thinking import Thinking, ThinkingMode, Thoughts, find_thinking
 from models.tokenizer import Tokenizer
 from tests.tiny_tokenizer import CHAT_TEMPLATE, TOKENIZER_CONFIG, byte_tokenizer

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from models.pangu.chat_format import ChatFormat, Message
+from models.chat_format import ChatFormat, Message
 from models.tokenizer import Tokenizer
 from models.tool_calls import ToolCall
 from models.tool_format import find_tool_format

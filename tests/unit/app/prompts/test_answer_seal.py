@@ -2,7 +2,7 @@
 
 from app.domain.token_history import pack_ids
 from app.prompts.answer_seal import NO_TAG, TAG_BYTES, Dialogue, KnownAnswer, Seal, seals_of_answers
-from models.pangu.chat_format import Message
+from models.chat_format import Message
 
 SALT = b"salt" * 8
 IDS = pack_ids(range(1000, 1100))

@@ -22,8 +22,8 @@ from app.tenants.gate import TenantGate, TenantGates
 from app.tenants.limits import NO_LIMITS
 from cache_tiers.owners import Owners
 from engine.errors import InvalidRequestError
+from models.chat_format import Message
 from models.errors import ChatFormatError
-from models.pangu.chat_format import Message
 from tests.sizes import Size
 from tests.unit.fake_engine import END, WORDS, FakeChatFormat, FakeEngine, text_of
 

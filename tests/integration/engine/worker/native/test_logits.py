@@ -8,9 +8,9 @@ import torch
 from safetensors.torch import save_file
 
 from engine.cpu.instruction_set import usable_instruction_sets
+from models.decoder.model import DecoderForCausalLM
 from models.dense_context import DenseContext
 from models.interface import CausalLM
-from models.pangu.model import PanguForCausalLM
 from models.tokenizer import Tokenizer
 from tests.native_rig import KernelsFor, NativeRig, load_bfloat16, load_oracle, quantized
 from tests.tiny_models import make_tiny_model
@@ -83,7 +83,7 @@ def test_int8_logits_match_weights_quantized_in_groups_of_32(
     assert distance(native, dense_logits(oracle, tokens, 10)) < 0.01
 
 
-def write_back(model: PanguForCausalLM, folder: Path) -> None:
+def write_back(model: DecoderForCausalLM, folder: Path) -> None:
     save_file({name: slot.contiguous() for name, slot in model.slots().items()}, folder / "model.safetensors")
 
 

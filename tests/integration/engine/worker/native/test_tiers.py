@@ -17,7 +17,7 @@ from engine.cpu.instruction_set import usable_instruction_sets
 from engine.llm import LLM
 from engine.worker import worker
 from models.folder import ModelFolder
-from models.pangu.config import PanguConfig
+from models.registry import read_config
 from tests.integration.engine_rig import BLOCK
 from tests.integration.logits_recorder import Answer, LogitsRecorder, ask_together
 from tests.native_rig import KernelsFor, Threads
@@ -157,7 +157,7 @@ def check_same(answers: Sequence[Answer], expected: Sequence[Answer]) -> None:
 
 
 def block_nbytes(folder: Path) -> int:
-    model = PanguConfig.from_json(ModelFolder(folder).config())
+    model = read_config(ModelFolder(folder).config())
     return BlockLayout(model.num_layers, model.num_kv_heads, BLOCK, model.head_dim, 2).nbytes
 
 

@@ -21,7 +21,7 @@ from engine.worker.native.runner import NativeRunner
 from engine.worker.native.selection import pack_for_native
 from engine.worker.worker import Worker
 from models.folder import ModelFolder
-from models.pangu.config import PanguConfig
+from models.registry import read_config
 from tests.integration.worker_driver import GREEDY, WorkerDriver
 from tests.native_rig import ROW, KernelsFor, NativeRig, load_bfloat16
 from tests.tiny_models import make_tiny_model
@@ -246,14 +246,14 @@ def test_instruction_set_missing_from_the_cpu_is_refused(config: EngineConfig) -
 
 
 def packed(kernels: Kernels, model: Path) -> PackedModel:
-    return PackedModel(kernels, PanguConfig.from_json(ModelFolder(model).config()), load_bfloat16(model), threads=1)
+    return PackedModel(kernels, read_config(ModelFolder(model).config()), load_bfloat16(model), threads=1)
 
 
 def test_packing_frees_the_matrices_of_the_torch_model(model: Path, kernels: KernelsFor) -> None:
     network = load_bfloat16(model)
     matrices = [slot for name, slot in network.slots().items() if slot.dim() == 2 and "embed" not in name]
     assert sum(slot.untyped_storage().nbytes() for slot in matrices) > 0
-    PackedModel(kernels("auto"), PanguConfig.from_json(ModelFolder(model).config()), network, threads=2)
+    PackedModel(kernels("auto"), read_config(ModelFolder(model).config()), network, threads=2)
     assert sum(slot.untyped_storage().nbytes() for slot in matrices) == 0
 
 

@@ -1,4 +1,4 @@
-"""Validated config.json of the Llama and openPangu-Embedded families."""
+"""Validated config.json of a dense decoder. `models.registry` names the architectures."""
 
 import math
 from collections.abc import Mapping
@@ -8,17 +8,14 @@ from typing import Any
 from models.errors import UnsupportedModelError
 from models.layers.rope import Llama3Scaling
 
-ARCHITECTURES = ("LlamaForCausalLM", "PanguEmbeddedForCausalLM")
-
 
 @dataclass(frozen=True, slots=True)
-class PanguConfig:
+class DecoderConfig:
     """Shape of a dense decoder.
 
     bias: q, k, v and o all have a bias. The MLP never has one.
     """
 
-    architecture: str
     hidden_size: int
     intermediate_size: int
     num_layers: int
@@ -34,13 +31,15 @@ class PanguConfig:
     bias: bool
 
     @classmethod
-    def from_json(cls, raw: Mapping[str, Any]) -> "PanguConfig":
+    def from_json(cls, raw: Mapping[str, Any], *, bias: bool) -> "DecoderConfig":
         """Read the contents of config.json.
 
-        Raise UnsupportedModelError with the key for an unsupported architecture, activation, rope scaling or
-        quantization, and for missing or inconsistent sizes.
+        bias: see the class; every architecture has a key and a default of its own for it.
+
+        Raise UnsupportedModelError with the key for an unsupported activation, rope scaling or quantization, and for
+        missing or inconsistent sizes.
         """
-        architecture = _architecture(raw)
+        _check_supported(raw)
         hidden, heads = _size(raw, "hidden_size"), _size(raw, "num_attention_heads")
         kv_heads = _size(raw, "num_key_value_heads", default=heads)
         head_dim = _size(raw, "head_dim", default=hidden // heads)
@@ -49,9 +48,7 @@ class PanguConfig:
         if head_dim % 2:
             raise UnsupportedModelError(f"head_dim {head_dim} is odd: rotary positions need pairs")
         theta, scaling = _rope(raw)
-        pangu = architecture == "PanguEmbeddedForCausalLM"
         return cls(
-            architecture=architecture,
             hidden_size=hidden,
             intermediate_size=_size(raw, "intermediate_size"),
             num_layers=_size(raw, "num_hidden_layers"),
@@ -64,23 +61,16 @@ class PanguConfig:
             rope_scaling=scaling,
             rms_norm_eps=_positive(raw.get("rms_norm_eps", 1e-6), "rms_norm_eps"),
             tie_word_embeddings=raw.get("tie_word_embeddings", False) is True,
-            bias=raw.get("bias" if pangu else "attention_bias", pangu) is True,
+            bias=bias,
         )
 
 
-def _architecture(raw: Mapping[str, Any]) -> str:
-    names = raw.get("architectures") or []
-    name = names[0] if isinstance(names, list) and names else None
-    if name not in ARCHITECTURES:
-        raise UnsupportedModelError(
-            f"config.json names the architecture {name!r}; known are {', '.join(ARCHITECTURES)}"
-        )
+def _check_supported(raw: Mapping[str, Any]) -> None:
     if raw.get("hidden_act", "silu") != "silu":
         raise UnsupportedModelError(f"hidden_act {raw['hidden_act']!r} is not supported, only silu")
     for key in ("mlp_bias", "quantization_config", "sandwich_norm"):
         if raw.get(key):
             raise UnsupportedModelError(f"config.json sets {key}, which is not supported")
-    return str(name)
 
 
 def _rope(raw: Mapping[str, Any]) -> tuple[float, Llama3Scaling | None]:

@@ -6,12 +6,12 @@ The two families differ in one flag: openPangu-Embedded has a bias on q, k, v an
 import torch
 from torch.nn import functional
 
+from models.decoder.config import DecoderConfig
+from models.decoder.tensor_parallel import rank_config, rank_tensor
 from models.interface import ForwardContext
 from models.layers.kinds import TORCH_LAYERS, LayerKinds
 from models.layers.linear import Linear
 from models.layers.rope import RotaryTable
-from models.pangu.config import PanguConfig
-from models.pangu.tensor_parallel import rank_config, rank_tensor
 from models.parallel import ALONE, RankGroup
 
 EMBEDDING = "model.embed_tokens.weight"
@@ -23,7 +23,7 @@ class Attention:
     """Merged q, k, v projection, rope, attention through the context, and output projection."""
 
     def __init__(
-        self, config: PanguConfig, layer: int, ranks: RankGroup = ALONE, *, dtype: torch.dtype, device: torch.device
+        self, config: DecoderConfig, layer: int, ranks: RankGroup = ALONE, *, dtype: torch.dtype, device: torch.device
     ) -> None:
         self._layer = layer
         self._ranks = ranks
@@ -51,7 +51,7 @@ class MLP:
 
     def __init__(
         self,
-        config: PanguConfig,
+        config: DecoderConfig,
         layers: LayerKinds,
         ranks: RankGroup = ALONE,
         *,
@@ -79,7 +79,7 @@ class DecoderLayer:
 
     def __init__(
         self,
-        config: PanguConfig,
+        config: DecoderConfig,
         layer: int,
         layers: LayerKinds,
         ranks: RankGroup,
@@ -111,12 +111,12 @@ class DecoderLayer:
         return norms | self.attention.slots(f"{prefix}.self_attn") | self.mlp.slots(f"{prefix}.mlp")
 
 
-class PanguForCausalLM:
+class DecoderForCausalLM:
     """The whole network. Satisfies `models.interface.CausalLM`. Tensors hold garbage until `slots` are filled."""
 
     def __init__(
         self,
-        config: PanguConfig,
+        config: DecoderConfig,
         *,
         dtype: torch.dtype,
         device: torch.device,

@@ -1,6 +1,6 @@
 """Tensor parallelism of the decoder: each rank holds whole heads and a part of every MLP.
 
-Every rank computes with a smaller `PanguConfig`. The outputs of attention and MLP are partial sums, which the group
+Every rank computes with a smaller `DecoderConfig`. The outputs of attention and MLP are partial sums, which the group
 adds up. A bias on such a sum must count once, so rank 0 holds the bias and the other ranks hold zeros.
 """
 
@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import torch
 
+from models.decoder.config import DecoderConfig
 from models.errors import UnsupportedModelError
-from models.pangu.config import PanguConfig
 
 BY_ROWS = (
     *(f"{name}_proj.{kind}" for name in "qkv" for kind in ("weight", "bias")),
@@ -20,7 +20,7 @@ BY_COLUMNS = ("o_proj.weight", "down_proj.weight")
 ONCE = ("o_proj.bias",)
 
 
-def rank_config(config: PanguConfig, size: int) -> PanguConfig:
+def rank_config(config: DecoderConfig, size: int) -> DecoderConfig:
     """Return the shape of the decoder on each of `size` ranks.
 
     Raise UnsupportedModelError if the heads or the MLP cannot be divided evenly.

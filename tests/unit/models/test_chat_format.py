@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 from tokenizers import AddedToken
 
+from models.chat_format import ChatFormat, Message
 from models.errors import ChatFormatError
-from models.pangu.chat_format import ChatFormat, Message
 from models.tokenizer import Tokenizer
 from tests.tiny_tokenizer import CHAT_TEMPLATE, TOKENIZER_CONFIG, byte_tokenizer
 

@@ -1,0 +1,29 @@
+"""A request to generate, as every layer above the scheduler passes it on."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from engine.sampling_params import SamplingParams
+from engine.urgency import NORMAL, Urgency
+
+
+@dataclass(frozen=True, slots=True)
+class GenerateRequest:
+    """A prompt, and how it is to be continued.
+
+    request_id: prefix of the id that the engine assigns; None for a generated one.
+    tenant: owner of the KV that the request reads and writes.
+    produced: the beginning of the answer, if another process generated it. The stream yields only what follows.
+    keep_kv: whether other requests may find the KV that this one computes. If False, the request reuses cached KV
+        without changing it.
+    on_place: called when the request gets its place in the batch. The callback must neither block nor raise.
+    """
+
+    prompt_token_ids: Sequence[int]
+    params: SamplingParams
+    request_id: str | None = None
+    tenant: str = "local"
+    urgency: Urgency = NORMAL
+    produced: Sequence[int] = ()
+    keep_kv: bool = True
+    on_place: Callable[[], None] | None = None

@@ -1,0 +1,1 @@
+"""The dense decoder that Llama, openPangu-Embedded and their like share."""

@@ -1,0 +1,1 @@
+"""The Llama family, which the shared decoder runs."""

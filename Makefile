@@ -31,7 +31,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help serve setup test test-full test-kernels faults faults-api soak lint bench bench-start bench-turns bench-links bench-warm bench-eviction bench-tenants bench-flood bench-neighbour bench-flood-turns bench-stateless bench-thinking bench-forms bench-loop bench-adapters bench-sampler bench-speculation bench-api bench-page bench-gpu bench-peers clean wheel screenshots film test-setup web-test
+.PHONY: help serve setup test test-full test-services test-kernels faults faults-api soak lint bench bench-peers clean wheel screenshots film test-setup web-test
 
 comma := ,
 
@@ -58,6 +58,8 @@ test: test-setup ## check and test everything, small sizes
 test-full: test-setup ## the same with the large sizes
 	@$(call check-beside,$(PYTEST) --size full $(ARGS))
 
+test-services: wheel test-kernels ## test what needs an environment of its own: the wheel and the GPU kernels
+
 test-kernels: test-setup .make/triton ## play the kernels of a GPU on the CPU, and compile them; five minutes
 	@PYTHONPATH=.make/triton $(BIN)/python -m pytest tests/kernels $(ARGS)
 
@@ -66,9 +68,6 @@ faults: test-setup ## break Redis in every way while chats come back; prints the
 
 faults-api: test-setup ## kill the server 200 times at random tokens of its answers; a quarter of an hour
 	@$(BIN)/python -m pytest tests/faults_api -s $(ARGS)
-
-bench-eviction: setup .make/dev ## replay a trace of chats against the policies of the CPU tier; JSON and table in bench/results
-	@$(BIN)/python -m bench.eviction $(ARGS)
 
 screenshots: test-setup ## take a picture of every view of the page, light, dark and on a phone (build/screenshots)
 	@$(BIN)/python -m tests.e2e.screenshots build/screenshots
@@ -82,21 +81,6 @@ wheel: setup ## build the wheel, the page in it, and see that it is served witho
 soak: setup .make/dev ## 64 chats for half an hour while Redis breaks every 10 s; JSON and report in bench/results
 	@$(BIN)/python -m bench.soak $(ARGS)
 
-bench-adapters: setup .make/dev ## measure restoring from Redis beside LMCache and redis-py; JSON and table in bench/results
-	@$(BIN)/python -m bench.adapters $(ARGS)
-
-bench-sampler: setup .make/dev ## measure what settings of sampling add to a step of 32 decodes; JSON and table in bench/results
-	@$(BIN)/python -m bench.sampler_cost $(ARGS)
-
-bench-forms: setup .make/dev ## send hostile forms and bodies to a fresh server: until it refuses, and its loop's lag; JSON and table in bench/results
-	@$(BIN)/python -m bench.hostile_forms $(ARGS)
-
-bench-loop: setup .make/dev ## measure how long the loop stands, and what a stream notices, alongside hostile clients; JSON and table in bench/results
-	@$(BIN)/python -m bench.loop_blocks $(ARGS)
-
-bench-speculation: setup .make/dev ## measure what drafts bring where answers copy their prompts, and cost elsewhere; JSON and table in bench/results
-	@$(BIN)/python -m bench.speculation $(ARGS)
-
 lint: .make/dev ## style, format and types
 	@echo "==> Checking style, format and types"
 	@$(BIN)/ruff check --quiet
@@ -106,44 +90,29 @@ lint: .make/dev ## style, format and types
 bench: setup .make/dev ## hold Ebb's own ratios of speeds against those of an earlier version (ARGS=--update)
 	@$(BIN)/python -m bench.alone $(ARGS)
 
-bench-start: setup .make/dev ## measure how long a second start takes, and the memory that it holds
-	@$(BIN)/python -m bench.start $(ARGS)
+# A benchmark's module has the name of its target: bench-flood-turns runs bench.flood_turns.
+bench-%: setup .make/dev
+	@$(BIN)/python -m bench.$(subst -,_,$*) $(ARGS)
 
-bench-turns: setup .make/dev ## measure returning turns by tier; JSON, table and plot in bench/results
-	@$(BIN)/python -m bench.turns $(ARGS)
-
-bench-links: setup .make/dev ## measure restoring from a Redis behind a slow network; JSON and table in bench/results
-	@$(BIN)/python -m bench.links $(ARGS)
-
-bench-warm: setup .make/dev ## measure chats that come up from Redis while their person types; JSON and table in bench/results, ten minutes
-	@$(BIN)/python -m bench.warm_typing $(ARGS)
-
-bench-tenants: setup .make/dev ## measure what one tenant can tell of another's prompts by time; JSON and table in bench/results
-	@$(BIN)/python -m bench.tenants $(ARGS)
-
-bench-flood: setup .make/dev ## measure what a flood of one tenant's prompts costs another's prefix hits; JSON and table in bench/results
-	@$(BIN)/python -m bench.flood $(ARGS)
-
-bench-neighbour: setup .make/dev ## measure a tenant alongside a hostile one, 50 minutes; JSON and table in bench/results
-	@$(BIN)/python -m bench.neighbour $(ARGS)
-
-bench-flood-turns: setup .make/dev ## measure how long a tenant's turn waits while another floods the server; prints the ratios
-	@$(BIN)/python -m bench.flood_turns $(ARGS)
-
-bench-stateless: setup .make/dev ## 200 chats of a client that sends all of them each time: what is computed again; JSON and table in bench/results
-	@$(BIN)/python -m bench.stateless $(ARGS)
-
-bench-api: setup .make/dev ## measure 1,000 streams, first bytes, lists and hostile requests; JSON and table in bench/results, ten minutes
-	@$(BIN)/python -m bench.api $(ARGS)
-
+bench-adapters: ## measure restoring from Redis beside LMCache and redis-py; JSON and table in bench/results
+bench-api: ## measure 1,000 streams, first bytes, lists and hostile requests; JSON and table in bench/results, ten minutes
+bench-eviction: ## replay a trace of chats against the policies of the CPU tier; JSON and table in bench/results
+bench-flood-turns: ## measure how long a tenant's turn waits while another floods the server; prints the ratios
+bench-flood: ## measure what a flood of one tenant's prompts costs another's prefix hits; JSON and table in bench/results
+bench-forms: ## send hostile forms and bodies to a fresh server: until it refuses, and its loop's lag; JSON and table in bench/results
+bench-gpu: ## a random-weight 7B on a GPU: equality, copies, a returning chat, decodes; JSON and table, ten minutes
+bench-links: ## measure restoring from a Redis behind a slow network; JSON and table in bench/results
+bench-loop: ## measure how long the loop stands, and what a stream notices, alongside hostile clients; JSON and table in bench/results
+bench-neighbour: ## measure a tenant alongside a hostile one, 50 minutes; JSON and table in bench/results
 bench-page: test-setup ## measure in Chromium how the page streams 20,000 tokens and shows a long chat; JSON and table in bench/results
-	@$(BIN)/python -m bench.page_streaming $(ARGS)
-
-bench-gpu: setup .make/dev ## a random-weight 7B on a GPU: equality, copies, a returning chat, decodes; JSON and table, ten minutes
-	@$(BIN)/python -m bench.gpu $(ARGS)
-
-bench-thinking: setup .make/dev ## measure what a prompt finds again where answers are thought about; JSON and table in bench/results
-	@$(BIN)/python -m bench.thinking_reuse $(ARGS)
+bench-sampler: ## measure what settings of sampling add to a step of 32 decodes; JSON and table in bench/results
+bench-speculation: ## measure what drafts bring where answers copy their prompts, and cost elsewhere; JSON and table in bench/results
+bench-start: ## measure how long a second start takes, and the memory that it holds
+bench-stateless: ## 200 chats of a client that sends all of them each time: what is computed again; JSON and table in bench/results
+bench-tenants: ## measure what one tenant can tell of another's prompts by time; JSON and table in bench/results
+bench-thinking: ## measure what a prompt finds again where answers are thought about; JSON and table in bench/results
+bench-turns: ## measure returning turns by tier; JSON, table and plot in bench/results
+bench-warm: ## measure chats that come up from Redis while their person types; JSON and table in bench/results, ten minutes
 
 bench-peers: setup .make/dev ## measure Ebb beside vLLM and llama.cpp, half an hour; JSON, table and plots in bench/results
 	@$(BIN)/python -m bench.peers --torch-cpu-index "$(TORCH_CPU_INDEX)" $(ARGS)

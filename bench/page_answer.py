@@ -1,4 +1,4 @@
-"""Texts of the streamed answers of `bench.page_streaming`."""
+"""Texts of the streamed answers of `bench.page`."""
 
 MARKDOWN = r"""
 

@@ -1,4 +1,4 @@
-"""`python -m bench.warm_typing`: time to the first token of a cold chat whose KV was loaded while its user typed.
+"""`python -m bench.warm`: time to the first token of a cold chat whose KV was loaded while its user typed.
 
 Before each turn of a chat, the chat's KV is moved to where the arm should find it: on the device, in CPU memory, or in
 Redis alone. In the fourth arm, the KV is in Redis and the chat is warmed while the user types. The arms take turns
@@ -239,7 +239,7 @@ def table(rows: Sequence[Row], targets: Sequence[Target]) -> str:
 
 
 def write(rows: Sequence[Row], targets: Sequence[Target], typing_seconds: float, out: Path) -> None:
-    """Write warm_typing.json and warm_typing.md."""
+    """Write warm.json and warm.md."""
     out.mkdir(parents=True, exist_ok=True)
     result = {
         "machine": asdict(describe_machine()),
@@ -248,13 +248,13 @@ def write(rows: Sequence[Row], targets: Sequence[Target], typing_seconds: float,
         "rows": [asdict(row) for row in rows],
         "targets": [asdict(target) | {"met": target.met} for target in targets],
     }
-    (out / "warm_typing.json").write_text(json.dumps(rounded(result), indent=1, ensure_ascii=False) + "\n")
-    (out / "warm_typing.md").write_text(table(rows, targets))
+    (out / "warm.json").write_text(json.dumps(rounded(result), indent=1, ensure_ascii=False) + "\n")
+    (out / "warm.md").write_text(table(rows, targets))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print and write. Return 1 if a target is missed."""
-    parser = argparse.ArgumentParser(prog="python -m bench.warm_typing", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench.warm", description=__doc__)
     parser.add_argument("--chats", type=int, default=CHATS)
     parser.add_argument("--turns", type=int, default=TURNS, help="of each chat, at least four")
     parser.add_argument("--typing", type=float, default=TYPING_SECONDS, help="seconds between opening and sending")

@@ -1,4 +1,4 @@
-"""`python -m bench.thinking_reuse`: share of a prompt that is reused where answers begin with reasoning.
+"""`python -m bench.thinking`: share of a prompt that is reused where answers begin with reasoning.
 
 History contains no reasoning, so the prompt of a turn diverges from the generated tokens where the last answer's
 reasoning began. Each chat begins with a page of text and continues with short questions. Between two turns a user
@@ -175,11 +175,11 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def write(rows: Sequence[Row], folder: Path) -> None:
-    """Write thinking_reuse.json and thinking_reuse.md."""
+    """Write thinking.json and thinking.md."""
     folder.mkdir(parents=True, exist_ok=True)
     report = {"machine": asdict(describe_machine()), "rows": [asdict(each) for each in rows], "met": is_met(rows)}
-    (folder / "thinking_reuse.json").write_text(json.dumps(rounded(report), indent=1) + "\n", encoding="utf-8")
-    (folder / "thinking_reuse.md").write_text(table(rows), encoding="utf-8")
+    (folder / "thinking.json").write_text(json.dumps(rounded(report), indent=1) + "\n", encoding="utf-8")
+    (folder / "thinking.md").write_text(table(rows), encoding="utf-8")
 
 
 async def run(chats: int, turns: int) -> list[Row]:
@@ -195,7 +195,7 @@ async def run(chats: int, turns: int) -> list[Row]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print and write. Return 1 if the target is missed."""
-    parser = argparse.ArgumentParser(prog="python -m bench.thinking_reuse", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench.thinking", description=__doc__)
     parser.add_argument("--chats", type=int, default=6, help="of each arm")
     parser.add_argument("--turns", type=int, default=len(QUESTIONS), help="of each chat, behind the first")
     parser.add_argument("--out", type=Path, default=Path("bench/results"))

@@ -1,4 +1,4 @@
-"""`python -m bench.page_streaming`: whether the page keeps up with a fast, long answer and with a long chat.
+"""`python -m bench.page`: whether the page keeps up with a fast, long answer and with a long chat.
 
 Runs in Chromium, against the real server with an engine that replays an answer at a fixed rate: Markdown of all kinds,
 one block of code, one table. A frame counts as dropped if it comes more than `FRAME_GAP_MS` after its predecessor. A
@@ -324,7 +324,7 @@ def to_markdown(report: PageReport) -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print, and write page.json and page.md. Return 1 if a target is missed."""
-    parser = argparse.ArgumentParser(prog="python -m bench.page_streaming", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench.page", description=__doc__)
     parser.add_argument("--tokens", type=int, default=20_000, help="of the streamed answer")
     parser.add_argument("--rate", type=float, default=200.0, help="tokens a second")
     parser.add_argument("--messages", type=int, default=2_000, help="of the long chat")

@@ -1,4 +1,4 @@
-from bench.warm_typing import ARMS, Arm, Turn, rows_of, table, targets_of
+from bench.warm import ARMS, Arm, Turn, rows_of, table, targets_of
 
 
 def turn(arm: Arm, ttft_ms: float, *, device: int = 0, cpu: int = 0, redis: int = 0) -> Turn:

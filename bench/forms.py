@@ -1,7 +1,7 @@
-"""`python -m bench.hostile_forms`: cost of hostile forms and bodies to a fresh `ebb serve`.
+"""`python -m bench.forms`: cost of hostile forms and bodies to a fresh `ebb serve`.
 
-Measures the time until each is refused, and the lag of the event loop during that time. Writes hostile_forms.json and
-hostile_forms.md. Returns 1 if a target is missed.
+Measures the time until each is refused, and the lag of the event loop during that time. Writes forms.json and
+forms.md. Returns 1 if a target is missed.
 """
 
 import argparse
@@ -118,7 +118,7 @@ def table(outcomes: Sequence[Outcome], targets: Sequence[Target]) -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print and write. Return 1 if a target is missed."""
-    parser = argparse.ArgumentParser(prog="python -m bench.hostile_forms", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench.forms", description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("bench/results"))
     parser.add_argument("flags", nargs="*", help="flags of `ebb serve`, after --")
     arguments = parser.parse_args(argv)
@@ -132,8 +132,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         "targets": [asdict(target) | {"met": target.met} for target in targets],
     }
     arguments.out.mkdir(parents=True, exist_ok=True)
-    (arguments.out / "hostile_forms.json").write_text(json.dumps(rounded(result), indent=1) + "\n")
-    (arguments.out / "hostile_forms.md").write_text(table(outcomes, targets))
+    (arguments.out / "forms.json").write_text(json.dumps(rounded(result), indent=1) + "\n")
+    (arguments.out / "forms.md").write_text(table(outcomes, targets))
     print(table(outcomes, targets), end="")
     return 0 if all(target.met for target in targets) else 1
 

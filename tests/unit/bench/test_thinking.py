@@ -6,8 +6,8 @@ from tokenizers.decoders import ByteLevel as ByteLevelDecoder
 from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import ByteLevel
 
+from bench.thinking import LEAST_REUSED, Turn, is_met, row, table
 from bench.thinking_model import with_thoughts
-from bench.thinking_reuse import LEAST_REUSED, Turn, is_met, row, table
 from models.tokenizer import Tokenizer
 
 MERGES = [("e", "r"), ("H", "er"), ("Her", "e"), ("Ġ", "T"), ("ĠT", "h"), ("ĠTh", "e"), ("ĠThe", "s")]

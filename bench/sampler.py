@@ -1,4 +1,4 @@
-"""`python -m bench.sampler_cost`: cost of sampling settings in a step of 32 decodes, compared with 32 greedy rows.
+"""`python -m bench.sampler`: cost of sampling settings in a step of 32 decodes, compared with 32 greedy rows.
 
 One worker with the default model holds a batch for each kind of settings. The batches step in turns, so that all meet
 the same conditions. A step is timed as the engine waits for it: filling rows, computing, and reading the tokens. Each
@@ -149,7 +149,7 @@ def blocks_of(context: int, steps: int) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print and write. Return 1 if a target is missed."""
-    parser = argparse.ArgumentParser(prog="python -m bench.sampler_cost", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench.sampler", description=__doc__)
     parser.add_argument("--model", type=Path, help="a model folder; the default model if left out")
     parser.add_argument("--steps", type=int, default=200, help="of each kind")
     parser.add_argument("--context", type=int, default=256, help="tokens before the first step")
@@ -177,8 +177,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         "targets": [asdict(target) | {"met": target.met} for target in targets],
     }
     arguments.out.mkdir(parents=True, exist_ok=True)
-    (arguments.out / "sampler_cost.json").write_text(json.dumps(rounded(result), indent=1) + "\n")
-    (arguments.out / "sampler_cost.md").write_text(table(rows, arguments.steps))
+    (arguments.out / "sampler.json").write_text(json.dumps(rounded(result), indent=1) + "\n")
+    (arguments.out / "sampler.md").write_text(table(rows, arguments.steps))
     print(table(rows, arguments.steps), end="")
     return 0 if all(target.met for target in targets) else 1
 

@@ -1,8 +1,8 @@
-"""`python -m bench.loop_blocks`: how long the event loop stands, and what a stream notices, while others send much.
+"""`python -m bench.loop`: how long the event loop stands, and what a stream notices, while others send much.
 
 A server of the model of `bench.long_window_model` answers one client with a stream, first alone, then alongside each
 kind of load: prompts of nearly the window, prompts that are refused, masks that are slow to find, and streams that are
-not read. Writes loop_blocks.json and loop_blocks.md; returns 1 if a target is missed.
+not read. Writes loop.json and loop.md; returns 1 if a target is missed.
 """
 
 import argparse
@@ -205,7 +205,7 @@ def table(outcomes: Sequence[Outcome]) -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print and write. Returns 1 if a target is missed."""
-    parser = argparse.ArgumentParser(prog="python -m bench.loop_blocks", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench.loop", description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("bench/results"))
     parser.add_argument("--cache-dir", type=Path, default=Path.home() / ".cache" / "ebb")
     parser.add_argument("--seconds", type=float, default=15.0, help="for each kind of load")
@@ -222,8 +222,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         "targets": [asdict(target) | {"met": target.met} for target in targets],
     }
     arguments.out.mkdir(parents=True, exist_ok=True)
-    (arguments.out / "loop_blocks.json").write_text(json.dumps(rounded(result), indent=1) + "\n")
-    (arguments.out / "loop_blocks.md").write_text(table(outcomes))
+    (arguments.out / "loop.json").write_text(json.dumps(rounded(result), indent=1) + "\n")
+    (arguments.out / "loop.md").write_text(table(outcomes))
     print(table(outcomes), end="")
     return 0 if all(target.met for target in targets) else 1
 

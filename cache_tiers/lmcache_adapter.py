@@ -59,8 +59,8 @@ def blocks_of(keys: list[api.ObjectKey], objects: list[MemoryObj]) -> list[Block
     return [Block(key.chunk_hash, obj.byte_array.cast("B")) for key, obj in zip(keys, objects, strict=True)]
 
 
-class Room:
-    """Eviction from L1 at the moment when room is needed. Thread-safe.
+class HostMemory:
+    """Host memory of L1, which evicts blocks at the moment when room is needed. Thread-safe.
 
     Blocks found in Redis are promised room until LMCache reserves it or drops them. Several lookups can end at once and
     stores arrive at any time, so none of them may count on room promised to another.
@@ -89,7 +89,7 @@ class Room:
         """Evicted blocks that Redis was not known to have. Always 0 without Redis."""
         return self._num_lost
 
-    def make(self, num_blocks: int, owner: Owner) -> None:
+    def make_room(self, num_blocks: int, owner: Owner) -> None:
         """Evict until `num_blocks` blocks of `owner` fit.
 
         Eviction stops early if every remaining block is in use or belongs to an owner that holds less for its weight.
@@ -116,7 +116,7 @@ class Room:
         if found:
             with self._lock:
                 self._promised.update(found)
-            self.make(0, owner_of(found[-1]))
+            self.make_room(0, owner_of(found[-1]))
 
     def end_promise(self, keys: Sequence[BlockKey]) -> None:
         """End the promise to blocks that have their room or no longer need it."""
@@ -134,10 +134,10 @@ class Room:
 class _RedisAdapterConfig(adapters.L2AdapterConfigBase):  # type: ignore[misc]
     """The client and the room, in the form in which LMCache passes them to the adapter that it builds."""
 
-    def __init__(self, client: RedisBlockClient, room: Room) -> None:
+    def __init__(self, client: RedisBlockClient, host_memory: HostMemory) -> None:
         super().__init__()
         self.client = client
-        self.room = room
+        self.host_memory = host_memory
 
     @classmethod
     def from_dict(cls, _values: dict[str, object]) -> "_RedisAdapterConfig":
@@ -151,10 +151,10 @@ class _RedisAdapterConfig(adapters.L2AdapterConfigBase):  # type: ignore[misc]
 class _RedisAdapter(L2AdapterInterface):  # type: ignore[misc]
     """LMCache's view of the client: numbered tasks whose results are fetched after an event is signalled."""
 
-    def __init__(self, client: RedisBlockClient, room: Room) -> None:
+    def __init__(self, client: RedisBlockClient, host_memory: HostMemory) -> None:
         super().__init__()
         self._client = client
-        self._room = room
+        self._host_memory = host_memory
         self._events = [create_event_notifier() for _ in range(3)]
         self._stored: Mailbox[L2StoreResult] = Mailbox(self._events[0].notify)
         self._found: Mailbox[Bitmap] = Mailbox(self._events[1].notify)
@@ -184,7 +184,7 @@ class _RedisAdapter(L2AdapterInterface):  # type: ignore[misc]
 
         def answered(found: list[bool]) -> None:
             # LMCache reserves memory for the blocks as soon as it receives this result.
-            self._room.make_for_found([key.chunk_hash for key, there in zip(keys, found, strict=True) if there])
+            self._host_memory.make_for_found([key.chunk_hash for key, there in zip(keys, found, strict=True) if there])
             self._found.put(task, _bitmap(found))
 
         self._client.find([key.chunk_hash for key in keys], answered)
@@ -195,10 +195,10 @@ class _RedisAdapter(L2AdapterInterface):  # type: ignore[misc]
 
     def submit_unlock(self, keys: list[api.ObjectKey]) -> None:
         """End the promises of a lookup. Redis has no locks: a block removed before its load is a miss."""
-        self._room.end_promise([key.chunk_hash for key in keys])
+        self._host_memory.end_promise([key.chunk_hash for key in keys])
 
     def submit_load_task(self, keys: list[api.ObjectKey], objects: list[MemoryObj]) -> int:
-        self._room.end_promise([key.chunk_hash for key in keys])
+        self._host_memory.end_promise([key.chunk_hash for key in keys])
         task = self._loaded.open()
         self._client.load(blocks_of(keys, objects), lambda loaded: self._loaded.put(task, _bitmap(loaded)))
         return task
@@ -224,7 +224,7 @@ def _bitmap(bits: Sequence[bool]) -> Bitmap:
 
 
 adapters.register_l2_adapter_type(_ADAPTER, _RedisAdapterConfig)
-register_l2_adapter_factory(_ADAPTER, lambda wanted, _l1_memory: _RedisAdapter(wanted.client, wanted.room))
+register_l2_adapter_factory(_ADAPTER, lambda wanted, _l1_memory: _RedisAdapter(wanted.client, wanted.host_memory))
 
 
 class _IndexListener(L1ManagerListener):  # type: ignore[misc]
@@ -252,9 +252,9 @@ class _IndexListener(L1ManagerListener):  # type: ignore[misc]
     def on_l1_keys_accessed(self, _keys: list[api.ObjectKey]) -> None: ...
 
 
-def redis_adapter(client: RedisBlockClient, room: Room) -> adapters.L2AdapterConfigBase:
+def redis_adapter(client: RedisBlockClient, host_memory: HostMemory) -> adapters.L2AdapterConfigBase:
     """Return the adapter's entry in LMCache's configuration."""
-    return _RedisAdapterConfig(client, room)
+    return _RedisAdapterConfig(client, host_memory)
 
 
 def index_listener(eviction_index: EvictionIndex) -> L1ManagerListener:

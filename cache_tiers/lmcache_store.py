@@ -25,7 +25,7 @@ from cache_tiers.cpu.slot_book import SlotBook
 from cache_tiers.link_speed import LinkSpeed
 from cache_tiers.lmcache_adapter import (
     SMALLEST_WINDOW,
-    Room,
+    HostMemory,
     blocks_of,
     end_eviction,
     index_listener,
@@ -90,7 +90,7 @@ class LMCacheStore:
         manager: StorageManager,
         block_nbytes: int,
         client: RedisBlockClient | None,
-        room: Room,
+        host_memory: HostMemory,
         *,
         keeps_in_cpu: bool,
         shared_pool: SharedPool | None = None,
@@ -101,7 +101,7 @@ class LMCacheStore:
         self._l1 = l1
         self._manager = manager
         self._client = client
-        self._room = room
+        self._host_memory = host_memory
         self._layout = api.MemoryLayoutDesc([torch.Size([block_nbytes])], [torch.uint8])
         memory = l1.get_l1_memory_desc()
         self._base = int(memory.ptr)
@@ -127,7 +127,7 @@ class LMCacheStore:
             # A block is useless without those before it in its chain.
             if owner in refused or self.contains(key):
                 continue
-            self._room.make(1, owner)
+            self._host_memory.make_room(1, owner)
             name = object_key(key)
             error, memory = self._l1.reserve_write([name], [False], self._layout, tag=_WRITER)[name]
             if error is L1Error.OUT_OF_MEMORY:
@@ -226,7 +226,7 @@ class LMCacheStore:
 
     def touch(self, chain: Sequence[BlockKey], num_found: int) -> None:
         """See KVTierStore."""
-        self._room.eviction_index.touch(chain, num_found)
+        self._host_memory.eviction_index.touch(chain, num_found)
         if self._client is not None:
             self._client.renew(chain)
 
@@ -237,7 +237,7 @@ class LMCacheStore:
 
     def protect(self, chain: Sequence[BlockKey]) -> None:
         """See KVTierStore."""
-        self._room.eviction_index.protect(chain)
+        self._host_memory.eviction_index.protect(chain)
 
     def write_missed(self, *, begin: bool) -> bool:
         """See KVTierStore. One batch is written at a time, read-locked until its result arrives."""
@@ -286,8 +286,8 @@ class LMCacheStore:
         redis = BlockClientStats("off") if self._client is None else self._client.stats()
         # A staging pool is not a tier.
         used, capacity = self._l1.get_memory_usage() if self.keeps_in_cpu else (0, 0)
-        held = self._room.eviction_index.held if self.keeps_in_cpu else {}
-        return tier_stats(used, capacity, self._room.num_evicted, self._room.num_lost, held, redis)
+        held = self._host_memory.eviction_index.held if self.keeps_in_cpu else {}
+        return tier_stats(used, capacity, self._host_memory.num_evicted, self._host_memory.num_lost, held, redis)
 
     def check(self) -> None:
         """See KVTierStore. Call this only with no prefetch, copy or write in flight."""
@@ -410,12 +410,12 @@ def open_store(
         client = RedisBlockClient(redis_address, seal, options, owners)
     eviction_index = EvictionIndex(partial(make_eviction, eviction), MemoryShares(owners))
     l1.register_listener(index_listener(eviction_index))
-    room = Room(l1, eviction_index, block_nbytes, client)
+    host_memory = HostMemory(l1, eviction_index, block_nbytes, client)
     manager = StorageManager(
         config.StorageManagerConfig(
             l1_manager_config=l1.config,
             eviction_config=config.EvictionConfig("noop"),
-            l2_adapter_config=adapters.L2AdaptersConfig([] if client is None else [redis_adapter(client, room)]),
+            l2_adapter_config=adapters.L2AdaptersConfig([] if client is None else [redis_adapter(client, host_memory)]),
             store_policy="default" if keep_in_cpu else "skip_l1",
             prefetch_policy="retain" if keep_in_cpu else "default",
             prefetch_max_in_flight=max(1, min(8, size // (2 * _max_window(size, block_nbytes) * block_nbytes))),
@@ -423,4 +423,6 @@ def open_store(
         _l1_managers=(l1,),
     )
     end_eviction(manager)
-    return LMCacheStore(l1, manager, block_nbytes, client, room, keeps_in_cpu=keep_in_cpu, shared_pool=shared_pool)
+    return LMCacheStore(
+        l1, manager, block_nbytes, client, host_memory, keeps_in_cpu=keep_in_cpu, shared_pool=shared_pool
+    )

@@ -8,7 +8,7 @@ from typing import Literal
 FinishReason = Literal["stop", "length", "abort", "error", "timeout", "queue_timeout"]
 """timeout: the request's deadline passed. queue_timeout: it was not scheduled within the server's `--queue-timeout`."""
 
-Place = Literal["device", "cpu", "redis"]
+TierName = Literal["device", "cpu", "redis"]
 """Location of a block: the nearest of the tiers that have it."""
 
 

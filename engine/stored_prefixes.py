@@ -9,7 +9,7 @@ from cache_tiers.block_key import BlockKey
 from cache_tiers.manager import TierManager
 from engine.core import EngineCore
 from engine.offload.connector import OffloadConnector
-from engine.outputs import Place
+from engine.outputs import TierName
 from engine.processor import Processor
 from engine.scheduling.scheduler import Scheduler
 
@@ -70,7 +70,7 @@ class StoredPrefixes:
 
         self._core.ask(forget, otherwise=None)
 
-    async def places(self, prefixes: Sequence[Sequence[int]], *, tenant: str) -> list[Place | None]:
+    async def places(self, prefixes: Sequence[Sequence[int]], *, tenant: str) -> list[TierName | None]:
         """Return the location of each prefix's last full block; None if no available tier is known to have it.
 
         Since tiers evict the end of a chain first, this is the lowest tier that a prompt which continues the prefix
@@ -91,7 +91,7 @@ class StoredPrefixes:
         chains = (self._processor.keys_of_prefix(token_ids, tenant) for token_ids in prefixes)
         return [chain[-1] if chain else None for chain in chains]
 
-    def _place_above(self, key: BlockKey, scheduler: Scheduler) -> Place | None:
+    def _place_above(self, key: BlockKey, scheduler: Scheduler) -> TierName | None:
         if scheduler.blocks.pool.has(key):
             return "device"
         if (connector := self._connector_of(scheduler)) is None:

@@ -45,7 +45,7 @@ class Authentication:
             return
         await self._ring.refresh(wait=scope["path"] not in PROBES)
         headers = Headers(scope=scope)
-        principal = principal_of(headers, self._ring)
+        principal = identify(headers, self._ring)
         scope["state"]["principal"] = principal
         refusal = self._refusal(scope["path"], headers, principal)
         if refusal is not None:
@@ -79,7 +79,7 @@ class Authentication:
         return None
 
 
-def principal_of(headers: Headers, ring: KeyRing) -> Principal | None:
+def identify(headers: Headers, ring: KeyRing) -> Principal | None:
     """Return the caller's principal, by the keys that `ring` read last; None without a valid key or login."""
     if not ring.requires_keys:
         # Clients that cannot work without a key send an arbitrary one.

@@ -1,4 +1,4 @@
-"""Place of stored conversations' KV in the tiers, and prefetching before the next question."""
+"""Tiers that hold the KV of stored conversations, and prefetching before the next question."""
 
 import asyncio
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from app.host.engine_host import EngineHost
 from app.storage.heads import Head
 from app.storage.rows import no_conversation
 from app.storage.store import Store
-from engine.outputs import Place
+from engine.outputs import TierName
 from models.thinking import Thinking
 
 
@@ -38,7 +38,7 @@ class ChatPrefixes:
         if self._host.engine is not None:
             self._host.engine.prefixes.leave(conversation_id)
 
-    async def places(self, conversation_ids: Sequence[str]) -> dict[str, Place | None]:
+    async def places(self, conversation_ids: Sequence[str]) -> dict[str, TierName | None]:
         """Return the place of each existing conversation's KV; None where no tier has any."""
         prefixes = await self._prefixes(conversation_ids)
         engine = self._host.engine

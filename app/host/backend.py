@@ -6,7 +6,7 @@ from typing import Protocol
 
 from engine.config import EngineConfig
 from engine.generate_request import GenerateRequest
-from engine.outputs import Place, RequestOutput
+from engine.outputs import RequestOutput, TierName
 from engine.sampling_params import SamplingParams
 from engine.stats import EngineStats
 from engine.trail import Trail
@@ -120,7 +120,7 @@ class PrefixTiers(Protocol):
     def leave(self, name: str) -> None:
         """Cancel the prefetch hint `name`."""
 
-    async def places(self, prefixes: Sequence[Sequence[int]], *, tenant: str) -> list[Place | None]:
+    async def places(self, prefixes: Sequence[Sequence[int]], *, tenant: str) -> list[TierName | None]:
         """Return, for each prefix, the lowest tier that a prompt continuing it must read from.
 
         None means that the KV of the prefix's end is in no tier.

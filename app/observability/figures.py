@@ -2,11 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
+from engine.outputs import TierName
 from engine.stats import EngineStats
-
-Tier = Literal["device", "cpu", "redis"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +32,11 @@ class TierFigures:
     tenants: Mapping[str, int] = field(default_factory=dict)
 
 
-def tier_figures(stats: EngineStats) -> dict[Tier, TierFigures]:
+def tier_figures(stats: EngineStats) -> dict[TierName, TierFigures]:
     """Return the figures of each tier that is on."""
     size, asked, tiers = stats.block_nbytes, stats.asked_tokens, stats.tiers
     up, down = stats.copied_up_blocks * size, stats.copied_down_blocks * size
-    figures: dict[Tier, TierFigures] = {
+    figures: dict[TierName, TierFigures] = {
         "device": TierFigures(
             # A block may be both used and cached. The overlap is not counted, so this is a lower bound.
             used_bytes=max(stats.blocks_used, stats.blocks_cached) * size,

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.host.backend import Backend
-from app.observability.figures import Tier, TierFigures, requests_by_state, tier_figures
+from app.observability.figures import TierFigures, requests_by_state, tier_figures
 from app.observability.tier_words import breaker_state, tier_words
+from engine.outputs import TierName
 from engine.stats import EngineStats
 
 
@@ -26,7 +27,7 @@ class Reading:
     prompts: Mapping[str, int]
     steps: int
     batched: float
-    tiers: Mapping[Tier, TierFigures]
+    tiers: Mapping[TierName, TierFigures]
 
     @classmethod
     def of(cls, stats: EngineStats, at: float) -> "Reading":

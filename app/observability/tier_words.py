@@ -3,8 +3,8 @@
 from typing import Literal
 
 from app.host.backend import Backend
-from app.observability.figures import Tier
 from cache_tiers.store import StoreStats
+from engine.outputs import TierName
 from engine.stats import EngineStats
 
 LATE_SECONDS = 2.0
@@ -56,7 +56,7 @@ def breaker_state(tiers: StoreStats) -> Literal["closed", "open", "half-open"]:
     return "open" if tiers.redis_retry_seconds else "half-open"
 
 
-def tier_words(engine: Backend, stats: EngineStats) -> dict[Tier, str]:
+def tier_words(engine: Backend, stats: EngineStats) -> dict[TierName, str]:
     """Describe all three tiers, whether on or off."""
     return {
         "device": device_words(stats),

@@ -11,7 +11,7 @@ from app.domain.bounds import MAX_PAGE
 from app.domain.records import Message
 from app.http.query_params import flag, source_of, whole_number
 from app.http.request_body import read_body
-from app.routes.cursors import parse_place, place_cursor
+from app.routes.cursors import parse_position, position_cursor
 from app.routes.versioned import expected_versions, versioned
 from app.runs.service import Run
 from app.schemas.conversations import ConversationFields, NewMessage, RetryFields
@@ -27,10 +27,10 @@ async def list_conversations(request: Request) -> Response:
     page = await services_of(request).store.conversations.page(
         archived=flag(request, "archived"),
         limit=whole_number(request, "limit", DEFAULT_PAGE, low=1, high=MAX_PAGE),
-        after=parse_place(cursor) if cursor is not None else None,
+        after=parse_position(cursor) if cursor is not None else None,
         source=source_of(request),
     )
-    following = place_cursor(page.following) if page.following is not None else None
+    following = position_cursor(page.following) if page.following is not None else None
     return JSONResponse({"data": [one.to_json() for one in page.conversations], "next_cursor": following})
 
 

@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from app.access.authentication import principal_of
+from app.access.authentication import identify
 from app.services import Services, server_services
 from app.transport.event_stream import EventStream
 
@@ -27,7 +27,7 @@ async def _frames(request: Request, services: Services) -> AsyncGenerator[bytes,
     async with aclosing(services.live.follow(after)) as frames:
         async for frame in frames:
             await services.ring.refresh()
-            principal = principal_of(request.headers, services.ring)
+            principal = identify(request.headers, services.ring)
             if principal is None or principal.scope != "admin":
                 return
             yield frame

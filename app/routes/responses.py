@@ -8,7 +8,7 @@ from app.apis.responses.events import BEFORE_THE_FIRST, ResponseEvents
 from app.apis.responses.listing import Listing, number, refuse_include
 from app.apis.responses.schema import ResponseRequest
 from app.apis.responses.serializer import items_json, response_json
-from app.apis.responses.serving import collected, streamed
+from app.apis.responses.serving import collect_response, streamed
 from app.http.request_body import read_body
 from app.services import services_of
 from app.serving.request import ending_in_words
@@ -27,7 +27,7 @@ async def create_response(request: Request) -> Response:
         return streamed(services.runs, record, run, is_stored=fields.is_stored)
     if fields.background:
         return JSONResponse(response_json(record, run.answer_so_far))
-    return await collected(request, services.runs, record, run, is_stored=fields.is_stored)
+    return await collect_response(request, services.runs, record, run, is_stored=fields.is_stored)
 
 
 async def get_response(request: Request) -> Response:

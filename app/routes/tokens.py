@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from app.apis.openai.chat_schema import turns_of
+from app.apis.openai.chat_schema import to_messages
 from app.apis.openai.tokens_schema import DetokenizeRequest, TokenizeRequest
 from app.host.backend import Backend
 from app.http.request_body import read_body
@@ -27,7 +27,7 @@ async def tokenize(request: Request) -> Response:
     gate = gate_of(request)
     gate.check(engine)
     if fields.messages is not None:
-        turns = turns_of(fields.messages)
+        turns = to_messages(fields.messages)
         ids = (await services.prompts.prompt(gate, engine, turns, param="messages")).ids
     else:
         ids = await _text_ids(gate, engine, fields.prompt or "", with_special=fields.add_special_tokens is not False)

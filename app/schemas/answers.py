@@ -9,19 +9,19 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.domain.records import ConversationSource, MessageStatus, Role, TitleSource
-from app.observability.figures import Tier
 from app.schemas.sampling import ChatParams
 from app.tenants.principal import Scope
+from engine.outputs import TierName
 from models.thinking import ThinkingMode
 
 
-class Answer(BaseModel):
+class ResponseModel(BaseModel):
     """A JSON object with these fields and no others. Fields with a default may be missing."""
 
     model_config = ConfigDict(extra="forbid")
 
 
-class ErrorBody(Answer):
+class ErrorBody(ResponseModel):
     """An error: what happened and what to do next.
 
     param: the field at fault.
@@ -33,7 +33,7 @@ class ErrorBody(Answer):
     code: str | None
 
 
-class Conversation(Answer):
+class Conversation(ResponseModel):
     """A tree of messages.
 
     head_id: the leaf of the path that is shown.
@@ -55,7 +55,7 @@ class Conversation(Answer):
     version: int
 
 
-class ConversationPage(Answer):
+class ConversationPage(ResponseModel):
     """A page of conversations.
 
     next_cursor: cursor of the next page; null on the last page.
@@ -65,7 +65,7 @@ class ConversationPage(Answer):
     next_cursor: str | None
 
 
-class Phases(Answer):
+class Phases(ResponseModel):
     """Consecutive phases of a request up to its first token, in milliseconds. `first_token` is their sum."""
 
     queue: float
@@ -75,14 +75,14 @@ class Phases(Answer):
     first_token: float
 
 
-class TierBytes(Answer):
+class TierBytes(ResponseModel):
     """Bytes loaded from each tier."""
 
     cpu: int
     redis: int
 
 
-class MissReason(Answer):
+class ReuseEnd(ResponseModel):
     """The reason why the first block that could have been reused was not.
 
     gone_from: tiers that held the block before.
@@ -93,7 +93,7 @@ class MissReason(Answer):
     gone_from: list[str]
 
 
-class StoredReuse(Answer):
+class StoredReuse(ResponseModel):
     """The record of KV reuse that is stored with a message.
 
     until: number of prompt tokens that were reused.
@@ -103,10 +103,10 @@ class StoredReuse(Answer):
 
     until: int
     known: int
-    end: MissReason | None
+    end: ReuseEnd | None
 
 
-class KVReceipt(Answer):
+class KVReceipt(ResponseModel):
     """Where the KV of the prompt's tokens came from. `device`, `cpu`, `redis` and `computed` add up to the prompt.
 
     saved_ms: estimated time to compute the reused tokens, minus the wait for them; null while there is no estimate.
@@ -125,7 +125,7 @@ class KVReceipt(Answer):
     reuse: StoredReuse | None = None
 
 
-class PromptDetails(Answer):
+class PromptDetails(ResponseModel):
     """Details of the prompt's token count.
 
     cached_tokens: tokens whose KV came from a tier.
@@ -134,7 +134,7 @@ class PromptDetails(Answer):
     cached_tokens: int
 
 
-class CompletionDetails(Answer):
+class CompletionDetails(ResponseModel):
     """Details of the answer's token count.
 
     reasoning_tokens: tokens of the reasoning.
@@ -143,7 +143,7 @@ class CompletionDetails(Answer):
     reasoning_tokens: int
 
 
-class Usage(Answer):
+class Usage(ResponseModel):
     """Usage and timing of one answer.
 
     tokens_per_second: generation speed after the first token.
@@ -161,7 +161,7 @@ class Usage(Answer):
     tokens_per_second: float | None
 
 
-class Message(Answer):
+class Message(ResponseModel):
     """A node of the tree of messages.
 
     reasoning: the reasoning that the model wrote before its answer.
@@ -195,7 +195,7 @@ class ConversationWithMessages(Conversation):
     messages: list[Message]
 
 
-class Outline(Answer):
+class Outline(ResponseModel):
     """A message with only the beginning of its text."""
 
     id: str
@@ -206,7 +206,7 @@ class Outline(Answer):
     created_at: float
 
 
-class ConversationTree(Answer):
+class ConversationTree(ResponseModel):
     """Every message of every branch, oldest first."""
 
     head_id: str | None
@@ -214,7 +214,7 @@ class ConversationTree(Answer):
     messages: list[Outline]
 
 
-class RunEvent(Answer):
+class RunEvent(ResponseModel):
     """Fields in the data of every run event."""
 
     sequence_number: int
@@ -258,7 +258,7 @@ class RunError(RunEvent):
     message: Message
 
 
-class PromptSide(Answer):
+class PromptSide(ResponseModel):
     """One prompt's continuation at the point where two prompts diverge.
 
     token: id of the first differing token; null if the prompt ends there.
@@ -271,7 +271,7 @@ class PromptSide(Answer):
     following: str
 
 
-class Divergence(Answer):
+class Divergence(ResponseModel):
     """Where a prompt diverges from the known prompt with the longest common prefix.
 
     at: index of the first differing token.
@@ -284,7 +284,7 @@ class Divergence(Answer):
     other: PromptSide | None
 
 
-class ReuseReport(Answer):
+class ReuseReport(ResponseModel):
     """An explanation of why no more of a run's prompt was reused.
 
     reused_until: index of the first prompt token that had to be computed.
@@ -304,7 +304,7 @@ class ReuseReport(Answer):
     diverges: Divergence | None
 
 
-class Snippet(Answer):
+class Snippet(ResponseModel):
     """Text around a search hit.
 
     matches: ranges of the hits within the text, in UTF-16 code units.
@@ -314,7 +314,7 @@ class Snippet(Answer):
     matches: list[tuple[int, int]]
 
 
-class FoundTitle(Answer):
+class FoundTitle(ResponseModel):
     """A conversation whose title contains all words of the query."""
 
     id: str
@@ -324,7 +324,7 @@ class FoundTitle(Answer):
     snippet: Snippet
 
 
-class FoundIn(Answer):
+class FoundIn(ResponseModel):
     """The conversation of a message that was found."""
 
     id: str
@@ -332,7 +332,7 @@ class FoundIn(Answer):
     archived: bool
 
 
-class FoundMessage(Answer):
+class FoundMessage(ResponseModel):
     """A message that contains all words of the query."""
 
     message_id: str
@@ -342,7 +342,7 @@ class FoundMessage(Answer):
     snippet: Snippet
 
 
-class Found(Answer):
+class Found(ResponseModel):
     """Search results, newest first.
 
     next_cursor: cursor of the next page of messages; null on the last page.
@@ -353,7 +353,7 @@ class Found(Answer):
     next_cursor: str | None
 
 
-class Draft(Answer):
+class Draft(ResponseModel):
     """Text that was typed and not sent.
 
     updated_at: time of the last change; null if no draft was ever saved.
@@ -363,7 +363,7 @@ class Draft(Answer):
     updated_at: float | None
 
 
-class Imported(Answer):
+class Imported(ResponseModel):
     """Result of an import.
 
     imported: ids of the conversations that were created.
@@ -374,23 +374,23 @@ class Imported(Answer):
     skipped: list[str]
 
 
-class ChatPlace(Answer):
+class ChatPlace(ResponseModel):
     """The lowest tier that a conversation's next turn has to load KV from.
 
     place: null if no KV of the conversation is kept.
     """
 
     conversation_id: str
-    place: Tier | None
+    place: TierName | None
 
 
-class Places(Answer):
+class Places(ResponseModel):
     """The tiers of the conversations that exist."""
 
     data: list[ChatPlace]
 
 
-class Warming(Answer):
+class Warming(ResponseModel):
     """The result of a request to prefetch a conversation's KV.
 
     warming: whether any KV is being prefetched.
@@ -399,7 +399,7 @@ class Warming(Answer):
     warming: bool
 
 
-class TokenCount(Answer):
+class TokenCount(ResponseModel):
     """The token ids of a text and their number."""
 
     count: int
@@ -408,7 +408,7 @@ class TokenCount(Answer):
     token_strs: None
 
 
-class Principal(Answer):
+class Principal(ResponseModel):
     """The tenant and the scope of a login.
 
     key_id: null if the server requires no keys.
@@ -419,7 +419,7 @@ class Principal(Answer):
     key_id: str | None
 
 
-class Login(Answer):
+class Login(ResponseModel):
     """The state of the client's login.
 
     requires_keys: whether the server requires keys.
@@ -430,7 +430,7 @@ class Login(Answer):
     principal: Principal | None
 
 
-class TierHealth(Answer):
+class TierHealth(ResponseModel):
     """Usage of one tier, and its state in words."""
 
     used_bytes: int
@@ -438,7 +438,7 @@ class TierHealth(Answer):
     state: str
 
 
-class SamplingDefaults(Answer):
+class SamplingDefaults(ResponseModel):
     """The model's sampling defaults, which apply where a chat sets no value. A default that is off is left out."""
 
     temperature: float | None = None
@@ -446,7 +446,7 @@ class SamplingDefaults(Answer):
     top_k: int | None = None
 
 
-class ModelHealth(Answer):
+class ModelHealth(ResponseModel):
     """The served model.
 
     thinking: thinking modes that the model supports; empty if it cannot think.
@@ -460,7 +460,7 @@ class ModelHealth(Answer):
     thinking: list[ThinkingMode]
 
 
-class TiersHealth(Answer):
+class TiersHealth(ResponseModel):
     """All three tiers, whether on or off."""
 
     device: TierHealth
@@ -468,7 +468,7 @@ class TiersHealth(Answer):
     redis: TierHealth
 
 
-class Health(Answer):
+class Health(ResponseModel):
     """The state of the server. Without a key, all fields except `status` are null.
 
     workers: state of the tensor-parallel workers, for administrators.
@@ -485,7 +485,7 @@ class Health(Answer):
     unindexed: int | None
 
 
-class RequestCounts(Answer):
+class RequestCounts(ResponseModel):
     """Current number of requests in each state. A request is in exactly one state."""
 
     running: int
@@ -495,7 +495,7 @@ class RequestCounts(Answer):
     following: int
 
 
-class PromptRates(Answer):
+class PromptRates(ResponseModel):
     """Prompt tokens per second by the source of their KV. Null if no time has passed."""
 
     device: float | None
@@ -504,7 +504,7 @@ class PromptRates(Answer):
     computed: float | None
 
 
-class TierSample(Answer):
+class TierSample(ResponseModel):
     """Current figures of one tier. A tier that is off has only its state.
 
     capacity_bytes: 0 for no limit.
@@ -522,7 +522,7 @@ class TierSample(Answer):
     tenants: dict[str, int] = Field(default_factory=dict)
 
 
-class TierSamples(Answer):
+class TierSamples(ResponseModel):
     """All three tiers, whether on or off."""
 
     device: TierSample
@@ -530,7 +530,7 @@ class TierSamples(Answer):
     redis: TierSample
 
 
-class LiveSample(Answer):
+class LiveSample(ResponseModel):
     """Data of the event `sample`: figures of the whole server, for one second.
 
     batch_size: average number of requests in a step; null if there was no step.

@@ -128,6 +128,11 @@ def supported_items(
     ]
 
 
+def text_or_list(value: object) -> str:
+    """Return the union tag of content that is a text or a list of parts."""
+    return "<list>" if isinstance(value, list) else "<text>"
+
+
 def kind_by_type(default: type[RequestModel], others: Mapping[str, type[RequestModel]]) -> Callable[[object], str]:
     """Build the discriminator of a union of `default` and `others`, which are keyed by an object's `type`.
 

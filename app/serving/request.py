@@ -83,7 +83,7 @@ async def answer(
     )
     if fields.stream:
         return _streamed(engine, stream, shape, request_id, remember)
-    [whole] = await collected(request, engine, [stream], [outputs_of(stream, remember, Said())], request_id)
+    [whole] = await collect_outputs(request, engine, [stream], [outputs_of(stream, remember, Said())], request_id)
     return JSONResponse(shape.whole(whole))
 
 
@@ -177,7 +177,7 @@ async def ending_in_words(
             yield failure(EngineError("The server failed while writing the answer. Try again."))
 
 
-async def collected(
+async def collect_outputs(
     request: Request,
     engine: Backend,
     streams: Sequence[GenerationStream],

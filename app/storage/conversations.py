@@ -18,7 +18,7 @@ CHANGEABLE = ("title", "system_prompt", "params", "pinned", "archived", "metadat
 MARKS = {"pinned", "archived", "metadata"}
 """Fields whose change does not count as using the conversation: `updated_at` stays the same."""
 
-Place = tuple[bool, float, str]
+ListPosition = tuple[bool, float, str]
 """Position in the list: pinned, updated_at, id. The list is in descending order."""
 
 
@@ -30,7 +30,7 @@ class Page:
     """
 
     conversations: list[Conversation]
-    following: Place | None
+    following: ListPosition | None
 
 
 class ConversationStore:
@@ -65,7 +65,7 @@ class ConversationStore:
         *,
         archived: bool = False,
         limit: int = 100,
-        after: Place | None = None,
+        after: ListPosition | None = None,
         source: ConversationSource = "chat",
     ) -> Page:
         """Return a page of one source's conversations, archived or not: pinned ones first, then the most recent.

@@ -18,7 +18,7 @@ from engine.async_llm import RequestStream
 from engine.config import EngineConfig
 from engine.errors import NotReadyError
 from engine.generate_request import GenerateRequest
-from engine.outputs import FinishReason, KVReceipt, Place, RequestOutput, Usage
+from engine.outputs import FinishReason, KVReceipt, RequestOutput, TierName, Usage
 from engine.processor import ModelLimits, Processor
 from engine.request import Request
 from engine.stats import EngineStats
@@ -60,7 +60,7 @@ class NoPrefixes:
     def leave(self, name: str) -> None:
         """Do nothing: nothing was loaded."""
 
-    async def places(self, prefixes: Sequence[Sequence[int]], *, tenant: str) -> list[Place | None]:
+    async def places(self, prefixes: Sequence[Sequence[int]], *, tenant: str) -> list[TierName | None]:
         """Return None for each prefix."""
         del tenant
         return [None] * len(prefixes)

@@ -34,7 +34,7 @@ class Step(Struct, tag=True, frozen=True):
     output: SchedulerOutput
 
 
-class Answer(Struct, tag=True, frozen=True):
+class Reply(Struct, tag=True, frozen=True):
     """The answer to a call that succeeded."""
 
     model: LoadedModel | None = None
@@ -73,7 +73,7 @@ class LogLine(Struct, tag=True, frozen=True):
 
 Call = Load | InitKV | AttachHostPool
 Down = Call | Step
-Up = Answer | Refusal | StepEnded | Note | LogLine
+Up = Reply | Refusal | StepEnded | Note | LogLine
 
 encode = msgpack.Encoder().encode
 decode_down = msgpack.Decoder(Down).decode

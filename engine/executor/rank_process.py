@@ -15,7 +15,6 @@ from typing import Final
 from engine.config import EngineConfig
 from engine.errors import EngineError
 from engine.executor.messages import (
-    Answer,
     AttachHostPool,
     Call,
     InitKV,
@@ -23,6 +22,7 @@ from engine.executor.messages import (
     LogLine,
     Note,
     Refusal,
+    Reply,
     Step,
     StepEnded,
     Up,
@@ -63,10 +63,10 @@ class RankServer:
         self._send = send
         self._executor: UniProcExecutor | None = None
 
-    def answer(self, call: Call) -> Answer | Refusal:
+    def answer(self, call: Call) -> Reply | Refusal:
         """Execute a call and return its answer. An exception becomes a Refusal."""
         try:
-            return Answer(self._do(call))
+            return Reply(self._do(call))
         except Exception as error:
             logger.debug("%s failed", call, exc_info=True)
             return Refusal(_in_words(error))

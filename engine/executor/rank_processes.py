@@ -17,12 +17,12 @@ from engine.config import EngineConfig
 from engine.errors import EngineError
 from engine.executor.frame_sender import FrameSender
 from engine.executor.messages import (
-    Answer,
     Call,
     Down,
     LogLine,
     Note,
     Refusal,
+    Reply,
     Step,
     StepEnded,
     Up,
@@ -93,7 +93,7 @@ class RankProcesses:
         for rank, message in self._messages(lambda: passes_at):
             if isinstance(message, Refusal):
                 raise EngineError(message.error)
-            if isinstance(message, Answer):
+            if isinstance(message, Reply):
                 answers[rank] = message.model
             if len(answers) == self._size:
                 return [answers[rank] for rank in range(self._size)]

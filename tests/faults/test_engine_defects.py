@@ -13,7 +13,7 @@ from tests.faults.conftest import Table
 from tests.faults.scene import ANSWER, Answer, Scene, Strike
 from tests.faults.test_faults import Broken, check_fault, loading
 
-Place = Callable[[Scene], tuple[object, str]]
+FaultPoint = Callable[[Scene], tuple[object, str]]
 """Function that finds the method to fail, as (owner, name), in the current scheduler."""
 
 
@@ -43,7 +43,7 @@ async def succeeded(scene: Scene, failed: Scheduler) -> None:
     await scene.until(lambda: scene.scheduler is not failed)
 
 
-def failing(place: Place, *, times: int) -> Callable[[Broken], Strike]:
+def failing(point: FaultPoint, *, times: int) -> Callable[[Broken], Strike]:
     """Make a fault that strikes while the second chat is loaded.
 
     times: number of consecutive schedulers that fail.
@@ -54,7 +54,7 @@ def failing(place: Place, *, times: int) -> Callable[[Broken], Strike]:
             return
         await loading(scene, task)
         for _ in range(times):
-            fail_once(*place(scene))
+            fail_once(*point(scene))
             await succeeded(scene, scene.scheduler)
 
     return lambda _: strike
@@ -69,8 +69,8 @@ def failing(place: Place, *, times: int) -> Callable[[Broken], Strike]:
     ],
 )
 async def test_engine_defect_costs_only_time(
-    name: str, place: Place, times: int, model_path: Path, tmp_path: Path, table: Table
+    name: str, point: FaultPoint, times: int, model_path: Path, tmp_path: Path, table: Table
 ) -> None:
     # No limit on the gaps: the streams wait while a new scheduler restores them.
-    outcome = await check_fault(name, model_path, tmp_path, table, failing(place, times=times), most_gap_ratio=math.inf)
+    outcome = await check_fault(name, model_path, tmp_path, table, failing(point, times=times), most_gap_ratio=math.inf)
     assert all(len(answer) == ANSWER for answer in outcome.answers)

@@ -15,7 +15,7 @@ from cache_tiers.histogram import Histogram
 from engine.config import EngineConfig
 from engine.errors import InvalidRequestError, NotReadyError, OverloadedError
 from engine.generate_request import GenerateRequest
-from engine.outputs import FinishReason, KVReceipt, Place, RequestOutput, TokenLogprobs, Usage
+from engine.outputs import FinishReason, KVReceipt, RequestOutput, TierName, TokenLogprobs, Usage
 from engine.sampling_params import SamplingParams
 from engine.stats import EngineStats
 from engine.trail import Trail
@@ -152,7 +152,7 @@ class FakePrefixes:
     """A recorder of prefetch hints. `places` reports `place` for every prefix."""
 
     def __init__(self) -> None:
-        self.place: Place | None = None
+        self.place: TierName | None = None
         self.warmed: dict[str, tuple[str, list[int]]] = {}
         self.asked: list[tuple[str, list[int]]] = []
 
@@ -163,7 +163,7 @@ class FakePrefixes:
     def leave(self, name: str) -> None:
         self.warmed.pop(name, None)
 
-    async def places(self, prefixes: Sequence[Sequence[int]], *, tenant: str) -> list[Place | None]:
+    async def places(self, prefixes: Sequence[Sequence[int]], *, tenant: str) -> list[TierName | None]:
         self.asked += [(tenant, list(token_ids)) for token_ids in prefixes]
         return [self.place] * len(prefixes)
 

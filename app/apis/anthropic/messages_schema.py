@@ -13,7 +13,7 @@ from app.host.backend import Backend
 from app.prompts.thinking import preferred_mode, required_mode
 from app.prompts.tool_offer import ToolOffer
 from app.schemas.answer_forms import JsonSchema, of_schema
-from app.schemas.parsing import RequestModel, kind_by_type, supported_fields, supported_items
+from app.schemas.parsing import RequestModel, kind_by_type, supported_fields, supported_items, text_or_list
 from app.schemas.sampling import NO_DEFAULTS, GenerationRequest, ModelName, StopStrings, TokenCount
 from engine.errors import InvalidRequestError
 from engine.sampling_params import SamplingParams
@@ -61,10 +61,6 @@ KINDS: Mapping[str, type[RequestModel]] = {
 """Models of all blocks except text, by `type`."""
 
 
-def _content_kind(value: object) -> str:
-    return "<blocks>" if isinstance(value, list) else "<text>"
-
-
 Block = Annotated[
     Annotated[TextBlock, Tag("<TextBlock>")]
     | Annotated[ThoughtBlock, Tag("<ThoughtBlock>")]
@@ -73,11 +69,9 @@ Block = Annotated[
     Discriminator(kind_by_type(TextBlock, KINDS)),
 ]
 SystemContent = Annotated[
-    Annotated[str, Tag("<text>")] | Annotated[list[TextBlock], Tag("<blocks>")], Discriminator(_content_kind)
+    Annotated[str, Tag("<text>")] | Annotated[list[TextBlock], Tag("<list>")], Discriminator(text_or_list)
 ]
-Content = Annotated[
-    Annotated[str, Tag("<text>")] | Annotated[list[Block], Tag("<blocks>")], Discriminator(_content_kind)
-]
+Content = Annotated[Annotated[str, Tag("<text>")] | Annotated[list[Block], Tag("<list>")], Discriminator(text_or_list)]
 
 
 class MessageTurn(RequestModel):

@@ -10,7 +10,7 @@ from app.apis.openai.tools_schema import MAX_CALLS, CallOfTool, ToolFields
 from app.domain.bounds import MAX_MESSAGES
 from app.host.backend import Backend
 from app.prompts.thinking import preferred_mode, required_mode
-from app.schemas.parsing import RequestModel, optional, supported_items
+from app.schemas.parsing import RequestModel, optional, supported_items, text_or_list
 from app.schemas.sampling import NO_DEFAULTS, OpenAIRequest, TokenCount, TopLogprobs
 from engine.errors import InvalidRequestError
 from engine.sampling_params import SamplingParams
@@ -25,12 +25,8 @@ class TextPart(RequestModel):
     text: str
 
 
-def _content_kind(value: object) -> str:
-    return "<parts>" if isinstance(value, list) else "<text>"
-
-
 Content = Annotated[
-    Annotated[str, Tag("<text>")] | Annotated[list[TextPart], Tag("<parts>")], Discriminator(_content_kind)
+    Annotated[str, Tag("<text>")] | Annotated[list[TextPart], Tag("<list>")], Discriminator(text_or_list)
 ]
 
 
@@ -88,7 +84,7 @@ ChatMessages = Annotated[
 ]
 
 
-def turns_of(messages: list[ChatMessage]) -> list[Message]:
+def to_messages(messages: list[ChatMessage]) -> list[Message]:
     """Convert messages to those of the chat template.
 
     Raises:
@@ -145,8 +141,8 @@ class ChatCompletionRequest(OpenAIRequest, ToolFields):
     chat_template_kwargs: TemplateArguments | None = optional("`enable_thinking`, as clients of vLLM say it")
 
     def turns(self) -> list[Message]:
-        """Return the messages for the chat template, with the tools first. Raises as `turns_of`."""
-        return [*self.offer.messages, *turns_of(self.messages)]
+        """Return the messages for the chat template, with the tools first. Raises as `to_messages`."""
+        return [*self.offer.messages, *to_messages(self.messages)]
 
     def thinking_mode(self, engine: Backend) -> ThinkingMode | None:
         """Choose the thinking mode from the most explicit of the three fields that can state it.

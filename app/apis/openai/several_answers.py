@@ -15,7 +15,7 @@ from app.logs.request_log import log_finished
 from app.prompts.stateless import Remember
 from app.prompts.tokenization import generate
 from app.schemas.sampling import GenerationRequest
-from app.serving.request import Said, abort_all, collected, ending_in_words, outputs_of
+from app.serving.request import Said, abort_all, collect_outputs, ending_in_words, outputs_of
 from app.tenants.gate import gate_of
 from app.transport.event_stream import EventStream
 from engine.generate_request import GenerateRequest
@@ -70,7 +70,7 @@ async def answer_several(
     outputs = [outputs_of(stream, remember, Said()) for stream in streams]
     if fields.stream:
         return _streamed(engine, streams, outputs, shapes, request_id)
-    answers = await collected(request, engine, streams, outputs, request_id)
+    answers = await collect_outputs(request, engine, streams, outputs, request_id)
     told = _best(answers, num_drawn, len(shapes) // len(prompts))
     choices = [shape.choice(each) for shape, each in zip(shapes, told, strict=True)]
     return JSONResponse(shapes[0].body(choices, answers))

@@ -11,7 +11,7 @@ from pydantic import Discriminator, Field, Tag
 from app.apis.openai.tools_schema import FunctionName, arguments_of
 from app.domain.records import Role
 from app.domain.tool_use import IsCall, IsResult, ToolUse
-from app.schemas.parsing import RequestModel, kind_by_type, supported_items
+from app.schemas.parsing import RequestModel, kind_by_type, supported_items, text_or_list
 
 MAX_CALL_ID: Final = 256
 _PARTS: Final = frozenset({"content", "output"})
@@ -26,12 +26,8 @@ class InputPart(RequestModel):
     text: str
 
 
-def _content_kind(value: object) -> str:
-    return "<parts>" if isinstance(value, list) else "<text>"
-
-
 Content = Annotated[
-    Annotated[str, Tag("<text>")] | Annotated[list[InputPart], Tag("<parts>")], Discriminator(_content_kind)
+    Annotated[str, Tag("<text>")] | Annotated[list[InputPart], Tag("<list>")], Discriminator(text_or_list)
 ]
 
 

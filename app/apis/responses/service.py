@@ -30,8 +30,8 @@ from engine.errors import ConflictError, InvalidRequestError, NotFoundError
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """The place of a new response: after the last message of `path`.
+class ResponseParent:
+    """Parent of a new response: the last message of `path`, or the conversation if `path` is empty.
 
     is_named: the client named the conversation.
     is_new: the conversation is created for the response.
@@ -90,14 +90,14 @@ class Responses:
         engine = self._host.require()
         check_model(engine, fields.model)
         await self._runs.settle()
-        place = await self._place(fields)
-        if place.path and place.path[-1].status == "in_progress":
+        parent = await self._parent(fields)
+        if parent.path and parent.path[-1].status == "in_progress":
             raise ConflictError("What this is to follow is still being generated", code="conversation_locked")
         offer, how = fields.offer, engine.chat_format.tools
         sampling = offer.applied(fields.sampling_params(engine.sampling_defaults), how)
-        asked = _asked(place, fields)
+        asked = _asked(parent, fields)
         self._gate.check(engine)
-        prompt, remember = await self._prompt(engine, place, fields, asked)
+        prompt, remember = await self._prompt(engine, parent, fields, asked)
         new = (*asked[:-1], replace(asked[-1], tokens=prompt.tokens))
         record = ResponseRecord(
             model=engine.model_name,
@@ -110,16 +110,16 @@ class Responses:
             **fields.told_again(),
         )
         draft = TurnDraft(
-            place.conversation,
+            parent.conversation,
             new[-1],
             prompt,
             sampling=with_seed(sampling),
             urgency=fields.urgency(),
             new=new,
-            check_head=place.is_named,
-            moves_head=place.is_named,
+            check_head=parent.is_named,
+            moves_head=parent.is_named,
             is_kept=fields.is_stored,
-            makes_conversation=place.is_new,
+            makes_conversation=parent.is_new,
             response=record,
             remember=remember,
             tool_use=MayCall(*how.marks, offer.parallel) if offer.is_made else None,
@@ -176,16 +176,16 @@ class Responses:
             self._runs.forget_prefixes(self._store.tenant)
             self._erasure.begin(deleted, self._store.tenant)
 
-    async def _place(self, fields: ResponseRequest) -> Place:
+    async def _parent(self, fields: ResponseRequest) -> ResponseParent:
         if fields.previous_response_id is not None:
             return await self._behind_response(fields.previous_response_id)
         if fields.conversation_id is not None:
             return await self._in_conversation(fields.conversation_id)
         now = time.time()
         conversation = Conversation(new_id("conv"), None, None, None, {}, now, now, source="response")
-        return Place(conversation, [], is_new=True)
+        return ResponseParent(conversation, [], is_new=True)
 
-    async def _behind_response(self, response_id: str) -> Place:
+    async def _behind_response(self, response_id: str) -> ResponseParent:
         try:
             previous = await self.get(response_id)
         except NotFoundError:
@@ -193,14 +193,14 @@ class Responses:
                 f"There is no response {response_id}", param="previous_response_id", code="previous_response_not_found"
             ) from None
         conversation = await self._store.conversations.get(previous.answer.conversation_id)
-        return Place(conversation, await self._store.messages.path(previous.answer.id))
+        return ResponseParent(conversation, await self._store.messages.path(previous.answer.id))
 
-    async def _in_conversation(self, conversation_id: str) -> Place:
+    async def _in_conversation(self, conversation_id: str) -> ResponseParent:
         conversation = await self._store.conversations.get(conversation_id)
-        return Place(conversation, await self._store.messages.path(conversation.head_id), is_named=True)
+        return ResponseParent(conversation, await self._store.messages.path(conversation.head_id), is_named=True)
 
     async def _prompt(
-        self, engine: Backend, place: Place, fields: ResponseRequest, asked: Sequence[Message]
+        self, engine: Backend, parent: ResponseParent, fields: ResponseRequest, asked: Sequence[Message]
     ) -> tuple[Prompt, Remember | None]:
         """Build the prompt, and the callback that remembers the answer to it.
 
@@ -208,13 +208,13 @@ class Responses:
         again, and the remembered answer lets its KV be reused.
         """
         new, tools = turns_of(asked), fields.offer.messages
-        system_prompt = place.conversation.system_prompt if fields.instructions is None else fields.instructions
+        system_prompt = parent.conversation.system_prompt if fields.instructions is None else fields.instructions
         thinking = preferred_mode(engine, fields.reasoning.effort if fields.reasoning is not None else None)
-        if place.path:
+        if parent.path:
             prompts = PromptMaker(
                 self._gate, engine, self._host.prompt_identity, system_prompt, param="input", tools=tools
             )
-            return await prompts.prompt(place.path, new, thinking=thinking), None
+            return await prompts.prompt(parent.path, new, thinking=thinking), None
         messages = [*tools, *chat_messages(system_prompt, new)]
         whole = await self._prompts.prompt(self._gate, engine, messages, param="input", thinking=thinking)
         key = prompt_key(self._host.prompt_identity, system_prompt, "".join(told.content for told in tools))
@@ -234,7 +234,7 @@ def _check_fields(fields: ResponseRequest) -> None:
         raise InvalidRequestError("A response in a conversation is stored", param="store")
 
 
-def _asked(place: Place, fields: ResponseRequest) -> list[Message]:
+def _asked(parent: ResponseParent, fields: ResponseRequest) -> list[Message]:
     """Create the messages of the input, each following the one before.
 
     Raises:
@@ -242,12 +242,12 @@ def _asked(place: Place, fields: ResponseRequest) -> list[Message]:
     """
     now = time.time()
     asked: list[Message] = []
-    parent_id = place.path[-1].id if place.path else None
-    calls = {call_id for message in place.path for call_id in call_ids(message)}
+    parent_id = parent.path[-1].id if parent.path else None
+    calls = {call_id for message in parent.path for call_id in call_ids(message)}
     for path, item in fields.items.items():
         message = Message(
             id=new_id("msg"),
-            conversation_id=place.conversation.id,
+            conversation_id=parent.conversation.id,
             parent_id=parent_id,
             role=item.stored_role,
             content=item.text,

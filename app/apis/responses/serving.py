@@ -26,7 +26,7 @@ def streamed(runs: RunRegistry, record: ResponseRecord, run: Run, *, is_stored: 
     return EventStream(lambda _: ending_in_words(events.frames(), events.failure), headers={}, on_close=on_close)
 
 
-async def collected(
+async def collect_response(
     request: Request, runs: RunRegistry, record: ResponseRecord, run: Run, *, is_stored: bool
 ) -> Response:
     """Answer with the whole response. Raises what it failed with."""

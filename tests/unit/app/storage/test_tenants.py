@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from app.domain.records import Message
-from app.storage.conversations import Place
+from app.storage.conversations import ListPosition
 from app.storage.items import NewItem
 from app.storage.runs import Turn
 from app.storage.store import Store
@@ -44,7 +44,7 @@ async def test_nothing_is_read_by_an_id_of_another_tenant(alice: Store) -> None:
     assert await bob.tree.siblings(conversation.id, answer.id) == {}
     assert (await bob.drafts.get(conversation.id)).text == ""
     assert [each async for each in bob.conversations.each()] == []
-    beyond: Place = (True, 1e12, "z")
+    beyond: ListPosition = (True, 1e12, "z")
     assert (await bob.conversations.page(after=beyond)).conversations == []
     assert await bob.search.messages("hello", limit=5) == []
     assert await bob.search.titles("tides", limit=5) == []

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.apis.anthropic.messages_schema import MessagesRequest
-from app.apis.openai.chat_schema import ChatCompletionRequest, turns_of
+from app.apis.openai.chat_schema import ChatCompletionRequest, to_messages
 from app.apis.openai.completions_schema import CompletionRequest
 from app.schemas.conversations import ConversationFields, NewMessage
 from app.schemas.parsing import RequestModel, parse_body
@@ -175,7 +175,7 @@ def result_of(call: str) -> dict[str, Any]:
 
 def test_tool_results_follow_the_answer_that_called() -> None:
     sent = [USER, CALLED, result_of("two"), result_of("one"), {"role": "assistant", "content": "so"}, USER]
-    assert [turn.role for turn in turns_of(chat(messages=sent).messages)] == [each["role"] for each in sent]
+    assert [turn.role for turn in to_messages(chat(messages=sent).messages)] == [each["role"] for each in sent]
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_tool_results_follow_the_answer_that_called() -> None:
 )
 def test_result_of_unknown_tool_call_is_rejected_by_id(messages: list[Any]) -> None:
     with pytest.raises(InvalidRequestError) as caught:
-        turns_of(chat(messages=messages).messages)
+        to_messages(chat(messages=messages).messages)
     assert caught.value.param == f"messages[{len(messages) - 1}].tool_call_id"
 
 

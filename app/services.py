@@ -6,7 +6,7 @@ import sqlite3
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from starlette.requests import Request
@@ -77,6 +77,8 @@ class Services:
     loop_lag: LoopLag
     live: LiveFeed
     administration: Administration
+    _of_tenants: dict[str, "Services"] = field(default_factory=dict, repr=False)
+    """Services that `of` has bound, by tenant: at most as many as there are keys."""
 
     @classmethod
     async def open(
@@ -93,7 +95,7 @@ class Services:
 
         Runs that the previous process left unfinished can be followed as soon as this returns.
 
-        demand: which clients must present a key.
+        auth_policy: which clients must present a key.
         response_days: age at which stored responses expire; 0 keeps them forever.
         tenant_weights: each tenant's share of the memory for remembered answers.
 
@@ -193,6 +195,12 @@ class Services:
         """
         if tenant == self.store.tenant:
             return self
+        bound = self._of_tenants.get(tenant)
+        if bound is None:
+            bound = self._of_tenants[tenant] = self._bind(tenant)
+        return bound
+
+    def _bind(self, tenant: str) -> "Services":
         store, gate = self.store.of(tenant), self.gates.of(tenant)
         turns = Turns(self.host, store, self.runs, gate)
         return replace(

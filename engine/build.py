@@ -27,6 +27,8 @@ from engine.kv.budget import KVBudget, kv_budget
 from engine.kv_block import common_prefix_len
 from engine.llm_engine import LLMEngine
 from engine.offload.connector import OffloadConnector
+from engine.offload.interface import TierConnector
+from engine.offload.no_tiers import NoTiers
 from engine.offload.prefill_cost import PrefillCost
 from engine.open_tiers import OpenTiers, find_redis, import_store, open_tiers
 from engine.output_processor import OutputProcessor
@@ -294,7 +296,7 @@ def _scheduler(
             redis=loaded.tiers.redis,
             owners=loaded.owners,
         )
-        if former is not None and former.connector is not None:
+        if former is not None and former.connector.tiers is not None:
             manager.succeed(former.connector.tiers)
     pool = BlockPool(loaded.num_blocks, loaded.owners, on_evict=manager.forget if manager is not None else None)
     blocks = BlockManager(pool, config.block_size, loaded.block_nbytes, prefix_cache=config.prefix_cache)
@@ -307,8 +309,8 @@ def _scheduler(
         max_wait=config.max_queue_wait,
         weights=config.tenant_weights,
     )
-    connector = (
-        OffloadConnector(manager, blocks, PrefillCost(), clock=clock, trace=trace) if manager is not None else None
-    )
+    connector: TierConnector = NoTiers()
+    if manager is not None:
+        connector = OffloadConnector(manager, blocks, PrefillCost(), clock=clock, trace=trace)
     proposer = PromptLookup() if config.speculation else None
     return Scheduler(limits, blocks, connector, queue, clock=clock, proposer=proposer)

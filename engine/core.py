@@ -295,9 +295,8 @@ class EngineCore:
 
 
 def _is_quiet(scheduler: Scheduler) -> bool:
-    connector = scheduler.connector
-    return connector is None or (connector.is_quiet and not (connector.tiers.has_copies or connector.tiers.is_erasing))
+    return scheduler.connector.is_idle
 
 
 def _next_poll_seconds(scheduler: Scheduler) -> float | None:
-    return scheduler.connector.tiers.next_poll_seconds() if scheduler.connector is not None else None
+    return scheduler.connector.next_poll_seconds()

@@ -245,7 +245,7 @@ class LLMEngine:
             accepted=scheduler.num_accepted,
             evicted=scheduler.blocks.pool.num_evicted,
             lost=scheduler.blocks.pool.num_lost,
-            warmed=scheduler.connector.tiers.num_brought_ahead if scheduler.connector is not None else 0,
+            warmed=scheduler.connector.num_prefetched,
         )
 
     def _count(self, output: RequestOutput | None) -> RequestOutput | None:
@@ -271,7 +271,7 @@ class LLMEngine:
     def stats(self) -> EngineStats:
         """Return a snapshot of the statistics. The call is cheap."""
         scheduler, pool = self.core.scheduler, self.core.scheduler.blocks.pool
-        tiers = scheduler.connector.tiers if scheduler.connector is not None else None
+        tiers = scheduler.connector.tiers
         store = tiers.store.stats() if tiers is not None else None
         block_nbytes = scheduler.blocks.block_nbytes
         counted = self._counted_by_scheduler()

@@ -8,7 +8,6 @@ from typing import Final
 from cache_tiers.block_key import BlockKey
 from cache_tiers.manager import TierManager
 from engine.core import EngineCore
-from engine.offload.connector import OffloadConnector
 from engine.outputs import TierName
 from engine.processor import Processor
 from engine.scheduling.scheduler import Scheduler
@@ -50,23 +49,22 @@ class StoredPrefixes:
         keys = await asyncio.to_thread(self._processor.keys_of_prefix, token_ids, tenant)
 
         def add_hint(scheduler: Scheduler) -> bool:
-            connector = self._connector_of(scheduler)
-            return connector is not None and connector.hints.add_hint(name, tenant, keys, token_ids)
+            return self._is_serving() and scheduler.connector.add_hint(name, tenant, keys, token_ids)
 
         begun = self._core.ask(add_hint, otherwise=False)
         self._wake()
         return begun
 
-    def _connector_of(self, scheduler: Scheduler) -> OffloadConnector | None:
-        """Return the scheduler's connection to the tiers; None if it may not be used."""
-        return scheduler.connector if self._is_serving() else None
+    def _tiers_of(self, scheduler: Scheduler) -> TierManager | None:
+        """Return the tiers below the device; None if there are none, or if they may not be used."""
+        return scheduler.connector.tiers if self._is_serving() else None
 
     def leave(self, name: str) -> None:
         """Cancel the prefetch hint `name`. Do nothing if there is none."""
 
         def forget(scheduler: Scheduler) -> None:
-            if (connector := self._connector_of(scheduler)) is not None:
-                connector.hints.forget(name)
+            if self._is_serving():
+                scheduler.connector.cancel_hint(name)
 
         self._core.ask(forget, otherwise=None)
 
@@ -94,17 +92,17 @@ class StoredPrefixes:
     def _place_above(self, key: BlockKey, scheduler: Scheduler) -> TierName | None:
         if scheduler.blocks.pool.has(key):
             return "device"
-        if (connector := self._connector_of(scheduler)) is None:
+        if (tiers := self._tiers_of(scheduler)) is None:
             return None
-        store = connector.tiers.store
+        store = tiers.store
         return "cpu" if store.keeps_in_cpu and store.contains(key) else None
 
     async def _in_redis(self, keys: Sequence[BlockKey]) -> list[bool]:
-        connector = self._core.ask(self._connector_of, otherwise=None)
-        if not keys or connector is None or connector.tiers.redis_speed is None:
+        tiers = self._core.ask(self._tiers_of, otherwise=None)
+        if not keys or tiers is None or tiers.redis_speed is None:
             return [False] * len(keys)
         # The answer must be taken even if the caller is cancelled, hence a task of its own.
-        task = asyncio.create_task(_ask(connector.tiers, keys), name="where-is-kv")
+        task = asyncio.create_task(_ask(tiers, keys), name="where-is-kv")
         self._questions.add(task)
         task.add_done_callback(self._questions.discard)
         return await asyncio.shield(task)

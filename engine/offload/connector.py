@@ -135,6 +135,25 @@ class OffloadConnector:
         """Whether no load, store or promotion is in flight."""
         return not (self._restoring or self._pinned or self.hints.is_lifting)
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether the connection is quiet, and the tiers neither copy nor erase."""
+        return self.is_quiet and not (self.tiers.has_copies or self.tiers.is_erasing)
+
+    @property
+    def has_late_copies(self) -> bool:
+        """Whether copies wait for their results, which come with a later step."""
+        return len(self.late) > 0
+
+    @property
+    def num_prefetched(self) -> int:
+        """Number of blocks prefetched from the lowest tier into host memory before a request needed them."""
+        return self.tiers.num_brought_ahead
+
+    def next_poll_seconds(self) -> float | None:
+        """Return the seconds until `poll` is worth a call; None if only a new request can change that."""
+        return self.tiers.next_poll_seconds()
+
     def arrived(self, request: Request) -> None:
         """Prefetch the queued request's blocks from Redis into host memory, and cancel the hints that it fulfils."""
         self.hints.arrived(request)
@@ -156,6 +175,7 @@ class OffloadConnector:
 
     def begin(self, request: Request) -> bool:
         """Start loading the blocks after the request's device prefix. Return False if there is nothing to wait for."""
+        request.tiers_asked = True
         began = self._begin(request)
         if not began:
             self.tiers.stop_warming(request.request_id)
@@ -469,6 +489,26 @@ class OffloadConnector:
         if not pool.num_losses(request.owner, missing - found) or not request.block_keys:
             return False
         return self._choice(0, request.block_keys, known=True) is FromRedis.LOAD
+
+    def miss_reason(self, request: Request) -> MissReason | None:
+        """Return why reuse ended where it did at the request's admission; None if nothing was missing."""
+        return request.miss_reason
+
+    def compute_seconds(self, num_tokens: int) -> float | None:
+        """Estimate the time to compute the first `num_tokens` of a prompt; None if unknown."""
+        return self.prefill.seconds(0, num_tokens)
+
+    def add_hint(self, name: str, tenant: str, keys: Sequence[BlockKey], token_ids: Sequence[int]) -> bool:
+        """Add the prefetch hint `name`. Return True if there is anything to load."""
+        return self.hints.add_hint(name, tenant, keys, token_ids)
+
+    def cancel_hint(self, name: str) -> None:
+        """Cancel the prefetch hint `name`. Do nothing if there is none."""
+        self.hints.forget(name)
+
+    def promote_hints(self) -> None:
+        """Copy hinted blocks from host memory to the device. Call while there is no request."""
+        self.hints.lift()
 
     def take_loads(self, seconds: float) -> tuple[TransferJob, ...]:
         """Take the loads of the next step: as many as should be copied within `seconds`, counting late ones."""

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from cache_tiers.transfer import BlockCopy
 from engine.kv.block_manager import BlockManager
-from engine.offload.connector import OffloadConnector
-from engine.outputs import KVReceipt, MissReason, Reuse
+from engine.offload.interface import TierConnector
+from engine.outputs import KVReceipt, Reuse
 from engine.request import Lack, Request, RequestStatus, Restored
 from engine.scheduling.request_states import RequestStates
 from engine.scheduling.room import Room
@@ -15,12 +15,10 @@ from engine.scheduling.siblings import source_of, take_prompt
 class Admission:
     """Admission of waiting requests to the batch.
 
-    connector: None where the device is the only tier.
+    connector: connection to the tiers below the device.
     """
 
-    def __init__(
-        self, states: RequestStates, blocks: BlockManager, connector: OffloadConnector | None, room: Room
-    ) -> None:
+    def __init__(self, states: RequestStates, blocks: BlockManager, connector: TierConnector, room: Room) -> None:
         self._states = states
         self._blocks = blocks
         self._room = room
@@ -51,11 +49,9 @@ class Admission:
             if not self._find_room(request, now, stoppable):
                 self._refuse(request)
                 return False
-            if self._connector is not None and not request.tiers_asked:
-                request.tiers_asked = True
-                if self._connector.begin(request):
-                    request.status = RequestStatus.LOADING
-                    return True
+            if not request.tiers_asked and self._connector.begin(request):
+                request.status = RequestStatus.LOADING
+                return True
             request.restore_to(device * self._blocks.block_size)
         if not self._find_room(request, now, stoppable):
             return False
@@ -112,16 +108,12 @@ class Admission:
         if request.started is None:
             request.receipt = self._receipt(request)
             request.reuse = self._reuse(request)
-            request.reuse_seconds = (
-                self._connector.prefill.seconds(0, request.receipt.cached) if self._connector else None
-            )
+            request.reuse_seconds = self._connector.compute_seconds(request.receipt.cached)
 
     def _reuse(self, request: Request) -> Reuse | None:
         if not self._blocks.prefix_cache:
             return None
-        end = request.miss_reason
-        if self._connector is None:
-            end = MissReason("evicted", "nothing lies below the device", ("device",))
+        end = self._connector.miss_reason(request)
         return Reuse(request.num_computed_tokens, self._states.prefixes.longest(request), end)
 
     def _receipt(self, request: Request) -> KVReceipt:

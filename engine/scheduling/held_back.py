@@ -8,7 +8,7 @@ block would cost more than recomputing it.
 
 from typing import Final
 
-from engine.offload.connector import OffloadConnector
+from engine.offload.interface import TierConnector
 from engine.request import Request
 
 MAX_HELD_BACK_SECONDS: Final = 1.0
@@ -18,10 +18,10 @@ MAX_HELD_BACK_SECONDS: Final = 1.0
 class HeldBack:
     """Decisions on the waiting requests that a step holds back."""
 
-    def __init__(self, connector: OffloadConnector | None) -> None:
+    def __init__(self, connector: TierConnector) -> None:
         """Create the policy.
 
-        connector: the lower tiers; None if the device is the only tier, in which case no request is held back.
+        connector: connection to the tiers below the device. Without any, no request is held back.
         """
         self._connector = connector
         self._holds_any = False
@@ -33,7 +33,7 @@ class HeldBack:
 
     def holds(self, request: Request, now: float) -> bool:
         """Tell whether `request` is held back at `now`. Requests of other tenants do not wait for it."""
-        if self._connector is None or request.is_fork or not self._connector.would_lose(request):
+        if request.is_fork or not self._connector.would_lose(request):
             return False
         if request.held_back_since is None:
             request.held_back_since = now

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from engine.kv.block_manager import BlockManager
 from engine.kv.prefix_log import PrefixLog
-from engine.offload.connector import OffloadConnector
+from engine.offload.interface import TierConnector
 from engine.outputs import FinishReason
 from engine.request import Request, RequestStatus
 from engine.scheduling.deadlines import Deadlines
@@ -25,7 +25,7 @@ class RequestStates:
     blocks were taken back.
     """
 
-    def __init__(self, queue: RequestQueue, blocks: BlockManager, connector: OffloadConnector | None) -> None:
+    def __init__(self, queue: RequestQueue, blocks: BlockManager, connector: TierConnector) -> None:
         self.queue = queue
         self.running = SortedRequests(self.rank)
         self.num_preemptions = 0
@@ -196,24 +196,20 @@ class RequestStates:
             return None
         match request.status:
             case RequestStatus.LOADING:
-                assert self._connector is not None
                 del self._loading[request_id]
                 # The blocks are freed once no copy can write to them any more.
                 self._connector.abort(request)
             case RequestStatus.WAITING_FOR_PREFIX:
                 self.prefix_waiters.drop(request)
-                if self._connector is not None:
-                    self._connector.forget_waiting(request)
+                self._connector.forget_waiting(request)
             case RequestStatus.RUNNING:
                 self.running.remove(request)
-                if self._connector is not None:
-                    self._connector.touch(request)
+                self._connector.touch(request)
                 self._hand_over_prompt(request)
                 self._blocks.free(request)
             case _:
                 self.queue.remove(request)
-                if self._connector is not None:
-                    self._connector.forget_waiting(request)
+                self._connector.forget_waiting(request)
                 self._restored.pop(request_id, None)
                 self._hand_over_prompt(request)
                 self._blocks.free(request)

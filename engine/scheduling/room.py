@@ -26,7 +26,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from engine.kv.block_manager import BlockManager
-from engine.offload.connector import OffloadConnector
+from engine.offload.interface import TierConnector
 from engine.request import Request
 from engine.scheduling.request_states import RequestStates
 from engine.scheduling.shares import Shares
@@ -37,11 +37,11 @@ from engine.scheduling.victim import VictimCandidate, choose_victim, lost_tokens
 class Room:
     """Allocator of blocks that preempts requests where needed.
 
-    connector: None where the device is the only tier. num_places: places in the batch.
+    connector: connection to the tiers below the device. num_places: places in the batch.
     """
 
     def __init__(
-        self, states: RequestStates, blocks: BlockManager, connector: OffloadConnector | None, *, num_places: int
+        self, states: RequestStates, blocks: BlockManager, connector: TierConnector, *, num_places: int
     ) -> None:
         self._states = states
         self._blocks = blocks
@@ -115,4 +115,4 @@ class Room:
 
         They are the ones that the tiers below have or, without tiers, the published ones on the device.
         """
-        return self._connector.num_kept(request) if self._connector is not None else request.num_published_blocks
+        return self._connector.num_kept(request)

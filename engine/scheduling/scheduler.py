@@ -12,7 +12,7 @@ from cache_tiers.block_key import BlockKey
 from cache_tiers.transfer import TransferJob
 from engine.errors import OverloadedError
 from engine.kv.block_manager import BlockManager
-from engine.offload.connector import OffloadConnector
+from engine.offload.interface import TierConnector
 from engine.outputs import FinishReason, TokenLogprobs
 from engine.request import Request, RequestStatus
 from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
@@ -75,14 +75,14 @@ class _Taken:
 class Scheduler:
     """Scheduler of all requests. `clock` gives seconds.
 
-    connector: None where the device is the only tier. proposer: source of draft tokens; None turns speculation off.
+    connector: connection to the tiers below the device. proposer: source of draft tokens; None turns speculation off.
     """
 
     def __init__(
         self,
         limits: SchedulerLimits,
         blocks: BlockManager,
-        connector: OffloadConnector | None,
+        connector: TierConnector,
         queue: RequestQueue,
         *,
         clock: Callable[[], float],
@@ -122,7 +122,7 @@ class Scheduler:
         """Queue a request that this scheduler's predecessor accepted."""
         self._states.add(request)
         self.step_time.arrived(request, self._clock())
-        if self.connector is not None and not request.is_fork:
+        if not request.is_fork:
             self.connector.arrived(request)
 
     def drop_from_worker(self, request_ids: Iterable[str]) -> None:
@@ -148,8 +148,7 @@ class Scheduler:
         """
         self.blocks.pool.erase(keys)
         self._states.prefixes.erase(keys)
-        if self.connector is not None:
-            self.connector.erase(keys)
+        self.connector.erase(keys)
 
     def retry_after(self) -> int:
         """Return after how many seconds a refused client should retry."""
@@ -247,14 +246,12 @@ class Scheduler:
         if self._schedule_decodes(draft, decodes, plan.drafts):
             self._start_waiting(now)
         self._schedule_prompts(draft)
-        loads: tuple[TransferJob, ...] = ()
-        if self.connector is not None:
-            if not self.has_unfinished_requests():
-                self.connector.hints.lift()
-            loads = self.connector.take_loads(self._load_seconds())
+        if not self.has_unfinished_requests():
+            self.connector.promote_hints()
+        loads = self.connector.take_loads(self._load_seconds())
         self._last_step_tokens = draft.passes * sum(draft.counts.values())
         # While copies are late, return even an empty step: it waits for their results, which nothing else would bring.
-        late = self.connector is not None and len(self.connector.late) > 0
+        late = self.connector.has_late_copies
         if not (draft.counts or loads or stores or self._states.has_dropped or late):
             return None
         dropped, copies = self._states.take_dropped(), self._admission.take_copies()
@@ -275,8 +272,6 @@ class Scheduler:
         )
 
     def _stores(self) -> tuple[TransferJob, ...]:
-        if self.connector is None:
-            return ()
         running, others_wait = self._states.running, len(self._queue) > 0
         prompts = any(not request.output_token_ids for request in running)
         return self.connector.take_stores(
@@ -293,9 +288,8 @@ class Scheduler:
         return target / 2 if self._states.running else target
 
     def _turn_to_tiers(self, now: float) -> None:
-        if self.connector is not None:
-            for request in self.connector.take_answered():
-                self._states.suspend(request, now)
+        for request in self.connector.take_answered():
+            self._states.suspend(request, now)
 
     def _plan_drafts(self) -> DraftPlan:
         if self._speculation is None:
@@ -384,7 +378,7 @@ class Scheduler:
 
     def _until_answer(self, request: Request, count: int) -> int:
         """Limit `count` so that no long chunk is in flight when Redis answers that it has the prompt."""
-        most = self.connector.tokens_until_answer(request) if self.connector is not None else None
+        most = self.connector.tokens_until_answer(request)
         return count if most is None else min(count, most)
 
     # Start of waiting requests
@@ -465,19 +459,17 @@ class Scheduler:
             self._pace.note(now, others_wait=len(self._queue) > 0)
 
     def _collect_loads(self, now: float) -> None:
-        if self.connector is not None:
-            for request in self.connector.poll():
-                self._states.loaded(request, now)
+        for request in self.connector.poll():
+            self._states.loaded(request, now)
 
     # Results
 
     def update(self, output: SchedulerOutput, result: ModelRunnerOutput) -> list[TokenUpdate]:
         """Process the result of one step and return the changes. Call in the order in which steps were scheduled."""
         self.blocks.end_copies(output.copies)
-        if self.connector is not None:
-            self.connector.complete(output, result.transfers)
-            if output.total_tokens:
-                self.connector.computed(output, result.seconds / output.passes)
+        self.connector.complete(output, result.transfers)
+        if output.total_tokens:
+            self.connector.computed(output, result.seconds / output.passes)
         self.step_time.cost.note(output, result.seconds / output.passes)
         if self._speculation is not None and output.total_tokens:
             plain_seconds = self.step_time.cost.decode_seconds(len(output.num_scheduled_tokens))
@@ -524,8 +516,7 @@ class Scheduler:
             self._num_prefilled += max(0, min(count, request.num_prompt_tokens - request.num_confirmed_tokens))
             request.confirm(count + max(0, min(len(updates), len(token_ids)) - 1))
             published = self.blocks.publish_full(request)
-            if self.connector is not None:
-                self.connector.offer(request, published)
+            self.connector.offer(request, published)
         if taken.reason is not None:
             self.finish_request(request.request_id, taken.reason)
         return updates
@@ -544,8 +535,7 @@ class Scheduler:
 
     def lose_step(self, output: SchedulerOutput) -> None:
         """Give up on a step whose result will never come. The data it wrote is lost, and its copies count as failed."""
-        if self.connector is not None:
-            self.connector.lose_step(output)
+        self.connector.lose_step(output)
         self.blocks.end_copies(output.copies)
         for request_id in output.num_scheduled_tokens:
             request = self._states.get(request_id)
@@ -561,15 +551,13 @@ class Scheduler:
 
         The new workers know no request. Every request waits for another turn, and restores what the tiers below have.
         """
-        if self.connector is not None:
-            self.connector.lose_device()
+        self.connector.lose_device()
         self._states.lose_device(self._clock())
         self.blocks.pool.forget_all()
 
     def fail_step(self, output: SchedulerOutput) -> list[Request]:
         """Finish the requests of a step that raised, with reason "error", and return them."""
-        if self.connector is not None:
-            self.connector.fail_step(output)
+        self.connector.fail_step(output)
         self.blocks.end_copies(output.copies)
         failed = [r for request_id in output.num_scheduled_tokens if (r := self._states.get(request_id)) is not None]
         for request in failed:
@@ -581,10 +569,9 @@ class Scheduler:
     def check(self) -> None:
         """Raise AssertionError if blocks leak: free + used == total, and every used block has a request or a copy."""
         self.blocks.pool.check()
-        if self.connector is not None:
-            self.connector.check()
+        self.connector.check()
         held = {block.block_id for request in self._states for block in request.blocks}
-        idle = self.blocks.num_copied == 0 and (self.connector is None or self.connector.is_quiet)
+        idle = self.blocks.num_copied == 0 and self.connector.is_quiet
         if idle:
             assert len(held) == self.blocks.pool.num_used, "a block is used by no request"
 

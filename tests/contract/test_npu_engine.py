@@ -7,6 +7,7 @@ import pytest
 
 from engine.config import TierConfig
 from engine.llm import LLM
+from engine.offload.connector import OffloadConnector
 from engine.scheduler_output import SchedulerOutput
 from engine.scheduling.scheduler import Scheduler
 from tests.contract.npu_rig import BLOCK, answers, fill_device, npu_config, prompt
@@ -62,7 +63,8 @@ def test_stream_decodes_while_prefix_of_another_request_loads(
 
     def schedule(scheduler: Scheduler) -> SchedulerOutput | None:
         output = kept(scheduler)
-        if output is not None and output.num_scheduled_tokens and scheduler.connector is not None:
+        if output is not None and output.num_scheduled_tokens:
+            assert isinstance(scheduler.connector, OffloadConnector)
             late.append(scheduler.connector.late.num_loads)
         return output
 

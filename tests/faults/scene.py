@@ -107,8 +107,8 @@ class Scene:
     def forget(self) -> None:
         """Drop the unused blocks on the device and in host memory."""
         self.scheduler.blocks.pool.forget_free()
-        if self.scheduler.connector is not None:
-            self.scheduler.connector.tiers.store.clear_cpu()
+        if (tiers := self.scheduler.connector.tiers) is not None:
+            tiers.store.clear_cpu()
 
     async def until(self, condition: Callable[[], bool]) -> None:
         """Wait until `condition` holds. Raises AssertionError after `_PATIENCE` seconds."""

@@ -167,13 +167,11 @@ class SchedulerLife(RuleBasedStateMachine):
         prompts = [*self.finished_prompts, *(list(request.prompt_token_ids) for request in self.live.values())]
         history = prompts[which % len(prompts)]
         keys = extend_keys(ROOTS[tenant], history, BLOCK)
-        assert self.scheduler.connector is not None
-        self.scheduler.connector.hints.add_hint(name, tenant, keys, history)
+        self.scheduler.connector.add_hint(name, tenant, keys, history)
 
     @rule(name=st.sampled_from("xyz"))
     def leave(self, name: str) -> None:
-        assert self.scheduler.connector is not None
-        self.scheduler.connector.hints.forget(name)
+        self.scheduler.connector.cancel_hint(name)
 
     @rule()
     @precondition(lambda self: len(self.in_flight) < 2)

@@ -161,7 +161,7 @@ class ToyEngine:
     def _make_scheduler(self, former: Scheduler | None) -> Scheduler:
         clock = time.monotonic
         tiers = TierManager(self.store, LoadCost(1, deadline=3.0), clock=clock, rest=0.0, redis=True)
-        if former is not None and former.connector is not None:
+        if former is not None and former.connector.tiers is not None:
             if self.worker.pending:
                 self.executor.wrong.append(
                     AssertionError("copies are under way whose blocks a new scheduler gives out")

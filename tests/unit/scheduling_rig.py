@@ -11,6 +11,8 @@ from cache_tiers.manager import TierManager
 from engine.kv.block_manager import BlockManager
 from engine.kv.block_pool import BlockPool
 from engine.offload.connector import OffloadConnector
+from engine.offload.interface import TierConnector
+from engine.offload.no_tiers import NoTiers
 from engine.offload.prefill_cost import PrefillCost
 from engine.request import Request
 from engine.sampling_params import SamplingParams
@@ -65,7 +67,9 @@ class Rig:
         )
         self.pool = BlockPool(self.pool_blocks, on_evict=self.tiers.forget if self.tiers else None)
         self.blocks = BlockManager(self.pool, BLOCK, 1, prefix_cache=self.prefix_cache)
-        connector = OffloadConnector(self.tiers, self.blocks, self.prefill, clock=self.clock) if self.tiers else None
+        connector: TierConnector = NoTiers()
+        if self.tiers is not None:
+            connector = OffloadConnector(self.tiers, self.blocks, self.prefill, clock=self.clock)
         limits = SchedulerLimits(self.max_num_seqs, self.max_tokens_per_step, decode_passes=self.decode_passes)
         queue = make_queue(
             self.policy, max_waiting=self.max_waiting, max_wait=self.max_wait, weights=self.weights or {}

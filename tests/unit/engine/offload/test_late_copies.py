@@ -37,7 +37,7 @@ def rig_with_stored_chat() -> Rig:
 
 
 def connector_of(rig: Rig) -> OffloadConnector:
-    assert rig.scheduler.connector is not None
+    assert isinstance(rig.scheduler.connector, OffloadConnector)
     return rig.scheduler.connector
 
 

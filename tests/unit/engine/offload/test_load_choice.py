@@ -282,7 +282,6 @@ def test_redis_answer_for_waiting_request_is_kept() -> None:
     request = rig.add([*PROMPT, 9])
     counts(rig, request, 1)
     request.status = RequestStatus.WAITING
-    assert rig.scheduler.connector is not None
     assert rig.scheduler.connector.take_answered() == []
     assert rig.scheduler.connector.take_answered() == []
     request.status = RequestStatus.RUNNING

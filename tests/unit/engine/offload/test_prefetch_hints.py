@@ -2,6 +2,7 @@
 
 from cache_tiers.block_key import BlockKey, extend_keys
 from cache_tiers.link_speed import LinkSpeed
+from engine.offload.connector import OffloadConnector
 from engine.offload.idle_promotion import MAX_BLOCKS
 from engine.offload.prefetch_hints import LAPSE_SECONDS, MAX_PER_TENANT, PrefetchHints
 from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
@@ -31,7 +32,7 @@ def rig_with_redis(
 
 
 def hints_of(rig: Rig) -> PrefetchHints:
-    assert rig.scheduler.connector is not None
+    assert isinstance(rig.scheduler.connector, OffloadConnector)
     return rig.scheduler.connector.hints
 
 

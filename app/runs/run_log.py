@@ -108,18 +108,18 @@ class RunLog:
         self._numbers.append(max(num_tokens, self._last_delta) + 1)
         self._said.add(text, is_thought=is_thought)
         if self._waiting:
-            self._tell()
+            self._notify()
 
     def close(self, kind: str, data: dict[str, Any], num_tokens: int) -> None:
         """Append the event that ends the run, "done" or "error", of an answer with `num_tokens` tokens."""
         self._closing = (kind, data)
         self._last_number = max(num_tokens + 1, self._last_delta) + 1
-        self._tell()
+        self._notify()
 
     def interrupt(self) -> None:
         """End the streams because the server stops before the run ends. Followers get a farewell and may return."""
         self._interrupted = True
-        self._tell()
+        self._notify()
 
     def cursor(self, event_id: str) -> int | None:
         """Parse an event id "<run_id>:<epoch>.<n>" and return n; None if it is invalid here, so that a snapshot is due.
@@ -224,7 +224,7 @@ class RunLog:
         await follower.change
         return follower.seen
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         """Notify the waiting followers: write a delta to those whose connection is ready, and wake the others."""
         is_delta = self._closing is None and not self._interrupted
         waiting, self._waiting = self._waiting, []

@@ -4,7 +4,6 @@ import itertools
 import logging
 import time
 from collections import Counter, defaultdict
-from collections.abc import Sequence
 from dataclasses import replace
 
 from cache_tiers.histogram import Histogram
@@ -20,7 +19,6 @@ from engine.scheduling.scheduler import Scheduler, TokenUpdate
 from engine.stats import EngineStats
 from engine.tenant_memory import tenant_bytes
 from engine.tracing import Track
-from engine.trail import Trail
 
 QUEUE_TIMED_OUT = "the request waited too long for its turn; the server has more work than it can do"
 STEP_FAILED = "the model failed on this request; the server's log says why"
@@ -131,23 +129,10 @@ class LLMEngine:
         except SchedulerInDoubtError:
             return
 
-    def delete_tenant(self, tenant: str) -> list[RequestOutput]:
-        """Make the tenant's blocks unreachable in every tier, also after a restart, and end its requests.
-
-        Return their last outputs. Raise EngineError, without any change, if the deletion cannot be made durable. This
-        blocks on the disk.
-        """
-        self.processor.salts.rotate(tenant)
-        return self.abort_requests_of(tenant)
-
     def abort_requests_of(self, tenant: str) -> list[RequestOutput]:
         """End all requests of a tenant now. Return their last outputs."""
         aborted = [self.abort_request(request_id) for request_id in self.ids_of_tenant(tenant)]
         return [output for output in aborted if output is not None]
-
-    def erase(self, trails: Sequence[Trail], *, tenant: str = "local") -> None:
-        """Erase from all tiers the blocks that only these trails use; from Redis only if it is available now."""
-        self.core.erase(self.processor.keys_of_trails(trails, tenant))
 
     def expire_requests(self) -> list[RequestOutput]:
         """Return the last outputs of requests whose deadline has passed since the last call."""

@@ -115,7 +115,7 @@ def test_equal_prompts_of_two_tenants_in_a_batch_share_no_blocks(llm: LLM) -> No
 def test_deleted_tenants_blocks_are_not_found_in_any_tier(llm: LLM, tier: str) -> None:
     ask(llm, PROMPT, "one")
     ask(llm, PROMPT, "two")
-    assert llm.engine.delete_tenant("one") == []
+    llm.engine.processor.salts.rotate("one")
     leave_only_in(llm, tier)
     assert ask(llm, PROMPT, "one").cached == 0
     leave_only_in(llm, tier)
@@ -126,7 +126,7 @@ def test_deleted_tenant_stays_deleted_after_a_restart(config: EngineConfig) -> N
     with LLM(config) as llm:
         ask(llm, PROMPT, "one")
         ask(llm, PROMPT, "two")
-        llm.engine.delete_tenant("one")
+        llm.engine.processor.salts.rotate("one")
     with LLM(config) as llm:
         # The order matters: until the cost of computing is known, a request waits for any blocks that Redis may hold.
         assert ask(llm, PROMPT, "two").redis == 5 * BLOCK
@@ -194,8 +194,8 @@ def test_public_prefix_outlives_a_deleted_tenant(config: EngineConfig) -> None:
     with LLM(replace(config, public_prompt=PUBLIC)) as llm:
         prompt = with_system(llm, config, PUBLIC, "Which one is the oldest?")
         ask(llm, prompt, "one")
-        llm.engine.delete_tenant("one")
-        llm.engine.erase([Trail(prompt)], tenant="one")
+        llm.engine.processor.salts.rotate("one")
+        llm.engine.core.erase(llm.engine.processor.keys_of_trails([Trail(prompt)], "one"))
         assert ask(llm, prompt, "two").device >= BLOCK
         assert BLOCK <= ask(llm, prompt, "one").device < len(prompt) - 1
 

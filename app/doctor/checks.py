@@ -31,7 +31,7 @@ from engine.attention.backend import AttentionSpec
 from engine.attention.selector import select_backend
 from engine.device_choice import block_size_for, choose_device
 from engine.errors import EngineError
-from engine.worker.torch.open_device import open_device
+from engine.worker.torch.devices import open_device
 from models.errors import ModelError
 from models.folder import ModelFolder
 from models.registry import read_config

@@ -15,7 +15,7 @@ from cache_tiers.transfer import Direction
 from engine.attention.backend import AttentionMetadata, AttentionSpec
 from engine.attention.selector import load_backend, select_backend
 from engine.device_choice import block_size_for
-from engine.worker.torch.open_device import open_device
+from engine.worker.torch.devices import open_device
 
 Figures = Mapping[str, Any]
 ROUNDS: Final = 5

@@ -25,8 +25,8 @@ from engine.worker.native.native_step import NativeStep
 from engine.worker.native.runner import NativeRunner
 from engine.worker.native.selection import pack_for_native
 from engine.worker.torch.decode_graphs import DecodeGraphs, DecodeShape
+from engine.worker.torch.devices import open_device
 from engine.worker.torch.model_runner import ModelRunner
-from engine.worker.torch.open_device import open_device
 from models import registry
 from models.interface import CausalLM, ModelShape
 from models.layers.kinds import LayerKinds

@@ -8,7 +8,7 @@ from cache_tiers.npu.copy_engine import CopyEngine
 from cache_tiers.npu.device_pool import DevicePool
 from cache_tiers.transfer import BlockCopy, Direction, TransferJob
 from engine.worker.cache_engine import CacheEngine
-from engine.worker.torch.open_device import open_device
+from engine.worker.torch.devices import open_device
 
 LAYOUT = BlockLayout(num_layers=3, num_kv_heads=2, block_size=16, head_dim=8, itemsize=2)
 

@@ -11,7 +11,7 @@ from engine.errors import EngineError
 from engine.executor.uniproc import UniProcExecutor
 from engine.scheduler_output import NewRequestData, SchedulerOutput
 from engine.worker.host_resources import usable_cores
-from engine.worker.torch.open_device import open_device
+from engine.worker.torch.devices import open_device
 from engine.worker.worker import Worker
 from tests.integration.worker_driver import GREEDY, WorkerDriver, engine_config, tokens_of
 from tests.tiny_models import make_tiny_model

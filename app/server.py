@@ -219,7 +219,7 @@ async def _serve(
     startup.begin()
     watching = asyncio.create_task(server.restart_without_engine(), name="watch-engine")
     await server.serve(sockets=[listener])
-    await server.drained()
+    await server.wait_until_drained()
     watching.cancel()
     if tls is not None:
         await tls.stop()
@@ -305,7 +305,7 @@ class DrainingServer(uvicorn.Server):
         self._services.live.stop()
         self.should_exit = True
 
-    async def drained(self) -> None:
+    async def wait_until_drained(self) -> None:
         """Wait for the drain to complete, if one has begun."""
         if self._draining is not None:
             await self._draining

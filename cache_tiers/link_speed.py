@@ -75,7 +75,7 @@ class LinkMeter:
         with self._lock:
             return LinkSpeed(self._answer_seconds, self._nbytes / self._seconds if self._seconds else None)
 
-    def answered(self, seconds: float) -> None:
+    def on_answer(self, seconds: float) -> None:
         """Record that a reply began `seconds` after its request."""
         with self._lock:
             before = self._answer_seconds

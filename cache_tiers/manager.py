@@ -437,7 +437,7 @@ class TierManager:
         """
         return self._ready_loads.take(seconds, num_late)
 
-    def computed(self) -> None:
+    def on_computed(self) -> None:
         """Note that a step was computed, which restarts the rest period."""
         self._rested_at = self._clock() + self._rest
 
@@ -514,7 +514,7 @@ class TierManager:
                 self._end_load_job(result.job_id, failed=result.error is not None)
                 if result.error is None:
                     self.num_copied_up += 1
-                    self._ready_loads.copied(result.seconds)
+                    self._ready_loads.on_copied(result.seconds)
         return stored
 
     def _end_load_job(self, job_id: int, *, failed: bool) -> None:

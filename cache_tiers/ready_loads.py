@@ -47,6 +47,6 @@ class ReadyLoads:
         """Remove and return the jobs of the load `load_id`, whose blocks are no longer needed."""
         return self._jobs.pop(load_id, ())
 
-    def copied(self, seconds: float) -> None:
+    def on_copied(self, seconds: float) -> None:
         """Update the speed estimate with the copy of one block, which took `seconds`."""
         self._block_seconds += _NEWEST * (max(seconds, 1e-9) - self._block_seconds)

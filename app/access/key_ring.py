@@ -153,7 +153,7 @@ class KeyRing:
 
     async def _note(self, used: set[str]) -> None:
         try:
-            await self._keys.used(used, time.time())
+            await self._keys.mark_used(used, time.time())
         except OutageError as error:
             logger.warning("the last use of %d keys is not stored: %s", len(used), error)
         except Exception:

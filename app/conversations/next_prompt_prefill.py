@@ -61,9 +61,9 @@ class NextPromptPrefill:
             return
         self._tasks.begin(self._begin(run, instructions, tools))
 
-    async def settled(self) -> None:
+    async def join(self) -> None:
         """Wait until all tasks have ended."""
-        await self._tasks.settled()
+        await self._tasks.join()
 
     async def stop(self) -> None:
         """Cancel the tasks. The next turn computes what they did not."""

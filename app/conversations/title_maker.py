@@ -44,9 +44,9 @@ class TitleMaker:
         """Title the conversation once `run` has ended, if it was the first answer."""
         self._tasks.begin(self._name(run))
 
-    async def settled(self) -> None:
+    async def join(self) -> None:
         """Wait until all tasks have ended."""
-        await self._tasks.settled()
+        await self._tasks.join()
 
     async def stop(self) -> None:
         """Cancel the tasks. Conversations without a title from the model keep that of the first message."""

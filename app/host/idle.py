@@ -63,7 +63,7 @@ class IdleTasks:
         except Exception:
             logger.exception("%s: %s", run_id, self._failed)
 
-    async def settled(self) -> None:
+    async def join(self) -> None:
         """Wait until all tasks have ended."""
         while self._tasks:
             await asyncio.wait(self._tasks)

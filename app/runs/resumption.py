@@ -124,7 +124,7 @@ class Resumption:
             try:
                 if not is_closed:
                     await self._store.runs.close_unfinished()
-                await self._store.runs.resumed(records)
+                await self._store.runs.mark_resumed(records)
                 return
             except REFUSALS as error:
                 logger.error("%d answers are not resumed before the database can note it: %s", len(records), error)

@@ -94,7 +94,7 @@ class KeyStore:
 
         return await self._database.write(update)
 
-    async def used(self, key_ids: Collection[str], at: float) -> None:
+    async def mark_used(self, key_ids: Collection[str], at: float) -> None:
         """Record when keys were last used.
 
         at: Unix seconds.

@@ -279,7 +279,7 @@ class RunStore:
         rows = await self._database.read(f"SELECT {_RECORD} FROM run WHERE {_SHOWN} ORDER BY id")
         return [await self._unfinished(RunRecord(**dict(row))) for row in rows]
 
-    async def resumed(self, records: Iterable[RunRecord]) -> None:
+    async def mark_resumed(self, records: Iterable[RunRecord]) -> None:
         """Store the epochs and the fruitless counts of runs that this process resumes."""
         counts = [(record.epoch, record.fruitless, record.id) for record in records]
 

@@ -101,7 +101,7 @@ class Connections:
         """Number of connections with a request in progress."""
         return len(self._busy)
 
-    def opened(self, connection: Connection) -> None:
+    def on_open(self, connection: Connection) -> None:
         """Add a new connection, and cut the oldest idle ones if a limit is exceeded."""
         self._add_idle(connection)
         group = _group(connection)
@@ -112,7 +112,7 @@ class Connections:
         if len(self) > self.limits.total + SPARE_CONNECTIONS:
             self._cut(connection)
 
-    def asked(self, connection: Connection) -> EbbError | None:
+    def on_request(self, connection: Connection) -> EbbError | None:
         """Mark `connection` as busy with a request, and return the error to refuse the request with.
 
         Returns None if the request may proceed.
@@ -136,13 +136,13 @@ class Connections:
             )
         return None
 
-    def answered(self, connection: Connection) -> None:
+    def on_response(self, connection: Connection) -> None:
         """Mark `connection` as idle again."""
         if connection in self._busy:
             self._remove_busy(connection)
             self._add_idle(connection)
 
-    def closed(self, connection: Connection) -> None:
+    def on_close(self, connection: Connection) -> None:
         """Remove a closed connection. Has no effect on one that was cut, because it is already removed."""
         if connection in self._busy:
             self._remove_busy(connection)

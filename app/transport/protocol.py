@@ -103,7 +103,7 @@ class HttpProtocol(HttpToolsProtocol):
         """Begin to wait for a request (asyncio)."""
         super().connection_made(transport)
         limit_unsent_bytes(transport)
-        self._connections.opened(self)
+        self._connections.on_open(self)
         self._expect(HEAD_SECONDS, self._head_is_late)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -115,7 +115,7 @@ class HttpProtocol(HttpToolsProtocol):
         if self._answering is not None and not self._answering.response_complete:
             self._answering.disconnected = True
             self._answering.message_event.set()
-        self._connections.closed(self)
+        self._connections.on_close(self)
         super().connection_lost(exc)
 
     def eof_received(self) -> bool:  # type: ignore[override]
@@ -212,7 +212,7 @@ class HttpProtocol(HttpToolsProtocol):
         # uvicorn's type of a scope allows only dicts as extensions.
         cycle.scope["extensions"] = {EXTENSION: _ChunkWriter(cycle)}  # type: ignore[dict-item]
         self._answering = cycle
-        refusal = self._connections.asked(self)
+        refusal = self._connections.on_request(self)
         if refusal is not None and cycle.scope["path"] not in PROBES:
             cycle.scope["state"][REFUSAL] = refusal
             cycle.keep_alive = False
@@ -226,7 +226,7 @@ class HttpProtocol(HttpToolsProtocol):
         """Start the next request of the connection, wait for one, or close the connection (uvicorn)."""
         super().on_response_complete()
         if not self._answers:
-            self._connections.answered(self)
+            self._connections.on_response(self)
             if self._half_closed:
                 self.transport.close()
 

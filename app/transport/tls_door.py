@@ -44,7 +44,7 @@ class TlsDoor(asyncio.Protocol):
         """Begin the handshake (asyncio)."""
         self._transport = transport
         self._server_state.connections.add(self)  # type: ignore[arg-type]
-        self._connections.opened(self)
+        self._connections.on_open(self)
         self._shaking = self._loop.create_task(self._shake(transport), name="tls-handshake")
 
     def data_received(self, data: bytes) -> None:
@@ -71,7 +71,7 @@ class TlsDoor(asyncio.Protocol):
 
     def _forget(self) -> None:
         self._server_state.connections.discard(self)
-        self._connections.closed(self)
+        self._connections.on_close(self)
 
     async def _shake(self, transport: asyncio.Transport) -> None:
         early = _Early()

@@ -142,7 +142,7 @@ class RedisBlockClient:
 
     def announce(self, keys: Sequence[bytes]) -> None:
         """Note blocks that LMCache will pass to `put` at any moment. Their lag counts from now."""
-        self._ledger.committed(keys)
+        self._ledger.commit(keys)
 
     def awaits_put(self, key: bytes) -> bool:
         """Return True if a block has been announced and `put` has not been called with it yet."""
@@ -337,7 +337,7 @@ class RedisBlockClient:
                 self._missing.note([key], TierMiss(TierMissReason.REJECTED, outcome.value))
 
     def _count_put(self, job: PutJob) -> None:
-        self._ledger.settled(job.block.key, stored=job.stored)
+        self._ledger.settle(job.block.key, stored=job.stored)
         if job.stored or job.error is not None:
             self._known.learn([job.block.key], [job.stored], whole=True)
         if job.error is None and not job.stored:

@@ -90,7 +90,7 @@ def find_blocks(connection: RespConnection, keys: Sequence[bytes], meter: LinkMe
     connection.send([b"".join(command(b"EXISTS", redis_key(key)) for key in keys)])
     asked = time.monotonic()
     connection.await_reply()
-    meter.answered(time.monotonic() - asked)
+    meter.on_answer(time.monotonic() - asked)
     return [connection.read_reply() == 1 for _ in keys]
 
 
@@ -127,7 +127,7 @@ def load_blocks(
     began = time.monotonic()
     ask(_ahead(meter, asked[0]) - 1)
     connection.await_reply()
-    meter.answered(time.monotonic() - began)
+    meter.on_answer(time.monotonic() - began)
     with meter.receiving(lambda: connection.num_received):
         while asked:
             ask(max(0, _ahead(meter, asked[0]) + 1 - len(asked)))

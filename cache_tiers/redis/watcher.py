@@ -65,7 +65,7 @@ class RedisWatcher:
                 self._connection = RespConnection(self._address, self._timeouts)
             asked = time.monotonic()
             reply = self._connection.call(b"INFO", b"memory")
-            self._meter.answered(time.monotonic() - asked)
+            self._meter.on_answer(time.monotonic() - asked)
             # Several sections in one question are known to Redis 7 only.
             counts = self._connection.call(b"INFO", b"stats")
         except (OSError, RedisError) as error:

@@ -9,9 +9,9 @@ _HANDOVER_SECONDS = 10.0
 
 
 class WriteLedger:
-    """Blocks in transit to Redis. An entry lives from `committed` to `settled`. Thread-safe.
+    """Blocks in transit to Redis. An entry lives from `commit` to `settle`. Thread-safe.
 
-    After `handed_over` the writer must call `settled`. An entry that is not handed over is given up after ten seconds.
+    After `handed_over` the writer must call `settle`. An entry that is not handed over is given up after ten seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -22,7 +22,7 @@ class WriteLedger:
         self._stored = 0
         self._failed = 0
 
-    def committed(self, keys: Sequence[bytes]) -> None:
+    def commit(self, keys: Sequence[bytes]) -> None:
         """Add blocks that have been committed and will be written."""
         now = self._clock()
         with self._condition:
@@ -52,7 +52,7 @@ class WriteLedger:
                     del self._since[key]
             self._condition.notify_all()
 
-    def settled(self, key: bytes, *, stored: bool) -> None:
+    def settle(self, key: bytes, *, stored: bool) -> None:
         """Remove a block that Redis has acknowledged, or will never receive."""
         with self._condition:
             if stored:

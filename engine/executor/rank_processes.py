@@ -78,7 +78,7 @@ class RankProcesses:
         """Send `message` to every rank without waiting; a rank that has died is noticed when its answer is read."""
         frame = encode(message)
         if isinstance(message, Step):
-            self._limit.sent()
+            self._limit.on_sent()
         self._sender.send(frame)
 
     def call(self, call: Call) -> list[LoadedModel | None]:
@@ -116,7 +116,7 @@ class RankProcesses:
             if len(of_step) == self._size:
                 del ended[message.step_id]
                 stragglers.pop(message.step_id, None)
-                self._limit.ended()
+                self._limit.on_ended()
                 yield [of_step[rank] for rank in range(self._size)]
         if stragglers:
             raise RankDiedError("one rank failed at a step, and the others do not answer")

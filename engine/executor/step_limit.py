@@ -17,7 +17,7 @@ TIMES_SLOWEST: Final = 20.0
 class StepLimit:
     """Time limit of the steps of one start of the workers, which run one after the other.
 
-    `ended` must be called on the thread that reads the results; everything else is safe on any thread.
+    `on_ended` must be called on the thread that reads the results; everything else is safe on any thread.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -31,11 +31,11 @@ class StepLimit:
         """Limit of one step in seconds."""
         return max(LEAST_SECONDS, TIMES_SLOWEST * self._slowest)
 
-    def sent(self) -> None:
+    def on_sent(self) -> None:
         """Record that a step was sent."""
         self._sent.append(self._clock())
 
-    def ended(self) -> None:
+    def on_ended(self) -> None:
         """Record that the oldest step in flight has ended on all ranks."""
         began = max(self._sent.popleft(), self._last_ended)
         self._last_ended = self._clock()

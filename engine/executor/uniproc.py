@@ -52,9 +52,9 @@ class UniProcExecutor:
 
     def execute(self, step: SchedulerOutput) -> Future[ModelRunnerOutput]:
         """Queue a step; steps run in the order of the calls. The future raises what the worker raises."""
-        self.step_limit.sent()
+        self.step_limit.on_sent()
         future = self._submit(step)
-        future.add_done_callback(lambda _: self.step_limit.ended())
+        future.add_done_callback(lambda _: self.step_limit.on_ended())
         return future
 
     def _submit(self, step: SchedulerOutput) -> Future[ModelRunnerOutput]:

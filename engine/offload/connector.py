@@ -133,7 +133,7 @@ class OffloadConnector:
     @property
     def is_quiet(self) -> bool:
         """Whether no load, store or promotion is in flight."""
-        return not (self._restoring or self._pinned or self.hints.is_lifting)
+        return not (self._restoring or self._pinned or self.hints.is_promoting)
 
     @property
     def is_idle(self) -> bool:
@@ -154,9 +154,9 @@ class OffloadConnector:
         """Return the seconds until `poll` is worth a call; None if only a new request can change that."""
         return self.tiers.next_poll_seconds()
 
-    def arrived(self, request: Request) -> None:
+    def on_arrival(self, request: Request) -> None:
         """Prefetch the queued request's blocks from Redis into host memory, and cancel the hints that it fulfils."""
-        self.hints.arrived(request)
+        self.hints.on_arrival(request)
         device = self._blocks.num_on_device(request)
         keys = request.block_keys[device : self._blocks.num_loadable(request)]
         in_cpu = self.tiers.num_in_cpu(keys)
@@ -402,7 +402,7 @@ class OffloadConnector:
         self.hints.forget_lapsed()
         for outcome in self.tiers.poll_loads():
             if outcome.load_id == LIFT_ID:
-                self.hints.lifted(outcome)
+                self.hints.on_promoted(outcome)
                 continue
             now, counts = time.perf_counter(), {"cpu": outcome.from_cpu, "redis": outcome.from_redis}
             self._trace.add(Track.RESTORES, outcome.load_id, now - outcome.seconds, now, **counts)
@@ -508,7 +508,7 @@ class OffloadConnector:
 
     def promote_hints(self) -> None:
         """Copy hinted blocks from host memory to the device. Call while there is no request."""
-        self.hints.lift()
+        self.hints.promote()
 
     def take_loads(self, seconds: float) -> tuple[TransferJob, ...]:
         """Take the loads of the next step: as many as should be copied within `seconds`, counting late ones."""
@@ -553,14 +553,14 @@ class OffloadConnector:
                 stores.append(job)
         return tuple(stores)
 
-    def computed(self, step: SchedulerOutput, seconds: float) -> None:
+    def on_computed(self, step: SchedulerOutput, seconds: float) -> None:
         """Record that a forward pass of `step` took `seconds`."""
-        self.tiers.computed()
+        self.tiers.on_computed()
         self.prefill.note(step, seconds)
 
     def complete(self, step: SchedulerOutput, results: tuple[TransferResult, ...]) -> None:
         """Take the results of copies that came with a step. Some may belong to copies of earlier steps."""
-        self.late.ended(step, results)
+        self.late.on_results(step, results)
         self._complete(results)
 
     def fail_step(self, step: SchedulerOutput) -> None:
@@ -568,7 +568,7 @@ class OffloadConnector:
 
         If the step had no tokens, all copies have ended, and no result will come: late copies count as failed.
         """
-        self.late.failed(step)
+        self.late.on_failure(step)
         if not step.num_scheduled_tokens:
             self._give_up_on(self.late.take_all())
 
@@ -585,7 +585,7 @@ class OffloadConnector:
 
     def check(self) -> None:
         """Raise AssertionError if a pin or a load has no owner, or a block waits in vain to be stored."""
-        assert len(self._restoring) + self.hints.is_lifting == self.tiers.num_loading, "a load has no owner"
+        assert len(self._restoring) + self.hints.is_promoting == self.tiers.num_loading, "a load has no owner"
         assert self._blocks.pool.num_unsaved == self.tiers.num_unstored, "a block waits to be stored in vain"
         self.tiers.check()
 

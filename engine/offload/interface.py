@@ -39,7 +39,7 @@ class TierConnector(Protocol):
 
     # Requests
 
-    def arrived(self, request: Request) -> None:
+    def on_arrival(self, request: Request) -> None:
         """Prefetch the queued request's blocks into host memory, and cancel the hints that it fulfils."""
 
     def forget_waiting(self, request: Request) -> None:
@@ -99,7 +99,7 @@ class TierConnector(Protocol):
     ) -> tuple[TransferJob, ...]:
         """Take the stores of the next step. Call before the step allocates blocks."""
 
-    def computed(self, step: SchedulerOutput, seconds: float) -> None:
+    def on_computed(self, step: SchedulerOutput, seconds: float) -> None:
         """Record that a forward pass of `step` took `seconds`."""
 
     def complete(self, step: SchedulerOutput, results: tuple[TransferResult, ...]) -> None:

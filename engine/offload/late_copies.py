@@ -28,14 +28,14 @@ class LateCopies:
         """Late copies to host memory."""
         return len(self._jobs) - self.num_loads
 
-    def ended(self, step: SchedulerOutput, results: Iterable[TransferResult]) -> None:
+    def on_results(self, step: SchedulerOutput, results: Iterable[TransferResult]) -> None:
         """Record the end of `step`, whose output carried `results`. Copies of the step without a result become late."""
-        self.failed(step)
+        self.on_failure(step)
         for result in results:
             del self._jobs[result.job_id]
         assert step.num_scheduled_tokens or not self._jobs, "a step without tokens left copies under way"
 
-    def failed(self, step: SchedulerOutput) -> None:
+    def on_failure(self, step: SchedulerOutput) -> None:
         """Record that `step` raised. Without an output, all of its copies are late."""
         self._jobs |= {job.job_id: job for job in (*step.loads, *step.stores)}
 

@@ -22,7 +22,7 @@ class NoTiers:
         """Return None."""
         return None
 
-    def arrived(self, request: Request) -> None:
+    def on_arrival(self, request: Request) -> None:
         """Do nothing."""
 
     def forget_waiting(self, request: Request) -> None:
@@ -102,7 +102,7 @@ class NoTiers:
         """Return no job."""
         return ()
 
-    def computed(self, step: SchedulerOutput, seconds: float) -> None:
+    def on_computed(self, step: SchedulerOutput, seconds: float) -> None:
         """Do nothing."""
 
     def complete(self, step: SchedulerOutput, results: tuple[TransferResult, ...]) -> None:

@@ -27,7 +27,7 @@ MAX_AT_ONCE: Final = 64
 
 
 @dataclass(slots=True)
-class _Foreseen:
+class _Hint:
     """A hint and its prefetch. Prefetched blocks count against the limits until the hint lapses, even if cancelled."""
 
     tenant: str
@@ -40,7 +40,7 @@ class _Foreseen:
     """Blocks that may come from Redis; once the hint is cancelled, the blocks that did."""
     below: deque[PrefixBlock]
     """Blocks that are still to be copied to the device."""
-    num_lifted: int = 0
+    num_promoted: int = 0
     """Blocks that were copied to the device, or are being copied."""
 
     @property
@@ -66,10 +66,10 @@ class PrefetchHints:
         self._pool = blocks.pool
         self._partials = partials
         self._clock = clock
-        self._foreseen: dict[str, _Foreseen] = {}
-        self._spent: list[_Foreseen] = []
+        self._hints: dict[str, _Hint] = {}
+        self._spent: list[_Hint] = []
         self._promotion = IdlePromotion(tiers, blocks.pool)
-        self._lifted: _Foreseen | None = None
+        self._promoting: _Hint | None = None
 
     def add_hint(self, name: str, tenant: str, keys: Sequence[BlockKey], token_ids: Sequence[int]) -> bool:
         """Add the hint `name`: a prompt that begins with `token_ids` is expected. Return whether blocks will be loaded.
@@ -79,29 +79,29 @@ class PrefetchHints:
         keys: keys of the full blocks of `token_ids`.
         """
         self.forget_lapsed()
-        before = self._foreseen.get(name)
+        before = self._hints.get(name)
         if before is not None and keys and before.last == keys[-1]:
             return True
         self.forget(name)
-        foreseen, missing = self._foresee(tenant, keys, token_ids)
-        if not (missing or foreseen.below):
+        hint, missing = self._plan(tenant, keys, token_ids)
+        if not (missing or hint.below):
             return False
-        of_tenant = [each for each, other in self._foreseen.items() if other.tenant == tenant]
+        of_tenant = [each for each, other in self._hints.items() if other.tenant == tenant]
         for oldest in of_tenant[: max(0, len(of_tenant) - MAX_PER_TENANT + 1)]:
             self.forget(oldest)
         if self._tiers.num_warmed_ahead >= MAX_AT_ONCE:
             return False
-        self._foreseen[name] = foreseen
-        self._spent.append(foreseen)
+        self._hints[name] = hint
+        self._spent.append(hint)
         if missing:
             self._tiers.warm_ahead(name, missing)
         # Room for the rest comes from evicting other prefixes, not this one.
-        self._pool.renew(foreseen.chain)
+        self._pool.renew(hint.chain)
         return True
 
-    def _foresee(
+    def _plan(
         self, tenant: str, keys: Sequence[BlockKey], token_ids: Sequence[int]
-    ) -> tuple[_Foreseen, Sequence[BlockKey]]:
+    ) -> tuple[_Hint, Sequence[BlockKey]]:
         """Plan the prefetch of a prefix. Return the hint and the keys to load from Redis."""
         prefix = self._prefix(keys, token_ids)
         chain = [block.key for block in prefix]
@@ -111,9 +111,9 @@ class PrefetchHints:
         missing: Sequence[BlockKey] = ()
         if self._tiers.redis_speed is not None:
             missing = chain[below:][: self._room(tenant, self._tiers.most_blocks_ahead, lambda each: each.num_brought)]
-        room = self._room(tenant, self._pool.num_blocks // 4, lambda each: each.num_lifted + len(each.below))
-        to_lift = deque(prefix[above : min(below + len(missing), above + room)])
-        return _Foreseen(tenant, self._clock(), chain, len(keys), len(missing), to_lift), missing
+        room = self._room(tenant, self._pool.num_blocks // 4, lambda each: each.num_promoted + len(each.below))
+        to_promote = deque(prefix[above : min(below + len(missing), above + room)])
+        return _Hint(tenant, self._clock(), chain, len(keys), len(missing), to_promote), missing
 
     def _prefix(self, keys: Sequence[BlockKey], token_ids: Sequence[int]) -> list[PrefixBlock]:
         """List the full blocks, and the partly filled last block if it was stored and the device has less of it."""
@@ -127,7 +127,7 @@ class PrefetchHints:
                 prefix.append(PrefixBlock(partial.key, self._partials.tokens_of(partial.key), partial_of=keys[-1]))
         return prefix
 
-    def _room(self, tenant: str, most: int, spent: Callable[[_Foreseen], int]) -> int:
+    def _room(self, tenant: str, most: int, spent: Callable[[_Hint], int]) -> int:
         """Return how many blocks `tenant` may prefetch now.
 
         most: limit of all tenants together. spent: how many blocks one hint has used of that limit.
@@ -136,14 +136,14 @@ class PrefetchHints:
         own = most // 2 - sum(spent(each) for each in self._spent if each.tenant == tenant)
         return max(0, min(left, own))
 
-    def lift(self) -> None:
+    def promote(self) -> None:
         """Start copying the next blocks from host memory to the device. Call only while there is no request."""
         if self._promotion.is_busy:
             return
-        for foreseen in self._foreseen.values():
-            if run := self._next_run(foreseen.below):
-                foreseen.num_lifted += len(run)
-                self._lifted = foreseen
+        for hint in self._hints.values():
+            if run := self._next_run(hint.below):
+                hint.num_promoted += len(run)
+                self._promoting = hint
                 self._promotion.begin(run)
                 return
 
@@ -157,45 +157,45 @@ class PrefetchHints:
         return run
 
     @property
-    def is_lifting(self) -> bool:
+    def is_promoting(self) -> bool:
         """Whether blocks are being copied to the device."""
         return self._promotion.is_busy
 
-    def lifted(self, outcome: LoadOutcome) -> None:
+    def on_promoted(self, outcome: LoadOutcome) -> None:
         """Take the outcome of the load that `IdlePromotion` started."""
-        foreseen, self._lifted = self._lifted, None
-        assert foreseen is not None
+        hint, self._promoting = self._promoting, None
+        assert hint is not None
         if not self._promotion.end(outcome):
-            foreseen.below.clear()
+            hint.below.clear()
         # Chains are evicted from their end, so the beginning must be the most recently used.
-        self._pool.renew(foreseen.chain)
+        self._pool.renew(hint.chain)
 
     def forget(self, name: str) -> None:
         """Cancel the prefetch hint `name`, if there is one."""
-        foreseen = self._foreseen.pop(name, None)
-        if foreseen is not None:
-            foreseen.num_brought = self._tiers.stop_warming_ahead(name)
-            foreseen.below.clear()
+        hint = self._hints.pop(name, None)
+        if hint is not None:
+            hint.num_brought = self._tiers.stop_warming_ahead(name)
+            hint.below.clear()
 
     def forget_lapsed(self) -> None:
         """Cancel the hints that are older than `LAPSE_SECONDS`, and stop counting their blocks."""
         lapsed = self._clock() - LAPSE_SECONDS
         if self._spent and self._spent[0].began <= lapsed:
-            for name in [name for name, foreseen in self._foreseen.items() if foreseen.began <= lapsed]:
+            for name in [name for name, hint in self._hints.items() if hint.began <= lapsed]:
                 self.forget(name)
-            self._spent = [foreseen for foreseen in self._spent if foreseen.began > lapsed]
+            self._spent = [hint for hint in self._spent if hint.began > lapsed]
 
-    def arrived(self, request: Request) -> None:
+    def on_arrival(self, request: Request) -> None:
         """Cancel the hints that `request` fulfils: from now on the request loads its own prefix."""
         keys = request.block_keys
-        for name, foreseen in list(self._foreseen.items()):
-            if len(keys) >= foreseen.num_full and keys[foreseen.num_full - 1] == foreseen.last:
+        for name, hint in list(self._hints.items()):
+            if len(keys) >= hint.num_full and keys[hint.num_full - 1] == hint.last:
                 self.forget(name)
 
     def erase(self, keys: Iterable[BlockKey]) -> None:
         """Cancel every hint that contains one of `keys`, and publish none of these blocks on the device."""
         erased = set(keys)
-        for name in [name for name, foreseen in self._foreseen.items() if not erased.isdisjoint(foreseen.chain)]:
+        for name in [name for name, hint in self._hints.items() if not erased.isdisjoint(hint.chain)]:
             self.forget(name)
         self._promotion.erase(erased)
 

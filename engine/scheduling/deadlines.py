@@ -28,14 +28,14 @@ class Deadlines:
         if request.start_by < inf:
             self._starts.add(request)
 
-    def begun(self, request: Request) -> None:
+    def on_start(self, request: Request) -> None:
         """Drop the start deadline of `request`, which has had its first turn."""
         if request in self._starts:
             self._starts.remove(request)
 
     def remove(self, request: Request) -> None:
         """Drop all deadlines of `request`, which has finished."""
-        self.begun(request)
+        self.on_start(request)
         if request in self._ends:
             self._ends.remove(request)
 

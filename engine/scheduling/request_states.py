@@ -107,7 +107,7 @@ class RequestStates:
             return
         self.queue.start(request, now)
         request.waited = now - request.wait_began
-        self.deadlines.begun(request)
+        self.deadlines.on_start(request)
         if request.on_place is not None:
             request.on_place()
         if request.status is RequestStatus.LOADING:
@@ -126,7 +126,7 @@ class RequestStates:
         request.timeline.enter(Phase.LOAD, now)
         self._loading[request.request_id] = request
 
-    def loaded(self, request: Request, now: float) -> None:
+    def end_load(self, request: Request, now: float) -> None:
         """Return a request to the queue with the blocks that were loaded: LOADING -> WAITING."""
         del self._loading[request.request_id]
         request.status = RequestStatus.WAITING

@@ -121,9 +121,9 @@ class Scheduler:
     def readmit(self, request: Request) -> None:
         """Queue a request that this scheduler's predecessor accepted."""
         self._states.add(request)
-        self.step_time.arrived(request, self._clock())
+        self.step_time.on_arrival(request, self._clock())
         if not request.is_fork:
-            self.connector.arrived(request)
+            self.connector.on_arrival(request)
 
     def drop_from_worker(self, request_ids: Iterable[str]) -> None:
         """Have the worker drop, in the next step, requests that it knows from this scheduler's predecessor."""
@@ -460,7 +460,7 @@ class Scheduler:
 
     def _collect_loads(self, now: float) -> None:
         for request in self.connector.poll():
-            self._states.loaded(request, now)
+            self._states.end_load(request, now)
 
     # Results
 
@@ -469,11 +469,11 @@ class Scheduler:
         self.blocks.end_copies(output.copies)
         self.connector.complete(output, result.transfers)
         if output.total_tokens:
-            self.connector.computed(output, result.seconds / output.passes)
+            self.connector.on_computed(output, result.seconds / output.passes)
         self.step_time.cost.note(output, result.seconds / output.passes)
         if self._speculation is not None and output.total_tokens:
             plain_seconds = self.step_time.cost.decode_seconds(len(output.num_scheduled_tokens))
-            self._speculation.computed(output, result, plain_seconds)
+            self._speculation.on_computed(output, result, plain_seconds)
         taken: list[_Taken] = []
         for request_id, count in output.num_scheduled_tokens.items():
             request = self._states.get(request_id)

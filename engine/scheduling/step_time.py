@@ -39,7 +39,7 @@ class StepTime:
         self._decode_turns = DecodeTurns()
         self._bursts = Bursts()
 
-    def arrived(self, request: Request, now: float) -> None:
+    def on_arrival(self, request: Request, now: float) -> None:
         """Record the arrival of `request` at `now`."""
         self._recent.note(self._queue.tenant_of(request), now)
 

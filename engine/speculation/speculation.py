@@ -111,7 +111,7 @@ class Speculation:
             missing += max(0, self._blocks.num_blocks_for(tokens) - len(request.blocks))
         return missing <= self._blocks.pool.num_free
 
-    def computed(self, step: SchedulerOutput, result: ModelRunnerOutput, plain_seconds: float | None) -> None:
+    def on_computed(self, step: SchedulerOutput, result: ModelRunnerOutput, plain_seconds: float | None) -> None:
         """Learn from a completed step. plain_seconds: expected time of a step of its requests without drafts."""
         if any(request_id in step.num_scheduled_tokens for request_id in self._drafted):
             self._cost.note_wait(result.started - self._ended)

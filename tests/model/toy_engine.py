@@ -63,8 +63,8 @@ class ToyExecutor:
     def execute(self, output: SchedulerOutput) -> Future[ModelRunnerOutput]:
         future: Future[ModelRunnerOutput] = Future()
         assert self.step_limit is not None
-        self.step_limit.sent()
-        future.add_done_callback(lambda _: self.step_limit.ended() if self.step_limit is not None else None)
+        self.step_limit.on_sent()
+        future.add_done_callback(lambda _: self.step_limit.on_ended() if self.step_limit is not None else None)
         if not self.held:
             ahead = self._before if self._before is not None and not self._before.done() else None
             self._run_later(output, future, ahead, HOPS)

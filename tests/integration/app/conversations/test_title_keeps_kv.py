@@ -26,7 +26,7 @@ async def test_title_leaves_the_kv_of_the_next_turn_unchanged(model_path: Path, 
         run = services.runs.get(first["run_id"], "local")
         assert run is not None
         titles.after(run)
-        await titles.settled()
+        await titles.join()
         await settled(engine)
         after = engine.stats()
         assert after.device_tokens - before.device_tokens == first["usage"]["total_tokens"] - 1

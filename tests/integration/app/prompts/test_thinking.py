@@ -149,9 +149,9 @@ async def test_precomputed_prefix_is_reused_and_erased_with_chat(api: Api) -> No
     async with api_client(api.url) as http:
         conversation = await created(http, system_prompt=SYSTEM)
         first = await said(http, conversation, "Hi")
-        await services.next_prefixes.settled()
+        await services.next_prefixes.join()
         second = await said(http, conversation, "you are")
-        await services.next_prefixes.settled()
+        await services.next_prefixes.join()
         kv, prompt = second["usage"]["kv"], second["usage"]["prompt_tokens"]
         question = prompt - first["usage"]["prompt_tokens"]
         assert second["reasoning"] == THOUGHT
@@ -198,6 +198,6 @@ async def test_prefix_computed_during_deletion_is_erased_too(api: Api) -> None:
         store = replace(services.store, next_prefixes=Deleting(services.store.database))
         ahead = NextPromptPrefill(services.host, store, services.turns, services.erasure, poll_seconds=0.001)
         ahead.after(run)
-        await ahead.settled()
+        await ahead.join()
         await asyncio.gather(*services.erasure._tasks)
         await asyncio.to_thread(until, lambda: api.engine.stats().blocks_cached == 0)

@@ -64,7 +64,7 @@ async def answered(services: Services, content: str, **fields: Any) -> tuple[Con
 async def settled(titles: TitleMaker) -> None:
     """Wait until every pending title has been handled."""
     async with asyncio.timeout(20):
-        await titles.settled()
+        await titles.join()
 
 
 async def title_of(services: Services, conversation: Conversation) -> tuple[str | None, str | None]:

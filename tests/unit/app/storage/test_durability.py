@@ -48,7 +48,7 @@ async def test_keys_deletions_and_begins_survive_a_power_cut(store: Store) -> No
     await store.runs.finish(MessageEnd("Yes.", "complete", "stop", b"").of(answer))
     await store.deletions.hide_message(question.id)
     levels["message hidden"] = await last_synchronous(store)
-    await store.keys.used([key.id], 1.0)
+    await store.keys.mark_used([key.id], 1.0)
     await store.deletions.hide_conversation(conversation.id)
     levels["conversation hidden"] = await last_synchronous(store)
     assert levels == dict.fromkeys(levels, FULL)
@@ -61,7 +61,7 @@ async def test_progress_and_uses_do_not_wait_for_the_disk(store: Store) -> None:
     assert await last_synchronous(store) == NORMAL
     await store.runs.finish(MessageEnd("Yes.", "complete", "stop", b"").of(answer))
     assert await last_synchronous(store) == NORMAL
-    await store.keys.used(["key"], 1.0)
+    await store.keys.mark_used(["key"], 1.0)
     assert await last_synchronous(store) == NORMAL
 
 

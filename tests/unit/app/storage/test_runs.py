@@ -138,7 +138,7 @@ async def test_deaths_are_counted_until_next_token(store: Store) -> None:
     conversation = await store.conversations.create({})
     _, answer = await turn(store, conversation, "one")
     again = replace(record(answer), epoch=2, fruitless=2)
-    await store.runs.resumed([again])
+    await store.runs.mark_resumed([again])
     (left,) = await store.runs.unfinished()
     assert left.record == again
     await store.runs.save_progress([RunProgress(again.id, 0, pack_ids([5]), [])])

@@ -31,7 +31,7 @@ class Line:
 
 def opened(connections: Connections, *lines: Line) -> None:
     for line in lines:
-        connections.opened(line)
+        connections.on_open(line)
 
 
 def limits_for(monkeypatch: pytest.MonkeyPatch, files: int, **flags: str) -> ConnectionLimits:
@@ -44,12 +44,12 @@ def test_longest_idle_connection_makes_room() -> None:
     connections = Connections(ConnectionLimits(total=3, per_address=10))
     first, second, third, fourth = lines = [Line(f"192.0.2.{number}") for number in range(4)]
     opened(connections, first, second, third)
-    assert connections.asked(first) is None
-    connections.answered(first)
-    connections.opened(fourth)
+    assert connections.on_request(first) is None
+    connections.on_response(first)
+    connections.on_open(fourth)
     assert [line.is_cut for line in lines] == [False, True, False, False]
     assert len(connections) == 3
-    connections.closed(second)
+    connections.on_close(second)
     connections.check()
 
 
@@ -57,10 +57,10 @@ def test_busy_connection_is_never_cut() -> None:
     connections = Connections(ConnectionLimits(total=2, per_address=10))
     busy = [Line(), Line()]
     opened(connections, *busy)
-    assert [connections.asked(line) for line in busy] == [None, None]
+    assert [connections.on_request(line) for line in busy] == [None, None]
     late = [Line() for _ in range(3)]
     opened(connections, *late)
-    assert isinstance(connections.asked(late[-1]), ServerFullError)
+    assert isinstance(connections.on_request(late[-1]), ServerFullError)
     assert not any(line.is_cut for line in busy)
     assert [line.is_cut for line in late] == [True, True, False]
 
@@ -69,8 +69,8 @@ def test_connections_beyond_the_spare_ones_are_cut() -> None:
     connections = Connections(ConnectionLimits(total=1, per_address=10_000))
     lines = [Line() for _ in range(SPARE_CONNECTIONS + 2)]
     for line in lines:
-        connections.opened(line)
-        connections.asked(line)
+        connections.on_open(line)
+        connections.on_request(line)
     assert [line.is_cut for line in lines] == [False] * (SPARE_CONNECTIONS + 1) + [True]
 
 
@@ -79,13 +79,13 @@ def test_one_address_displaces_and_refuses_its_own() -> None:
     neighbour, *flood = [Line("198.51.100.7"), Line(), Line(), Line()]
     opened(connections, neighbour, *flood)
     assert [line.is_cut for line in (neighbour, *flood)] == [False, True, False, False]
-    assert [connections.asked(line) for line in flood[1:]] == [None, None]
+    assert [connections.on_request(line) for line in flood[1:]] == [None, None]
     late = Line()
-    connections.opened(late)
-    refusal = connections.asked(late)
+    connections.on_open(late)
+    refusal = connections.on_request(late)
     assert isinstance(refusal, AddressFullError)
     assert refusal.retry_after > 0
-    assert connections.asked(neighbour) is None
+    assert connections.on_request(neighbour) is None
 
 
 @pytest.mark.parametrize(
@@ -104,8 +104,8 @@ def test_ipv6_networks_count_as_one_and_this_machine_not(addresses: tuple[str | 
     lines = [Line(address) for address in addresses]
     found = []
     for line in lines:
-        connections.opened(line)
-        found.append(connections.asked(line))
+        connections.on_open(line)
+        found.append(connections.on_request(line))
     assert isinstance(found[-1], AddressFullError) is refused
 
 
@@ -130,17 +130,17 @@ def test_connections_are_counted_once_whatever_they_do(steps: list[tuple[str, in
     for what, number in steps:
         if what == "open":
             lines.append(Line(f"192.0.2.{number % 3}" if number else None))
-            connections.opened(lines[-1])
+            connections.on_open(lines[-1])
         elif lines:
             line = lines[number % len(lines)]
             if what == "close":
-                connections.closed(line)
+                connections.on_close(line)
             elif line.is_cut:
                 continue
             elif what == "ask":
-                connections.asked(line)
+                connections.on_request(line)
             else:
-                connections.answered(line)
+                connections.on_response(line)
         connections.check()
         idle = len(connections) - connections.busy
         assert idle <= max(3 - connections.busy, 1)

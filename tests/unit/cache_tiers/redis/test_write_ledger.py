@@ -5,12 +5,12 @@ from cache_tiers.redis.write_ledger import WriteLedger
 
 def test_block_is_pending_until_settled() -> None:
     ledger = WriteLedger()
-    ledger.committed([b"a", b"b"])
+    ledger.commit([b"a", b"b"])
     ledger.handed_over([b"a", b"b"])
-    ledger.settled(b"a", stored=True)
+    ledger.settle(b"a", stored=True)
     assert ledger.pending == 1
     assert ledger.lag_seconds > 0
-    ledger.settled(b"b", stored=False)
+    ledger.settle(b"b", stored=False)
     assert (ledger.pending, ledger.lag_seconds, ledger.stored, ledger.failed) == (0, 0.0, 1, 1)
 
 
@@ -21,14 +21,14 @@ def test_lag_is_age_of_oldest_block() -> None:
     now = 101.5
     ledger.handed_over([b"new"])
     assert ledger.lag_seconds == 1.5
-    ledger.settled(b"old", stored=True)
+    ledger.settle(b"old", stored=True)
     assert ledger.lag_seconds == 0.0
 
 
 def test_committed_block_without_handover_fails() -> None:
     now = 100.0
     ledger = WriteLedger(clock=lambda: now)
-    ledger.committed([b"lost", b"taken"])
+    ledger.commit([b"lost", b"taken"])
     ledger.handed_over([b"taken"])
     now = 111.0
     assert ledger.pending == 1
@@ -47,9 +47,9 @@ def test_wait_ends_with_last_block() -> None:
 
 def test_withdrawn_block_is_not_pending_unless_being_written() -> None:
     ledger = WriteLedger()
-    ledger.committed([b"withdrawn", b"written"])
+    ledger.commit([b"withdrawn", b"written"])
     ledger.handed_over([b"written"])
     ledger.withdrawn([b"withdrawn", b"written", b"unknown"])
     assert (ledger.pending, ledger.failed) == (1, 0)
-    ledger.settled(b"written", stored=True)
+    ledger.settle(b"written", stored=True)
     assert ledger.wait_until_empty(0.0)

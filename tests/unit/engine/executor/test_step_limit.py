@@ -13,38 +13,38 @@ class Clock:
 def test_step_limit_is_the_minimum_until_slower_steps() -> None:
     clock = Clock()
     limit = StepLimit(clock)
-    limit.sent()
+    limit.on_sent()
     assert limit.passes_at() == clock.now + LEAST_SECONDS
     clock.now += 40.0
-    limit.ended()
+    limit.on_ended()
     assert limit.seconds == TIMES_SLOWEST * 40.0
-    limit.sent()
+    limit.on_sent()
     clock.now += 0.1
-    limit.ended()
+    limit.on_ended()
     assert limit.seconds == TIMES_SLOWEST * 40.0
 
 
 def test_limit_of_queued_step_starts_when_the_one_before_ends() -> None:
     clock = Clock()
     limit = StepLimit(clock)
-    limit.sent()
-    limit.sent()
+    limit.on_sent()
+    limit.on_sent()
     clock.now += 30.0
-    limit.ended()
+    limit.on_ended()
     assert limit.passes_at() == clock.now + TIMES_SLOWEST * 30.0
     clock.now += 30.0
-    limit.ended()
+    limit.on_ended()
     assert limit.seconds == TIMES_SLOWEST * 30.0, "not the time in the queue too"
 
 
 def test_idle_ranks_are_never_late() -> None:
     clock = Clock()
     limit = StepLimit(clock)
-    limit.sent()
-    limit.ended()
+    limit.on_sent()
+    limit.on_ended()
     clock.now += 10 * LEAST_SECONDS
     asleep_until = limit.passes_at()
     assert asleep_until == clock.now + LEAST_SECONDS
     clock.now += 1.0
-    limit.sent()
+    limit.on_sent()
     assert limit.passes_at() > asleep_until

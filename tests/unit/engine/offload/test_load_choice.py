@@ -81,7 +81,7 @@ def test_meter_follows_changing_link() -> None:
     assert meter.speed.bytes_per_second == pytest.approx(10 * MIB)
     for _ in range(10):
         receive(meter, clock, 10 * MIB, 0.1)
-        meter.answered(0.02)
+        meter.on_answer(0.02)
     assert meter.speed.bytes_per_second == pytest.approx(100 * MIB, rel=0.3)
     assert meter.speed.answer_seconds == pytest.approx(0.02)
     assert meter.speed.seconds_for(100 * MIB, 2) == pytest.approx(1.04, rel=0.3)

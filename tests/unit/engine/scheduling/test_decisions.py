@@ -71,7 +71,7 @@ def test_started_request_keeps_only_its_own_deadline() -> None:
     request.deadline, request.start_by = 9.0, 2.0
     deadlines.add(request)
     assert deadlines.due(3.0) == (request, "queue_timeout")
-    deadlines.begun(request)
+    deadlines.on_start(request)
     assert deadlines.due(3.0) is None
     assert deadlines.next_at == 9.0
 

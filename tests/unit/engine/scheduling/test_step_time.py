@@ -18,7 +18,7 @@ def step_time(own: float = 0.010, decode: float = 0.002, token: float = 0.001, t
 
 def test_single_tenant_has_no_shared_step_time() -> None:
     time = step_time()
-    time.arrived(ALICE, 0.0)
+    time.on_arrival(ALICE, 0.0)
     assert time.shared_seconds([ALICE], 0.0) is None
     many = [bare_request(number, tenant="alice") for number in range(40)]
     assert time.choose_decodes(many, [], None) == many
@@ -28,8 +28,8 @@ def test_single_tenant_has_no_shared_step_time() -> None:
 def test_steps_stay_shared_while_other_tenant_is_recent() -> None:
     time = step_time()
     assert time.shared_seconds([ALICE, BOB], 0.0) == 0.050
-    time.arrived(ALICE, 0.0)
-    time.arrived(BOB, 0.0)
+    time.on_arrival(ALICE, 0.0)
+    time.on_arrival(BOB, 0.0)
     assert time.shared_seconds([ALICE], RECENT_SECONDS - 1) == 0.050
     assert time.shared_seconds([ALICE], RECENT_SECONDS + 1) is None
 

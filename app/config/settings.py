@@ -30,6 +30,7 @@ from app.config.tenant_weights import parse_weights
 from app.domain.bounds import MAX_ANSWERS
 from app.logs.log_lines import LogFormat
 from cache_tiers.cpu.eviction import EvictionName
+from engine.attention.backends import BACKENDS
 from engine.config import EngineConfig, TierConfig
 from engine.device_choice import DEVICES, block_size_for, choose_device
 from engine.scheduling.queue.policy import QueuePolicy
@@ -37,7 +38,7 @@ from engine.scheduling.queue.policy import QueuePolicy
 DEFAULT_MODEL = "smollm2-135m-instruct"
 UNSPECIFIED_ADDRESSES = ("0.0.0.0", "::")
 """Addresses that a server can listen on, but a client cannot connect to."""
-ATTENTIONS = ("auto", "npu", "torch", "reference", "placeholder")
+ATTENTIONS = ("auto", *BACKENDS)
 CPU_KERNELS = ("auto", "onednn", "torch", "avx512_bf16", "avx512", "avx2", "portable")
 
 

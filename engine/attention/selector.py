@@ -1,23 +1,12 @@
-"""Selection of an attention backend. The table holds import strings, so a backend is imported only when it is tried."""
+"""Selection of an attention backend."""
 
 from dataclasses import dataclass
 from importlib import import_module
-from types import MappingProxyType
-from typing import Final, cast
+from typing import cast
 
 from engine.attention.backend import AttentionBackend, AttentionSpec
+from engine.attention.backends import BACKENDS
 from engine.errors import EngineError
-
-BACKENDS: Final = MappingProxyType(
-    {
-        "placeholder": "engine.attention.placeholder:PlaceholderAttention",
-        "npu": "engine.attention.npu:NpuAttention",
-        "cuda": "engine.attention.cuda:CudaAttention",
-        "torch": "engine.attention.gathered:GatheredAttention",
-        "reference": "engine.attention.reference:ReferenceAttention",
-    }
-)
-"""Import string of each backend, in order of preference."""
 
 
 @dataclass(frozen=True, slots=True)

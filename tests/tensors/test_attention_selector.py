@@ -5,7 +5,8 @@ import torch
 
 from engine.attention import backend
 from engine.attention.backend import AttentionMetadata, AttentionSpec
-from engine.attention.selector import BACKENDS, load_backend, select_backend
+from engine.attention.backends import BACKENDS
+from engine.attention.selector import load_backend, select_backend
 from engine.errors import EngineError
 
 PANGU = AttentionSpec("npu", torch.bfloat16, 32, 8, 128, 128)

@@ -6,6 +6,7 @@ import pytest
 
 from app.config.options import SettingsError
 from app.config.settings import OPTIONS, Settings, load_settings
+from engine.attention.backends import BACKENDS
 
 HOME = {"HOME": "/home/ann"}
 
@@ -332,3 +333,8 @@ def test_engine_config_has_block_size_of_device(device: str, block_size: int) ->
     flags = {"device": device, "no-decode-graphs": "true"}
     config = load_settings(flags, environ=HOME).engine_config(model_path=Path("/m"), model_name="m", secret=b"")
     assert (config.device, config.block_size, config.decode_graphs) == (device, block_size, False)
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+def test_every_attention_backend_can_be_chosen(name: str) -> None:
+    assert load_settings({"attention": name}, environ={}).attention == name

@@ -1,0 +1,15 @@
+"""Names of the attention backends. Imports no tensor library, so that settings can be checked without one."""
+
+from types import MappingProxyType
+from typing import Final
+
+BACKENDS: Final = MappingProxyType(
+    {
+        "placeholder": "engine.attention.placeholder:PlaceholderAttention",
+        "npu": "engine.attention.npu:NpuAttention",
+        "cuda": "engine.attention.cuda:CudaAttention",
+        "torch": "engine.attention.gathered:GatheredAttention",
+        "reference": "engine.attention.reference:ReferenceAttention",
+    }
+)
+"""Import string of each backend, in order of preference. A backend is imported only when it is tried."""

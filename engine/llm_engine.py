@@ -198,9 +198,9 @@ class LLMEngine:
         """
         renewed, failed = list[Request](), list[Request]()
         siblings: defaultdict[int, list[Request]] = defaultdict(list)
-        for request, num_told in self._outputs.unfinished():
+        for request, num_delivered in self._outputs.unfinished():
             try:
-                fresh = self.processor.renew(request, num_told)
+                fresh = self.processor.renew(request, num_delivered)
             except FOR_THE_PROCESS:
                 raise
             except BaseException:

@@ -81,7 +81,7 @@ class Request:
     started: when the request was first scheduled; None until then.
     public: the public prefix with which the prompt begins, if any.
     mask: determines which tokens may come next; None for any.
-    untold_token_ids: the latest tokens, forced by the mask, that the worker has not received yet.
+    unsent_token_ids: the latest tokens, forced by the mask, that the worker has not received yet.
     prompt_logprobs: log probabilities of the prompt's tokens after the first, as far as computed, if requested.
     keeps_kv: other requests may find the KV that this one computes. If False, it also leaves cached KV as it is.
     siblings: unfinished requests for several answers to one prompt, including this one, by number; empty for a single
@@ -125,7 +125,7 @@ class Request:
     finish_reason: FinishReason | None = None
     public: PublicPrefix | None = None
     mask: TokenMask | None = None
-    untold_token_ids: list[int] = field(default_factory=list)
+    unsent_token_ids: list[int] = field(default_factory=list)
     prompt_logprobs: list[TokenLogprobs] = field(default_factory=list)
     keeps_kv: bool = True
     siblings: list["Request"] = field(default_factory=list, repr=False)
@@ -268,7 +268,7 @@ class Request:
         """Return the tokens that must follow, for the caller to append: there is no choice to sample."""
         # The log probability of a forced token is not computed, so a request for logprobs gets none forced.
         forced = () if self.mask is None or self.sampling.logprobs is not None else self.mask.forced()
-        self.untold_token_ids.extend(forced)
+        self.unsent_token_ids.extend(forced)
         return forced
 
     def append_token(self, token_id: int) -> None:

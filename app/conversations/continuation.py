@@ -115,8 +115,8 @@ def _reopened(answer: Message, tenant: str, stream: GenerationStream, run_id: st
         params=params_to_json(stream.params),
     )
     # Number the deltas so that the last has the number that its tokens imply. Numbers must increase.
-    told = [(stream.reasoning_before, True), (stream.text_before, False)]
-    pieces = [(text, is_thought) for text, is_thought in told if text]
+    before = [(stream.reasoning_before, True), (stream.text_before, False)]
+    pieces = [(text, is_thought) for text, is_thought in before if text]
     first = OPENING + len(ids) + 1 - len(pieces)
     deltas = [Delta(number, *piece) for number, piece in enumerate(pieces, first)]
     run = Run(run_id, tenant, begun, RunLog(run_id, begun, {}, deltas=deltas))

@@ -59,8 +59,8 @@ def prompt_key(prompt_identity: str, system_prompt: str | None, tools: str = "")
     prompt_identity: identity of the tokenizer and template.
     tools: text of the tools in the prompt.
     """
-    told = f"\0{tools}" if tools else ""
-    return hashlib.sha256(f"{prompt_identity}\0{system_prompt or ''}{told}".encode()).hexdigest()[:32]
+    described = f"\0{tools}" if tools else ""
+    return hashlib.sha256(f"{prompt_identity}\0{system_prompt or ''}{described}".encode()).hexdigest()[:32]
 
 
 def num_common(one: bytes, other: bytes) -> int:

@@ -38,7 +38,7 @@ async def get_response(request: Request) -> Response:
     if request.query_params.get("stream") != "true":
         return JSONResponse(response_json(response.record, response.answer))
     after = number(request.query_params, "starting_after")
-    events = ResponseEvents(response.record, await services.responses.retell(response))
+    events = ResponseEvents(response.record, await services.responses.replay(response))
     first = BEFORE_THE_FIRST if after is None else after
     return EventStream(lambda _: ending_in_words(events.frames(first), events.failure), headers={})
 

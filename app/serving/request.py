@@ -212,7 +212,7 @@ def abort_all(engine: Backend, streams: Sequence[GenerationStream]) -> None:
 
 async def _read_all(outputs: AsyncGenerator[RequestOutput, None]) -> RequestOutput:
     """Join all outputs of an answer. Raises EngineError if the last one has no finish_reason."""
-    told = [output async for output in outputs]
-    if told and told[-1].finished:
-        return joined(told)
+    received = [output async for output in outputs]
+    if received and received[-1].finished:
+        return joined(received)
     raise EngineError("The engine ended the answer without a reason")

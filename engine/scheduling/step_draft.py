@@ -37,7 +37,7 @@ class StepDraft:
             )
         )
         request.known_to_worker = True
-        request.untold_token_ids.clear()
+        request.unsent_token_ids.clear()
         self._take(request, count)
 
     def add_cached(
@@ -49,9 +49,9 @@ class StepDraft:
         """
         grown = len(request.blocks) > num_blocks_before
         new_ids = tuple([block.block_id for block in request.blocks[num_blocks_before:]]) if grown else ()
-        untold = tuple(request.untold_token_ids)
-        self.cached.append(CachedRequestData(request.request_id, new_ids, request.num_computed_tokens, untold))
-        request.untold_token_ids.clear()
+        unsent = tuple(request.unsent_token_ids)
+        self.cached.append(CachedRequestData(request.request_id, new_ids, request.num_computed_tokens, unsent))
+        request.unsent_token_ids.clear()
         self._take(request, count)
         if speculated:
             self._speculate(request, speculated)

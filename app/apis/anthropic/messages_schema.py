@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
-from app.apis.anthropic.serializer import ToldThoughts
+from app.apis.anthropic.serializer import ShownThoughts
 from app.apis.anthropic.tools_schema import AnthropicChoice, AnthropicTools, ToolUseBlock, offer_of
 from app.domain.bounds import MAX_MESSAGES
 from app.host.backend import Backend
@@ -177,11 +177,11 @@ class CountTokensRequest(RequestModel):
         return offer_of(self.tools, self.tool_choice)
 
     @property
-    def thoughts(self) -> ToldThoughts:
+    def thoughts(self) -> ShownThoughts:
         """Treatment of reasoning in the answer. None is returned unless the client asks the model to think."""
         if self.thinking is None or self.thinking.type == "disabled":
             return "none"
-        return "omitted" if self.thinking.display == "omitted" else "told"
+        return "omitted" if self.thinking.display == "omitted" else "shown"
 
     def thinking_mode(self, engine: Backend) -> ThinkingMode | None:
         """Choose the thinking mode. Reasoning that would not be returned is avoided where the model allows it.

@@ -16,7 +16,7 @@ from engine.errors import EbbError
 from engine.outputs import RequestOutput
 from models.tool_calls import Parsed, ToolCall, ToolCallParser
 
-ToldThoughts = Literal["none", "omitted", "told"]
+ShownThoughts = Literal["none", "omitted", "shown"]
 """omitted: show that the model thought, but not the text."""
 Kind = Literal["thinking", "text", "tool_use"]
 
@@ -36,7 +36,7 @@ class MessageHead(TypedDict):
     prompt_tokens: int
     max_tokens: int
     request_id: str
-    thoughts: ToldThoughts
+    thoughts: ShownThoughts
 
 
 class MessageShape:
@@ -73,7 +73,7 @@ class MessageShape:
         """Return deltas for the reasoning, if the client asked for it, and the text, preceded by block start events."""
         events = b""
         if output.reasoning and self._thoughts != "none":
-            events += self._at("thinking") + (self._delta(output.reasoning) if self._thoughts == "told" else b"")
+            events += self._at("thinking") + (self._delta(output.reasoning) if self._thoughts == "shown" else b"")
         return events + self._at("text") + self._delta(output.text) if output.text else events
 
     def ending(self, last: RequestOutput) -> bytes:
@@ -131,7 +131,7 @@ class MessageShape:
         """Return the blocks that are not empty."""
         content = []
         if answer.reasoning and self._thoughts != "none":
-            content.append(_thinking_block(answer.reasoning if self._thoughts == "told" else ""))
+            content.append(_thinking_block(answer.reasoning if self._thoughts == "shown" else ""))
         if answer.text:
             content.append(_text_block(answer.text))
         return content

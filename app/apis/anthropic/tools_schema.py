@@ -28,8 +28,8 @@ class AnthropicTool(RequestModel):
     @property
     def function(self) -> dict[str, Any]:
         """The tool's description in OpenAI's form."""
-        told = {"description": self.description} if self.description is not None else {}
-        return {"name": self.name, **told, "parameters": self.input_schema}
+        described = {"description": self.description} if self.description is not None else {}
+        return {"name": self.name, **described, "parameters": self.input_schema}
 
 
 AnthropicTools = Annotated[

@@ -66,13 +66,11 @@ class CompletionRequest(OpenAIRequest):
         Raises:
             InvalidRequestError: more than `most`, fewer than are to be returned, or more than one request may ask for.
         """
-        told, drawn = self.num_answers(most), self.best_of or self.n or 1
-        if self.best_of is not None and not told <= self.best_of <= most:
-            text = (
-                f"best_of is {self.best_of}; it must be at least n, which is {told}, and at most {most} (--max-answers)"
-            )
+        returned, drawn = self.num_answers(most), self.best_of or self.n or 1
+        if self.best_of is not None and not returned <= self.best_of <= most:
+            text = f"best_of is {self.best_of}; it must be at least n, which is {returned}, and at most {most} (--max-answers)"
             raise InvalidRequestError(text, param="best_of")
-        if drawn > told and self.stream:
+        if drawn > returned and self.stream:
             raise InvalidRequestError("best_of: the best of more than n answers cannot be streamed", param="best_of")
         prompts = len(self.prompts())
         if prompts * drawn > MAX_ANSWERS:

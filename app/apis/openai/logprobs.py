@@ -43,8 +43,11 @@ class ChatLogprobs:
         """Return the log probabilities of consecutive tokens of an answer, including its reasoning."""
         return {"content": [self._token(each) for each in logprobs], "refusal": None}
 
-    def _token(self, told: TokenLogprobs) -> dict[str, Any]:
-        return {**self._named(told.token_id, told.logprob), "top_logprobs": [self._named(*each) for each in told.top]}
+    def _token(self, token: TokenLogprobs) -> dict[str, Any]:
+        return {
+            **self._named(token.token_id, token.logprob),
+            "top_logprobs": [self._named(*each) for each in token.top],
+        }
 
     def _named(self, token_id: int, logprob: float) -> dict[str, Any]:
         raw = self._names.bytes_of(token_id)
@@ -87,8 +90,10 @@ class TextLogprobs:
             "text_offset": [self._pass(each.token_id) for each in logprobs],
         }
 
-    def _top(self, told: TokenLogprobs) -> dict[str, float]:
-        return {self._names.name(token_id): logprob for token_id, logprob in (*told.top, (told.token_id, told.logprob))}
+    def _top(self, token: TokenLogprobs) -> dict[str, float]:
+        return {
+            self._names.name(token_id): logprob for token_id, logprob in (*token.top, (token.token_id, token.logprob))
+        }
 
     def _pass(self, token_id: int) -> int:
         offset = self._offset

@@ -72,8 +72,8 @@ class OpenAIShape(ABC):
         frame = b""
         if output.reasoning:
             frame = self._chunk([self._choice(self._thought(output.reasoning), None)])
-        if (told := self._told(output)) is not None:
-            frame += self._chunk([self._choice(self._content(output.text), None, told)])
+        if (logprobs := self._logprobs_of(output)) is not None:
+            frame += self._chunk([self._choice(self._content(output.text), None, logprobs)])
         elif output.text:
             frame += self._before_text + encode_json(output.text).encode() + self._after_text
         return frame
@@ -107,7 +107,7 @@ class OpenAIShape(ABC):
     def choice(self, answer: RequestOutput) -> dict[str, Any]:
         """Return the choice of an answer in a response body."""
         message = self._message(answer.text, answer.reasoning)
-        return self._choice(message, answer.finish_reason, self._told(answer))
+        return self._choice(message, answer.finish_reason, self._logprobs_of(answer))
 
     def body(self, choices: Sequence[dict[str, Any]], answers: Sequence[RequestOutput]) -> dict[str, Any]:
         """Return the response body.
@@ -129,16 +129,16 @@ class OpenAIShape(ABC):
         return data_frame({**self._head.fields(self.chunk_name), "choices": choices, **usage})
 
     def _choice(
-        self, content: dict[str, Any], reason: FinishReason | None, told: dict[str, Any] | None = None
+        self, content: dict[str, Any], reason: FinishReason | None, logprobs: dict[str, Any] | None = None
     ) -> dict[str, Any]:
-        choice = {"index": self._index, **content, "logprobs": told, "finish_reason": reason}
+        choice = {"index": self._index, **content, "logprobs": logprobs, "finish_reason": reason}
         if reason == "timeout":
             # OpenAI's clients know a closed set of reasons. A timeout, too, is a limit that cut the answer.
             choice |= {"finish_reason": "length", "stop_reason": "timeout"}
         return choice
 
     @abstractmethod
-    def _told(self, output: RequestOutput) -> dict[str, Any] | None:
+    def _logprobs_of(self, output: RequestOutput) -> dict[str, Any] | None:
         """Return the log probabilities of the output; None if they were not asked for or there are none."""
 
     @abstractmethod
@@ -178,7 +178,7 @@ class ChatShape(OpenAIShape):
         """Return the chunk with the role."""
         return self._chunk([self._choice({"delta": {"role": "assistant", "content": ""}}, None)])
 
-    def _told(self, output: RequestOutput) -> dict[str, Any] | None:
+    def _logprobs_of(self, output: RequestOutput) -> dict[str, Any] | None:
         if self._logprobs is None or not output.logprobs:
             return None
         shown = shown_logprobs(output, ends_with_stop_token=self._ends_with_stop_token)
@@ -241,11 +241,11 @@ class TextShape(OpenAIShape):
     def step(self, output: RequestOutput) -> bytes:
         """Return the chunks of a step, the first along with an echoed prompt."""
         if self._echo_is_due and self._echo is not None:
-            told = self._told(output)
-            return self._chunk([self._choice(self._content(self._echo.text + output.text), None, told)])
+            logprobs = self._logprobs_of(output)
+            return self._chunk([self._choice(self._content(self._echo.text + output.text), None, logprobs)])
         return super().step(output)
 
-    def _told(self, output: RequestOutput) -> dict[str, Any] | None:
+    def _logprobs_of(self, output: RequestOutput) -> dict[str, Any] | None:
         if self._logprobs is None:
             return None
         own = shown_logprobs(output, ends_with_stop_token=self._ends_with_stop_token)

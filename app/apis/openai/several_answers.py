@@ -71,17 +71,17 @@ async def answer_several(
     if fields.stream:
         return _streamed(engine, streams, outputs, shapes, request_id)
     answers = await collect_outputs(request, engine, streams, outputs, request_id)
-    told = _best(answers, num_drawn, len(shapes) // len(prompts))
-    choices = [shape.choice(each) for shape, each in zip(shapes, told, strict=True)]
+    chosen = _best(answers, num_drawn, len(shapes) // len(prompts))
+    choices = [shape.choice(each) for shape, each in zip(shapes, chosen, strict=True)]
     return JSONResponse(shapes[0].body(choices, answers))
 
 
-def _best(answers: Sequence[RequestOutput], num_drawn: int, num_told: int) -> list[RequestOutput]:
-    """Return `num_told` answers to each prompt: all in order, or the likeliest first if there are more."""
-    if num_told == num_drawn:
+def _best(answers: Sequence[RequestOutput], num_drawn: int, num_returned: int) -> list[RequestOutput]:
+    """Return `num_returned` answers to each prompt: all in order, or the likeliest first if there are more."""
+    if num_returned == num_drawn:
         return list(answers)
     of_prompts = [answers[at : at + num_drawn] for at in range(0, len(answers), num_drawn)]
-    return [best for each in of_prompts for best in sorted(each, key=_mean_logprob, reverse=True)[:num_told]]
+    return [best for each in of_prompts for best in sorted(each, key=_mean_logprob, reverse=True)[:num_returned]]
 
 
 def _mean_logprob(answer: RequestOutput) -> float:
@@ -100,8 +100,8 @@ def _streamed(
     async def frames() -> AsyncGenerator[bytes, None]:
         opened = [False] * len(streams)
         lasts: dict[int, RequestOutput] = {}
-        async with aclosing(_outputs_of_all(outputs)) as told:
-            async for index, output in told:
+        async with aclosing(_outputs_of_all(outputs)) as merged:
+            async for index, output in merged:
                 shape = shapes[index]
                 frame = b"" if opened[index] else shape.opening()
                 opened[index] = True
@@ -127,13 +127,13 @@ async def _outputs_of_all(outputs: Sequence[Outputs]) -> AsyncGenerator[tuple[in
     """Yield the outputs of all answers as they come, with the answer's index. A slow reader gets merged outputs."""
     ready: asyncio.Queue[tuple[int, RequestOutput]] = asyncio.Queue(maxsize=1)
 
-    async def forward(index: int, told: Outputs) -> None:
-        async with aclosing(told):
-            async for output in told:
+    async def forward(index: int, answer: Outputs) -> None:
+        async with aclosing(answer):
+            async for output in answer:
                 await ready.put((index, output))
 
     async with asyncio.TaskGroup() as tasks:
-        forwarding = [tasks.create_task(forward(index, told)) for index, told in enumerate(outputs)]
+        forwarding = [tasks.create_task(forward(index, answer)) for index, answer in enumerate(outputs)]
         try:
             unfinished = len(outputs)
             while unfinished:

@@ -47,9 +47,9 @@ class ToolCallShape(ChatShape):
         return choice
 
     def _choice(
-        self, content: dict[str, Any], reason: FinishReason | None, told: dict[str, Any] | None = None
+        self, content: dict[str, Any], reason: FinishReason | None, logprobs: dict[str, Any] | None = None
     ) -> dict[str, Any]:
-        choice = super()._choice(content, reason, told)
+        choice = super()._choice(content, reason, logprobs)
         return choice | {"finish_reason": self._reason_of_calls} if reason == "stop" and self._num_calls else choice
 
     def _call_chunks(self, parsed: Parsed) -> bytes:

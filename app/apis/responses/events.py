@@ -34,7 +34,7 @@ LOG_OFFSET = 2
 RESTARTING = {"type": "error", "code": "server_restart", "message": "The server is stopping", "param": None}
 
 
-class Told(Protocol):
+class ResponseSource(Protocol):
     """The source of a response's events: a run, or an answer that ended long ago."""
 
     @property
@@ -49,12 +49,12 @@ class Told(Protocol):
 class ResponseEvents:
     """The events of one response, for one connection."""
 
-    def __init__(self, record: ResponseRecord, told: Told, *, is_stored: bool = True) -> None:
+    def __init__(self, record: ResponseRecord, source: ResponseSource, *, is_stored: bool = True) -> None:
         self._record = record
-        self._told = told
+        self._source = source
         self._is_stored = is_stored
         self._item: OutputItem | None = None
-        self._calls = told.answer.tool_use.parser() if isinstance(told.answer.tool_use, MayCall) else None
+        self._calls = source.answer.tool_use.parser() if isinstance(source.answer.tool_use, MayCall) else None
         self._shift = 0
         self._last = LAST_OPENING
 
@@ -66,21 +66,21 @@ class ResponseEvents:
         if opening := _numbered(self._opening(), 0, after):
             yield opening
         # Read from the first delta on, even if the client has seen it: each event depends on the ones before.
-        async for deltas in self._told.log.news(0):
+        async for deltas in self._source.log.news(0):
             if said := b"".join(self._said(delta, after) for delta in deltas):
                 yield said
-        if self._told.log.is_closed:
+        if self._source.log.is_closed:
             yield self._closing(after)
         else:
             yield typed_frame({**RESTARTING, "sequence_number": max(self._last, after)})
 
     def failure(self, error: EbbError) -> bytes:
         """Encode the event that ends an interrupted stream."""
-        told = {"type": "error", "code": error.code, "message": error.message, "param": None}
-        return typed_frame({**told, "sequence_number": self._last})
+        event = {"type": "error", "code": error.code, "message": error.message, "param": None}
+        return typed_frame({**event, "sequence_number": self._last})
 
     def _opening(self) -> list[Event]:
-        response = self._response(begun(self._told.answer))
+        response = self._response(begun(self._source.answer))
         return [
             {"type": "response.created", "response": response},
             {"type": "response.in_progress", "response": response},
@@ -102,19 +102,19 @@ class ResponseEvents:
 
         number: number of the first of these events, if an item is open already.
         """
-        answer, before = self._told.answer, self._item
+        answer, before = self._source.answer, self._item
         if before is not None and before.is_thought == is_thought:
             return before, b""
         item = self._item = OutputItem(answer, 0 if before is None else 1, is_thought=is_thought)
         added = item.added(begun(answer))
         if before is None:
             return item, _numbered(added, FIRST_OF_THE_ITEM, after)
-        events = [*before.done(thought_about(answer, self._told.log.reasoning)), *added]
+        events = [*before.done(thought_about(answer, self._source.log.reasoning)), *added]
         self._shift = len(events)
         return item, _numbered(events, number, after)
 
     def _closing(self, after: int) -> bytes:
-        answer = self._told.answer
+        answer = self._source.answer
         num_tokens = len(answer.tokens.ids) // ID_BYTES
         # An answer that could not be stored has no tokens, although its text was sent.
         number = max(LAST_OPENING + num_tokens + self._shift, self._last) + 1
@@ -123,7 +123,7 @@ class ResponseEvents:
         end = {"type": f"response.{kind}", "response": self._response(answer)}
         if status == "failed":
             return _numbered([end], number + 3, after)
-        if (refusal := self._told.log.refusal) is not None:
+        if (refusal := self._source.log.refusal) is not None:
             # The answer is complete but not on disk, so no event may report it as completed.
             error = {"type": "error", "code": refusal["code"], "message": refusal["message"], "param": None}
             return _numbered([error], number + 3, after)
@@ -137,7 +137,7 @@ class ResponseEvents:
         # An answer that was stopped during its reasoning has no text.
         is_thought = item is not None and item.is_thought and answer.status != "complete" and not answer.content
         if said.calls and not said.text:
-            events = item.done(thought_about(answer, self._told.log.reasoning)) if item is not None else []
+            events = item.done(thought_about(answer, self._source.log.reasoning)) if item is not None else []
             return b"", [*events, *call_events(answer, 0 if item is None else 1)]
         held = "" if self._calls is None or is_thought else self._calls.finish().text
         item, change = self._at_item(number, after, is_thought=is_thought)

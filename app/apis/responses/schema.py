@@ -173,15 +173,15 @@ class ResponseRequest(UrgencyFields):
         form = self._form
         return params if form is None else replace(params, form=form)
 
-    def told_again(self) -> dict[str, Any]:
+    def repeated_fields(self) -> dict[str, Any]:
         """Return the request's tools and text format as the response repeats them, keyed by `ResponseRecord` fields."""
-        told: dict[str, Any] = {"tools": [tool.model_dump(exclude_none=True) for tool in self.tools or ()]}
+        fields: dict[str, Any] = {"tools": [tool.model_dump(exclude_none=True) for tool in self.tools or ()]}
         if self.tool_choice is not None:
             choice = self.tool_choice
-            told["tool_choice"] = choice if isinstance(choice, str) else choice.model_dump()
+            fields["tool_choice"] = choice if isinstance(choice, str) else choice.model_dump()
         if self.text is not None and self.text.format is not None:
-            told["text_format"] = self.text.format.model_dump(exclude_none=True, by_alias=True)
-        return told | {"parallel_tool_calls": self.parallel_tool_calls is not False}
+            fields["text_format"] = self.text.format.model_dump(exclude_none=True, by_alias=True)
+        return fields | {"parallel_tool_calls": self.parallel_tool_calls is not False}
 
     def client_field(self, engine_param: str) -> str:
         """Return the client's name of the field behind an engine parameter, for error messages."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from app.apis.responses.regenerated import Retold
+from app.apis.responses.replay import Replay
 from app.apis.responses.schema import ResponseRequest
 from app.apis.responses.serializer import call_ids
 from app.conversations.kv_erasure import KVErasure
@@ -107,7 +107,7 @@ class Responses:
             conversation_id=fields.conversation_id,
             max_output_tokens=fields.max_output_tokens,
             metadata=fields.metadata or {},
-            **fields.told_again(),
+            **fields.repeated_fields(),
         )
         draft = TurnDraft(
             parent.conversation,
@@ -133,7 +133,7 @@ class Responses:
         run = self._runs.get(answer.run_id, self._store.tenant)
         return StoredResponse(record, answer if run is None else run.answer_so_far, run)
 
-    async def retell(self, response: StoredResponse) -> Run | Retold:
+    async def replay(self, response: StoredResponse) -> Run | Replay:
         """Return the source of a response's events: its run, or a replay if the run is gone.
 
         Long answers are replayed in a thread, one at a time. Raises NotReadyError if a replay needs the tokenizer while
@@ -143,9 +143,9 @@ class Responses:
             return response.run
         engine, num_bytes = self._host.require(), len(response.answer.tokens.ids)
         if num_bytes < LONG_TEXT:
-            return Retold.of(response.answer, engine)
+            return Replay.of(response.answer, engine)
         async with self._gate.long_text(num_bytes):
-            return await asyncio.to_thread(Retold.of, response.answer, engine)
+            return await asyncio.to_thread(Replay.of, response.answer, engine)
 
     async def cancel(self, response_id: str) -> StoredResponse:
         """Stop a background response if it has not ended, and return it.
@@ -217,7 +217,7 @@ class Responses:
             return await prompts.prompt(parent.path, new, thinking=thinking), None
         messages = [*tools, *chat_messages(system_prompt, new)]
         whole = await self._prompts.prompt(self._gate, engine, messages, param="input", thinking=thinking)
-        key = prompt_key(self._host.prompt_identity, system_prompt, "".join(told.content for told in tools))
+        key = prompt_key(self._host.prompt_identity, system_prompt, "".join(tool.content for tool in tools))
         tokens = MessageTokens(pack_ids(whole.ids), key, starts_prompt=True)
         as_message = partial(fields.offer.as_message, engine.chat_format.tools) if tools else plain_answer
         return Prompt(whole.ids, tokens), partial(self._prompts.remember, engine, whole, as_message=as_message)

@@ -74,7 +74,7 @@ class StepInput:
     input_ids, positions: [T] int64.
     logits_rows: [R] int64, indices of the rows that sample a token.
     sampling_rows: R entries, one per row of `logits_rows`.
-    told_rows: int64, indices of the rows before `prompt_targets`.
+    scored_rows: int64, indices of the rows before `prompt_targets`.
     """
 
     input_ids: torch.Tensor
@@ -82,7 +82,7 @@ class StepInput:
     attention: AttentionMetadata
     logits_rows: torch.Tensor
     sampling_rows: tuple[SamplingRow, ...]
-    told_rows: torch.Tensor
+    scored_rows: torch.Tensor
     scheduled: Sequence[ScheduledRequest]
 
 
@@ -223,7 +223,7 @@ class InputBatch:
             ),
             logits_rows=torch.tensor(logits_rows, dtype=torch.int64, device=self._device),
             sampling_rows=tuple(sampling),
-            told_rows=torch.tensor(told, dtype=torch.int64, device=self._device),
+            scored_rows=torch.tensor(told, dtype=torch.int64, device=self._device),
             scheduled=scheduled,
         )
 

@@ -128,11 +128,11 @@ class StepArrays:
     def _fill_requests(self, scheduled: Sequence[ScheduledRequest], wanted: Sequence[int]) -> None:
         token_ids: list[int] = []
         sample_rows: list[int] = []
-        told_rows: list[int] = []
+        scored_rows: list[int] = []
         rows: list[SamplingRow] = []
         for i, request in enumerate(scheduled):
             first = len(token_ids)
-            told_rows += range(first, first + len(request.prompt_targets))
+            scored_rows += range(first, first + len(request.prompt_targets))
             token_ids += request.token_ids
             sample_rows += range(first + request.sampling_from, len(token_ids))
             rows += request.sampling
@@ -141,13 +141,13 @@ class StepArrays:
         self._token_ids[: len(token_ids)] = token_ids
         self._query_lens[: len(scheduled)] = [len(request.token_ids) for request in scheduled]
         self._context_lens[: len(scheduled)] = [request.context_len for request in scheduled]
-        samples = len(rows) + len(told_rows)
-        self._sample_rows[:samples] = sample_rows + told_rows
+        samples = len(rows) + len(scored_rows)
+        self._sample_rows[:samples] = sample_rows + scored_rows
         self._sampling[len(rows) : samples] = 0
         self._fill_sampling(rows)
         self._logits_index[: len(rows)] = -1
         self._logits_index[list(wanted)] = range(len(wanted))
-        self._logits_index[len(rows) : samples] = range(len(wanted), len(wanted) + len(told_rows))
+        self._logits_index[len(rows) : samples] = range(len(wanted), len(wanted) + len(scored_rows))
         self._num_sampling = len(rows)
         self.input.sequences, self.input.samples = len(scheduled), samples
 

@@ -53,8 +53,8 @@ class ModelRunner:
             rows = hidden if len(step.sampling_rows) == len(hidden) else hidden[step.logits_rows]
             tokens, wanted = self._sample(rows, step.sampling_rows)
             sampled = batch.expect(step.scheduled).fill(tokens)
-        if len(step.told_rows) and self._ranks.rank == 0:
-            wanted.append(self._model.compute_logits(hidden[step.told_rows]))
+        if len(step.scored_rows) and self._ranks.rank == 0:
+            wanted.append(self._model.compute_logits(hidden[step.scored_rows]))
         told = told_logprobs(step.scheduled, tokens, torch.cat(wanted)) if wanted else NO_LOGPROBS
         self._device.synchronize()
         return ForwardPass(sampled, started, time.perf_counter(), told)

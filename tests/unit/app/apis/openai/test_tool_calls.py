@@ -20,7 +20,7 @@ def test_held_back_text_precedes_finish_reason_of_its_answer() -> None:
     head = Head.new("chatcmpl", model="m", fingerprint="f")
     shape = ToolCallShape(find_tool_format({}, ""), ToolOffer(), head, index=1)
     # The held-back text could have been the start of a call.
-    told = content_of(shape.step(RequestOutput("r", "if a <tool", ())))
-    assert told == [(1, "if a ", None)]
+    shown = content_of(shape.step(RequestOutput("r", "if a <tool", ())))
+    assert shown == [(1, "if a ", None)]
     ended = content_of(shape.reason(RequestOutput("r", "", (7,), "length")))
     assert ended == [(1, "<tool", None), (1, "", "length")]

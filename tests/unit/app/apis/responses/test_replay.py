@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import replace
 
-from app.apis.responses.regenerated import Retold
+from app.apis.responses.replay import Retold
 from app.domain.deltas import Delta
 from app.domain.records import Message
 from app.domain.token_history import MessageTokens, pack_ids

@@ -44,7 +44,7 @@ class ForwardPass:
     logprobs: ToldLogprobs = NO_LOGPROBS
 
 
-def told_logprobs(scheduled: Sequence[ScheduledRequest], tokens: Sequence[int], logits: torch.Tensor) -> ToldLogprobs:
+def step_logprobs(scheduled: Sequence[ScheduledRequest], tokens: Sequence[int], logits: torch.Tensor) -> ToldLogprobs:
     """Compute the log probabilities of a pass.
 
     tokens: sampled tokens, one per sampling row.
@@ -59,10 +59,10 @@ def told_logprobs(scheduled: Sequence[ScheduledRequest], tokens: Sequence[int], 
     chunks = [each for each in scheduled if each.prompt_targets]
     ids = [token for _, token, _ in own] + [token for each in chunks for token in each.prompt_targets]
     tops = [count for _, _, count in own] + [each.num_prompt_logprobs for each in chunks for _ in each.prompt_targets]
-    told = iter(token_logprobs(logits, ids, tops))
-    sampled = {name: next(told) for name, _, _ in own}
+    rows = iter(token_logprobs(logits, ids, tops))
+    sampled = {name: next(rows) for name, _, _ in own}
     prompts = {
-        each.request_id: PromptLogprobs(each.context_len, tuple(itertools.islice(told, len(each.prompt_targets))))
+        each.request_id: PromptLogprobs(each.context_len, tuple(itertools.islice(rows, len(each.prompt_targets))))
         for each in chunks
     }
     return ToldLogprobs(sampled, prompts)

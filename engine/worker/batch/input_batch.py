@@ -172,8 +172,8 @@ class InputBatch:
             request = ScheduledRequest(request_id, token_ids, start, state.block_ids, rows)
             if state.sampling.prompt_logprobs is not None:
                 targets = state.token_ids[start + 1 : min(end + 1, state.prompt_len)]
-                told = state.sampling.prompt_logprobs
-                request = replace(request, prompt_targets=targets, num_prompt_logprobs=told)
+                wanted = state.sampling.prompt_logprobs
+                request = replace(request, prompt_targets=targets, num_prompt_logprobs=wanted)
             selected.append(request)
         return selected
 
@@ -198,11 +198,11 @@ class InputBatch:
         sampling: list[SamplingRow] = []
         seq_lens: list[int] = []
         tables: list[list[int]] = []
-        told: list[int] = []
+        scored: list[int] = []
         scheduled = self.select(num_scheduled_tokens)
         for request in scheduled:
             first = len(token_ids)
-            told += range(first, first + len(request.prompt_targets))
+            scored += range(first, first + len(request.prompt_targets))
             token_ids += request.token_ids
             logits_rows += range(first + request.sampling_from, len(token_ids))
             sampling += request.sampling
@@ -223,7 +223,7 @@ class InputBatch:
             ),
             logits_rows=torch.tensor(logits_rows, dtype=torch.int64, device=self._device),
             sampling_rows=tuple(sampling),
-            scored_rows=torch.tensor(told, dtype=torch.int64, device=self._device),
+            scored_rows=torch.tensor(scored, dtype=torch.int64, device=self._device),
             scheduled=scheduled,
         )
 

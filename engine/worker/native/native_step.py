@@ -4,7 +4,7 @@ import time
 
 from engine.errors import EngineError
 from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
-from engine.worker.batch.forward_pass import NO_LOGPROBS, ForwardPass, step_output, told_logprobs
+from engine.worker.batch.forward_pass import NO_LOGPROBS, ForwardPass, step_logprobs, step_output
 from engine.worker.batch.input_batch import ExpectedTokens, InputBatch
 from engine.worker.batch.step_moves import PlannedTransfers, StepMoves
 from engine.worker.cache_engine import CacheEngine
@@ -91,12 +91,12 @@ class NativeStep:
             except EngineError as error:
                 failure = failure or error
                 continue
-            told = (
-                told_logprobs(started.scheduled, computed.tokens, computed.logits)
+            logprobs = (
+                step_logprobs(started.scheduled, computed.tokens, computed.logits)
                 if len(computed.logits)
                 else NO_LOGPROBS
             )
-            passes.append(ForwardPass(expected.fill(computed.tokens), computed.started, computed.ended, told))
+            passes.append(ForwardPass(expected.fill(computed.tokens), computed.started, computed.ended, logprobs))
             seconds += computed.move_seconds
         if failure is not None:
             raise failure

@@ -57,8 +57,8 @@ class NativeRunner:
         """
         arrays = (self._free.pop() if self._free else self._new_arrays()).with_room_for(scheduled, moves)
         arrays.fill(scheduled, wanted, moves)
-        told = sum(len(request.prompt_targets) for request in scheduled)
-        logits = torch.empty((len(wanted) + told, self._model.vocab_size))
+        num_scored = sum(len(request.prompt_targets) for request in scheduled)
+        logits = torch.empty((len(wanted) + num_scored, self._model.vocab_size))
         arrays.input.logits = logits.data_ptr()
         self._model.kernels.submit(self._handle, arrays.input)
         return Started(scheduled, arrays, logits)

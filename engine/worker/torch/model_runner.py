@@ -7,7 +7,7 @@ import torch
 
 from engine.attention.backend import AttentionBackend
 from engine.sampling.sampler import Sampler, SamplingRow
-from engine.worker.batch.forward_pass import NO_LOGPROBS, ForwardPass, told_logprobs
+from engine.worker.batch.forward_pass import NO_LOGPROBS, ForwardPass, step_logprobs
 from engine.worker.batch.input_batch import InputBatch
 from engine.worker.torch.decode_graphs import DecodeGraphs
 from engine.worker.torch.device import Device
@@ -55,9 +55,9 @@ class ModelRunner:
             sampled = batch.expect(step.scheduled).fill(tokens)
         if len(step.scored_rows) and self._ranks.rank == 0:
             wanted.append(self._model.compute_logits(hidden[step.scored_rows]))
-        told = told_logprobs(step.scheduled, tokens, torch.cat(wanted)) if wanted else NO_LOGPROBS
+        logprobs = step_logprobs(step.scheduled, tokens, torch.cat(wanted)) if wanted else NO_LOGPROBS
         self._device.synchronize()
-        return ForwardPass(sampled, started, time.perf_counter(), told)
+        return ForwardPass(sampled, started, time.perf_counter(), logprobs)
 
     def _sample(self, hidden: torch.Tensor, rows: Sequence[SamplingRow]) -> tuple[list[int], list[torch.Tensor]]:
         """hidden [R, hidden]; every rank needs the tokens for its next pass. Also the logits of rows that want to know
@@ -65,7 +65,7 @@ class ModelRunner:
         tokens, wanted = [0] * len(rows), list[torch.Tensor]()
         if self._ranks.rank == 0:
             logits = self._model.compute_logits(hidden)
-            if told := [i for i, row in enumerate(rows) if row.num_logprobs is not None]:
-                wanted.append(logits[told])
+            if logprobs := [i for i, row in enumerate(rows) if row.num_logprobs is not None]:
+                wanted.append(logits[logprobs])
             tokens = self._sampler.sample(logits, rows)
         return self._ranks.agree(tokens), wanted

@@ -68,8 +68,8 @@ class CompletionRequest(OpenAIRequest):
         """
         returned, drawn = self.num_answers(most), self.best_of or self.n or 1
         if self.best_of is not None and not returned <= self.best_of <= most:
-            text = f"best_of is {self.best_of}; it must be at least n, which is {returned}, "
-                f"and at most {most} (--max-answers)"
+            bounds = f"at least n, which is {returned}, and at most {most} (--max-answers)"
+            text = f"best_of is {self.best_of}; it must be {bounds}"
             raise InvalidRequestError(text, param="best_of")
         if drawn > returned and self.stream:
             raise InvalidRequestError("best_of: the best of more than n answers cannot be streamed", param="best_of")

@@ -16,7 +16,7 @@ from engine.worker.batch.input_batch import ScheduledRequest
 
 
 @dataclass(frozen=True, slots=True)
-class ToldLogprobs:
+class StepLogprobs:
     """Log probabilities by request id, for the requests that ask for them.
 
     sampled: of the sampled token.
@@ -27,7 +27,7 @@ class ToldLogprobs:
     prompts: Mapping[str, PromptLogprobs] = field(default_factory=dict)
 
 
-NO_LOGPROBS: Final = ToldLogprobs()
+NO_LOGPROBS: Final = StepLogprobs()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +41,10 @@ class ForwardPass:
     sampled: dict[str, tuple[int, ...]]
     started: float
     ended: float
-    logprobs: ToldLogprobs = NO_LOGPROBS
+    logprobs: StepLogprobs = NO_LOGPROBS
 
 
-def step_logprobs(scheduled: Sequence[ScheduledRequest], tokens: Sequence[int], logits: torch.Tensor) -> ToldLogprobs:
+def step_logprobs(scheduled: Sequence[ScheduledRequest], tokens: Sequence[int], logits: torch.Tensor) -> StepLogprobs:
     """Compute the log probabilities of a pass.
 
     tokens: sampled tokens, one per sampling row.
@@ -59,13 +59,13 @@ def step_logprobs(scheduled: Sequence[ScheduledRequest], tokens: Sequence[int], 
     chunks = [each for each in scheduled if each.prompt_targets]
     ids = [token for _, token, _ in own] + [token for each in chunks for token in each.prompt_targets]
     tops = [count for _, _, count in own] + [each.num_prompt_logprobs for each in chunks for _ in each.prompt_targets]
-    rows = iter(token_logprobs(logits, ids, tops))
-    sampled = {name: next(rows) for name, _, _ in own}
+    found = iter(token_logprobs(logits, ids, tops))
+    sampled = {name: next(found) for name, _, _ in own}
     prompts = {
-        each.request_id: PromptLogprobs(each.context_len, tuple(itertools.islice(rows, len(each.prompt_targets))))
+        each.request_id: PromptLogprobs(each.context_len, tuple(itertools.islice(found, len(each.prompt_targets))))
         for each in chunks
     }
-    return ToldLogprobs(sampled, prompts)
+    return StepLogprobs(sampled, prompts)
 
 
 def step_output(

@@ -60,12 +60,14 @@ class ModelRunner:
         return ForwardPass(sampled, started, time.perf_counter(), logprobs)
 
     def _sample(self, hidden: torch.Tensor, rows: Sequence[SamplingRow]) -> tuple[list[int], list[torch.Tensor]]:
-        """hidden [R, hidden]; every rank needs the tokens for its next pass. Also the logits of rows that want to know
-        how likely their tokens were, as the model has them; none on other ranks than the first."""
+        """Sample a token for each of `rows` from its hidden state [R, hidden], and return the tokens on every rank.
+
+        Also return the model's logits of the rows that ask for log probabilities, on rank 0 only.
+        """
         tokens, wanted = [0] * len(rows), list[torch.Tensor]()
         if self._ranks.rank == 0:
             logits = self._model.compute_logits(hidden)
-            if logprobs := [i for i, row in enumerate(rows) if row.num_logprobs is not None]:
-                wanted.append(logits[logprobs])
+            if scored := [i for i, row in enumerate(rows) if row.num_logprobs is not None]:
+                wanted.append(logits[scored])
             tokens = self._sampler.sample(logits, rows)
         return self._ranks.agree(tokens), wanted

@@ -34,7 +34,6 @@ from app.http.query_params import SOURCES
 from app.routes.api import ROUTES
 from app.schemas.admin import LoginFields
 from app.schemas.answers import (
-    Answer,
     Conversation,
     ConversationPage,
     ConversationTree,
@@ -48,6 +47,7 @@ from app.schemas.answers import (
     Login,
     Message,
     Places,
+    ResponseModel,
     ReuseReport,
     RunDelta,
     RunDone,
@@ -101,13 +101,13 @@ class Operation:
     query: Mapping[str, Schema] = field(default_factory=dict)
     headers: tuple[str, ...] = ()
     answers: tuple[str, ...] = (JSON,)
-    answer: type[Answer] | None = None
-    events: Mapping[str, type[Answer]] = field(default_factory=dict)
+    answer: type[ResponseModel] | None = None
+    events: Mapping[str, type[ResponseModel]] = field(default_factory=dict)
     status: int = 200
 
 
 _VERSIONED: Final = ("If-Match",)
-_RUN: Final[Mapping[str, type[Answer]]] = {
+_RUN: Final[Mapping[str, type[ResponseModel]]] = {
     "run": RunOpening,
     "snapshot": RunSnapshot,
     "delta": RunDelta,
@@ -253,7 +253,7 @@ def _content(operation: Operation, kind: str) -> Schema:
     return {"schema": _reference(operation.answer)} if kind == JSON and operation.answer is not None else {}
 
 
-def _event(name: str, data: type[Answer]) -> Schema:
+def _event(name: str, data: type[ResponseModel]) -> Schema:
     return {
         "type": "object",
         "properties": {"event": {"const": name}, "data": _reference(data)},

@@ -26,6 +26,7 @@ from cache_tiers.redis.server_binary import find_redis_server
 from cache_tiers.redis.value import HEADER_BYTES, BlockSeal, Reject
 from engine.config import EngineConfig, TierConfig
 from engine.llm import LLM
+from engine.offload.connector import OffloadConnector
 from engine.sampling_params import SamplingParams
 from engine.worker.native.step_arrays import PAGE_KEYS
 
@@ -141,7 +142,7 @@ def _behind_a_link(settings: Settings, folder: Path, root: Path) -> Iterator[tup
         )
         llm = stack.enter_context(LLM(config))
         connector = llm.engine.core.scheduler.connector
-        assert connector is not None
+        assert isinstance(connector, OffloadConnector)
         connector.prefill = NobodyKnows()
         connector.tiers.cost = LoadCost(connector.tiers.cost.block_nbytes, deadline=600.0)
         yield link, llm

@@ -25,6 +25,7 @@ from cache_tiers.redis.companion import RedisCompanion
 from cache_tiers.redis.server_binary import find_redis_server
 from engine.config import EngineConfig, TierConfig
 from engine.llm import LLM
+from engine.offload.connector import OffloadConnector
 from engine.offload.prefill_cost import PrefillCost
 from engine.sampling_params import SamplingParams
 from models.resolve import resolve_model
@@ -94,7 +95,7 @@ def three_engines(settings: Settings, redis: str, root: Path) -> Iterator[dict[s
             )
             arms[arm] = stack.enter_context(LLM(config))
         connector = arms["loads"].engine.core.scheduler.connector
-        assert connector is not None
+        assert isinstance(connector, OffloadConnector)
         connector.prefill = NobodyKnows()
         connector.tiers.cost = LoadCost(connector.tiers.cost.block_nbytes, deadline=600.0)
         yield arms

@@ -31,6 +31,7 @@ from engine.async_llm import AsyncLLMEngine
 from engine.build import build_engine
 from engine.config import EngineConfig, TierConfig
 from engine.generate_request import GenerateRequest
+from engine.offload.connector import OffloadConnector
 from engine.outputs import Usage
 from engine.sampling_params import SamplingParams
 from models.resolve import resolve_model
@@ -148,7 +149,7 @@ class Chats:
         """Move the chat's KV to where the arm should find it, and wait while the user types."""
         await self._settle()
         scheduler = self._engine._engine.core.scheduler
-        assert scheduler.connector is not None
+        assert isinstance(scheduler.connector, OffloadConnector)
         if arm != "device":
             scheduler.blocks.pool.forget_free()
         if arm.startswith("Redis"):

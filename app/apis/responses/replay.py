@@ -11,14 +11,14 @@ from engine.answer_text import AnswerFormat, Said
 
 
 @dataclass(frozen=True, slots=True)
-class Retold:
+class Replay:
     """A stored answer that can be followed like a run."""
 
     answer: Message
     log: RunLog
 
     @classmethod
-    def of(cls, answer: Message, engine: Backend) -> "Retold":
+    def of(cls, answer: Message, engine: Backend) -> "Replay":
         """Rebuild the log of `answer`, which has ended."""
         log = RunLog(answer.run_id or "", answer, {"message": answer.to_json()})
         for num_tokens, said in _deltas(answer, engine):

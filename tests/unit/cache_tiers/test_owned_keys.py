@@ -6,7 +6,7 @@ from cache_tiers.owners import Owners
 from cache_tiers.recent_keys import RecentKeys
 from cache_tiers.redis.known_keys import KnownKeys
 from engine.kv.prefix_log import PrefixLog
-from engine.offload.stored_partials import StoredTails
+from engine.offload.stored_partials import StoredPartials
 from tests.unit.engine.kv.test_prefix_log import request
 
 QUIET, FLOOD = Owner(b"quiet..."), Owner(b"flood...")
@@ -66,11 +66,11 @@ def test_flood_leaves_notes_of_neighbour() -> None:
 
 
 def test_flood_leaves_stored_tails_of_neighbour() -> None:
-    tails = StoredTails(Owners(), most=10, least=1)
+    partials = StoredPartials(Owners(), most=10, least=1)
     parents = {owner: [key(owner, number) for number in range(50)] for owner in (QUIET, FLOOD)}
     for parent in [*parents[QUIET][:4], *parents[FLOOD]]:
-        tails.add(parent, block_key(parent, (1, 2)), (1, 2))
-    assert all(tails.find(0, parent, (1, 2, 3)) is not None for parent in parents[QUIET][:4])
+        partials.add(parent, block_key(parent, (1, 2)), (1, 2))
+    assert all(partials.find(0, parent, (1, 2, 3)) is not None for parent in parents[QUIET][:4])
 
 
 def test_flood_leaves_prefix_log_of_neighbour() -> None:

@@ -8,6 +8,7 @@ import aiohttp
 import pytest
 
 from engine.async_llm import AsyncLLMEngine
+from engine.offload.connector import OffloadConnector
 from tests.integration.api_server import RunningServer
 from tests.integration.conversations_client import created, said
 from tests.integration.engine_rig import BLOCK, engine_config
@@ -39,8 +40,8 @@ async def leave_only_in_redis(engine: AsyncLLMEngine) -> None:
     await settled(engine)
     scheduler = engine._engine.core.scheduler
     scheduler.blocks.pool.forget_free()
-    assert scheduler.tiering is not None
-    until(scheduler.tiering.tiers.store.clear_cpu)
+    assert isinstance(scheduler.connector, OffloadConnector)
+    until(scheduler.connector.tiers.store.clear_cpu)
 
 
 async def until_warm(engine: AsyncLLMEngine, num_blocks: int) -> None:

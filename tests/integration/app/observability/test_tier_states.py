@@ -8,6 +8,7 @@ from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
 from engine.async_llm import AsyncLLMEngine
+from engine.offload.connector import OffloadConnector
 from tests.integration.engine_rig import engine_config
 from tests.integration.real_server import serving, settled
 from tests.redis_server import RedisServer
@@ -108,8 +109,8 @@ async def test_full_cpu_tier_reports_the_number_of_waiting_blocks(
     async with serving(config, tmp_path) as (http, engine):
         await ask(http, engine)
         scheduler = engine._engine.core.scheduler
-        assert scheduler.tiering is not None
-        store = scheduler.tiering.tiers.store
+        assert isinstance(scheduler.connector, OffloadConnector)
+        store = scheduler.connector.tiers.store
         held = [key for key in scheduler.blocks.pool._by_key if store.contains(key)]
         for key in held:
             assert store.poll(store.prefetch([key], redis=False)) is not None

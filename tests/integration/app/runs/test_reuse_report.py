@@ -10,6 +10,7 @@ import pytest
 from bench.slow_link import FAST, SlowLink
 from cache_tiers.redis.block_commands import KEY_PREFIX
 from engine.async_llm import AsyncLLMEngine
+from engine.offload.connector import OffloadConnector
 from tests.integration.engine_rig import BLOCK, engine_config
 from tests.integration.real_server import serving, settled
 from tests.integration.sse_events import all_events
@@ -70,11 +71,11 @@ async def lose_memory(engine: AsyncLLMEngine, *, token_seconds: float | None = N
     await settled(engine)
     scheduler = engine._engine.core.scheduler
     scheduler.blocks.pool.forget_free()
-    assert scheduler.tiering is not None
-    until(scheduler.tiering.tiers.store.clear_cpu)
+    assert isinstance(scheduler.connector, OffloadConnector)
+    until(scheduler.connector.tiers.store.clear_cpu)
     cost = BelievedCost()
     cost.token_seconds = token_seconds
-    scheduler.tiering.prefill = cost
+    scheduler.connector.prefill = cost
 
 
 async def test_new_prompt_is_reported_as_never_seen(model_path: Path, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.main import main as cli
+from app.cli import main as cli
 from app.config.settings import Settings
 from app.version import VERSION
 

@@ -39,7 +39,7 @@ def test_wait_ends_with_last_block() -> None:
     ledger = WriteLedger()
     ledger.handed_over([b"a"])
     assert not ledger.wait_until_empty(timeout=0.01)
-    writer = threading.Timer(0.01, ledger.settled, [b"a"], {"stored": True})
+    writer = threading.Timer(0.01, ledger.settle, [b"a"], {"stored": True})
     writer.start()
     assert ledger.wait_until_empty(timeout=10)
     writer.join()

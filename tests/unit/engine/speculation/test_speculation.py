@@ -150,7 +150,7 @@ def teach(costs: Speculation, row: float, wait: float, steps: int = 20) -> None:
     for number in range(steps):
         step = SchedulerOutput(number, num_scheduled_tokens={"r0": 3}, drafts={"r0": (1, 1)})
         result = ModelRunnerOutput(number, {}, started=now, ended=now + STEP + 2 * row)
-        costs.computed(step, result, STEP)
+        costs.on_computed(step, result, STEP)
         now = result.ended + wait
 
 

@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import replace
 
-from app.apis.responses.replay import Retold
+from app.apis.responses.replay import Replay
 from app.domain.deltas import Delta
 from app.domain.records import Message
 from app.domain.token_history import MessageTokens, pack_ids
@@ -29,7 +29,7 @@ def answer(content: str, ids: list[int]) -> Message:
 async def deltas_of(message: Message, thinking: Thinking | None = None) -> list[Delta]:
     engine = FakeEngine()
     engine.chat_format.thinking = thinking
-    log = Retold.of(message, engine).log
+    log = Replay.of(message, engine).log
     assert log.is_closed
     return [delta async for deltas in log.news(0) for delta in deltas]
 
@@ -63,7 +63,7 @@ async def test_thought_of_another_tokenizer_is_a_single_delta() -> None:
 async def test_long_answer_is_replayed_in_bounded_pieces() -> None:
     count = 3 * MAX_NEWS + 5
     words = [WORDS + number % 10 for number in range(count)]
-    log = Retold.of(answer("".join(f" w{number % 10}" for number in range(count)), words), FakeEngine()).log
+    log = Replay.of(answer("".join(f" w{number % 10}" for number in range(count)), words), FakeEngine()).log
     turns, pieces = 0, list[int]()
 
     async def take_turns() -> None:

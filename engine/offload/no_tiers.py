@@ -63,7 +63,7 @@ class NoTiers:
         return False
 
     def miss_reason(self, request: Request) -> MissReason | None:  # noqa: ARG002
-        """Return that no tier lies below the device."""
+        """Return that there is no tier below the device."""
         return MissReason("evicted", "nothing lies below the device", ("device",))
 
     def compute_seconds(self, num_tokens: int) -> float | None:  # noqa: ARG002

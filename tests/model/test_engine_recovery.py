@@ -61,7 +61,7 @@ class Listener:
 
 SCHEDULER: list[tuple[type, str]] = [
     *((Scheduler, name) for name in ("schedule", "update", "add_request", "finish_request", "seconds_to_deadline")),
-    *((RequestStates, name) for name in ("add", "start", "finish", "loaded")),
+    *((RequestStates, name) for name in ("add", "start", "finish", "end_load")),
     *((FairQueue, name) for name in ("add", "candidates", "start", "charge")),
     *((BlockManager, name) for name in ("grow", "publish_full", "free")),
     *((BlockPool, name) for name in ("allocate", "release")),
@@ -71,14 +71,14 @@ SCHEDULER: list[tuple[type, str]] = [
 TIERS: list[tuple[type, str]] = [
     *(
         (OffloadConnector, name)
-        for name in ("arrived", "begin", "take_stores", "poll", "complete", "offer", "computed", "used")
+        for name in ("on_arrival", "begin", "take_stores", "poll", "complete", "offer", "on_computed", "touch")
     ),
-    *((TierManager, name) for name in ("begin_load", "poll_loads", "complete", "take_stores", "offer", "used")),
+    *((TierManager, name) for name in ("begin_load", "poll_loads", "complete", "take_stores", "offer", "touch")),
     *((Fetches, name) for name in ("begin", "poll")),
     *((ToyStore, name) for name in ("contains", "reserve", "commit", "prefetch", "poll", "release", "look_up")),
     (PrefetchHints, "forget_lapsed"),
 ]
-SPECULATION: list[tuple[type, str]] = [(Speculation, "plan"), (Speculation, "computed"), (HalfRight, "propose")]
+SPECULATION: list[tuple[type, str]] = [(Speculation, "plan"), (Speculation, "on_computed"), (HalfRight, "propose")]
 OF_ONE_REQUEST: list[tuple[type, str]] = [
     (OutputProcessor, "process"),
     (AnswerText, "push"),

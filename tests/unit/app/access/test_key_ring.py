@@ -63,11 +63,11 @@ async def test_change_by_another_process_holds_within_a_second(store: Store, els
     assert ring.by_key(secret) is ring.by_login(login) is ring.anybody() is None, "no revocation opens a server"
 
 
-@pytest.mark.parametrize(("demand", "demands"), [("once made", False), ("always", True), ("never", False)])
+@pytest.mark.parametrize(("auth_policy", "required"), [("once made", False), ("always", True), ("never", False)])
 async def test_demand_decides_if_key_is_required_before_first_key(
-    store: Store, auth_policy: AuthPolicy, demands: bool
+    store: Store, auth_policy: AuthPolicy, required: bool
 ) -> None:
-    assert (await ring_of(store, Clock(), auth_policy)).requires_keys is demands
+    assert (await ring_of(store, Clock(), auth_policy)).requires_keys is required
 
 
 async def test_demand_never_ignores_existing_keys(store: Store) -> None:

@@ -50,74 +50,74 @@ help: ## list these commands
 serve: setup ## set everything up, then run the server (ARGS="--port 9000")
 	@exec $(BIN)/ebb serve $(ARGS)
 
-setup: .make/ebb app/static/index.html ## set everything up, start nothing
+setup: .make/ebb app/static/index.html ## set everything up without starting the server
 
-test: test-setup ## check and test everything, small sizes
+test: test-setup ## check and test everything with small sizes
 	@$(call check-beside,$(PYTEST) $(ARGS))
 
-test-full: test-setup ## the same with the large sizes
+test-full: test-setup ## check and test everything with large sizes
 	@$(call check-beside,$(PYTEST) --size full $(ARGS))
 
 test-services: wheel test-kernels ## test what needs an environment of its own: the wheel and the GPU kernels
 
-test-kernels: test-setup .make/triton ## play the kernels of a GPU on the CPU, and compile them; five minutes
+test-kernels: test-setup .make/triton ## simulate the GPU kernels on the CPU and compile them, five minutes
 	@PYTHONPATH=.make/triton $(BIN)/python -m pytest tests/kernels $(ARGS)
 
-faults: test-setup ## break Redis in every way while chats come back; prints the table, a few minutes
+faults: test-setup ## break Redis in every way while chats return, and print a table, a few minutes
 	@$(BIN)/python -m pytest tests/faults -s $(ARGS)
 
-faults-api: test-setup ## kill the server 200 times at random tokens of its answers; a quarter of an hour
+faults-api: test-setup ## kill the server 200 times at random tokens of its answers, 15 minutes
 	@$(BIN)/python -m pytest tests/faults_api -s $(ARGS)
 
 screenshots: test-setup ## take a picture of every view of the page, light, dark and on a phone (build/screenshots)
 	@$(BIN)/python -m tests.e2e.screenshots build/screenshots
 
-film: test-setup ## make the animated picture of a chat that goes on after kill -9 (docs/images/resumed.webp)
+film: test-setup ## make the animated picture of a chat that resumes after kill -9 (docs/images/resumed.webp)
 	@$(BIN)/python -m tests.e2e.film docs/images/resumed.webp
 
-wheel: setup ## build the wheel, the page in it, and see that it is served without Node (build/wheel)
+wheel: setup ## build the wheel with the page, and check that it is served without Node (build/wheel)
 	@$(BIN)/python scripts/check_wheel.py build/wheel
 
-soak: setup .make/dev ## 64 chats for half an hour while Redis breaks every 10 s; JSON and report in bench/results
+soak: setup .make/dev ## run 64 chats for 30 minutes while Redis breaks every 10 s; JSON and report in bench/results
 	@$(BIN)/python -m bench.soak $(ARGS)
 
-lint: .make/dev ## style, format and types
+lint: .make/dev ## check style, format and types
 	@echo "==> Checking style, format and types"
 	@$(BIN)/ruff check --quiet
 	@$(BIN)/ruff format --check --quiet
 	@$(BIN)/mypy
 
-bench: setup .make/dev ## hold Ebb's own ratios of speeds against those of an earlier version (ARGS=--update)
+bench: setup .make/dev ## compare Ebb's own speed ratios with an earlier version's (ARGS=--update saves a new baseline)
 	@$(BIN)/python -m bench.alone $(ARGS)
 
 # A benchmark's module has the name of its target: bench-flood-turns runs bench.flood_turns.
 bench-%: setup .make/dev
 	@$(BIN)/python -m bench.$(subst -,_,$*) $(ARGS)
 
-bench-adapters: ## measure restoring from Redis beside LMCache and redis-py; JSON and table in bench/results
+bench-adapters: ## compare restoring from Redis with LMCache and redis-py; JSON and table in bench/results
 bench-api: ## measure 1,000 streams, first bytes, lists and hostile requests; JSON and table in bench/results, ten minutes
-bench-eviction: ## replay a trace of chats against the policies of the CPU tier; JSON and table in bench/results
-bench-flood-turns: ## measure how long a tenant's turn waits while another floods the server; prints the ratios
-bench-flood: ## measure what a flood of one tenant's prompts costs another's prefix hits; JSON and table in bench/results
-bench-forms: ## send hostile forms and bodies to a fresh server: until it refuses, and its loop's lag; JSON and table in bench/results
-bench-gpu: ## a random-weight 7B on a GPU: equality, copies, a returning chat, decodes; JSON and table, ten minutes
+bench-eviction: ## replay a trace of chats against the eviction policies of the CPU tier; JSON and table in bench/results
+bench-flood-turns: ## measure how long a tenant's turn waits while another floods the server, and print the ratios
+bench-flood: ## measure how a flood of one tenant's prompts affects another's prefix hits; JSON and table in bench/results
+bench-forms: ## measure the time to refuse hostile forms and bodies, and the event loop's lag; JSON and table in bench/results
+bench-gpu: ## measure a random-weight 7B on a GPU: equality, copies, a returning chat, decodes; JSON and table, ten minutes
 bench-links: ## measure restoring from a Redis behind a slow network; JSON and table in bench/results
-bench-loop: ## measure how long the loop stands, and what a stream notices, alongside hostile clients; JSON and table in bench/results
+bench-loop: ## measure how hostile clients stall the event loop and delay a stream; JSON and table in bench/results
 bench-neighbour: ## measure a tenant alongside a hostile one, 50 minutes; JSON and table in bench/results
 bench-page: test-setup ## measure in Chromium how the page streams 20,000 tokens and shows a long chat; JSON and table in bench/results
-bench-sampler: ## measure what settings of sampling add to a step of 32 decodes; JSON and table in bench/results
-bench-speculation: ## measure what drafts bring where answers copy their prompts, and cost elsewhere; JSON and table in bench/results
-bench-start: ## measure how long a second start takes, and the memory that it holds
-bench-stateless: ## 200 chats of a client that sends all of them each time: what is computed again; JSON and table in bench/results
-bench-tenants: ## measure what one tenant can tell of another's prompts by time; JSON and table in bench/results
-bench-thinking: ## measure what a prompt finds again where answers are thought about; JSON and table in bench/results
+bench-sampler: ## measure what sampling settings add to a step of 32 decodes; JSON and table in bench/results
+bench-speculation: ## measure the gain of speculation where answers copy their prompts, and its cost elsewhere; JSON and table in bench/results
+bench-start: ## measure the time and memory of a second start
+bench-stateless: ## measure what 200 chats recompute with a client that resends the whole conversation; JSON and table in bench/results
+bench-tenants: ## measure what a tenant can learn about another's prompts from timing; JSON and table in bench/results
+bench-thinking: ## measure how much of a prompt is reused after answers with reasoning; JSON and table in bench/results
 bench-turns: ## measure returning turns by tier; JSON, table and plot in bench/results
-bench-warm: ## measure chats that come up from Redis while their person types; JSON and table in bench/results, ten minutes
+bench-warm: ## measure chats that are warmed from Redis while the user types; JSON and table in bench/results, ten minutes
 
-bench-peers: setup .make/dev ## measure Ebb beside vLLM and llama.cpp, half an hour; JSON, table and plots in bench/results
+bench-peers: setup .make/dev ## compare Ebb with vLLM and llama.cpp, 30 minutes; JSON, table and plots in bench/results
 	@$(BIN)/python -m bench.peers --torch-cpu-index "$(TORCH_CPU_INDEX)" $(ARGS)
 
-clean: ## remove all that was built or installed here; chats and models stay
+clean: ## remove everything that was built or installed here, but keep chats and models
 	rm -rf .make .venv app/static web/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 test-setup: setup .make/dev

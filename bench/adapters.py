@@ -49,7 +49,7 @@ Restore = Callable[[], None]
 def redis_server(folder: Path) -> Iterator[int]:
     """Run a Redis without persistence and with the companion's allocator settings, and yield its port."""
     binary, port = find_redis_server(), free_port()
-    assert binary is not None, "this needs a redis-server"
+    assert binary is not None, "this benchmark needs redis-server on PATH"
     command = [str(binary), "--port", str(port), "--save", "", "--dir", str(folder)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=os.environ | KEEP_PAGES) as process:
         try:

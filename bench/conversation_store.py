@@ -101,7 +101,7 @@ def _calls(store: Store, words: Words) -> Iterator[tuple[str, Callable[[], Await
         ("search: four common words", " ".join(words.all[:4])),
         ("search: two letters of a word", common[:2]),
         ("search: two Chinese characters", "\u4e01\u4e02"),
-        ("search: a word that nobody said", "zzzzz"),
+        ("search: a word of no message", "zzzzz"),
     ):
         yield name, _searching(store, query)
 

@@ -216,7 +216,7 @@ async def idle(url: str, operator: str) -> None:
     """Wait until all that was computed is in every tier."""
     async with LoadClient(url, api_key=operator) as client:
         if not await settle_client(client, SETTLE_SECONDS):
-            raise TimeoutError("the tiers did not come to rest")
+            raise TimeoutError("the tiers did not settle")
 
 
 async def make_keys(url: str, tenants: Sequence[str]) -> list[str]:
@@ -239,8 +239,8 @@ def table(rows: Sequence[Row], prompts: int) -> str:
         f"prompt tokens of the chats' next turn. The device holds {DEVICE_BLOCKS * BLOCK} tokens, CPU memory "
         f"{CPU_BLOCKS * BLOCK}.",
         "",
-        "| tiers | hits without a flood | hits after it | points lost | flood asked again: hits | blocks lost | "
-        "dearer to load | |",
+        "| tiers | hits without a flood | hits after it | points lost | flood repeated: hits | blocks lost | "
+        "not worth loading | |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |",
     ]
     for row in rows:
@@ -265,7 +265,7 @@ def causes(row: Row) -> str:
         of_redis = f", {losses.cpu} left CPU memory before Redis had them, {losses.shed} writes were shed"
         again = ", ".join(f"{n} {cause}" for cause, n in row.again.recomputed.items())
         full = ASKED_AGAIN * (FLOOD_TOKENS // BLOCK)
-        sentence += f"{of_redis}; of the {full} full blocks asked again were computed: {again or 'none'}"
+        sentence += f"{of_redis}; of the {full} full blocks requested again, these were recomputed: {again or 'none'}"
     return f"{sentence}."
 
 
@@ -293,7 +293,7 @@ async def run(root: Path, prompts: int) -> list[Row]:
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print and write. Returns 1 if a target is missed."""
     parser = argparse.ArgumentParser(prog="python -m bench.flood", description=__doc__)
-    parser.add_argument("--prompts", type=int, default=FLOOD_PROMPTS, help="prompts of the flood")
+    parser.add_argument("--prompts", type=int, default=FLOOD_PROMPTS, help="number of prompts in the flood")
     parser.add_argument("--out", type=Path, default=Path("bench/results"))
     arguments = parser.parse_args(argv)
     with tempfile.TemporaryDirectory(prefix="ebb-flood-") as root:

@@ -125,8 +125,10 @@ async def measure(rounds: int, flags: Sequence[str]) -> dict[str, dict[str, floa
 def main(argv: Sequence[str] | None = None) -> int:
     """Print the ratios; the exit status is 1 if one is above its limit."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=3, help="alone and crowded, in turns (default 3)")
-    parser.add_argument("flags", nargs="*", help="more flags of `ebb serve`, behind --")
+    parser.add_argument(
+        "--rounds", type=int, default=3, help="number of rounds, each alone and then crowded (default 3)"
+    )
+    parser.add_argument("flags", nargs="*", help="additional flags of `ebb serve`, after --")
     options = parser.parse_args(argv)
     rows = asyncio.run(measure(options.rounds, options.flags))
     return int(any(row["ratio"] > row["most"] for row in rows.values()))

@@ -93,7 +93,7 @@ def targets_of(outcomes: Sequence[Outcome]) -> list[Target]:
     return [
         Target("worst time until a refusal, ms", max(refusals, default=None), MAX_MS, at_least=False),
         Target("worst lag of the event loop, ms", max(each.lag_ms for each in outcomes), MAX_LAG_MS, at_least=False),
-        Target("bodies that were answered otherwise than with 4xx", wrong, 0, at_least=False),
+        Target("bodies not answered with a 4xx", wrong, 0, at_least=False),
     ]
 
 
@@ -108,7 +108,7 @@ def table(outcomes: Sequence[Outcome], targets: Sequence[Target]) -> str:
     for target in targets:
         value = "none" if target.value is None else f"{target.value:.0f}"
         lines.append(f"| {target.claim} | {value} | {target.bound:g} | {'met' if target.met else 'missed'} |")
-    lines += ["", "The slowest:", "", "| sent | status | ms | lag, ms, at most |", "| --- | ---: | ---: | ---: |"]
+    lines += ["", "The slowest:", "", "| sent | status | ms | maximum lag, ms |", "| --- | ---: | ---: | ---: |"]
     worst = sorted(outcomes, key=lambda each: (each.as_it_must, -max(each.ms / MAX_MS, each.lag_ms / MAX_LAG_MS)))
     for each in worst[:WORST]:
         sent = each.of.replace("|", "\\|")

@@ -146,7 +146,7 @@ def make_prompts(folder: Path) -> list[Prompt]:
         prompts += [Prompt("chat", chat.render([Message("user", f"{text}\n\n{task}")])) for task in TASKS]
         prompts += [Prompt("text", tokenizer.encode(text, special=False)[:cut]) for cut in CUTS]
     lengths = [len(prompt.token_ids) for prompt in prompts]
-    assert min(lengths) >= SHORTEST, f"a prompt has {min(lengths)} tokens only"
+    assert min(lengths) >= SHORTEST, f"a prompt has only {min(lengths)} tokens"
     assert max(lengths) <= LONGEST, f"a prompt has {max(lengths)} tokens"
     return prompts
 

@@ -107,7 +107,7 @@ def to_markdown(report: Report) -> str:
         "# KV blocks in fewer bytes",
         "",
         f"{report.model}, greedy. Agreement: {report.prompts} prompts whose full blocks went through the codec, "
-        f"against the same blocks as they are. First token: of {BLOCKS * 64 + 1} tokens from a Redis behind "
+        f"against the unchanged blocks. First token: of {BLOCKS * 64 + 1} tokens from a Redis behind "
         f"{RATE / 1e6:g} MB/s and {LATENCY * 1e3:g} ms, median of {ROUNDS} rounds in turns. "
         f"Measured on {report.measured_on}: {machine.cpu}, torch {machine.versions.get('torch', 'unknown')}.",
         "",
@@ -127,10 +127,10 @@ def to_markdown(report: Report) -> str:
     ]
     lines += [
         "",
-        f"Targets: at least {FREE_TARGET:.0%} of the tokens the same when each answer goes its own way (free), and the "
-        f"first token at least {GAIN_TARGET:g} times sooner. Forced: each answer is given the exact one's tokens, so "
-        f"that every place counts for itself. KL: divergence from the exact distribution, in nats. Times are of a "
-        f"block of {block:.2f} MB on one thread: 1 ms is {block:.2f} GB/s.",
+        f"Targets: at least {FREE_TARGET:.0%} of the tokens the same when each answer continues freely (free), and the "
+        f"first token at least {GAIN_TARGET:g} times sooner. Forced: each answer receives the exact answer's tokens, "
+        f"so that every position counts on its own. KL: divergence from the exact distribution, in nats. Times are for "
+        f"a block of {block:.2f} MB on one thread: 1 ms is {block:.2f} GB/s.",
     ]
     return "\n".join(lines) + "\n"
 

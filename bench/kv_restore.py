@@ -125,7 +125,7 @@ def _restore(llm: LLM, values: EncodedValues, token_ids: Sequence[int]) -> float
 def _behind_a_link(settings: Settings, folder: Path, root: Path) -> Iterator[tuple[SlowLink, LLM]]:
     """Yield an engine that loads whatever its Redis has, and the link to that Redis, which is still fast."""
     binary = find_redis_server()
-    assert binary is not None, "this needs a redis-server"
+    assert binary is not None, "this benchmark needs redis-server on PATH"
     with ExitStack() as stack:
         companion = RedisCompanion(root / "redis", binary=binary, max_memory=1024 * _MIB)
         stack.callback(companion.stop)

@@ -110,7 +110,7 @@ def ttft(llm: LLM, token_ids: Sequence[int]) -> float:
     llm.engine.core.scheduler.blocks.pool.forget_free()
     [completion] = llm.generate([token_ids], SamplingParams(temperature=0.0, max_tokens=1, ignore_eos=True))
     kv = completion.usage.kv
-    assert kv.device + kv.cpu == 0, f"it was not in Redis alone: {kv}"
+    assert kv.device + kv.cpu == 0, f"the prompt was not only in Redis: {kv}"
     return completion.usage.ttft_ms
 
 
@@ -166,7 +166,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         nargs=2,
         type=float,
         metavar=("MS", "MB/S"),
-        help="one link alone; nothing is written",
+        help="measure only this link, and write nothing",
     )
     arguments = parser.parse_args(argv)
     every = [(latency, rate) for latency in LATENCIES for rate in RATES]
@@ -174,7 +174,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     prompts = [prompt(PROMPT_BLOCKS * BLOCK + 1, salt) for salt in range(PROMPTS)]
     points = []
     binary = find_redis_server()
-    assert binary is not None, "this needs a redis-server"
+    assert binary is not None, "this benchmark needs redis-server on PATH"
     with tempfile.TemporaryDirectory(prefix="ebb-links-") as folder, ExitStack() as stack:
         root = Path(folder)
         companion = RedisCompanion(root / "redis", binary=binary, max_memory=1024 * _MIB)

@@ -75,7 +75,7 @@ def gaps_between(answers: Sequence[Answer], begin: float, end: float) -> list[fl
         times = [answer.sent + at for at in answer.text_times]
         own = [(b - a) * 1e3 for a, b in pairwise(times) if begin < b <= end]
         if not own:
-            raise ValueError("a stream did not decode during the whole stretch: the streams are too short")
+            raise ValueError("a stream did not decode for the whole interval; make the streams longer")
         found += own
     return found
 
@@ -96,8 +96,8 @@ async def run(rounds: int) -> list[Round]:
                     continue  # The first round teaches the server the cost of a step.
                 done.append(each)
                 print(
-                    f"round {number}: p99 {each.quiet_ms.p99:.1f} ms quiet, {each.disturbed_ms.p99:.1f} ms beside the "
-                    f"prompt: {each.p99_ratio:.2f} times; the prompt's first token after {each.ttft_ms:.0f} ms",
+                    f"round {number}: p99 {each.quiet_ms.p99:.1f} ms quiet, {each.disturbed_ms.p99:.1f} ms alongside "
+                    f"the prompt: {each.p99_ratio:.2f} times; the prompt's first token after {each.ttft_ms:.0f} ms",
                     flush=True,
                 )
             return done
@@ -120,7 +120,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "target": TARGET,
     }
     arguments.out.write_text(json.dumps(result, indent=1) + "\n")
-    print(f"p99 ITL beside a prompt of {LONG_PROMPT} tokens: {ratio:.2f} times the quiet one (target {TARGET:g})")
+    print(f"p99 ITL alongside a prompt of {LONG_PROMPT} tokens: {ratio:.2f} times the quiet one (target {TARGET:g})")
     return 0 if ratio <= TARGET else 1
 
 

@@ -177,9 +177,9 @@ def targets_of(outcomes: Sequence[Outcome]) -> list[Target]:
     """Hold the loads against the stream alone."""
     alone, *loads = outcomes
     return [
-        Target("longest that the event loop stood, ms", max(each.lag_ms for each in loads), MAX_LAG_MS, at_least=False),
+        Target("longest stall of the event loop, ms", max(each.lag_ms for each in loads), MAX_LAG_MS, at_least=False),
         Target(
-            "p99 gap of the stream alongside refused prompts, by alone",
+            "p99 gap of the stream alongside refused prompts, over alone",
             next(each.p99_ms for each in loads if each.load == "refused prompts") / alone.p99_ms,
             MAX_RATIO,
             at_least=False,
@@ -191,9 +191,9 @@ def table(outcomes: Sequence[Outcome]) -> str:
     """Write the outcomes as Markdown."""
     alone = outcomes[0]
     lines = [
-        f"What a stream notices of others on {WINDOW:,} tokens of window, {time.strftime('%Y-%m-%d')}.",
+        f"Effect of other requests on a stream, with a window of {WINDOW:,} tokens, {time.strftime('%Y-%m-%d')}.",
         "",
-        "| alongside | loop stood at most, ms | p99 gap, ms | by alone | tokens | answers |",
+        "| alongside | longest loop stall, ms | p99 gap, ms | over alone | tokens | answers |",
         "| --- | ---: | ---: | ---: | ---: | --- |",
     ]
     for each in outcomes:
@@ -208,7 +208,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.loop", description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("bench/results"))
     parser.add_argument("--cache-dir", type=Path, default=Path.home() / ".cache" / "ebb")
-    parser.add_argument("--seconds", type=float, default=15.0, help="for each kind of load")
+    parser.add_argument("--seconds", type=float, default=15.0, help="seconds for each kind of load")
     arguments = parser.parse_args(argv)
     with tempfile.TemporaryDirectory(prefix="ebb-loop-", ignore_cleanup_errors=True) as folder:
         root = Path(folder)

@@ -79,8 +79,8 @@ class Arm:
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m bench.native_step", description=__doc__)
-    parser.add_argument("model", type=Path, help="a model folder")
-    parser.add_argument("--cache-dir", type=Path, default=Path("build/native"), help="where compiled kernels are kept")
+    parser.add_argument("model", type=Path, help="model folder")
+    parser.add_argument("--cache-dir", type=Path, default=Path("build/native"), help="folder of the compiled kernels")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--context", type=int, default=512)
     arguments = parser.parse_args(argv)

@@ -144,8 +144,8 @@ def targets(report: PageReport) -> list[Target]:
     """List the page's targets."""
     moving, all_of_them = report.stretches, (report.opening, *report.stretches)
     return [
-        Target("a long chat is usable after, s", report.open_seconds, MAX_OPEN_SECONDS, at_least=False),
-        Target("messages of it drawn on the way to its beginning", report.messages_drawn, report.messages, True),
+        Target("time until a long chat is usable, s", report.open_seconds, MAX_OPEN_SECONDS, at_least=False),
+        Target("messages drawn while scrolling to its beginning", report.messages_drawn, report.messages, True),
         *(Target(f"{each.name}: longest task, ms", each.longest_task_ms, MAX_TASK_MS, False) for each in all_of_them),
         *(Target(f"{each.name}: frames dropped", each.dropped, 0, False) for each in moving),
     ]
@@ -297,8 +297,8 @@ def to_markdown(report: PageReport) -> str:
         "longest gap, ms",
         "tasks over 50 ms",
         "longest, ms",
-        "of it computed",
-        "most computed, ms",
+        "of it on the CPU, ms",
+        "most CPU of a task, ms",
     )
     rows = [
         (
@@ -325,9 +325,9 @@ def to_markdown(report: PageReport) -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print, and write page.json and page.md. Return 1 if a target is missed."""
     parser = argparse.ArgumentParser(prog="python -m bench.page", description=__doc__)
-    parser.add_argument("--tokens", type=int, default=20_000, help="of the streamed answer")
-    parser.add_argument("--rate", type=float, default=200.0, help="tokens a second")
-    parser.add_argument("--messages", type=int, default=2_000, help="of the long chat")
+    parser.add_argument("--tokens", type=int, default=20_000, help="number of tokens of the streamed answer")
+    parser.add_argument("--rate", type=float, default=200.0, help="tokens per second")
+    parser.add_argument("--messages", type=int, default=2_000, help="number of messages of the long chat")
     parser.add_argument("--out", type=Path, default=RESULTS)
     given = parser.parse_args(argv)
     with tempfile.TemporaryDirectory(prefix="ebb-page-", ignore_cleanup_errors=True) as root:

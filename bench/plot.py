@@ -70,7 +70,7 @@ def _tokens_by_turn(axes: Axes, result: ConversationsResult) -> None:
 
 def _returning(axes: Axes, result: ReturningResult) -> None:
     bars = (
-        ("computed\nanew", result.no_reuse_ms, COMPUTED, ""),
+        ("recomputed", result.no_reuse_ms, COMPUTED, ""),
         ("from CPU", result.from_cpu_ms, CPU, f", {result.cpu_ratio:.1f}× lower"),
         ("from Redis,\nafter kill -9", result.from_redis_ms, REDIS, f", {result.redis_ratio:.1f}× lower"),
     )

@@ -234,9 +234,9 @@ def measure(folder: Path, cache_dir: Path) -> QualityReport:
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print and write."""
     parser = argparse.ArgumentParser(prog="python -m bench.quality", description=__doc__)
-    parser.add_argument("model", type=Path, help="a model folder")
-    parser.add_argument("--cache-dir", type=Path, default=Path("build/native"), help="where compiled kernels are kept")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="where quality.json and quality.md go")
+    parser.add_argument("model", type=Path, help="model folder")
+    parser.add_argument("--cache-dir", type=Path, default=Path("build/native"), help="folder of the compiled kernels")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="output folder of quality.json and quality.md")
     arguments = parser.parse_args(argv)
     report = measure(arguments.model, arguments.cache_dir)
     table = to_markdown(report)

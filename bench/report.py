@@ -56,7 +56,7 @@ def targets(report: TurnsReport) -> list[Target]:
         claim = f"{exact.dtype}: answers equal from device, CPU and Redis, share"
         found.append(Target(claim, exact.equal_across_tiers, 1, at_least=True))
         if exact.dtype == "float32":
-            claim = "float32: answers from Redis equal to computed anew, share"
+            claim = "float32: answers from Redis equal to recomputed ones, share"
             found.append(Target(claim, exact.equal_to_computed, 1, at_least=True))
     if step := report.step_time:
         found.append(Target("step time with tiers over without, median", step.median_ratio, 1.08, at_least=False))

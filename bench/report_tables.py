@@ -74,7 +74,7 @@ def _returning(result: ReturningResult) -> str:
 
     head = ("prefix", "TTFT median, ms", "times lower", "each, ms", "device / CPU / Redis / computed")
     rows = [
-        cells("computed anew", result.no_reuse_ms, 1.0, "no_reuse"),
+        cells("recomputed", result.no_reuse_ms, 1.0, "no_reuse"),
         cells("from CPU", result.from_cpu_ms, result.cpu_ratio, "from_cpu"),
         cells("from Redis, after kill -9", result.from_redis_ms, result.redis_ratio, "from_redis"),
     ]
@@ -92,7 +92,7 @@ def _exactness(results: tuple[ExactnessResult, ...]) -> str:
         "prompts compared",
         "cached length",
         "equal on device, CPU, Redis",
-        "equal to anew",
+        "equal to recomputed",
     )
     rows = [
         (

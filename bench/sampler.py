@@ -150,10 +150,10 @@ def blocks_of(context: int, steps: int) -> int:
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print and write. Return 1 if a target is missed."""
     parser = argparse.ArgumentParser(prog="python -m bench.sampler", description=__doc__)
-    parser.add_argument("--model", type=Path, help="a model folder; the default model if left out")
-    parser.add_argument("--steps", type=int, default=200, help="of each kind")
-    parser.add_argument("--context", type=int, default=256, help="tokens before the first step")
-    parser.add_argument("--kernels", default="auto", help="as `ebb serve --cpu-kernels`")
+    parser.add_argument("--model", type=Path, help="model folder; by default that of the default model")
+    parser.add_argument("--steps", type=int, default=200, help="number of steps of each kind")
+    parser.add_argument("--context", type=int, default=256, help="number of tokens before the first step")
+    parser.add_argument("--kernels", default="auto", help="kernels, as in `ebb serve --cpu-kernels`")
     parser.add_argument("--out", type=Path, default=Path("bench/results"))
     arguments = parser.parse_args(argv)
     cache_dir = load_settings({}).cache_dir

@@ -60,7 +60,7 @@ class EbbServer:
     def client(self) -> LoadClient:
         """Client of the running process, replaced at each start."""
         if self._client is None:
-            raise RuntimeError(f"server {self.settings.name!r} does not run")
+            raise RuntimeError(f"server {self.settings.name!r} is not running")
         return self._client
 
     @property
@@ -72,7 +72,7 @@ class EbbServer:
     def pid(self) -> int:
         """Process id of the running server process, which `ebb serve` supervises."""
         if self._process is None:
-            raise RuntimeError(f"server {self.settings.name!r} does not run")
+            raise RuntimeError(f"server {self.settings.name!r} is not running")
         return server_pid(self._process.pid) or self._process.pid
 
     async def start(self, ready_seconds: float = 300.0) -> float:
@@ -134,9 +134,11 @@ class EbbServer:
         async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=5.0)) as session:
             while not await answers_ok(session, url):
                 if self._process is None or self._process.returncode is not None:
-                    raise ServerFailedError(f"server {self.settings.name!r} ended at its start:\n{self._log_tail()}")
+                    raise ServerFailedError(
+                        f"server {self.settings.name!r} exited during its start:\n{self._log_tail()}"
+                    )
                 if time.perf_counter() > deadline:
-                    raise ServerFailedError(f"server {self.settings.name!r} is not ready:\n{self._log_tail()}")
+                    raise ServerFailedError(f"server {self.settings.name!r} did not become ready:\n{self._log_tail()}")
                 await asyncio.sleep(0.05)
 
     def _log_tail(self) -> str:

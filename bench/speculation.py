@@ -230,7 +230,7 @@ async def _half(
 def table(rows: Sequence[Row]) -> str:
     """Format the rows as Markdown."""
     lines = [
-        "| load | streams | tok/s without | with | ratio | rounds | owed | | same answers | copied |",
+        "| load | streams | tok/s without | with | ratio | rounds | target | | same answers | copied |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | --- | ---: | ---: |",
     ]
     lines += [
@@ -246,12 +246,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print, and write speculation.json and speculation.md. Return 1 if a target is missed."""
     parser = argparse.ArgumentParser(prog="python -m bench.speculation", description=__doc__)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
-    parser.add_argument("--quick", action="store_true", help="a small size that proves only that it runs")
+    parser.add_argument("--quick", action="store_true", help="run a small size, which only checks that it works")
     parser.add_argument("--out", type=Path, default=Path("bench/results"))
     arguments = parser.parse_args(argv)
     rounds, sizes = (1, (48, 24)) if arguments.quick else (arguments.rounds, (320, 200))
     if rounds < 1:
-        parser.error("there is nothing to compare in no round")
+        parser.error("--rounds must be at least 1")
     try:
         with tempfile.TemporaryDirectory(prefix="ebb-speculation-", ignore_cleanup_errors=True) as root:
             rows = asyncio.run(measure(loads(*sizes), rounds, Path(root)))

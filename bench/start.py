@@ -72,8 +72,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Measure and print. Return 1 if a target is missed."""
     parser = argparse.ArgumentParser(prog="python -m bench.start", description=__doc__)
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--json", type=Path, help="where to write all that was measured")
-    parser.add_argument("flags", nargs="*", help="flags of `ebb serve`, after --; the model is that of EBB_MODEL")
+    parser.add_argument("--json", type=Path, help="output file for all measurements")
+    parser.add_argument("flags", nargs="*", help="flags of `ebb serve`, after --; EBB_MODEL names the model")
     arguments = parser.parse_args(argv)
     with tempfile.TemporaryDirectory(prefix="ebb-start-") as folder:
         starts = [_start(Path(folder), arguments.flags) for _ in range(1 + arguments.rounds)][1:]
@@ -97,7 +97,7 @@ def report(starts: Sequence[Start], memory: Memory) -> Iterator[str]:
     for name, target in TARGETS.items():
         values = [float(getattr(start, name)) for start in starts]
         yield f"{name:8} {median(values):6.2f} s {min(values):6.2f} s {max(values):6.2f} s   {target:g} s"
-    yield f"{'cpu':8} {median([start.cpu for start in starts]):6.2f} s   computed by the process until it was ready"
+    yield f"{'cpu':8} {median([start.cpu for start in starts]):6.2f} s   CPU time of the process until it was ready"
     yield (
         f"memory   {memory.rss / MB:.0f} MB of at most {memory.bound / MB:.0f} MB: weights {memory.weights / MB:.0f} x "
         f"{WEIGHTS_FACTOR}, pools {memory.pools / MB:.0f}, imports {memory.imports / MB:.0f}, {SLACK / MB:.0f}"
@@ -122,7 +122,7 @@ def _start(state_dir: Path, flags: Sequence[str]) -> Start:
             seconds[name] = time.perf_counter() - began
         tiers = json.loads(_get(port, "/health") or b"{}")["tiers"]
         pid = server_pid(process.pid)
-        assert pid is not None, "a server that has just answered runs"
+        assert pid is not None, "a server that has just answered must be running"
         return Start(
             **seconds,
             cpu=_cpu_seconds(pid),

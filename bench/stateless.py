@@ -244,12 +244,14 @@ async def measure(chats: int, turns: int, path: Path, state: Path) -> list[Row]:
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print, and write stateless.json and stateless.md. Return 1 if the target is missed."""
     parser = argparse.ArgumentParser(prog="python -m bench.stateless", description=__doc__)
-    parser.add_argument("--chats", type=int, default=CHATS, help=f"at least {len(KINDS)}, one of each kind")
-    parser.add_argument("--turns", type=int, default=TURNS, help="of each chat, at least 2")
+    parser.add_argument(
+        "--chats", type=int, default=CHATS, help=f"number of chats, at least {len(KINDS)}: one of each kind"
+    )
+    parser.add_argument("--turns", type=int, default=TURNS, help="turns per chat, at least 2")
     parser.add_argument("--out", type=Path, default=Path("bench/results"))
     arguments = parser.parse_args(argv)
     if arguments.chats < len(KINDS) or arguments.turns < 2:
-        parser.error("there is nothing to reuse in so few")
+        parser.error(f"--chats must be at least {len(KINDS)}, and --turns at least 2")
     try:
         with tempfile.TemporaryDirectory(prefix="ebb-stateless-", ignore_cleanup_errors=True) as state:
             model = resolve_model(DEFAULT_MODEL, load_settings({}).cache_dir, print)

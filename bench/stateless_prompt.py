@@ -44,8 +44,8 @@ class Making:
     def sentence(self) -> str:
         """Summary for the Markdown report."""
         return (
-            f"The prompt of {self.messages} messages, {self.tokens:,} tokens, is made in {self.known_ms:.1f} ms "
-            f"({self.restarted_ms:.1f} ms after a restart); tokenising all of it takes {self.unknown_ms:.0f} ms."
+            f"A prompt of {self.messages} messages and {self.tokens:,} tokens is built in {self.known_ms:.1f} ms "
+            f"({self.restarted_ms:.1f} ms after a restart). Tokenising all of it takes {self.unknown_ms:.0f} ms."
         )
 
 

@@ -34,7 +34,7 @@ def share(flags: Sequence[bool]) -> float:
     Raise ValueError if there are no flags, because a share of nothing would read as a result.
     """
     if not flags:
-        raise ValueError("a share of no flags")
+        raise ValueError("there are no flags to take a share of")
     return sum(flags) / len(flags)
 
 

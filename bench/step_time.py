@@ -57,7 +57,7 @@ async def _load(bench: Workbench, server: EbbServer, phase: int) -> list[float]:
     answers = await asyncio.gather(*(server.client.chat(prompt, how) for prompt in prompts))
     gaps = steady_gaps([[answer.sent + at for at in answer.text_times] for answer in answers])
     if not gaps:
-        raise RuntimeError(f"the {plan.streams} streams never decoded at the same time: make their answers longer")
+        raise RuntimeError(f"the {plan.streams} streams never decoded at the same time; make their answers longer")
     await settle(server)
     found = spread([gap * 1000 for gap in gaps])
     bench.say(

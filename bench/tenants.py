@@ -91,7 +91,7 @@ def auc(lower: Sequence[float], higher: Sequence[float]) -> float:
     either is empty.
     """
     if not lower or not higher:
-        raise ValueError("there is no curve without values of both kinds")
+        raise ValueError("a curve needs values of both kinds")
     ranked = sorted(higher)
     below_or_equal = sum(bisect_left(ranked, value) + bisect_right(ranked, value) for value in lower) / 2
     return 1 - below_or_equal / (len(lower) * len(higher))
@@ -225,7 +225,7 @@ def engine_config(settings: Settings, state: Path) -> EngineConfig:
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print and write. Return 1 if a target is missed."""
     parser = argparse.ArgumentParser(prog="python -m bench.tenants", description=__doc__)
-    parser.add_argument("--probes", type=int, default=PROBES, help="of each attacker")
+    parser.add_argument("--probes", type=int, default=PROBES, help="number of probes per attacker")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, default=Path("bench/results"))
     arguments = parser.parse_args(argv)

@@ -160,8 +160,8 @@ def is_met(rows: Sequence[Row]) -> bool:
 def table(rows: Sequence[Row]) -> str:
     """Format the rows as Markdown."""
     lines = [
-        "| next question | turns | thought about | prompt, tokens | thought, tokens | answer, tokens "
-        "| reused | least reused | TTFT, ms | |",
+        "| next question | turns | with reasoning | prompt, tokens | reasoning, tokens | answer, tokens "
+        "| reused | lowest reuse | TTFT, ms | |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |",
     ]
     for each in rows:
@@ -196,8 +196,8 @@ async def run(chats: int, turns: int) -> list[Row]:
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print and write. Return 1 if the target is missed."""
     parser = argparse.ArgumentParser(prog="python -m bench.thinking", description=__doc__)
-    parser.add_argument("--chats", type=int, default=6, help="of each arm")
-    parser.add_argument("--turns", type=int, default=len(QUESTIONS), help="of each chat, behind the first")
+    parser.add_argument("--chats", type=int, default=6, help="chats per arm")
+    parser.add_argument("--turns", type=int, default=len(QUESTIONS), help="turns per chat, after the first")
     parser.add_argument("--out", type=Path, default=Path("bench/results"))
     arguments = parser.parse_args(argv)
     rows = asyncio.run(run(arguments.chats, arguments.turns))

@@ -51,18 +51,22 @@ def main(argv: Sequence[str] | None = None, command: Sequence[str] = EBB_SERVE) 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.turns", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a small size that proves only that it runs")
+    parser.add_argument("--quick", action="store_true", help="run a small size, which only checks that it works")
     parser.add_argument("--dtype", choices=("bfloat16", "float32"), default="bfloat16")
-    parser.add_argument("--shared-system", action="store_true", help="all chats begin with one system prompt")
-    parser.add_argument("--sections", type=_sections, default=SECTIONS, help="some of " + ",".join(SECTIONS))
-    parser.add_argument("--out", type=Path, help="where to write; default bench/results, or build/bench-quick")
+    parser.add_argument("--shared-system", action="store_true", help="begin all chats with the same system prompt")
+    parser.add_argument(
+        "--sections", type=_sections, default=SECTIONS, help="sections to run, of " + ",".join(SECTIONS)
+    )
+    parser.add_argument("--out", type=Path, help="output folder; default bench/results, or build/bench-quick")
     return parser.parse_args(argv)
 
 
 def _sections(text: str) -> tuple[str, ...]:
     asked = tuple(text.split(","))
     if unknown := set(asked) - set(SECTIONS):
-        raise argparse.ArgumentTypeError(f"no section {', '.join(sorted(unknown))}; there are {', '.join(SECTIONS)}")
+        raise argparse.ArgumentTypeError(
+            f"unknown sections: {', '.join(sorted(unknown))}; choose from {', '.join(SECTIONS)}"
+        )
     return asked
 
 

@@ -120,7 +120,7 @@ def targets_of(rows: Sequence[Row]) -> list[Target]:
     return [
         Target("p95 TTFT of a warmed chat over one on the device", over_hot, MAX_OVER_HOT, at_least=False),
         Target("p95 TTFT of a warmed chat over a cold one", over_cold, 1, at_least=False),
-        Target("turns that found their history where it was meant to be, share", as_meant, 1, at_least=True),
+        Target("turns that found their history in the intended tier, share", as_meant, 1, at_least=True),
     ]
 
 
@@ -156,7 +156,7 @@ class Chats:
             empty_cpu(scheduler.connector.tiers.store)
         if arm == "Redis, warmed":
             begun = await self._engine.prefixes.warm(tenant, ids[:-1], tenant=tenant)
-            assert begun, "there was no room to warm the chat"
+            assert begun, "no block was free to warm the chat"
         # All arms wait equally, because an idle machine may be slower than a busy one.
         await asyncio.sleep(self._typing_seconds)
 
@@ -175,7 +175,7 @@ class Chats:
             if output.finished:
                 assert output.usage is not None
                 return asked, (first - began) * 1e3, output.usage
-        raise AssertionError("the answer has no end")
+        raise AssertionError("the stream ended without a last output")
 
     async def _settle(self) -> None:
         """Wait until no block moves between the tiers."""
@@ -222,7 +222,7 @@ def engine_config(state: Path) -> EngineConfig:
 def table(rows: Sequence[Row], targets: Sequence[Target]) -> str:
     """Format the rows as Markdown."""
     lines = [
-        "| history in | turns | TTFT median, ms | p95, ms | prompt | device | CPU | Redis | computed | as meant |",
+        "| history in | turns | TTFT median, ms | p95, ms | prompt | device | CPU | Redis | computed | as intended |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     for row in rows:
@@ -257,12 +257,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print and write. Return 1 if a target is missed."""
     parser = argparse.ArgumentParser(prog="python -m bench.warm", description=__doc__)
     parser.add_argument("--chats", type=int, default=CHATS)
-    parser.add_argument("--turns", type=int, default=TURNS, help="of each chat, at least four")
+    parser.add_argument("--turns", type=int, default=TURNS, help="turns per chat, at least four")
     parser.add_argument("--typing", type=float, default=TYPING_SECONDS, help="seconds between opening and sending")
     parser.add_argument("--out", type=Path, default=Path("bench/results"))
     arguments = parser.parse_args(argv)
     if arguments.turns < len(ARMS):
-        parser.error(f"--turns must be at least {len(ARMS)}, so that each way comes up")
+        parser.error(f"--turns must be at least {len(ARMS)}, so that each arm is measured")
     with tempfile.TemporaryDirectory(prefix="ebb-warm-", ignore_cleanup_errors=True) as state:
         turns = asyncio.run(measure(engine_config(Path(state)), arguments.chats, arguments.turns, arguments.typing))
     rows = rows_of(turns)

@@ -77,7 +77,7 @@ class Fetches:
 
     def check(self) -> None:
         """Raise AssertionError if a window has no owner. Call this only while no load or warming is in progress."""
-        assert not self._fetching, f"nobody took what was fetched of {len(self._fetching)} blocks"
+        assert not self._fetching, f"{len(self._fetching)} fetched blocks were never collected"
 
     def _is_awaited(self, key: BlockKey) -> bool:
         return key in self._fetching and not self._store.contains(key)

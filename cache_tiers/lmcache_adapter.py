@@ -141,7 +141,7 @@ class _RedisAdapterConfig(adapters.L2AdapterConfigBase):  # type: ignore[misc]
 
     @classmethod
     def from_dict(cls, _values: dict[str, object]) -> "_RedisAdapterConfig":
-        raise NotImplementedError("made in code only")
+        raise NotImplementedError("this configuration is created in code only")
 
     @classmethod
     def help(cls) -> str:

@@ -292,7 +292,7 @@ class LMCacheStore:
     def check(self) -> None:
         """See KVTierStore. Call this only with no prefetch, copy or write in flight."""
         self._book.check()
-        assert not self._prefetches, f"nobody took the result of {len(self._prefetches)} prefetches"
+        assert not self._prefetches, f"the results of {len(self._prefetches)} prefetches were never collected"
         status = self._manager.report_status()
         l1, writing = status["l1_manager"], status["store_controller"]
         assert l1["write_locked_count"] == 0, "LMCache holds write locks"

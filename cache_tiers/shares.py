@@ -90,7 +90,7 @@ class MemoryShares:
         """Subtract `size` from the memory that `owner` holds. Owners that hold nothing are forgotten."""
         account = self._accounts[owner]
         account.held -= size
-        assert account.held >= 0, "an owner gave up more than it held"
+        assert account.held >= 0, "an owner released more than it held"
         if account.held == 0:
             del self._accounts[owner]
             self._by_use.pop(owner, None)

@@ -41,12 +41,12 @@ class TierMissReason(Enum):
     """Reason why Redis did not deliver a block."""
 
     OFF = "Redis is off"
-    LEFT_ALONE = "Redis was left alone"
+    LEFT_ALONE = "Redis was skipped"
     NO_ANSWER = "Redis did not answer"
     GONE = "no longer in Redis: evicted, expired or deleted"
-    UNKNOWN_KEY = "not in Redis: evicted, expired, deleted, or never written by a model of the same numerics"
-    REJECTED = "what Redis had was not used"
-    NOT_TAKEN = "it was not brought up: the CPU tier had no room for it"
+    UNKNOWN_KEY = "not in Redis: evicted, expired, deleted, or never written by a model with the same numerics"
+    REJECTED = "the value in Redis was rejected"
+    NOT_TAKEN = "the CPU tier had no room for the block"
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ FLUSH_SECONDS = 2.0
 MAX_REBUILDS = 5
 """Maximum number of new schedulers within `REBUILD_SECONDS`. A more frequent defect is left to a new process."""
 REBUILD_SECONDS = 600.0
-LOOP_BROKE = "The engine has failed, and the server restarts. Try again in a few seconds."
+LOOP_BROKE = "The engine failed and the server is restarting. Try again in a few seconds."
 LONG_PROMPT = 8192
 """Prompt length in tokens from which checking and hashing the prompt takes more than a millisecond."""
 
@@ -213,7 +213,7 @@ class AsyncLLMEngine:
         if self.is_broken:
             raise NotReadyError(LOOP_BROKE)
         if self._task is None or self._stopping:
-            raise NotReadyError("the engine is stopping" if self._stopping else "the engine is not started")
+            raise NotReadyError("the engine is stopping" if self._stopping else "the engine has not started")
         queued = self._engine.add_request(request)
         stream = self._stream(queued)
         if (last := self._engine.end_if_complete(queued)) is not None:
@@ -332,8 +332,8 @@ class AsyncLLMEngine:
         except EngineError as error:
             self._give_up(str(error))
         except BaseException as error:
-            logger.exception("the engine's loop met a defect; please report it")
-            self._give_up(f"its loop met a defect: {type(error).__name__}: {error}")
+            logger.exception("the engine's loop failed; please report this defect")
+            self._give_up(f"its loop failed: {type(error).__name__}: {error}")
 
     def _give_up(self, reason: str) -> None:
         """Stop serving. Streams end as during a stop, so that their runs can continue in the next process."""
@@ -361,7 +361,9 @@ class AsyncLLMEngine:
         """Continue with a new scheduler. Raise EngineError if the budget for that is spent."""
         core, budget = self._engine.core, self._rebuilds
         cause = core.doubt
-        logger.error("the scheduler failed, please report it; a new one takes its requests over", exc_info=cause)
+        logger.error(
+            "the scheduler failed; please report this defect. A new scheduler takes over its requests", exc_info=cause
+        )
         # A step that failed behind another one cannot fail repeatedly, since the first one has ended its requests.
         if not isinstance(cause, StepBehindFailureError) and budget.spend(time.monotonic()) is None:
             raise EngineError(
@@ -415,7 +417,7 @@ class AsyncLLMEngine:
         try:
             logger.info("%s", self._log.line(self._engine.stats(), now))
         except Exception:
-            logger.exception("the line of figures could not be written")
+            logger.exception("the statistics could not be logged")
 
     async def _follow(self, step: InFlight) -> InFlight | None:
         """Wait for `step`, and schedule the next step shortly before it ends, if that time is known.
@@ -454,7 +456,7 @@ class AsyncLLMEngine:
         try:
             self._engine.check()
         except AssertionError:
-            logger.exception("a check of the block pool failed: blocks leak; please report this")
+            logger.exception("the check of the block pool failed: blocks are leaking. Please report this defect")
 
     def _deliver(self, output: RequestOutput) -> None:
         stream = self._streams.get(output.request_id)

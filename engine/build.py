@@ -200,7 +200,7 @@ def _open_executor(config: EngineConfig, progress: Progress) -> "UniProcExecutor
         from engine.worker.worker import Worker
     except RuntimeError as error:
         # torch loads every installed device extension, and fails with it.
-        raise EngineError(f"torch cannot be imported; `ebb doctor` says what is missing: {error}") from error
+        raise EngineError(f"torch cannot be imported (run `ebb doctor` to see what is missing): {error}") from error
     return UniProcExecutor(Worker(config, progress=progress))
 
 
@@ -229,10 +229,10 @@ def _public_ids(config: EngineConfig, chat_format: ChatFormat, progress: Progres
     blocks = len(ids) // config.block_size
     if not blocks:
         raise EngineError(
-            f"--public-prefix: {len(ids)} tokens do not fill one block of {config.block_size}, so that nothing could "
-            "be shared; leave it out, or name a longer system prompt"
+            f"--public-prefix: {len(ids)} tokens do not fill one block of {config.block_size}, so nothing can be "
+            "shared. Omit the option, or give a longer system prompt."
         )
-    progress(f"the public prefix has {len(ids)} tokens: {blocks} blocks that all tenants share")
+    progress(f"the public prefix has {len(ids)} tokens: {blocks} blocks shared by all tenants")
     return ids
 
 
@@ -246,10 +246,10 @@ def _budget(config: EngineConfig, model: LoadedModel, window: int, progress: Pro
     num_blocks = budget.pool // block_nbytes
     if num_blocks < 1:
         raise EngineError(
-            f"{budget.pool // MIB} MiB of KV memory do not hold one block of {block_nbytes / MIB:.1f} MiB "
-            f"({config.block_size} tokens); give --kv-memory at least {-(-block_nbytes // MIB)}MiB"
+            f"{budget.pool // MIB} MiB of KV memory cannot hold one block of {block_nbytes / MIB:.1f} MiB "
+            f"({config.block_size} tokens). Set --kv-memory to at least {-(-block_nbytes // MIB)}MiB."
         )
-    source = "--kv-memory" if config.kv_memory else f"of {free // MIB} MiB that are free"
+    source = "--kv-memory" if config.kv_memory else f"of {free // MIB} MiB free"
     progress(
         f"KV memory: {budget.pool // MIB} MiB ({source}) for {num_blocks * config.block_size} tokens "
         f"in {num_blocks} blocks of {block_nbytes / MIB:.2f} MiB"
@@ -267,7 +267,7 @@ def build_engine(config: EngineConfig, progress: Progress, trace: Trace = NO_TRA
     def on_close(flush_seconds: float) -> None:
         if tiers.store is not None and not tiers.store.flush(flush_seconds):
             logger.warning(
-                "Redis did not get every KV block in %g s: some prefixes will be computed again", flush_seconds
+                "Redis did not receive every KV block within %g s; some prefixes will be recomputed", flush_seconds
             )
         to_close.close()
 

@@ -245,8 +245,8 @@ class EngineCore:
         steps are dropped.
         Raise EngineError if the workers are lost for good, and any exception of `make_scheduler`.
         """
-        assert self.in_flight, "copies may be under way"
-        assert self.in_flight[-1].output.step_id == SETTLING_STEP, "copies may be under way"
+        assert self.in_flight, "copies may be in flight"
+        assert self.in_flight[-1].output.step_id == SETTLING_STEP, "copies may be in flight"
         for step in self.in_flight:
             if isinstance(lost := step.future.exception(), WorkersLostError):
                 self._restart_workers(lost)

@@ -39,7 +39,7 @@ class FairPlaces:
         line = self._waiting.setdefault(tenant, deque())
         if len(line) >= self._most_waiting:
             raise OverloadedError(
-                f"This tenant has {len(line)} requests that are being prepared: try again in 2 s", retry_after=2
+                f"This tenant has {len(line)} requests waiting to be prepared. Retry in 2 s.", retry_after=2
             )
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         line.append(turn)

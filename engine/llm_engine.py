@@ -20,9 +20,9 @@ from engine.stats import EngineStats
 from engine.tenant_memory import tenant_bytes
 from engine.tracing import Track
 
-QUEUE_TIMED_OUT = "the request waited too long for its turn; the server has more work than it can do"
-STEP_FAILED = "the model failed on this request; the server's log says why"
-REQUEST_FAILED = "the server failed on this request; its log says why"
+QUEUE_TIMED_OUT = "the request timed out in the queue: the server is overloaded. Retry later."
+STEP_FAILED = "the model failed on this request; see the server's log"
+REQUEST_FAILED = "the server failed on this request; see its log"
 
 logger = logging.getLogger(__name__)
 
@@ -115,7 +115,7 @@ class LLMEngine:
         except FOR_THE_PROCESS:
             raise
         except BaseException:
-            logger.exception("%s: the end of an answer could not be written", request.request_id)
+            logger.exception("%s: the end of the answer could not be processed", request.request_id)
             return self._fail(request)
 
     def _fail(self, request: Request) -> RequestOutput:

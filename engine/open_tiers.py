@@ -68,7 +68,7 @@ def find_redis(config: EngineConfig, progress: Progress, closing: ExitStack) -> 
             raise EngineError(f"--redis-url: {error}") from error
     binary = find_redis_server()
     if binary is None:
-        note = "off: no redis-server or valkey-server on PATH; install one and start again"
+        note = "off: no redis-server or valkey-server on PATH; install one and restart"
         logger.warning("Redis is %s", note)
         return FoundRedis(None, note)
     progress(f"starting Redis ({binary.name}) and loading its snapshot")

@@ -160,7 +160,7 @@ class OutputProcessor:
         if reason == "stop" and request.mask is not None and (failure := request.mask.failure) is not None:
             form = request.sampling.form
             reason, error_path = "error", form.path if form is not None else ""
-            error = f"The answer could not be brought into its form: {failure}"
+            error = f"The answer could not be constrained to its form: {failure}"
         del self._progress[request.request_id]
         output = _output(request.request_id, said, token_ids)
         return replace(

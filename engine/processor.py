@@ -226,7 +226,7 @@ class Processor:
             raise InvalidRequestError("timeout must be above 0 seconds", param="timeout")
         if urgency.priority and self._queue_policy == "fcfs":
             raise InvalidRequestError(
-                "priority must be 0: this server takes requests in the order of their arrival (--queue-policy)",
+                "priority must be 0: this server runs requests in order of arrival (--queue-policy)",
                 param="priority",
             )
 
@@ -236,15 +236,15 @@ class Processor:
         self._check_ids(prompt)
         if len(prompt) >= self.limits.window:
             raise InvalidRequestError(
-                f"the prompt has {len(prompt)} tokens; this model's window is {self.limits.window} tokens, "
-                "prompt and answer together",
+                f"the prompt has {len(prompt)} tokens, but this model's window is {self.limits.window} tokens "
+                "for prompt and answer together",
                 param="prompt",
                 code="context_length_exceeded",
             )
         if len(prompt) >= self.limits.pool_tokens:
             raise InvalidRequestError(
-                f"the prompt has {len(prompt)} tokens; the KV memory of this server holds {self.limits.pool_tokens}: "
-                "it could never be served (--kv-memory sets the size)",
+                f"the prompt has {len(prompt)} tokens, but the KV memory of this server holds "
+                f"{self.limits.pool_tokens} tokens. Shorten the prompt or raise --kv-memory.",
                 param="prompt",
                 code="context_length_exceeded",
             )
@@ -252,7 +252,7 @@ class Processor:
     def _check_ids(self, token_ids: Sequence[int]) -> None:
         if token_ids and (min(token_ids) < 0 or max(token_ids) >= self.limits.vocab_size):
             raise InvalidRequestError(
-                f"the prompt holds token ids outside of the vocabulary [0, {self.limits.vocab_size})", param="prompt"
+                f"the prompt contains token ids outside the vocabulary [0, {self.limits.vocab_size})", param="prompt"
             )
 
     def _resolve(self, params: SamplingParams, prompt_len: int) -> SamplingParams:
@@ -267,12 +267,12 @@ class Processor:
         if max_tokens > room:
             raise InvalidRequestError(
                 f"{prompt_len} prompt tokens and max_tokens {max_tokens} need KV memory for {prompt_len + max_tokens} "
-                f"tokens; this server has it for {self.limits.pool_tokens} (--kv-memory sets the size)",
+                f"tokens, but this server has it for {self.limits.pool_tokens}. Lower max_tokens or raise --kv-memory.",
                 param="max_tokens",
             )
         if params.min_tokens > max_tokens:
             raise InvalidRequestError(
-                f"min_tokens is {params.min_tokens}, more than max_tokens, which is {max_tokens}", param="min_tokens"
+                f"min_tokens is {params.min_tokens}, but max_tokens is only {max_tokens}", param="min_tokens"
             )
         return replace(
             params,

@@ -61,13 +61,13 @@ def _read(path: Path) -> dict[str, int]:
     except FileNotFoundError:
         return {}
     except OSError as error:
-        raise EngineError(f"the file of deleted tenants {path}: {error.strerror or error}") from error
+        raise EngineError(f"the file of deleted tenants {path} cannot be read: {error.strerror or error}") from error
     except ValueError:
         generations = None
     if not isinstance(generations, dict) or not all(type(count) is int for count in generations.values()):
         raise EngineError(
-            f"the file of deleted tenants {path} is damaged; restore it, or delete it together with the secret: "
-            "then nobody finds any block of before"
+            f"the file of deleted tenants {path} is damaged. Restore it, or delete it together with the secret, which "
+            "makes all earlier blocks unusable."
         )
     return generations
 
@@ -92,5 +92,5 @@ def _write(path: Path, generations: dict[str, int]) -> None:
             os.close(folder)
     except OSError as error:
         raise EngineError(
-            f"the tenant is not deleted: {path} cannot be written: {error.strerror or error}; try again"
+            f"the tenant was not deleted: {path} cannot be written: {error.strerror or error}. Try again."
         ) from error

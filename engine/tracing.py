@@ -19,7 +19,7 @@ class Track(Enum):
     """Row of the trace to which a span belongs. Values are display names, in display order."""
 
     SCHEDULER = "scheduler"
-    WORKER = "worker: prepares steps"
+    WORKER = "worker: step preparation"
     MODEL = "model"
     RESULTS = "worker: results"
     COPIES = "tiers: copies"

@@ -27,7 +27,7 @@ def model_fingerprint(path: Path) -> str:
             with file.open("rb") as source:
                 _add_file(digest, source)
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise WeightsError(f"{file} cannot be read, it may be cut short: {error}") from error
+            raise WeightsError(f"{file} cannot be read and may be truncated: {error}") from error
     return digest.hexdigest()
 
 
@@ -51,5 +51,5 @@ def _exactly(source: BinaryIO, offset: int, count: int) -> bytes:
     source.seek(offset)
     data = source.read(count)
     if len(data) != count:
-        raise ValueError(f"it ends before byte {offset + count}")
+        raise ValueError(f"the file ends before byte {offset + count}")
     return data

@@ -54,7 +54,7 @@ class ModelFolder:
         """List the safetensors files, sorted by name. Raise ModelNotFoundError if there is none."""
         files = sorted(self.path.glob("*.safetensors"))
         if not files:
-            raise ModelNotFoundError(f"{self.path} has no .safetensors file; other weight formats are not read")
+            raise ModelNotFoundError(f"{self.path} has no .safetensors file; other weight formats are not supported")
         return files
 
     def _read(self, name: str, *, required: bool) -> dict[str, Any]:
@@ -64,9 +64,9 @@ class ModelFolder:
         except FileNotFoundError:
             if not required:
                 return {}
-            raise ModelNotFoundError(f"{self.path} is no model folder: it has no {name}") from None
+            raise ModelNotFoundError(f"{self.path} is not a model folder: it has no {name}") from None
         except (OSError, ValueError) as error:
             raise ModelNotFoundError(f"{file} cannot be read: {error}") from error
         if not isinstance(value, dict):
-            raise ModelNotFoundError(f"{file} does not hold a JSON object")
+            raise ModelNotFoundError(f"{file} does not contain a JSON object")
         return value

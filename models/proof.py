@@ -26,15 +26,22 @@ def prove_conversion(folder: Path, known: KnownAnswers | None) -> None:
         model = load_model(folder, torch.bfloat16, torch.device("cpu"))
     except ModelError as error:
         raise ConversionError(f"the converted model does not load: {error}") from error
-    _require(tokenizer.decode(tokenizer.encode(SAMPLE, special=False)) == SAMPLE, "the tokenizer loses text")
+    _require(
+        tokenizer.decode(tokenizer.encode(SAMPLE, special=False)) == SAMPLE, "the tokenizer does not reproduce its text"
+    )
     if known is None:
         ids = tokenizer.encode(SAMPLE, special=False)
-        _require(bool(_log_probabilities(model, ids).isfinite().all()), "the model gives no finite probabilities")
+        _require(
+            bool(_log_probabilities(model, ids).isfinite().all()),
+            "the model computes probabilities that are not finite",
+        )
         return
     for text, expected in known.ids:
-        _require(tokenizer.encode(text, special=False) == list(expected), f"the tokenizer gives other ids for {text!r}")
+        _require(
+            tokenizer.encode(text, special=False) == list(expected), f"the tokenizer returns wrong ids for {text!r}"
+        )
     prompt = chat_format.render([Message("user", known.question)])
-    _require(prompt == list(known.question_ids), "the chat template gives another prompt")
+    _require(prompt == list(known.question_ids), "the chat template renders a wrong prompt")
     answer = tokenizer.encode(known.answer, special=False)
     rows = _log_probabilities(model, prompt + answer)[len(prompt) - 1 : -1]
     mean = float(rows.gather(1, torch.tensor(answer).unsqueeze(1)).mean())
@@ -51,4 +58,4 @@ def _log_probabilities(model: CausalLM, ids: list[int]) -> torch.Tensor:
 
 def _require(condition: bool, problem: str) -> None:
     if not condition:
-        raise ConversionError(f"the conversion is wrong: {problem}")
+        raise ConversionError(f"the conversion failed its check: {problem}")

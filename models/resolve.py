@@ -29,11 +29,11 @@ def resolve_model(name: str, cache_dir: Path, progress: Progress) -> Path:
     local = Path(name).expanduser()
     if local.is_dir():
         if not (local / "config.json").is_file():
-            raise ModelNotFoundError(f"{local} is no model folder: it has no config.json")
+            raise ModelNotFoundError(f"{local} is not a model folder: it has no config.json")
         return local
     if local.is_file():
         if local.suffix.lower() != ".gguf":
-            raise ModelNotFoundError(f"{local} is no model: give a folder or a .gguf file")
+            raise ModelNotFoundError(f"{local} is not a model: give a folder or a .gguf file")
         return _converted(local.resolve(), cache_dir, progress)
     if _HUB_ID.fullmatch(name) and local.suffix.lower() != ".gguf":
         return _from_hub(name, cache_dir, progress)
@@ -76,7 +76,7 @@ def _converted(file: Path, cache_dir: Path, progress: Progress) -> Path:
 
             with staged(folder) as partial:
                 convert_gguf(file, partial, progress)
-                progress("Proving the conversion")
+                progress("Checking the conversion")
                 prove_conversion(partial, None)
     return folder
 
@@ -92,7 +92,7 @@ def _from_hub(name: str, cache_dir: Path, progress: Progress) -> Path:
             snapshot_download(name, cache_dir=cache_dir / "hub", allow_patterns=_HUB_FILES, ignore_patterns="*/*")
         )
     except RepositoryNotFoundError as error:
-        raise ModelNotFoundError(f"{name!r} is no local folder, and the hub has no such public model") from error
+        raise ModelNotFoundError(f"{name!r} is not a local folder, and the hub has no such public model") from error
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
         reason = str(error).partition("\n")[0]
-        raise DownloadError(f"{name} could not be fetched from the hub, is there a network? {reason}") from error
+        raise DownloadError(f"{name} could not be fetched from the hub; check the network. {reason}") from error

@@ -36,6 +36,6 @@ def write_bfloat16(file: Path, sources: Sequence[TensorSource], written: Callabl
         for count, source in enumerate(sources, start=1):
             values = source.values()
             if tuple(values.shape) != source.shape:
-                raise ValueError(f"{source.name} has shape {tuple(values.shape)}, announced was {source.shape}")
+                raise ValueError(f"{source.name} has shape {tuple(values.shape)}, but {source.shape} was announced")
             target.write(values.to(torch.bfloat16).contiguous().view(torch.int16).numpy().data)
             written(count)

@@ -74,9 +74,9 @@ def _fields(message: bytes) -> Iterator[tuple[int, int, bytes | int | None, int]
         elif kind in _FIXED_SIZES:
             at += _FIXED_SIZES[kind]
         else:
-            raise ValueError(f"it has a field of the unknown kind {kind}")
+            raise ValueError(f"it has a field of unknown type {kind}")
         if at > len(message):
-            raise ValueError("it is cut short")
+            raise ValueError("it is truncated")
         yield tag >> 3, start, content, at
 
 
@@ -84,7 +84,7 @@ def _read_varint(message: bytes, at: int) -> tuple[int, int]:
     value = shift = 0
     while True:
         if at >= len(message) or shift > 63:
-            raise ValueError("it is cut short, or no SentencePiece model")
+            raise ValueError("it is truncated, or not a SentencePiece model")
         value |= (message[at] & 0x7F) << shift
         at, shift = at + 1, shift + 7
         if message[at - 1] < 0x80:

@@ -164,7 +164,7 @@ class SentencePieceTokenizer:
     def _check_control_tokens(self) -> None:
         for text, id_ in self.control_tokens.items():
             if not 0 <= id_ < len(self._pieces) or self._pieces[id_] != text:
-                raise TokenizerError(f"tokenizer_config.json gives {text!r} the id {id_}, tokenizer.model does not")
+                raise TokenizerError(f"tokenizer_config.json gives {text!r} the id {id_}, but tokenizer.model does not")
 
 
 def _added_tokens(value: object) -> dict[str, int]:

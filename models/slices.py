@@ -131,7 +131,7 @@ class Slices:
                 return places[0]
         if len(text) - start > self.longest_uncut:
             raise TextTooLongError(
-                f"it has more than {self.longest_uncut} characters in a row where this model's tokenizer cannot cut it"
+                f"it has more than {self.longest_uncut} characters in a row that this model's tokenizer cannot split"
             )
         return len(text)
 

@@ -37,7 +37,7 @@ def exclusive(target: Path, progress: Progress) -> Iterator[None]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            progress(f"Waiting for another process that is making {target.name}")
+            progress(f"Waiting for another process that is preparing {target.name}")
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
@@ -81,7 +81,7 @@ def no_room_errors(place: Path) -> Iterator[None]:
 def no_room(place: Path, reason: str) -> DiskFullError:
     """Create the error to raise when `place` cannot take more data."""
     return DiskFullError(
-        f"{place} cannot take the model ({reason}): free some space there or choose another --cache-dir"
+        f"{place} cannot store the model ({reason}): free some space there, or choose another --cache-dir"
     )
 
 

@@ -82,4 +82,6 @@ def load_tokenizer(path: Path, most_ids: int | None = None) -> TextTokenizer:
         from models.sentencepiece_tokenizer import SentencePieceTokenizer
 
         return SentencePieceTokenizer.load(path, most_ids)
-    raise TokenizerError(f"{path} has no tokenizer.json and no tokenizer.model; other tokenizer files are not read")
+    raise TokenizerError(
+        f"{path} has no tokenizer.json and no tokenizer.model; other tokenizer files are not supported"
+    )

@@ -82,7 +82,7 @@ class Tokenizer:
         try:
             spec = json.loads((path / "tokenizer.json").read_text(encoding="utf-8"))
         except FileNotFoundError:
-            raise TokenizerError(f"{path} has no tokenizer.json; other tokenizer files are not read") from None
+            raise TokenizerError(f"{path} has no tokenizer.json; other tokenizer files are not supported") from None
         except (OSError, ValueError) as error:
             raise TokenizerError(f"{path / 'tokenizer.json'} cannot be read: {error}") from error
         bos = folder.token_ids("bos_token_id")
@@ -200,7 +200,7 @@ def _byte_decoder(spec: dict[str, Any]) -> _BytesOf:
         return _ByteLevel()
     if "ByteFallback" in kinds or "Metaspace" in kinds:
         return _sentencepiece_bytes
-    raise TokenizerError(f"tokenizer.json has the decoder {kinds}; known are ByteLevel and ByteFallback")
+    raise TokenizerError(f"tokenizer.json has the decoder {kinds}; supported are ByteLevel and ByteFallback")
 
 
 class _ByteLevel:

@@ -38,11 +38,11 @@ def load_weights(
                         missing.remove(name)
                         _fill(slots[name], part(name, source.get_tensor(name)), name)
                     elif name in slots:
-                        raise WeightsError(f"the tensor {name} comes a second time in {file.name}")
+                        raise WeightsError(f"the tensor {name} occurs a second time in {file.name}")
                     elif not ignores(name):
                         unknown.append(name)
         except (SafetensorError, OSError) as error:
-            raise WeightsError(f"{file} cannot be read, it may be cut short: {error}") from error
+            raise WeightsError(f"{file} cannot be read and may be truncated: {error}") from error
     problems = [
         f"{label}: {_some(sorted(names))}" for label, names in (("missing", missing), ("unknown", unknown)) if names
     ]

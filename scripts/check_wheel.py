@@ -21,7 +21,7 @@ SERVE = """
 import sys, uvicorn
 from starlette.applications import Starlette
 from app.routes.pages import STATIC, page_routes
-assert STATIC.is_relative_to(sys.argv[1]), f"{STATIC} is not of the wheel"
+assert STATIC.is_relative_to(sys.argv[1]), f"{STATIC} is not in the wheel"
 uvicorn.run(Starlette(routes=page_routes()), port=int(sys.argv[2]), log_level="warning")
 """
 LINKED = re.compile(r'(?:src|href)="(/[^"]+)"')
@@ -69,7 +69,7 @@ def check(wheel: Path) -> int:
             page = read_when_up(f"http://127.0.0.1:{port}/", server)
             files = LINKED.findall(page)
             if not any(file.endswith(".js") for file in files):
-                raise SystemExit(f"{wheel.name} has no built page in it; run make setup first.")
+                raise SystemExit(f"{wheel.name} does not contain the built page. Run make setup first.")
             for file in files:
                 read(f"http://127.0.0.1:{port}{file}")
         finally:
@@ -83,7 +83,7 @@ def main(folder: Path) -> None:
     wheel = build(folder)
     files = check(wheel)
     megabytes = wheel.stat().st_size / 1e6
-    print(f"{wheel}: {megabytes:.1f} MB; its page and the {files} files that it begins with are served without Node")
+    print(f"{wheel}: {megabytes:.1f} MB; the page and its first {files} files are served without Node")
 
 
 if __name__ == "__main__":

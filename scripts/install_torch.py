@@ -52,12 +52,14 @@ def choose(version: str, cpu_index: str) -> str:
             return f"torch @ {wheel[0]}"
         cuda_only |= wheel is not None
         if index is not None:
-            print(f"    No CPU build on {index}; asking the configured package index", flush=True)
+            print(f"    No CPU build on {index}; trying the configured package index", flush=True)
     if not cuda_only:
-        sys.exit(f"torch {version} is not to be had. Is the package index reachable? pip download torch=={version}")
+        sys.exit(
+            f"torch {version} was not found. Check that the package index is reachable: pip download torch=={version}"
+        )
     print(
-        f"    WARNING: the only torch {version} to be had here is the CUDA build: several GB, and no faster on a CPU.\n"
-        "    To avoid it press Ctrl-C and name an index with CPU builds: make serve TORCH_CPU_INDEX=URL",
+        f"    WARNING: the only torch {version} available is the CUDA build: several GB, and no faster on a CPU.\n"
+        "    To avoid it, press Ctrl-C and name an index with CPU builds: make serve TORCH_CPU_INDEX=URL",
         flush=True,
     )
     return f"torch=={version}"

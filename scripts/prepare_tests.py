@@ -25,7 +25,7 @@ def main() -> int:
             for build in builds:
                 build.result()
         except KernelBuildError as error:
-            print(f"The tests of the CPU kernels need them compiled: {error}", file=sys.stderr)
+            print(f"The CPU kernels for the tests could not be compiled: {error}", file=sys.stderr)
             return 1
     return 0
 

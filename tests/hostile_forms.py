@@ -31,7 +31,7 @@ def doubling(name: str) -> str:
 
 BEYOND: list[tuple[FormKind, Any, str]] = [
     ("json", nested(200), "nested"),
-    ("json", "[" * 20_000, "no JSON"),
+    ("json", "[" * 20_000, "not JSON"),
     ("json", wide(3000), "KiB"),
     ("json", wide(500), "properties"),
     ("json", {"anyOf": [{"const": index} for index in range(1000)]}, "branches"),
@@ -56,7 +56,7 @@ BEYOND: list[tuple[FormKind, Any, str]] = [
     ("lark", "start: a\na: " + "a a | " * 500 + '"x"', "alternatives"),
     ("lark", 'start: "a"{100000}', "repetitions"),
     ("lark", 'start: %json {"type": "integer", "multipleOf": 99991}', "multipleOf"),
-    ("lark", 'start: %json {"type": ', "no JSON"),
+    ("lark", 'start: %json {"type": ', "not JSON"),
     ("lark", 'start: %regex { "substring_words": "a b" }', "%regex"),
     ("calls", 'start: %json {"enum": [' + "1," * 2000 + "1]}", "enum"),
 ]

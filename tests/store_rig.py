@@ -53,7 +53,7 @@ class Rig:
         assert [slot.key for slot in result.slots] == list(names[: len(result.slots)])
         assert result.from_cpu + result.from_redis == len(result.slots)
         for slot in result.slots:
-            assert self.store.pool[slot.offset : slot.offset + BLOCK] == payload(slot.key), "a wrong byte"
+            assert self.store.pool[slot.offset : slot.offset + BLOCK] == payload(slot.key), "a block has wrong bytes"
         self.store.release([slot.key for slot in result.slots])
         return result
 

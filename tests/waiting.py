@@ -17,5 +17,5 @@ def until(condition: Callable[[], T | None], *, timeout: float = 20.0) -> T:
         value = condition()
         if value is not None and value is not False:
             return value
-        assert time.monotonic() < deadline, f"not within {timeout} s"
+        assert time.monotonic() < deadline, f"the condition was not met within {timeout} s"
         time.sleep(0.002)

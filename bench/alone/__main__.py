@@ -96,10 +96,10 @@ def _speaker() -> Callable[[str], None]:
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.alone", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a small size that proves only that it runs")
-    parser.add_argument("--rounds", type=int, help=f"default {PLAN.rounds}, or 1 with --quick")
-    parser.add_argument("--update", action="store_true", help="make this run the baseline")
-    parser.add_argument("--cache-dir", type=Path, default=load_settings({}).cache_dir, help="where the model is")
+    parser.add_argument("--quick", action="store_true", help="run a small size, which only checks that it works")
+    parser.add_argument("--rounds", type=int, help=f"number of rounds; default {PLAN.rounds}, or 1 with --quick")
+    parser.add_argument("--update", action="store_true", help="save this run as the baseline")
+    parser.add_argument("--cache-dir", type=Path, default=load_settings({}).cache_dir, help="folder of the model")
     return parser.parse_args(argv)
 
 

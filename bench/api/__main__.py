@@ -43,15 +43,19 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.api", description=__doc__)
-    parser.add_argument("--only", nargs="+", choices=SECTIONS, default=SECTIONS, help="some of its parts")
-    parser.add_argument("--streams", type=int, default=1000, help="at once")
-    parser.add_argument("--seconds", type=float, default=20.0, help="for which streams are measured")
-    parser.add_argument("--freeze-seconds", type=float, default=60.0, help="for which every tenth reader reads nothing")
-    parser.add_argument("--samples", type=int, default=200, help="of first bytes")
-    parser.add_argument("--conversations", type=int, default=10_000, help="in the store, of ten messages each")
-    parser.add_argument("--requests", type=int, default=20_000, help="of the fuzzer")
-    parser.add_argument("--examples", type=int, default=50, help="of schemathesis for each operation")
-    parser.add_argument("--seed", type=int, default=1, help="of the fuzzers")
+    parser.add_argument("--only", nargs="+", choices=SECTIONS, default=SECTIONS, help="parts to run")
+    parser.add_argument("--streams", type=int, default=1000, help="number of concurrent streams")
+    parser.add_argument("--seconds", type=float, default=20.0, help="time for which streams are measured")
+    parser.add_argument(
+        "--freeze-seconds", type=float, default=60.0, help="time for which every tenth reader stops reading"
+    )
+    parser.add_argument("--samples", type=int, default=200, help="number of first bytes to measure")
+    parser.add_argument(
+        "--conversations", type=int, default=10_000, help="number of conversations in the store, of ten messages each"
+    )
+    parser.add_argument("--requests", type=int, default=20_000, help="number of requests of the fuzzer")
+    parser.add_argument("--examples", type=int, default=50, help="examples of schemathesis per operation")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the fuzzers")
     parser.add_argument("--out", type=Path, default=RESULTS)
     return parser.parse_args(argv)
 

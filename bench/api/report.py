@@ -47,7 +47,7 @@ def targets(report: ApiReport) -> list[Target]:
 def _of_streams(result: StreamsResult) -> Iterator[Target]:
     plan, name = result.plan, _name(result)
     yield Target(f"{name}: late at the reader, p99, ms", result.late_ms.p99, MAX_LATE_MS, at_least=False)
-    yield Target(f"{name}: streams that were read to their ends", result.whole, plan.streams, at_least=True)
+    yield Target(f"{name}: streams that were read to the end", result.whole, plan.streams, at_least=True)
     if not plan.frozen:
         yield Target(f"{name}: cores", result.cores, MAX_CORES, at_least=False)
         yield Target(f"{name}: resident memory of a stream, kB", result.kb_per_stream, MAX_KB, at_least=False)
@@ -68,7 +68,7 @@ def _of_fuzz(result: FuzzResult) -> Iterator[Target]:
     name = f"{result.requests:,} requests by {result.by}"
     yield Target(f"{name}: answers of 5xx", result.faults, 0, at_least=False)
     yield Target(f"{name}: errors in the server's log", len(result.log_errors), 0, at_least=False)
-    yield Target(f"{name}: event loop late by at most, ms", result.lag_ms, MAX_LAG_MS, at_least=False)
+    yield Target(f"{name}: maximum lag of the event loop, ms", result.lag_ms, MAX_LAG_MS, at_least=False)
 
 
 def passed(report: ApiReport) -> bool:
@@ -88,8 +88,8 @@ def to_markdown(report: ApiReport) -> str:
     machine = report.machine
     heading = (
         f"# The API\n\nMeasured on {report.measured_on}: {machine.cpu}, {machine.cores} cores, "
-        f"{machine.memory_gib:.0f} GiB; Python {machine.python}. The server is the real one, in a process of its own; "
-        "its engine replays tokens."
+        f"{machine.memory_gib:.0f} GiB; Python {machine.python}. The server is the real one and runs in its own "
+        "process. Its engine replays tokens."
     )
     parts = [heading, targets_table(targets(report))]
     if report.streams:
@@ -119,7 +119,7 @@ def _streams(results: Sequence[StreamsResult]) -> str:
         "most",
         "kB each",
         "client: cores",
-        "its lag, p99",
+        "client: lag, p99",
     )
     rows = [
         (
@@ -134,9 +134,9 @@ def _streams(results: Sequence[StreamsResult]) -> str:
         for each in results
     ]
     return (
-        f"## Streams\n\nA token for every stream each {STEP_SECONDS * 1e3:g} ms, all at one moment, as a step of a "
-        "batch has them. Late: from then until its reader has read it. The client's own lag is in it.\n\n"
-        + table(head, rows)
+        f"## Streams\n\nEvery stream receives a token every {STEP_SECONDS * 1e3:g} ms, all at the same moment, as from "
+        "one step of a batch. Late: from that moment until the reader has read the token, with the client's own lag."
+        "\n\n" + table(head, rows)
     )
 
 
@@ -146,8 +146,9 @@ def _first_byte(result: FirstByteResult) -> str:
         for name, each in (("POST /v1/chat/completions", result.chat_ms),
                            ("POST /api/conversations/{id}/messages", result.message_ms))
     ]  # fmt: skip
-    return "## The first byte\n\nFrom a request to its first text, of an engine that has it at once.\n\n" + table(
-        ("", "samples", "median, ms", "p95", "p99", "most"), rows
+    return (
+        "## The first byte\n\nTime from a request to its first text, with an engine that answers immediately.\n\n"
+        + table(("", "samples", "median, ms", "p95", "p99", "most"), rows)
     )
 
 
@@ -171,5 +172,5 @@ def _fuzz(results: Sequence[FuzzResult]) -> str:
         )
         for each in results
     ]
-    head = ("by", "requests", "seconds", "answers", "event loop late by at most, ms")
+    head = ("by", "requests", "seconds", "answers", "maximum lag of the event loop, ms")
     return "## Fuzzing\n\n" + table(head, rows)

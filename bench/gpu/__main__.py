@@ -33,10 +33,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m bench.gpu", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--only", default=",".join(LIMITS), help="phases, separated by commas")
-    parser.add_argument("--small", action="store_true", help="a tiny model, to see that the script works")
+    parser.add_argument("--only", default=",".join(LIMITS), help="phases to run, separated by commas")
+    parser.add_argument(
+        "--small", action="store_true", help="use a tiny model, which only checks that the script works"
+    )
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
-    parser.add_argument("--out", type=Path, help="where to write; default bench/results, or build/bench-quick")
+    parser.add_argument("--out", type=Path, help="output folder; default bench/results, or build/bench-quick")
     parser.add_argument("--phase", choices=LIMITS, help=argparse.SUPPRESS)
     arguments = parser.parse_args(argv)
     if arguments.phase:

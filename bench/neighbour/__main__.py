@@ -24,10 +24,10 @@ RESULTS = Path(__file__).parents[1] / "results"
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print, write neighbour.json and neighbour.md; return 0, or 1 if a target is missed."""
     parser = argparse.ArgumentParser(prog="python -m bench.neighbour", description=__doc__)
-    parser.add_argument("--minutes", type=float, default=30.0, help="length of all hostile windows together")
-    parser.add_argument("--window", type=float, default=150.0, help="seconds of one window")
+    parser.add_argument("--minutes", type=float, default=30.0, help="total length of the hostile windows")
+    parser.add_argument("--window", type=float, default=150.0, help="seconds per window")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--attacks", nargs="+", default=(), choices=ATTACKS, help="only these (default: all)")
+    parser.add_argument("--attacks", nargs="+", default=(), choices=ATTACKS, help="attacks to run (default: all)")
     parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args(argv)
     seconds, attacks = arguments.minutes * 60, tuple(arguments.attacks)

@@ -101,7 +101,7 @@ def to_markdown(report: NeighbourReport) -> str:
         "from a tier",
         "errors",
         "tokens",
-        "its tokens",
+        "neighbour's tokens",
     )
     rows = [_row("well-behaved", report.well_behaved), _row("hostile", report.hostile)]
     did = table(("request", "times"), [(name, str(count)) for name, count in report.hostile.outcomes.items()])

@@ -57,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         record = resumed((folder / "peers.json").read_text(), plan) if arguments.resume else Record()
     except (OSError, ValueError) as error:
-        print(f"There is nothing to resume: {error}", file=sys.stderr)
+        print(f"Nothing to resume: {error}", file=sys.stderr)
         return 1
     try:
         with (
@@ -132,13 +132,18 @@ class _Run:
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.peers", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a small size that proves only that it runs")
-    parser.add_argument("--rounds", type=int, help="default 7, or 1 with --quick")
-    parser.add_argument("--only", type=_names, default=select(()), metavar="NAME,...", help="some arms, peers, suites")
-    parser.add_argument("--resume", action="store_true", help="go on after the last whole round of the results")
-    parser.add_argument("--out", type=Path, help=f"where to write; default bench/results, or {QUICK_RESULTS}")
+    parser.add_argument("--quick", action="store_true", help="run a small size, which only checks that it works")
+    parser.add_argument("--rounds", type=int, help="number of rounds; default 7, or 1 with --quick")
     parser.add_argument(
-        "--cache-dir", type=Path, default=load_settings({}).cache_dir, help="models, and peers below it"
+        "--only", type=_names, default=select(()), metavar="NAME,...", help="arms, peers or suites to run"
+    )
+    parser.add_argument("--resume", action="store_true", help="continue after the last complete round of the results")
+    parser.add_argument("--out", type=Path, help=f"output folder; default bench/results, or {QUICK_RESULTS}")
+    parser.add_argument(
+        "--cache-dir",
+        type=Path,
+        default=load_settings({}).cache_dir,
+        help="folder of the models, and of the peers below it",
     )
     parser.add_argument("--torch-cpu-index", default="https://download.pytorch.org/whl/cpu", metavar="URL")
     return parser.parse_args(argv)

@@ -81,7 +81,7 @@ class Contest:
             await suites.warm_up(server.client, self._make, 1, f"{seed}/warm")
             measured = await point.measure(Trial(server.client, arm.fixed_length, arm.pin, seed))
         except (RequestFailedError, StreamBrokenError) as error:
-            self._say(f"{where}: FAILED, {error}; starting it again")
+            self._say(f"{where}: FAILED, {error}; restarting the server")
             await server.stop()
             await server.start()
         else:

@@ -65,9 +65,9 @@ def resumed(text: str, plan: PeersPlan) -> Record:
         same = stored["plan"] == json.loads(json.dumps(asdict(plan)))
         record = Record.from_json(stored)
     except (KeyError, AttributeError, TypeError) as error:
-        raise ValueError(f"not the result of a run: {error!r}") from error
+        raise ValueError(f"the file is not the result of a run: {error!r}") from error
     if not same:
-        raise ValueError("it is the result of a run of other sizes")
+        raise ValueError("the file is the result of a run with other sizes")
     return record
 
 
@@ -81,9 +81,9 @@ def to_markdown(report: PeersReport) -> str:
         f"# Peers side by side\n\nMeasured on {report.measured_on}: {machine.cpu}, {machine.cores} "
         f"core{'s' * (machine.cores > 1)}, {machine.memory_gib:.0f} GiB, {', '.join(machine.instruction_sets[:2])}; "
         f"{versions}; the same weights, the same HTTP client, {machine.cores} threads each, "
-        f"{rounds} of {plan.rounds} rounds, one server at a time while the others stand still.\n\n"
-        f"{plan.decode_tokens} tokens out of {plan.decode_prompt} in. Median, and in brackets the least and the "
-        f"greatest round. Memory for KV, part of RSS: {serving}."
+        f"{rounds} of {plan.rounds} rounds, one server at a time while the others are paused.\n\n"
+        f"{plan.decode_tokens} tokens out of {plan.decode_prompt} in. Median, and in brackets the minimum and "
+        f"maximum of the rounds. Memory for KV, part of RSS: {serving}."
     )
     return "\n\n".join([heading, _medians(report), _ratios(report), _targets(report)]) + "\n"
 
@@ -114,7 +114,7 @@ def _ratios(report: PeersReport) -> str:
     titles = {metric.key: metric for metric in report.metrics}
     rows = [_ratio_row(titles[ratio.metric], ratio) for ratio in ratios(report.record, report.metrics)]
     return "## Ebb over the best peer\n\nThe ratio is taken within each round.\n\n" + table(
-        ("", "arm", "best peer", "median", "least – greatest", "rounds", "better"), rows
+        ("", "arm", "best peer", "median", "minimum – maximum", "rounds", "better"), rows
     )
 
 

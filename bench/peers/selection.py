@@ -31,7 +31,7 @@ def select(names: Sequence[str]) -> Selection:
     """
     peers = {arm.partition("-")[0] for arm in ARMS}
     if unknown := [name for name in names if name not in (*ARMS, *peers, *SUITES)]:
-        raise ValueError(f"no {', '.join(unknown)}; there are {', '.join((*sorted(peers), *ARMS, *SUITES))}")
+        raise ValueError(f"unknown: {', '.join(unknown)}; choose from {', '.join((*sorted(peers), *ARMS, *SUITES))}")
     named = tuple(arm for arm in ARMS if arm in names or (arm.partition("-")[0] in names and arm not in UNASKED))
     return Selection(
         arms=named or tuple(arm for arm in ARMS if arm not in UNASKED),

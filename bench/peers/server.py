@@ -51,7 +51,7 @@ class PeerServer:
     def client(self) -> LoadClient:
         """Client of the running server, replaced at each start."""
         if self._client is None:
-            raise RuntimeError(f"{self.name} does not run")
+            raise RuntimeError(f"{self.name} is not running")
         return self._client
 
     async def start(self, ready_seconds: float = 900.0) -> float:
@@ -119,16 +119,16 @@ class PeerServer:
 
     def _running(self) -> asyncio.subprocess.Process:
         if self._process is None:
-            raise RuntimeError(f"{self.name} does not run")
+            raise RuntimeError(f"{self.name} is not running")
         return self._process
 
     async def _wait_ready(self, url: str, deadline: float) -> None:
         async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=5.0)) as session:
             while not await answers_ok(session, url):
                 if self._running().returncode is not None:
-                    raise ServerFailedError(f"{self.name} ended at its start:\n{self._log_tail()}")
+                    raise ServerFailedError(f"{self.name} exited during its start:\n{self._log_tail()}")
                 if time.perf_counter() > deadline:
-                    raise ServerFailedError(f"{self.name} is not ready:\n{self._log_tail()}")
+                    raise ServerFailedError(f"{self.name} did not become ready:\n{self._log_tail()}")
                 await asyncio.sleep(0.02)
 
     def _log_tail(self) -> str:

@@ -20,7 +20,7 @@ def sole_run(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise BusyError("another benchmark runs on this machine: wait until it has ended") from None
+            raise BusyError("another benchmark is running on this machine. Wait until it ends") from None
         yield
     finally:
         os.close(descriptor)

@@ -144,4 +144,4 @@ async def _first_token(client: LoadClient, prompt: Sequence[int]) -> float:
 
 def _check_length(answer: Answer, tokens: int) -> None:
     if answer.tokens != tokens:
-        raise StreamBrokenError(f"{tokens} tokens were asked for, {answer.tokens} came")
+        raise StreamBrokenError(f"{tokens} tokens were requested, {answer.tokens} arrived")

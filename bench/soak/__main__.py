@@ -42,12 +42,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.soak", description=__doc__)
     parser.add_argument("--minutes", type=float, default=30.0)
-    parser.add_argument("--seed", type=int, default=1, help="decides what is said, when, and what breaks")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the questions, their times and the faults")
     parser.add_argument("--chats", type=int, default=64)
     parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args(argv)
     if arguments.minutes < 1:
-        parser.error("--minutes: at least 1, or too little would be seen")
+        parser.error("--minutes must be at least 1: a shorter run shows too little")
     return arguments
 
 

@@ -107,7 +107,7 @@ class SoakClient:
             message = await cancelled.json()
         await _listen(events, heard)
         if heard.end is None:
-            raise NotAsExpectedError("no last event", "of a run that was cancelled")
+            raise NotAsExpectedError("no last event", "of a cancelled run")
         again = Heard()
         async with self._asked("POST", f"/api/messages/{message['id']}/retry", {"params": self.sampling}) as response:
             await _listen(read_events(response.content.iter_any()), again)
@@ -154,4 +154,4 @@ async def in_time() -> AsyncIterator[None]:
         async with asyncio.timeout(STALL_SECONDS):
             yield
     except TimeoutError:
-        raise NotAsExpectedError("stalled", f"nothing came for {STALL_SECONDS:g} s") from None
+        raise NotAsExpectedError("stalled", f"nothing arrived for {STALL_SECONDS:g} s") from None

@@ -81,7 +81,7 @@ def summarise_memory(samples: Sequence[MemorySample], settle_seconds: float) -> 
     """Summarise the samples from `settle_seconds` on. Raise ValueError if there are none."""
     later = [sample.rss for sample in samples if sample.seconds >= settle_seconds]
     if not later:
-        raise ValueError(f"the memory was never looked at after {settle_seconds:g} s")
+        raise ValueError(f"the memory was never sampled after {settle_seconds:g} s")
     return MemorySummary(later[0], min(later), max(later), later[-1])
 
 

@@ -75,14 +75,13 @@ def to_markdown(report: SoakReport) -> str:
     """Format the tables."""
     parts = [
         _heading(report),
-        "## What was asked\n\n" + table(("", "answers"), _rows(report.asked)),
-        f"{report.compared:,} answers were held against an earlier answer to the same question in the same place, "
+        "## Answers by kind of client\n\n" + table(("", "answers"), _rows(report.asked)),
+        f"{report.compared:,} answers were compared with an earlier answer to the same question in the same place, "
         f"{report.replayed:,} at the end against a server without reuse.",
         "## Where the tokens of the prompts came from\n\n" + table(("", "tokens"), _rows(report.counts.tokens)),
-        f"{report.counts.generated:,} tokens were generated; {report.counts.preemptions:,} times a request lost its "
-        "blocks to others.",
+        f"{report.counts.generated:,} tokens were generated; there were {report.counts.preemptions:,} preemptions.",
         "## Faults of Redis\n\n" + table(("", "times"), _rows(report.faults)),
-        "Blocks found in Redis and not used: " + (_listed(report.counts.rejected) or "none") + ".",
+        "Blocks from Redis that were rejected: " + (_listed(report.counts.rejected) or "none") + ".",
         _memory(report),
         _troubles(report),
         targets_table(targets(report)),
@@ -117,8 +116,8 @@ def _memory(report: SoakReport) -> str:
     memory = report.memory
     rows = [
         (f"after {report.plan.settle_seconds / 60:g} minutes", f"{memory.settled / _MB:.1f}"),
-        ("least after that", f"{memory.least / _MB:.1f}"),
-        ("most after that", f"{memory.most / _MB:.1f}"),
+        ("minimum after that", f"{memory.least / _MB:.1f}"),
+        ("maximum after that", f"{memory.most / _MB:.1f}"),
         ("last", f"{memory.last / _MB:.1f}"),
         ("drift", f"{memory.drift:+.2%}"),
     ]

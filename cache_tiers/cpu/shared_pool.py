@@ -37,8 +37,9 @@ class SharedPool:
         free = room.f_bavail * room.f_frsize
         if free < self.nbytes:
             raise SharedMemoryError(
-                f"{_FOLDER} has {free >> 20} MiB left, and the CPU tier of several processes needs {self.nbytes >> 20} "
-                "MiB there; give --cpu-kv-memory less, or the container more (docker: --shm-size)"
+                f"{_FOLDER} has {free >> 20} MiB free, but the CPU tier that several processes share needs "
+                f"{self.nbytes >> 20} MiB there. Lower --cpu-kv-memory, or give the container more shared memory "
+                "(docker: --shm-size)."
             )
 
     def touch(self) -> None:

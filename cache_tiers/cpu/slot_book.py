@@ -20,7 +20,7 @@ class SlotBook:
     def end_write(self, keys: Collection[BlockKey]) -> None:
         """Record that the writer of `keys` committed or discarded their slots."""
         if not self._reserved.issuperset(keys):
-            raise ValueError("a block was committed or discarded that is not reserved")
+            raise ValueError("a block that was committed or discarded was not reserved")
         self._reserved.difference_update(keys)
 
     def lock(self, keys: Sequence[BlockKey]) -> None:
@@ -31,7 +31,7 @@ class SlotBook:
         """Record that a reader returned one lock on each of `keys`."""
         given = Counter(keys)
         if not given <= self._locked:
-            raise ValueError("a block was released that is not locked")
+            raise ValueError("a block that was released was not locked")
         self._locked -= given
 
     def take_back(self) -> tuple[list[BlockKey], list[BlockKey]]:
@@ -43,5 +43,5 @@ class SlotBook:
 
     def check(self) -> None:
         """Raise AssertionError if a reservation or a lock was not returned."""
-        assert not self._reserved, f"{len(self._reserved)} slots are reserved and have no writer"
+        assert not self._reserved, f"{len(self._reserved)} reserved slots have no writer"
         assert not self._locked, f"{self._locked.total()} read locks have no reader"

@@ -10,7 +10,9 @@ class DevicePool:
     def __init__(self, memory: memoryview, block_nbytes: int) -> None:
         """Wrap `memory`: writable, contiguous, format 'B', a whole number of blocks. Raise ValueError otherwise."""
         if memory.readonly or memory.format != "B" or memory.nbytes % block_nbytes:
-            raise ValueError(f"a pool is writable bytes in whole blocks of {block_nbytes}, not {memory.nbytes} bytes")
+            raise ValueError(
+                f"the pool must be writable bytes in whole blocks of {block_nbytes} bytes, not {memory.nbytes} bytes"
+            )
         self.block_nbytes = block_nbytes
         self.num_blocks = memory.nbytes // block_nbytes
         self._blocks = np.frombuffer(memory, dtype=np.uint8).reshape(self.num_blocks, block_nbytes)

@@ -71,7 +71,7 @@ def parse_redis_url(url: str) -> RedisAddress:
     username = unquote(parts.username) if parts.username else None
     password = unquote(parts.password) if parts.password else None
     if username is not None and password is None:
-        raise RedisAddressError("the Redis URL names a user without a password")
+        raise RedisAddressError("the Redis URL has a user but no password")
     if parts.scheme == "unix":
         path = unquote(parts.path)
         if not path.startswith("/") or path == "/":
@@ -88,7 +88,9 @@ def parse_redis_url(url: str) -> RedisAddress:
             tls=_tls(options) if parts.scheme == "rediss" else None,
         )
     else:
-        raise RedisAddressError(f"a Redis URL starts with redis://, rediss:// or unix://, not {parts.scheme or url!r}")
+        raise RedisAddressError(
+            f"a Redis URL must start with redis://, rediss:// or unix://, not {parts.scheme or url!r}"
+        )
     if options:
         raise RedisAddressError(f"unknown options in the Redis URL: {', '.join(sorted(options))}")
     return address
@@ -98,12 +100,12 @@ def _database(text: str) -> int:
     if not text:
         return 0
     if not text.isdecimal():
-        raise RedisAddressError(f"the database in a Redis URL is a number, not {text!r}")
+        raise RedisAddressError(f"the database in a Redis URL must be a number, not {text!r}")
     return int(text)
 
 
 def _tls(options: dict[str, str]) -> TlsOptions:
     mode = options.pop("ssl_cert_reqs", "required")
     if mode not in ("required", "none"):
-        raise RedisAddressError(f"ssl_cert_reqs is required or none, not {mode!r}")
+        raise RedisAddressError(f"ssl_cert_reqs must be required or none, not {mode!r}")
     return TlsOptions(verify=mode == "required", ca_file=options.pop("ssl_ca_certs", None))

@@ -354,7 +354,7 @@ class RedisBlockClient:
                 self._refused += 1
                 first = self._refused == 1
             if first:
-                logger.warning("Redis did not take a block: %s", job.error.text)
+                logger.warning("Redis did not store a block: %s", job.error.text)
 
     def _count_load(self, outcomes: Sequence[Reject | bool]) -> None:
         rejects = [outcome for outcome in outcomes if isinstance(outcome, Reject)]

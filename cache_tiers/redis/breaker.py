@@ -84,7 +84,7 @@ class CircuitBreaker:
             self._state = BreakerState.OPEN
             self._reason = reason
             self._probe_at = now + self._wait
-            self._tell(logging.WARNING, "%s (%s); going on without it", reason)
+            self._tell(logging.WARNING, "%s (%s); continuing without Redis", reason)
             self._condition.notify_all()
 
     def close(self) -> None:

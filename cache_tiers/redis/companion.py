@@ -87,7 +87,7 @@ class RedisCompanion:
             self._started.result(_START_SECONDS)
         except TimeoutError:
             self.stop()
-            raise CompanionError(f"Redis did not answer within {_START_SECONDS:g} s of its start") from None
+            raise CompanionError(f"Redis did not answer within {_START_SECONDS:g} s of starting") from None
         except BaseException:
             self.stop()
             raise
@@ -104,7 +104,7 @@ class RedisCompanion:
         with self._lock:
             process = self._process
         if process is not None and not self._end(process, _STOP_SECONDS):
-            logger.info("Redis still saves its data; the next start waits until that is done")
+            logger.info("Redis is still saving its data; the next start will wait until the save ends")
         elif self._supervisor.ident is not None:
             self._supervisor.join()
             self._folder.clean()
@@ -121,7 +121,7 @@ class RedisCompanion:
         process.terminate()
         how = SaveWatch(self._folder, timeout).wait(ended)
         if how == "stuck":
-            logger.warning("Redis did not save its data, and is killed: %s", self._folder.log_tail())
+            logger.warning("Redis did not finish saving its data; killing it: %s", self._folder.log_tail())
             process.kill()
         return how != "saving"
 
@@ -146,7 +146,7 @@ class RedisCompanion:
                 with suppress(OSError):
                     self._folder.set_snapshot_aside()
             if failures == _TRIES_TO_START and not self._started.done():
-                self._started.set_exception(CompanionError(f"Redis does not start: it {why}"))
+                self._started.set_exception(CompanionError(f"Redis did not start: it {why}"))
                 return
             self._stopping.wait(wait)
             wait = min(2 * wait, _LONGEST_RELAUNCH_SECONDS)
@@ -187,7 +187,7 @@ class RedisCompanion:
                 return
             socket = self._address.unix_path
             if socket is not None and not socket.exists() and not self._stopping.is_set():
-                logger.warning("the socket %s was removed: launching Redis again", socket)
+                logger.warning("the socket %s was removed; restarting Redis", socket)
                 if not self._end(process, _SAVE_SECONDS):
                     process.kill()
         process.wait()

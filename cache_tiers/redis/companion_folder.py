@@ -74,7 +74,7 @@ class CompanionFolder:
         pidfd = self._open_former()
         if pidfd is None:
             return
-        logger.info("waiting for the former Redis to save its data")
+        logger.info("waiting for the previous Redis process to save its data")
 
         def ended(seconds: float) -> bool:
             return bool(select.select([pidfd], [], [], seconds)[0])
@@ -83,7 +83,7 @@ class CompanionFolder:
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(pidfd, signal.SIGTERM)
                 if SaveWatch(self, timeout).wait(ended) != "ended":
-                    logger.warning("the former Redis did not save its data and end: killed")
+                    logger.warning("the previous Redis process did not finish saving its data; killing it")
                     signal.pidfd_send_signal(pidfd, signal.SIGKILL)
                     ended(timeout)
         finally:
@@ -100,7 +100,7 @@ class CompanionFolder:
         if not snapshot.exists():
             return False
         aside = snapshot.replace(snapshot.with_suffix(".unreadable"))
-        logger.warning("Redis does not start with its snapshot: continuing without it (kept as %s)", aside)
+        logger.warning("Redis cannot start with its snapshot; continuing without it (kept as %s)", aside)
         return True
 
     def unfinished_bytes(self) -> int:
@@ -116,7 +116,7 @@ class CompanionFolder:
         try:
             lines = (self.path / LOG).read_text(errors="replace").splitlines()
         except OSError:
-            return "it wrote no log"
+            return "the log is missing"
         return " | ".join(lines[-2:])
 
     def _open_former(self) -> int | None:
@@ -162,7 +162,7 @@ def socket_path(folder: Path) -> Path:
         short = parent / name / "redis.sock"
         if len(os.fsencode(short)) <= _LONGEST_SOCKET_PATH:
             return short
-    raise CompanionError("no folder for temporary files has a path short enough for a socket")
+    raise CompanionError("no temporary folder has a path short enough for a socket; set TMPDIR to a shorter path")
 
 
 def _lock(path: Path, state_dir: Path) -> TextIO:
@@ -172,7 +172,7 @@ def _lock(path: Path, state_dir: Path) -> TextIO:
     except BlockingIOError:
         file.close()
         raise StateDirInUseError(
-            f"another Ebb is running with the state directory {state_dir}: stop it, or give this one its own"
+            f"another Ebb process is using the state directory {state_dir}. Stop it, or use another --state-dir."
         ) from None
     return file
 
@@ -181,4 +181,4 @@ def _private_folder(path: Path) -> None:
     path.mkdir(mode=0o700, exist_ok=True)
     status = path.lstat()
     if status.st_uid != os.getuid() or status.st_mode & 0o077:
-        raise CompanionError(f"{path} belongs to somebody else")
+        raise CompanionError(f"{path} belongs to another user, or other users may access it")

@@ -128,7 +128,7 @@ class RespConnection:
             try:
                 sent = self._socket.sendmsg(views)
             except BlockingIOError:
-                raise TimeoutError(f"nothing was taken within {self._timeouts.io:g} s") from None
+                raise TimeoutError(f"nothing could be sent within {self._timeouts.io:g} s") from None
             while views and sent >= views[0].nbytes:
                 sent -= views.pop(0).nbytes
             if sent:
@@ -194,7 +194,7 @@ class RespConnection:
         while self._end - self._begin < 2:
             self._fill()
         if self._ahead[self._begin : self._begin + 2].tobytes() != b"\r\n":
-            raise RedisProtocolError("a bulk string does not end where it said")
+            raise RedisProtocolError("a bulk string does not end at its stated length")
         self._begin += 2
 
     def _read_line(self) -> bytes:
@@ -210,9 +210,9 @@ class RespConnection:
             if end >= 0:
                 break
             if len(line) > _READ_AHEAD:
-                raise RedisProtocolError("a reply line without end")
+                raise RedisProtocolError("a reply line does not end")
         if not line.endswith(b"\r\n"):
-            raise RedisProtocolError(f"a reply line without carriage return: {bytes(line[:40])!r}")
+            raise RedisProtocolError(f"a reply line has no carriage return: {bytes(line[:40])!r}")
         return bytes(line[:-2])
 
     def _fill(self) -> None:
@@ -227,7 +227,7 @@ class RespConnection:
         try:
             received = self._socket.recv_into(target, 0, flags)
         except BlockingIOError:
-            raise TimeoutError(f"not a byte within {self._timeouts.io:g} s") from None
+            raise TimeoutError(f"no bytes arrived within {self._timeouts.io:g} s") from None
         if received == 0:
             raise ConnectionResetError("the server closed the connection")
         self.num_received += received
@@ -235,7 +235,7 @@ class RespConnection:
 
     def _check_deadline(self) -> None:
         if time.monotonic() > self._deadline:
-            raise TimeoutError(f"no whole reply within {self._timeouts.operation:g} s")
+            raise TimeoutError(f"no complete reply within {self._timeouts.operation:g} s")
 
     def _sign_in(self, address: RedisAddress) -> None:
         if address.password is not None:
@@ -302,4 +302,4 @@ def _number(text: bytes) -> int:
     try:
         return int(text)
     except ValueError:
-        raise RedisProtocolError(f"not a number: {text[:40]!r}") from None
+        raise RedisProtocolError(f"expected a number, got {text[:40]!r}") from None

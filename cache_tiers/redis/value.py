@@ -36,7 +36,7 @@ _MAC_KEY_CONTEXT: Final = "Ebb 2026-11-20 authentication of KV blocks"
 class Reject(Enum):
     """Reason why a value that was found is not used."""
 
-    TYPE = "the key holds another type than a string"
+    TYPE = "the key does not hold a string"
     LENGTH = "wrong length"
     MAGIC = "not a block"
     VERSION = "another format version"

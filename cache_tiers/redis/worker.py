@@ -49,13 +49,13 @@ class RedisWorker:
                 if self._breaker.closed and not self._stopping:
                     self._attempt(job)
             except Exception:
-                logger.exception("a Redis job failed in a way that it should not")
+                logger.exception("a Redis job failed unexpectedly")
                 self._disconnect()
             self._queue.done(job)
             try:
                 job.finish()
             except Exception:
-                logger.exception("the result of a Redis job was not taken as it should be")
+                logger.exception("the callback of a Redis job failed")
         self._disconnect()
 
     def _attempt(self, job: Job) -> None:
@@ -100,5 +100,5 @@ def describe_fault(error: OSError | RedisError) -> str:
     if isinstance(error, TimeoutError):
         return "Redis does not answer in time"
     if isinstance(error, ConnectionRefusedError | FileNotFoundError):
-        return "nothing listens at the Redis address"
+        return "nothing is listening at the Redis address"
     return f"Redis cannot be reached: {error.strerror or error}"

@@ -70,7 +70,7 @@ class AttentionSupport:
         if self.head_dims and spec.head_dim not in self.head_dims:
             return f"head size {spec.head_dim} is not one of {', '.join(map(str, self.head_dims))}"
         if spec.block_size % self.block_multiple:
-            return f"blocks of {spec.block_size} tokens are no multiple of {self.block_multiple}"
+            return f"blocks of {spec.block_size} tokens are not a multiple of {self.block_multiple}"
         if self.max_block_size and spec.block_size > self.max_block_size:
             return f"blocks of {spec.block_size} tokens are larger than {self.max_block_size}"
         if self.max_group and spec.num_heads > self.max_group * spec.num_kv_heads:

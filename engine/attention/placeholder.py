@@ -24,4 +24,4 @@ class PlaceholderAttention:
 
     def attention(self, layer: int, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:  # noqa: ARG002
         """Raise EngineError, because the model declared that it has no attention."""
-        raise EngineError(f"layer {layer} of a model without attention heads asked for attention")
+        raise EngineError(f"layer {layer} of a model without attention heads called attention")

@@ -29,7 +29,7 @@ class Selection:
 def load_backend(name: str) -> type[AttentionBackend]:
     """Import the backend `name`. Raise EngineError if `BACKENDS` does not list it."""
     if name not in BACKENDS:
-        raise EngineError(f"no attention backend is called {name!r}; there are {', '.join(BACKENDS)}")
+        raise EngineError(f"there is no attention backend {name!r}; choose one of {', '.join(BACKENDS)}")
     module, _, attribute = BACKENDS[name].partition(":")
     return cast(type[AttentionBackend], getattr(import_module(module), attribute))
 

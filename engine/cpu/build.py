@@ -57,7 +57,9 @@ def build_kernels(
     digest = _digest(instruction_set, compiler)
     path = cache_dir / "kernels" / f"{instruction_set.name}-{digest}.so"
     if not path.exists():
-        progress(f"compiling the CPU kernels for {instruction_set.name} with {Path(compiler).name}: once, some seconds")
+        progress(
+            f"compiling the CPU kernels for {instruction_set.name} with {Path(compiler).name} (once; takes seconds)"
+        )
         _compile(compiler, instruction_set, path)
     return KernelBuild(path, digest, instruction_set)
 
@@ -99,6 +101,6 @@ def _run(command: list[str]) -> str:
     except OSError as error:
         raise KernelBuildError(f"{command[0]} cannot be run: {error}") from error
     if done.returncode != 0:
-        complaint = next((line for line in done.stderr.splitlines() if "error" in line), "it gave no reason")
+        complaint = next((line for line in done.stderr.splitlines() if "error" in line), "no reason was given")
         raise KernelBuildError(f"{command[0]} cannot compile the CPU kernels: {complaint.strip()}")
     return done.stdout

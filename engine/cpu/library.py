@@ -184,7 +184,7 @@ class Kernels:
         """
         problem: bytes | None = self._submit(handle, ctypes.byref(step))
         if problem is not None:
-            raise EngineError(f"the native step was not taken: {problem.decode()}")
+            raise EngineError(f"the native engine refused the step: {problem.decode()}")
 
     def wait(self, handle: int, step: StepInput) -> None:
         """Wait until the step has ended. Call from one thread at a time.

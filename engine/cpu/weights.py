@@ -21,10 +21,10 @@ ALIGNMENT = 64
 def unsupported_reason(config: DecoderConfig) -> str | None:
     """Return None if the kernels can run the model, else the reason in a sentence."""
     if config.head_dim not in (64, 128):
-        return f"the kernels are made for head_dim 64 and 128, not {config.head_dim}"
+        return f"the kernels support head_dim 64 and 128, not {config.head_dim}"
     for name, size in (("hidden_size", config.hidden_size), ("intermediate_size", config.intermediate_size)):
         if size % PANEL:
-            return f"{name} {size} is no multiple of {PANEL}"
+            return f"{name} {size} is not a multiple of {PANEL}"
     return None
 
 

@@ -87,7 +87,7 @@ class MultiprocExecutor:
         self._processes = RankProcesses(self._config, progress)
         if self._closing.is_set():
             self._processes.end()
-        logger.info("%d processes compute the model: %s", len(self._processes.pids), self._processes.pids)
+        logger.info("running the model in %d processes: %s", len(self._processes.pids), self._processes.pids)
         return of_all_ranks([model for model in self._processes.call(Load()) if model is not None])
 
     def init_kv(self, num_blocks: int) -> None:
@@ -167,7 +167,7 @@ class MultiprocExecutor:
             # Close before failing any step: the failures free the host blocks that the ranks may still be using.
             processes.close()
         if not self._closing.is_set():
-            logger.error("%s; the requests under way will be computed again", how)
+            logger.error("%s; requests in progress will be recomputed", how)
         with self._lock:
             self._last_loss = how
             self._lost = WorkersLostError(f"the workers were lost: {how}")
@@ -199,16 +199,16 @@ class MultiprocExecutor:
     def _start_again(self, delay: float) -> None:
         if self._closing.wait(delay):
             return
-        logger.info("starting %d worker processes again", self._config.tensor_parallel_size)
+        logger.info("restarting %d worker processes", self._config.tensor_parallel_size)
         try:
             self._load(logger.info)
             self._call(InitKV(self._num_blocks))
             if self._pool is not None:
                 self._call(AttachHostPool(self._pool))
         except Exception as error:  # whatever a start raises counts as one more loss
-            self._lose(f"they could not be started again: {error}")
+            self._lose(f"the workers could not be restarted: {error}")
         else:
-            logger.info("the worker processes are there again")
+            logger.info("the worker processes are running again")
             self._serve()
 
     @property

@@ -21,7 +21,7 @@ COMPACT: "JsonCompileOptions" = {"whitespace_flexible": False, "item_separator":
 MAX_CPU_SECONDS = 0.25
 """CPU time for one token's mask. A form that exceeds it ends its answer with an error."""
 
-NO_TEXT = "no text can follow here, so no answer can have this form. Look for a part that matches nothing"
+NO_TEXT = "no text is allowed from here on, so no answer can have this form. Look for a part that matches nothing."
 TOO_COSTLY = ("too many expressions", "Too many items", "max is", "fuel", "too complex", "TooComplex")
 """Fragments of the library's error messages about its limits."""
 
@@ -85,7 +85,7 @@ class Automaton:
     def compile(cls, form: StructuredOutput, tokenizer: LLTokenizer) -> "Automaton":
         """Compile a form. Raise InvalidRequestError for "form" with the library's message."""
         if form.kind == "json" and (ref := endless_reference(json.loads(form.text))) is not None:
-            text = f"each value of {ref} contains another one, so none ever ends: make a property optional, or nullable"
+            text = f"each value of {ref} contains another one, so none can end. Make a property optional or nullable."
             raise InvalidRequestError(text, param="form")
         try:
             grammar = _grammar(form)
@@ -113,7 +113,7 @@ class Automaton:
         if failure is None and not any(words):
             failure = NO_TEXT
         if failure is None and time.thread_time() - began > MAX_CPU_SECONDS:
-            failure = "it takes too long to find what may come next"
+            failure = "computing the allowed tokens took too long"
         return Position(words, forced, failure)
 
 
@@ -133,5 +133,5 @@ def _in_words(error: str) -> str:
     if text.startswith("NoExtension"):
         return NO_TEXT
     if any(words in text for words in TOO_COSTLY):
-        return f"it costs too much to find what may come next. Simplify it, or bound its repetitions ({text})"
+        return f"the form is too costly to check. Simplify it, or bound its repetitions ({text})"
     return text

@@ -73,7 +73,7 @@ class CompiledForms:
             # Shielded, because others may wait for the same form, and a later request can use it once it is compiled.
             await asyncio.wait_for(asyncio.shield(compiling), COMPILE_SECONDS)
         except TimeoutError:
-            raise InvalidRequestError("it takes too long to compile", param="form") from None
+            raise InvalidRequestError("the form took too long to compile. Simplify it.", param="form") from None
 
     def get(self, form: StructuredOutput) -> CompiledForm:
         """Return a compiled form, compiling it here if necessary. Raise InvalidRequestError."""
@@ -87,9 +87,7 @@ class CompiledForms:
             async with asyncio.timeout(COMPILE_SECONDS):
                 await self._places.take(tenant)
         except TimeoutError:
-            raise OverloadedError(
-                "Too many forms of answers are being compiled: try again in 2 s", retry_after=2
-            ) from None
+            raise OverloadedError("Too many forms are being compiled. Retry in 2 s.", retry_after=2) from None
 
     def _begin(self, form: StructuredOutput, tenant: str) -> asyncio.Future[CompiledForm]:
         loop = asyncio.get_running_loop()

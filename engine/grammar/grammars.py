@@ -88,10 +88,14 @@ class Grammars:
 
     def _check(self, params: SamplingParams, form: StructuredOutput) -> None:
         if not self._tokenizer.eos_token_ids:
-            raise InvalidRequestError("this model has no token that ends an answer", param="form")
+            raise InvalidRequestError(
+                "this model has no token that ends an answer, so no form can be enforced", param="form"
+            )
         for name in ("ignore_eos", "min_tokens", "allowed_token_ids"):
             if getattr(params, name):
-                raise InvalidRequestError(f"{name}: the form alone says which tokens may come", param=name)
+                raise InvalidRequestError(
+                    f"{name} cannot be combined with a form, which alone decides the allowed tokens", param=name
+                )
         # A compiled form has passed this check.
         if form not in self._forms:
             check_form(form)

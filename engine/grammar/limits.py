@@ -50,13 +50,13 @@ _NAME = re.compile(r"_?[A-Z][A-Z0-9_]*")
 def check_form(form: StructuredOutput) -> None:
     """Raise InvalidRequestError for "form" if the form is invalid or beyond a limit."""
     if len(form.text.encode()) > MAX_BYTES[form.kind]:
-        raise _refused(f"it has more than {MAX_BYTES[form.kind] >> 10} KiB")
+        raise _refused(f"the form has more than {MAX_BYTES[form.kind] >> 10} KiB")
     if not form.text:
-        raise _refused("it is empty")
+        raise _refused("the form is empty")
     match form.kind:
         case "json":
             if "x-guidance" in form.text:
-                raise _refused("x-guidance is not taken")
+                raise _refused("x-guidance is not supported")
             _check_schema(_parsed(form.text))
         case "regex":
             _check_written_out(form.text)
@@ -65,7 +65,7 @@ def check_form(form: StructuredOutput) -> None:
         case "lark":
             rules = _check_embedded(form.text)
             if any(directive in rules for directive in ("%regex", "%llguidance")) or "x-guidance" in form.text:
-                raise _refused("%regex, %llguidance and x-guidance are not taken")
+                raise _refused("%regex, %llguidance and x-guidance are not supported")
             if rules.count("|") > MAX_ALTERNATIVES:
                 raise _refused(f"the grammar has more than {MAX_ALTERNATIVES} alternatives")
             _check_written_out(rules)
@@ -82,7 +82,7 @@ def _check_embedded(grammar: str) -> str:
         try:
             schema, end = json.JSONDecoder().raw_decode(grammar, start.end())
         except (ValueError, RecursionError):
-            raise _refused("what follows %json is no JSON, or nested too deeply") from None
+            raise _refused("the text after %json is not JSON, or is nested too deeply") from None
         _check_schema(schema)
     return "".join([*rules, grammar[end:]])
 
@@ -95,7 +95,7 @@ def _parsed(text: str) -> object:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        raise _refused("it is no JSON, or nested too deeply") from None
+        raise _refused("the schema is not JSON, or is nested too deeply") from None
 
 
 def _check_schema(schema: object) -> None:
@@ -112,7 +112,7 @@ def _check_schema(schema: object) -> None:
         may_meet |= has_pattern and any(name in node for name in MEETING)
         may_meet |= isinstance(node.get("allOf"), list) and len(node["allOf"]) > 1
     if may_meet and patterns > MAX_MEETING:
-        raise _refused(f"the schema has more than {MAX_MEETING} patterns, of which some meet in one string")
+        raise _refused(f"the schema has more than {MAX_MEETING} patterns, some of which apply to the same string")
 
 
 def _check_node(node: dict[str, Any]) -> None:
@@ -120,9 +120,11 @@ def _check_node(node: dict[str, Any]) -> None:
         raise _refused(f"an enum of the schema has more than {MAX_ENUM} values")
     for name in COUNTS:
         if isinstance(count := node.get(name), int | float) and count > MAX_COUNT:
-            raise _refused(f"{name} of the schema is above {MAX_COUNT}")
+            raise _refused(f"{name} in the schema is above {MAX_COUNT}")
     if isinstance(multiple := node.get("multipleOf"), int | float) and _without_point(multiple) > MAX_MULTIPLE:
-        raise _refused(f"multipleOf of the schema is {multiple}; at most {MAX_MULTIPLE}, its point left out, is taken")
+        raise _refused(
+            f"multipleOf in the schema is {multiple}; without its decimal point, it must be at most {MAX_MULTIPLE}"
+        )
     if isinstance(pattern := node.get("pattern"), str):
         _check_written_out(pattern)
     if isinstance(patterns := node.get("patternProperties"), dict):
@@ -136,7 +138,7 @@ def _nodes(schema: object) -> Iterator[dict[str, Any]]:
     while todo:
         node, depth = todo.pop()
         if depth > 2 * MAX_DEPTH:
-            raise _refused(f"the schema is nested deeper than {MAX_DEPTH}")
+            raise _refused(f"the schema is nested more than {MAX_DEPTH} levels deep")
         if isinstance(node, dict):
             yield node
             todo += [(below, depth + 1) for below in node.values()]
@@ -167,7 +169,7 @@ def _check_written_out(text: str) -> None:
         elif text[index] == "(":
             sizes.append(0)
             if len(sizes) > MAX_DEPTH + 1:
-                raise _refused(f"it is nested deeper than {MAX_DEPTH}")
+                raise _refused(f"the form is nested more than {MAX_DEPTH} levels deep")
             last, index = 0, index + 1
         elif text[index] == ")" and len(sizes) > 1:
             last = sizes.pop()
@@ -179,7 +181,7 @@ def _check_written_out(text: str) -> None:
         if sizes[-1] > MAX_WRITTEN_OUT * 8 or (last > MAX_WRITTEN_OUT and len(sizes) == 1):
             break
     if sum(sizes) > max(MAX_WRITTEN_OUT, len(text)):
-        raise _refused(f"its repetitions, written out, have more than {MAX_WRITTEN_OUT} parts")
+        raise _refused(f"the repetitions, written out, have more than {MAX_WRITTEN_OUT} parts")
 
 
 def _check_terminals(rules: str) -> None:
@@ -189,14 +191,14 @@ def _check_terminals(rules: str) -> None:
 
     def size(name: str, depth: int) -> float:
         if depth > MAX_DEPTH:
-            raise _refused(f"its terminals name each other more than {MAX_DEPTH} deep")
+            raise _refused(f"the terminals refer to each other more than {MAX_DEPTH} levels deep")
         if name not in sizes:
             named = (each for each in _NAME.findall(texts[name]) if each in texts)
             sizes[name] = _times(texts[name]) * (1 + sum(size(each, depth + 1) for each in named))
         return sizes[name]
 
     if any(size(name, 0) > MAX_WRITTEN_OUT for name in texts):
-        raise _refused(f"its terminals, written out, have more than {MAX_WRITTEN_OUT} parts")
+        raise _refused(f"the terminals, written out, have more than {MAX_WRITTEN_OUT} parts")
 
 
 def _times(text: str) -> float:

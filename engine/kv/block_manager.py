@@ -123,7 +123,7 @@ class BlockManager:
         shared = request.blocks.pop()
         # Copies of one step run in any order, so a block that is itself a copy of this step is copied from its origin.
         copied = self._copy(request, self._copied.get(shared.block_id, [shared])[-1], 0)
-        assert copied is not None, "there was no room for a copy"
+        assert copied is not None, "no block was free for a copy"
         self.pool.release([shared])
         return copied[1]
 

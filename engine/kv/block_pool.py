@@ -134,7 +134,7 @@ class BlockPool:
         for its weight.
         """
         if count > self._num_free:
-            raise IndexError(f"{count} blocks asked for, {self._num_free} free")
+            raise IndexError(f"{count} blocks requested, {self._num_free} free")
         return [self._take(owner) for _ in range(count)]
 
     def find(self, key: BlockKey, token_ids: Sequence[int]) -> KVCacheBlock | None:
@@ -158,7 +158,7 @@ class BlockPool:
     def release(self, blocks: Iterable[KVCacheBlock]) -> None:
         """Drop a reference to each block. Pass a request's blocks last to first, so that prefixes are evicted last."""
         for block in blocks:
-            assert block.ref_count > 0, f"{block!r} released by nobody's owner"
+            assert block.ref_count > 0, f"{block!r} released without a reference"
             block.ref_count -= 1
             if block.ref_count == 0:
                 self._num_free += 1
@@ -245,27 +245,27 @@ class BlockPool:
         queued = {owner: list(queue) for owner, queue in self._unused.items()}
         empty = list(self._empty)
         free = [*empty, *(block for blocks in queued.values() for block in blocks)]
-        assert len(free) == self._num_free, "the pool lost count of what is free"
-        assert all(block.ref_count == 0 for block in free), "a used block is among the free ones"
+        assert len(free) == self._num_free, "the count of free blocks is wrong"
+        assert all(block.ref_count == 0 for block in free), "a free block still has references"
         used = sum(block.ref_count > 0 for block in self._blocks)
         assert len(free) + used == len(self._blocks), "a block is neither free nor used"
-        assert all(block.key == key for key, block in self._by_key.items()), "a key leads to a wrong block"
+        assert all(block.key == key for key, block in self._by_key.items()), "a key maps to the wrong block"
         assert len(self._partials) == sum(b.partial_of is not None for b in self._blocks), (
-            "a partial block cannot be found"
+            "the index of partial blocks is incomplete"
         )
-        assert len(self._by_key) == sum(b.key is not None for b in self._blocks), "a published block cannot be found"
-        assert all(block.key is None and block.owner is None for block in empty), "an empty block is somebody's"
+        assert len(self._by_key) == sum(b.key is not None for b in self._blocks), "a published block is not indexed"
+        assert all(block.key is None and block.owner is None for block in empty), "an empty block has a key or an owner"
         assert all(queued.values()), "an owner has an empty queue"
         assert all(b.key is not None and owner_of(b.key) == owner for owner in queued for b in queued[owner]), (
             "a block is in another owner's queue"
         )
         unsaved = [block for block in self._blocks if block.is_unsaved]
-        assert all(block.key is not None for block in unsaved), "a block waits to be stored that cannot be found"
+        assert all(block.key is not None for block in unsaved), "an unsaved block has no key"
         assert all(sum(b.is_unsaved for b in queued[owner]) == self._unused[owner].num_unsaved for owner in queued), (
-            "a block waits in the wrong queue"
+            "a queue miscounts its unsaved blocks"
         )
         charged = Counter(block.owner for block in self._blocks if block.ref_count or block.key is not None)
-        assert dict(charged) == dict(self._shares.held), "an owner is charged with what it does not hold"
+        assert dict(charged) == dict(self._shares.held), "an owner is charged for blocks that it does not hold"
 
     def _take(self, owner: Owner) -> KVCacheBlock:
         # Charge the owner first: between owners that hold equally much, the one that allocates evicts its own block.

@@ -233,7 +233,7 @@ class OffloadConnector:
                 state = self.tiers.store.stats().redis_state
                 return end_without_redis(state, redis=self.tiers.has_redis, gone_from=gone_from)
             case FromRedis.ASK:
-                return MissReason("not_worth_loading", "its computation began while Redis was still asked", gone_from)
+                return MissReason("not_worth_loading", "the prefill began before Redis had answered", gone_from)
             case _:
                 cost = self._redis_cost(keys, known=True)
                 load_seconds = cost.load_seconds if cost is not None else None
@@ -455,7 +455,7 @@ class OffloadConnector:
         if request.reuse_seconds is not None and more is not None:
             request.reuse_seconds += more
         if request.reuse is not None and request.reuse.end is not None:
-            detail = f"it began while Redis was still asked; from token {before} on it was loaded after all"
+            detail = f"the prefill began before Redis had answered; tokens from {before} on were loaded after all"
             request.reuse = replace(request.reuse, end=replace(request.reuse.end, detail=detail))
 
     def num_kept(self, request: Request) -> int:
@@ -586,7 +586,7 @@ class OffloadConnector:
     def check(self) -> None:
         """Raise AssertionError if a pin or a load has no owner, or a block waits in vain to be stored."""
         assert len(self._restoring) + self.hints.is_promoting == self.tiers.num_loading, "a load has no owner"
-        assert self._blocks.pool.num_unsaved == self.tiers.num_unstored, "a block waits to be stored in vain"
+        assert self._blocks.pool.num_unsaved == self.tiers.num_unstored, "an unsaved block is not going to be stored"
         self.tiers.check()
 
 

@@ -33,7 +33,7 @@ class LateCopies:
         self.on_failure(step)
         for result in results:
             del self._jobs[result.job_id]
-        assert step.num_scheduled_tokens or not self._jobs, "a step without tokens left copies under way"
+        assert step.num_scheduled_tokens or not self._jobs, "a step without tokens left copies in flight"
 
     def on_failure(self, step: SchedulerOutput) -> None:
         """Record that `step` raised. Without an output, all of its copies are late."""

@@ -14,8 +14,8 @@ def end_without_redis(state: str, *, redis: bool, gone_from: tuple[str, ...]) ->
     redis: whether there is a Redis; if so, it was not used, and `state` says why.
     """
     if redis:
-        return MissReason("breaker_open", f"Redis was not asked: {state}", gone_from)
-    return MissReason("evicted", "it had left every tier that there is", gone_from)
+        return MissReason("breaker_open", f"Redis was skipped: {state}", gone_from)
+    return MissReason("evicted", "the block had been evicted from every tier", gone_from)
 
 
 def end_not_worth(load_seconds: float | None, compute_seconds: float | None, gone_from: tuple[str, ...]) -> MissReason:
@@ -25,9 +25,11 @@ def end_not_worth(load_seconds: float | None, compute_seconds: float | None, gon
     """
     figures = ""
     if load_seconds is not None and compute_seconds is not None:
-        figures = f": about {load_seconds * 1e3:.0f} ms, against {compute_seconds * 1e3:.0f} ms"
+        figures = f" (about {load_seconds * 1e3:.0f} ms against {compute_seconds * 1e3:.0f} ms)"
     return MissReason(
-        "not_worth_loading", f"loading it from Redis would have taken longer than computing{figures}", gone_from
+        "not_worth_loading",
+        f"loading the block from Redis would have taken longer than computing it{figures}",
+        gone_from,
     )
 
 
@@ -38,9 +40,9 @@ def reason_of_load(end: LoadEnd, missing: TierMiss, gone_from: tuple[str, ...]) 
     """
     match end:
         case LoadEnd.TOO_SLOW:
-            return MissReason("not_worth_loading", "Redis took so long that computing the rest was faster", gone_from)
+            return MissReason("not_worth_loading", "Redis was so slow that computing the rest was faster", gone_from)
         case LoadEnd.COPY_FAILED:
-            return MissReason("not_brought", "copying it into the device failed", gone_from)
+            return MissReason("not_brought", "the copy to the device failed", gone_from)
         case _:
             return reason_of_miss(missing, gone_from)
 

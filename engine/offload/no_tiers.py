@@ -64,7 +64,7 @@ class NoTiers:
 
     def miss_reason(self, request: Request) -> MissReason | None:  # noqa: ARG002
         """Return that there is no tier below the device."""
-        return MissReason("evicted", "nothing lies below the device", ("device",))
+        return MissReason("evicted", "there is no tier below the device", ("device",))
 
     def compute_seconds(self, num_tokens: int) -> float | None:  # noqa: ARG002
         """Return None, because no time is measured."""

@@ -18,16 +18,24 @@ def check_sampling(params: SamplingParams, vocab_size: int) -> None:
         ("presence_penalty", -2.0 <= params.presence_penalty <= 2.0, "must be between -2 and 2"),
         ("frequency_penalty", -2.0 <= params.frequency_penalty <= 2.0, "must be between -2 and 2"),
         ("logit_bias", all(-100 <= bias <= 100 for _, bias in params.logit_bias), "must be between -100 and 100"),
-        ("logprobs", (params.logprobs or 0) in range(MAX_LOGPROBS + 1), f"must be 0 to {MAX_LOGPROBS}"),
-        ("prompt_logprobs", (params.prompt_logprobs or 0) in range(MAX_LOGPROBS + 1), f"must be 0 to {MAX_LOGPROBS}"),
-        ("bad_words", all(params.bad_words), "may not hold an empty string"),
+        ("logprobs", (params.logprobs or 0) in range(MAX_LOGPROBS + 1), f"must be between 0 and {MAX_LOGPROBS}"),
+        (
+            "prompt_logprobs",
+            (params.prompt_logprobs or 0) in range(MAX_LOGPROBS + 1),
+            f"must be between 0 and {MAX_LOGPROBS}",
+        ),
+        ("bad_words", all(params.bad_words), "must not contain an empty string"),
         ("seed", params.seed is None or -(2**63) <= params.seed < 2**64, "must be a 64-bit integer"),
         ("max_tokens", params.max_tokens is None or params.max_tokens >= 1, "must be 1 or more"),
         ("min_tokens", params.min_tokens >= 0, "must be 0 or more"),
-        ("stop", len(params.stop) <= MAX_STOP_STRINGS, f"may hold at most {MAX_STOP_STRINGS} strings"),
-        ("stop", all(params.stop), "may not hold an empty string"),
+        ("stop", len(params.stop) <= MAX_STOP_STRINGS, f"must have at most {MAX_STOP_STRINGS} strings"),
+        ("stop", all(params.stop), "must not contain an empty string"),
         *(
-            (param, all(0 <= token_id < vocab_size for token_id in ids), f"holds an id outside of [0, {vocab_size})")
+            (
+                param,
+                all(0 <= token_id < vocab_size for token_id in ids),
+                f"contains a token id outside [0, {vocab_size})",
+            )
             for param, ids in (
                 ("logit_bias", tuple(token_id for token_id, _ in params.logit_bias)),
                 ("allowed_token_ids", params.allowed_token_ids),
@@ -46,5 +54,6 @@ def check_something_may_come(params: SamplingParams) -> None:
     barred |= set(params.ending_ids) if params.min_tokens else set()
     if params.allowed_token_ids and barred.issuperset(params.allowed_token_ids):
         raise InvalidRequestError(
-            "allowed_token_ids leaves no token, because bad_words or min_tokens bar them all", param="allowed_token_ids"
+            "allowed_token_ids leaves no token, because bad_words or min_tokens exclude them all",
+            param="allowed_token_ids",
         )

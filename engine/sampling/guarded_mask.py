@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 from engine.errors import FOR_THE_PROCESS
 from engine.sampling.token_mask import TokenMask
 
-FAILED: Final = "its grammar failed; the server's log says why"
+FAILED: Final = "the grammar failed; see the server's log"
 
 T = TypeVar("T")
 
@@ -59,7 +59,7 @@ class GuardedMask:
         except FOR_THE_PROCESS:
             raise
         except BaseException:
-            logger.exception("a mask failed; its answer ends with an error")
+            logger.exception("a token mask failed; the answer ends with an error")
             self._has_failed = True
             return otherwise
 

@@ -104,7 +104,7 @@ class Admission:
         elif self._blocks.shares_last(request):
             self._copies.append(self._blocks.own_last(request))
         grown = self._blocks.grow(request, request.num_tokens)
-        assert grown is not None, "there was no room for a request that was admitted"
+        assert grown is not None, "no block was free for an admitted request"
         if request.started is None:
             request.receipt = self._receipt(request)
             request.reuse = self._reuse(request)

@@ -113,7 +113,7 @@ class Scheduler:
         """Queue a new request. Raises OverloadedError if its tenant may not add to the queue now."""
         if not self._queue.accepts(request.tenant, self._states.prefix_waiters.by_tenant()):
             raise OverloadedError(
-                f"{len(self._queue)} requests are already waiting; try again in a moment",
+                f"{len(self._queue)} requests are already waiting. Try again in a moment.",
                 retry_after=self.retry_after(),
             )
         self.readmit(request)
@@ -573,7 +573,7 @@ class Scheduler:
         held = {block.block_id for request in self._states for block in request.blocks}
         idle = self.blocks.num_copied == 0 and self.connector.is_quiet
         if idle:
-            assert len(held) == self.blocks.pool.num_used, "a block is used by no request"
+            assert len(held) == self.blocks.pool.num_used, "a used block belongs to no request"
 
 
 def _is_decode(request: Request) -> bool:

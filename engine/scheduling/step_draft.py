@@ -25,7 +25,7 @@ class StepDraft:
 
     def add_new(self, request: Request, count: int) -> None:
         """Schedule `count` tokens of a request that the worker does not know and whose blocks have room for them."""
-        assert self.passes == 1, "a prompt is in a step of several passes"
+        assert self.passes == 1, "a step of several passes cannot contain a prompt"
         self.new.append(
             NewRequestData(
                 request.request_id,
@@ -65,15 +65,15 @@ class StepDraft:
             request.started = self.now
         if request.num_pending_tokens + self.passes == 1:
             if request.needs_known_tokens:
-                assert self.passes == 1, "tokens that must be known one by one are in a step of several passes"
-                assert not request.samples_in_flight, "a token is chosen before the one that it follows is known"
+                assert self.passes == 1, "a step of several passes cannot contain a request that needs known tokens"
+                assert not request.samples_in_flight, "a token would be sampled before its predecessor is known"
                 self.is_awaited = True
             if request.mask is not None:
                 self.masks[request.request_id] = request.mask.words()
             request.samples_in_flight += self.passes
 
     def _speculate(self, request: Request, speculated: tuple[int, ...]) -> None:
-        assert self.passes == 1, "a draft is in a step of several passes"
+        assert self.passes == 1, "a step of several passes cannot contain a draft"
         self.budget.tokens -= len(speculated)
         self.counts[request.request_id] += len(speculated)
         self.drafts[request.request_id] = speculated

@@ -77,7 +77,7 @@ class CacheEngine:
     def copy_addresses(self, copies: Iterable[BlockCopy]) -> list[Addresses]:
         """For kernels that copy themselves; raises EngineError where the device's memory is not the host's."""
         if self._pool is None:
-            raise EngineError(f"a {self._device_name} device's blocks have no address here")
+            raise EngineError(f"blocks of a {self._device_name} device have no host address")
         return [(self._pool.address(copy.source_id), self._pool.address(copy.target_id)) for copy in copies]
 
     def transfer_addresses(self, job: TransferJob) -> Addresses:

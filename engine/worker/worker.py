@@ -176,11 +176,11 @@ class Worker:
     def _graphs(self, model: CausalLM, attention: AttentionBackend, shape: DecodeShape) -> DecodeGraphs | None:
         """Capture the decode graphs. Return None if that fails: steps then run without graphs, only slower."""
         graphs = DecodeGraphs(model, attention, self._device, shape)
-        self._progress(f"recording the graphs of {shape.buckets()[-1]} and fewer decodes")
+        self._progress(f"capturing graphs for up to {shape.buckets()[-1]} decodes")
         try:
             return graphs if graphs.capture() else None
         except Exception as error:  # A device that cannot capture may raise any error.
-            logger.warning("decodes run without graphs, because recording one failed: %s", error)
+            logger.warning("decodes run without graphs, because capturing one failed: %s", error)
             return None
 
     def attach_host_pool(self, host_pool: memoryview) -> None:

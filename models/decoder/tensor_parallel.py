@@ -29,7 +29,7 @@ def rank_config(config: DecoderConfig, size: int) -> DecoderConfig:
     cut: dict[str, int] = {name: getattr(config, name) for name in names}
     for name, whole in cut.items():
         if whole % size:
-            raise UnsupportedModelError(f"{whole} {name} cannot be shared by {size} ranks")
+            raise UnsupportedModelError(f"{whole} {name} cannot be divided among {size} ranks")
     heads, kv_heads, inner = (whole // size for whole in cut.values())
     return replace(config, num_heads=heads, num_kv_heads=kv_heads, intermediate_size=inner)
 

@@ -37,7 +37,7 @@ def _open(file: Path) -> gguf.GGUFReader:
     try:
         return gguf.GGUFReader(file)
     except Exception as error:  # a cut file fails in the reader in a dozen ways: indices, shapes, enums, memory maps
-        raise ConversionError(f"{file} cannot be read as GGUF, it may be cut short: {error}") from error
+        raise ConversionError(f"{file} cannot be read as GGUF and may be truncated: {error}") from error
 
 
 def _write_weights(

@@ -47,7 +47,7 @@ class Metadata:
         """Return a string."""
         value = self.get(key)
         if not isinstance(value, str):
-            raise ConversionError(f"the file needs a text for {key}, but has {value!r}")
+            raise ConversionError(f"the file needs a string for {key}, but has {value!r}")
         return value
 
     def items(self, key: str, kind: type) -> list[Any]:

@@ -35,13 +35,13 @@ def network_config(reader: gguf.GGUFReader, metadata: Metadata) -> dict[str, Any
     """
     architecture = metadata.text("general.architecture")
     if architecture != "llama":
-        raise ConversionError(f"the file has the architecture {architecture!r}; only llama is read")
+        raise ConversionError(f"the file has the architecture {architecture!r}; only llama is supported")
     if metadata.get("split.count", 1) != 1:
         raise ConversionError("the model is split over several files; join them first")
     names = {tensor.name for tensor in reader.tensors}
     if metadata.get("llama.rope.scaling.type", "none") != "none" or "rope_freqs.weight" in names:
         raise ConversionError(
-            "the file scales its rotary positions, which is not read from GGUF; use the model's folder"
+            "the file scales its rotary positions, which is not supported for GGUF; use the model's folder"
         )
     hidden, heads = metadata.whole("llama.embedding_length"), metadata.whole("llama.attention.head_count")
     return {

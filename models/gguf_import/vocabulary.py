@@ -26,7 +26,7 @@ class Vocabulary:
     def __init__(self, metadata: Metadata) -> None:
         kind = metadata.text("tokenizer.ggml.model")
         if kind != "gpt2":
-            raise ConversionError(f"the file has a tokenizer of kind {kind!r}; only byte-level BPE (gpt2) is read")
+            raise ConversionError(f"the file has a tokenizer of type {kind!r}; only byte-level BPE (gpt2) is supported")
         self._tokens: list[str] = metadata.items("tokenizer.ggml.tokens", str)
         self._types: list[int] = metadata.items("tokenizer.ggml.token_type", int)
         self._merges: list[str] = metadata.items("tokenizer.ggml.merges", str)
@@ -34,7 +34,7 @@ class Vocabulary:
         self._add_bos = bool(metadata.get("tokenizer.ggml.add_bos_token", False))
         self._template = metadata.get("tokenizer.chat_template")
         if len(self._types) != len(self._tokens):
-            raise ConversionError(f"the file has {len(self._tokens)} tokens, but the types of {len(self._types)}")
+            raise ConversionError(f"the file has {len(self._tokens)} tokens, but {len(self._types)} token types")
         ids = {name: metadata.token_id(f"tokenizer.ggml.{key}_token_id") for name, key in _IDS.items()}
         self._ids = {name: id_ for name, id_ in ids.items() if id_ is not None}
         for name, id_ in self._ids.items():
@@ -89,4 +89,4 @@ def _splitter(name: str) -> PreTokenizer:
         return Sequence([Digits(individual_digits=True), byte_level])
     if name == "gpt-2":
         return byte_level
-    raise ConversionError(f"the file splits texts in the way {name!r}, which is not known; use the model's folder")
+    raise ConversionError(f"the file has the pre-tokenizer {name!r}, which is not supported; use the model's folder")

@@ -120,7 +120,7 @@ class NpuOperators:
         cache_mode: str | None = "PA_NZ",
     ) -> None:
         assert compress_lens is compress_seq_offsets is seq_lens is None
-        assert cache_mode == "Norm", f"cache_mode {cache_mode} reads the cache in another order"
+        assert cache_mode == "Norm", f"cache_mode {cache_mode} reads the cache in a different order"
         attention_limits.check_scatter(key, value, key_cache, value_cache, slot_mapping)
         caches = [key_cache.flatten(0, 1), value_cache.flatten(0, 1)]
         written = [cache[first:end] for first, end in _runs(slot_mapping.tolist()) for cache in caches]
@@ -148,9 +148,9 @@ class NpuOperators:
         block_size: int = 0,
         **others: object,
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        assert (input_layout, sparse_mode) == ("TND", 3), "other layouts and masks are not what the engine computes"
+        assert (input_layout, sparse_mode) == ("TND", 3), "the engine uses no other layout or mask"
         assert {pre_tokens, next_tokens} == {2147483647}
-        assert all(other in (None, 0, False) for other in others.values()), f"not done here: {others}"
+        assert all(other in (None, 0, False) for other in others.values()), f"not implemented here: {others}"
         assert num_heads == query.shape[1]
         assert atten_mask is not None
         assert block_table is not None

@@ -77,13 +77,13 @@ def test_target_of_copy_is_poisoned_until_result_is_awaited(scene: Scene) -> Non
 
 def test_model_reading_block_under_load_is_caught(scene: Scene) -> None:
     scene.copies.start([LOAD])
-    with pytest.raises(MissingEventError, match="the model's stream reads what stream 2 wrote"):
+    with pytest.raises(MissingEventError, match="the model's stream reads memory that stream 2 wrote"):
         scene.read(4)
 
 
 def test_model_overwriting_block_under_load_is_caught(scene: Scene) -> None:
     scene.copies.start([LOAD])
-    with pytest.raises(MissingEventError, match="the model's stream writes what stream 2 wrote"):
+    with pytest.raises(MissingEventError, match="the model's stream writes memory that stream 2 wrote"):
         scene.write(4, 1.0)
 
 
@@ -101,27 +101,27 @@ def test_model_computes_other_blocks_while_load_is_under_way(scene: Scene) -> No
 def test_results_without_wait_are_caught(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     batches = scene.copies.start([LOAD])
     monkeypatch.setattr(FakeEvent, "wait", lambda _event: None)
-    with pytest.raises(AssertionError, match="asked for its time before it was reached"):
+    with pytest.raises(AssertionError, match="read before the event was reached"):
         results(batches)
 
 
 def test_store_that_does_not_wait_for_model_is_caught(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     forget_to_wait(monkeypatch, lambda stream: not is_compute(stream))
     scene.write(2, 1.5)
-    with pytest.raises(MissingEventError, match="stream 1 reads what the model's stream wrote"):
+    with pytest.raises(MissingEventError, match="stream 1 reads memory that the model's stream wrote"):
         scene.copies.start([STORE])
 
 
 def test_load_into_block_that_model_still_reads_is_caught(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     forget_to_wait(monkeypatch, lambda stream: not is_compute(stream))
     scene.read(4)
-    with pytest.raises(MissingEventError, match="stream 2 writes what the model's stream read"):
+    with pytest.raises(MissingEventError, match="stream 2 writes memory that the model's stream read"):
         scene.copies.start([LOAD])
 
 
 def test_model_writing_block_under_store_is_caught(scene: Scene) -> None:
     batches = scene.copies.start([STORE])
-    with pytest.raises(MissingEventError, match="the model's stream writes what stream 1 read"):
+    with pytest.raises(MissingEventError, match="the model's stream writes memory that stream 1 read"):
         scene.write(2, 1.0)
     results(batches)
     scene.write(2, 1.0)
@@ -129,13 +129,13 @@ def test_model_writing_block_under_store_is_caught(scene: Scene) -> None:
 
 def test_device_copy_onto_block_under_store_is_caught(scene: Scene) -> None:
     scene.copies.start([STORE])
-    with pytest.raises(MissingEventError, match="the model's stream writes what stream 1 read"):
+    with pytest.raises(MissingEventError, match="the model's stream writes memory that stream 1 read"):
         scene.copies.copy_within([BlockCopy(0, 2)])
 
 
 def test_load_from_slot_with_unawaited_store_is_caught(scene: Scene) -> None:
     scene.copies.start([STORE])
-    with pytest.raises(MissingEventError, match="stream 2 reads what stream 1 wrote"):
+    with pytest.raises(MissingEventError, match="stream 2 reads memory that stream 1 wrote"):
         scene.copies.start([TransferJob(3, Direction.LOAD, 5, 0)])
 
 

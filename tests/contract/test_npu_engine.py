@@ -72,7 +72,7 @@ def test_stream_decodes_while_prefix_of_another_request_loads(
     both = answers(llm, [stream, question], 8)
     assert [each.token_ids for each in both] == [answers(llm, [stream], 8)[0].token_ids, computed.token_ids]
     assert both[1].usage.kv.cpu > 0
-    assert sum(num > 0 for num in late) > 1, "no token was computed while a load was under way"
+    assert sum(num > 0 for num in late) > 1, "no token was computed while a load was in flight"
     llm.engine.check()
 
 

@@ -67,7 +67,7 @@ def test_disabled_check_leaves_only_check_of_operator(
     checked: list[object] = []
     monkeypatch.setattr(npu_limits, "check_swiglu", checked.append)
     npu_layers(check=False).swiglu(random(5, 64))
-    assert len(checked) == 1, "the operator's own check, and no other"
+    assert len(checked) == 1, "only the operator itself may check its arguments"
     npu_layers(check=True).swiglu(random(5, 64))
     assert len(checked) == 3
 

@@ -54,26 +54,26 @@ def test_unchanged_attention_call_is_accepted() -> None:
         ({"query": zeros(4, 6, 64), "cache": zeros(4, 128, 128)}, "head size 64"),
         ({"query": zeros(4, 6, 128, dtype=torch.float32)}, "float32 is not supported"),
         ({"query": zeros(4, 6, 256)[..., :128]}, "the query is not contiguous"),
-        ({"num_kv_heads": 4}, "6 heads over 4 KV heads"),
+        ({"num_kv_heads": 4}, "6 heads cannot share 4 KV heads"),
         ({"query": zeros(4, 65, 128), "cache": zeros(4, 128, 128), "num_kv_heads": 1}, "more than 64 heads"),
-        ({"block_size": 64, "cache": zeros(4, 64, 256)}, "block size 64 is no multiple of 128"),
+        ({"block_size": 64, "cache": zeros(4, 64, 256)}, "block size 64 is not a multiple of 128"),
         ({"block_size": 640, "cache": zeros(4, 640, 256)}, "block size 640"),
         ({"cache": zeros(4, 128, 512)[..., :256]}, "the cache is not contiguous"),
         ({"cache": zeros(4, 128, 256, dtype=torch.float16)}, "the cache is torch.float16"),
         ({"cache": zeros(4, 128, 2, 128)}, "a block of the cache is"),
-        ({"mask": zeros(1024, 1024, dtype=torch.int8)}, "mask of 2048 squared"),
+        ({"mask": zeros(1024, 1024, dtype=torch.int8)}, "mask of 2048 x 2048"),
         ({"mask": zeros(2048, 2048, dtype=torch.float32)}, "the mask is torch.float32"),
         ({"query_ends": torch.tensor([3, 4])}, "is not a list of numbers on the host"),
         ({"seq_lens": [130, torch.tensor(5)]}, "is not a list of numbers on the host"),
         ({"query_ends": (3, 1)}, "ends at 1, not at the 4 rows"),
-        ({"query_ends": (4, 4)}, "does not rise"),
+        ({"query_ends": (4, 4)}, "does not increase"),
         ({"seq_lens": (130, 135, 5)}, "different numbers of sequences"),
         ({"seq_lens": (2, 5)}, "fewer keys than queries"),
         ({"query_ends": (), "seq_lens": ()}, "has 0 entries"),
         ({"block_table": torch.tensor([[0, 1], [2, 0]])}, "block_table is not 2-D int32"),
-        ({"block_table": torch.tensor([[0, 1]], dtype=torch.int32)}, "not one row per sequence"),
-        ({"block_table": torch.tensor([[0], [2]], dtype=torch.int32)}, "block_table has no 2 columns"),
-        ({"block_table": torch.tensor([[0, 9], [2, 0]], dtype=torch.int32)}, "names a block that is not there"),
+        ({"block_table": torch.tensor([[0, 1]], dtype=torch.int32)}, "does not have one row per sequence"),
+        ({"block_table": torch.tensor([[0], [2]], dtype=torch.int32)}, "block_table has fewer than 2 columns"),
+        ({"block_table": torch.tensor([[0, 9], [2, 0]], dtype=torch.int32)}, "names a block outside the cache"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -101,9 +101,9 @@ def test_block_table_past_end_of_sequence_may_hold_anything() -> None:
 @pytest.mark.parametrize(
     ("slots", "sentence"),
     [
-        (torch.tensor([5, -1, 7]), "a slot is not in 0 to 511"),
-        (torch.tensor([5, 6, 512]), "a slot is not in 0 to 511"),
-        (torch.tensor([5, 6, 5]), "a slot comes twice"),
+        (torch.tensor([5, -1, 7]), "a slot is outside 0 to 511"),
+        (torch.tensor([5, 6, 512]), "a slot is outside 0 to 511"),
+        (torch.tensor([5, 6, 5]), "a slot occurs twice"),
         (torch.tensor([5, 6]), "2 slots for 3 tokens"),
         (torch.tensor([5.0, 6.0, 7.0]), "slot_mapping is torch.float32"),
     ],
@@ -122,7 +122,7 @@ def test_slots_outside_limit_are_refused(slots: torch.Tensor, sentence: str) -> 
         (zeros(3, 2, 128), zeros(4, 128, 4, 128)[:, :, :2], "key_cache is not contiguous"),
         (zeros(3, 256), zeros(4, 128, 2, 128), "key has 2 dimensions"),
         (zeros(3, 2, 128), zeros(4, 128, 256), "key_cache has 3 dimensions"),
-        (zeros(3, 3, 128), zeros(4, 128, 2, 128), "a slot of the cache holds"),
+        (zeros(3, 3, 128), zeros(4, 128, 2, 128), "a slot of the cache has shape"),
         (zeros(3, 2, 128), zeros(4, 128, 2, 128, dtype=torch.float16), "key_cache is torch.float16"),
         (
             zeros(3, 2, 128, dtype=torch.float32),
@@ -146,7 +146,7 @@ def test_keys_and_caches_outside_limit_are_refused(key: torch.Tensor, cache: tor
         ((1000, 4, 6, 128), (1, 4, 1, 128), "B 1000"),
         ((1, 4, 6, 128), (1, 5, 1, 128), "does not broadcast"),
         ((1, 4, 6, 128), (1, 4, 2, 128), "does not broadcast"),
-        ((4, 6, 128), (4, 1, 128), "need 4 dimensions"),
+        ((4, 6, 128), (4, 1, 128), "must have 4 dimensions"),
     ],
     ids=str,
 )
@@ -164,11 +164,11 @@ def test_cos_and_sin_of_other_dtype_are_refused() -> None:
 def test_norms_and_gates_outside_limit_are_refused() -> None:
     with pytest.raises(OperatorLimitError, match=r"npu_rms_norm: gamma is torch\.float32"):
         layer_limits.check_rms_norm(zeros(4, 64), zeros(64, dtype=torch.float32))
-    with pytest.raises(OperatorLimitError, match=r"npu_rms_norm: gamma .* is no end of"):
+    with pytest.raises(OperatorLimitError, match=r"npu_rms_norm: gamma .* does not fit"):
         layer_limits.check_rms_norm(zeros(4, 64), zeros(32))
     with pytest.raises(OperatorLimitError, match=r"npu_add_rms_norm: x1 .* differ in shape"):
         layer_limits.check_add_rms_norm(zeros(4, 64), zeros(1, 64), zeros(64))
-    with pytest.raises(OperatorLimitError, match=r"npu_add_rms_norm: x1 is torch\.bfloat16 but x2 torch\.float32"):
+    with pytest.raises(OperatorLimitError, match=r"npu_add_rms_norm: x1 is torch\.bfloat16, but x2 is torch\.float32"):
         layer_limits.check_add_rms_norm(zeros(4, 64), zeros(4, 64, dtype=torch.float32), zeros(64))
     with pytest.raises(OperatorLimitError, match="npu_swiglu: the last dimension 63"):
         layer_limits.check_swiglu(zeros(4, 63))

@@ -131,7 +131,7 @@ def test_decodes_continue_while_other_blocks_load(driver: WorkerDriver, expected
         assert not ended or not result.transfers
         ended += [transfer.job_id for transfer in result.transfers]
         if done == len(PROMPT):
-            assert not ended, "a decode waited for the copies of another request"
+            assert not ended, "a decode waited for copies of another request"
     driver.run(driver.plan(dropped=["r"]))
     assert tokens == expected
     assert ended == [0, 1]

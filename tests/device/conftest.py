@@ -21,7 +21,7 @@ def device() -> AcceleratorDevice:
 def npu(device: AcceleratorDevice) -> AcceleratorDevice:
     """Open the accelerator of this machine if it is an NPU."""
     if device.name != "npu":
-        pytest.skip(f"this machine has a {device.name}, no npu")
+        pytest.skip(f"this machine has a {device.name}, but no NPU")
     return device
 
 
@@ -29,5 +29,5 @@ def npu(device: AcceleratorDevice) -> AcceleratorDevice:
 def cuda(device: AcceleratorDevice) -> AcceleratorDevice:
     """Open the accelerator of this machine if it is a GPU."""
     if device.name != "cuda":
-        pytest.skip(f"this machine has a {device.name}, no GPU")
+        pytest.skip(f"this machine has a {device.name}, but no GPU")
     return device

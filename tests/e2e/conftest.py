@@ -35,7 +35,7 @@ def chromium_path() -> str:
         path = shutil.which(name)
         if path is not None:
             return path
-    pytest.skip("There is no Chromium here; install it (Debian, Ubuntu: apt-get install chromium)")
+    pytest.skip("Chromium is not installed; install it (Debian, Ubuntu: apt-get install chromium)")
 
 
 @pytest.fixture(scope="package")

@@ -99,4 +99,4 @@ async def main(file: Path) -> None:
 
 if __name__ == "__main__":
     asyncio.run(main(Path(sys.argv[1])))
-    print(f"The film is in {sys.argv[1]}")
+    print(f"The film was written to {sys.argv[1]}")

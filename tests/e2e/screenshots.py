@@ -85,4 +85,4 @@ async def main(folder: Path) -> None:
 
 if __name__ == "__main__":
     asyncio.run(main(Path(sys.argv[1])))
-    print(f"The pictures are in {sys.argv[1]}")
+    print(f"The pictures were written to {sys.argv[1]}")

@@ -42,7 +42,7 @@ async def violations(chat: ChatPage, options: dict[str, Any]) -> list[Any]:
 
 async def test_no_view_has_violations_in_light_or_dark(new_page: NewPage) -> None:
     if not AXE.is_file():
-        pytest.skip("axe-core is not there; run scripts/npm ci")
+        pytest.skip("axe-core is not installed; run scripts/npm ci")
     chat = await new_page(reduced_motion="reduce")
     for title, archived in (("Tides and tables", False), ("A chat of last year", True)):
         await chat.page.request.post("/api/import", data=showcase(title, archived))

@@ -34,7 +34,7 @@ async def test_user_logs_in_chats_and_logs_out(browser: Browser, tmp_path: Path)
         await chat.page.goto("/")
         await chat.send("Hello.")
         await chat.expect_status("complete")
-        assert await chat.page.evaluate("document.cookie") == "", "no script can read the login"
+        assert await chat.page.evaluate("document.cookie") == "", "a script can read the login cookie"
 
         await chat.page.reload()
         await expect(chat.answers).to_have_count(1)

@@ -36,10 +36,10 @@ class DeviceTensor(torch.Tensor):
     ) -> Any:
         name = getattr(func, "__name__", "")
         if name in HOST_METHODS:
-            raise HostAccessError(f"the host called {name} of a tensor in the device's memory")
+            raise HostAccessError(f"the host called {name} on a tensor in device memory")
         tensors = [arg for arg in (*args, *(kwargs or {}).values()) if isinstance(arg, torch.Tensor)]
         if any(isinstance(tensor, HostTensor) for tensor in tensors):
-            raise HostAccessError(f"{name} between the device's memory and the host's, outside a stream")
+            raise HostAccessError(f"{name} between device memory and host memory, outside a stream")
         with torch._C.DisableTorchFunctionSubclass():
             result = func(*args, **(kwargs or {}))
             homes = {tensor.untyped_storage().data_ptr() for tensor in tensors if isinstance(tensor, DeviceTensor)}

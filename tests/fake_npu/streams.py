@@ -35,11 +35,11 @@ class HostMemory:
             return
         spans = spans_of(tensor)
         if not any(each.first <= spans.first and spans.end <= each.end for each in self._pinned):
-            raise UnpinnedMemoryError("a stream was given host memory that is not pinned")
+            raise UnpinnedMemoryError("a stream received host memory that is not pinned")
 
     def require_alive(self, tensor: torch.Tensor) -> None:
         if any(each.overlap(spans_of(plain(tensor))) for each in self._freed):
-            raise UseAfterFreeError("a copy ran over memory that had been freed")
+            raise UseAfterFreeError("a copy used memory that had been freed")
 
 
 @dataclass(frozen=True)
@@ -132,8 +132,8 @@ class FakeEvent:
 
     def seconds_since(self, earlier: Event) -> float:
         assert isinstance(earlier, FakeEvent)
-        assert self.stream is earlier.stream, "events of two streams have no time between them"
-        assert self.stream.done >= self.position, "an event was asked for its time before it was reached"
+        assert self.stream is earlier.stream, "there is no elapsed time between events of two streams"
+        assert self.stream.done >= self.position, "the elapsed time was read before the event was reached"
         return 1e-6 * (self.position - earlier.position)
 
 

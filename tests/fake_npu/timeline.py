@@ -68,7 +68,7 @@ class Timeline:
             unordered = other.stream != stream and other.at > clock.get(other.stream, 0)
             if unordered and (writing or other.writes) and spans.overlap(other.spans):
                 did, does = ("wrote", "read")[not other.writes], ("writes", "reads")[not writing]
-                raise MissingEventError(f"{stream} {does} what {other.stream} {did}, and did not wait for it")
+                raise MissingEventError(f"{stream} {does} memory that {other.stream} {did}, without waiting for it")
 
 
 def merge(clock: Clock, other: Clock) -> None:

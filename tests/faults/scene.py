@@ -114,7 +114,7 @@ class Scene:
         """Wait until `condition` holds. Raises AssertionError after `_PATIENCE` seconds."""
         deadline = time.monotonic() + _PATIENCE
         while not condition():
-            assert time.monotonic() < deadline, "it did not come to that"
+            assert time.monotonic() < deadline, "the condition was not met in time"
             await asyncio.sleep(0.001)
 
     @asynccontextmanager

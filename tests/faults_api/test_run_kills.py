@@ -76,7 +76,7 @@ async def test_killed_streams_resume_to_text_of_uninterrupted_run(
             for number, conversation in enumerate(conversations):
                 assert await stored(server, conversation) == [body(number)["content"], whole[number].text]
             answers, resumed = answers + streams, resumed + sum(reader.resumed for reader in readers)
-    print(f"\n{streams} streams: {kills} kills, {answers} answers, {resumed} connections made again, 0 texts differ")
+    print(f"\n{streams} streams: {kills} kills, {answers} answers, {resumed} reconnections, 0 texts differ")
 
 
 async def stored(server: EbbServer, conversation: str) -> list[str]:

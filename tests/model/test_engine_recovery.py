@@ -313,7 +313,7 @@ def test_defect_that_persists_makes_engine_give_up() -> None:
         stream = toy.engine.generate(GenerateRequest([1, 2, 3], SamplingParams(0.0, max_tokens=4, seed=0)))
         async with asyncio.timeout(20):
             assert (await anext(stream)).finish_reason == "abort"
-        with pytest.raises(NotReadyError, match="the server restarts"):
+        with pytest.raises(NotReadyError, match="the server is restarting"):
             toy.engine.generate(GenerateRequest([1], SamplingParams(0.0, max_tokens=4, seed=0)))
         await toy.engine.stop(1.0)
         return toy

@@ -88,7 +88,7 @@ class DeviceLife(Life):
         assert not waits or self.unsaved.issuperset(free), "a block was lost although its owner had one to spare"
         held = self.held() + Counter([owner_of(name), self.taker])
         can_lose = {block.owner for block in self.pool._blocks if block.ref_count == 0 and block.owner is not None}
-        assert self.is_fair(owner_of(name), held, can_lose), "an owner made room for one that holds more"
+        assert self.is_fair(owner_of(name), held, can_lose), "an owner lost a block to an owner that holds more"
 
     @rule(owner=OWNERS, count=st.integers(1, 6), first=NUMBERS, partial=st.booleans(), public=st.booleans())
     def begin(self, owner: Owner, count: int, first: int, partial: bool, public: bool) -> None:
@@ -189,9 +189,9 @@ class CpuLife(Life):
         victims = self.tier.pick(1, lambda name: name not in self.locked, taker)
         for name in victims:
             assert name in self.there - self.locked
-            assert self.is_fair(owner_of(name), held, can_lose), "an owner made room for one that holds more"
+            assert self.is_fair(owner_of(name), held, can_lose), "an owner lost a block to an owner that holds more"
             self.there.remove(name)
-        assert victims or taker not in can_lose, "an owner was refused the room that its own blocks take"
+        assert victims or taker not in can_lose, "an owner was refused although its own blocks could be evicted"
         return bool(victims)
 
     @rule(owner=OWNERS, first=NUMBERS, found=st.integers(0, 4))

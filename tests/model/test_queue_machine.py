@@ -78,7 +78,7 @@ class QueueLife(RuleBasedStateMachine):
         self.allowed.pop(request.tenant if self.policy == "fair" else request.order, None)
         for name in self.allowed:
             self.allowed[name] -= 1
-            assert self.allowed[name] >= 0, "somebody overdue is overtaken more often than promised"
+            assert self.allowed[name] >= 0, "an overdue request was overtaken more often than allowed"
         self.since[request.tenant] = self.now
         self._leave(request.tenant)
         self.queue.charge(request, tokens)

@@ -181,11 +181,11 @@ class SchedulerLife(RuleBasedStateMachine):
         first = min(running, key=self._rank, default=None)
         oldest = self._oldest_of_tenants(running)
         output = self.scheduler.schedule()
-        assert first is None or first.status is not RequestStatus.PREEMPTED, "the first in rank was stopped"
+        assert first is None or first.status is not RequestStatus.PREEMPTED, "the highest-ranked request was preempted"
         for request in oldest:
             stopped = request.status is RequestStatus.PREEMPTED
             assert not stopped or any(other.order < request.order for other in oldest), (
-                "a tenant's last one was stopped"
+                "a tenant's oldest request was preempted"
             )
         assert self.scheduler.num_running <= MAX_RUNNING
         self._expire()
@@ -216,9 +216,9 @@ class SchedulerLife(RuleBasedStateMachine):
                 assert request.start_by <= self.now
                 assert request.receipt is None
         for request in self.live.values():
-            assert request.deadline > self.now, "a deadline was not honoured"
+            assert request.deadline > self.now, "a deadline was missed"
             had_turn = request.receipt is not None or request.tiers_asked
-            assert had_turn or request.start_by > self.now, "somebody waits longer than the server allows"
+            assert had_turn or request.start_by > self.now, "a request waits longer than the server allows"
         left = self.scheduler.seconds_to_deadline()
         earliest = min((request.deadline for request in self.live.values()), default=inf)
         assert (left if left is not None else inf) <= earliest - self.now

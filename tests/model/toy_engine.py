@@ -163,9 +163,7 @@ class ToyEngine:
         tiers = TierManager(self.store, LoadCost(1, deadline=3.0), clock=clock, rest=0.0, redis=True)
         if former is not None and former.connector.tiers is not None:
             if self.worker.pending:
-                self.executor.wrong.append(
-                    AssertionError("copies are under way whose blocks a new scheduler gives out")
-                )
+                self.executor.wrong.append(AssertionError("a new scheduler allocates blocks of copies in flight"))
             tiers.succeed(former.connector.tiers)
         pool = BlockPool(POOL_BLOCKS, on_evict=tiers.forget)
         blocks = BlockManager(pool, BLOCK, 1, prefix_cache=True)

@@ -42,7 +42,7 @@ class ToyMask:
         self._wants_odd = False
 
     def accept(self, token_id: int) -> None:
-        assert token_id % 2 == self._wants_odd, "a token came that the mask does not allow, or one was left out"
+        assert token_id % 2 == self._wants_odd, "the mask received a disallowed token, or missed one"
         self._wants_odd = not self._wants_odd
 
     def begin(self) -> None:
@@ -170,13 +170,13 @@ class ToyWorker:
         size = self.block_size
         known, end = len(request.token_ids), start + count
         assert end <= known + len(draft), "scheduled beyond the known tokens"
-        assert not draft or end == known + len(draft), "a draft that does not follow the known tokens"
+        assert not draft or end == known + len(draft), "the draft does not follow the known tokens"
         text = [*request.token_ids, *draft]
         for position in range(start, end):
             block = self.device.setdefault(request.blocks[position // size], [None] * size)
             block[position % size] = text[position]
         seen = [self.device[request.blocks[p // size]][p % size] for p in range(end)]
-        assert seen == text[:end], "a request attended to KV that is not its own"
+        assert seen == text[:end], "a request attended to the KV of another one"
         if end < known:
             return ()
         stand = verify(draft, [next_token(text[:to], self.vocab, mask, request.choice) for to in range(known, end + 1)])
@@ -361,7 +361,7 @@ class ToyStore:
 
     def release(self, keys: Sequence[BlockKey]) -> None:
         for key in keys:
-            assert self.locks[key] > 0, "released more often than locked"
+            assert self.locks[key] > 0, "a key was released more often than locked"
             self.locks[key] -= 1
 
     @property
@@ -404,7 +404,7 @@ class ToyStore:
         assert not any(self.locks.values()), "a read lock has no owner"
         assert not self.reserved, "a reserved slot has no owner"
         assert self.eviction_index.held == Counter(map(owner_of, self.ready)), (
-            "an owner is charged with what is not there"
+            "an owner is charged for blocks that are not stored"
         )
 
     def flush(self, timeout: float) -> bool:

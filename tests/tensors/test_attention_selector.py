@@ -51,7 +51,7 @@ def test_first_supporting_backend_is_selected(spec: AttentionSpec, expected: str
     ("spec", "reason"),
     [
         (replace(PANGU, head_dim=64), "npu: head size 64 is not one of 128, 192"),
-        (replace(PANGU, block_size=64), "npu: blocks of 64 tokens are no multiple of 128"),
+        (replace(PANGU, block_size=64), "npu: blocks of 64 tokens are not a multiple of 128"),
         (replace(PANGU, block_size=640), "npu: blocks of 640 tokens are larger than 512"),
         (replace(PANGU, num_heads=65, num_kv_heads=1), "npu: more than 64 query heads share a KV head"),
         (replace(PANGU, dtype=torch.float32), "npu: float32 is not one of bfloat16"),

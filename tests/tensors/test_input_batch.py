@@ -71,7 +71,7 @@ def test_placeholder_is_valid_only_for_previous_pass() -> None:
     batch = batch_with(new("a", range(4), (0,)), new("b", range(9), (1, 2, 3)))
     batch.expect(batch.select({"a": 4}))
     batch.expect(batch.select({"b": 3}))
-    with pytest.raises(EngineError, match="request a: its token 4 was scheduled before it is known"):
+    with pytest.raises(EngineError, match="request a: token 4 was scheduled before it was known"):
         batch.select({"a": 1})
 
 
@@ -121,10 +121,10 @@ def test_accepted_draft_tokens_are_kept_and_others_dropped() -> None:
 def test_draft_requires_blocks_and_last_token() -> None:
     batch = batch_with(new("a", range(4), (0,), computed=3), new("b", range(9), (1, 2, 3)))
     drafting(batch, "a", 3, 8)
-    with pytest.raises(EngineError, match="request a: 1 blocks do not hold 5 tokens"):
+    with pytest.raises(EngineError, match="request a: 1 blocks cannot hold 5 tokens"):
         batch.build({"a": 2})
     drafting(batch, "b", 0, 8)
-    with pytest.raises(EngineError, match="request b: a draft was scheduled that does not follow"):
+    with pytest.raises(EngineError, match="request b: the scheduled draft does not follow"):
         batch.build({"b": 4})
 
 
@@ -159,7 +159,7 @@ def test_unknown_request_can_be_dropped() -> None:
 def test_step_that_contradicts_batch_raises_with_request_id() -> None:
     with pytest.raises(EngineError, match="request a: tokens 0 to 5"):
         batch_with(new("a", range(4), (0, 1))).build({"a": 5})
-    with pytest.raises(EngineError, match="request a: 1 blocks do not hold 5 tokens"):
+    with pytest.raises(EngineError, match="request a: 1 blocks cannot hold 5 tokens"):
         batch_with(new("a", range(5), (0,))).build({"a": 5})
     with pytest.raises(EngineError, match="already"):
         batch_with(new("a", range(4), (0,)), new("a", range(4), (1,)))

@@ -75,12 +75,12 @@ def test_concatenated_shards_equal_whole_tensors(tmp_path: Path) -> None:
             axis = next(axis for axis in range(2) if shards[0].shape[axis] != tensor.shape[axis])
             assert torch.equal(torch.cat(shards, axis), tensor)
             cut += 1
-    assert cut == 2 * (3 + 3 + 1 + 3), "q, k, v with biases, o, gate, up and down of two layers"
+    assert cut == 2 * (3 + 3 + 1 + 3), "two layers: q, k, v with biases, o, gate, up and down"
     assert not parts[1]["model.layers.0.self_attn.o_proj.bias"].any()
 
 
 def test_size_that_does_not_divide_heads_is_rejected_at_start(tmp_path: Path) -> None:
     folder = make_tiny_model(tmp_path, heads=4, kv_heads=2)
     config = EngineConfig(folder, "tiny", None, b"s", dtype="float32", tensor_parallel_size=4)
-    with pytest.raises(EngineError, match=r"--tensor-parallel-size 4: 2 num_kv_heads cannot be shared by 4 ranks"):
+    with pytest.raises(EngineError, match=r"--tensor-parallel-size 4: 2 num_kv_heads cannot be divided among 4 ranks"):
         MultiprocExecutor(config, print)

@@ -128,4 +128,4 @@ class Rig:
             elif not self.scheduler.has_unfinished_requests():
                 return
             self.scheduler.check()
-        raise AssertionError("it never ends")
+        raise AssertionError("the request never ended")

@@ -87,7 +87,7 @@ def _imports(path: Path) -> Iterator[str]:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}:{node.lineno}: relative imports hide where an arrow points"
+            assert node.level == 0, f"{path}:{node.lineno}: use an absolute import, which names the package"
             assert node.module is not None
             yield node.module
             yield from (f"{node.module}.{alias.name}" for alias in node.names)

@@ -234,11 +234,11 @@ class InputBatch:
                 f"but {len(state.token_ids)} are known"
             )
         if state.token_ids[end - 1] < 0 and state.expected_of != self._passes:
-            raise EngineError(f"request {request_id}: its token {end - 1} was scheduled before it is known")
+            raise EngineError(f"request {request_id}: token {end - 1} was scheduled before it was known")
         if num_drafted and end < len(state.token_ids):
-            raise EngineError(f"request {request_id}: a draft was scheduled that does not follow its last token")
+            raise EngineError(f"request {request_id}: the scheduled draft does not follow its last token")
         if (last := end + num_drafted) > len(state.block_ids) * self._block_size:
-            raise EngineError(f"request {request_id}: {len(state.block_ids)} blocks do not hold {last} tokens")
+            raise EngineError(f"request {request_id}: {len(state.block_ids)} blocks cannot hold {last} tokens")
 
     def _slots(self, block_ids: list[int], span: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         first, last = int(span[0]) // self._block_size, int(span[-1]) // self._block_size

@@ -56,8 +56,8 @@ def pack_for_native(
             return None
         logger.log(
             logging.INFO if isinstance(reason, _NotWantedError) else logging.WARNING,
-            "the torch model computes%s, because %s; on a CPU decoding takes %s times as long as with the native step, "
-            "and an answer may depend on what else is in its batch",
+            "using the torch model%s, because %s. On a CPU, decoding takes %s times as long as with the native step. "
+            "An answer may depend on the other requests in its batch",
             " with weights packed for oneDNN" if packed else "",
             reason,
             "2 to 4" if packed else "3 to 5",
@@ -65,7 +65,7 @@ def pack_for_native(
         return None
     weights = _WEIGHTS[config.quantization]
     logger.info(
-        "the native step computes: %s, %s weights, %d threads, exact for every batch",
+        "using the native step: %s, %s weights, %d threads, exact for every batch",
         build.instruction_set.name,
         weights,
         threads,
@@ -84,7 +84,7 @@ def _prepack(config: EngineConfig, model: CausalLM) -> bool:
         model.prepack(map_tensor(ModelFolder(config.model_path).weight_files(), EMBEDDING))
         return True
     if config.cpu_kernels == "onednn":
-        raise EngineError(f"--cpu-kernels onednn is not possible here: there are no such kernels for {config.dtype}")
+        raise EngineError(f"--cpu-kernels onednn is not possible here: oneDNN has no kernels for {config.dtype}")
     return False
 
 
@@ -94,14 +94,14 @@ def _prepare(
     if config.device != "cpu":
         raise _NotWantedError(f"the native step is for CPUs, not for {config.device}")
     if config.tensor_parallel_size > 1:
-        raise _NotWantedError("the native step is one process, and the model was to be shared by several")
+        raise _NotWantedError("the native step is one process, but --tensor-parallel-size asks for several")
     if config.cpu_kernels in ("torch", "onednn"):
         raise _NotWantedError("the torch model was chosen")
     if config.attention != "auto":
         raise _NotWantedError(f"{config.attention} attention was chosen")
     instruction_set = choose_instruction_set(config.cpu_kernels)
     if not isinstance(model, DecoderForCausalLM):
-        raise _NotNativeError(f"there is no native step for a {type(model).__name__}")
+        raise _NotNativeError(f"the native step does not support a {type(model).__name__}")
     if config.cache_dir is None:
         raise _NotNativeError("there is no cache directory to keep compiled kernels in")
     if config.dtype != "bfloat16":

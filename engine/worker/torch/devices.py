@@ -52,4 +52,4 @@ def open_device(name: str) -> Device:
         from engine.worker.torch.accelerator import AcceleratorDevice
 
         return AcceleratorDevice(name)
-    raise EngineError(f"no device is called {name!r}; there are cpu, cuda and npu")
+    raise EngineError(f"there is no device {name!r}; choose cpu, cuda or npu")

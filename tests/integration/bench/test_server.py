@@ -42,7 +42,7 @@ async def test_server_keeps_its_state_over_kill_9(tmp_path: Path) -> None:
 async def test_server_failing_at_start_reports_the_end_of_its_log(tmp_path: Path) -> None:
     command = (sys.executable, "-c", "raise SystemExit('no such model: moby')")
 
-    with pytest.raises(ServerFailedError, match="'tiers' ended at its start:\nno such model: moby"):
+    with pytest.raises(ServerFailedError, match="'tiers' exited during its start:\nno such model: moby"):
         await EbbServer(ServerSettings("tiers"), tmp_path, command).start()
 
 
@@ -50,9 +50,9 @@ async def test_server_that_never_becomes_ready_is_stopped(tmp_path: Path) -> Non
     program = "import signal, sys; print('loading', flush=True); signal.pause()"
     server = EbbServer(ServerSettings("slow"), tmp_path, (sys.executable, "-c", program))
 
-    with pytest.raises(ServerFailedError, match="'slow' is not ready"):
+    with pytest.raises(ServerFailedError, match="'slow' did not become ready"):
         await server.start(ready_seconds=0.2)
-    with pytest.raises(RuntimeError, match="does not run"):
+    with pytest.raises(RuntimeError, match="is not running"):
         _ = server.pid
 
 
@@ -60,5 +60,5 @@ async def test_stopped_server_has_no_client(tmp_path: Path) -> None:
     server = EbbServer(ServerSettings("tiers"), tmp_path, STUB)
 
     await server.stop()
-    with pytest.raises(RuntimeError, match="does not run"):
+    with pytest.raises(RuntimeError, match="is not running"):
         _ = server.client

@@ -26,7 +26,7 @@ def test_quick_run_measures_every_section_and_writes_all_files(
     assert off["computed"] == off["prompt_tokens"] == cpu["prompt_tokens"]
     assert cpu["cpu"] > 0
     assert cpu["redis"] == 0
-    assert redis["redis"] > redis["cpu"] == 0, "turn 3 comes after the kill: nothing can come from memory"
+    assert redis["redis"] > redis["cpu"] == 0, "turn 3 follows the kill, so no block can come from memory"
     assert [each["equal_of_all"] for each in report["conversations"]["equality"]] == [1, 1]
     assert report["returning"]["rounds"][0]["no_reuse"]["cpu"] == 0
     assert report["returning"]["rounds"][0]["from_cpu"]["device"] < 10
@@ -50,7 +50,7 @@ def test_server_that_cannot_start_fails_with_one_message(capsys: pytest.CaptureF
     command = (sys.executable, "-c", "raise SystemExit('no room')")
 
     assert main(["--quick", "--sections", "returning"], command) == 1
-    assert "ended at its start:\nno room" in capsys.readouterr().err
+    assert "exited during its start:\nno room" in capsys.readouterr().err
 
 
 def test_sigterm_ends_the_servers_as_well() -> None:

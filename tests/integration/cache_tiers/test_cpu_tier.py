@@ -68,11 +68,11 @@ def test_full_pool_evicts_only_as_much_as_needed(rig: Rig) -> None:
     many = keys(range(1000))
     taken = rig.put(many)
     assert 200 < len(taken) < 1000
-    assert taken == many[: len(taken)], "what fitted was taken, in order"
+    assert taken == many[: len(taken)], "the store must accept the blocks that fit, in order"
     fresh = keys(range(2000, 2008))
     assert rig.put(fresh) == fresh
     assert rig.counts(fresh) == (8, 0)
-    assert rig.counts(taken[8:16]) == (8, 0), "no more left than had to"
+    assert rig.counts(taken[8:16]) == (8, 0), "more blocks were evicted than necessary"
 
 
 def test_recently_used_chain_is_evicted_last_and_from_its_end(rig: Rig) -> None:
@@ -87,7 +87,7 @@ def test_recently_used_chain_is_evicted_last_and_from_its_end(rig: Rig) -> None:
     for name in keys(range(390, 620)):
         rig.put([name])
     left = [rig.store.contains(name) for name in first]
-    assert left == sorted(left, reverse=True), "a chain goes from its end"
+    assert left == sorted(left, reverse=True), "a chain must be evicted from its end"
     stats = rig.store.stats()
     assert stats.cpu_evicted_blocks == 620 - stats.cpu_used_bytes // BLOCK
 
@@ -160,7 +160,7 @@ def test_abandon_reclaims_slots_locks_and_prefetches(rig: Rig) -> None:
 
 def test_check_names_resources_without_an_owner(rig: Rig) -> None:
     rig.store.reserve([key(1)])
-    with pytest.raises(AssertionError, match="1 slots are reserved"):
+    with pytest.raises(AssertionError, match="1 reserved slots"):
         rig.store.check()
     rig.store.discard([key(1)])
     handle = rig.store.prefetch([key(1)], redis=True)

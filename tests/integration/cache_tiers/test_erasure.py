@@ -115,5 +115,5 @@ def test_flush_does_not_wait_for_erased_blocks(redis_server: RedisServer, rigs: 
     for number in range(40):
         rig.put([key(number)])
         erase(rig, [key(number)])
-    assert rig.store.flush(10), "a block was waited for in vain"
+    assert rig.store.flush(10), "the flush waited for an erased block"
     until(lambda: not in_redis(redis_server))

@@ -51,7 +51,7 @@ def test_tier_recovers_after_redis_restarts_empty(redis_server: RedisServer, rig
     assert rig.counts(keys(range(8))) == (8, 0)
     assert rig.counts(keys(range(8, 16))) == (0, 0)
     until_down(rig)
-    assert rig.store.stats().redis_state == "nothing listens at the Redis address"
+    assert rig.store.stats().redis_state == "nothing is listening at the Redis address"
     assert seconds(lambda: rig.fetch(keys(range(8, 16)))) < AT_ONCE
     rig.put([key(100)])
     rig.until_stats(lambda stats: stats.redis_failed_blocks == 1)
@@ -79,7 +79,7 @@ def test_failed_writes_are_repeated_when_redis_is_back(redis_server: RedisServer
     with redis_server.client() as client:
         assert set(client.keys()) == {redis_key(name) for name in keys(range(100, 130))}
     for name in keys(range(100, 130)):
-        assert rig.counts([name]) == (1, 0), "and it stayed where it was"
+        assert rig.counts([name]) == (1, 0), "the block must stay in CPU memory"
 
 
 def test_redis_restart_between_operations_loses_no_write(redis_server: RedisServer, rig: Rig) -> None:
@@ -93,7 +93,7 @@ def test_redis_restart_between_operations_loses_no_write(redis_server: RedisServ
 
 def test_frozen_redis_delays_only_operations_under_way(redis_server: RedisServer, rig: Rig) -> None:
     redis_server.freeze()
-    assert seconds(lambda: rig.fetch(keys(range(8)))) < AT_ONCE, "what lies on the CPU never waits for Redis"
+    assert seconds(lambda: rig.fetch(keys(range(8)))) < AT_ONCE, "blocks in CPU memory must not wait for Redis"
     assert seconds(lambda: rig.fetch(keys(range(8, 16)))) < ONE_TIMEOUT
     until_down(rig)
     assert rig.store.stats().redis_state == "Redis does not answer in time"
@@ -129,7 +129,7 @@ def test_redis_that_starts_later_is_used(tmp_path: Path, rigs: Rigs) -> None:
     server = RedisServer(tmp_path)
     server.kill()
     rig = rigs.open(server.address)
-    assert rig.store.stats().redis_state == "nothing listens at the Redis address"
+    assert rig.store.stats().redis_state == "nothing is listening at the Redis address"
     assert rig.put(keys(range(8))) == keys(range(8))
     assert rig.counts(keys(range(8))) == (8, 0)
     server.start()
@@ -144,9 +144,9 @@ def test_redis_that_starts_later_is_used(tmp_path: Path, rigs: Rigs) -> None:
 def test_flush_reports_blocks_that_did_not_reach_redis(redis_server: RedisServer, rig: Rig) -> None:
     redis_server.freeze()
     rig.put(keys(range(20, 28)))
-    assert not rig.store.flush(0.05), "still on their way"
+    assert not rig.store.flush(0.05), "the writes are still pending"
     assert rig.store.stats().redis_write_lag_seconds > 0.05
-    assert not rig.store.flush(10), "given up"
+    assert not rig.store.flush(10), "the writes were dropped"
     stats = rig.store.stats()
     assert (stats.redis_failed_blocks, stats.redis_pending_writes) == (8, 0)
     redis_server.thaw()
@@ -222,11 +222,11 @@ def test_damaged_value_is_counted_and_ends_the_hit(
     poison(redis_server, key(10), change)
     assert rig.counts(keys(range(8, 16))) == (0, 2)
     assert rig.store.stats().redis_rejected_blocks == 1
-    assert rig.counts(keys(range(11, 16))) in ((0, 5), (5, 0)), "the connection is still in step"
+    assert rig.counts(keys(range(11, 16))) in ((0, 5), (5, 0)), "the connection must stay in sync"
     assert not rig.store.contains(key(10))
     rig.put([key(10)])
     assert rig.store.flush(10)
-    assert rig.counts(keys(range(8, 16))) == (8, 0), "computed again, it is good again"
+    assert rig.counts(keys(range(8, 16))) == (8, 0), "the recomputed blocks must be valid"
 
 
 def test_value_of_another_block_is_rejected(redis_server: RedisServer, rig: Rig) -> None:

@@ -51,7 +51,7 @@ async def test_each_request_ends_when_its_own_time_is_over(engine: AsyncLLMEngin
 
 
 async def test_a_priority_is_refused_where_it_would_mean_nothing(engine: AsyncLLMEngine) -> None:
-    with pytest.raises(InvalidRequestError, match="order of their arrival") as refused:
+    with pytest.raises(InvalidRequestError, match="order of arrival") as refused:
         engine.generate(GenerateRequest([5], LONG, urgency=Urgency(priority=1)))
     assert refused.value.param == "priority"
     with pytest.raises(InvalidRequestError, match="above 0"):

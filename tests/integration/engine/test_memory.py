@@ -31,7 +31,7 @@ def test_default_pool_holds_three_windows_and_is_logged(tmp_path: Path) -> None:
         assert stats.tiers.cpu_capacity_bytes == 3 * 3 * WINDOW * TOKEN_BYTES
     (line,) = [line for line in said if line.startswith("KV memory:")]
     assert line.startswith("KV memory: 6 MiB (of ")
-    assert line.endswith(" MiB that are free) for 12288 tokens in 192 blocks of 0.03 MiB")
+    assert line.endswith(" MiB free) for 12288 tokens in 192 blocks of 0.03 MiB")
 
 
 def test_doctor_plans_the_memory_that_the_engine_takes(tmp_path: Path) -> None:
@@ -45,5 +45,7 @@ def test_doctor_plans_the_memory_that_the_engine_takes(tmp_path: Path) -> None:
 
 def test_pool_smaller_than_a_block_is_refused_with_its_minimum(tmp_path: Path) -> None:
     model = make_tiny_model(tmp_path / "model")
-    with pytest.raises(EngineError, match=r"hold one block of 0.0 MiB \(64 tokens\); give --kv-memory at least 1MiB"):
+    with pytest.raises(
+        EngineError, match=r"hold one block of 0.0 MiB \(64 tokens\)\. Set --kv-memory to at least 1MiB"
+    ):
         LLM(config(model, None, kv_memory=1000))

@@ -59,7 +59,7 @@ def test_flood_does_not_evict_chats_of_idle_tenant(llm: LLM) -> None:
     for prompt in FLOOD:
         ask(llm, prompt, "flood")
     found = sum(ask(llm, chat, "quiet").cached for chat in CHATS)
-    assert found >= 0.95 * sum(map(len, CHATS)), "the flood washed out what another tenant had left"
+    assert found >= 0.95 * sum(map(len, CHATS)), "the flood evicted blocks of another tenant"
 
 
 def test_single_tenant_may_use_all_memory(llm: LLM) -> None:

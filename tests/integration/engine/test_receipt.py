@@ -26,7 +26,7 @@ def test_receipt_accounts_for_bytes_and_phases_of_every_tier(model_path: Path, t
         first = answer(llm, PROMPT, 2).usage
         block_nbytes = llm.engine.stats().block_nbytes
         assert (first.kv.computed, first.kv.cpu_bytes, first.kv.redis_bytes) == (len(PROMPT), 0, 0)
-        assert first.kv.saved_ms is None, "it has computed nothing yet: it does not know its speed"
+        assert first.kv.saved_ms is None, "the speed is unknown before the first prompt"
         on_device = answer(llm, PROMPT, 2).usage
         assert (on_device.kv.cpu_bytes, on_device.kv.redis_bytes, on_device.kv.blocks_verified) == (0, 0, 0)
         assert on_device.kv.saved_ms is not None
@@ -36,7 +36,7 @@ def test_receipt_accounts_for_bytes_and_phases_of_every_tier(model_path: Path, t
         from_cpu = answer(llm, PROMPT, 2).usage
         assert (from_cpu.kv.cpu_bytes, from_cpu.kv.redis_bytes) == (6 * block_nbytes, 0)
         assert from_cpu.kv.blocks_verified == 0
-        assert from_cpu.kv.phases.lookup == 0, "what lies in CPU memory needs no question"
+        assert from_cpu.kv.phases.lookup == 0, "blocks in CPU memory need no look-up"
         assert from_cpu.kv.phases.load > 0
         stats = llm.engine.stats()
         assert stats.copied_up_blocks == 6

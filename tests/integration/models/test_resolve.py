@@ -139,9 +139,9 @@ def test_hub_id_is_downloaded_once_and_found_offline(tmp_path: Path, hub: str) -
 
 
 def test_unknown_hub_id_is_refused(tmp_path: Path, hub: str) -> None:
-    assert "ModelNotFoundError 'org/none' is no local folder" in resolve_with_hub("org/none", tmp_path, hub)
+    assert "ModelNotFoundError 'org/none' is not a local folder" in resolve_with_hub("org/none", tmp_path, hub)
 
 
 def test_unreachable_hub_is_a_download_error(tmp_path: Path) -> None:
     output = resolve_with_hub("org/tiny", tmp_path, "http://127.0.0.1:9")
-    assert "DownloadError org/tiny could not be fetched from the hub, is there a network?" in output
+    assert "DownloadError org/tiny could not be fetched from the hub; check the network." in output

@@ -114,7 +114,7 @@ def test_sharded_weights_load_the_same_model_as_one_file(folder: Path) -> None:
 
 def test_tensor_in_two_shards_is_named(folder: Path) -> None:
     save_file({Q: torch.ones(64, 64)}, folder / "second.safetensors")
-    with pytest.raises(WeightsError, match=rf"{Q} comes a second time in second\.safetensors"):
+    with pytest.raises(WeightsError, match=rf"{Q} occurs a second time in second\.safetensors"):
         load(folder)
 
 
@@ -122,7 +122,7 @@ def test_tensor_in_two_shards_is_named(folder: Path) -> None:
 def test_truncated_file_is_refused(folder: Path, kept: int) -> None:
     file = folder / "model.safetensors"
     file.write_bytes(file.read_bytes()[:kept])
-    with pytest.raises(WeightsError, match=r"model\.safetensors cannot be read, it may be cut short"):
+    with pytest.raises(WeightsError, match=r"model\.safetensors cannot be read and may be truncated"):
         load(folder)
 
 

@@ -72,7 +72,7 @@ def test_configured_index_is_used_if_the_cpu_index_is_down(
     chosen = install_torch.choose(VERSION, "http://127.0.0.1:9/whl/cpu")
     assert chosen.endswith("%2Bcpu-py3-none-any.whl")
     output = capsys.readouterr().out
-    assert "asking the configured package index" in output
+    assert "trying the configured package index" in output
     assert "WARNING" not in output
 
 
@@ -95,7 +95,7 @@ def test_cpu_build_on_an_extra_index_precedes_the_cuda_build(
 
 
 def test_setup_stops_with_advice_if_no_index_answers(install_torch: ModuleType, configured: pytest.MonkeyPatch) -> None:
-    with pytest.raises(SystemExit, match="Is the package index reachable"):
+    with pytest.raises(SystemExit, match="Check that the package index is reachable"):
         install_torch.choose(VERSION, "http://127.0.0.1:9/whl/cpu")
 
 

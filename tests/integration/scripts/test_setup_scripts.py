@@ -44,11 +44,11 @@ def test_missing_tools_without_apt_stop_only_ci(programs: Path) -> None:
     add(programs, "chromium")
     status, output = run(programs, "get-test-tools")
     assert status == 0
-    assert "The tests use redis-server, and there is no apt-get here" in output
+    assert "The tests use redis-server, and apt-get is not available" in output
     assert "will be skipped" in output
     status, output = run(programs, "get-test-tools", ci=True)
     assert status == 1
-    assert "Install by hand" in output
+    assert "Install them by hand" in output
 
 
 def test_nothing_is_installed_without_root(programs: Path) -> None:
@@ -94,7 +94,7 @@ def test_failing_apt_stops_only_ci(programs: Path) -> None:
         ({"npu-smi": "exit 0", "nvidia-smi": "exit 0"}, "npu"),
     ],
 )
-@pytest.mark.skipif(any(Path("/dev").glob("davinci[0-9]*")), reason="there is an NPU here")
+@pytest.mark.skipif(any(Path("/dev").glob("davinci[0-9]*")), reason="this machine has an NPU")
 def test_device_is_the_one_whose_tool_succeeds(programs: Path, tools: dict[str, str], device: str) -> None:
     for name, script in tools.items():
         add(programs, name, script)

@@ -12,7 +12,7 @@ async def test_every_figure_is_measured_and_shown(tmp_path: Path) -> None:
     assert found["list: first page of 100"] == 4
     assert found["open a conversation"] == 10
     assert found["search: a word of every message"] > 20
-    assert found["search: a word that nobody said"] == 0
+    assert found["search: a word of no message"] == 0
     assert all(figure.milliseconds.count for figure in figures)
     lines = list(report(figures))
     assert len(lines) == len(figures) + 2

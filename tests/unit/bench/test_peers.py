@@ -260,7 +260,7 @@ def test_vllm_requirements_omit_vision_audio_and_extras() -> None:
 def test_two_benchmarks_do_not_run_at_once(tmp_path: Path) -> None:
     with sole_run(tmp_path / "peers"):
         with pytest.raises(BusyError, match="another benchmark"), sole_run(tmp_path / "peers"):
-            pytest.fail("both run")
+            pytest.fail("two benchmarks ran at the same time")
         with sole_run(tmp_path / "elsewhere"):
             pass
     with sole_run(tmp_path / "peers"):

@@ -93,7 +93,7 @@ def test_drift_is_largest_distance_from_settled_memory(later: tuple[int, ...], d
 
 
 def test_memory_summary_without_samples_is_rejected() -> None:
-    with pytest.raises(ValueError, match="never looked at after 300 s"):
+    with pytest.raises(ValueError, match="never sampled after 300 s"):
         summarise_memory([MemorySample(0.0, MB)], 300.0)
 
 

@@ -121,7 +121,7 @@ def test_device_pool_holds_one_request_but_not_all_chats(make_plan: type, dtype:
 def test_unknown_section_is_rejected_by_name(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["--sections", "returning,speed"])
-    assert "no section speed" in capsys.readouterr().err
+    assert "unknown sections: speed" in capsys.readouterr().err
 
 
 def test_targets_know_their_direction() -> None:

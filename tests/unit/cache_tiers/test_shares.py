@@ -78,7 +78,7 @@ def test_tenant_below_share_takes_room_from_one_above() -> None:
     leave_on_device(pool, chain(FLOOD, 20))
     leave_on_device(pool, chain(QUIET, 10))
     assert on_device(pool, chain(QUIET, 10)) == 10
-    assert on_device(pool, chain(FLOOD, 10)) == 10, "a chain goes from its end"
+    assert on_device(pool, chain(FLOOD, 10)) == 10, "a chain must be evicted from its end"
 
 
 def test_weights_divide_device_as_they_divide_queue() -> None:
@@ -152,7 +152,7 @@ def test_tier_refuses_to_take_from_smaller_owner() -> None:
     fill(tier, chain(QUIET, 4), 12)
     assert tier.pick(2, lambda name: owner_of(name) != FLOOD, FLOOD) == []
     assert tier.pick(2, lambda name: owner_of(name) != FLOOD, QUIET) == [key(QUIET, 3), key(QUIET, 2)]
-    assert tier.pick(1, lambda _: True, QUIET) == [key(FLOOD, 7)], "what was stuck can go again"
+    assert tier.pick(1, lambda _: True, QUIET) == [key(FLOOD, 7)], "a block that was excluded must be evictable again"
 
 
 def test_residents_give_up_only_what_can_go() -> None:

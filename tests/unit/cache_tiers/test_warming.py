@@ -51,7 +51,9 @@ def test_waiting_request_finds_its_prefix_in_host_memory(speed: LinkSpeed) -> No
     assert in_cpu(rig, request) == 8
     rig.run()
     assert request.receipt is not None
-    assert (request.receipt.redis, request.receipt.cpu) == (8 * BLOCK, 0), "it came from Redis, for this request"
+    assert (request.receipt.redis, request.receipt.cpu) == (8 * BLOCK, 0), (
+        "the blocks must count as loaded from Redis for this request"
+    )
     assert request.output_token_ids == expected_output(request.prompt_token_ids, request.sampling, VOCAB)
 
 
@@ -80,7 +82,7 @@ def test_window_whose_blocks_came_another_way_is_released() -> None:
     rig.run()
     for _ in range(10):
         rig.tiers.poll_loads()
-    assert not rig.store.pending, "somebody took the result of each window"
+    assert not rig.store.pending, "the result of a window was never collected"
     assert not any(rig.store.locks.values())
     rig.scheduler.check()
 
@@ -90,7 +92,7 @@ def test_warming_follows_arrival_and_takes_half_of_host_memory() -> None:
     first, second = rig.add([*PROMPT, 9]), rig.add([*PROMPT[:-BLOCK], 9, 9, 9, 9, 9])
     steps(rig, 20)
     assert in_cpu(rig, first) == 6
-    assert in_cpu(rig, second) == 6, "their beginning is the same"
+    assert in_cpu(rig, second) == 6, "the chats share their prefix"
     rig.run()
     for request in (first, second):
         assert request.output_token_ids == expected_output(request.prompt_token_ids, request.sampling, VOCAB)
@@ -133,7 +135,7 @@ def test_flood_leaves_other_tenant_its_share_of_warming() -> None:
         warming.begin(f"flood{number}", flood[8 * number : 8 * number + 8])
     for _ in range(20):
         warming.advance()
-    assert sum(key in store.ready for key in flood) == 16, "all of the room is anybody's who is alone"
+    assert sum(key in store.ready for key in flood) == 16, "a single tenant may use the whole tier"
     warming.begin("quiet", quiet)
     for _ in range(20):
         warming.advance()

@@ -71,7 +71,7 @@ def test_invalid_prompt_is_rejected_with_the_limits(processor: Processor, prompt
 
 
 def test_request_larger_than_pool_is_rejected_with_the_sizes(processor: Processor) -> None:
-    with pytest.raises(InvalidRequestError, match="for 50 tokens; this server has it for 48"):
+    with pytest.raises(InvalidRequestError, match="for 50 tokens, but this server has it for 48"):
         processor.process("r", GenerateRequest([1] * 10, SamplingParams(max_tokens=40), tenant="local"))
 
 

@@ -82,13 +82,13 @@ def test_failed_write_of_deletion_is_reported_and_keeps_salt(path: Path, monkeyp
 @pytest.mark.parametrize("content", ["{", "[]", '{"a": "b"}', "\x00"])
 def test_damaged_file_is_rejected_with_advice(path: Path, content: str) -> None:
     path.write_text(content)
-    with pytest.raises(EngineError, match="is damaged; restore it, or delete it together with the secret"):
+    with pytest.raises(EngineError, match=r"is damaged\. Restore it, or delete it together with the secret"):
         TenantSalts(SECRET, path)
 
 
 def test_unreadable_file_is_named(path: Path) -> None:
     path.mkdir()
-    with pytest.raises(EngineError, match=r"tenants.json: Is a directory"):
+    with pytest.raises(EngineError, match=r"tenants.json cannot be read: Is a directory"):
         TenantSalts(SECRET, path)
 
 

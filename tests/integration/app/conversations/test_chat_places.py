@@ -59,19 +59,19 @@ async def test_hinted_chat_is_on_the_device_when_its_question_comes(
         chat, empty = await created(http, params=SHORT), await created(http)
         first = await said(http, chat, QUESTION)
         assert await places(http, chat, empty, "conv_of-nobody") == {chat: "device", empty: None}
-        assert not await warm(http, chat), "it is hot"
+        assert not await warm(http, chat), "a chat on the device needs no warming"
 
         await leave_only_in_redis(engine)
         assert (await places(http, chat))[chat] == "redis"
         assert await warm(http, chat)
-        assert await warm(http, chat), "again, while it is on its way or has come"
+        assert await warm(http, chat), "warming may be repeated during and after the load"
         num_full = first["usage"]["prompt_tokens"] // BLOCK
         await until_warm(engine, num_full + 1)
         assert (await places(http, chat))[chat] == "device"
 
         kv = (await said(http, chat, "And then?"))["usage"]["kv"]
         assert kv["redis"] == kv["cpu"] == 0
-        assert kv["device"] > num_full * BLOCK, "its partly filled end, too"
+        assert kv["device"] > num_full * BLOCK, "the partial block must be on the device, too"
 
         assert (await http.delete(f"/api/conversations/{chat}/warm")).status == 204
 
@@ -101,7 +101,7 @@ async def test_prefetched_prefix_is_the_prefix_of_the_next_prompt(
     changed = await http.patch(f"/api/conversations/{chat}", json={"system_prompt": "Be long."})
     assert changed.status == 200
     await warm(http, chat)
-    assert engine.prefixes.warmed[chat][1] == [], "the next prompt is rendered anew"
+    assert engine.prefixes.warmed[chat][1] == [], "a changed chat must render its next prompt again"
 
 
 @pytest.mark.parametrize("body", [{}, {"conversation_ids": "x"}, {"conversation_ids": ["x"] * 101}])

@@ -59,7 +59,9 @@ async def test_hits_and_times_are_counted_by_tier(model_path: Path, tmp_path: Pa
         again, found = (by_tier(families[f"ebb_tier_{name}_tokens"], "_total") for name in ("asked", "found"))
         assert again["cpu"] == 2 * asked["cpu"]
         assert found["cpu"] > 0
-        assert again["redis"] == again["cpu"] - found["cpu"], "Redis is asked for what the CPU tier does not have"
+        assert again["redis"] == again["cpu"] - found["cpu"], (
+            "Redis must be asked for exactly the blocks that the CPU tier lacks"
+        )
         assert by_tier(families["ebb_tier_load_seconds"], "_count") == {"cpu": 1, "redis": 0}
         assert {families[f"ebb_tier_{name}_seconds"].type for name in ("load", "store", "lookup")} == {"histogram"}
         assert families["ebb_tier_asked_tokens"].type == families["ebb_tier_found_tokens"].type == "counter"
@@ -75,7 +77,7 @@ async def test_health_reports_how_long_a_dead_redis_is_left_alone(
         await ask(http, engine, "Something else. " * 60)
         state = (await states(http))["redis"]
         assert state.startswith("left alone ")
-        assert "Redis" in state.partition(": ")[2], "and why"
+        assert "Redis" in state.partition(": ")[2], "the state must give the reason"
         assert (await metrics(http))["ebb_redis_up"].samples[0].value == 0
         redis_server.start()
 

@@ -123,7 +123,7 @@ async def test_conversation_stores_reasoning_outside_the_prompt(api: Api, mode: 
         assert text_of(events) == ANSWER
         assert (answer["content"], answer["reasoning"], answer["status"]) == (ANSWER, expected, "complete")
         assert answer["params"]["thinking"] == mode
-        assert answer["params"]["top_p"] == 0.8, "the model's own"
+        assert answer["params"]["top_p"] == 0.8, "the mode must keep the model's own top_p"
         stored = (await shown(http, conversation))["messages"][-1]
         assert {name: stored[name] for name in answer} == answer
         replayed = await all_events(await http.get(f"/api/runs/{answer['run_id']}/events"))
@@ -155,7 +155,7 @@ async def test_precomputed_prefix_is_reused_and_erased_with_chat(api: Api) -> No
         kv, prompt = second["usage"]["kv"], second["usage"]["prompt_tokens"]
         question = prompt - first["usage"]["prompt_tokens"]
         assert second["reasoning"] == THOUGHT
-        assert kv["computed"] < question, "the answer before it, without its thoughts, was computed ahead"
+        assert kv["computed"] < question, "the previous answer without its reasoning was not prefilled"
         await asyncio.to_thread(until, lambda: api.engine.is_idle)
         assert api.engine.stats().blocks_cached > 2
         assert (await http.delete(f"/api/conversations/{conversation}?permanently=true")).status == 204

@@ -89,7 +89,7 @@ async def test_second_import_is_skipped_unless_duplicates_requested(http: aiohtt
     assert {each["id"] for each in both["conversations"]} == {conversation, copied}
     await http.delete(f"/api/conversations/{conversation}")
     outcome = await (await http.post("/api/import", json=whole)).json()
-    assert len(outcome["imported"]) == 1, "what was deleted is not here"
+    assert len(outcome["imported"]) == 1, "a deleted conversation must be importable again"
     assert (await (await http.post("/api/import", json=whole)).json())["imported"] == []
 
 

@@ -132,7 +132,7 @@ async def test_changed_system_prompt_is_the_reported_cause(model_path: Path, tmp
         assert changed["diverges"]["before"].endswith("You are a kind")
         assert changed["diverges"]["this"]["text"] != changed["diverges"]["other"]["text"]
         after = await why(http, await say(http, conversation, "Go on."))
-        assert after["cause"] == "never_seen", "the turn before had the same one"
+        assert after["cause"] == "never_seen", "the previous turn had the same system prompt"
 
 
 async def test_blocks_gone_from_device_and_cpu_are_evicted_from_both(model_path: Path, tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ async def refused(http: aiohttp.ClientSession) -> aiohttp.ClientResponse:
         response = await http.post(CONVERSATIONS, json={"title": "x" * 200})
         if response.status != 201:
             return response
-    raise AssertionError("nothing is refused")
+    raise AssertionError("no request was refused")
 
 
 async def status_of(http: aiohttp.ClientSession, path: str) -> tuple[int, str, str | None]:

@@ -177,7 +177,9 @@ async def test_conversation_limit_covers_every_way_to_create_one(everybody: Peop
         assert await refusal(everybody, path, body) == full, path
     assert everybody.engine.running == 0
     more = {"model": "fake-1", "input": "more", "previous_response_id": (await response.json())["id"]}
-    assert (await everybody.alice.post("/v1/responses", json=more)).status == 200, "that makes no conversation"
+    assert (await everybody.alice.post("/v1/responses", json=more)).status == 200, (
+        "a continued response must not count as a conversation"
+    )
     assert (await everybody.alice.post("/v1/responses", json={**more, "store": False})).status == 200
     assert (await everybody.alice.delete(f"/api/conversations/{first}")).status == 204
     for _ in range(2):

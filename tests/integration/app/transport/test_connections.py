@@ -69,7 +69,7 @@ async def test_request_over_connection_limit_gets_503_retry_after(tmp_path: Path
         assert int(refused.headers["Retry-After"]) > 0
         assert refused.headers["Connection"] == "close"
         assert refused.headers["X-Request-Id"]
-        assert (await http.get("/health")).status == 200, "a probe must not fail for load"
+        assert (await http.get("/health")).status == 200, "a probe must not fail under load"
         engine.allow(None)
         for stream in streams:
             await stream.read()

@@ -79,7 +79,7 @@ def test_writes_beyond_the_queue_limit_are_shed_and_counted(
     shed = client.stats().shed
     # Four writes may wait, and each of the two workers may have taken one before.
     assert 14 <= shed <= 16
-    assert results.wait(20) == [False] * 20, "the others fail when Redis does not answer"
+    assert results.wait(20) == [False] * 20, "the other writes must fail when Redis does not answer"
     stats = client.stats()
     assert (stats.failed, stats.pending, stats.shed) == (20, 0, shed)
     redis_server.thaw()
@@ -99,7 +99,7 @@ def test_close_ends_every_operation_under_way(redis_server: RedisServer) -> None
     closing.join(10)
     assert not closing.is_alive()
     client.put([block(1)], results)
-    assert results.wait(21)[-1] is False, "after the end an operation fails, at once"
+    assert results.wait(21)[-1] is False, "an operation after close must fail immediately"
     redis_server.thaw()
 
 

@@ -115,7 +115,7 @@ def test_companion_is_private_and_bounded_in_memory(tmp_path: Path, running: Red
     sockets = subprocess.run(["cat", f"/proc/{running.pid}/net/tcp"], capture_output=True, text=True, check=True)
     inodes = {os.readlink(fd) for fd in Path(f"/proc/{running.pid}/fd").iterdir() if fd.is_symlink()}
     listening = {f"socket:[{line.split()[9]}]" for line in sockets.stdout.splitlines()[1:] if line.split()[3] == "0A"}
-    assert not inodes & listening, "it listens on TCP"
+    assert not inodes & listening, "the companion listens on TCP"
 
 
 def test_companion_does_not_receive_terminal_interrupts(running: RedisCompanion) -> None:
@@ -137,10 +137,10 @@ def test_companions_allocator_keeps_its_pages(tmp_path: Path, binary: Path) -> N
 
 
 def test_state_directory_has_at_most_one_companion(tmp_path: Path, binary: Path, running: RedisCompanion) -> None:
-    with pytest.raises(StateDirInUseError, match=f"another Ebb is running with the state directory {tmp_path}"):
+    with pytest.raises(StateDirInUseError, match=f"another Ebb process is using the state directory {tmp_path}"):
         companion(tmp_path, binary)
     put(running.address, 1)
-    assert has(running.address, 1), "the first one is untouched"
+    assert has(running.address, 1), "the first companion was disturbed"
 
 
 def test_dead_companion_is_relaunched_at_the_same_address(running: RedisCompanion) -> None:
@@ -202,7 +202,7 @@ class Parent:
 @pytest.mark.parametrize("thread", ["main", "another"])
 def test_kill_9_of_the_parent_loses_no_data_and_no_process_stays(tmp_path: Path, binary: Path, thread: str) -> None:
     parent = Parent(tmp_path, binary, thread)
-    assert not gone(parent.companion_pid), "it outlives the thread that called start"
+    assert not gone(parent.companion_pid), "the companion ended with the thread that called start"
     parent.kill()
     until(lambda: gone(parent.companion_pid))
     after = companion(tmp_path, binary)
@@ -221,7 +221,7 @@ def test_next_start_waits_for_a_former_companion_that_saves(
     after = companion(tmp_path, binary)
     starting = threading.Thread(target=after.start)
     starting.start()
-    until(lambda: "waiting for the former Redis" in caplog.text)
+    until(lambda: "waiting for the previous Redis" in caplog.text)
     assert after.pid is None
     assert not gone(parent.companion_pid)
     os.kill(parent.companion_pid, signal.SIGCONT)
@@ -294,7 +294,7 @@ def test_unreadable_snapshot_is_set_aside(
 
 def test_failed_start_raises_with_the_output_of_redis(tmp_path: Path, binary: Path) -> None:
     broken = RedisCompanion(tmp_path, binary=binary, max_memory=-5)
-    with pytest.raises(CompanionError, match="Redis does not start: "):
+    with pytest.raises(CompanionError, match="Redis did not start: "):
         broken.start()
     working = companion(tmp_path, binary)
     working.start()
@@ -347,7 +347,7 @@ def test_companion_without_its_socket_is_relaunched(running: RedisCompanion) -> 
     assert running.address.unix_path is not None
     running.address.unix_path.unlink()
     until(lambda: running.relaunches == 1 and answers(running.address))
-    assert has(running.address, 1), "it saved its data before it was launched again"
+    assert has(running.address, 1), "Redis lost its data in the relaunch"
 
 
 def test_stop_kills_a_frozen_companion(
@@ -361,7 +361,7 @@ def test_stop_kills_a_frozen_companion(
     os.kill(pid, signal.SIGSTOP)
     frozen.stop()
     assert gone(pid)
-    assert "did not save its data, and is killed" in caplog.text
+    assert "did not finish saving its data; killing it" in caplog.text
 
 
 def test_stop_kills_a_companion_that_cannot_save(
@@ -378,7 +378,7 @@ def test_stop_kills_a_companion_that_cannot_save(
     unable.stop()
     assert pid is not None
     assert gone(pid)
-    assert "did not save its data, and is killed" in caplog.text
+    assert "did not finish saving its data; killing it" in caplog.text
 
 
 def test_wait_for_a_save_lasts_while_the_snapshot_grows(tmp_path: Path) -> None:

@@ -147,7 +147,7 @@ def test_blocks_evicted_from_the_cpu_are_loaded_from_redis(redis_server: RedisSe
             # Writes that fill more than half of the pool are shed, which another test covers.
             assert rig.store.flush(10)
     assert not rig.store.contains(key(0))
-    assert rig.counts(keys(range(8))) == (0, 8), "and there was room for it"
+    assert rig.counts(keys(range(8))) == (0, 8), "the CPU tier must make room for the loaded blocks"
 
 
 def test_cpu_tier_of_two_blocks_stores_every_block_in_redis(redis_server: RedisServer, rigs: Rigs) -> None:

@@ -46,7 +46,7 @@ def test_mutated_block_in_redis_never_changes_answer(
             assert again.token_ids == expected[number % PROMPTS], f"{mutate.__name__} of block {at}"
             assert again.usage.kv.redis == at * BLOCK
             settle(llm)
-            assert client.get(name) == value, "computed again, it is as it was"
+            assert client.get(name) == value, "the recomputed block differs from the original"
         stats = llm.engine.stats().tiers
         assert stats is not None
         assert stats.redis_rejected_blocks == number + 1

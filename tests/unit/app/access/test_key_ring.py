@@ -60,7 +60,9 @@ async def test_change_by_another_process_holds_within_a_second(store: Store, els
     await elsewhere.keys.revoke(key.id)
     clock.now += FRESH_SECONDS
     await ring.refresh()
-    assert ring.by_key(secret) is ring.by_login(login) is ring.anybody() is None, "no revocation opens a server"
+    assert ring.by_key(secret) is ring.by_login(login) is ring.anybody() is None, (
+        "revoking the last key must not open the server"
+    )
 
 
 @pytest.mark.parametrize(("auth_policy", "required"), [("once made", False), ("always", True), ("never", False)])
@@ -175,6 +177,6 @@ async def test_slow_database_delays_no_request_for_long(store: Store, monkeypatc
     clock.now += FRESH_SECONDS
     await ring.refresh(wait=False)
     await ring.refresh()
-    assert ring.by_key(secret) is not None, "the keys that were read last count"
+    assert ring.by_key(secret) is not None, "the keys read last must stay valid"
     answers.set()
     await ring.stop()

@@ -42,7 +42,7 @@ async def test_cut_answer_continues_in_same_message_to_its_end(services: Service
     assert engine.requests[1].prompt == engine.requests[0].prompt
     assert engine.requests[1].params.seed == engine.requests[0].params.seed
     assert b"event: run" in frames
-    assert frames.count(b" w0 w1 w2") == 2, "once told, once in the whole message at the end"
+    assert frames.count(b" w0 w1 w2") == 2, "once as a delta, once in the final message"
 
 
 async def test_stopped_answer_continues_and_can_be_stopped_again(services: Services, engine: FakeEngine) -> None:

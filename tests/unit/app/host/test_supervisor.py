@@ -64,7 +64,7 @@ def test_a_server_that_keeps_failing_is_given_up(tmp_path: Path, end: str, statu
     code, runs, log = supervised(tmp_path, end)
     assert code == status
     assert len(runs) == 3
-    assert len(set(runs)) == 1, "every server process has the same port"
+    assert len(set(runs)) == 1, "every server process must have the same port"
     assert log.count(f"the server process {words}; starting it again (") == 2
     assert f"the server process {words}; that was too often, giving up" in log
 

@@ -174,7 +174,7 @@ async def test_ttft_of_answer_without_text_is_total_time(serve: Serve) -> None:
 
 async def test_refused_request_raises_status_and_reason(serve: Serve) -> None:
     async def play(scene: Scene) -> None:
-        raise AssertionError("refused before")
+        raise AssertionError("the scene was played after a refusal")
 
     client = await serve(play)
     with pytest.raises(RequestFailedError, match="no such field") as caught:

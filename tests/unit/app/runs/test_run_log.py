@@ -206,7 +206,7 @@ async def test_waiting_follower_is_written_to_until_connection_is_full() -> None
     frames = log.follow(0, writer)
     await next_frame(frames)
     say(log, "a")
-    assert not writer.written, "it was not waiting: somebody may be sending the frame before"
+    assert not writer.written, "a writer that is not waiting must not be written to"
     assert (await next_frame(frames))[2]["text"] == "a"
 
     waiting = asyncio.ensure_future(next_frame(frames))

@@ -183,7 +183,7 @@ async def test_removed_words_leave_the_file(tmp_path: Path) -> None:
     await store.conversations.change(found.conversation_id, {"title": secret})
     await store.deletions.remove_conversation(found.conversation_id)
     assert await store.upkeep.purge()
-    assert not await store.upkeep.purge(), "nothing is left to do"
+    assert not await store.upkeep.purge(), "a second purge must find nothing"
     stored = await asyncio.to_thread(bytes_below, tmp_path)
     assert b"some words" in stored
     for word in secret.split():

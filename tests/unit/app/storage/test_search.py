@@ -107,7 +107,7 @@ async def test_titles_are_found_and_follow_changes(store: Store) -> None:
     assert [each.id for each in await store.search.titles("mountains", limit=5)] == [made.id]
     await store.conversations.change(made.id, {"title": None})
     assert await store.search.titles("mountains", limit=5) == []
-    assert await store.search.messages("sea", limit=5) == [], "titles are no messages"
+    assert await store.search.messages("sea", limit=5) == [], "a search of messages must not match titles"
 
 
 async def test_answer_is_found_once_it_has_ended(store: Store) -> None:

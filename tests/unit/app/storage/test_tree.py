@@ -121,9 +121,9 @@ async def test_user_changes_raise_version_and_server_changes_do_not(store: Store
     await store.conversations.change(conversation.id, {"pinned": True})
     assert await raised()
     await store.conversations.change(conversation.id, {"pinned": True})
-    assert not await raised(), "nothing changed"
+    assert not await raised(), "an unchanged field must not raise the version"
     await store.tree.show(conversation.id, question.id)
-    assert not await raised(), "it was shown already"
+    assert not await raised(), "showing a message again must not raise the version"
     await store.deletions.hide_message(answer.id)
     assert await raised()
     await store.deletions.show_message(answer.id)
@@ -220,7 +220,7 @@ async def test_deleting_message_hides_subtree_and_moves_head(store: Store, conve
     assert [each.id for each in await store.tree.outline(conversation.id)] == [answer.parent_id, answer.id]
     assert (await store.deletions.show_message(left[0].id)).head_id == left[1].id
     assert not await hidden(store, *left)
-    assert (await store.deletions.show_message(left[0].id)).head_id == left[1].id, "once more changes nothing"
+    assert (await store.deletions.show_message(left[0].id)).head_id == left[1].id, "restoring twice must change nothing"
 
 
 async def test_head_stays_when_another_branch_is_deleted(store: Store, conversation: Conversation) -> None:

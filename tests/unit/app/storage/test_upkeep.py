@@ -172,7 +172,9 @@ async def test_search_index_is_built_in_batches_after_start(tmp_path: Path, monk
     assert (await store.upkeep.progress()).left == 4
     assert await store.upkeep.index_some()
     assert (await store.upkeep.progress()).left == 2
-    assert [each.id for each in await store.search.messages("water", limit=5)] == ["msg_2"], "the newest come first"
+    assert [each.id for each in await store.search.messages("water", limit=5)] == ["msg_2"], (
+        "the newest messages must be indexed first"
+    )
     assert await store.search.messages("tide", limit=5) == []
     await store.deletions.remove_conversation("conv_1")
     await store.close()

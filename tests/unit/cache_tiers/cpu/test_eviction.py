@@ -87,7 +87,7 @@ def test_shared_prefix_outlives_chats_without_making_them_live() -> None:
     leave(policy, chain("third", 4, system), 4)
     order = list(policy.in_order())
     assert order[-4:] == list(reversed(system))
-    assert [key.decode()[:5] for key in order[:4]] == ["first"] * 4, "of those that are new the oldest first"
+    assert [key.decode()[:5] for key in order[:4]] == ["first"] * 4, "of the new blocks, the oldest must go first"
 
 
 def test_order_is_complete_after_counts_fade_to_zero() -> None:

@@ -32,12 +32,12 @@ def test_a_url_is_read_as_redis_py_writes_it(url: str, address: RedisAddress) ->
 @pytest.mark.parametrize(
     ("url", "complaint"),
     [
-        ("http://h", "starts with redis://"),
-        ("localhost:6379", "starts with redis://"),
+        ("http://h", "must start with redis://"),
+        ("localhost:6379", "must start with redis://"),
         ("redis://h:port", "valid host and port"),
         ("redis://h:70000", "valid host and port"),
-        ("redis://h/x", "is a number"),
-        ("redis://ebb@h", "without a password"),
+        ("redis://h/x", "must be a number"),
+        ("redis://ebb@h", "a user but no password"),
         ("redis://h?timeout=3", "unknown options in the Redis URL: timeout"),
         ("redis://h?ssl_cert_reqs=none", "unknown options"),
         ("rediss://h?ssl_cert_reqs=maybe", "required or none"),

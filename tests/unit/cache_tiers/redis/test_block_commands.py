@@ -134,7 +134,7 @@ def test_finished_job_takes_no_later_load(listener: Listener) -> None:
     job = LoadJob(line, BlockFormat(SEAL, 60), LinkMeter())
     with connected(listener, answering({key: payload})) as connection:
         job.run(connection, getex=True)
-    assert line.add(Load([Block(key, memoryview(bytearray(NBYTES)))], reported.append)), "somebody else has to begin"
+    assert line.add(Load([Block(key, memoryview(bytearray(NBYTES)))], reported.append)), "a new job must start"
     job.finish()
     assert reported == [[True]]
 
@@ -156,4 +156,4 @@ def test_broken_connection_ends_all_queued_loads(listener: Listener) -> None:
         job.run(connection, getex=True)
     job.finish()
     assert reported == [[True], [], []]
-    assert line.add(Load([], reported.append)), "nobody works on it"
+    assert line.add(Load([], reported.append)), "no job may be left on the line"

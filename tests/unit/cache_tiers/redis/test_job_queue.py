@@ -100,7 +100,7 @@ def test_flood_sheds_its_own_writes_for_other_owner() -> None:
     first, second, third = write(b"a"), write(b"b"), write(b"c")
     assert queue.put_write(first, NBYTES, QUIET) == [flood[3]]
     assert queue.put_write(second, NBYTES, QUIET) == [flood[2]]
-    assert queue.put_write(third, NBYTES, QUIET) == [third], "both have the same share by now"
+    assert queue.put_write(third, NBYTES, QUIET) == [third], "both tenants hold the same share"
     late = write(b"late")
     assert queue.put_write(late, NBYTES, FLOOD) == [late]
     assert [queue.take() for _ in range(4)] == [flood[0], first, flood[1], second]

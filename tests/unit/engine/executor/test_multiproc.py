@@ -40,7 +40,7 @@ def lose(executor: MultiprocExecutor, number: int) -> None:
     """Restart the ranks, and wait until the restart has failed, too."""
     executor.restart()
     step = executor.execute(SchedulerOutput(number))
-    with pytest.raises(WorkersLostError, match="they could not be started again: the device is on fire"):
+    with pytest.raises(WorkersLostError, match="the workers could not be restarted: the device is on fire"):
         step.result(10.0)
 
 
@@ -70,7 +70,7 @@ class DyingRanks:
         raise RankDiedError("a rank died")
 
     def send(self, message: object) -> None:
-        raise AssertionError("a step was sent to ranks that end")
+        raise AssertionError("a step was sent to ranks that are ending")
 
     def end(self) -> None:
         self.may_close.set()

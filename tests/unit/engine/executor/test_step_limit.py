@@ -34,7 +34,7 @@ def test_limit_of_queued_step_starts_when_the_one_before_ends() -> None:
     assert limit.passes_at() == clock.now + TIMES_SLOWEST * 30.0
     clock.now += 30.0
     limit.on_ended()
-    assert limit.seconds == TIMES_SLOWEST * 30.0, "not the time in the queue too"
+    assert limit.seconds == TIMES_SLOWEST * 30.0, "the time in the queue must not count"
 
 
 def test_idle_ranks_are_never_late() -> None:

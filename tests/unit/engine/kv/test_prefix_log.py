@@ -35,8 +35,8 @@ def test_longest_known_prefix_is_found_with_its_continuation() -> None:
     log = log_of("abcdefghijklmnopqr", "abcdeXY")
     assert log.longest(request("abcdefgHIJ")) == known(7, "hijklmno")
     assert log.longest(request("abcdeXYZ")) == known(7, "")
-    assert log.longest(request("abcdQ")) == known(4, "eXY"), "any of those that share as much"
-    assert log.longest(request("nothing")) == known(0, "abcdeXY"), "it parts at once"
+    assert log.longest(request("abcdQ")) == known(4, "eXY"), "any of the prompts with the longest common prefix"
+    assert log.longest(request("nothing")) == known(0, "abcdeXY"), "the prompt diverges at its first token"
     assert log_of().longest(request("abc")) == known(0, "")
 
 
@@ -73,7 +73,7 @@ def test_full_log_forgets_oldest_runs_from_their_ends() -> None:
     assert log.longest(request("mnopqrst")).num_tokens == 0
     assert log.longest(request("abcdefghijkl")).num_tokens == 12
     log.add(request("012345"))
-    assert log.longest(request("abcdefghijkl")).num_tokens == 4, "its end went before its beginning"
+    assert log.longest(request("abcdefghijkl")).num_tokens == 4, "the log must drop the end of a prompt first"
 
 
 def test_prefix_erased_by_scheduler_is_unknown_to_later_requests() -> None:

@@ -18,7 +18,7 @@ def begin(rig: Rig) -> tuple[SchedulerOutput, ModelRunnerOutput]:
         output = rig.scheduler.schedule()
         if output is not None:
             return output, rig.worker.execute(output)
-    raise AssertionError("there is nothing to do")
+    raise AssertionError("no step was scheduled")
 
 
 def begin_store(rig: Rig) -> tuple[SchedulerOutput, ModelRunnerOutput]:
@@ -28,7 +28,7 @@ def begin_store(rig: Rig) -> tuple[SchedulerOutput, ModelRunnerOutput]:
         if output.stores:
             return output, result
         rig.scheduler.update(output, result)
-    raise AssertionError("nothing goes down")
+    raise AssertionError("no block was stored")
 
 
 def settle(rig: Rig) -> None:
@@ -72,7 +72,7 @@ def test_store_in_flight_is_dropped_when_it_ends() -> None:
     step = begin_store(rig)
     rig.scheduler.erase(KEYS)
     rig.scheduler.update(*step)
-    assert anywhere(rig, KEYS) == set(), "it went down all the same"
+    assert anywhere(rig, KEYS) == set(), "the erased block was stored"
     settle(rig)
     assert anywhere(rig, KEYS) == set()
     rig.scheduler.check()

@@ -69,7 +69,7 @@ def test_stream_goes_on_while_load_is_under_way() -> None:
     assert chat.status is RequestStatus.LOADING
     output, _ = rig.step()
     assert not output.num_scheduled_tokens
-    assert not output.loads, "a step that only waits for the copies"
+    assert not output.loads, "the step must only wait for the copies"
     rig.run()
     assert chat.receipt is not None
     assert chat.receipt.cpu == 40

@@ -66,7 +66,7 @@ def begin_to_lift(rig: Rig) -> tuple[SchedulerOutput, ModelRunnerOutput]:
             assert output.loads
             assert not output.total_tokens
             return output, rig.worker.execute(output)
-    raise AssertionError("nothing goes up")
+    raise AssertionError("no promotion was scheduled")
 
 
 def on_device(rig: Rig, prompt: list[int]) -> int:
@@ -96,13 +96,13 @@ def test_hint_brings_prefix_from_redis_to_device() -> None:
     assert rig.tiers.num_brought_ahead == 8
     assert on_device(rig, PROMPT) == 8
     assert add_hint(rig, "chat", PROMPT)
-    assert rig.scheduler.schedule() is None, "it has come"
+    assert rig.scheduler.schedule() is None, "there is nothing left to load"
     request = rig.add([*PROMPT, 9])
     rig.run()
     assert request.receipt is not None
     assert (request.receipt.device, request.receipt.cpu, request.receipt.redis) == (8 * BLOCK, 0, 0)
     assert request.output_token_ids == expected_output(request.prompt_token_ids, request.sampling, VOCAB)
-    assert not add_hint(rig, "chat", PROMPT), "it is on the device"
+    assert not add_hint(rig, "chat", PROMPT), "the prompt is already on the device"
 
 
 def test_hint_brings_prefix_from_cpu_to_device_without_redis() -> None:
@@ -185,7 +185,7 @@ def test_lifts_take_eighth_of_device_per_tenant_quarter_in_all() -> None:
     polls(rig)
     assert [on_device(rig, prompt) for prompt in prompts] == [8, 4, 0, 0, 0]
     hints_of(rig).forget("a0")
-    assert not add_hint(rig, "a2", prompts[2], "alice"), "what was brought counts, also after she left"
+    assert not add_hint(rig, "a2", prompts[2], "alice"), "loaded blocks must count after the hint was dropped"
     assert [add_hint(rig, "b", prompts[3], "bob"), add_hint(rig, "c", prompts[4], "carol")] == [True, True]
     polls(rig)
     assert [on_device(rig, prompt) for prompt in prompts] == [8, 4, 0, 8, 4]
@@ -208,7 +208,7 @@ def test_lift_evicts_other_prefixes_and_not_its_own() -> None:
     assert on_device(rig, PROMPT) == 8
     rig.add([9] * 29 * BLOCK, max_tokens=1)
     rig.run()
-    assert [rig.pool.has(key) for key in KEYS] == [True] * 4 + [False] * 4, "the end of a chain is given up first"
+    assert [rig.pool.has(key) for key in KEYS] == [True] * 4 + [False] * 4, "a chain must be evicted from its end"
 
 
 def test_failed_lift_is_not_continued() -> None:
@@ -248,7 +248,7 @@ def test_repeated_hint_fetches_nothing_and_new_one_replaces_it() -> None:
     assert add_hint(rig, "chat", second)
     polls(rig)
     assert in_cpu_of(rig, second) == 8
-    assert in_cpu_of(rig, first) == 2, "no more than was on its way"
+    assert in_cpu_of(rig, first) == 2, "only blocks in flight may arrive"
 
 
 def test_cancelled_or_expired_hint_stops_prefetch() -> None:
@@ -274,7 +274,7 @@ def test_request_takes_over_blocks_in_flight() -> None:
     request = rig.add([*PROMPT, 9])
     asked = [key for pending in rig.store.pending.values() for key in pending.keys]
     rig.run()
-    assert len(asked) == len(set(asked)), "nothing is fetched twice"
+    assert len(asked) == len(set(asked)), "a block was fetched twice"
     assert request.receipt is not None
     assert request.receipt.cpu + request.receipt.redis == 8 * BLOCK
     assert rig.tiers is not None
@@ -303,7 +303,7 @@ def test_hints_take_eighth_of_cpu_per_tenant_and_quarter_in_all() -> None:
     polls(rig)
     assert in_cpu_of(rig, prompts[0]) + in_cpu_of(rig, prompts[1]) == 12
     hints_of(rig).forget("a0")
-    assert not add_hint(rig, "a2", prompts[2], "alice"), "what was brought counts, also after she left"
+    assert not add_hint(rig, "a2", prompts[2], "alice"), "loaded blocks must count after the hint was dropped"
     assert add_hint(rig, "b", prompts[2], "bob")
     assert add_hint(rig, "c", prompts[3], "carol")
     polls(rig)

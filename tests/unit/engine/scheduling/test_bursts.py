@@ -43,6 +43,6 @@ def test_short_turn_gets_whole_steps_during_flood() -> None:
     for _ in range(4):
         rig.step()
     turn = rig.add(prompt(99, 30), tenant="calm")
-    assert steps_to_first_token(rig, turn) == 2, "shared equally it would take four"
+    assert steps_to_first_token(rig, turn) == 2, "equal shares would take four steps"
     rig.run()
     assert all(request.output_token_ids for request in flood)

@@ -30,10 +30,10 @@ def test_few_answers_all_decode(cost: StepCost) -> None:
 def test_tenant_with_many_answers_cannot_crowd_out_other(cost: StepCost) -> None:
     rooms = decodes_of_tenants(cost, STEP, {"calm": 4, "hostile": 30}, {}, equal)
     assert rooms["calm"] == 4
-    assert rooms["hostile"] == pytest.approx(16, abs=1), "the rest of the step"
+    assert rooms["hostile"] == pytest.approx(16, abs=1), "the hostile tenant gets the rest of the step"
     rooms = decodes_of_tenants(cost, STEP, {"calm": 4, "hostile": 30}, {"hostile": 5000}, equal)
     assert rooms["calm"] == 4
-    assert rooms["hostile"] == pytest.approx(8, abs=1), "half of it is for its prompts"
+    assert rooms["hostile"] == pytest.approx(8, abs=1), "half of the tenant's share is for its prompts"
 
 
 def test_tenant_with_only_prompts_gets_its_share(cost: StepCost) -> None:

@@ -95,7 +95,7 @@ def test_second_turn_computes_only_new_tokens() -> None:
     assert second.receipt is not None
     assert second.receipt.device == 13
     assert second.receipt.computed == 17 - 13
-    assert rig.scheduler.num_prefilled == 10 + 4, "tokens of answers are none of the prompt's"
+    assert rig.scheduler.num_prefilled == 10 + 4, "answer tokens must not count as prompt tokens"
     assert second.output_token_ids == expected_output(second.prompt_token_ids, second.sampling, VOCAB)
 
 

@@ -71,7 +71,7 @@ def test_single_outlier_barely_moves_cost() -> None:
     assert cost.decode_seconds(8) == pytest.approx(before, rel=0.15)
     for _ in range(300):
         cost.note(step(8, 0), 3 * before)
-    assert cost.decode_seconds(8) == pytest.approx(3 * before, rel=0.1), "in the end it is no disturbance"
+    assert cost.decode_seconds(8) == pytest.approx(3 * before, rel=0.1), "a lasting change must be learned"
 
 
 def test_costs_are_none_before_first_measurement() -> None:

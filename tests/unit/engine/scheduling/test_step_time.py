@@ -22,7 +22,7 @@ def test_single_tenant_has_no_shared_step_time() -> None:
     assert time.shared_seconds([ALICE], 0.0) is None
     many = [bare_request(number, tenant="alice") for number in range(40)]
     assert time.choose_decodes(many, [], None) == many
-    assert time.prompt_tokens(40, None, 512) == pytest.approx(90, abs=2), "twice the 90 ms of its answers"
+    assert time.prompt_tokens(40, None, 512) == pytest.approx(90, abs=2), "twice the time of the tenant's answers"
 
 
 def test_steps_stay_shared_while_other_tenant_is_recent() -> None:

@@ -136,7 +136,7 @@ async def test_tool_calls_and_results_round_trip(client: AsyncOpenAI) -> None:
     one = await create(**asked(tools=TOOLS, tool_choice=named("now")))
     [call] = one.choices[0].message.tool_calls or []
     assert (call.type, call.type == "function" and call.function.name) == ("function", "now")
-    assert one.choices[0].finish_reason == "stop", "as OpenAI has it where there was no choice"
+    assert one.choices[0].finish_reason == "stop", "OpenAI reports stop for a forced call"
     streamed = await create(**asked(tools=TOOLS, tool_choice=named("now")), stream=True)
     assert [chunk.choices[0].finish_reason async for chunk in streamed][-1] == "stop"
     single = await create(**asked(tools=TOOLS, tool_choice="required", parallel_tool_calls=False))

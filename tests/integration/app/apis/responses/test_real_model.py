@@ -39,6 +39,6 @@ async def test_response_computes_only_tokens_after_previous_one(model_path: Path
     known = first.usage.total_tokens - 1
     assert second.usage.input_tokens_details.cached_tokens == known
     assert second.usage.to_dict()["kv"]["computed"] == second.usage.input_tokens - known
-    assert other.usage.input_tokens_details.cached_tokens < 64, "other instructions are another beginning"
+    assert other.usage.input_tokens_details.cached_tokens < 64, "different instructions must change the prefix"
     assert events[-1].type == again[-1].type == "response.incomplete"
     assert again[-1].response.output_text == first.output_text

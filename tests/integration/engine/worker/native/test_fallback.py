@@ -28,7 +28,7 @@ def test_missing_compiler_is_logged_with_its_cost(
     monkeypatch.setenv("PATH", str(tmp_path))
     driver = WorkerDriver(folder, config=config(folder, tmp_path / "cache"))
     packed, cost = (" with weights packed for oneDNN", "2 to 4") if can_prepack(torch.bfloat16) else ("", "3 to 5")
-    assert f"the torch model computes{packed}, because there is no C++ compiler" in caplog.text
+    assert f"using the torch model{packed}, because there is no C++ compiler" in caplog.text
     assert f"decoding takes {cost} times as long as with the native step" in caplog.text
     plain = WorkerDriver(folder, config=config(folder, None, "torch"))
     assert driver.generate(PROMPT, 5) == plain.generate(PROMPT, 5)

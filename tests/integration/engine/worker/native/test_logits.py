@@ -126,7 +126,7 @@ def test_real_model_agrees_with_float32(
     assert float(torch.nn.functional.cosine_similarity(native, exact).min()) > 0.999
     lost = exact.amax(-1) - exact.gather(-1, native.argmax(-1, keepdim=True))[:, 0]
     assert float((lost == 0).float().mean()) > 0.9
-    assert float(lost.max()) < 0.1, "another token than float32 was chosen where it was no tie"
+    assert float(lost.max()) < 0.1, "the token differs from float32's without a tie"
 
 
 def test_int8_weights_of_the_real_model_lose_little_accuracy(

@@ -198,7 +198,7 @@ def test_fallback_to_torch_is_logged_with_its_reason(
     model: Path, config: EngineConfig, caplog: pytest.LogCaptureFixture, changes: dict[str, object], reason: str
 ) -> None:
     driver = WorkerDriver(model, config=changed(config, **changes))
-    assert "the torch model computes" in caplog.text
+    assert "using the torch model" in caplog.text
     assert f"because {reason}" in caplog.text
     assert len(driver.generate(PROMPT[:20], 2)) == 2
     driver.executor.close()
@@ -210,14 +210,14 @@ def test_model_with_unsupported_head_dim_falls_back_to_torch(
     folder = make_tiny_model(tmp_path / "narrow", hidden=64, heads=4, kv_heads=2)
     worker = Worker(changed(config, model_path=folder))
     worker.load()
-    assert "because the kernels are made for head_dim 64 and 128, not 16" in caplog.text
+    assert "because the kernels support head_dim 64 and 128, not 16" in caplog.text
     worker.close()
 
 
 def test_native_step_is_logged_with_its_instruction_set(config: EngineConfig, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     pack_and_name(changed(config, cpu_kernels="portable"))
-    assert "the native step computes: portable, bfloat16 weights, 1 threads" in caplog.text
+    assert "using the native step: portable, bfloat16 weights, 1 threads" in caplog.text
 
 
 def test_int8_weights_have_a_numerics_id_of_their_own(model: Path, config: EngineConfig) -> None:

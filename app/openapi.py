@@ -236,8 +236,8 @@ def _described(path: str, operation: Operation) -> Schema:
         *(_parameter(name, "header", _TEXT) for name in operation.headers),
     ]
     content: Schema = {kind: _content(operation, kind) for kind in operation.answers}
-    answer = {"description": "What was asked for", **({"content": content} if content else {})}
-    error = {"description": "An error", "content": {JSON: {"schema": {"$ref": _REF.format(model="Error")}}}}
+    answer = {"description": "Success", **({"content": content} if content else {})}
+    error = {"description": "Error", "content": {JSON: {"schema": {"$ref": _REF.format(model="Error")}}}}
     described: Schema = {"responses": {str(operation.status): answer, "default": error}}
     if parameters:
         described["parameters"] = parameters

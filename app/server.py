@@ -141,7 +141,7 @@ def run_server(
     """
     sys.setswitchinterval(SWITCH_SECONDS)
     if complete_restore(settings.database):
-        logger.warning("completed a restore of the conversations that was killed in the middle")
+        logger.warning("completed an interrupted restore of the conversations")
     remove_drafts(settings.database)
     if (reason := why_not_to_serve(settings)) is not None:
         logger.error("%s", reason)
@@ -156,7 +156,7 @@ def run_server(
         except EbbError:
             raise
         except Exception:
-            logger.exception("the server broke: a defect, please report it")
+            logger.exception("the server crashed because of a defect: please report it")
             _exit_now(RESTART if host.ready_at else 1)
         if host.holds_threads or host.gave_up:
             # A model that is loading, or a step that hangs, cannot be interrupted. Everything durable is closed by now.
@@ -214,8 +214,8 @@ async def _serve(
     startup = Startup(build, host, on_failure=server.close_now)
     address = listener.getsockname()
     where = f"{'https' if tls is not None else 'http'}://{_printable(settings.host)}:{address[1]}"
-    opened_at = f", opened at {settings.public_url}" if settings.public_url else ""
-    logger.info("%s%s answers; the model is being made ready", where, opened_at)
+    opened_at = f", public URL {settings.public_url}" if settings.public_url else ""
+    logger.info("listening on %s%s; the model is loading", where, opened_at)
     startup.begin()
     watching = asyncio.create_task(server.restart_without_engine(), name="watch-engine")
     await server.serve(sockets=[listener])
@@ -311,7 +311,7 @@ class DrainingServer(uvicorn.Server):
             await self._draining
 
     def _begin_drain(self, name: str) -> None:
-        logger.info("%s: stopping (once more: at once)", name)
+        logger.info("%s: stopping (a second signal stops at once)", name)
         if self._draining is None:
             self._draining = asyncio.create_task(self._drain(self._drain_seconds), name="drain")
 

@@ -144,7 +144,7 @@ class Services:
             await store.imports.discard_former()
         except OutageError as error:
             # Conversations of the interrupted import stay hidden until the next start.
-            logger.error("what an interrupted import left is not removed: %s", error)
+            logger.error("the remains of an interrupted import could not be removed: %s", error)
         ring = KeyRing(store.keys, store.limits, auth_policy)
         await ring.read()
         runs = RunRegistry(store.runs)

@@ -28,6 +28,6 @@ def why_not_to_serve(settings: Settings) -> str | None:
     if auth_policy_of(settings) != "always" or count_keys(settings.database).valid:
         return None
     return (
-        f"--host {settings.host} is reached from other machines, which must show a key, and there is none: make one "
-        "(ebb keys create NAME), or let everybody in (--without-keys)"
+        f"--host {settings.host} is reachable from other machines, whose requests require a key, and no key "
+        "exists: create one (ebb keys create NAME), or serve every client without a key (--without-keys)"
     )

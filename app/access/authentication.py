@@ -75,7 +75,7 @@ class Authentication:
         if principal is None:
             return UnauthorizedError(shown_key(headers) is not None)
         if access == "admin" and principal.scope != "admin":
-            return ForbiddenError("This takes a key of scope admin", code="admin_scope_required")
+            return ForbiddenError("This request requires a key with the scope admin", code="admin_scope_required")
         return None
 
 

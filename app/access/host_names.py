@@ -29,10 +29,10 @@ class HostNames:
         name = host_name(host_header)
         if self._takes_any or name in self._known or self._is_at_home(name):
             return None
-        scope = "listens on this machine only" if self._is_local else "demands no keys"
+        scope = "listens on this machine only" if self._is_local else "requires no keys"
         return (
-            f"This server {scope} and does not answer to the name {name!r}. If a proxy in front of it keeps that name, "
-            f"start it with --public-url https://{name or 'NAME'}."
+            f"This server {scope} and does not answer to the name {name!r}. If a proxy in front of the server "
+            f"keeps that name, start the server with --public-url https://{name or 'NAME'}."
         )
 
     def _is_at_home(self, name: str) -> bool:

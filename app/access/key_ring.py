@@ -137,7 +137,7 @@ class KeyRing:
             try:
                 await self._read()
             except Exception:
-                logger.exception("the keys could not be read; those of before count until they can")
+                logger.exception("the keys could not be read; the keys that were read last remain valid")
                 self._read_at = self._clock()
 
     async def _read(self) -> None:
@@ -157,7 +157,7 @@ class KeyRing:
         except OutageError as error:
             logger.warning("the last use of %d keys is not stored: %s", len(used), error)
         except Exception:
-            logger.exception("when keys were last used could not be stored")
+            logger.exception("the last use of keys could not be stored")
 
     def _noted(self, key: ApiKey) -> Principal:
         if key.last_used_at is None or time.time() - key.last_used_at > NOTED_SECONDS:

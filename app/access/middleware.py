@@ -66,7 +66,7 @@ class OriginGuard:
             return None
         if is_same_origin(headers):
             return None
-        return "Pages of other origins may not use this server. --cors-origins lets one in."
+        return "Pages of other origins may not use this server. Allow an origin with --cors-origins."
 
 
 def _is_guarded(method: str, path: str) -> bool:

@@ -37,8 +37,8 @@ class OpenRequests:
             return None
         return LimitReachedError(
             "open_requests",
-            f"{most} requests of this tenant are being answered, which is all that it may have at a time. "
-            f"Retry in {RETRY_SECONDS} s.",
+            f"Request limit reached: this tenant may have {most} requests in progress at once. Retry in "
+            f"{RETRY_SECONDS} s.",
             retry_after=RETRY_SECONDS,
         )
 

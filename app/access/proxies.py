@@ -39,13 +39,19 @@ class KeylessProxyCheck:
         if name is None:
             return None
         if self._is_open_by_choice:
-            self._warn("%s shows a proxy in front, and --without-keys lets in everyone that the proxy lets in", name)
+            self._warn(
+                "the header %s shows that a proxy is in front, and --without-keys serves every client that the "
+                "proxy lets through",
+                name,
+            )
             return None
-        self._warn("a request with %s was refused: behind a proxy, make a key with `ebb keys create NAME`", name)
+        self._warn(
+            "a request with the header %s was refused: behind a proxy, create a key with `ebb keys create NAME`", name
+        )
         return (
-            f"This server has no keys, so it serves its own machine only, and the header {name} shows that a proxy "
-            "passed this request on. Make a key with `ebb keys create NAME`, or start with --without-keys to let in "
-            "everyone that the proxy lets in."
+            f"This server has no keys, so it serves its own machine only, and the header {name} shows that a "
+            "proxy forwarded this request. Create a key with `ebb keys create NAME`, or start with "
+            "--without-keys to serve every client that the proxy lets through."
         )
 
     def _warn(self, text: str, name: str) -> None:

@@ -47,7 +47,7 @@ class UseKeeper:
         except Exception as error:
             # A full disk: the limits hold until the restart in any case.
             if not self._is_failing:
-                logger.warning("what tenants owe to their limits cannot be stored: %s", error)
+                logger.warning("the use that counts against tenants' limits cannot be stored: %s", error)
             self._is_failing = True
         else:
             self._saved_use, self._has_rows, self._is_failing = used, bool(owed), False

@@ -15,7 +15,7 @@ from app.schemas.sampling import OpenAIRequest
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "api.md"
 BEGIN: Final = "<!-- python -m app.apis.field_table -->\n"
-END: Final = "<!-- end of what it writes -->\n"
+END: Final = "<!-- end of the generated tables -->\n"
 ROUTES: Final[dict[str, type[OpenAIRequest]]] = {
     "POST /v1/chat/completions": ChatCompletionRequest,
     "POST /v1/completions": CompletionRequest,
@@ -37,7 +37,7 @@ def field_table(route: str, model: type[OpenAIRequest]) -> str:
     supported = {name: schema["properties"][name] for name in sorted(model.model_fields)}
     rows = [f"| `{name}` | {_values(each, schema)} | {each['description']} |" for name, each in supported.items()]
     rows += [
-        f"| `{name}` | {_or_null(values)} | refused, but for what asks for nothing |"
+        f"| `{name}` | {_or_null(values)} | accepted without effect; any other value is refused |"
         for name, values in sorted(model.neutral.items())
     ]
     rows += [f"| `{name}` | anything | ignored |" for name in sorted(model.ignored)]

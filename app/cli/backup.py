@@ -20,13 +20,13 @@ def backup(settings: Settings, file: Path) -> int:
     _wait_for_no_restore(settings)
     if not database.exists():
         raise SnapshotError(
-            f"{database} does not exist: there are no conversations yet (--state-dir names another place)"
+            f"{database} does not exist: there are no conversations yet (choose another directory with --state-dir)"
         )
     if file.exists():
         if file.is_dir() or not is_sqlite(file):
-            raise SnapshotError(f"{file} exists and is no backup; choose another name")
+            raise SnapshotError(f"{file} exists and is not a backup; choose another name")
         if file.samefile(database):
-            raise SnapshotError(f"{file} is where the conversations are; choose another name")
+            raise SnapshotError(f"{file} is the database of the conversations itself; choose another name")
     for log in (file.with_name(f"{file.name}-wal"), file.with_name(f"{file.name}-journal")):
         if log.exists() and log.stat().st_size:
             # SQLite would replay the log into the new file.
@@ -51,7 +51,7 @@ def restore(settings: Settings, file: Path) -> int:
     lock = lock_state_dir(settings.state_dir)
     if lock is None:
         raise SnapshotError(
-            f"a server works in {settings.state_dir}: stop it (Ctrl-C, or SIGTERM), restore, and start it again"
+            f"a server is using {settings.state_dir}: stop it (Ctrl-C or SIGTERM), restore, then start it again"
         )
     try:
         complete_restore(settings.database)
@@ -63,8 +63,8 @@ def restore(settings: Settings, file: Path) -> int:
         os.close(lock)
     print(f"{settings.database}: {contents}")
     if kept is not None:
-        print("keys are as they were then: see ebb keys list before you start the server", file=sys.stderr)
-        print(f"what was there before is {kept}", file=sys.stderr)
+        print("API keys are those of the backup: check `ebb keys list` before you start the server", file=sys.stderr)
+        print(f"the previous conversations are kept in {kept}", file=sys.stderr)
     return 0
 
 

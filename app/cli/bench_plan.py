@@ -53,13 +53,13 @@ def api_key(text: str) -> str:
         raise ValueError(f"{text[1:]}: {error.strerror or error}") from None
 
 
-API_KEY = Option("api-key", api_key, "KEY", "key of the server, or @FILE that holds it")
+API_KEY = Option("api-key", api_key, "KEY", "API key of the server, or @FILE to read the key from")
 BENCH_OPTIONS = (
-    Option("url", server_url, "URL", "the server (default: http at --host and --port)"),
-    Option("streams", stream_counts, "N,...", "answers at the same time, one table row each (default 1,8,32)"),
-    Option("prompt-tokens", integer(1, 1 << 20), "N", "length of the prompts, about (default 512)"),
+    Option("url", server_url, "URL", "URL of the server (default: http at --host and --port)"),
+    Option("streams", stream_counts, "N,...", "numbers of concurrent answers, one table row each (default 1,8,32)"),
+    Option("prompt-tokens", integer(1, 1 << 20), "N", "approximate length of the prompts (default 512)"),
     Option("output-tokens", integer(2, 1 << 20), "N", "length of the answers (default 64)"),
-    Option("rounds", integer(1, 1000), "N", "how often each is measured (default 3)"),
+    Option("rounds", integer(1, 1000), "N", "measurements per row (default 3)"),
     API_KEY,
-    Option("json", any_path, "FILE", "where to write the result too"),
+    Option("json", any_path, "FILE", "file to which the result is also written"),
 )

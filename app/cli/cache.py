@@ -32,7 +32,7 @@ def cache(settings: Settings, action: str) -> int:
 
 def _address(settings: Settings) -> RedisAddress:
     if settings.redis_url == "off":
-        raise CacheUnreachableError("Redis is off (--redis-url off): there is nothing to look into")
+        raise CacheUnreachableError("Redis is off (--redis-url off): there is nothing to inspect")
     if settings.redis_url == "auto":
         return RedisAddress(unix_path=socket_path(companion_folder(settings.state_dir)))
     try:
@@ -44,8 +44,8 @@ def _address(settings: Settings) -> RedisAddress:
 def _advice(settings: Settings, address: RedisAddress, error: redis.RedisError) -> str:
     if settings.redis_url == "auto":
         return (
-            f"no Redis answers at {address}: it runs while the server does. Start `ebb serve` with the same "
-            "--state-dir, or give --redis-url"
+            f"no Redis answers at {address}: the companion Redis runs only while the server runs. Start "
+            "`ebb serve` with the same --state-dir, or give --redis-url"
         )
     return f"no Redis answers at {address}: {error}"
 
@@ -61,7 +61,7 @@ def _stat(client: redis.Redis, _settings: Settings, address: RedisAddress) -> in
 
 
 def _clear(client: redis.Redis, _settings: Settings, address: RedisAddress) -> int:
-    print(f"deleted {clear(client)} KV blocks from {address}; chats are not kept there, and lose nothing")
+    print(f"deleted {clear(client)} KV blocks from {address}; chats are stored elsewhere and are not affected")
     return 0
 
 
@@ -73,9 +73,12 @@ def _verify(client: redis.Redis, settings: Settings, address: RedisAddress) -> i
     )
     print(file=sys.stderr)
     bad = sum(verdict.rejects.values())
-    print(f"{verdict.num_whole} blocks of {address} are whole, {bad} are not; {verdict.gone} went meanwhile")
+    print(
+        f"{verdict.num_whole} blocks in {address} are intact, {bad} are not; {verdict.gone} disappeared during "
+        "the check"
+    )
     for reject, count in verdict.rejects.most_common():
         print(f"  {count}: {reject.value}")
     if bad:
-        print("The server does not use what is not whole: it computes it again. `ebb cache clear` deletes all blocks.")
+        print("The server never uses such a block: it recomputes the block's KV. `ebb cache clear` deletes all blocks.")
     return 1 if bad else 0

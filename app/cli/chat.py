@@ -44,9 +44,9 @@ def _converse(runner: asyncio.Runner, client: ChatClient) -> int:
     conversation_id = runner.run(client.create())
     # A program that reads the output wants only the answers.
     shows_thoughts = sys.stdout.isatty()
-    print(f"{model['name']} at {client.url}. Ctrl-C stops an answer, Ctrl-D leaves.")
+    print(f"{model['name']} at {client.url}. Ctrl-C stops an answer, Ctrl-D quits.")
     if model["thinking"]:
-        print(f"It thinks before it answers: {THOUGHTS} hides that, or shows it again.")
+        print(f"The model thinks before it answers: {THOUGHTS} hides or shows its thoughts.")
     while True:
         try:
             content = input("\n> ").strip()
@@ -78,7 +78,9 @@ async def _ready(client: ChatClient) -> dict[str, Any] | None:
     while True:
         health = await client.health()
         if health["version"] is None:
-            raise RefusedError("the server demands a key that opens it: --api-key KEY, or @FILE that holds it")
+            raise RefusedError(
+                "the server requires a valid API key: give --api-key KEY, or --api-key @FILE to read it from a file"
+            )
         if health["status"] == "ok":
             return dict(health["model"])
         if health["status"] != "starting":

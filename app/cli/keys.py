@@ -30,7 +30,7 @@ def create(settings: Settings, name: str, tenant: str | None = None, admin: bool
     scope: Scope = "admin" if admin else "user"
     key, secret = _with_store(settings, lambda store: store.keys.create(name, tenant or name, scope))
     print(secret)
-    print(f"{_words(key)}. It is shown this once. To take it back: ebb keys revoke {key.id}", file=sys.stderr)
+    print(f"{_words(key)}. The key is shown only once. To revoke it: ebb keys revoke {key.id}", file=sys.stderr)
     return 0
 
 
@@ -42,7 +42,7 @@ def list_keys(settings: Settings) -> int:
 
     keys, limits = _with_store(settings, read)
     if not keys:
-        print("There are no keys. To make one: ebb keys create NAME", file=sys.stderr)
+        print("There are no keys. To create one: ebb keys create NAME", file=sys.stderr)
     for key in keys:
         print(f"{key.id}  {key.scope:<5}  {key.name:<20}  tenant {key.tenant:<20}  {_state(key)}")
     for tenant, its in sorted(limits.items()):
@@ -53,7 +53,7 @@ def list_keys(settings: Settings) -> int:
 def revoke(settings: Settings, key_id: str) -> int:
     """Revoke a key. Raises NotFoundError."""
     _with_store(settings, lambda store: store.keys.revoke(key_id))
-    print(f"{key_id} opens nothing any more", file=sys.stderr)
+    print(f"Key {key_id} is revoked", file=sys.stderr)
     return 0
 
 
@@ -100,8 +100,8 @@ def _lock_to_prepare(settings: Settings) -> int | None:
     lock = lock_state_dir(settings.state_dir)
     if lock is None:
         raise EbbError(
-            f"A server of another version works in {settings.state_dir}, or one that starts. Use its own ebb, try "
-            "again when it is ready, or stop it first"
+            f"A server of another version, or one that is still starting, is using {settings.state_dir}. Use the "
+            "ebb of that version, try again when the server is ready, or stop it first"
         )
     complete_restore(settings.database)
     return lock
@@ -109,14 +109,14 @@ def _lock_to_prepare(settings: Settings) -> int | None:
 
 def _words(key: ApiKey) -> str:
     also = ", and /metrics and /api/admin" if key.scope == "admin" else ""
-    return f"Key {key.id} ({key.name}) opens the chats, runs and KV of the tenant {key.tenant}{also}"
+    return f"Key {key.id} ({key.name}) gives access to the chats, runs and KV of the tenant {key.tenant}{also}"
 
 
 def _state(key: ApiKey) -> str:
     if key.revoked_at is not None:
         return f"revoked {_day(key.revoked_at)}"
     used = f", used {_day(key.last_used_at)}" if key.last_used_at is not None else ", not used yet"
-    return f"made {_day(key.created_at)}{used}"
+    return f"created {_day(key.created_at)}{used}"
 
 
 def _day(seconds: float) -> str:

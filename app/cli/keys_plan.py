@@ -5,11 +5,11 @@ from app.config.sizes import format_size, parse_size
 from app.tenants.limits import MOST
 from app.tenants.name import parse_name
 
-KEYS_HELP = "who may use the server: make, list and revoke keys, and limit what a tenant may use"
-CREATE_HELP = "make a key and print it, this once; a server that runs takes it within a second"
-LIST_HELP = "the keys that were made, and what their tenants may use"
-REVOKE_HELP = "let a key open nothing any more; a server that runs knows within a second"
-LIMITS_HELP = "say what a tenant may use; what is not named stays as it is"
+KEYS_HELP = "manage access: create, list and revoke keys, and limit what a tenant may use"
+CREATE_HELP = "create a key and print it, only this once; a running server accepts it within a second"
+LIST_HELP = "list the keys and the limits of tenants"
+REVOKE_HELP = "revoke a key; a running server refuses it within a second"
+LIMITS_HELP = "set limits of a tenant; limits that are not given stay as they are"
 
 
 def limit(text: str) -> int | None:
@@ -28,19 +28,22 @@ def stored_bytes(text: str) -> int | None:
 
 CREATE_OPTIONS = (
     Option(
-        "tenant", parse_name, "TENANT", "whose chats, runs and KV it opens (default: NAME; `local`: those without key)"
+        "tenant",
+        parse_name,
+        "TENANT",
+        "tenant of the key's chats, runs and KV (default: NAME; `local`: that of clients without a key)",
     ),
-    Option("admin", switch, "", "it also opens /metrics and /api/admin"),
+    Option("admin", switch, "", "give access to /metrics and /api/admin as well"),
 )
 LIMIT_OPTIONS = (
     Option("requests-per-minute", limit, "N", "requests for an answer, or none"),
     Option("tokens-per-minute", limit, "N", "tokens of prompts and answers, or none"),
     Option("concurrent-runs", limit, "N", "answers that wait or are generated at the same time, or none"),
-    Option("conversations", limit, "N", "stored conversations, those that responses make among them, or none"),
+    Option("conversations", limit, "N", "stored conversations, including those of responses, or none"),
     Option("open-requests", limit, "N", "requests of any kind that are being answered, or none"),
     Option("items-per-conversation", limit, "N", "messages of one conversation, or none"),
     Option("stored-bytes", stored_bytes, "SIZE", "size of all conversations, such as 2GiB, or none"),
 )
-KEY_NAME = Option("name", parse_name, "NAME", "what to call it")
-KEY_ID = Option("key_id", str, "ID", "its id, as `ebb keys list` shows it")
-TENANT = Option("tenant", parse_name, "TENANT", "whose limits")
+KEY_NAME = Option("name", parse_name, "NAME", "name of the key")
+KEY_ID = Option("key_id", str, "ID", "id of the key, as `ebb keys list` shows it")
+TENANT = Option("tenant", parse_name, "TENANT", "tenant to limit")

@@ -31,13 +31,13 @@ from engine.device_choice import choose_device
 from engine.errors import EbbError
 
 CACHE_ACTIONS = ("stat", "clear", "verify")
-CACHE_HELP = "look into the KV blocks that lie in Redis: stat, clear, or verify each of them"
-DOCTOR_HELP = "say what was found here, and what to do about what was not"
-DOCTOR_OPTIONS = (Option("security", switch, "", "say instead who can reach what, and what to do about it"),)
-BACKUP_HELP = "copy the conversations into a file; the server may run"
-BACKUP_FILE = Option("file", any_path, "FILE", "where to; an earlier backup of that name is replaced")
-RESTORE_HELP = "put the conversations of a backup in place of those that are there, which are kept"
-RESTORE_FILE = Option("file", any_path, "FILE", "a backup")
+CACHE_HELP = "inspect the KV blocks in Redis: stat counts them, verify checks them, clear deletes them"
+DOCTOR_HELP = "check this machine and say how to fix each problem"
+DOCTOR_OPTIONS = (Option("security", switch, "", "check instead who has access to what"),)
+BACKUP_HELP = "copy the conversations into a file; the server may keep running"
+BACKUP_FILE = Option("file", any_path, "FILE", "file to write; an earlier backup of that name is replaced")
+RESTORE_HELP = "replace the conversations with those of a backup; the replaced ones are kept in another file"
+RESTORE_FILE = Option("file", any_path, "FILE", "backup to restore")
 GROUPS = {"keys": KEYS_HELP}
 ARGUMENT = "argument"
 """Destination of the positional argument in argparse: an option may have the argument's own name."""
@@ -56,20 +56,20 @@ OF_THE_SERVER = (
 
 EXAMPLES = """\
 examples:
-  ebb serve                                   the default model on http://127.0.0.1:8000
-  ebb serve --model ~/models/openpangu        another model: a folder, .gguf file or hub id
-  ebb serve --kv-memory 2GiB --redis-url off  more device memory for chats, nothing in Redis
-  ebb chat                                    talk to the running server, in the terminal
-  ebb doctor                                  what was found on this machine, what to do about the rest
-  ebb doctor --security                       what is open to whom under these settings
-  ebb keys create alice                       make a key for alice; from then on the server asks for keys
-  ebb backup chats.db                         copy the conversations into one file; the server may run
-  ebb cache verify                            read every KV block in Redis and check that it is whole
-  ebb bench --streams 1,8                     how fast the running server is
-  ebb profile --streams 32                    where the time of a step goes, as a table and a Chrome trace
+  ebb serve                                   serve the default model on http://127.0.0.1:8000
+  ebb serve --model ~/models/openpangu        serve another model: a folder, .gguf file or hub id
+  ebb serve --kv-memory 2GiB --redis-url off  keep more chats on the device, and nothing in Redis
+  ebb chat                                    talk to the running server in the terminal
+  ebb doctor                                  check this machine and say how to fix each problem
+  ebb doctor --security                       check who has access to what under these settings
+  ebb keys create alice                       create a key for alice; from then on the server requires keys
+  ebb backup chats.db                         copy the conversations into one file; the server may keep running
+  ebb cache verify                            read every KV block in Redis and check that it is intact
+  ebb bench --streams 1,8                     measure how fast the running server is
+  ebb profile --streams 32                    show where the time of a step goes, as a table and a Chrome trace
 
 Each setting may come from a flag (--kv-memory 2GiB), a variable (EBB_KV_MEMORY=2GiB) or a TOML file
-(--config FILE or EBB_CONFIG, with kv-memory = "2GiB"); flags win over variables, variables over the file.
+(--config FILE or EBB_CONFIG, with kv-memory = "2GiB"); flags override variables, and variables override the file.
 """
 
 
@@ -123,7 +123,7 @@ def _commands() -> tuple[_Command, ...]:
     engine = tuple(name for name in everything if name not in OF_THE_SERVER)
     return (
         _Command("serve", _serve, "run the server: API and web page", everything),
-        _Command("pull", _pull, "fetch and convert a model, without starting anything", ("model", "cache-dir")),
+        _Command("pull", _pull, "download and convert a model without starting the server", ("model", "cache-dir")),
         _Command("chat", _chat, "talk to the running server in the terminal", ("host", "port"), (API_KEY,)),
         _Command("doctor", _doctor, DOCTOR_HELP, everything, DOCTOR_OPTIONS),
         _Command("backup", _backup, BACKUP_HELP, ("state-dir",), argument=BACKUP_FILE),
@@ -134,7 +134,7 @@ def _commands() -> tuple[_Command, ...]:
         _Command("keys list", _keys_list, LIST_HELP, ("state-dir",)),
         _Command("keys revoke", _keys_revoke, REVOKE_HELP, ("state-dir",), argument=KEY_ID),
         _Command("keys limits", _keys_limits, LIMITS_HELP, ("state-dir",), LIMIT_OPTIONS, argument=TENANT),
-        _Command("profile", _profile, "record the steps of an engine of its own under load", engine, PROFILE_OPTIONS),
+        _Command("profile", _profile, "record the steps of a separate engine under load", engine, PROFILE_OPTIONS),
     )
 
 
@@ -182,7 +182,9 @@ def _add_command(subparsers: "argparse._SubParsersAction[_Parser]", command: _Co
         parser.add_argument("action", choices=command.actions)
     if command.argument is not None:
         parser.add_argument(ARGUMENT, metavar=command.argument.metavar, help=command.argument.help)
-    parser.add_argument("--config", metavar="FILE", default=argparse.SUPPRESS, help="TOML file with settings")
+    parser.add_argument(
+        "--config", metavar="FILE", default=argparse.SUPPRESS, help="path of the TOML file with settings"
+    )
     for option in (*command.own, *OPTIONS):
         if option in command.own or option.name in command.settings:
             _add(parser, option)

@@ -58,7 +58,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 def any_text(text: str) -> str:
     """Return `text`. Raises ValueError if it is empty."""
     if not text:
-        raise ValueError("is empty")
+        raise ValueError("must not be empty")
     return text
 
 

@@ -12,8 +12,8 @@ def parse_origins(text: str) -> tuple[str, ...]:
     for origin in origins:
         if not _is_origin(origin):
             raise ValueError(
-                f"{origin!r} is no exact origin; write it like https://chat.example or http://localhost:3000, "
-                "with neither a wildcard nor a path"
+                f"{origin!r} is not an exact origin; write it like https://chat.example or http://localhost:3000, "
+                "without a wildcard or a path"
             )
     return origins
 
@@ -25,7 +25,7 @@ def parse_public_url(text: str) -> str:
     """
     origin = text.removesuffix("/")
     if not _is_origin(origin) or urlsplit(origin).scheme not in ("http", "https"):
-        raise ValueError(f"{text!r} is no address of a server; write it like https://chat.example, without a path")
+        raise ValueError(f"{text!r} is not the URL of a server; write it like https://chat.example, without a path")
     return origin
 
 

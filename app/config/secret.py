@@ -30,8 +30,8 @@ def load_secret(path: Path) -> bytes:
         raise SecretError(f"secret file {path}: {error.strerror or error}", param="secret-file") from error
     if len(secret) < SECRET_BYTES:
         raise SecretError(
-            f"secret file {path} holds {len(secret)} bytes, needs at least {SECRET_BYTES}; "
-            "delete it to have a new one made (blocks kept in Redis under the old one are then not found again)",
+            f"secret file {path} holds {len(secret)} bytes and needs at least {SECRET_BYTES}; delete the file to "
+            "have a new one created (blocks in Redis under the old secret are then no longer found)",
             param="secret-file",
         )
     return secret

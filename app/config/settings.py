@@ -212,7 +212,7 @@ def _redis_url(text: str) -> str:
     url = urlsplit(text)
     if url.scheme not in ("redis", "rediss", "unix") or not (url.path if url.scheme == "unix" else url.hostname):
         # Leave the text out of the message: it may hold a password.
-        raise ValueError("is not auto, off, redis://host:port, rediss://host:port or unix:///path")
+        raise ValueError("must be auto, off, redis://host:port, rediss://host:port or unix:///path")
     return text
 
 
@@ -227,55 +227,81 @@ OPTIONS = (
     Option("host", any_text, "ADDRESS", "address to listen on (default 127.0.0.1: this machine only)"),
     Option("port", integer(0, 65535), "PORT", "port to listen on (default 8000; 0 takes a free one)"),
     Option("model", any_text, "NAME", f"alias, folder, .gguf file or hub id (default {DEFAULT_MODEL})"),
-    Option("state-dir", any_path, "DIR", "what must last: chats, secret, Redis snapshot (default $XDG_STATE_HOME/ebb)"),
-    Option("cache-dir", any_path, "DIR", "what can be made again: models, kernels (default $XDG_CACHE_HOME/ebb)"),
+    Option("state-dir", any_path, "DIR", "durable data: chats, secret, Redis snapshot (default $XDG_STATE_HOME/ebb)"),
+    Option("cache-dir", any_path, "DIR", "replaceable data: models, kernels (default $XDG_CACHE_HOME/ebb)"),
     Option("secret-file", any_path, "FILE", "secret that tenants' block keys derive from (default STATE_DIR/secret)"),
     Option("dtype", one_of("bfloat16", "float32"), "DTYPE", "bfloat16 or float32 (default bfloat16)"),
     Option("quantization", one_of("none", "int8"), "KIND", "none or int8: half the bytes to read per token, on CPUs"),
     Option("device", one_of(*DEVICES), "DEVICE", "auto, cpu, npu or cuda (default auto: an NPU if there is one)"),
     Option("attention", one_of(*ATTENTIONS), "KIND", "auto, or the backend to compute attention with (default auto)"),
-    Option("tensor-parallel-size", integer(1, 64), "N", "processes that share the model, a device each (default 1)"),
-    Option("no-decode-graphs", switch, "", "NPU, GPU: compute decodes call by call, without graphs of them"),
-    Option("check-operators", switch, "", "NPU: hold every operator to its documented limits (slow; to find faults)"),
+    Option("tensor-parallel-size", integer(1, 64), "N", "processes that share the model, one device each (default 1)"),
+    Option("no-decode-graphs", switch, "", "NPU, GPU: launch decode steps call by call, without captured graphs"),
+    Option("check-operators", switch, "", "NPU: check each operator call against its documented limits (slow)"),
     Option("cpu-kernels", one_of(*CPU_KERNELS), "KIND", "auto, torch, or instructions to compile for (default auto)"),
     Option("max-model-len", integer(0, 1 << 24), "TOKENS", "longest prompt plus answer (default: the model's window)"),
-    Option("max-num-seqs", integer(1, 4096), "N", "requests computed at the same time (default 32)"),
-    Option("max-num-batched-tokens", integer(1, 1 << 20), "TOKENS", "tokens computed in one step (default 512)"),
+    Option("max-num-seqs", integer(1, 4096), "N", "maximum requests computed at the same time (default 32)"),
+    Option("max-num-batched-tokens", integer(1, 1 << 20), "TOKENS", "maximum tokens of one step (default 512)"),
     Option(
-        "queue-policy", one_of(*get_args(QueuePolicy)), "POLICY", "fcfs, priority or fair (default: between tenants)"
+        "queue-policy",
+        one_of(*get_args(QueuePolicy)),
+        "POLICY",
+        "fcfs, priority or fair (default fair: between tenants)",
     ),
-    Option("max-waiting", integer(1, 1 << 20), "N", "requests that may wait; more are refused with 429 (default 256)"),
-    Option("max-queue-wait", integer(1, 86_400), "S", "then a request or tenant is next, whatever the policy (30)"),
-    Option("queue-timeout", integer(0, 86_400), "S", "a request without a turn by then is refused (default 0: never)"),
-    Option("tenant-weights", parse_weights, "NAME=W,...", "shares under fair; whoever is not named has 1"),
-    Option("public-prefix", any_path, "FILE", "system prompt whose KV all tenants share (default: they share nothing)"),
+    Option("max-waiting", integer(1, 1 << 20), "N", "maximum waiting requests; others get 429 (default 256)"),
+    Option(
+        "max-queue-wait",
+        integer(1, 86_400),
+        "S",
+        "seconds after which a request or tenant is next, whatever the policy (default 30)",
+    ),
+    Option(
+        "queue-timeout", integer(0, 86_400), "S", "seconds after which a waiting request is refused (default 0: never)"
+    ),
+    Option("tenant-weights", parse_weights, "NAME=W,...", "shares of tenants under the policy fair (default 1 each)"),
+    Option("public-prefix", any_path, "FILE", "system prompt whose KV all tenants share (default: none)"),
     Option(
         "itl-target",
         integer(0, 60_000),
         "MS",
-        "longest step with running streams (default 50, more if decodes need it)",
+        "longest step while streams are running (default 50, more if decodes need it)",
     ),
-    Option("decode-passes", integer(1, 64), "N", "most tokens of a stream per step while nobody waits (4)"),
-    Option("max-answers", integer(1, MAX_ANSWERS), "N", "most answers to one prompt: n, best_of (default 16)"),
-    Option("no-speculation", switch, "", "compute each token behind the one before, also where it can be guessed"),
-    Option("kv-memory", size_from(1 << 20), "SIZE", "KV blocks (default: 3 windows, at most a tenth of what is free)"),
-    Option("cpu-kv-memory", size_from(0), "SIZE", "CPU tier; 0 turns it off (default 3 x --kv-memory)"),
-    Option("eviction-policy", one_of(*get_args(EvictionName)), "POLICY", "what it keeps longest: returning or lru"),
+    Option(
+        "decode-passes", integer(1, 64), "N", "maximum tokens per stream and step while no request waits (default 4)"
+    ),
+    Option("max-answers", integer(1, MAX_ANSWERS), "N", "maximum answers to one prompt: n, best_of (default 16)"),
+    Option("no-speculation", switch, "", "compute tokens one after another, even where they can be guessed"),
+    Option("kv-memory", size_from(1 << 20), "SIZE", "KV blocks (default: 3 windows, at most a tenth of free memory)"),
+    Option("cpu-kv-memory", size_from(0), "SIZE", "memory of the CPU tier; 0 turns it off (default 3 x --kv-memory)"),
+    Option("eviction-policy", one_of(*get_args(EvictionName)), "POLICY", "eviction of the CPU tier: returning or lru"),
     Option("redis-url", _redis_url, "URL", "auto, off, redis://, rediss:// or unix:// (default auto: a companion)"),
     Option("redis-memory", size_from(1 << 20), "SIZE", "memory of the companion Redis (default 2GiB)"),
-    Option("chat-titles", one_of("model", "first-words"), "KIND", "model: asked when idle; or the first message's"),
+    Option("chat-titles", one_of("model", "first-words"), "KIND", "model (while idle) or first-words (default model)"),
     Option("response-days", integer(0, 36_500), "DAYS", "age at which stored responses expire (default 30; 0: never)"),
-    Option("no-prefix-cache", switch, "", "compute every prompt anew: no reuse in any tier"),
-    Option("tls-certificate", any_path, "FILE", "chain of certificates (PEM) to speak TLS with (default: plain HTTP)"),
+    Option("no-prefix-cache", switch, "", "recompute every prompt: no reuse from any tier"),
+    Option("tls-certificate", any_path, "FILE", "certificate chain (PEM) for TLS (default: plain HTTP)"),
     Option("tls-key", any_path, "FILE", "private key of --tls-certificate (PEM, without a passphrase)"),
-    Option("max-connections", integer(0, 1 << 20), "N", "open connections (default 0: by ulimit -n, at most 8192)"),
-    Option("max-connections-per-address", integer(0, 1 << 20), "N", "of one address (default 0: a quarter of them)"),
-    Option("public-url", parse_public_url, "URL", "where people open it, if a proxy keeps that name (default: none)"),
+    Option(
+        "max-connections", integer(0, 1 << 20), "N", "maximum open connections (default 0: by ulimit -n, at most 8192)"
+    ),
+    Option(
+        "max-connections-per-address",
+        integer(0, 1 << 20),
+        "N",
+        "maximum open connections per address (default 0: a quarter of all)",
+    ),
+    Option(
+        "public-url", parse_public_url, "URL", "URL that people open, if a proxy passes its name on (default: none)"
+    ),
     Option("cors-origins", parse_origins, "ORIGIN,...", "pages of other origins that may use the API (default: none)"),
-    Option("without-keys", switch, "", "let in whoever reaches the port (default: this machine, until there is a key)"),
+    Option("without-keys", switch, "", "serve clients without a key (default: on this machine, until a key exists)"),
     Option("log-format", one_of(*get_args(LogFormat)), "FORMAT", "lines of text or json objects (default text)"),
-    Option("log-messages", switch, "", "write what people ask into the log (default: numbers only)"),
-    Option("otlp-endpoint", _http_url, "URL", "where OpenTelemetry traces go: http://HOST:4318/v1/traces (none)"),
+    Option("log-messages", switch, "", "write the text of messages into the log (default: numbers only)"),
+    Option(
+        "otlp-endpoint",
+        _http_url,
+        "URL",
+        "endpoint of OpenTelemetry traces: http://HOST:4318/v1/traces (default: none)",
+    ),
 )
 CONFIG_VARIABLE = ENV_PREFIX + "CONFIG"
 

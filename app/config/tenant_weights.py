@@ -9,9 +9,9 @@ def parse_weights(text: str) -> dict[str, float]:
     for part in text.split(",") if text.strip() else []:
         name, equals, number = (piece.strip() for piece in part.rpartition("="))
         if not equals or not name:
-            raise ValueError(f"{part.strip()!r} is not like name=2")
+            raise ValueError(f"{part.strip()!r} is not of the form name=2")
         if name in weights:
-            raise ValueError(f"{name} is there twice")
+            raise ValueError(f"{name} is named twice")
         weights[name] = _weight(name, number)
     return weights
 

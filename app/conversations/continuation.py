@@ -71,9 +71,9 @@ class Continuation:
 
     async def _question_of(self, answer: Message) -> Message:
         if answer.role != "assistant" or answer.parent_id is None:
-            raise InvalidRequestError("Only an answer can go on", param="id")
+            raise InvalidRequestError("Only an answer can be continued", param="id")
         if answer.status not in GOES_ON:
-            said = "is still being generated" if answer.status == "in_progress" else "is whole: retry it instead"
+            said = "is still being generated" if answer.status == "in_progress" else "is complete: retry it instead"
             raise ConflictError(f"This answer {said}", code="answer_not_cut")
         return await self._store.messages.get(answer.parent_id)
 
@@ -83,7 +83,10 @@ class Continuation:
             path
         )
         if prompt.tokens.prompt_key != answer.tokens.prompt_key:
-            raise ConflictError("The model or the system prompt is another one now: retry it", code="prompt_changed")
+            raise ConflictError(
+                "The model or the system prompt has changed since this answer was generated: retry the answer instead",
+                code="prompt_changed",
+            )
         return prompt.ids
 
     async def _generate(self, engine: Backend, prompt_ids: list[int], answer: Message, run_id: str) -> GenerationStream:

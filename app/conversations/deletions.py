@@ -140,7 +140,7 @@ class Deletions:
             try:
                 await self.remove_due(elapsed)
             except OutageError as error:
-                logger.warning("removing what was deleted waits: %s", error)
+                logger.warning("removal of deleted conversations and messages is delayed: %s", error)
             except Exception:
-                logger.exception("what was deleted could not be removed; it is tried again")
+                logger.exception("deleted conversations and messages could not be removed; the removal will be retried")
             await asyncio.sleep(LOOK_SECONDS)

@@ -56,7 +56,7 @@ def read_file(body: bytes) -> list[Imported]:
             if count > MAX_IMPORTED:
                 raise InvalidRequestError(
                     f"The file has more than {MAX_IMPORTED} conversations and messages. Export it in parts "
-                    "(/api/export?parts=true), or conversations one by one",
+                    "(/api/export?parts=true), or export conversations one by one",
                     param="conversations",
                 )
             conversations.append(_imported(given, f"conversations[{index}]"))
@@ -93,9 +93,9 @@ def _imported(given: ImportedFields, field: str) -> Imported:
     ordered = _in_order(given.messages, f"{field}.messages")
     ids = {message.id: new_id("msg") for message in ordered}
     if given.head_id is not None and given.head_id not in ids:
-        raise InvalidRequestError("The head is no message of this conversation", param=f"{field}.head_id")
+        raise InvalidRequestError("The head must be a message of this conversation", param=f"{field}.head_id")
     if given.head_id is None and ids and given.source != "response":
-        raise InvalidRequestError("A conversation with messages has a head", param=f"{field}.head_id")
+        raise InvalidRequestError("A conversation with messages must have a head", param=f"{field}.head_id")
     source = given.title_source or "user"
     conversation = Conversation(
         id=new_id("conv"),
@@ -149,12 +149,14 @@ def _in_order(messages: Sequence[MessageFields], field: str) -> list[MessageFiel
         raise InvalidRequestError("Two messages have the same id", param=field)
     for index, message in enumerate(messages):
         if message.parent_id is not None and message.parent_id not in by_id:
-            raise InvalidRequestError("There is no such message", param=f"{field}[{index}].parent_id")
+            raise InvalidRequestError(
+                "The conversation has no message with this id", param=f"{field}[{index}].parent_id"
+            )
         below[message.parent_id].append(message)
     ordered, todo = list[MessageFields](), [*reversed(below[None])]
     while todo:
         ordered.append(todo.pop())
         todo += reversed(below[ordered[-1].id])
     if len(ordered) < len(messages):
-        raise InvalidRequestError("Messages follow each other in a circle", param=field)
+        raise InvalidRequestError("The messages form a cycle", param=field)
     return ordered

@@ -36,7 +36,7 @@ class JsonReader:
                 # A lone half of a surrogate pair can be escaped, and neither stored nor sent.
                 json.dumps(value, ensure_ascii=False).encode()
         except RecursionError:
-            raise _invalid("nested too deep") from None
+            raise _invalid("nested too deeply") from None
         except ValueError as error:
             raise _invalid(str(error)) from None
         return value
@@ -72,7 +72,7 @@ class JsonReader:
     def end(self) -> None:
         """Make sure that nothing follows. Raises InvalidRequestError."""
         if self._skip() < len(self._text):
-            raise _invalid(f"more follows at character {self._at}")
+            raise _invalid(f"unexpected data at character {self._at}")
 
     def _skip(self) -> int:
         found = _SPACE.match(self._text, self._at)
@@ -100,7 +100,7 @@ def _invalid(reason: str) -> InvalidRequestError:
 
 
 def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a valid number")
 
 
 def _finite(text: str) -> float:

@@ -54,7 +54,7 @@ class KVErasure:
                 trails.append(Trail(unpack_ids(trail.ids), num_shared, trail.ends))
             await engine.erase(trails, tenant=tenant)
         except Exception:
-            logger.exception("the KV of a deleted conversation was not forgotten; it ages out")
+            logger.exception("the KV of a deleted conversation could not be erased; it will age out")
 
     async def _num_shared(self, ids: bytes, starts: Sequence[tuple[str, bytes]]) -> int:
         """Return the length, in bytes, of the longest prefix of `ids` that a stored conversation shares.

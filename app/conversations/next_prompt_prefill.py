@@ -47,7 +47,7 @@ class NextPromptPrefill:
         self._erasure = erasure
         self._poll_seconds = poll_seconds
         self._tasks = IdleTasks(
-            "its next prompt is not begun", poll_seconds=poll_seconds, patience_seconds=PATIENCE_SECONDS
+            "the next prompt was not prefilled", poll_seconds=poll_seconds, patience_seconds=PATIENCE_SECONDS
         )
 
     def after(self, run: Run, instructions: str | None = None, tools: Sequence[ChatMessage] = ()) -> None:

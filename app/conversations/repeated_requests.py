@@ -48,4 +48,4 @@ class RepeatedRequests:
 
 
 def _taken(message: Message) -> ConflictError:
-    return ConflictError(f"There is another message with the id {message.id}", param="id", code="message_exists")
+    return ConflictError(f"Another message with the id {message.id} already exists", param="id", code="message_exists")

@@ -38,7 +38,7 @@ class TitleMaker:
         self._store = store
         self._turns = turns
         self._poll_seconds = poll_seconds
-        self._tasks = IdleTasks("no title", poll_seconds=poll_seconds, patience_seconds=PATIENCE_SECONDS)
+        self._tasks = IdleTasks("no title was generated", poll_seconds=poll_seconds, patience_seconds=PATIENCE_SECONDS)
 
     def after(self, run: Run) -> None:
         """Title the conversation once `run` has ended, if it was the first answer."""

@@ -48,7 +48,9 @@ def check_python(_settings: Settings) -> Finding:
     text = sys.version.split()[0]
     if (3, 11) <= sys.version_info[:2] < (3, 13):
         return Finding("ok", "python", text)
-    return Finding("fail", "python", f"{text} is not supported", "install Python 3.11 or 3.12 and set up again")
+    return Finding(
+        "fail", "python", f"{text} is not supported", "install Python 3.11 or 3.12 and run `make setup` again"
+    )
 
 
 def check_device(settings: Settings) -> Finding:
@@ -57,15 +59,15 @@ def check_device(settings: Settings) -> Finding:
     try:
         device = open_device(name)
     except EngineError as error:
-        look = "see npu below" if name == "npu" else "see whether nvidia-smi finds it, then `make setup DEVICE=cuda`"
+        look = "see npu below" if name == "npu" else "check that nvidia-smi finds it, then run `make setup DEVICE=cuda`"
         return Finding("fail", "device", error.message, f"{look}, or start with --device cpu")
     if name != "cpu":
         memory = format_size(device.available_memory())
-        return Finding("ok", "device", f"torch {torch.__version__}, {device.instruction_set()}, {memory} free on it")
+        return Finding("ok", "device", f"torch {torch.__version__}, {device.instruction_set()}, {memory} free")
     text = f"torch {torch.__version__}, {torch.get_num_threads()} threads, {device.instruction_set()}"
     if torch.accelerator.is_available():
         found = torch.accelerator.current_accelerator()
-        return Finding("ok", "device", f"{text}; {found} is there, --device {found} would use it")
+        return Finding("ok", "device", f"{text}; {found} is available: use it with --device {found}")
     return Finding("ok", "device", text)
 
 
@@ -73,7 +75,7 @@ def check_attention(settings: Settings) -> Finding:
     """Check which attention backend is selected, and report why those before it in the table are not."""
     folder = find_model(settings.model, settings.cache_dir)
     if folder is None:
-        return Finding("ok", "attention", "depends on the model, which is not here yet")
+        return Finding("ok", "attention", "depends on the model, which is not on this machine yet")
     device = choose_device(settings.device)
     try:
         model = read_config(ModelFolder(folder).config())
@@ -81,11 +83,11 @@ def check_attention(settings: Settings) -> Finding:
         spec = AttentionSpec(device, dtype, model.num_heads, model.num_kv_heads, model.head_dim, block_size_for(device))
         selection = select_backend(spec, settings.attention)
     except EngineError as error:
-        return Finding("fail", "attention", error.message, "give another --attention, or leave it away")
+        return Finding("fail", "attention", error.message, "give another --attention, or leave the option out")
     except ModelError as error:
-        return Finding("warn", "attention", str(error), "give another --model, or `ebb pull` it again")
+        return Finding("warn", "attention", str(error), "give another --model, or run `ebb pull` again")
     if device == "cpu" and settings.attention == "auto":
-        return Finding("ok", "attention", f"the native step's own; without it {selection}")
+        return Finding("ok", "attention", f"the native step's own; without the native step: {selection}")
     return Finding("ok", "attention", str(selection))
 
 
@@ -95,7 +97,7 @@ def check_compiler(_settings: Settings) -> Finding:
         found = shutil.which(name)
         if found is not None:
             return Finding("ok", "compiler", found)
-    found = "no C++ compiler found: the torch model computes, which takes 2 to 4 times as long"
+    found = "no C++ compiler found: the model runs in torch, which takes 2 to 4 times as long"
     return Finding("warn", "compiler", found, "install g++ or clang++")
 
 
@@ -112,13 +114,13 @@ def check_lmcache(_settings: Settings) -> Finding:
 def check_redis(settings: Settings) -> Finding:
     """Check the server of the Redis tier."""
     if settings.redis_url == "off":
-        return Finding("warn", "redis", "off: KV does not outlive a restart", "leave --redis-url away to turn it on")
+        return Finding("warn", "redis", "off: KV does not survive a restart", "leave out --redis-url to turn it on")
     if settings.redis_url == "auto":
         binary = find_redis_server()
         if binary is not None:
             return Finding("ok", "redis", f"companion of {format_size(settings.redis_memory)} from {binary}")
         advice = "install redis-server or valkey-server, or give --redis-url"
-        return Finding("warn", "redis", "no server found: KV does not outlive a restart", advice)
+        return Finding("warn", "redis", "no server found: KV does not survive a restart", advice)
     try:
         address = parse_redis_url(settings.redis_url)
         connection = RespConnection(address, Timeouts(connect=2.0))
@@ -138,8 +140,8 @@ def check_model(settings: Settings) -> Finding:
     folder = find_model(settings.model, settings.cache_dir)
     if folder is not None:
         return Finding("ok", "model", f"{settings.model} in {folder}")
-    advice = "`ebb pull` brings it now, `ebb serve` at its start"
-    return Finding("warn", "model", f"{settings.model} is not here yet", advice)
+    advice = "`ebb pull` downloads it now, `ebb serve` when it starts"
+    return Finding("warn", "model", f"{settings.model} is not on this machine yet", advice)
 
 
 def check_memory(settings: Settings) -> Finding:
@@ -151,9 +153,9 @@ def check_memory(settings: Settings) -> Finding:
         folder = find_model(settings.model, settings.cache_dir)
         plan = plan_memory(settings, folder, free=host if device is None else device, host_free=host)
     except EngineError:
-        return Finding("warn", "memory", f"not known while there is no {name} device")
+        return Finding("warn", "memory", f"unknown without a {name} device")
     except ModelError as error:
-        return Finding("fail", "memory", str(error), "give another --model, or `ebb pull` it again")
+        return Finding("fail", "memory", str(error), "give another --model, or run `ebb pull` again")
     weights, pool = ("weights", plan.weights), ("device pool", plan.device_pool)
     below = (("CPU tier", plan.cpu_pool), ("Redis", plan.redis))
     if device is None:
@@ -172,7 +174,9 @@ def _compare(parts: Sequence[tuple[str, int]], free: int, *, at_start: int) -> F
     if at_start > free:
         return Finding("fail", "memory", text, "give a smaller --kv-memory or --cpu-kv-memory, or another --model")
     if total > free:
-        return Finding("warn", "memory", text, "with Redis full the machine will swap: give a smaller --redis-memory")
+        return Finding(
+            "warn", "memory", text, "once Redis is full, the machine will swap: give a smaller --redis-memory"
+        )
     return Finding("ok", "memory", text)
 
 
@@ -200,10 +204,10 @@ def check_conversations(settings: Settings) -> Finding:
     except sqlite3.Error as error:
         faults = [str(error)]
     if faults is None:
-        some = f"no damage found in {CHECK_SECONDS:g} s of looking; the file is too large to be read in that time"
+        some = f"no damage found in {CHECK_SECONDS:g} s; the file is too large to be checked completely in that time"
         return Finding("ok", "chats", some)
     if faults:
-        advice = "stop the server and put a backup in its place: ebb restore FILE"
+        advice = "stop the server and restore a backup: ebb restore FILE"
         return Finding("fail", "chats", f"{file} is damaged: {faults[0]}", advice)
     return Finding("ok", "chats", f"{format_size(file.stat().st_size)}, no damage")
 
@@ -217,7 +221,7 @@ def _directory(name: str, path: Path) -> Finding:
     # The nearest existing parent decides whether the rest can be created.
     place = next(part for part in (path, *path.parents) if part.exists())
     if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
-        return Finding("fail", name, f"{place} cannot be written", f"change its rights, or choose another --{name}")
+        return Finding("fail", name, f"{place} is not writable", f"change its permissions, or choose another --{name}")
     free = format_size(shutil.disk_usage(place).free)
     return Finding("ok", name, f"{path}, {free} free on its disk")
 
@@ -232,8 +236,8 @@ def check_port(settings: Settings) -> Finding:
             probe.bind(target)
     except OSError as error:
         if asyncio.run(_is_ebb(settings)):
-            return Finding("ok", "port", f"{address} is served by Ebb already")
-        advice = "stop what listens there, or choose another --port"
+            return Finding("ok", "port", f"Ebb is already serving on {address}")
+        advice = "stop the program that listens there, or choose another --port"
         return Finding("fail", "port", f"{address}: {error.strerror or error}", advice)
     return Finding("ok", "port", f"{address} is free")
 

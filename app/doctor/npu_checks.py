@@ -97,12 +97,12 @@ def _trouble(machine: NpuMachine) -> tuple[str, str] | None:
             return text, f"run `source {machine.set_env[0]}` in the shell that starts Ebb"
         return text, "install CANN (docs/ascend.md) and source its set_env.sh, or `pip uninstall torch_npu`"
     if not machine.files:
-        return f"torch_npu {machine.torch_npu} and CANN are there, but no /dev/davinci*", CONTAINER_FLAGS
+        return f"torch_npu {machine.torch_npu} and CANN are installed, but there is no /dev/davinci*", CONTAINER_FLAGS
     if machine.unreadable:
         text = f"{', '.join(map(str, machine.unreadable))} cannot be opened by this user"
         return text, "add the user to the group HwHiAiUser and log in again"
     if machine.torch.split(".")[:2] != machine.torch_npu.split(".")[:2]:
-        text = f"torch_npu {machine.torch_npu} does not belong to torch {machine.torch}"
+        text = f"torch_npu {machine.torch_npu} does not match torch {machine.torch}"
         return text, "install the torch_npu of the same version: `make setup DEVICE=npu`"
     return None
 

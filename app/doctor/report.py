@@ -30,7 +30,11 @@ def security_doctor(settings: Settings) -> int:
 
     findings = _run(SECURITY_CHECKS, settings, security_line)
     warnings = sum(finding.level != "ok" for finding in findings)
-    print(f"\n{warnings} warnings: see what the arrows say." if warnings else "\nNothing is open that should not be.")
+    print(
+        f"\n{warnings} warnings: see the lines that begin with an arrow."
+        if warnings
+        else "\nNothing is open that should not be."
+    )
     return 1 if warnings else 0
 
 
@@ -64,4 +68,4 @@ def summary(findings: Iterable[Finding]) -> str:
         return "\nThe server will not start like this: see the lines that begin with fail."
     if "warn" in levels:
         return "\nThe server will start; the lines that begin with warn say what is missing."
-    return "\nAll is well: ebb serve"
+    return "\nNo problems found. Start the server with: ebb serve"

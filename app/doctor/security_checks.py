@@ -29,9 +29,9 @@ def check_address(settings: Settings) -> Finding:
     if is_loopback(settings.host):
         return Finding("ok", "address", f"{where}: this machine only")
     if settings.tls_certificate is not None:
-        return Finding("ok", "address", f"{where}: reached from other machines, over TLS")
+        return Finding("ok", "address", f"{where}: reachable from other machines, over TLS")
     advice = "give --tls-certificate and --tls-key, or listen on 127.0.0.1 (--host) behind a proxy that speaks TLS"
-    return Finding("warn", "address", f"{where}: whoever reaches this machine, and all of it unencrypted", advice)
+    return Finding("warn", "address", f"{where}: reachable from other machines, and unencrypted", advice)
 
 
 def check_keys(settings: Settings) -> Finding:
@@ -40,18 +40,23 @@ def check_keys(settings: Settings) -> Finding:
         valid = count_keys(settings.database).valid
         if not valid:
             advice = "ebb keys create NAME"
-            return Finding("warn", "keys", "required of every client, and there is none that opens anything", advice)
-        return Finding("ok", "keys", f"required of every client; {valid} of them open something (ebb keys list)")
-    advice = "leave --without-keys away, and give people keys (ebb keys create NAME)"
+            return Finding("warn", "keys", "required of every client, and no valid key exists", advice)
+        return Finding("ok", "keys", f"required of every client; {valid} are valid (ebb keys list)")
+    advice = "leave out --without-keys, and give people keys (ebb keys create NAME)"
     if not is_loopback(settings.host):
-        text = "none: whoever reaches the port may read and delete every chat, use the model and read /metrics"
+        text = (
+            "none: every client that reaches the port may read and delete every chat, use the model and read /metrics"
+        )
         return Finding("warn", "keys", text, advice)
     if settings.without_keys:
-        text = "none: every user and program of this machine, and everyone that a proxy lets in, may read every chat"
+        text = (
+            "none: every user and program of this machine, and every client that a proxy lets through, may read "
+            "every chat"
+        )
         return Finding("warn" if settings.public_url else "ok", "keys", text, advice if settings.public_url else "")
     if settings.public_url:
-        text = f"none: requests that a proxy passes on from {settings.public_url} are refused"
-        return Finding("warn", "keys", text, "make a key (ebb keys create NAME)")
+        text = f"none: requests that a proxy forwards from {settings.public_url} are refused"
+        return Finding("warn", "keys", text, "create a key (ebb keys create NAME)")
     text = "none: every user and program of this machine may read and delete every chat; proxied requests are refused"
     return Finding("ok", "keys", text)
 
@@ -62,8 +67,8 @@ def check_cors(settings: Settings) -> Finding:
         return Finding("ok", "cors", "off: no page but Ebb's own")
     plain = [origin for origin in settings.cors_origins if origin.startswith("http://") and not _is_local(origin)]
     if plain:
-        text = f"{', '.join(plain)}: whoever is between that page and a visitor can change the page"
-        return Finding("warn", "cors", text, "serve that page over https, or take it out of --cors-origins")
+        text = f"{', '.join(plain)}: anyone between that page and a visitor can change the page"
+        return Finding("warn", "cors", text, "serve that page over https, or remove it from --cors-origins")
     return Finding("ok", "cors", f"exactly {', '.join(settings.cors_origins)}; never with cookies")
 
 
@@ -81,7 +86,7 @@ def check_database(settings: Settings) -> Finding:
     """Check who can read the chats."""
     folder = settings.state_dir
     if settings.database.exists() and not _mode(folder) & OTHERS and _is_mine(folder):
-        return Finding("ok", "database", f"{settings.database}: in a folder that is open to its owner alone")
+        return Finding("ok", "database", f"{settings.database}: in a folder that only its owner can access")
     return _private("database", settings.database, OTHERS, "0600")
 
 
@@ -95,7 +100,7 @@ def check_redis(settings: Settings) -> Finding:
     if settings.no_prefix_cache or settings.redis_url == "off":
         return Finding("ok", "redis", "off")
     if settings.redis_url == "auto":
-        return Finding("ok", "redis", "a companion on a socket that its owner alone may use")
+        return Finding("ok", "redis", "a companion on a socket that only its owner can access")
     try:
         address = parse_redis_url(settings.redis_url)
     except RedisAddressError as error:
@@ -106,15 +111,15 @@ def check_redis(settings: Settings) -> Finding:
 def _redis_by_url(address: RedisAddress) -> Finding:
     here = address.unix_path is not None or is_loopback(address.host)
     if address.tls is not None and not address.tls.verify:
-        advice = "take ssl_cert_reqs=none out of --redis-url; ssl_ca_certs=FILE trusts an authority of your own"
-        return Finding("warn", "redis", f"{address}: TLS without a look at the certificate", advice)
+        advice = "remove ssl_cert_reqs=none from --redis-url; ssl_ca_certs=FILE trusts an authority of your own"
+        return Finding("warn", "redis", f"{address}: TLS without verification of the certificate", advice)
     if not here and address.tls is None:
         advice = "use rediss://, or a tunnel; prompts can be guessed from KV blocks"
-        return Finding("warn", "redis", f"{address}: unencrypted over a network, its password too", advice)
+        return Finding("warn", "redis", f"{address}: unencrypted over a network, including its password", advice)
     if address.password is None and address.unix_path is None:
-        who = "every user of this machine" if here else "whoever reaches it"
-        advice = "give it a password (requirepass or an ACL), and name it in EBB_REDIS_URL, not on the command line"
-        return Finding("warn", "redis", f"{address}: no password, so {who} reads the KV blocks", advice)
+        who = "every user of this machine" if here else "every client that reaches it"
+        advice = "set a password (requirepass or an ACL), and give it in EBB_REDIS_URL, not on the command line"
+        return Finding("warn", "redis", f"{address}: no password, so {who} can read the KV blocks", advice)
     how = "a socket" if address.unix_path is not None else "TLS" if address.tls is not None else "this machine only"
     return Finding("ok", "redis", f"{address}: {how}{', with a password' if address.password is not None else ''}")
 
@@ -122,7 +127,7 @@ def _redis_by_url(address: RedisAddress) -> Finding:
 def check_log(settings: Settings) -> Finding:
     """Check whether the log contains messages of users."""
     if settings.log_messages:
-        return Finding("warn", "log", "holds what people ask, word for word", "leave --log-messages away when done")
+        return Finding("warn", "log", "contains the text of messages", "leave out --log-messages when done")
     return Finding("ok", "log", f"{settings.log_format}: numbers only, no messages, no keys, no passwords")
 
 
@@ -131,7 +136,9 @@ def check_debug(_settings: Settings) -> Finding:
     if sys.flags.dev_mode:
         return Finding("warn", "debug", "Python's development mode is on", "start without -X dev and PYTHONDEVMODE")
     if sys.flags.inspect or sys.flags.interactive:
-        return Finding("warn", "debug", "Python opens a prompt at the end", "start without -i and PYTHONINSPECT")
+        return Finding(
+            "warn", "debug", "Python opens a prompt when the server exits", "start without -i and PYTHONINSPECT"
+        )
     return Finding("ok", "debug", "off; clients never see a traceback")
 
 
@@ -139,18 +146,21 @@ def check_user(_settings: Settings) -> Finding:
     """Check the user that the server runs as."""
     if os.geteuid() == 0:
         return Finding(
-            "warn", "user", "root: a fault in the server is one in the machine", "run it as a user of its own"
+            "warn",
+            "user",
+            "root: a fault in the server affects the whole machine",
+            "run the server as a user of its own",
         )
     return Finding("ok", "user", f"uid {os.geteuid()}")
 
 
 def _private(subject: str, path: Path, forbidden: int, wanted: str) -> Finding:
     if not path.exists():
-        return Finding("ok", subject, f"{path}: not there yet; it will be made with mode {wanted}")
+        return Finding("ok", subject, f"{path}: does not exist yet; it will be created with mode {wanted}")
     if not _is_mine(path):
         return Finding("warn", subject, f"{path}: belongs to another user", "chown it to the user who runs the server")
     if _mode(path) & forbidden:
-        text = f"{path}: mode {_mode(path):04o} lets others in"
+        text = f"{path}: mode {_mode(path):04o} gives others access"
         return Finding("warn", subject, text, f"chmod {wanted} {path}")
     return Finding("ok", subject, f"{path}: mode {_mode(path):04o}")
 

@@ -28,7 +28,7 @@ def check_tls(settings: Settings) -> Finding:
         return Finding("fail", "tls", error.message, "correct --tls-certificate and --tls-key")
     if (mode := stat.S_IMODE(files.key.stat().st_mode)) & (stat.S_IRWXG | stat.S_IRWXO):
         text = f"{files.key}: mode {mode:04o} lets others read or change the private key"
-        return Finding("warn", "tls", text, f"chmod 0600 {files.key}, and make a new key if others had the time")
+        return Finding("warn", "tls", text, f"chmod 0600 {files.key}, and create a new key if others may have read it")
     return _validity(settings, files.certificate, certificate)
 
 
@@ -39,7 +39,7 @@ def _first_certificate(path: Path) -> x509.Certificate:
 
 def _validity(settings: Settings, path: Path, certificate: x509.Certificate) -> Finding:
     now, until = datetime.datetime.now(datetime.UTC), certificate.not_valid_after_utc
-    renew = f"renew it; the server reads {path} again by itself"
+    renew = f"renew it; the server reloads {path} by itself"
     if now >= until:
         return Finding("warn", "tls", f"{path}: expired on {until:%Y-%m-%d}, so clients refuse it", renew)
     if now < certificate.not_valid_before_utc:

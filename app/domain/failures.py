@@ -28,7 +28,9 @@ def failure_of(last: RequestOutput) -> EbbError | None:
             return TimeoutPassedError("The request's timeout passed before its first token", param="timeout")
         case "queue_timeout":
             return OverloadedError(
-                last.error or "The request had no turn", retry_after=last.retry_after or 1, code="queue_timeout"
+                last.error or "The request waited too long for its turn",
+                retry_after=last.retry_after or 1,
+                code="queue_timeout",
             )
         case "abort":
             return NotReadyError("The server is stopping", code="server_restart")

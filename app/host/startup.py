@@ -97,7 +97,7 @@ class Startup:
             self._fail(str(exc))
         except Exception:
             logger.exception("the engine could not be started")
-            self._fail("an unexpected error; the log says which")
+            self._fail("an unexpected error, which the log describes")
         else:
             self._host.ready(engine, prompt_identity)
             logger.info("ready: %s, window %d tokens", engine.model_name, engine.max_model_len)

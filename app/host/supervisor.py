@@ -76,7 +76,7 @@ def supervise(settings: Settings, serve: Serve, restarts: RestartBudget | None =
             return supervisor.exit_status(status)
         pause = restarts.spend(time.monotonic())
         if pause is None:
-            logger.error("the server process %s; that was too often, giving up", _described(status))
+            logger.error("the server process %s; too many restarts, giving up", _described(status))
             return supervisor.exit_status(status)
         logger.error("the server process %s; %s in %g s", _described(status), _in_words(restarts), pause)
         if supervisor.signalled_within(pause):
@@ -117,7 +117,7 @@ class Supervisor:
         while True:
             number = self._next_signal(self._stop_by)
             if number is None:
-                logger.error("the server process did not end within %g s: killed", STOP_SECONDS)
+                logger.error("the server process did not end within %g s and was killed", STOP_SECONDS)
                 self._kill(child, signal.SIGKILL)
             elif number != signal.SIGCHLD:
                 self._stop(child, number)
@@ -192,7 +192,7 @@ def _worth_a_restart(status: int) -> bool:
 
 def _in_words(restarts: RestartBudget) -> str:
     minutes = restarts.seconds / 60
-    return f"starting it again ({restarts.num_spent} of {restarts.most} times in {minutes:g} minutes)"
+    return f"restarting it ({restarts.num_spent} of {restarts.most} times in {minutes:g} minutes)"
 
 
 def _described(status: int) -> str:
@@ -213,7 +213,7 @@ def claim(settings: Settings) -> socket.socket | None:
         while lock_state_dir(settings.state_dir) is None:
             give_up = began + CLAIM_SECONDS
             if time.monotonic() > give_up:
-                logger.error("another ebb uses --state-dir %s", settings.state_dir)
+                logger.error("another ebb process is using --state-dir %s", settings.state_dir)
                 return None
             time.sleep(_CLAIM_POLL_SECONDS)
     except OSError as exc:
@@ -225,7 +225,7 @@ def claim(settings: Settings) -> socket.socket | None:
         except OSError as exc:
             if exc.errno != errno.EADDRINUSE or time.monotonic() > give_up:
                 where, why = (settings.host, settings.port), exc.strerror
-                logger.error("cannot listen on %s port %d: %s (--port chooses another)", *where, why)
+                logger.error("cannot listen on %s port %d: %s (choose another port with --port)", *where, why)
                 return None
         time.sleep(_CLAIM_POLL_SECONDS)
 

@@ -52,10 +52,11 @@ class UnauthorizedError(EbbError):
 
     def __init__(self, was_shown: bool) -> None:
         if was_shown:
-            super().__init__("This key opens nothing here: it is wrong, or was revoked", code="invalid_api_key")
+            super().__init__("Invalid API key: the key is wrong or was revoked", code="invalid_api_key")
         else:
             super().__init__(
-                "This server demands a key: send it as Authorization: Bearer KEY, or log in", code="missing_api_key"
+                "This server requires an API key: send it as Authorization: Bearer KEY, or log in",
+                code="missing_api_key",
             )
 
 
@@ -126,7 +127,7 @@ def on_http_error(request: Request, exc: Exception) -> Response:
 
 def unexpected_error_response(request_id: str) -> Response:
     """Make the response to a defect. The log has the traceback, and the client gets the request id to find it by."""
-    return error_response(ServerError(f"The server made a mistake; its log says what happened to {request_id}"))
+    return error_response(ServerError(f"Unexpected server error. Look for {request_id} in the server's log"))
 
 
 def _error_type(status: int) -> str:

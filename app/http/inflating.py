@@ -37,11 +37,11 @@ def _inflated(body: bytes, limit: int) -> bytes:
         try:
             whole += stream.decompress(rest, limit + 1 - len(whole))
         except zlib.error as error:
-            raise InvalidRequestError(f"The body is not what its Content-Encoding says: {error}") from None
+            raise InvalidRequestError(f"The body does not match its Content-Encoding: {error}") from None
         if len(whole) > limit:
-            raise BodyTooLargeError(f"The body is larger than {format_size(limit)} when it is decompressed")
+            raise BodyTooLargeError(f"The body is larger than {format_size(limit)} after decompression")
         if not stream.eof:
-            raise InvalidRequestError("The compressed body ends in the middle")
+            raise InvalidRequestError("The compressed body is incomplete")
         # A file of gzip may have several members.
         rest = stream.unused_data
     return bytes(whole)

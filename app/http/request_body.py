@@ -39,7 +39,7 @@ async def read_bytes(request: Request, limit: int) -> bytes:
         async with asyncio.timeout(BODY_SECONDS):
             body = await _whole(stream, request.headers.get("content-length", "0"), limit)
     except TimeoutError:
-        raise TooSlowError(f"The body was not whole after {BODY_SECONDS:g} s") from None
+        raise TooSlowError(f"The body did not arrive completely within {BODY_SECONDS:g} s") from None
     if body is None:
         raise await _too_large(stream, limit)
     return body if inflate is None else await asyncio.to_thread(inflate, body, limit)

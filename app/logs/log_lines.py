@@ -86,7 +86,7 @@ def _message_of(record: logging.LogRecord) -> str:
     if (outage := _outage_of(record)) is not None:
         words.append(f": {outage.message}")
     if left_out := getattr(record, REPEATS, 0):
-        words.append(f" ({left_out} more of these were left out)")
+        words.append(f" ({left_out} more such lines were left out)")
     return "".join(words)
 
 

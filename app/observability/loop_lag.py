@@ -97,7 +97,8 @@ class BlockLog:
             return
         stack = short_stack(frame) if frame is not None else "unknown"
         logger.warning(
-            "the event loop has been blocked for more than %d ms, %d other times since the last such line; it is in %s",
+            "the event loop has been blocked for more than %d ms, and %d other times since the last such line; "
+            "stack: %s",
             late * 1e3,
             self._num_others,
             stack,

@@ -32,30 +32,34 @@ class Metrics:
         self._engine = _EngineCollector(host, live_runs)
         self._registry.register(self._engine)
         self.http_responses = Counter(
-            "ebb_http_responses", "HTTP responses, by method and status", ["method", "status"], registry=self._registry
+            "ebb_http_responses",
+            "Number of HTTP responses, by method and status",
+            ["method", "status"],
+            registry=self._registry,
         )
         self.http_seconds = LiveHistogram(
             "ebb_http_request_seconds",
-            "From a request's head to the end of its answer, by route",
+            "Seconds from a request's head to the end of its answer, by route",
             ["route"],
             buckets=HTTP_SECONDS,
             registry=self._registry,
         )
         self.loop_lag = LiveHistogram(
             "ebb_event_loop_lag_seconds",
-            "By how much the event loop is late for a timer",
+            "Seconds by which the event loop is late for a timer",
             buckets=LAG_SECONDS,
             registry=self._registry,
         )
         self.loop_blocks = Counter(
             "ebb_event_loop_blocks",
-            "Times that the event loop was late by more than 50 ms; the log has the stack, once a minute",
+            "Number of times that the event loop was late by more than 50 ms; the log has a stack at most once a "
+            "minute",
             registry=self._registry,
         )
 
         self.limits_reached = Counter(
             "ebb_limits_reached",
-            "Requests refused because of their tenant's limits",
+            "Number of requests refused because of their tenant's limits",
             ["limit"],
             registry=self._registry,
         )
@@ -90,8 +94,12 @@ class _EngineCollector(Collector):
     def _now(self) -> Iterator[Metric]:
         build = GaugeMetricFamily("ebb_build_info", "Always 1, with the version", labels=["version"])
         yield _by_label(build, {VERSION: 1})
-        yield GaugeMetricFamily("ebb_ready", "1 while requests are served", value=float(self._host.status == "ok"))
-        yield GaugeMetricFamily("ebb_runs_live", "Answers of conversations that are being generated", self._live_runs())
+        yield GaugeMetricFamily(
+            "ebb_ready", "1 while requests are served, else 0", value=float(self._host.status == "ok")
+        )
+        yield GaugeMetricFamily(
+            "ebb_runs_live", "Number of answers in conversations that are being generated", self._live_runs()
+        )
         if self._host.engine is not None:
             stats = self._host.engine.stats()
             yield from _requests(stats)
@@ -100,34 +108,47 @@ class _EngineCollector(Collector):
             yield from _tiers(stats)
             if stats.workers is not None:
                 yield CounterMetricFamily(
-                    "ebb_rank_restarts", "How often the ranks of the model were started again", stats.workers.restarts
+                    "ebb_rank_restarts",
+                    "Number of times that the ranks of the model were restarted",
+                    stats.workers.restarts,
                 )
             if stats.tiers is not None:
                 yield from _redis(stats.tiers)
                 yield CounterMetricFamily(
-                    "ebb_warmed_blocks", "Blocks brought from Redis while their person typed", stats.warmed_blocks
+                    "ebb_warmed_blocks",
+                    "Number of blocks prefetched from Redis while the user typed",
+                    stats.warmed_blocks,
                 )
 
 
 def _requests(stats: EngineStats) -> Iterator[Metric]:
     yield _by_label(
-        GaugeMetricFamily("ebb_requests", "Requests now, by state", labels=["state"]), requests_by_state(stats)
+        GaugeMetricFamily("ebb_requests", "Number of current requests, by state", labels=["state"]),
+        requests_by_state(stats),
     )
     yield _by_label(
-        CounterMetricFamily("ebb_requests_finished", "Requests ended, by reason", labels=["reason"]),
+        CounterMetricFamily("ebb_requests_finished", "Number of requests that ended, by reason", labels=["reason"]),
         stats.requests_finished,
     )
     yield _by_label(
-        CounterMetricFamily("ebb_preemptions", "Requests that lost their blocks, by when", labels=["state"]),
+        CounterMetricFamily(
+            "ebb_preemptions",
+            "Number of requests that lost their blocks, by the state that they were in",
+            labels=["state"],
+        ),
         {"running": stats.preemptions, "waiting": stats.reclaims},
     )
-    yield CounterMetricFamily("ebb_scheduler_rebuilds", "Schedulers that failed and were replaced", stats.rebuilds)
-    yield _histogram("ebb_ttft_seconds", "From arrival to the first token", stats.ttft_seconds)
-    yield _histograms("ebb_queue_seconds", "From arrival to the first step, by outcome", "outcome", stats.queue_seconds)
-    yield _histogram("ebb_inter_token_seconds", "Between two tokens of a request", stats.inter_token_seconds)
-    yield _histogram("ebb_step_seconds", "One step of the model", stats.step_seconds)
-    yield _histogram("ebb_step_gap_seconds", "Between two forward passes", stats.gap_seconds)
-    yield _histogram("ebb_batch_size", "Requests in one step", stats.batch_sizes)
+    yield CounterMetricFamily(
+        "ebb_scheduler_rebuilds", "Number of schedulers that failed and were replaced", stats.rebuilds
+    )
+    yield _histogram("ebb_ttft_seconds", "Seconds from arrival to the first token", stats.ttft_seconds)
+    yield _histograms(
+        "ebb_queue_seconds", "Seconds from arrival to the first step, by outcome", "outcome", stats.queue_seconds
+    )
+    yield _histogram("ebb_inter_token_seconds", "Seconds between two tokens of a request", stats.inter_token_seconds)
+    yield _histogram("ebb_step_seconds", "Seconds that one step of the model takes", stats.step_seconds)
+    yield _histogram("ebb_step_gap_seconds", "Seconds between two forward passes", stats.gap_seconds)
+    yield _histogram("ebb_batch_size", "Number of requests in one step", stats.batch_sizes)
 
 
 def _tokens(stats: EngineStats) -> Iterator[Metric]:
@@ -138,16 +159,20 @@ def _tokens(stats: EngineStats) -> Iterator[Metric]:
         "computed": stats.computed_tokens,
     }
     yield _by_label(
-        CounterMetricFamily("ebb_prompt_tokens", "Prompt tokens, by where their KV came from", labels=["source"]),
+        CounterMetricFamily(
+            "ebb_prompt_tokens", "Number of prompt tokens, by where their KV came from", labels=["source"]
+        ),
         sources,
     )
     yield CounterMetricFamily(
-        "ebb_prefilled_tokens", "Prompt tokens computed, also of requests that have not ended", stats.prefilled_tokens
+        "ebb_prefilled_tokens",
+        "Number of prompt tokens computed, including those of requests that have not ended",
+        stats.prefilled_tokens,
     )
-    yield CounterMetricFamily("ebb_generation_tokens", "Tokens generated", stats.generation_tokens)
+    yield CounterMetricFamily("ebb_generation_tokens", "Number of tokens generated", stats.generation_tokens)
     yield _by_label(
         CounterMetricFamily(
-            "ebb_drafted_tokens", "Tokens that were guessed and computed, by outcome", labels=["outcome"]
+            "ebb_drafted_tokens", "Number of tokens that were guessed and computed, by outcome", labels=["outcome"]
         ),
         {"accepted": stats.accepted_tokens, "rejected": stats.drafted_tokens - stats.accepted_tokens},
     )
@@ -155,12 +180,18 @@ def _tokens(stats: EngineStats) -> Iterator[Metric]:
 
 def _blocks(stats: EngineStats) -> Iterator[Metric]:
     blocks = {"used": stats.blocks_used, "cached": stats.blocks_cached, "total": stats.blocks_total}
-    yield _by_label(GaugeMetricFamily("ebb_kv_blocks", "Blocks of the device pool", labels=["state"]), blocks)
-    yield GaugeMetricFamily("ebb_kv_block_bytes", "Size of one block", stats.block_nbytes)
-    yield GaugeMetricFamily("ebb_kv_unstored_blocks", "Full blocks not yet in the CPU tier", stats.unstored_blocks)
+    yield _by_label(
+        GaugeMetricFamily("ebb_kv_blocks", "Number of blocks of the device pool, by state", labels=["state"]), blocks
+    )
+    yield GaugeMetricFamily("ebb_kv_block_bytes", "Size of one block in bytes", stats.block_nbytes)
+    yield GaugeMetricFamily(
+        "ebb_kv_unstored_blocks", "Number of full blocks that are not in the CPU tier yet", stats.unstored_blocks
+    )
     yield _by_label(
         CounterMetricFamily(
-            "ebb_self_checks", "Checks of all that owns blocks, made when idle, by outcome", labels=["outcome"]
+            "ebb_self_checks",
+            "Number of consistency checks of all owners of blocks, made while idle, by outcome",
+            labels=["outcome"],
         ),
         stats.checks,
     )
@@ -169,23 +200,23 @@ def _blocks(stats: EngineStats) -> Iterator[Metric]:
 def _tiers(stats: EngineStats) -> Iterator[Metric]:
     """Yield the usage, hits and timings of each tier that is on. A tier's hit rate is rate(found) / rate(asked)."""
     by_tier = ["tier"]
-    used = GaugeMetricFamily("ebb_tier_used_bytes", "Occupancy, by tier", labels=by_tier)
-    capacity = GaugeMetricFamily("ebb_tier_capacity_bytes", "Capacity, by tier", labels=by_tier)
+    used = GaugeMetricFamily("ebb_tier_used_bytes", "Bytes in use, by tier", labels=by_tier)
+    capacity = GaugeMetricFamily("ebb_tier_capacity_bytes", "Capacity in bytes, by tier", labels=by_tier)
     asked = CounterMetricFamily(
-        "ebb_tier_asked_tokens", "Prompt tokens that no tier above had, by tier", labels=by_tier
+        "ebb_tier_asked_tokens", "Number of prompt tokens that no tier above had, by tier", labels=by_tier
     )
-    found = CounterMetricFamily("ebb_tier_found_tokens", "Prompt tokens reused, by tier", labels=by_tier)
+    found = CounterMetricFamily("ebb_tier_found_tokens", "Number of prompt tokens reused, by tier", labels=by_tier)
     evicted = CounterMetricFamily(
-        "ebb_tier_evicted_blocks", "Blocks that made room for others, by tier", labels=by_tier
+        "ebb_tier_evicted_blocks", "Number of blocks evicted to make room for others, by tier", labels=by_tier
     )
     lost = CounterMetricFamily(
-        "ebb_tier_lost_blocks", "Evicted blocks that the tier below did not have yet, by tier", labels=by_tier
+        "ebb_tier_lost_blocks", "Number of evicted blocks that the tier below did not have yet, by tier", labels=by_tier
     )
     moved = CounterMetricFamily(
-        "ebb_tier_bytes", "Bytes of blocks copied into a tier, and from it", labels=["tier", "direction"]
+        "ebb_tier_bytes", "Number of bytes of blocks copied into a tier and out of it", labels=["tier", "direction"]
     )
     tenants = GaugeMetricFamily(
-        "ebb_tier_tenant_bytes", "Occupancy by the largest tenants and the others", labels=["tier", "tenant"]
+        "ebb_tier_tenant_bytes", "Bytes in use by the largest tenants and by all others", labels=["tier", "tenant"]
     )
     for tier, figures in tier_figures(stats).items():
         used.add_metric([tier], figures.used_bytes)
@@ -201,24 +232,32 @@ def _tiers(stats: EngineStats) -> Iterator[Metric]:
             tenants.add_metric([tier, tenant], nbytes)
     yield from (used, capacity, tenants, asked, found, evicted, lost, moved)
     yield _by_label(
-        CounterMetricFamily("ebb_reuse_ends", "Requests whose next block no tier gave, by cause", labels=["cause"]),
+        CounterMetricFamily(
+            "ebb_reuse_ends", "Number of requests whose next block no tier provided, by cause", labels=["cause"]
+        ),
         stats.reuse_ends,
     )
     tiers = stats.tiers
     if tiers is not None:
-        loads = "Until a request's blocks were brought, by the lowest tier that they came from"
+        loads = "Seconds until a request's blocks were loaded, by the lowest tier that they came from"
         yield _histograms("ebb_tier_load_seconds", loads, "tier", stats.load_seconds)
         stores = {"cpu": stats.cpu_store_seconds, "redis": tiers.redis_store_seconds}
-        yield _histograms("ebb_tier_store_seconds", "Writing one block, by tier", "tier", stores)
+        yield _histograms("ebb_tier_store_seconds", "Seconds that writing one block takes, by tier", "tier", stores)
         lookups = {"redis": tiers.redis_lookup_seconds}
-        yield _histograms("ebb_tier_lookup_seconds", "Asking which blocks a tier has", "tier", lookups)
+        yield _histograms(
+            "ebb_tier_lookup_seconds", "Seconds that looking up which blocks a tier has takes", "tier", lookups
+        )
 
 
 def _redis(tiers: StoreStats) -> Iterator[Metric]:
-    yield GaugeMetricFamily("ebb_redis_up", "1 while Redis answers", float(tiers.redis_state == "ok"))
-    yield GaugeMetricFamily("ebb_redis_pending_writes", "Blocks waiting for Redis", tiers.redis_pending_writes)
+    yield GaugeMetricFamily("ebb_redis_up", "1 while Redis answers, else 0", float(tiers.redis_state == "ok"))
     yield GaugeMetricFamily(
-        "ebb_redis_write_lag_seconds", "Age of the oldest block waiting for Redis", tiers.redis_write_lag_seconds
+        "ebb_redis_pending_writes", "Number of blocks waiting to be written to Redis", tiers.redis_pending_writes
+    )
+    yield GaugeMetricFamily(
+        "ebb_redis_write_lag_seconds",
+        "Age in seconds of the oldest block waiting to be written to Redis",
+        tiers.redis_write_lag_seconds,
     )
     outcomes = {
         "stored": tiers.redis_stored_blocks,
@@ -227,24 +266,33 @@ def _redis(tiers: StoreStats) -> Iterator[Metric]:
         "rejected": tiers.redis_rejected_blocks,
     }
     yield _by_label(
-        CounterMetricFamily("ebb_redis_blocks", "Blocks exchanged with Redis, by outcome", labels=["outcome"]), outcomes
+        CounterMetricFamily(
+            "ebb_redis_blocks", "Number of blocks exchanged with Redis, by outcome", labels=["outcome"]
+        ),
+        outcomes,
     )
     yield CounterMetricFamily(
-        "ebb_redis_shed_blocks", "Blocks not written because too many waited for Redis", tiers.redis_shed_blocks
+        "ebb_redis_shed_blocks",
+        "Number of blocks not written because too many waited for Redis",
+        tiers.redis_shed_blocks,
     )
     yield _by_label(
         CounterMetricFamily(
-            "ebb_redis_rejected_blocks", "Blocks found in Redis and not used, by what was wrong", labels=["reason"]
+            "ebb_redis_rejected_blocks", "Number of blocks found in Redis and rejected, by reason", labels=["reason"]
         ),
         tiers.redis_rejects,
     )
     if tiers.redis_speed.answer_seconds is not None:
         yield GaugeMetricFamily(
-            "ebb_redis_answer_seconds", "Until an answer of Redis begins, lately", tiers.redis_speed.answer_seconds
+            "ebb_redis_answer_seconds",
+            "Seconds until a response of Redis begins, as measured recently",
+            tiers.redis_speed.answer_seconds,
         )
     if tiers.redis_speed.bytes_per_second is not None:
         yield GaugeMetricFamily(
-            "ebb_redis_bytes_per_second", "At which blocks come from Redis, lately", tiers.redis_speed.bytes_per_second
+            "ebb_redis_bytes_per_second",
+            "Bytes per second at which blocks are read from Redis, as measured recently",
+            tiers.redis_speed.bytes_per_second,
         )
 
 

@@ -14,7 +14,7 @@ LATE_SECONDS = 2.0
 def device_words(stats: EngineStats) -> str:
     """Describe the device's block pool."""
     if stats.blocks_used == stats.blocks_total:
-        return "full: requests use every block; others wait, or are stopped for room"
+        return "full: requests use every block; others wait or are preempted"
     return "ok"
 
 
@@ -27,7 +27,7 @@ def cpu_words(engine: Backend, stats: EngineStats) -> str:
         through = "; blocks only pass through it, to and from Redis" if stats.tiers is not None else ""
         return f"off: --cpu-kv-memory 0{through}"
     if stats.stores_refused:
-        return f"full: takes no more blocks just now; {stats.unstored_blocks} wait on the device for room"
+        return f"full: accepts no more blocks at the moment; {stats.unstored_blocks} wait on the device for room"
     return "ok"
 
 
@@ -40,12 +40,15 @@ def redis_words(note: str, tiers: StoreStats | None) -> str:
         return note or "off"
     if tiers.redis_state != "ok":
         left = tiers.redis_retry_seconds
-        how_long = f"for {left:.1f} s more" if left else "while one probe is under way"
-        return f"left alone {how_long}: {tiers.redis_state}"
+        how_long = f"for {left:.1f} s more" if left else "while one probe is in progress"
+        return f"not used {how_long}: {tiers.redis_state}"
     if tiers.redis_refusal:
         return f"refuses writes, blocks are still read from it: {tiers.redis_refusal}"
     if tiers.redis_write_lag_seconds > LATE_SECONDS:
-        return f"slow: {tiers.redis_pending_writes} blocks wait for it, since {tiers.redis_write_lag_seconds:.0f} s"
+        return (
+            f"slow: {tiers.redis_pending_writes} blocks are waiting to be written, the oldest for "
+            f"{tiers.redis_write_lag_seconds:.0f} s"
+        )
     return "ok"
 
 

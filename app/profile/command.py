@@ -39,7 +39,7 @@ def profile(settings: Settings, plan: ProfilePlan) -> int:
     A running server and its state directory are not touched. Raises EbbError.
     """
     if not plan.output.parent.is_dir():
-        raise SettingsError(f"--output {plan.output}: there is no such folder", param="output")
+        raise SettingsError(f"--output {plan.output}: the folder does not exist", param="output")
     settings.make_directories()
     recorder = Recorder()
     with TemporaryDirectory(prefix="ebb-profile-") as folder:

@@ -24,9 +24,9 @@ class ProfilePlan:
 
 
 PROFILE_OPTIONS = (
-    Option("streams", integer(1, 4096), "N", "conversations at the same time (default 8)"),
+    Option("streams", integer(1, 4096), "N", "number of concurrent conversations (default 8)"),
     Option("prompt-tokens", integer(1, 1 << 20), "N", "new tokens of each turn (default 256)"),
     Option("output-tokens", integer(1, 1 << 20), "N", "tokens of each answer (default 64)"),
     Option("steps", integer(1, 1_000_000), "N", "forward passes to record (default 200)"),
-    Option("output", any_path, "FILE", "where the trace goes (default ./ebb-profile.json)"),
+    Option("output", any_path, "FILE", "file for the trace (default ./ebb-profile.json)"),
 )

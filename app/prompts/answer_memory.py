@@ -102,7 +102,7 @@ class AnswerMemory:
         try:
             return await self._store.find(names)
         except Exception:
-            logger.exception("remembered answers could not be read; their conversations are tokenised again")
+            logger.exception("remembered answers could not be read; their conversations are tokenized again")
             return {}
 
     def _use(self, name: bytes, answer: SealedAnswer, now: float) -> None:
@@ -132,7 +132,9 @@ class AnswerMemory:
                 await self._store.save(new, used)
                 await self._trim()
             except Exception:
-                logger.exception("%d answers could not be stored; a restart forgets them", len(new))
+                logger.exception(
+                    "%d remembered answers could not be stored and will be lost at the next restart", len(new)
+                )
 
     async def _trim(self) -> None:
         now = time.time()

@@ -132,7 +132,7 @@ class WholePrompts:
         try:
             await self._remember(engine, prompt, produced, text, as_message)
         except Exception:
-            logger.exception("an answer is not remembered; its conversation is tokenised again")
+            logger.exception("an answer could not be remembered; its conversation will be tokenized again")
 
     async def _remember(
         self,

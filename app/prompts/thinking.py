@@ -27,7 +27,7 @@ def required_mode(engine: Backend, mode: ThinkingMode | None, *, param: str) -> 
         )
     if mode not in thinking.modes:
         raise InvalidRequestError(
-            f"{param}: {engine.model_name} knows {', '.join(thinking.modes)}", param=param, code="unsupported"
+            f"{param}: {engine.model_name} supports {', '.join(thinking.modes)}", param=param, code="unsupported"
         )
     return mode
 

@@ -45,7 +45,7 @@ async def to_ids(gate: TenantGate, engine: Backend, encode: Callable[[], T], num
             return await asyncio.to_thread(encode)
     except TextTooLongError as error:
         raise InvalidRequestError(
-            f"the prompt has far more than the {engine.max_model_len} tokens of this model's window: {error}",
+            f"the prompt is far longer than this model's window of {engine.max_model_len} tokens: {error}",
             param=param,
             code="context_length_exceeded",
         ) from error

@@ -67,7 +67,7 @@ class ToolOffer:
             return params
         if params.form is not None:
             raise InvalidRequestError(
-                "tool_choice: an answer that must call a tool can have no other form", param="tool_choice"
+                "tool_choice: an answer that must call a tool cannot have another form", param="tool_choice"
             )
         return replace(params, form=form)
 

@@ -80,9 +80,9 @@ def _reason(host: EngineHost) -> str | None:
             return f"The engine could not be started: {host.progress}"
         case "failed":
             assert host.engine is not None
-            return f"The engine has failed, and the server restarts: {host.engine.why_gave_up}"
+            return f"The engine has failed, and the server is restarting: {host.engine.why_gave_up}"
         case "recovering":
-            return f"The processes that compute the model are being started again: {host.lost_workers}"
+            return f"The processes that compute the model are being restarted: {host.lost_workers}"
         case "degraded":
             return f"Nothing can be stored: {host.storage.reason}"
 

@@ -54,7 +54,7 @@ def _check_origin(request: Request) -> None:
     An origin allowed by --cors-origins uses a key of its own and has no login on the page.
     """
     if not is_same_origin(Headers(scope=request.scope)):
-        raise ForbiddenError("Only this server's own page logs in and out")
+        raise ForbiddenError("Only this server's own page may log in and out")
 
 
 def _set_cookie(request: Request, response: Response, value: str, seconds: int) -> None:

@@ -16,7 +16,7 @@ STATIC = Path(__file__).parent.parent / "static"
 
 NOT_BUILT = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>Ebb</title>
-<h1>Ebb is running, its page is not built</h1>
+<h1>Ebb is running, but its page is not built</h1>
 <p>Build it with <code>make setup</code> and load this page again. The API under <code>/v1</code> works without it.</p>
 </html>
 """

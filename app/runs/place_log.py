@@ -36,7 +36,9 @@ class PlaceLog:
         try:
             self._descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            logger.warning("%s cannot be written, so a run that kills the server is not found: %s", self._path, error)
+            logger.warning(
+                "%s cannot be written, so an answer that crashes the server cannot be identified: %s", self._path, error
+            )
 
     def note(self, run_id: str, num_tokens: int) -> None:
         """Note that a run, resumed with `num_tokens` tokens, has its place now. Never raises."""

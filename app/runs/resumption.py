@@ -47,7 +47,8 @@ class NotResumedError(ServerError):
 
     def __init__(self, reason: str) -> None:
         super().__init__(
-            f"The server stopped while it wrote this answer, and did not resume it: {reason}. Continue it, or ask again"
+            f"The server stopped while it generated this answer, and did not resume it: {reason}. Continue the "
+            "answer, or ask again"
         )
 
 
@@ -69,7 +70,7 @@ class Resumption:
             await self._store.runs.close_unfinished()
         except OutageError as error:
             is_closed = False
-            logger.error("the database cannot be written, which is tried again: %s", error)
+            logger.error("the database cannot be written; the write will be retried: %s", error)
         had_place = self._places.read()
         found = []
         for left in await self._store.runs.unfinished():
@@ -127,7 +128,7 @@ class Resumption:
                 await self._store.runs.mark_resumed(records)
                 return
             except REFUSALS as error:
-                logger.error("%d answers are not resumed before the database can note it: %s", len(records), error)
+                logger.error("%d answers cannot be resumed until the database takes writes: %s", len(records), error)
             await asyncio.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
 
@@ -181,9 +182,9 @@ def _counted(record: RunRecord, had_tokens: int | None, run: Run) -> RunRecord:
 
 def _why_not(engine: Backend, record: RunRecord) -> str | None:
     if record.kv_fingerprint != engine.kv_fingerprint:
-        return "the model, or how it is computed, is another one now"
+        return "the model, or the way it is computed, has changed"
     if record.fruitless >= MAX_FRUITLESS:
-        return f"the server died {MAX_FRUITLESS} times in a row before this answer brought a token"
+        return f"the server died {MAX_FRUITLESS} times in a row before this answer produced a token"
     if record.deadline is not None and record.deadline <= time.time():
-        return "its time was over before the server was ready again"
+        return "its timeout passed before the server was ready again"
     return None

@@ -18,20 +18,22 @@ from engine.outputs import Reuse
 CONTEXT = 8
 """Number of tokens shown on either side of the point where two prompts diverge."""
 
-COMPLETE = "Everything was reused but the last token, which is always computed."
-NEVER_SEEN = "What follows had not been computed before, as far as this server can tell."
-TEMPLATE_CHANGED = "The system prompt, the chat template or the tokenizer is not that of the turn before."
-PARTIAL_BLOCK = "What follows was known, but fills no whole block, and only whole blocks are sure to be kept."
-EXPIRED = "What follows was known, but nobody had used it for longer than Redis keeps a block."
-OFF = "Nothing is ever reused: the server runs with --no-prefix-cache."
-NOT_RECORDED = "Nothing was recorded of this run: it ended before its turn, or the server ended before it."
-NOT_ENDED = "The run has not ended yet: its receipt comes at its end."
+COMPLETE = "The whole prompt was reused except its last token, which is always computed."
+NEVER_SEEN = "The next tokens had not been computed before, as far as this server can tell."
+TEMPLATE_CHANGED = "The system prompt, the chat template or the tokenizer has changed since the previous turn."
+PARTIAL_BLOCK = (
+    "The next tokens had been computed before, but do not fill a block, and only full blocks are sure to be kept."
+)
+EXPIRED = "The next tokens had been computed before, but were unused for longer than Redis keeps a block."
+OFF = "No prompt is ever reused: the server runs with --no-prefix-cache."
+NOT_RECORDED = "No receipt was recorded: the run ended before its turn, or the server stopped before the run ended."
+NOT_ENDED = "The run has not ended yet. Its receipt follows when it ends."
 LOST = {
-    "evicted": "What follows was known, and is gone",
-    "rejected": "What follows was known, but could not be used",
-    "breaker_open": "What follows was known, but Redis did not take part",
-    "not_worth_loading": "What follows was known, but computing it was judged cheaper",
-    "not_brought": "What follows was known, but could not be brought up",
+    "evicted": "The next tokens had been computed before, but their KV is gone",
+    "rejected": "The next tokens had been computed before, but their KV could not be used",
+    "breaker_open": "The next tokens had been computed before, but Redis was not used",
+    "not_worth_loading": "The next tokens had been computed before, but recomputing them was judged cheaper",
+    "not_brought": "The next tokens had been computed before, but their KV could not be loaded",
 }
 
 

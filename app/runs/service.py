@@ -157,7 +157,7 @@ class RunRegistry:
                 raise
             except BaseException:
                 # The engine calls this function: a defect here must end only this run.
-                logger.exception("%s: the engine's output could not be kept", run.id)
+                logger.exception("%s: the engine's output could not be recorded", run.id)
                 if not last.done():
                     last.set_result(RequestOutput(run.id, "", (), "error", error="The engine failed"))
                     abort()
@@ -276,7 +276,9 @@ class RunRegistry:
         try:
             await self._store.finish(run.answer)
         except REFUSALS as error:
-            logger.error("%s: the database refused the end of the answer, which is stored later: %s", run.id, error)
+            logger.error(
+                "%s: the database refused the end of the answer, which will be stored later: %s", run.id, error
+            )
             run.failure = run.failure or NotReadyError(NOT_STORED, code="storage_failed")
             self._unstored.keep(run.answer)
         except Exception:
@@ -310,7 +312,9 @@ class RunRegistry:
             try:
                 await self._store.save_progress([progress for _, progress in behind])
             except Exception as error:
-                logger.error("the progress of %d runs could not be stored; it is tried again: %s", len(behind), error)
+                logger.error(
+                    "the progress of %d runs could not be stored; the write will be retried: %s", len(behind), error
+                )
                 return
             for run, progress in behind:
                 run.saved_ids = progress.first_token + len(progress.token_ids) // ID_BYTES

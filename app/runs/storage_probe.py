@@ -45,7 +45,7 @@ class StorageProbe:
             except Exception:
                 logger.exception("the database could not be probed")
             else:
-                logger.info("the database takes writes again")
+                logger.info("the database accepts writes again")
 
 
 def _write_something(connection: sqlite3.Connection) -> None:

@@ -75,7 +75,10 @@ class UnstoredEnds:
         with suppress(*REFUSALS):
             await self.store_all()
         if self._answers:
-            logger.error("the ends of %d answers are not stored; the next start resumes them", len(self._answers))
+            logger.error(
+                "the ends of %d answers are not stored; the server resumes these answers at its next start",
+                len(self._answers),
+            )
 
     async def _store_all(self) -> None:
         for answer in list(self._answers.values()):
@@ -85,7 +88,7 @@ class UnstoredEnds:
                 raise
             except Exception:
                 # If kept, a row that the database can never store would block all others.
-                logger.exception("%s: the answer could not be stored and is given up", answer.run_id)
+                logger.exception("%s: the answer could not be stored and is dropped", answer.run_id)
             if self._answers.pop(answer.id, None) is not None:
                 self._on_stored(answer)
 

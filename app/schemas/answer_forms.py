@@ -84,10 +84,10 @@ class FormFields(RequestModel):
     """The fields of a request that can state the answer's form. At most one of them may be used."""
 
     response_format: ResponseFormat | None = optional(
-        "`json_object`, or `json_schema` with its `schema`; `text` is any"
+        "`json_object`, or `json_schema` with its `schema`; `text` allows any answer"
     )
     structured_outputs: StructuredOutputs | None = optional(
-        "what the answer must be: `json`, `regex`, `choice`, `grammar` or `json_object`, as clients of vLLM say it"
+        "required form of the answer: `json`, `regex`, `choice`, `grammar` or `json_object`, as in vLLM"
     )
     guided_json: JsonSchema | FormText | None = optional("older name of `structured_outputs.json`")
     guided_regex: FormText | None = optional("older name of `structured_outputs.regex`")
@@ -103,7 +103,7 @@ class FormFields(RequestModel):
         given = [*self._openai_forms(), *self._vllm_forms()]
         if len(given) > 1:
             param = given[1][1]
-            raise InvalidRequestError(f"{param}: {given[0][1]} says already what the answer must be", param=param)
+            raise InvalidRequestError(f"{param}: {given[0][1]} already sets the form of the answer", param=param)
         return given[0] if given else None
 
     def _openai_forms(self) -> list[tuple[StructuredOutput, str]]:

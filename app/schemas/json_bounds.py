@@ -63,4 +63,6 @@ def _pieces(body: bytes) -> Iterator[bytes]:
 
 def _check(count: int, most: int, what: str) -> None:
     if count > most:
-        raise InvalidRequestError(f"The body holds {count} {what}; it may hold {most}", code="body_too_complex")
+        raise InvalidRequestError(
+            f"The body contains {count} {what}; at most {most} are allowed", code="body_too_complex"
+        )

@@ -95,7 +95,7 @@ def supported_fields(model: type[RequestModel], fields: Mapping[str, Any], path:
     """
     if len(fields) > MAX_FIELDS:
         where = path.removesuffix(".") or "The body"
-        raise InvalidRequestError(f"{where} has {len(fields)} fields; {MAX_FIELDS} are more than it knows")
+        raise InvalidRequestError(f"{where} has {len(fields)} fields; at most {MAX_FIELDS} are allowed")
     kept = {}
     for name, value in fields.items():
         if name in model.ignored:

@@ -60,30 +60,38 @@ NO_DEFAULTS: Mapping[str, float] = {}
 class SamplingFields(RequestModel):
     """Sampling fields. A field that is left out or null has the default of SamplingParams."""
 
-    temperature: Temperature | None = optional("0 takes the likeliest token")
-    top_p: TopP | None = optional("keeps the likeliest tokens that together have this share; after `top_k`")
-    top_k: TopK | None = optional("keeps so many of the likeliest tokens; 0 and -1: all")
+    temperature: Temperature | None = optional("0 always selects the most likely token")
+    top_p: TopP | None = optional(
+        "keeps the most likely tokens whose probabilities sum to this share; applied after `top_k`"
+    )
+    top_k: TopK | None = optional("keeps this number of most likely tokens; 0 and -1 keep all")
     min_p: MinP | None = optional(
-        "leaves out what has less than this share of the likeliest token's probability; after `top_p`"
+        "drops tokens with less than this share of the most likely token's probability; applied after `top_p`"
     )
     repetition_penalty: RepetitionPenalty | None = optional(
-        "divides positive logits of tokens in the prompt or the answer, multiplies negative ones; 1: off"
+        "divides positive logits of tokens in the prompt or the answer, multiplies negative ones; 1 turns it off"
     )
-    presence_penalty: Penalty | None = optional("taken off the logits of tokens that the answer has")
-    frequency_penalty: Penalty | None = optional("taken off as often as the answer has the token")
-    logit_bias: LogitBias | None = optional("a token id and what is added to its logit, before the penalties")
-    allowed_token_ids: AllowedTokens | None = optional("no other token comes, nor one that ends the answer")
+    presence_penalty: Penalty | None = optional("subtracted from the logits of tokens that are in the answer")
+    frequency_penalty: Penalty | None = optional(
+        "subtracted from the logit of a token once for each occurrence in the answer"
+    )
+    logit_bias: LogitBias | None = optional("values to add to the logits of token ids, before the penalties")
+    allowed_token_ids: AllowedTokens | None = optional(
+        "the only tokens that may be generated; end tokens must be listed as well"
+    )
     bad_words: BadWords | None = optional(
-        "their tokens do not come one after the other, at the beginning of a text or behind a space"
+        "words whose tokens are never generated in sequence, as at the beginning of a text or after a space"
     )
-    seed: Seed | None = optional("the same seed gives the same text: alone, in any batch, and after a restart")
-    stop: StopStrings | None = optional("the answer ends before the first of them; a single string may be given alone")
-    stop_token_ids: StopTokens | None = optional("end the answer, as the model's own do")
-    include_stop_str_in_output: bool | None = optional("shows what ended the answer")
-    max_tokens: TokenCount | None = optional("of the answer; left out: to the end of the window")
-    min_tokens: MinTokens | None = optional("nothing ends the answer before")
+    seed: Seed | None = optional("the same seed produces the same text: alone, in any batch, and after a restart")
+    stop: StopStrings | None = optional("strings before which the answer ends; a single string is accepted as well")
+    stop_token_ids: StopTokens | None = optional("tokens that end the answer, as the model's own end tokens do")
+    include_stop_str_in_output: bool | None = optional("includes the string or token that ended the answer")
+    max_tokens: TokenCount | None = optional(
+        "maximum number of tokens of the answer; default: up to the end of the window"
+    )
+    min_tokens: MinTokens | None = optional("number of tokens before which nothing ends the answer")
     ignore_eos: bool | None = optional("the model's own end tokens do not end the answer")
-    skip_special_tokens: bool | None = optional("`false`: control tokens are in the text, by their names")
+    skip_special_tokens: bool | None = optional("`false` includes control tokens in the text, by name")
 
     def sampling_params(self, defaults: Mapping[str, float] = NO_DEFAULTS) -> SamplingParams:
         """Build the engine's sampling parameters.
@@ -117,8 +125,8 @@ class ChatParams(SamplingFields):
 class GenerationRequest(SamplingFields, UrgencyFields):
     """Fields of every route that generates an answer without storing it."""
 
-    model: Annotated[ModelName, Field(description="the one that is served")]
-    stream: bool | None = optional("answers with server-sent events")
+    model: Annotated[ModelName, Field(description="name of the model that is served")]
+    stream: bool | None = optional("streams the answer as server-sent events")
 
     def client_field(self, engine_param: str) -> str:
         """Return the client's name of the field behind an engine parameter, for error messages."""
@@ -139,9 +147,11 @@ class OpenAIRequest(GenerationRequest, FormFields):
             "prompt_cache_key",
         }
     )
-    n: AnswerCount | None = optional("answers to each prompt, which is computed once; at most `--max-answers` (16)")
+    n: AnswerCount | None = optional(
+        "number of answers to each prompt, which is computed once; at most `--max-answers` (16)"
+    )
     stream_options: "StreamOptions | None" = optional(
-        "`include_usage`: a last chunk has usage; `include_obfuscation` has no effect"
+        "`include_usage` adds a last chunk with usage; `include_obfuscation` has no effect"
     )
 
     def sampling_params(self, defaults: Mapping[str, float] = NO_DEFAULTS) -> SamplingParams:

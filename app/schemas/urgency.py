@@ -19,9 +19,9 @@ class UrgencyFields(RequestModel):
     timeout: seconds from the request's arrival, after which it ends.
     """
 
-    priority: Priority | None = optional("smaller is sooner, where `--queue-policy` allows it")
+    priority: Priority | None = optional("smaller values are served sooner, if `--queue-policy` allows it")
     timeout: TimeoutSeconds | None = optional(
-        "seconds from its arrival, after which the request ends with what there is"
+        "seconds after its arrival at which the request ends with the answer so far"
     )
 
     def urgency(self) -> Urgency:

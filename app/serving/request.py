@@ -158,7 +158,7 @@ def _streamed(
 
     def on_close() -> None:
         if not ended.is_set():
-            logger.info("%s abort: the client left", request_id)
+            logger.info("%s abort: the client disconnected", request_id)
             engine.abort(stream.request_id)
 
     return EventStream(lambda writer: ending_in_words(frames(writer), shape.failure), headers={}, on_close=on_close)

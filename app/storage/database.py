@@ -96,7 +96,7 @@ class Database:
             if isinstance(error, sqlite3.Error):
                 raise UnusableDatabaseError(
                     f"The conversations in {path} cannot be opened: {error}. `ebb restore` puts a backup in their "
-                    "place; --state-dir starts somewhere else"
+                    "place; another --state-dir starts without them"
                 ) from error
             raise
         database = cls(writer, thread, *pools, FileIdentity(path), Mark(path))

@@ -207,4 +207,7 @@ def _shown_message(connection: sqlite3.Connection, tenant: str, message_id: str)
 
 
 def _deleted_above(message_id: str) -> ConflictError:
-    return ConflictError(f"It went with the message {message_id}: restore that one", code="deleted_with_another")
+    return ConflictError(
+        f"This message was deleted together with message {message_id}: restore that message instead",
+        code="deleted_with_another",
+    )

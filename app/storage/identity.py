@@ -45,6 +45,6 @@ def _identity(path: Path) -> _Identity | None:
 
 def _sentence(path: Path) -> str:
     return (
-        f"{path.name} was deleted or replaced while the server runs, so nothing that is stored now would last. Restart "
+        f"{path.name} was deleted or replaced while the server was running, so nothing stored now would last. Restart "
         "the server, then restore a backup if chats are missing (ebb restore)."
     )

@@ -55,7 +55,8 @@ def check_room(connection: sqlite3.Connection, tenant: str, num_new: int) -> Non
         if row["shown"] + num_new > row["most"] or row["stored"] + num_new > 2 * row["most"]:
             raise LimitReachedError(
                 "conversations",
-                f"{row['shown']} conversations are stored, of {row['most']} that this tenant may have: delete some",
+                f"Conversation limit reached: this tenant may store {row['most']} conversations, and "
+                f"{row['shown']} are stored. Delete some.",
                 retry_after=RETRY_SECONDS,
             )
 
@@ -70,8 +71,8 @@ def check_size(connection: sqlite3.Connection, tenant: str) -> None:
     for most, nbytes in rows:
         raise LimitReachedError(
             "stored_bytes",
-            f"Storage limit reached: this would make it {format_size(nbytes)}, and this tenant may store "
-            f"{format_size(most)}. Delete conversations. They count until they are removed, 10 minutes later",
+            f"Storage limit reached: this tenant may store {format_size(most)}, and would store {format_size(nbytes)} "
+            "after this request. Delete conversations: they count until they are removed, 10 minutes later.",
             retry_after=RETRY_SECONDS,
         )
 
@@ -97,6 +98,7 @@ def check_items(connection: sqlite3.Connection, conversation_id: str) -> None:
         if stored > most:
             raise LimitReachedError(
                 "items_per_conversation",
-                f"Message limit reached: a conversation of this tenant may have {most} messages. Continue in a new one",
+                f"Message limit reached: a conversation of this tenant may have {most} messages. Continue in a "
+                "new one.",
                 retry_after=RETRY_SECONDS,
             )

@@ -200,7 +200,7 @@ class RunStore:
         try:
             return conversation_of(await self._database.write(insert))
         except IntegrityError:
-            raise NotFoundError("The message to follow does not exist any more", code="message_not_found") from None
+            raise NotFoundError("The message to follow no longer exists", code="message_not_found") from None
 
     async def reopen(
         self, answer: Message, record: RunRecord, so_far: RunProgress, expected: Versions = None
@@ -327,10 +327,14 @@ def _check_turn(connection: sqlite3.Connection, tenant: str, turn: Turn) -> None
     first, *_ = new = (*turn.questions, turn.answer)
     for message in new:
         if list(connection.execute("SELECT 1 FROM message WHERE id = ?", (message.id,)).fetchall()):
-            raise ConflictError(f"There is a message {message.id} already", code="message_exists")
+            raise ConflictError(f"A message with the id {message.id} already exists", code="message_exists")
     conversation = about_to_change(connection, tenant, turn.answer.conversation_id, turn.expected)
     if turn.check_head and conversation.head_id != turn.expected_head:
-        raise ConflictError("Another message was sent in this conversation meanwhile", code="head_moved")
+        raise ConflictError(
+            "Another message has been sent in this conversation since you read it. Read the conversation, then "
+            "try again",
+            code="head_moved",
+        )
     # A deleted message is only hidden, so the foreign key does not prevent another message from following it.
     if first.parent_id is not None:
         _check_shown(connection, tenant, first.parent_id)

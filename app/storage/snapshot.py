@@ -94,7 +94,7 @@ def _draft_prefix(target: Path) -> str:
 def inspect(file: Path) -> Contents:
     """Return the contents of a valid file, of this version of Ebb or an earlier one. Raises SnapshotError."""
     if not is_sqlite(file):
-        raise SnapshotError(f"{file} is no file of conversations")
+        raise SnapshotError(f"{file} is not a database of conversations")
     try:
         with closing(_open(file)) as connection:
             faults = [row[0] for row in connection.execute("PRAGMA integrity_check(3)")]
@@ -107,11 +107,11 @@ def inspect(file: Path) -> Contents:
                     f"{len(migrations())}); install that version"
                 )
             if missing := _names_of(schema) - _names(connection):
-                raise SnapshotError(f"{file} is damaged: it lacks {', '.join(sorted(missing))}")
+                raise SnapshotError(f"{file} is damaged: missing {', '.join(sorted(missing))}")
             (conversations,) = connection.execute("SELECT count(*) FROM conversation").fetchone()
             (messages,) = connection.execute("SELECT count(*) FROM message").fetchone()
     except sqlite3.Error as error:
-        raise SnapshotError(f"{file} is no file of conversations: {error}") from error
+        raise SnapshotError(f"{file} is not a database of conversations: {error}") from error
     return Contents(schema, conversations, messages)
 
 

@@ -80,7 +80,7 @@ class Upkeep:
             if (now := time.monotonic()) - told >= LOG_SECONDS:
                 told = now
                 self.unindexed = (await self.progress()).left
-                logger.info("search index: %d messages and titles are left to do", self.unindexed)
+                logger.info("search index: %d messages and titles left to index", self.unindexed)
         self.unindexed = 0
         if told:
             logger.info("search index: done")
@@ -118,9 +118,9 @@ class Upkeep:
                     now = time.monotonic()
                     self._purge_after = now + (now - began) / PURGE_SHARE
             except OutageError as error:
-                logger.warning("the upkeep of the database waits: %s", error)
+                logger.warning("maintenance of the database is delayed: %s", error)
             except Exception:
-                logger.exception("the upkeep of the database failed; it is tried again in %g s", LOOK_SECONDS)
+                logger.exception("maintenance of the database failed; the next attempt is in %g s", LOOK_SECONDS)
             await asyncio.sleep(LOOK_SECONDS)
 
 

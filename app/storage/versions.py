@@ -26,7 +26,8 @@ class VersionMismatchError(ClientError):
 
     def __init__(self, current: int) -> None:
         super().__init__(
-            f"The conversation was changed meanwhile: it is at version {current}. Read it, then try again",
+            f"The conversation has changed since you read it: it is now at version {current}. Read it again, then "
+            "retry",
             param="If-Match",
         )
         self.current = current

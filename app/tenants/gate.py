@@ -101,17 +101,21 @@ class TenantGate:
         limits, live = self._limits_of(self.tenant), self.live(engine)
         most = limits.concurrent_runs
         if most is not None and answers > max(most, 1):
-            text = f"{answers} answers at a time are more than the {most} that this tenant may have"
+            text = f"{answers} answers are too many for one request: this tenant may run {most} generations at once"
             raise InvalidRequestError(text, param="n")
         if most is not None and live + answers > most:
-            text = f"{most} answers are being generated, which is all that this tenant may have at a time"
+            text = f"Concurrency limit reached: this tenant may run {most} generations at once"
             raise _reached("concurrent_runs", text, BUSY_RETRY_SECONDS)
         most = limits.requests_per_minute
         if most is not None and (seconds := self._requests.seconds_until(answers, most)):
-            raise _reached("requests_per_minute", f"This tenant may ask {most} times a minute", seconds)
+            raise _reached(
+                "requests_per_minute",
+                f"Request limit reached: this tenant may send {most} requests per minute",
+                seconds,
+            )
         most = limits.tokens_per_minute
         if most is not None and (seconds := self._tokens.seconds_until(num_tokens, most)):
-            text = f"This tenant may use {most} tokens a minute, and the prompt has {num_tokens}"
+            text = f"Token limit reached: this tenant may use {most} tokens per minute, and the prompt has {num_tokens}"
             raise _reached("tokens_per_minute", text, seconds)
 
     def _count_request(self) -> None:
@@ -125,7 +129,7 @@ class TenantGate:
 
 def _reached(limit: LimitName, text: str, seconds: float) -> LimitReachedError:
     retry_after = max(1, math.ceil(seconds))
-    return LimitReachedError(limit, f"{text}: try again in {retry_after} s", retry_after=retry_after)
+    return LimitReachedError(limit, f"{text}. Retry in {retry_after} s.", retry_after=retry_after)
 
 
 class MeteredStream(AsyncIterator[RequestOutput]):

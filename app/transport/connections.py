@@ -61,7 +61,7 @@ def connection_limits(settings: Settings) -> ConnectionLimits:
     total = settings.max_connections or min(room, MAX_CONNECTIONS)
     if total > room:
         logger.warning(
-            "--max-connections %d needs ulimit -n %d or more; with the limit of %d there is room for %d",
+            "--max-connections %d needs ulimit -n %d or more; the current limit of %d leaves room for %d connections",
             total,
             total + RESERVED_FILES,
             files,
@@ -125,13 +125,13 @@ class Connections:
                 self._busy_of[group] += 1
         if len(self._busy) > self.limits.total:
             return ServerFullError(
-                f"This server answers {self.limits.total} requests at once, and all of them are taken. "
-                f"Retry in {RETRY_SECONDS} s."
+                f"Request limit reached: this server answers {self.limits.total} requests at once. Retry in "
+                f"{RETRY_SECONDS} s."
             )
         if group is not None and self._busy_of.get(group, 0) > self.limits.per_address:
             return AddressFullError(
-                f"This server answers {self.limits.per_address} requests of one address at once, and all of them are "
-                f"taken. Retry in {RETRY_SECONDS} s.",
+                f"Request limit reached: this server answers {self.limits.per_address} requests of one address at "
+                f"once. Retry in {RETRY_SECONDS} s.",
                 retry_after=RETRY_SECONDS,
             )
         return None

@@ -289,7 +289,7 @@ class HttpProtocol(HttpToolsProtocol):
         if self._answers:
             self._expect(HEAD_SECONDS, self._head_is_late)
         elif self._head_begun:
-            self._refuse(TooSlowError(f"The request's headers were not whole after {HEAD_SECONDS:g} s"))
+            self._refuse(TooSlowError(f"The request's headers did not arrive completely within {HEAD_SECONDS:g} s"))
         else:
             # Browsers open connections in advance. Without a request there is nothing to respond to.
             self.transport.close()
@@ -376,4 +376,7 @@ def limit_unsent_bytes(transport: asyncio.Transport) -> None:
 
 
 def _headers_too_large() -> HeadersTooLargeError:
-    return HeadersTooLargeError(f"A request may have {MAX_HEADERS} headers of {MAX_HEADER_BYTES >> 10} KiB in all")
+    return HeadersTooLargeError(
+        f"The request's headers are too large: at most {MAX_HEADERS} headers of {MAX_HEADER_BYTES >> 10} KiB in "
+        "total are allowed"
+    )

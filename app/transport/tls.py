@@ -42,7 +42,7 @@ class CertificateFiles:
             context.load_cert_chain(self.certificate, self.key, password=_no_passphrase)
         except ssl.SSLError as error:
             if error.reason == "KEY_VALUES_MISMATCH":
-                reason = "do not belong together: the key is not the one that the certificate was made for"
+                reason = "do not match: the certificate was made for another key"
             else:
                 reason = f"are not a certificate and its key in PEM ({error.reason or error})"
             raise CertificateError(
@@ -81,7 +81,7 @@ def certificate_files(settings: Settings) -> CertificateFiles | None:
     if certificate is None and key is None:
         return None
     if certificate is None or key is None:
-        raise CertificateError("--tls-certificate and --tls-key go together: name both files", param="tls-certificate")
+        raise CertificateError("--tls-certificate and --tls-key must be given together", param="tls-certificate")
     return CertificateFiles(certificate, key)
 
 
@@ -135,9 +135,9 @@ class TlsContext:
         try:
             self._current = self._files.load()
         except CertificateError as error:
-            logger.warning("%s; the certificate of before is served until that is mended", error.message)
+            logger.warning("%s; the previous certificate is served until this is fixed", error.message)
         else:
-            logger.info("the certificate in %s was read again", self._files.certificate)
+            logger.info("the certificate in %s was reloaded", self._files.certificate)
 
     def _hand_over(
         self, connection: ssl.SSLObject | ssl.SSLSocket, _name: str | None, _context: ssl.SSLContext
@@ -151,4 +151,6 @@ class TlsContext:
 
 
 def _no_passphrase() -> str:
-    raise CertificateError("--tls-key is encrypted: write it without a passphrase, mode 0600", param="tls-key")
+    raise CertificateError(
+        "--tls-key is encrypted: store the key without a passphrase, with mode 0600", param="tls-key"
+    )

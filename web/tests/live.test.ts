@@ -80,7 +80,7 @@ describe("the followed numbers", () => {
   });
 
   it("are refused to who may not see them", async () => {
-    api.followed = [new ApiError(403, { message: "This takes a key of scope admin" })];
+    api.followed = [new ApiError(403, { message: "This request requires a key with the scope admin" })];
     stop = live.start();
     await vi.advanceTimersByTimeAsync(60_000);
     expect([live.state, api.cursors.length]).toEqual(["refused", 1]);

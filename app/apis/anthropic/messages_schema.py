@@ -223,7 +223,7 @@ def _check_results(messages: Sequence[MessageTurn]) -> None:
                 calls.add(block.id)
             elif isinstance(block, ToolResultBlock) and block.tool_use_id not in calls:
                 param = f"messages[{number}].content[{index}].tool_use_id"
-                raise InvalidRequestError(f"{param}: the answer before it made no call of this id", param=param)
+                raise InvalidRequestError(f"{param}: the preceding answer made no call with this id", param=param)
 
 
 def _turns(message: MessageTurn, path: str) -> list[Message]:
@@ -236,7 +236,7 @@ def _turns(message: MessageTurn, path: str) -> list[Message]:
         speaker = "user" if isinstance(block, ToolResultBlock) else "assistant"
         if not isinstance(block, TextBlock) and message.role != speaker:
             param = f"{path}.content[{index}].type"
-            raise InvalidRequestError(f"{param}: only the {speaker}'s messages have {block.type}", param=param)
+            raise InvalidRequestError(f"{param}: only {speaker} messages may have {block.type}", param=param)
     results = [Message("tool", _text(block.content)) for block in blocks if isinstance(block, ToolResultBlock)]
     calls = tuple(block.call for block in blocks if isinstance(block, ToolUseBlock))
     text = _text(message.content)
@@ -266,7 +266,7 @@ class MessagesRequest(CountTokensRequest, GenerationRequest):
         if self.messages[last].role == "assistant":
             param = f"messages[{last}].role"
             raise InvalidRequestError(
-                f"{param}: the last message is the assistant's; to go on with a prefilled answer is not supported",
+                f"{param}: the last message is the assistant's; continuing a prefilled answer is not supported",
                 param=param,
                 code="unsupported",
             )

@@ -67,10 +67,10 @@ class ChatMessage(RequestModel):
         path = f"messages[{index}]"
         if self.tool_calls and self.role != "assistant":
             param = f"{path}.tool_calls"
-            raise InvalidRequestError(f"{param}: only the assistant calls tools", param=param)
+            raise InvalidRequestError(f"{param}: only assistant messages may have tool calls", param=param)
         if self.tool_call_id is not None and self.role != "tool":
             param = f"{path}.tool_call_id"
-            raise InvalidRequestError(f"{param}: only a tool's message answers a call", param=param)
+            raise InvalidRequestError(f"{param}: only tool messages may answer a call", param=param)
         if not self.tool_calls and "content" not in self.model_fields_set:
             raise InvalidRequestError(f"{path}.content is required", param=f"{path}.content")
         calls = tuple(call.call(f"{path}.tool_calls[{number}]") for number, call in enumerate(self.tool_calls or ()))
@@ -98,7 +98,7 @@ def to_messages(messages: list[ChatMessage]) -> list[Message]:
             calls = {call.id for call in message.tool_calls or ()}
         elif message.tool_call_id not in calls:
             param = f"messages[{index}].tool_call_id"
-            raise InvalidRequestError(f"{param}: the answer before it made no call of this id", param=param)
+            raise InvalidRequestError(f"{param}: the preceding answer made no call with this id", param=param)
     return turns
 
 
@@ -127,18 +127,21 @@ class ChatCompletionRequest(OpenAIRequest, ToolFields):
     }
 
     messages: Annotated[
-        ChatMessages, Field(description="roles system, developer, user, assistant and tool; parts of text only")
+        ChatMessages,
+        Field(description="messages with the roles system, developer, user, assistant and tool; text parts only"),
     ]
-    max_completion_tokens: TokenCount | None = optional("the newer name of `max_tokens`, and wins over it")
+    max_completion_tokens: TokenCount | None = optional("newer name of `max_tokens`; takes precedence over it")
     logprobs: bool | None = optional(
-        "log probabilities of the model itself, of every token of the answer, also of thoughts"
+        "returns the model's own log probability of every token of the answer, including its thoughts"
     )
-    top_logprobs: TopLogprobs | None = optional("so many of the likeliest tokens beside each; needs `logprobs`")
-    thinking: ThinkingMode | None = optional("whether the model thinks first, where it can")
+    top_logprobs: TopLogprobs | None = optional(
+        "number of most likely tokens to return for each token; needs `logprobs`"
+    )
+    thinking: ThinkingMode | None = optional("whether the model thinks before it answers, if it can")
     reasoning_effort: str | None = optional(
-        "`none` and `minimal` ask for no thinking, others for it; where the model can"
+        "`none` and `minimal` turn thinking off, other values turn it on, if the model can think"
     )
-    chat_template_kwargs: TemplateArguments | None = optional("`enable_thinking`, as clients of vLLM say it")
+    chat_template_kwargs: TemplateArguments | None = optional("`enable_thinking`, as in vLLM")
 
     def turns(self) -> list[Message]:
         """Return the messages for the chat template, with the tools first. Raises as `to_messages`."""

@@ -41,18 +41,20 @@ class CompletionRequest(OpenAIRequest):
         "suffix": ("",),
     }
 
-    prompt: Annotated[Prompt, Field(description="a text, token ids, or a list of several of either; each has a choice")]
+    prompt: Annotated[
+        Prompt, Field(description="a text, token ids, or a list of either; each prompt has its own choices")
+    ]
     best_of: AnswerCount | None = optional(
-        "so many answers are made, and the `n` likeliest told, by the mean log probability of a token; limited as `n` "
-        "is; more than `n` cannot be streamed"
+        "number of answers to generate, of which the `n` with the highest mean log probability per token are "
+        "returned; limited as `n` is; more than `n` cannot be streamed"
     )
     max_tokens: Annotated[int, Field(ge=0, le=1 << 31)] | None = optional(
-        "of the answer; left out: 16; 0, with `echo`: the prompt alone"
+        "maximum number of tokens of the answer; default 16; 0 with `echo` returns the prompt alone"
     )
-    echo: bool | None = optional("the text begins with the prompt")
+    echo: bool | None = optional("begins the text with the prompt")
     logprobs: TopLogprobs | None = optional(
-        "log probabilities of the model itself, with so many of the likeliest tokens; with `echo` also the "
-        "prompt's, which is then computed anew and kept for nobody"
+        "returns the model's own log probabilities, with this number of most likely tokens at each position; "
+        "with `echo` also those of the prompt, whose KV is then recomputed and not kept"
     )
 
     def prompts(self) -> list[str | list[int]]:
@@ -72,10 +74,15 @@ class CompletionRequest(OpenAIRequest):
             text = f"best_of is {self.best_of}; it must be {bounds}"
             raise InvalidRequestError(text, param="best_of")
         if drawn > returned and self.stream:
-            raise InvalidRequestError("best_of: the best of more than n answers cannot be streamed", param="best_of")
+            raise InvalidRequestError(
+                "best_of: answers cannot be streamed if best_of is larger than n", param="best_of"
+            )
         prompts = len(self.prompts())
         if prompts * drawn > MAX_ANSWERS:
-            text = f"{drawn} answers to each of {prompts} prompts are more than the {MAX_ANSWERS} of one request"
+            text = (
+                f"{drawn} answers to each of {prompts} prompts are more than the {MAX_ANSWERS} that one request "
+                "may have"
+            )
             raise InvalidRequestError(text, param=self.client_field("n"))
         return drawn
 

@@ -35,10 +35,10 @@ class TokenizeRequest(RequestModel):
         if self.prompt is None and self.messages is None:
             raise InvalidRequestError("prompt or messages is required", param="prompt")
         if self.prompt is not None and self.messages is not None:
-            raise InvalidRequestError("messages cannot stand beside prompt", param="messages")
+            raise InvalidRequestError("messages cannot be combined with prompt", param="messages")
         if self.messages is not None and self.add_special_tokens:
             raise InvalidRequestError(
-                "add_special_tokens must be false with messages: the template has added them",
+                "add_special_tokens must be false with messages: the template adds the special tokens",
                 param="add_special_tokens",
             )
 
@@ -62,6 +62,6 @@ class DetokenizeRequest(RequestModel):
         wrong = next((index for index, id_ in enumerate(self.tokens) if id_ >= vocab_size), None)
         if wrong is not None:
             raise InvalidRequestError(
-                f"tokens[{wrong}] is {self.tokens[wrong]}, outside of the vocabulary [0, {vocab_size})",
+                f"tokens[{wrong}] is {self.tokens[wrong]}, outside the vocabulary [0, {vocab_size})",
                 param=f"tokens[{wrong}]",
             )

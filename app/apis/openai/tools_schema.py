@@ -91,7 +91,7 @@ def arguments_of(text: str, param: str) -> str:
     except (ValueError, RecursionError):
         is_object = False
     if not is_object:
-        raise InvalidRequestError(f"{param}: no JSON object", param=param)
+        raise InvalidRequestError(f"{param} must be a JSON object", param=param)
     return text or "{}"
 
 
@@ -99,8 +99,8 @@ class ToolFields(RequestModel):
     """Request fields for tools."""
 
     tools: Annotated[list[Tool], Field(max_length=MAX_TOOLS)] | None = optional("functions that the model may call")
-    tool_choice: ToolChoice | None = optional("`none`, `auto`, `required`, or the one that must be called")
-    parallel_tool_calls: bool | None = optional("`false`: one call at most")
+    tool_choice: ToolChoice | None = optional("`none`, `auto`, `required`, or the function that must be called")
+    parallel_tool_calls: bool | None = optional("`false` allows one call at most")
 
     @property
     def offer(self) -> ToolOffer:

@@ -14,7 +14,7 @@ from models.tool_calls import Parsed, ToolCall
 ItemStatus = Literal["in_progress", "completed", "incomplete"]
 ResponseStatus = Literal["in_progress", "completed", "incomplete", "cancelled", "failed"]
 
-RESTARTED = {"code": "server_error", "message": "The server stopped before the answer was whole"}
+RESTARTED = {"code": "server_error", "message": "The server stopped before the answer was complete"}
 
 
 def output_text(text: str) -> dict[str, Any]:

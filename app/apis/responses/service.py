@@ -92,7 +92,9 @@ class Responses:
         await self._runs.settle()
         parent = await self._parent(fields)
         if parent.path and parent.path[-1].status == "in_progress":
-            raise ConflictError("What this is to follow is still being generated", code="conversation_locked")
+            raise ConflictError(
+                "The answer that this request follows is still being generated", code="conversation_locked"
+            )
         offer, how = fields.offer, engine.chat_format.tools
         sampling = offer.applied(fields.sampling_params(engine.sampling_defaults), how)
         asked = _asked(parent, fields)
@@ -156,7 +158,7 @@ class Responses:
         """
         response = await self.get(response_id)
         if not response.record.background:
-            raise InvalidRequestError("Only a response in the background can be cancelled", param="response_id")
+            raise InvalidRequestError("Only a background response can be cancelled", param="response_id")
         if response.run is None:
             return response
         return StoredResponse(response.record, await self._runs.cancel(response.run), response.run)
@@ -225,13 +227,13 @@ class Responses:
 
 def _check_fields(fields: ResponseRequest) -> None:
     if not fields.items:
-        raise InvalidRequestError("input: there is no message in it", param="input")
+        raise InvalidRequestError("input must contain at least one message", param="input")
     if fields.previous_response_id is not None and fields.conversation_id is not None:
-        raise InvalidRequestError("previous_response_id and conversation exclude each other", param="conversation")
+        raise InvalidRequestError("previous_response_id and conversation cannot be used together", param="conversation")
     if not fields.is_stored and fields.background:
-        raise InvalidRequestError("A response in the background is stored", param="store")
+        raise InvalidRequestError("store must be true for a background response", param="store")
     if not fields.is_stored and fields.conversation_id is not None:
-        raise InvalidRequestError("A response in a conversation is stored", param="store")
+        raise InvalidRequestError("store must be true for a response in a conversation", param="store")
 
 
 def _asked(parent: ResponseParent, fields: ResponseRequest) -> list[Message]:
@@ -258,7 +260,7 @@ def _asked(parent: ResponseParent, fields: ResponseRequest) -> list[Message]:
         )
         if isinstance(message.tool_use, IsResult) and message.tool_use.call_id not in calls:
             param = f"{path}.call_id"
-            raise InvalidRequestError(f"{param}: there is no call of this id before it", param=param)
+            raise InvalidRequestError(f"{param}: no earlier call has this id", param=param)
         calls |= call_ids(message)
         asked.append(message)
         parent_id = message.id

@@ -140,9 +140,9 @@ def test_backup_replaces_only_an_earlier_backup(tmp_path: Path, capsys: pytest.C
     assert titles(file) == ["one", "two"]
     (tmp_path / "letter").write_text("Dear Ann")
     for other, words in (
-        (tmp_path / "letter", "is no backup"),
-        (tmp_path, "is no backup"),
-        (state / "conversations.db", "is where the conversations are"),
+        (tmp_path / "letter", "is not a backup"),
+        (tmp_path, "is not a backup"),
+        (state / "conversations.db", "is the database of the conversations itself"),
         (tmp_path / "nowhere/chats.db", "No such file"),
     ):
         assert run("backup", other, state) == 1
@@ -164,7 +164,7 @@ def test_restore_is_refused_while_the_server_runs(tmp_path: Path, capsys: pytest
     held = lock_state_dir(state)
     assert held is not None
     assert run("restore", file, state) == 1
-    assert "stop it (Ctrl-C, or SIGTERM), restore, and start it again" in capsys.readouterr().err
+    assert "stop it (Ctrl-C or SIGTERM), restore, then start it again" in capsys.readouterr().err
     assert titles(state / "conversations.db") == ["one", "two"]
     os.close(held)
     assert run("restore", file, state) == 0

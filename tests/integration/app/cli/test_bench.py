@@ -143,7 +143,7 @@ async def test_key_is_read_from_the_command_line_or_a_file(tmp_path: Path) -> No
         (("--streams", "0"), "--streams: 0 is not between 1 and 4096"),
         (("--url", "localhost:8000"), "--url: 'localhost:8000' is not http://host:port"),
         (("--api-key", "@/proc/none"), "--api-key: /proc/none: No such file"),
-        (("--json", "/proc/none/result.json"), "/proc/none/result.json: there is no such folder"),
+        (("--json", "/proc/none/result.json"), "/proc/none/result.json: the folder does not exist"),
         (("--round", "3"), "unknown argument --round; did you mean --rounds?"),
     ],
 )

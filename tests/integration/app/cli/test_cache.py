@@ -34,7 +34,7 @@ def test_verify_finds_damaged_mistyped_and_misplaced_blocks(
     flags: list[str], redis_server: RedisServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["cache", "verify", *flags]) == 0
-    assert "8 blocks of" in capsys.readouterr().out
+    assert "8 blocks in" in capsys.readouterr().out
     with redis_server.client() as client:
         client.setrange(redis_key(key(3)), 5000, b"damaged")
         client.delete(redis_key(key(4)))
@@ -42,7 +42,7 @@ def test_verify_finds_damaged_mistyped_and_misplaced_blocks(
         client.copy(redis_key(key(6)).decode(), redis_key(key(5)).decode(), replace=True)
     assert main(["cache", "verify", *flags]) == 1
     out = capsys.readouterr().out
-    assert "5 blocks of" in out
+    assert "5 blocks in" in out
     assert "3 are not" in out
     for reason in ("damaged", "not hold a string", "another key"):
         assert reason in out

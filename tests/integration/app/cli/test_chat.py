@@ -80,7 +80,7 @@ class Terminal:
 async def terminal(api: RunningServer[FakeEngine]) -> AsyncIterator[Terminal]:
     """`ebb chat` connected to `api`, ready for the first message."""
     terminal = Terminal.chat_with(api.url)
-    await terminal.shows("Ctrl-D leaves.")
+    await terminal.shows("Ctrl-D quits.")
     await terminal.shows("> ")
     yield terminal
     terminal.close()
@@ -176,9 +176,9 @@ async def test_server_with_keys_requires_the_api_key_flag(api: RunningServer[Fak
     (tmp_path / "key").write_text(f"{key}\n")
     refused = Terminal.chat_with(api.url)
     welcome = Terminal.chat_with(api.url, "--api-key", f"@{tmp_path / 'key'}")
-    await refused.shows("the server demands a key that opens it: --api-key KEY")
+    await refused.shows("the server requires a valid API key: give --api-key KEY")
     assert await refused.ends() == 1
-    await welcome.shows("Ctrl-D leaves.")
+    await welcome.shows("Ctrl-D quits.")
     welcome.type("hello\n")
     await welcome.shows(" w0 w1 w2")
     refused.close()
@@ -192,7 +192,7 @@ async def test_thoughts_command_hides_the_reasoning(tmp_path: Path) -> None:
     async with running_server(tmp_path, engine) as server:
         terminal = Terminal.chat_with(server.url)
         try:
-            await terminal.shows("It thinks before it answers: /thoughts hides that")
+            await terminal.shows("The model thinks before it answers: /thoughts hides or shows")
             terminal.type("Hi\n")
             await terminal.shows(f"{FAINT}{THOUGHT}{NORMAL}\r\n\r\n{ANSWER}")
             await terminal.shows("\n> ")

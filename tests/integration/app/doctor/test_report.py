@@ -79,7 +79,7 @@ def test_failed_check_sets_exit_status_and_gives_advice(
     assert main(["doctor", "--port", str(port), "--model", str(model), *places, "--kv-memory", "1MiB"]) == 1
     output = capsys.readouterr().out
     assert f"fail  port       127.0.0.1:{port}: Address already in use" in output
-    assert "-> stop what listens there, or choose another --port" in output
+    assert "-> stop the program that listens there, or choose another --port" in output
 
 
 def test_memory_plan_is_the_sum_of_its_parts(tmp_path: Path, model: Path) -> None:

@@ -153,7 +153,7 @@ async def test_server_completes_a_killed_restore(tmp_path: Path) -> None:
     (tmp_path / ".conversations.db.restoring").write_text('{"aside": "conversations.db.before-x"}')
     (tmp_path / ".conversations.db.draft-dead").write_bytes(b"half")
     async with serving(tmp_path) as (server, http):
-        assert "completed a restore" in server.log
+        assert "completed an interrupted restore" in server.log
         listed = await (await http.get("/api/conversations")).json()
         assert len(listed["data"]) == 5
     assert await asyncio.to_thread(lambda: list(tmp_path.glob(".*"))) == []

@@ -76,7 +76,7 @@ async def test_health_reports_how_long_a_dead_redis_is_left_alone(
         redis_server.kill()
         await ask(http, engine, "Something else. " * 60)
         state = (await states(http))["redis"]
-        assert state.startswith("left alone ")
+        assert state.startswith("not used ")
         assert "Redis" in state.partition(": ")[2], "the state must give the reason"
         assert (await metrics(http))["ebb_redis_up"].samples[0].value == 0
         redis_server.start()
@@ -119,5 +119,5 @@ async def test_full_cpu_tier_reports_the_number_of_waiting_blocks(
         body = {"model": "smollm2", "prompt": "Something else. " * 60, "max_tokens": 2}
         assert (await http.post("/v1/completions", json=body)).status == 200
         await asyncio.to_thread(until, lambda: engine.stats().stores_refused)
-        assert (await states(http))["cpu"].startswith("full: takes no more blocks just now; ")
+        assert (await states(http))["cpu"].startswith("full: accepts no more blocks at the moment; ")
         store.release(held)

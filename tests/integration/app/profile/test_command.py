@@ -75,7 +75,7 @@ def test_profile_leaves_the_server_state_directory_untouched(tmp_path: Path) -> 
     ("flags", "status", "words"),
     [
         (("--streams", "0"), 2, "ebb: --streams: 0 is not between 1 and 4096"),
-        (("--output", "nowhere/trace.json"), 2, "nowhere/trace.json: there is no such folder"),
+        (("--output", "nowhere/trace.json"), 2, "nowhere/trace.json: the folder does not exist"),
         (("--steps-n", "4"), 2, "unknown argument --steps-n; did you mean --steps?"),
         (("--prompt-tokens", "600"), 1, "600"),
         (("--model", "nowhere"), 1, "there is no model 'nowhere'"),

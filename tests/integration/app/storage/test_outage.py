@@ -19,7 +19,7 @@ from tests.unit.fake_engine import FakeEngine
 from tests.waiting import until
 
 CONVERSATIONS = "/api/conversations"
-WAITING = ("the upkeep of the database", "removing what was deleted")
+WAITING = ("maintenance of the database", "removal of deleted conversations and messages")
 
 
 @contextmanager
@@ -93,7 +93,7 @@ async def test_locked_database_is_503_and_recovers_without_traffic(
             assert (await response.json())["error"]["code"] == "storage_unavailable"
             assert (await status_of(http, "/ready"))[:2] == (503, "degraded")
             assert (await http.get(CONVERSATIONS)).status == 200, "readers do not wait for writers"
-        await asyncio.to_thread(until, lambda: "the database takes writes again" in caplog.text)
+        await asyncio.to_thread(until, lambda: "the database accepts writes again" in caplog.text)
         assert await status_of(http, "/ready") == (200, "ok", None)
         await probe.stop()
     assert "Traceback" not in caplog.text
@@ -111,7 +111,7 @@ async def test_background_work_waits_for_lock_without_tracebacks(
         with foreign_lock(tmp_path):
             services.store.upkeep.begin()
             services.deletions.begin()
-            lines = [f"{work} waits: Another process" for work in WAITING]
+            lines = [f"{work} is delayed: Another process" for work in WAITING]
             await asyncio.to_thread(until, lambda: all(line in caplog.text for line in lines))
         await services.store.upkeep.stop()
         await services.deletions.stop()

@@ -111,7 +111,7 @@ async def test_limit_error_has_anthropics_shape_on_its_routes(everybody: People)
     assert (response.status, response.headers["Retry-After"]) == (429, "60")
     error = (await response.json())["error"]
     assert error["type"] == "rate_limit_error"
-    assert "0 times a minute" in error["message"]
+    assert "0 requests per minute" in error["message"]
 
 
 async def test_tokens_per_minute_count_prompts_and_answers(everybody: People) -> None:

@@ -53,7 +53,7 @@ async def test_unexpected_error_is_logged_and_hidden_from_the_client(
     assert "inner workings" not in text
     assert "Traceback" not in text
     assert (await response.json())["error"] == {
-        "message": "The server made a mistake; its log says what happened to mine",
+        "message": "Unexpected server error. Look for mine in the server's log",
         "type": "server_error",
         "param": None,
         "code": "internal_error",

@@ -380,9 +380,9 @@ async def test_compressed_body_is_accepted(client: Client, encoding: bytes, comp
 @pytest.mark.parametrize(
     ("encoding", "body", "status", "words"),
     [
-        (b"gzip", gzip.compress(bytes(MAX_BODY_BYTES + 1), mtime=0), 413, "larger than 4 MiB when it is decompressed"),
-        (b"gzip", gzip.compress(b"{}" * 1000, mtime=0)[:-9], 400, "ends in the middle"),
-        (b"gzip", b"{}", 400, "not what its Content-Encoding says"),
+        (b"gzip", gzip.compress(bytes(MAX_BODY_BYTES + 1), mtime=0), 413, "larger than 4 MiB after decompression"),
+        (b"gzip", gzip.compress(b"{}" * 1000, mtime=0)[:-9], 400, "compressed body is incomplete"),
+        (b"gzip", b"{}", 400, "does not match its Content-Encoding"),
         (b"br", b"{}", 415, "use gzip or deflate"),
     ],
 )

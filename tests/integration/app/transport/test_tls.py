@@ -110,7 +110,7 @@ async def test_half_a_renewal_keeps_previous_certificate(
     for _ in range(2):
         context.refresh()
     [warning] = [record.getMessage() for record in caplog.records if record.name == "app.transport.tls"]
-    assert "do not belong together" in warning
+    assert "do not match" in warning
     assert await status(server, made) == 200
     made.key.write_bytes(renewed)
     context.refresh()
@@ -174,7 +174,7 @@ def test_unusable_certificate_error_names_the_file(made: TlsFiles, tmp_path: Pat
     text = tmp_path / "text.pem"
     text.write_text("no certificate")
     for certificate, key, words in (
-        (made.certificate, make_tls_files(other).key, "do not belong together"),
+        (made.certificate, make_tls_files(other).key, "do not match"),
         (text, made.key, "are not a certificate and its key in PEM"),
         (tmp_path / "none.pem", made.key, f"--tls-certificate {tmp_path / 'none.pem'}: No such file"),
         (made.certificate, tmp_path / "none.key", f"--tls-key {tmp_path / 'none.key'}: No such file"),
@@ -205,5 +205,5 @@ async def test_local_commands_trust_own_certificate(
 def test_certificate_and_key_must_be_set_together() -> None:
     here = {"state-dir": "/nowhere", "cache-dir": "/nowhere"}
     assert certificate_files(load_settings(here, environ={})) is None
-    with pytest.raises(CertificateError, match="go together"):
+    with pytest.raises(CertificateError, match="given together"):
         certificate_files(load_settings(here | {"tls-key": "/key.pem"}, environ={}))

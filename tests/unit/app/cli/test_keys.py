@@ -64,8 +64,8 @@ def test_key_is_created_listed_limited_and_revoked(tmp_path: Path, capsys: pytes
     ("arguments", "words", "status"),
     [
         (("create",), "required: NAME", 2),
-        (("create", "a b"), "NAME: 'a b' is not a name", 2),
-        (("create", "alice", "--tenant", "../x"), "--tenant: '../x' is not a name", 2),
+        (("create", "a b"), "NAME: 'a b' is not a valid name", 2),
+        (("create", "alice", "--tenant", "../x"), "--tenant: '../x' is not a valid name", 2),
         (("create", "alice", "--requests-per-minute", "1"), "unknown argument --requests-per-minute", 2),
         (("limits", "alice", "--conversations", "many"), "--conversations: 'many' is not a whole number", 2),
         (("revoke", "0123456789ab"), "There is no key 0123456789ab", 1),
@@ -110,7 +110,7 @@ def test_keys_refuse_to_migrate_under_running_server(tmp_path: Path, capsys: pyt
     assert lock is not None
     status, _, said = ebb(capsys, tmp_path, "list")
     assert status == 1
-    assert "A server of another version works" in said
+    assert "A server of another version" in said
     assert schema_of(tmp_path / "conversations.db") == len(migrations()) - 1
     os.close(lock)
 

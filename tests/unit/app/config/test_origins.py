@@ -48,5 +48,5 @@ def test_public_url_accepts_trailing_slash() -> None:
 
 @pytest.mark.parametrize("text", ["ebb.example", "https://ebb.example/chat", "ftp://ebb.example", "*", "", "https://"])
 def test_public_url_with_a_path_or_no_scheme_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="is no address of a server"):
+    with pytest.raises(ValueError, match="is not the URL of a server"):
         parse_public_url(text)

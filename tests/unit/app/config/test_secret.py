@@ -27,7 +27,7 @@ def test_servers_starting_together_agree_on_one_secret(tmp_path: Path) -> None:
 
 def test_too_short_secret_is_rejected_with_advice(tmp_path: Path) -> None:
     (tmp_path / "secret").write_bytes(b"hunter2")
-    with pytest.raises(SecretError, match="holds 7 bytes, needs at least 32; delete it"):
+    with pytest.raises(SecretError, match="holds 7 bytes and needs at least 32; delete the file"):
         load_secret(tmp_path / "secret")
 
 

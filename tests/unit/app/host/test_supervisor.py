@@ -50,7 +50,7 @@ def test_restarts_of_long_ago_do_not_count() -> None:
 def test_a_server_that_ends_by_itself_is_not_restarted(tmp_path: Path, status: int) -> None:
     code, runs, log = supervised(tmp_path, f"return {status}")
     assert (code, len(runs)) == (status, 1)
-    assert "starting it again" not in log
+    assert "restarting it" not in log
 
 
 @pytest.mark.parametrize(
@@ -65,8 +65,8 @@ def test_a_server_that_keeps_failing_is_given_up(tmp_path: Path, end: str, statu
     assert code == status
     assert len(runs) == 3
     assert len(set(runs)) == 1, "every server process must have the same port"
-    assert log.count(f"the server process {words}; starting it again (") == 2
-    assert f"the server process {words}; that was too often, giving up" in log
+    assert log.count(f"the server process {words}; restarting it (") == 2
+    assert f"the server process {words}; too many restarts, giving up" in log
 
 
 def test_orphans_of_a_container_are_reaped(tmp_path: Path) -> None:

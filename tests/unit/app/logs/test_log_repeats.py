@@ -47,7 +47,7 @@ def test_a_repeated_error_is_written_once_a_minute_and_counted() -> None:
     written = [line for line in lines if line is not None]
     assert [second for second, line in enumerate(lines) if line is not None] == [0, 60, 120]
     assert written[0].endswith("the disk is full")
-    assert written[1].endswith("the disk is full (59 more of these were left out)")
+    assert written[1].endswith("the disk is full (59 more such lines were left out)")
 
 
 def test_one_traceback_stands_for_all_from_the_same_place() -> None:

@@ -1,5 +1,5 @@
-import type { Conversation } from "../services/types";
 import { language } from "../words/words.svelte";
+import type { Conversation } from "./types";
 
 export type Period = "pinned" | "today" | "yesterday" | "week";
 

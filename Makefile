@@ -125,7 +125,7 @@ test-setup: setup .make/dev
 	@echo "==> Preparing the model and the kernels of the tests"
 	@PYTHONPATH=. $(BIN)/python scripts/prepare_tests.py "$${EBB_CACHE_DIR:-$${XDG_CACHE_HOME:-$$HOME/.cache}/ebb}"
 
-web-test: .make/node_modules web/src/services/schema.d.ts
+web-test: .make/node_modules web/src/services/api/schema.d.ts
 	@echo "==> Checking and testing the web page"
 	@scripts/npm --silent run check
 	@scripts/npm --silent test
@@ -160,7 +160,7 @@ $(TORCH_STAMP): .make/venv scripts/install_torch.py
 	@touch $@
 
 # What the page knows of the server's API is checked against what the server says of it. (The build needs no types.)
-web/src/services/schema.d.ts: .make/ebb .make/node_modules $(API_SOURCES)
+web/src/services/api/schema.d.ts: .make/ebb .make/node_modules $(API_SOURCES)
 	@$(BIN)/python -m app.openapi | scripts/npm --silent run types >$@
 
 app/static/index.html: .make/node_modules $(WEB_SOURCES)

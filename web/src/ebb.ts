@@ -1,8 +1,8 @@
 import { createContext } from "svelte";
 
-import { Api } from "./services/api";
-import { Highlighter } from "./services/highlighter";
-import { Tabs } from "./services/tabs";
+import { Api } from "./services/api/client";
+import { Tabs } from "./services/browser/tabs";
+import { Highlighter } from "./services/code/highlighter";
 import { Appearance } from "./stores/appearance.svelte";
 import { Chat } from "./stores/chat.svelte";
 import { Conversations } from "./stores/conversations.svelte";

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 
-import { codeNodes } from "../src/services/code_dom";
-import { CodeLines, LINES } from "../src/services/code_lines";
-import { Colouring, type Colour } from "../src/services/colouring";
-import { highlight } from "../src/services/highlight";
+import { CodeLines, LINES } from "../src/services/code/code_lines";
+import { Colouring, type Colour } from "../src/services/code/colouring";
+import { codeNodes } from "../src/services/code/dom";
+import { highlight } from "../src/services/code/highlight";
 
 const line = (number: number) => `x_${number} = """a < b & 'c'""" # ${number}\n`;
 const code = Array.from({ length: 2.5 * LINES }, (_, number) => line(number)).join("");

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 
-import { grouped, moment, monthName } from "../src/services/dates";
-import { ApiError } from "../src/services/errors";
+import { ApiError } from "../src/services/api/errors";
+import { grouped, moment, monthName } from "../src/services/format/dates";
 import { Conversations } from "../src/stores/conversations.svelte";
 import { marked, Search } from "../src/stores/search.svelte";
 import { conversation, FakeApi } from "./fake_server";

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
-import { UnreachableError } from "../src/services/errors";
+import { UnreachableError } from "../src/services/api/errors";
 import { Drafts } from "../src/stores/drafts.svelte";
 import { FakeApi } from "./fake_server";
 

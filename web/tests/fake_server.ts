@@ -1,6 +1,6 @@
-import { Api } from "../src/services/api";
-import { ApiError } from "../src/services/errors";
-import type { Conversation, ConversationWithMessages, Health, Message, NewMessage } from "../src/services/types";
+import { Api } from "../src/services/api/client";
+import { ApiError } from "../src/services/api/errors";
+import type { Conversation, ConversationWithMessages, Health, Message, NewMessage } from "../src/services/api/types";
 
 /** An event stream that the test writes: frames by number, then an end, a break, or neither. */
 export class Wire {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { Groups } from "../src/services/groups";
+import { Groups } from "../src/services/markdown/groups";
 
 it("a list in groups has the same groups where its members are the same", () => {
   const groups = new Groups<number>(3);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
-import { UnreachableError } from "../src/services/errors";
-import type { Health } from "../src/services/types";
+import { UnreachableError } from "../src/services/api/errors";
+import type { Health } from "../src/services/api/types";
 import { HealthStore } from "../src/stores/health.svelte";
 import { FakeApi } from "./fake_server";
 

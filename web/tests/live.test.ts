@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
-import { columns, SHOWN_SECONDS, summary } from "../src/services/columns";
-import { ApiError } from "../src/services/errors";
-import { serverCharts, waiting } from "../src/services/live_charts";
-import type { LiveSample } from "../src/services/types";
+import { ApiError } from "../src/services/api/errors";
+import type { LiveSample } from "../src/services/api/types";
+import { serverCharts, waiting } from "../src/services/live/charts";
+import { columns, SHOWN_SECONDS, summary } from "../src/services/live/columns";
 import { Live } from "../src/stores/live.svelte";
 import { FakeApi, Wire } from "./fake_server";
 

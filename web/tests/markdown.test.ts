@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 
-import { lex, outline, renderBlock, sanitise } from "../src/services/markdown";
-import { loadMath } from "../src/services/math";
-import { setMath } from "../src/services/math_tokens";
+import { loadMath } from "../src/services/markdown/math";
+import { setMath } from "../src/services/markdown/math_tokens";
+import { lex, outline, renderBlock, sanitise } from "../src/services/markdown/render";
 
 function render(text: string): HTMLElement {
   const host = document.createElement("div");

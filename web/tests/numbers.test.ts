@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { duration, receiptWords, speedWords } from "../src/services/numbers";
+import { duration, receiptWords, speedWords } from "../src/services/format/numbers";
 
 const none = { device: 0, cpu: 0, redis: 0, computed: 0 };
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 
-import { BlockSplitter } from "../src/services/blocks";
-import { outline } from "../src/services/markdown";
-import { Parts } from "../src/services/parts";
+import { BlockSplitter } from "../src/services/markdown/block_splitter";
+import { Parts } from "../src/services/markdown/parts";
+import { outline } from "../src/services/markdown/render";
 
 const section = (number: number) => `${number % 2 ? "###" : "#"} Section ${number}\n\nIts text.\n\n- a list\n\n`;
 const text = Array.from({ length: 20 }, (_, number) => section(number)).join("");

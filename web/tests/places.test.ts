@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
-import { UnreachableError } from "../src/services/errors";
-import type { Place } from "../src/services/types";
+import { UnreachableError } from "../src/services/api/errors";
+import type { Place } from "../src/services/api/types";
 import { Places } from "../src/stores/places.svelte";
 import { Warmth } from "../src/stores/warmth";
 import { FakeApi } from "./fake_server";

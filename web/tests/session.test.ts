@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 
-import { Api } from "../src/services/api";
+import { Api } from "../src/services/api/client";
 import { Session } from "../src/stores/session.svelte";
 
 const answers: Response[] = [];

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 
-import { Turns } from "../src/services/turns";
+import { Turns } from "../src/services/scrolling/turns";
 
 function at(top: number): Element {
   const element = document.createElement("div");

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from "vitest";
 
-import { monthName } from "../src/services/dates";
-import { ApiError, describe as describeError } from "../src/services/errors";
-import { receiptWords } from "../src/services/numbers";
-import { composing, shortcutOf } from "../src/services/shortcuts";
+import { ApiError, describe as describeError } from "../src/services/api/errors";
+import { composing, shortcutOf } from "../src/services/browser/shortcuts";
+import { monthName } from "../src/services/format/dates";
+import { receiptWords } from "../src/services/format/numbers";
 import { en } from "../src/words/en";
 import { language } from "../src/words/words.svelte";
 import { zh } from "../src/words/zh";

@@ -1,7 +1,7 @@
-import type { Api } from "../services/api";
-import { ApiError, describe, UnreachableError, type Problem } from "../services/errors";
-import { followRun, type RunEvent } from "../services/run_stream";
-import type { ChatParams, Conversation } from "../services/types";
+import type { Api } from "../services/api/client";
+import { ApiError, describe, UnreachableError, type Problem } from "../services/api/errors";
+import { followRun, type RunEvent } from "../services/api/run_stream";
+import type { ChatParams, Conversation } from "../services/api/types";
 import { t } from "../words/words.svelte";
 import type { HealthStore } from "./health.svelte";
 import { Path, type ShownMessage } from "./path.svelte";

@@ -1,6 +1,6 @@
-import type { Api } from "../services/api";
-import { ApiError } from "../services/errors";
-import type { Conversation, ConversationChanges, Imported } from "../services/types";
+import type { Api } from "../services/api/client";
+import { ApiError } from "../services/api/errors";
+import type { Conversation, ConversationChanges, Imported } from "../services/api/types";
 
 /** How long after a first answer its title is asked for; the model makes one when nobody else wants anything. */
 const TITLE_MS = [1_500, 3_000, 6_000, 12_000];

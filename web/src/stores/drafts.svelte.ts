@@ -1,6 +1,6 @@
-import type { Api } from "../services/api";
-import { joined, split, type Attachment } from "../services/attachments";
-import { randomDigits } from "../services/ids";
+import type { Api } from "../services/api/client";
+import { joined, split, type Attachment } from "../services/chat/attachments";
+import { randomDigits } from "../services/chat/ids";
 
 const PAUSE_MS = 400;
 const KEPT = "ebb-draft:";

@@ -1,5 +1,5 @@
-import type { Api } from "../services/api";
-import type { Health } from "../services/types";
+import type { Api } from "../services/api/client";
+import type { Health } from "../services/api/types";
 
 const BUSY_MS = 1_000;
 const CALM_MS = 15_000;

@@ -1,8 +1,8 @@
-import type { Api } from "../services/api";
-import { SHOWN_SECONDS } from "../services/columns";
-import { ApiError } from "../services/errors";
-import { followLive, type LiveObserver } from "../services/live_stream";
-import type { LiveSample } from "../services/types";
+import type { Api } from "../services/api/client";
+import { ApiError } from "../services/api/errors";
+import { followLive, type LiveObserver } from "../services/api/live_stream";
+import type { LiveSample } from "../services/api/types";
+import { SHOWN_SECONDS } from "../services/live/columns";
 
 export type LiveState = "connecting" | "live" | "away" | "refused";
 

@@ -1,4 +1,4 @@
-import { describe } from "../services/errors";
+import { describe } from "../services/api/errors";
 
 const SHOWN_MS = 6_000;
 /** Who can do something about it needs time to get there. */

@@ -1,7 +1,7 @@
-import type { Problem } from "../services/errors";
-import { newMessageId } from "../services/ids";
-import type { RunEvent } from "../services/run_stream";
-import type { Message, Role } from "../services/types";
+import type { Problem } from "../services/api/errors";
+import type { RunEvent } from "../services/api/run_stream";
+import type { Message, Role } from "../services/api/types";
+import { newMessageId } from "../services/chat/ids";
 
 /** A message as the page shows it. */
 export interface ShownMessage extends Message {

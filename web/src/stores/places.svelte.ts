@@ -1,7 +1,7 @@
 import { SvelteMap } from "svelte/reactivity";
 
-import type { Api } from "../services/api";
-import type { Place } from "../services/types";
+import type { Api } from "../services/api/client";
+import type { Place } from "../services/api/types";
 
 /** How many chats of the list are asked about, from its top. */
 const MOST = 50;

@@ -1,6 +1,6 @@
-import type { Api } from "../services/api";
-import { describe, type Problem } from "../services/errors";
-import type { Found } from "../services/types";
+import type { Api } from "../services/api/client";
+import { describe, type Problem } from "../services/api/errors";
+import type { Found } from "../services/api/types";
 
 const PAUSE_MS = 120;
 

@@ -1,5 +1,5 @@
-import type { Api } from "../services/api";
-import type { Login } from "../services/types";
+import type { Api } from "../services/api/client";
+import type { Login } from "../services/api/types";
 
 /** Who is logged in. The key itself is never kept: the browser has a cookie that no script can read. */
 export class Session {

@@ -1,5 +1,5 @@
-import type { Api } from "../services/api";
-import type { Place } from "../services/types";
+import type { Api } from "../services/api/client";
+import type { Place } from "../services/api/types";
 
 /** The server believes it for half a minute. */
 const AGAIN_MS = 20_000;

@@ -1,8 +1,8 @@
 import { createContext, onDestroy } from "svelte";
 
 import { useEbb } from "../../ebb";
-import { Distance } from "../../services/distance";
-import { Turns } from "../../services/turns";
+import { Distance } from "../../services/scrolling/distance";
+import { Turns } from "../../services/scrolling/turns";
 import { Filling } from "../../stores/filling.svelte";
 
 /** What far parts of the scrolling page are spared. */

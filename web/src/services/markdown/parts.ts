@@ -1,6 +1,6 @@
 import type { Token } from "marked";
 
-import { outline, TOP_LEVEL } from "./markdown";
+import { outline, TOP_LEVEL } from "./render";
 
 /** So many blocks are drawn together: a block that comes costs the browser what its part holds, not the whole text. */
 const BLOCKS = 12;

@@ -1,5 +1,5 @@
-import { t } from "../words/words.svelte";
-import type { ModelHealth } from "./types";
+import { t } from "../../words/words.svelte";
+import type { ModelHealth } from "../api/types";
 
 /** Which model runs, and on what: "openpangu-7b runs on an NPU." */
 export function modelWords({ name, device }: ModelHealth): string {

@@ -1,9 +1,9 @@
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 
-import { t } from "../words/words.svelte";
+import { t } from "../../words/words.svelte";
+import { inWords, type ChartSpec, type Kind, type Series } from "./charts";
 import { SHOWN_SECONDS } from "./columns";
-import { inWords, type ChartSpec, type Kind, type Series } from "./live_charts";
 
 /** Colours as the style sheet has them now: of each series in turn, of the axes' text, of the grid. */
 export interface Colours {

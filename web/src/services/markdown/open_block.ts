@@ -1,6 +1,6 @@
 import type { Token, Tokens } from "marked";
 
-import { lex } from "./markdown";
+import { lex } from "./render";
 
 /** The line that opens code in a fence, and the two that open a table: once they are there, nothing changes what follows. */
 const FENCE = /^(`{3,}|~{3,})[^\n]*\n/;

@@ -1,7 +1,7 @@
 import type { Token, Tokens } from "marked";
 
-import { lex } from "./markdown";
 import { OpenBlock, own } from "./open_block";
+import { lex } from "./render";
 
 /** A text that may still continue as the next item of the list before it. */
 const MAYBE_LIST_ITEM = /^\s*(?:\d{1,9}[.)]?|[-*+])?\s*$/;

@@ -1,5 +1,5 @@
-import { language } from "../words/words.svelte";
-import type { Conversation } from "./types";
+import { language } from "../../words/words.svelte";
+import type { Conversation } from "../api/types";
 
 export type Period = "pinned" | "today" | "yesterday" | "week";
 

@@ -1,4 +1,4 @@
-import type { LiveSample } from "./types";
+import type { LiveSample } from "../api/types";
 
 /** How much of the past is kept and drawn. */
 export const SHOWN_SECONDS = 300;

@@ -1,7 +1,7 @@
-import { t } from "../words/words.svelte";
+import { t } from "../../words/words.svelte";
+import type { LiveSample, Tier } from "../api/types";
+import { bytesPerSecond, percent, quantity } from "../format/numbers";
 import type { Read } from "./columns";
-import { bytesPerSecond, percent, quantity } from "./numbers";
-import type { LiveSample, Tier } from "./types";
 
 export const TIERS: readonly Tier[] = ["device", "cpu", "redis"];
 

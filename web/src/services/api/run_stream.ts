@@ -1,6 +1,6 @@
 import type { EventSourceMessage } from "eventsource-parser";
 
-import type { Api } from "./api";
+import type { Api } from "./client";
 import { ApiError } from "./errors";
 import { backOff, readMessages } from "./event_stream";
 import type { EventOf } from "./http";

@@ -1,4 +1,4 @@
-import type { ConversationTree, Outline } from "./types";
+import type { ConversationTree, Outline } from "../api/types";
 
 /** A line of the drawn tree. */
 export interface TreeRow {

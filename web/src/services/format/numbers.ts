@@ -1,5 +1,5 @@
-import { language, t } from "../words/words.svelte";
-import type { KvReceipt, Usage } from "./types";
+import { language, t } from "../../words/words.svelte";
+import type { KvReceipt, Usage } from "../api/types";
 
 function whole(value: number): string {
   return new Intl.NumberFormat(language.current).format(value);

@@ -1,4 +1,4 @@
-import type { Api } from "./api";
+import type { Api } from "./client";
 import { ApiError } from "./errors";
 import { backOff, readMessages } from "./event_stream";
 import type { LiveSample } from "./types";

@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it } from "vitest";
 
+import { en } from "../src/i18n/en";
+import { language } from "../src/i18n/language.svelte";
+import { zh } from "../src/i18n/zh";
 import { ApiError, describe as describeError } from "../src/services/api/errors";
 import { composing, shortcutOf } from "../src/services/browser/shortcuts";
 import { monthName } from "../src/services/format/dates";
 import { receiptWords } from "../src/services/format/numbers";
-import { en } from "../src/words/en";
-import { language } from "../src/words/words.svelte";
-import { zh } from "../src/words/zh";
 
 afterEach(() => language.choose("en"));
 

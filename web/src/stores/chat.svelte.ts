@@ -1,8 +1,8 @@
+import { t } from "../i18n/language.svelte";
 import type { Api } from "../services/api/client";
 import { ApiError, describe, UnreachableError, type Problem } from "../services/api/errors";
 import { followRun, type RunEvent } from "../services/api/run_stream";
 import type { ChatParams, Conversation } from "../services/api/types";
-import { t } from "../words/words.svelte";
 import type { HealthStore } from "./health.svelte";
 import { Path, type ShownMessage } from "./path.svelte";
 

@@ -1,4 +1,4 @@
-import { t } from "../../words/words.svelte";
+import { t } from "../../i18n/language.svelte";
 import type { ErrorBody } from "./types";
 
 /** The server could not be reached, or the connection broke. */

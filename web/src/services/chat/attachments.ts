@@ -1,3 +1,5 @@
+import { UnreadableFileError } from "./unreadable_file_error";
+
 /** A file that is sent as text inside a message. */
 export interface Attachment {
   name: string;
@@ -7,13 +9,6 @@ export interface Attachment {
 /** Of text. */
 export const MAX_BYTES = 512 * 1024;
 export const MAX_PDF_BYTES = 32 * 1024 * 1024;
-
-/** Why a file cannot go with a message. */
-export class UnreadableFileError extends Error {
-  constructor(readonly reason: "tooBig" | "tooBigPdf" | "noText" | "scanned" | "encrypted" | "broken") {
-    super(reason);
-  }
-}
 
 const FILES = /(?:^|\n\n)<file name="([^"\n]*)">\n([\s\S]*?)\n<\/file>(?=$|\n\n<file name=")/g;
 

@@ -1,7 +1,7 @@
 import { getDocument, GlobalWorkerOptions, type PDFDocumentProxy } from "pdfjs-dist";
 import workerUrl from "pdfjs-dist/build/pdf.worker.min.mjs?url";
 
-import { UnreadableFileError } from "./attachments";
+import { UnreadableFileError } from "./unreadable_file_error";
 
 /** Which characters the codes of East Asian fonts stand for, where a file does not say so itself. */
 const CMAPS = import.meta.glob<string>("/node_modules/pdfjs-dist/cmaps/*.bcmap", { query: "?url", import: "default", eager: true });

@@ -1,8 +1,8 @@
 import { highlight } from "./highlight";
-import type { Asked, Found } from "./highlighter";
+import type { HighlightRequest, HighlightResponse } from "./highlight_messages";
 
-// A thread of its own: colouring a thousand lines takes longer than a frame, and some regular expressions take for ever.
-addEventListener("message", ({ data }: MessageEvent<Asked>) => {
-  const found: Found = { id: data.id, pieces: highlight(data.code, data.language) };
-  postMessage(found);
+// A thread of its own: highlighting a thousand lines takes longer than a frame, and some regular expressions never end.
+addEventListener("message", ({ data }: MessageEvent<HighlightRequest>) => {
+  const response: HighlightResponse = { id: data.id, chunks: highlight(data.code, data.language) };
+  postMessage(response);
 });

@@ -1,4 +1,4 @@
-import { language } from "../../words/words.svelte";
+import { language } from "../../i18n/language.svelte";
 import type { Conversation } from "../api/types";
 
 export type Period = "pinned" | "today" | "yesterday" | "week";

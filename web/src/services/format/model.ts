@@ -1,4 +1,4 @@
-import { t } from "../../words/words.svelte";
+import { t } from "../../i18n/language.svelte";
 import type { ModelHealth } from "../api/types";
 
 /** Which model runs, and on what: "openpangu-7b runs on an NPU." */

@@ -1,4 +1,4 @@
-import { language, t } from "../../words/words.svelte";
+import { language, t } from "../../i18n/language.svelte";
 import type { KvReceipt, Usage } from "../api/types";
 
 function whole(value: number): string {

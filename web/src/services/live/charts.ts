@@ -1,4 +1,4 @@
-import { t } from "../../words/words.svelte";
+import { t } from "../../i18n/language.svelte";
 import type { LiveSample, Tier } from "../api/types";
 import { bytesPerSecond, percent, quantity } from "../format/numbers";
 import type { Read } from "./columns";

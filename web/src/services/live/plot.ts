@@ -1,7 +1,7 @@
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 
-import { t } from "../../words/words.svelte";
+import { t } from "../../i18n/language.svelte";
 import { inWords, type ChartSpec, type Kind, type Series } from "./charts";
 import { SHOWN_SECONDS } from "./columns";
 

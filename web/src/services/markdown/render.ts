@@ -1,7 +1,7 @@
 import DOMPurify from "dompurify";
 import { Marked, type Token, type Tokens } from "marked";
 
-import { t } from "../../words/words.svelte";
+import { t } from "../../i18n/language.svelte";
 import { blockMath, inlineMath } from "./math_tokens";
 
 /**

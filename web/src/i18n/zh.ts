@@ -1,6 +1,6 @@
-import type { Words } from "./en";
+import type { Catalogue } from "./en";
 
-export const zh: Words = {
+export const zh: Catalogue = {
   you: "你",
   ebb: "Ebb",
   cancel: "取消",

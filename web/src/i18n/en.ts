@@ -360,4 +360,4 @@ export const en = {
   },
 };
 
-export type Words = typeof en;
+export type Catalogue = typeof en;

@@ -1,15 +1,15 @@
-import { en, type Words } from "./en";
+import { en, type Catalogue } from "./en";
 import { zh } from "./zh";
 
 export type Language = "en" | "zh";
 
-const CATALOGUES: Record<Language, Words> = { en, zh };
+const CATALOGUES: Record<Language, Catalogue> = { en, zh };
 const KEPT = "ebb-language";
 
 /** The language of the page: one, as there is one document. Chosen here, else the first of the browser's that is known. */
 class PageLanguage {
   current = $state<Language>(chosen());
-  readonly words = $derived(CATALOGUES[this.current]);
+  readonly catalogue = $derived(CATALOGUES[this.current]);
 
   choose(language: Language): void {
     localStorage.setItem(KEPT, language);
@@ -20,8 +20,8 @@ class PageLanguage {
 export const language = new PageLanguage();
 
 /** The sentences of the page in its language; what reads them is drawn again when the language changes. */
-export function t(): Words {
-  return language.words;
+export function t(): Catalogue {
+  return language.catalogue;
 }
 
 function chosen(): Language {

@@ -1,24 +1,24 @@
 import { createContext } from "svelte";
 
-import { Api } from "./services/api/client";
+import { ApiClient } from "./services/api/client";
 import { Tabs } from "./services/browser/tabs";
 import { Highlighter } from "./services/code/highlighter";
 import { Appearance } from "./stores/appearance.svelte";
 import { Chat } from "./stores/chat.svelte";
+import { ChatTiers } from "./stores/chat_tiers.svelte";
 import { Conversations } from "./stores/conversations.svelte";
 import { Drafts } from "./stores/drafts.svelte";
 import { HealthStore } from "./stores/health.svelte";
 import { Notices } from "./stores/notices.svelte";
-import { Places } from "./stores/places.svelte";
 import { Printing } from "./stores/printing.svelte";
 import { Router } from "./stores/router.svelte";
 import { Search } from "./stores/search.svelte";
 import { Session } from "./stores/session.svelte";
-import { Warmth } from "./stores/warmth";
+import { Warming } from "./stores/warming";
 
 /** The stores of one page, wired once. Components reach them with `useEbb()`. */
 export interface Ebb {
-  api: Api;
+  api: ApiClient;
   session: Session;
   appearance: Appearance;
   health: HealthStore;
@@ -29,20 +29,20 @@ export interface Ebb {
   chat: Chat;
   drafts: Drafts;
   notices: Notices;
-  places: Places;
+  places: ChatTiers;
   printing: Printing;
-  warmth: Warmth;
+  warmth: Warming;
   highlighter: Highlighter;
 }
 
 export function createEbb(): Ebb {
-  const api = new Api(() => session.lost());
+  const api = new ApiClient(() => session.lost());
   const drafts = new Drafts(api);
   const tabs = new Tabs();
   const session = new Session(api, () => drafts.forget(), () => tabs.tell("left"));
   const health = new HealthStore(api);
   const router = new Router();
-  const places = new Places(api);
+  const places = new ChatTiers(api);
   const conversations = new Conversations(api, () => tabs.tell());
   const chat = new Chat(api, health, (conversation, how) => {
     conversations.put(conversation);
@@ -63,7 +63,7 @@ export function createEbb(): Ebb {
     notices: new Notices(),
     places,
     printing: new Printing(),
-    warmth: new Warmth(api, (id) => places.look([id]).then(() => places.of(id))),
+    warmth: new Warming(api, (id) => places.look([id]).then(() => places.of(id))),
     highlighter: new Highlighter(),
   };
 }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 
-import { CodeLines, LINES } from "../src/services/code/code_lines";
-import { Colouring, type Colour } from "../src/services/code/colouring";
 import { codeNodes } from "../src/services/code/dom";
 import { highlight } from "../src/services/code/highlight";
+import { IncrementalHighlight, type HighlightedChunk } from "../src/services/code/incremental_highlight";
+import { LineChunks, LINES } from "../src/services/code/line_chunks";
 
 const line = (number: number) => `x_${number} = """a < b & 'c'""" # ${number}\n`;
 const code = Array.from({ length: 2.5 * LINES }, (_, number) => line(number)).join("");
@@ -14,7 +14,7 @@ const textOf = (html: string) => codeNodes(html).textContent;
 
 describe("code in pieces", () => {
   it("is all there, and pieces that are full stay the same while it grows", () => {
-    const lines = new CodeLines();
+    const lines = new LineChunks();
     for (let length = 0; length < code.length; length += 7) {
       const pieces = lines.update(code.slice(0, length));
       expect(pieces.join("")).toBe(code.slice(0, length));
@@ -26,7 +26,7 @@ describe("code in pieces", () => {
 
   it.each([code, long])("has its colours in the same pieces", (text) => {
     const html = highlight(text, "python")!;
-    expect(html.map(textOf)).toEqual(new CodeLines().update(text));
+    expect(html.map(textOf)).toEqual(new LineChunks().update(text));
     expect(html[0]).toContain("hljs-string");
   });
 
@@ -62,13 +62,13 @@ describe("coloured code", () => {
 });
 
 describe("code that is being written", () => {
-  const mark = (text: string) => new CodeLines().update(text).map((piece) => `<span class="m">${piece}</span>`);
+  const mark = (text: string) => new LineChunks().update(text).map((piece) => `<span class="m">${piece}</span>`);
 
   it("has colours in the end, and only pieces that changed are told to be drawn", async () => {
-    const shown: (readonly Colour[])[] = [];
+    const shown: (readonly HighlightedChunk[])[] = [];
     const asked: string[] = [];
     const done = new Promise<void>((resolve) => {
-      const colouring = new Colouring(
+      const colouring = new IncrementalHighlight(
         (text) => (asked.push(text), Promise.resolve(mark(text))),
         (colours) => {
           shown.push(colours);
@@ -87,12 +87,12 @@ describe("code that is being written", () => {
 
   it("is asked for no more where nobody knows its language, and after its end", async () => {
     let asked = 0;
-    const colouring = new Colouring(() => (asked++, Promise.resolve(null)), () => expect.unreachable());
+    const colouring = new IncrementalHighlight(() => (asked++, Promise.resolve(null)), () => expect.unreachable());
     colouring.update("a", "tidal", true);
     await Promise.resolve();
     colouring.update("ab", "tidal", true);
     expect(asked).toBe(1);
-    const ended = new Colouring(() => (asked++, Promise.resolve([])), () => undefined);
+    const ended = new IncrementalHighlight(() => (asked++, Promise.resolve([])), () => undefined);
     ended.end();
     ended.update("a", "python", false);
     expect(asked).toBe(1);

@@ -1,4 +1,4 @@
-import { Api } from "../src/services/api/client";
+import { ApiClient } from "../src/services/api/client";
 import { ApiError } from "../src/services/api/errors";
 import type { Conversation, ConversationWithMessages, Health, Message, NewMessage } from "../src/services/api/types";
 
@@ -34,7 +34,7 @@ export class Wire {
 }
 
 /** The API with answers that a test sets; records the cursors with which runs were followed. */
-export class FakeApi extends Api {
+export class FakeApi extends ApiClient {
   cursors: (string | null)[] = [];
   followed: (Response | Error)[] = [];
   sent: (Response | Error)[] = [];

@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 
-import { Groups } from "../src/services/markdown/groups";
+import { Chunks } from "../src/services/markdown/chunks";
 
 it("a list in groups has the same groups where its members are the same", () => {
-  const groups = new Groups<number>(3);
+  const groups = new Chunks<number>(3);
   const before = groups.update([1, 2, 3, 4]);
   const after = groups.update([1, 2, 3, 4, 5, 6, 7]);
   expect(before).toEqual([[1, 2, 3], [4]]);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
+import { BlockGroups } from "../src/services/markdown/block_groups";
 import { BlockSplitter } from "../src/services/markdown/block_splitter";
-import { Parts } from "../src/services/markdown/parts";
 import { outline } from "../src/services/markdown/render";
 
 const section = (number: number) => `${number % 2 ? "###" : "#"} Section ${number}\n\nIts text.\n\n- a list\n\n`;
@@ -10,14 +10,14 @@ const text = Array.from({ length: 20 }, (_, number) => section(number)).join("")
 describe("the parts of a growing answer", () => {
   it("hold its blocks in order, with the levels that they have as a whole", () => {
     const blocks = new BlockSplitter().finish(text);
-    const parts = new Parts().update(blocks);
+    const parts = new BlockGroups().update(blocks);
     expect(parts.length).toBeGreaterThan(3);
     expect(parts.flatMap((part) => part.blocks)).toEqual(blocks);
     expect(parts.flatMap((part) => part.levels)).toEqual(outline(blocks));
   });
 
   it("are the same objects where nothing changed, so that they are not drawn again", () => {
-    const [splitter, parts] = [new BlockSplitter(), new Parts()];
+    const [splitter, parts] = [new BlockSplitter(), new BlockGroups()];
     const before = parts.update(splitter.update(text));
     const after = parts.update(splitter.update(`${text}More.`));
     const same = before.map((part, index) => part === after[index]);
@@ -26,7 +26,7 @@ describe("the parts of a growing answer", () => {
   });
 
   it("are drawn again below a heading whose level changed", () => {
-    const parts = new Parts();
+    const parts = new BlockGroups();
     const blocks = new BlockSplitter().finish(text);
     parts.update(blocks);
     const [first] = new BlockSplitter().finish("The first is no heading.");
@@ -35,6 +35,6 @@ describe("the parts of a growing answer", () => {
   });
 
   it("are one of a text that has not begun", () => {
-    expect(new Parts().update([])).toHaveLength(1);
+    expect(new BlockGroups().update([])).toHaveLength(1);
   });
 });

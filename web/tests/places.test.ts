@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
 import { UnreachableError } from "../src/services/api/errors";
 import type { Place } from "../src/services/api/types";
-import { Places } from "../src/stores/places.svelte";
-import { Warmth } from "../src/stores/warmth";
+import { ChatTiers } from "../src/stores/chat_tiers.svelte";
+import { Warming } from "../src/stores/warming";
 import { FakeApi } from "./fake_server";
 
 let api: FakeApi;
@@ -18,7 +18,7 @@ afterEach(() => vi.useRealTimers());
 
 describe("where chats are", () => {
   let asked: string[][];
-  let places: Places;
+  let places: ChatTiers;
 
   beforeEach(() => {
     asked = [];
@@ -26,7 +26,7 @@ describe("where chats are", () => {
       asked.push([...ids]);
       return Promise.resolve(ids.map((id) => [id, place]));
     });
-    places = new Places(api);
+    places = new ChatTiers(api);
   });
 
   it("is asked once for each that is listed, and for all of them every minute", async () => {
@@ -84,13 +84,13 @@ describe("warming", () => {
   let told: string[];
   let left: string[];
   let looked: string[];
-  let warmth: Warmth;
+  let warmth: Warming;
 
   beforeEach(() => {
     [told, left, looked] = [[], [], []];
     vi.spyOn(api, "warm").mockImplementation((id) => Promise.resolve(Boolean(told.push(id))));
     vi.spyOn(api, "leave").mockImplementation((id) => Promise.resolve(void left.push(id)));
-    warmth = new Warmth(api, (id) => {
+    warmth = new Warming(api, (id) => {
       looked.push(id);
       return Promise.resolve(place);
     });

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 
-import { Api } from "../src/services/api/client";
+import { ApiClient } from "../src/services/api/client";
 import { Session } from "../src/stores/session.svelte";
 
 const answers: Response[] = [];
 const asked: [string, RequestInit][] = [];
 const restarted: string[] = [];
 let session: Session;
-let api: Api;
+let api: ApiClient;
 
 beforeEach(() => {
   for (const list of [answers, asked, restarted]) list.length = 0;
@@ -15,7 +15,7 @@ beforeEach(() => {
     asked.push([path, init]);
     return Promise.resolve(answers.shift()!);
   });
-  api = new Api(() => session.lost());
+  api = new ApiClient(() => session.lost());
   session = new Session(api, () => restarted.push("forgotten"), () => restarted.push("told"), (path) => restarted.push(path));
 });
 

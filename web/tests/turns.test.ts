@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 
-import { Turns } from "../src/services/scrolling/turns";
+import { FrameQueue } from "../src/services/scrolling/frame_queue";
 
 function at(top: number): Element {
   const element = document.createElement("div");
@@ -12,7 +12,7 @@ describe("what is asked for while the page scrolls", () => {
   it("is done one per frame, what is nearest to the screen first, and nothing that was forgotten", () => {
     const frames: (() => void)[] = [];
     vi.stubGlobal("requestAnimationFrame", (frame: () => void) => frames.push(frame));
-    const turns = new Turns();
+    const turns = new FrameQueue();
     const done: string[] = [];
     const gone = at(300);
     for (const [name, element] of [["far", at(5_000)], ["near", at(200)], ["above", at(-2_000)], ["gone", gone]] as const) {

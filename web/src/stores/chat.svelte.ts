@@ -1,10 +1,10 @@
 import { t } from "../i18n/language.svelte";
-import type { Api } from "../services/api/client";
+import type { ApiClient } from "../services/api/client";
 import { ApiError, describe, UnreachableError, type Problem } from "../services/api/errors";
 import { followRun, type RunEvent } from "../services/api/run_stream";
 import type { ChatParams, Conversation } from "../services/api/types";
 import type { HealthStore } from "./health.svelte";
-import { Path, type ShownMessage } from "./path.svelte";
+import { MessagePath, type ShownMessage } from "./message_path.svelte";
 
 /**
  * What the page does with the open conversation:
@@ -37,13 +37,13 @@ export class Chat {
   /** What would be changed is known: also a conversation that is just being made has its settings from before. */
   readonly hasSettings = $derived(this.settings !== null && (this.id !== null || !this.busy));
 
-  private readonly path = new Path();
+  private readonly path = new MessagePath();
   private following = new AbortController();
   private runId: string | null = null;
   private stopAsked = false;
 
   constructor(
-    private readonly api: Api,
+    private readonly api: ApiClient,
     private readonly health: HealthStore,
     /** Told what the server says about the open conversation, and whether that was made or changed here. */
     private readonly onConversation: (conversation: Conversation, how: "seen" | "created" | "changed") => void,

@@ -1,4 +1,4 @@
-import type { Api } from "../services/api/client";
+import type { ApiClient } from "../services/api/client";
 import { ApiError } from "../services/api/errors";
 import type { Conversation, ConversationChanges, Imported } from "../services/api/types";
 
@@ -12,7 +12,7 @@ export class Conversations {
   archived = $state(false);
 
   constructor(
-    private readonly api: Api,
+    private readonly api: ApiClient,
     /** Told when a chat was changed here. */
     private readonly onChange: () => void = () => undefined,
   ) {}

@@ -1,4 +1,4 @@
-import type { Api } from "../services/api/client";
+import type { ApiClient } from "../services/api/client";
 import { joined, split, type Attachment } from "../services/chat/attachments";
 import { randomDigits } from "../services/chat/ids";
 
@@ -34,7 +34,7 @@ export class Drafts {
   private timer: ReturnType<typeof setTimeout> | undefined;
   private putting: Promise<void> = Promise.resolve();
 
-  constructor(private readonly api: Api) {}
+  constructor(private readonly api: ApiClient) {}
 
   /** Shows the draft of conversation `id`, or of the empty page. */
   async open(id: string | null): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Api } from "../services/api/client";
+import type { ApiClient } from "../services/api/client";
 import type { Health } from "../services/api/types";
 
 const BUSY_MS = 1_000;
@@ -16,7 +16,7 @@ export class HealthStore {
   private latest: Promise<void> = Promise.resolve();
   private waiters: (() => void)[] = [];
 
-  constructor(private readonly api: Api) {}
+  constructor(private readonly api: ApiClient) {}
 
   /** Starts asking; the returned function stops. */
   start(): () => void {

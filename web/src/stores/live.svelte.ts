@@ -1,4 +1,4 @@
-import type { Api } from "../services/api/client";
+import type { ApiClient } from "../services/api/client";
 import { ApiError } from "../services/api/errors";
 import { followLive, type LiveObserver } from "../services/api/live_stream";
 import type { LiveSample } from "../services/api/types";
@@ -19,7 +19,7 @@ export class Live {
     lost: () => (this.state = "away"),
   };
 
-  constructor(private readonly api: Api) {}
+  constructor(private readonly api: ApiClient) {}
 
   /** Starts following; the returned function stops. */
   start(): () => void {

@@ -1,4 +1,4 @@
-import type { Api } from "../services/api/client";
+import type { ApiClient } from "../services/api/client";
 import { describe, type Problem } from "../services/api/errors";
 import type { Found } from "../services/api/types";
 
@@ -15,7 +15,7 @@ export class Search {
   private asking = new AbortController();
   private timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(private readonly api: Api) {}
+  constructor(private readonly api: ApiClient) {}
 
   type(query: string): void {
     this.query = query;

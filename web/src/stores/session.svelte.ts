@@ -1,4 +1,4 @@
-import type { Api } from "../services/api/client";
+import type { ApiClient } from "../services/api/client";
 import type { Login } from "../services/api/types";
 
 /** Who is logged in. The key itself is never kept: the browser has a cookie that no script can read. */
@@ -13,7 +13,7 @@ export class Session {
   readonly isUser = $derived(this.current?.principal?.scope === "user");
 
   constructor(
-    private readonly api: Api,
+    private readonly api: ApiClient,
     /** Forgets what the browser keeps of the person who is here. */
     private readonly forget: () => void,
     /** Tells the browser's other tabs that this person is here no more. */

@@ -17,7 +17,7 @@ import type {
 } from "./types";
 
 /** The server's HTTP API, one method per route. Rejects with ApiError, UnreachableError or AbortError. */
-export class Api {
+export class ApiClient {
   constructor(
     /** Told when the server demands a key that this page has not. */
     private readonly onLoggedOut: () => void = () => undefined,

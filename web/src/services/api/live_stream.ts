@@ -1,4 +1,4 @@
-import type { Api } from "./client";
+import type { ApiClient } from "./client";
 import { ApiError } from "./errors";
 import { backOff, readMessages } from "./event_stream";
 import type { LiveSample } from "./types";
@@ -14,7 +14,7 @@ export interface LiveObserver {
  * Follows the server's numbers. A connection that ends is opened again behind the last sample that arrived. Rejects with
  * AbortError after `signal`, with ApiError where the server refuses for good.
  */
-export async function followLive(api: Api, observer: LiveObserver, signal: AbortSignal): Promise<never> {
+export async function followLive(api: ApiClient, observer: LiveObserver, signal: AbortSignal): Promise<never> {
   let failures = 0;
   for (;;) {
     try {

@@ -1,6 +1,6 @@
 import type { EventSourceMessage } from "eventsource-parser";
 
-import type { Api } from "./client";
+import type { ApiClient } from "./client";
 import { ApiError } from "./errors";
 import { backOff, readMessages } from "./event_stream";
 import type { EventOf } from "./http";
@@ -31,7 +31,7 @@ const KINDS = new Set(["run", "snapshot", "delta", "done", "error"]);
  * is already going. Rejects with AbortError after `signal`, with ApiError where the server refuses for good.
  */
 export async function followRun(
-  api: Api,
+  api: ApiClient,
   runId: string,
   first: Response | null,
   observer: RunObserver,

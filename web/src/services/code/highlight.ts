@@ -1,6 +1,6 @@
 import hljs from "highlight.js/lib/common";
 
-import { LINES } from "./code_lines";
+import { LINES } from "./line_chunks";
 
 /** HTML with `hljs-` spans, in pieces that hold the lines of those of `CodeLines`; null for a language it does not know. */
 export function highlight(code: string, language: string): string[] | null {

@@ -15,7 +15,7 @@ export interface ShownMessage extends Message {
 }
 
 /** The messages from the first question to the head, as far as the page knows them. */
-export class Path {
+export class MessagePath {
   messages = $state<ShownMessage[]>([]);
   /** Whether there is another branch somewhere. Kept here, as asking each message of a long chat takes a frame. */
   branched = $state(false);

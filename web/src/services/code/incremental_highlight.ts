@@ -1,7 +1,7 @@
-import { CodeLines } from "./code_lines";
+import { LineChunks } from "./line_chunks";
 
 /** The HTML of a piece of code; of one that has grown since, of its beginning. */
-export interface Colour {
+export interface HighlightedChunk {
   text: string;
   html: string;
 }
@@ -16,15 +16,15 @@ const LEAST_REST_MS = 100;
 const MOST_REST_MS = 1_000;
 
 /** Colours one block of code, which may grow: `show` is told what there is, a few pieces more in each frame. */
-export class Colouring {
+export class IncrementalHighlight {
   private wanted = { code: "", language: "", growing: false };
-  private shown: readonly Colour[] = [];
+  private shown: readonly HighlightedChunk[] = [];
   private busy = false;
   private ended = false;
 
   constructor(
     private readonly highlight: Highlight,
-    private readonly show: (colours: readonly Colour[]) => void,
+    private readonly show: (colours: readonly HighlightedChunk[]) => void,
   ) {}
 
   update(code: string, language: string, growing: boolean): void {
@@ -43,7 +43,7 @@ export class Colouring {
       const began = performance.now();
       const html = await this.highlight(code, language);
       if (html === null) return this.end();
-      await this.draw(new CodeLines().update(code), html);
+      await this.draw(new LineChunks().update(code), html);
       done = code;
       const rest = Math.max(LEAST_REST_MS, Math.min(MOST_REST_MS, RESTS * (performance.now() - began)));
       if (this.wanted.growing && !this.ended) await new Promise((resolve) => setTimeout(resolve, rest));
@@ -63,7 +63,7 @@ export class Colouring {
     this.show((this.shown = colours));
   }
 
-  private frame(colours: readonly Colour[]): Promise<unknown> {
+  private frame(colours: readonly HighlightedChunk[]): Promise<unknown> {
     this.show([...colours]);
     return new Promise(requestAnimationFrame);
   }

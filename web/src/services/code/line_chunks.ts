@@ -2,7 +2,7 @@
 export const LINES = 32;
 
 /** Cuts code that may grow into pieces of LINES lines, newlines included; the last one, which may be empty, has fewer. */
-export class CodeLines {
+export class LineChunks {
   private full: readonly string[] = [];
   /** What stands in the full pieces. */
   private text = "";

@@ -1,5 +1,5 @@
 /** Of many things that come at once the last are drawn first, and some more above them in each frame that follows. */
-export class Filling {
+export class ProgressiveRender {
   private first = $state(0);
   private frame = 0;
 

@@ -1,5 +1,5 @@
 /** Does one thing per frame, of what is asked for: that of the element which is nearest to the middle of the screen. */
-export class Turns {
+export class FrameQueue {
   private readonly asked = new Map<Element, () => void>();
   private frame = 0;
 

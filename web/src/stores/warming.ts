@@ -1,4 +1,4 @@
-import type { Api } from "../services/api/client";
+import type { ApiClient } from "../services/api/client";
 import type { Place } from "../services/api/types";
 
 /** The server believes it for half a minute. */
@@ -7,13 +7,13 @@ const AGAIN_MS = 20_000;
 const LOOKS_MS = [1_000, 2_000, 4_000, 8_000];
 
 /** Tells the server that the open chat may go on, so that its KV is near when the question comes. */
-export class Warmth {
+export class Warming {
   private id: string | null = null;
   private told = 0;
   private warming = false;
 
   constructor(
-    private readonly api: Api,
+    private readonly api: ApiClient,
     /** Asks where the KV of a chat is that is on its way up. */
     private readonly look: (id: string) => Promise<Place>,
   ) {}

@@ -1,5 +1,5 @@
 /** Cuts a list that may grow into groups of `size`. A group whose members stayed the same stays the same array. */
-export class Groups<T> {
+export class Chunks<T> {
   private groups: readonly (readonly T[])[] = [];
 
   constructor(private readonly size: number) {}

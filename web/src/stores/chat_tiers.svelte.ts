@@ -1,6 +1,6 @@
 import { SvelteMap } from "svelte/reactivity";
 
-import type { Api } from "../services/api/client";
+import type { ApiClient } from "../services/api/client";
 import type { Place } from "../services/api/types";
 
 /** How many chats of the list are asked about, from its top. */
@@ -8,14 +8,14 @@ const MOST = 50;
 const CALM_MS = 60_000;
 
 /** Where the KV of the listed chats is: asked when one is listed first, and for all of them now and then. */
-export class Places {
+export class ChatTiers {
   private readonly known = new SvelteMap<string, Place>();
   private listed: string[] = [];
   private questions = 0;
   /** The number of the question whose answer is known, by chat. */
   private readonly answered = new Map<string, number>();
 
-  constructor(private readonly api: Api) {}
+  constructor(private readonly api: ApiClient) {}
 
   of(id: string): Place {
     return this.known.get(id) ?? null;

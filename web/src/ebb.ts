@@ -29,9 +29,9 @@ export interface Ebb {
   chat: Chat;
   drafts: Drafts;
   notices: Notices;
-  places: ChatTiers;
+  chatTiers: ChatTiers;
   printing: Printing;
-  warmth: Warming;
+  warming: Warming;
   highlighter: Highlighter;
 }
 
@@ -42,7 +42,7 @@ export function createEbb(): Ebb {
   const session = new Session(api, () => drafts.forget(), () => tabs.tell("left"));
   const health = new HealthStore(api);
   const router = new Router();
-  const places = new ChatTiers(api);
+  const chatTiers = new ChatTiers(api);
   const conversations = new Conversations(api, () => tabs.tell());
   const chat = new Chat(api, health, (conversation, how) => {
     conversations.put(conversation);
@@ -61,9 +61,9 @@ export function createEbb(): Ebb {
     chat,
     drafts,
     notices: new Notices(),
-    places,
+    chatTiers,
     printing: new Printing(),
-    warmth: new Warming(api, (id) => places.look([id]).then(() => places.of(id))),
+    warming: new Warming(api, (id) => chatTiers.refresh([id]).then(() => chatTiers.of(id))),
     highlighter: new Highlighter(),
   };
 }

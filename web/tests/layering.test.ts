@@ -27,7 +27,7 @@ const SPECIFIER = /(?:\bfrom|\bimport|new URL)\s*\(?\s*["'](\.{1,2}\/[^"']+)["']
 function modules(): string[] {
   return readdirSync(SOURCE, { recursive: true, encoding: "utf-8" })
     .map((path) => path.replaceAll("\\", "/"))
-    .filter((path) => /\.(?:svelte|ts)$/.test(path));
+    .filter((path) => /\.(?:svelte|ts)$/.test(path) && !path.endsWith(".d.ts"));
 }
 
 function arrows(known: readonly string[]): Arrow[] {
@@ -36,7 +36,7 @@ function arrows(known: readonly string[]): Arrow[] {
     return [...text.matchAll(SPECIFIER)]
       .map(([, specifier]) => relative(SOURCE, resolve(SOURCE, dirname(from), specifier!)).replaceAll("\\", "/"))
       .filter((target) => !target.endsWith(".css"))
-      .map((target): Arrow => [from, [target, `${target}.ts`, `${target}.d.ts`].find((path) => known.includes(path)) ?? `${target}.d.ts`]);
+      .map((target): Arrow => [from, [target, `${target}.ts`].find((path) => known.includes(path)) ?? `${target}.d.ts`]);
   });
 }
 

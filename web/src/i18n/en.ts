@@ -1,4 +1,4 @@
-/** Every sentence of the page. A value that depends on something is a function of it. */
+/** Texts of the page in English. A text with parameters is a function of them. */
 export const en = {
   you: "You",
   ebb: "Ebb",
@@ -39,7 +39,6 @@ export const en = {
     unpin: "Unpin",
     archive: "Archive",
     unarchive: "Take out of the archive",
-    places: { device: "Hot: kept in device memory", cpu: "Warm: kept in CPU memory", redis: "Cold: kept in Redis" },
     exportJson: "Export as JSON",
     exportMarkdown: "Export as Markdown",
     exportAll: "Export all chats",
@@ -169,6 +168,37 @@ export const en = {
     todo: "to do",
   },
 
+  /** Texts of each tier. `off` and `offTodo` are empty where a tier cannot be off. */
+  tiers: {
+    device: {
+      name: "Device memory",
+      short: "Device",
+      from: "the device",
+      where: "on the device",
+      mark: "Hot: kept in device memory",
+      off: "",
+      offTodo: "",
+    },
+    cpu: {
+      name: "CPU memory",
+      short: "CPU",
+      from: "CPU memory",
+      where: "in CPU memory",
+      mark: "Warm: kept in CPU memory",
+      off: "CPU memory keeps no blocks.",
+      offTodo: "Give it room with --cpu-kv-memory, and what leaves the device stays near.",
+    },
+    redis: {
+      name: "Redis",
+      short: "Redis",
+      from: "Redis",
+      where: "in Redis",
+      mark: "Cold: kept in Redis",
+      off: "There is no Redis.",
+      offTodo: "Install redis-server or valkey-server on this machine, or name one with --redis-url, and start Ebb again: conversations then come back after a restart, too.",
+    },
+  },
+
   receipt: {
     title: "Where this answer's context came from",
     computed: (total: string) => `${en.receipt.tokens(total)} computed`,
@@ -180,8 +210,7 @@ export const en = {
     speed: (tokens: string) => `${tokens} tokens/s`,
     tokens: (tokens: string) => `${tokens} ${tokens === "1" ? "token" : "tokens"}`,
     underMillisecond: "under 1 ms",
-    names: { device: "Device memory", cpu: "CPU memory", redis: "Redis", computed: "Computed anew" },
-    places: { device: "the device", cpu: "CPU memory", redis: "Redis" },
+    recomputed: "Computed anew",
     restored: "Brought back in",
     saved: "Computing saved",
     answer: "Answer",
@@ -189,7 +218,7 @@ export const en = {
     verified: (blocks: string) => (blocks === "1" ? "One block from Redis was verified" : `${blocks} blocks from Redis were verified`),
   },
 
-  why: {
+  reuse: {
     title: "Why not more was reused",
     until: "Until the first token",
     phases: { queue: "Waited for its turn", lookup: "Asked what the tiers have", load: "Brought blocks up", prefill: "Computed the rest" },
@@ -272,7 +301,6 @@ export const en = {
     runs: (model: string, where: string) => `${model} runs on ${where}.`,
     devices: { cpu: "this machine's CPU", cuda: "this machine's GPU", npu: "an NPU" } as Record<string, string>,
     memory: "Memory for conversations",
-    places: { device: "on the device", cpu: "in CPU memory", redis: "in Redis" },
   },
 
   live: {
@@ -298,7 +326,7 @@ export const en = {
     requestsUnit: "requests",
     blocks: "blocks/s",
     perStep: "per step",
-    names: { device: "Device", cpu: "CPU", computed: "Computed" },
+    computed: "Computed",
     secondsAgo: (seconds: number) => `−${seconds} s`,
     minutesAgo: (minutes: number) => `−${minutes} min`,
     now: "now",
@@ -317,14 +345,6 @@ export const en = {
     traffic: (tier: string) => `${tier}, in and out`,
     breaker: "Breaker",
     breakers: { closed: "closed", open: "open: left alone", "half-open": "half open: being tried" },
-    off: {
-      cpu: "CPU memory keeps no blocks.",
-      redis: "There is no Redis.",
-    },
-    offTodo: {
-      cpu: "Give it room with --cpu-kv-memory, and what leaves the device stays near.",
-      redis: "Install redis-server or valkey-server on this machine, or name one with --redis-url, and start Ebb again: conversations then come back after a restart, too.",
-    },
     table: "The charts as a table",
     of: (chart: string, series: string) => `${chart}: ${series}`,
     inUnit: (name: string, unit: string) => `${name} (${unit})`,

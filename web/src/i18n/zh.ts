@@ -40,7 +40,6 @@ export const zh: Catalogue = {
     unpin: "取消置顶",
     archive: "归档",
     unarchive: "取消归档",
-    places: { device: "热：保存在设备内存中", cpu: "温：保存在 CPU 内存中", redis: "冷：保存在 Redis 中" },
     exportJson: "导出为 JSON",
     exportMarkdown: "导出为 Markdown",
     exportAll: "导出全部对话",
@@ -168,6 +167,36 @@ export const zh: Catalogue = {
     todo: "待办",
   },
 
+  tiers: {
+    device: {
+      name: "设备内存",
+      short: "设备",
+      from: "设备内存",
+      where: "在设备上",
+      mark: "热：保存在设备内存中",
+      off: "",
+      offTodo: "",
+    },
+    cpu: {
+      name: "CPU 内存",
+      short: "CPU",
+      from: " CPU 内存",
+      where: "在 CPU 内存中",
+      mark: "温：保存在 CPU 内存中",
+      off: "CPU 内存不保存缓存块。",
+      offTodo: "用 --cpu-kv-memory 给它空间，离开设备的内容就留在近处。",
+    },
+    redis: {
+      name: "Redis",
+      short: "Redis",
+      from: " Redis",
+      where: "在 Redis 中",
+      mark: "冷：保存在 Redis 中",
+      off: "没有 Redis。",
+      offTodo: "请在本机安装 redis-server 或 valkey-server，或用 --redis-url 指定一个，然后重新启动 Ebb：重启后对话的缓存也能恢复。",
+    },
+  },
+
   receipt: {
     title: "这个回答的上下文从哪里来",
     computed: (total) => `计算了 ${total} 个 token`,
@@ -179,8 +208,7 @@ export const zh: Catalogue = {
     speed: (tokens) => `${tokens} token/秒`,
     tokens: (tokens) => `${tokens} 个 token`,
     underMillisecond: "不到 1 ms",
-    names: { device: "设备内存", cpu: "CPU 内存", redis: "Redis", computed: "重新计算" },
-    places: { device: "设备内存", cpu: " CPU 内存", redis: " Redis" },
+    recomputed: "重新计算",
     restored: "取回用时",
     saved: "省下的计算",
     answer: "回答",
@@ -188,7 +216,7 @@ export const zh: Catalogue = {
     verified: (blocks) => `来自 Redis 的 ${blocks} 个块已通过校验`,
   },
 
-  why: {
+  reuse: {
     title: "为什么没有复用更多",
     until: "首个 token 之前",
     phases: { queue: "排队等待", lookup: "查询各层缓存", load: "取回缓存块", prefill: "计算其余部分" },
@@ -267,7 +295,6 @@ export const zh: Catalogue = {
     runs: (model, where) => `${model} 正在${where}上运行。`,
     devices: { cpu: "本机 CPU ", cuda: "本机 GPU ", npu: " NPU " },
     memory: "用于对话的内存",
-    places: { device: "在设备上", cpu: "在 CPU 内存中", redis: "在 Redis 中" },
   },
 
   live: {
@@ -293,7 +320,7 @@ export const zh: Catalogue = {
     requestsUnit: "个请求",
     blocks: "块/秒",
     perStep: "每步",
-    names: { device: "设备", cpu: "CPU", computed: "重新计算" },
+    computed: "重新计算",
     secondsAgo: (seconds) => `−${seconds} 秒`,
     minutesAgo: (minutes) => `−${minutes} 分钟`,
     now: "现在",
@@ -312,14 +339,6 @@ export const zh: Catalogue = {
     traffic: (tier) => `${tier}：写入与读出`,
     breaker: "熔断器",
     breakers: { closed: "闭合", open: "断开：暂不使用", "half-open": "半开：正在试探" },
-    off: {
-      cpu: "CPU 内存不保存缓存块。",
-      redis: "没有 Redis。",
-    },
-    offTodo: {
-      cpu: "用 --cpu-kv-memory 给它空间，离开设备的内容就留在近处。",
-      redis: "请在本机安装 redis-server 或 valkey-server，或用 --redis-url 指定一个，然后重新启动 Ebb：重启后对话的缓存也能恢复。",
-    },
     table: "以表格显示图表",
     of: (chart, series) => `${chart}：${series}`,
     inUnit: (name, unit) => `${name}（${unit}）`,
@@ -355,7 +374,7 @@ export const zh: Catalogue = {
   },
 };
 
-/** Of the server, by its code or, where it has none, its status. */
+/** Messages of the server's errors, by error code, or by status where an error has no code. */
 const REFUSALS: Record<string, string> = {
   answer_not_cut: "这个回答没有被截断，无法继续。",
   body_too_complex: "内容过于复杂，服务器没有接受。",

@@ -1,6 +1,6 @@
 import { t } from "../i18n/language.svelte";
 import type { ApiClient } from "../services/api/client";
-import { ApiError, describe, UnreachableError, type Problem } from "../services/api/errors";
+import { ApiError, describeError, UnreachableError, type Problem } from "../services/api/errors";
 import { followRun, type RunEvent } from "../services/api/run_stream";
 import type { ChatParams, Conversation } from "../services/api/types";
 import type { HealthStore } from "./health.svelte";
@@ -211,7 +211,7 @@ export class Chat {
     } catch (error) {
       if (signal.aborted) return;
       this.phase = "idle";
-      if (this.messages.length === 0) this.problem = describe(error);
+      if (this.messages.length === 0) this.problem = describeError(error);
       return;
     }
     const last = this.messages.at(-1);
@@ -235,7 +235,7 @@ export class Chat {
       if (signal !== this.following.signal) return false;
       this.phase = "idle";
       this.path.discard(answer.key);
-      question.unsent = signal.aborted ? { what: t().conversation.notSent, todo: "" } : describe(error);
+      question.unsent = signal.aborted ? { what: t().conversation.notSent, todo: "" } : describeError(error);
       return false;
     }
   }
@@ -302,7 +302,7 @@ export class Chat {
     } catch (error) {
       if (signal.aborted) return;
       this.ended();
-      this.path.update(key, { status: "failed", error: { message: describe(error).what, type: null, param: null, code: null } });
+      this.path.update(key, { status: "failed", error: { message: describeError(error).what, type: null, param: null, code: null } });
     }
   }
 

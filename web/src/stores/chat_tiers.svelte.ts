@@ -1,48 +1,54 @@
 import { SvelteMap } from "svelte/reactivity";
 
 import type { ApiClient } from "../services/api/client";
-import type { Place } from "../services/api/types";
+import { NEAREST_TIER, type TierId } from "../services/tiers";
 
-/** How many chats of the list are asked about, from its top. */
-const MOST = 50;
-const CALM_MS = 60_000;
+/** Number of chats, from the top of the list, whose tiers are requested. */
+const MAX_CHATS = 50;
+const REFRESH_MS = 60_000;
 
-/** Where the KV of the listed chats is: asked when one is listed first, and for all of them now and then. */
+/** The tier that holds the KV of each listed chat: requested when a chat is first listed, and for all once a minute. */
 export class ChatTiers {
-  private readonly known = new SvelteMap<string, Place>();
+  private readonly known = new SvelteMap<string, TierId | null>();
   private listed: string[] = [];
-  private questions = 0;
-  /** The number of the question whose answer is known, by chat. */
-  private readonly answered = new Map<string, number>();
+  private requests = 0;
+  /** Number of the request that set a chat's tier. A late response to an earlier one is outdated. */
+  private readonly setBy = new Map<string, number>();
 
   constructor(private readonly api: ApiClient) {}
 
-  of(id: string): Place {
+  /** Return the lowest tier that the chat's next turn loads from; null if nothing is kept or known. */
+  of(id: string): TierId | null {
     return this.known.get(id) ?? null;
   }
 
-  /** Asks now and then while somebody looks; the returned function stops. */
+  /** Return whether the chat's next turn needs nothing from a lower tier. */
+  isHot(id: string): boolean {
+    return this.of(id) === NEAREST_TIER;
+  }
+
+  /** Refresh the listed chats once a minute while the page is visible. Return the function that stops this. */
   start(): () => void {
-    const look = () => void (document.visibilityState === "visible" && this.look(this.listed));
-    const timer = setInterval(look, CALM_MS);
+    const refresh = () => void (document.visibilityState === "visible" && this.refresh(this.listed));
+    const timer = setInterval(refresh, REFRESH_MS);
     return () => clearInterval(timer);
   }
 
-  /** These are in the list, in this order. */
+  /** Set the listed chats, in the list's order, and request the tiers of new ones. */
   list(ids: readonly string[]): void {
-    this.listed = ids.slice(0, MOST);
-    void this.look(this.listed.filter((id) => !this.known.has(id)));
+    this.listed = ids.slice(0, MAX_CHATS);
+    void this.refresh(this.listed.filter((id) => !this.known.has(id)));
   }
 
-  /** Asks about some chats. Where the server does not say, what was known stays; what it says late is no news. */
-  async look(ids: readonly string[]): Promise<void> {
+  /** Request the tiers of some chats. A failed request changes nothing. */
+  async refresh(ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return;
-    const question = ++this.questions;
-    const places = await this.api.places(ids).catch(() => []);
-    for (const [id, place] of places) {
-      if (question < (this.answered.get(id) ?? 0)) continue;
-      this.answered.set(id, question);
-      this.known.set(id, place);
+    const request = ++this.requests;
+    const tiers = await this.api.places(ids).catch(() => []);
+    for (const [id, tier] of tiers) {
+      if (request < (this.setBy.get(id) ?? 0)) continue;
+      this.setBy.set(id, request);
+      this.known.set(id, tier);
     }
   }
 }

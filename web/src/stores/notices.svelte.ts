@@ -1,4 +1,4 @@
-import { describe } from "../services/api/errors";
+import { describeError } from "../services/api/errors";
 
 const SHOWN_MS = 6_000;
 /** Who can do something about it needs time to get there. */
@@ -35,7 +35,7 @@ export class Notices {
 
   /** Shows why `action` failed, as in "The chat was not renamed." */
   failed(action: string, error: unknown): void {
-    const { what, todo } = describe(error);
+    const { what, todo } = describeError(error);
     this.show(`${action} ${what} ${todo}`);
   }
 

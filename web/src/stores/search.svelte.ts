@@ -1,6 +1,6 @@
 import type { ApiClient } from "../services/api/client";
-import { describe, type Problem } from "../services/api/errors";
-import type { Found } from "../services/api/types";
+import { describeError, type Problem } from "../services/api/errors";
+import type { SearchResponse } from "../services/api/types";
 
 const PAUSE_MS = 120;
 
@@ -9,7 +9,7 @@ export class Search {
   /** What stands in the field. */
   query = $state("");
   /** What was found; null while nothing was looked for. The last answer stays until the next one is here. */
-  found = $state<Found | null>(null);
+  found = $state<SearchResponse | null>(null);
   problem = $state<Problem | null>(null);
 
   private asking = new AbortController();
@@ -38,7 +38,7 @@ export class Search {
       this.found = found;
       this.problem = null;
     } catch (error) {
-      if (!signal.aborted) this.problem = describe(error);
+      if (!signal.aborted) this.problem = describeError(error);
     }
   }
 }

@@ -1,56 +1,57 @@
 import type { ApiClient } from "../services/api/client";
-import type { Place } from "../services/api/types";
+import { NEAREST_TIER, type TierId } from "../services/tiers";
 
-/** The server believes it for half a minute. */
-const AGAIN_MS = 20_000;
-/** How long to wait before each look where it has come to: it may be on its way behind others for a while. */
-const LOOKS_MS = [1_000, 2_000, 4_000, 8_000];
+/** The server keeps a hint for half a minute. */
+const REPEAT_MS = 20_000;
+/** Pauses before each look at the chat's tier: its restore may wait behind others. */
+const PAUSES_MS = [1_000, 2_000, 4_000, 8_000];
 
-/** Tells the server that the open chat may go on, so that its KV is near when the question comes. */
+/** Hints to the server that the open chat may continue, so that its KV is in the nearest tier by the next question. */
 export class Warming {
   private id: string | null = null;
-  private told = 0;
-  private warming = false;
+  private sentAt = 0;
+  /** Whether the server restores the open chat's KV because of a hint. */
+  private isWarming = false;
 
   constructor(
     private readonly api: ApiClient,
-    /** Asks where the KV of a chat is that is on its way up. */
-    private readonly look: (id: string) => Promise<Place>,
+    /** Return the current tier of a chat, as the server says. */
+    private readonly tierOf: (id: string) => Promise<TierId | null>,
   ) {}
 
-  /** Chat `id`, or the empty page, is open now; the one before is not. hot: nothing needs to come up for it yet. */
+  /** Set the open chat, null on the empty page, and withdraw the hint of the previous one. hot: send no hint yet. */
   open(id: string | null, hot: boolean): void {
-    if (this.id !== null && this.id !== id && this.warming) void this.api.leave(this.id).catch(() => undefined);
+    if (this.id !== null && this.id !== id && this.isWarming) void this.api.stopWarming(this.id).catch(() => undefined);
     this.id = id;
-    this.told = 0;
-    this.warming = false;
-    if (!hot) this.tell();
+    this.sentAt = 0;
+    this.isWarming = false;
+    if (!hot) this.send();
   }
 
-  /** A key was pressed in it. */
-  type(): void {
-    if (Date.now() - this.told >= AGAIN_MS) this.tell();
+  /** Repeat the hint when the person types, unless the last one is recent. */
+  onType(): void {
+    if (Date.now() - this.sentAt >= REPEAT_MS) this.send();
   }
 
-  private tell(): void {
+  private send(): void {
     const { id } = this;
     if (id === null) return;
-    this.told = Date.now();
+    this.sentAt = Date.now();
     this.api.warm(id).then(
       (warming) => {
         if (!warming) return;
-        if (id === this.id) this.warming = true;
+        if (id === this.id) this.isWarming = true;
         void this.follow(id);
       },
       () => undefined,
     );
   }
 
-  /** Until it is hot, or somewhere below while another chat is open. */
+  /** Look at the chat's tier until the chat is hot or left. */
   private async follow(id: string): Promise<void> {
-    for (const wait of LOOKS_MS) {
-      await new Promise((done) => setTimeout(done, wait));
-      if ((await this.look(id)) === "device" || id !== this.id) return;
+    for (const pause of PAUSES_MS) {
+      await new Promise((done) => setTimeout(done, pause));
+      if ((await this.tierOf(id)) === NEAREST_TIER || id !== this.id) return;
     }
   }
 }

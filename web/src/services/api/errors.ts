@@ -1,7 +1,7 @@
 import { t } from "../../i18n/language.svelte";
 import type { ErrorBody } from "./types";
 
-/** The server could not be reached, or the connection broke. */
+/** A server that could not be reached, or a connection that broke. */
 export class UnreachableError extends Error {
   constructor(cause?: unknown) {
     super(t().errors.unreachable, { cause });
@@ -9,10 +9,10 @@ export class UnreachableError extends Error {
   }
 }
 
-/** What an error says; who answers instead of the server, as a proxy does, may say no more than a message. */
+/** Body of an error. A proxy that answers for the server may send no more than a message. */
 export type Refusal = Pick<ErrorBody, "message"> & Partial<ErrorBody>;
 
-/** The server answered with an error. */
+/** An error response of the server. */
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string | null;
@@ -26,7 +26,7 @@ export class ApiError extends Error {
     this.param = body.param ?? null;
   }
 
-  /** The same request may succeed a little later. */
+  /** Whether the same request may succeed later. */
   get transient(): boolean {
     return this.status === 429 || this.status >= 500;
   }
@@ -40,29 +40,30 @@ export class ApiError extends Error {
   }
 }
 
-/** What happened and what to do, as words for the page. */
+/** Texts for the page: what happened, and what to do next. */
 export interface Problem {
   what: string;
   todo: string;
 }
 
-export function describe(error: unknown): Problem {
+/** Return the texts for an error. */
+export function describeError(error: unknown): Problem {
   if (error instanceof UnreachableError) {
     return { what: error.message, todo: t().errors.seeRunning };
   }
   if (error instanceof ApiError && error.status === 404) return { what: t().errors.missing, todo: t().errors.gone };
-  if (error instanceof ApiError) return { what: said(error.status, error.code, error.message), todo: advice(error.status, error.code) };
+  if (error instanceof ApiError) return { what: textOf(error.status, error.code, error.message), todo: advice(error.status, error.code) };
   return { what: t().errors.page, todo: t().errors.reload };
 }
 
-/** The problem of a message that the server stored as failed. */
+/** Return the texts for a message that the server stored as failed. */
 export function describeFailure(error: ErrorBody | null): Problem {
   const { code = null, message = t().errors.unfinished } = error ?? {};
-  return { what: said(null, code, message), todo: advice(500, code) };
+  return { what: textOf(null, code, message), todo: advice(500, code) };
 }
 
-/** In the page's language, as far as it has words for that; the server speaks English. */
-function said(status: number | null, code: string | null, message: string): string {
+/** Return the text of a server error in the page's language, or the server's English message. */
+function textOf(status: number | null, code: string | null, message: string): string {
   return t().errors.refused(code ?? String(status)) ?? sentence(message);
 }
 
@@ -74,6 +75,7 @@ function advice(status: number, code: string | null): string {
   return t().errors.change;
 }
 
+/** End a text with a full stop. */
 function sentence(text: string): string {
   return /[.!?。！？]$/.test(text) ? text : `${text}.`;
 }

@@ -6,17 +6,17 @@ import { UnreachableError } from "./errors";
 const SILENCE_MS = 40_000;
 const BACKOFF_MS = [250, 500, 1_000, 2_000, 4_000];
 
-/** The events of a response as they come. Rejects with AbortError after `signal`. */
+/** Yield the events of a response. Rejects with AbortError after `signal`. */
 export async function* readMessages(response: Response, signal: AbortSignal): AsyncGenerator<EventSourceMessage> {
   if (response.body === null) throw new UnreachableError();
   const ready: EventSourceMessage[] = [];
   const parser = createParser({ onEvent: (message) => ready.push(message) });
   const reader = response.body.getReader();
-  // Not piped through a TextDecoderStream, which takes several promises for each token.
+  // A TextDecoderStream would take several promises per token.
   const decoder = new TextDecoder();
   try {
     for (;;) {
-      const { done, value } = await orSilence(reader.read(), signal);
+      const { done, value } = await readUnlessSilent(reader.read(), signal);
       if (done) return;
       parser.feed(decoder.decode(value, { stream: true }));
       yield* ready.splice(0);
@@ -26,12 +26,12 @@ export async function* readMessages(response: Response, signal: AbortSignal): As
   }
 }
 
-/** Waits before the next attempt after so many failures, or less where the browser says that the network is back. */
+/** Wait before the next attempt after `failures` failures, or until the browser reports that the network is back. */
 export function backOff(failures: number, signal: AbortSignal): Promise<void> {
   return pause(BACKOFF_MS[Math.min(failures, BACKOFF_MS.length - 1)]!, signal);
 }
 
-function orSilence<T>(read: Promise<T>, signal: AbortSignal): Promise<T> {
+function readUnlessSilent<T>(read: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const onDead = () => settle(() => reject(new UnreachableError()));
     const timer = setTimeout(onDead, SILENCE_MS);
@@ -42,7 +42,7 @@ function orSilence<T>(read: Promise<T>, signal: AbortSignal): Promise<T> {
       signal.removeEventListener("abort", onAbort);
       finish();
     };
-    // Without a network nothing tells that a connection is dead, so it counts as dead.
+    // A browser without a network does not notice dead connections, so each counts as dead.
     addEventListener("offline", onDead);
     signal.addEventListener("abort", onAbort);
     read.then(

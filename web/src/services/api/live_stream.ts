@@ -3,7 +3,7 @@ import { ApiError } from "./errors";
 import { backOff, readMessages } from "./event_stream";
 import type { LiveSample } from "./types";
 
-/** Who follows. lastEventId: how far it has come; whoever goes on later goes on from there. */
+/** Receiver of live samples. lastEventId: the last event received, after which a later connection continues. */
 export interface LiveObserver {
   lastEventId: string | null;
   sample(sample: LiveSample): void;
@@ -11,8 +11,8 @@ export interface LiveObserver {
 }
 
 /**
- * Follows the server's numbers. A connection that ends is opened again behind the last sample that arrived. Rejects with
- * AbortError after `signal`, with ApiError where the server refuses for good.
+ * Follow the server's live samples. A connection that ends is opened again after the last sample that arrived. Rejects
+ * with AbortError after `signal`, and with ApiError on a permanent refusal.
  */
 export async function followLive(api: ApiClient, observer: LiveObserver, signal: AbortSignal): Promise<never> {
   let failures = 0;
@@ -22,7 +22,7 @@ export async function followLive(api: ApiClient, observer: LiveObserver, signal:
       for await (const message of readMessages(response, signal)) {
         failures = 0;
         if (message.id !== undefined) observer.lastEventId = message.id;
-        // Other kinds of events may come on this stream: they are none of ours.
+        // Events of unknown kinds are ignored.
         if (message.event === "sample") observer.sample(JSON.parse(message.data) as LiveSample);
       }
     } catch (error) {

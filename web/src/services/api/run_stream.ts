@@ -6,8 +6,8 @@ import { backOff, readMessages } from "./event_stream";
 import type { EventOf } from "./http";
 
 /**
- * One generation seen from the page. A run is not a connection: the server goes on without us, so a connection that
- * breaks is opened again after the last event that arrived (`Last-Event-ID`), until a terminal event is here.
+ * Event of a run. A run outlives its connection: when a connection breaks, the page opens another one after the last
+ * event that arrived (`Last-Event-ID`), until a terminal event arrives.
  */
 export type RunEvent = {
   [E in StreamEvent as E["event"]]: E["data"] & { kind: E["event"] };
@@ -15,7 +15,7 @@ export type RunEvent = {
 
 type StreamEvent = EventOf<"get", "/api/runs/{id}/events">;
 
-/** `finished`: a terminal event arrived. `gone`: the server has no more to say, read the conversation instead. */
+/** `finished`: a terminal event arrived. `gone`: the server has no more events; read the conversation instead. */
 export type RunEnd = "finished" | "gone";
 
 export interface RunObserver {
@@ -27,8 +27,8 @@ export interface RunObserver {
 const KINDS = new Set(["run", "snapshot", "delta", "done", "error"]);
 
 /**
- * Follows a run to its end. `first` is the response of the request that started it, or null to attach to a run that
- * is already going. Rejects with AbortError after `signal`, with ApiError where the server refuses for good.
+ * Follow a run to its end. first: the response of the request that started the run; null attaches to a running one.
+ * Rejects with AbortError after `signal`, and with ApiError on a permanent refusal.
  */
 export async function followRun(
   api: ApiClient,

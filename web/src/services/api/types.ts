@@ -1,6 +1,6 @@
 /**
- * What the server sends and takes, by its own description: `schema.d.ts` is made of GET /openapi.json, which says what
- * each field means. Times are Unix seconds, durations milliseconds.
+ * Types of the server's API. `schema.d.ts` is generated from GET /openapi.json, which documents each field. Times are
+ * Unix seconds, durations milliseconds.
  */
 import type { components } from "./schema";
 
@@ -17,7 +17,7 @@ export type Outline = Schemas["Outline"];
 export type ConversationTree = Schemas["ConversationTree"];
 export type Login = Schemas["Login"];
 export type Snippet = Schemas["Snippet"];
-export type Found = Schemas["Found"];
+export type SearchResponse = Schemas["Found"];
 export type Draft = Schemas["Draft"];
 export type Imported = Schemas["Imported"];
 export type PromptSide = Schemas["PromptSide"];
@@ -30,10 +30,12 @@ export type ChatParams = Schemas["ChatParams"];
 
 export type Role = Message["role"];
 export type ThinkingMode = ModelHealth["thinking"][number];
-export type Tier = keyof LiveSample["tiers"];
 
-/** The lowest tier that the next turn of a chat has to turn to; null: nothing is kept of it. */
-export type Place = Schemas["ChatPlace"]["place"];
+/** The lowest tier that the next turn of a chat loads from; null if no KV of the chat is kept. */
+export type ChatTier = Schemas["ChatPlace"]["place"];
 
-/** A question on its way, whose id the page chose. Without `parent_id` it follows the conversation's head; null makes another first question. */
+/**
+ * A question with an id that the page chose. Without `parent_id` it follows the conversation's head; null makes it
+ * another first question.
+ */
 export type NewMessage = Schemas["NewMessage"] & { id: string };

@@ -1,32 +1,32 @@
 import type { LiveSample } from "../api/types";
 
-/** How much of the past is kept and drawn. */
+/** Length of the history that is kept and drawn. */
 export const SHOWN_SECONDS = 300;
 
-/** A number of a sample; null where it is not known. */
-export type Read = (sample: LiveSample) => number | null;
+/** One number of a sample; null where it is unknown. */
+export type Metric = (sample: LiveSample) => number | null;
 
-/** Between two samples; a longer silence is drawn as a gap. */
-const LONGEST_STEP_SECONDS = 2.5;
+/** Longest time between two samples of one line. A longer silence is drawn as a gap. */
+const MAX_STEP_SECONDS = 2.5;
 
-/** Columns of numbers as a chart takes them: the times, then one for each of `reads`. */
-export function columns(samples: readonly LiveSample[], reads: readonly Read[]): [number[], ...(number | null)[][]] {
+/** Return the columns of a chart: the times, then one column for each metric. */
+export function columns(samples: readonly LiveSample[], metrics: readonly Metric[]): [number[], ...(number | null)[][]] {
   const times: number[] = [];
-  const values = reads.map((): (number | null)[] => []);
+  const values = metrics.map((): (number | null)[] => []);
   for (const sample of samples) {
     const before = times.at(-1);
-    if (before !== undefined && sample.at - before > LONGEST_STEP_SECONDS) {
+    if (before !== undefined && sample.at - before > MAX_STEP_SECONDS) {
       times.push((before + sample.at) / 2);
       for (const column of values) column.push(null);
     }
     times.push(sample.at);
-    reads.forEach((read, index) => values[index]!.push(read(sample)));
+    metrics.forEach((read, index) => values[index]!.push(read(sample)));
   }
   return [times, ...values];
 }
 
-/** What a column says in short: its last number, the mean and the most of those that are known. */
-export function summary(samples: readonly LiveSample[], read: Read): { now: number | null; mean: number | null; most: number | null } {
+/** Return the last number of a column, and the mean and the maximum of the known ones. */
+export function summary(samples: readonly LiveSample[], read: Metric): { now: number | null; mean: number | null; most: number | null } {
   const known = samples.map(read).filter((value) => value !== null);
   if (known.length === 0) return { now: null, mean: null, most: null };
   const sum = known.reduce((total, value) => total + value, 0);

@@ -2,30 +2,30 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 
 import { t } from "../../i18n/language.svelte";
-import { inWords, type ChartSpec, type Kind, type Series } from "./charts";
+import { formatValue, type ChartSpec, type Kind, type Series } from "./charts";
 import { SHOWN_SECONDS } from "./columns";
 
-/** Colours as the style sheet has them now: of each series in turn, of the axes' text, of the grid. */
+/** Current colours of the style sheet: of each series by its index, of the axes' text, and of the grid. */
 export interface Colours {
   series: (index: number) => string;
   text: () => string;
   grid: () => string;
 }
 
-/** What little is known at first is not lost in an empty chart. */
-const SHORTEST_SECONDS = 60;
+/** Least width of a chart, so that the first samples fill a visible part of it. */
+const MIN_SECONDS = 60;
 const FONT = "12px system-ui, sans-serif";
 
-/** The least that a scale reaches up to, and what its steps may be. */
-const SCALES: Record<Kind, { least: number; steps: number[]; size: number }> = {
-  count: { least: 1, steps: Array.from({ length: 30 }, (_, index) => [1, 2, 5][index % 3]! * 10 ** Math.floor(index / 3)), size: 40 },
-  share: { least: 1, steps: [0.5], size: 40 },
-  bytes: { least: 1024, steps: Array.from({ length: 50 }, (_, power) => 2 ** power), size: 68 },
+/** Lowest upper end of a scale, its possible steps, and the width of its labels in px. */
+const SCALES: Record<Kind, { min: number; steps: number[]; size: number }> = {
+  count: { min: 1, steps: Array.from({ length: 30 }, (_, index) => [1, 2, 5][index % 3]! * 10 ** Math.floor(index / 3)), size: 40 },
+  share: { min: 1, steps: [0.5], size: 40 },
+  bytes: { min: 1024, steps: Array.from({ length: 50 }, (_, power) => 2 ** power), size: 68 },
 };
 
-/** What uPlot is told of a chart. hover: gets the index of the times under the pointer, null if it is elsewhere. */
+/** Return uPlot's options for a chart. hover: receives the index of the time under the pointer; null elsewhere. */
 export function plotOptions(spec: ChartSpec, colours: Colours, hover: (index: number | null) => void): uPlot.Options {
-  const { least, steps, size } = SCALES[spec.kind];
+  const { min, steps, size } = SCALES[spec.kind];
   const isFilled = ({ dashed }: Series) => !dashed && (spec.series.length === 1 || spec.kind === "bytes");
   return {
     width: 1,
@@ -34,8 +34,8 @@ export function plotOptions(spec: ChartSpec, colours: Colours, hover: (index: nu
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 7 }, sync: { key: "live" } },
     scales: {
-      x: { range: (_plot, first, last) => [Math.max(last - SHOWN_SECONDS, Math.min(first, last - SHORTEST_SECONDS)), last] },
-      y: { range: (_plot, _least, most) => [0, spec.kind === "share" ? 1 : Math.max(least, most * 1.1)] },
+      x: { range: (_plot, first, last) => [Math.max(last - SHOWN_SECONDS, Math.min(first, last - MIN_SECONDS)), last] },
+      y: { range: (_plot, _min, max) => [0, spec.kind === "share" ? 1 : Math.max(min, max * 1.1)] },
     },
     axes: [
       {
@@ -57,7 +57,7 @@ export function plotOptions(spec: ChartSpec, colours: Colours, hover: (index: nu
         stroke: colours.text,
         grid: { stroke: colours.grid, width: 1 },
         ticks: { show: false },
-        values: (_plot, values) => values.map((value) => inWords(spec.kind, value)),
+        values: (_plot, values) => values.map((value) => formatValue(spec.kind, value)),
       },
     ],
     series: [
@@ -75,7 +75,7 @@ export function plotOptions(spec: ChartSpec, colours: Colours, hover: (index: nu
   };
 }
 
-/** Columns of a stacked chart: each series stands on those behind it. */
+/** Return the columns of a stacked chart, in which each series is drawn on top of those after it. */
 export function stacked([times, ...values]: [number[], ...(number | null)[][]]): [number[], ...(number | null)[][]] {
   const sums = [...values];
   for (let index = sums.length - 2; index >= 0; index--) {
@@ -85,7 +85,7 @@ export function stacked([times, ...values]: [number[], ...(number | null)[][]]):
   return [times, ...sums];
 }
 
-/** Seconds before the newest sample that are named below a chart of so many, the longest ago first. */
+/** Return the labelled times below a chart of `span` seconds, as seconds before the newest sample, the oldest first. */
 function marks(span: number): number[] {
   const step = span < 100 ? 30 : span < 200 ? 60 : 120;
   return Array.from({ length: Math.floor((span - 5) / step) + 1 }, (_, index) => index * step).reverse();
@@ -96,7 +96,7 @@ function ago(seconds: number): string {
   return seconds < 60 ? t().live.secondsAgo(seconds) : t().live.minutesAgo(seconds / 60);
 }
 
-/** The build writes colours as `lab()`; the old notations with commas take no alpha like this. */
+/** Make a colour translucent. The build writes colours as `lab()`; notations with commas take no alpha like this. */
 function faint(colour: string): string {
   return colour.includes(",") ? "transparent" : colour.replace(")", " / 0.14)");
 }

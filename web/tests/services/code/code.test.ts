@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 
-import { codeNodes } from "../src/services/code/dom";
-import { highlight } from "../src/services/code/highlight";
-import { IncrementalHighlight, type HighlightedChunk } from "../src/services/code/incremental_highlight";
-import { LineChunks, LINES } from "../src/services/code/line_chunks";
+import { codeNodes } from "../../../src/services/code/dom";
+import { highlight } from "../../../src/services/code/highlight";
+import { IncrementalHighlight, type HighlightedChunk } from "../../../src/services/code/incremental_highlight";
+import { LineChunks, LINES } from "../../../src/services/code/line_chunks";
 
 const line = (number: number) => `x_${number} = """a < b & 'c'""" # ${number}\n`;
 const code = Array.from({ length: 2.5 * LINES }, (_, number) => line(number)).join("");

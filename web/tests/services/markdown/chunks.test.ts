@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { Chunks } from "../src/services/markdown/chunks";
+import { Chunks } from "../../../src/services/markdown/chunks";
 
 it("a list in groups has the same groups where its members are the same", () => {
   const groups = new Chunks<number>(3);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 
-import { ApiError } from "../src/services/api/errors";
-import { followRun, type RunEvent } from "../src/services/api/run_stream";
-import { FakeApi, message, Wire } from "./fake_server";
+import { ApiError } from "../../../src/services/api/errors";
+import { followRun, type RunEvent } from "../../../src/services/api/run_stream";
+import { FakeApi, message, Wire } from "../../fake_server";
 
 function follow(api: FakeApi, first: Response | null, signal = new AbortController().signal) {
   const events: RunEvent[] = [];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
-import type { Outline } from "../src/services/api/types";
-import { plain, rowAfter, rowsOf } from "../src/services/chat/tree";
+import type { Outline } from "../../../src/services/api/types";
+import { plain, rowAfter, rowsOf } from "../../../src/services/chat/tree";
 
 function outline(...edges: [id: string, parent: string | null][]): Outline[] {
   return edges.map(([id, parent_id], created_at) => {

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 
-import { FrameQueue } from "../src/services/scrolling/frame_queue";
+import { FrameQueue } from "../../../src/services/scrolling/frame_queue";
 
 function at(top: number): Element {
   const element = document.createElement("div");

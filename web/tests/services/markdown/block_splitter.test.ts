@@ -1,8 +1,8 @@
 import type { Tokens } from "marked";
 import { describe, expect, it } from "vitest";
 
-import { BlockSplitter } from "../src/services/markdown/block_splitter";
-import { lex } from "../src/services/markdown/render";
+import { BlockSplitter } from "../../../src/services/markdown/block_splitter";
+import { lex } from "../../../src/services/markdown/render";
 
 const ANSWER = `The first paragraph
 goes over two lines.

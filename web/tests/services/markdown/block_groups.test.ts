@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 
-import { BlockGroups } from "../src/services/markdown/block_groups";
-import { BlockSplitter } from "../src/services/markdown/block_splitter";
-import { outline } from "../src/services/markdown/render";
+import { BlockGroups } from "../../../src/services/markdown/block_groups";
+import { BlockSplitter } from "../../../src/services/markdown/block_splitter";
+import { outline } from "../../../src/services/markdown/render";
 
 const section = (number: number) => `${number % 2 ? "###" : "#"} Section ${number}\n\nIts text.\n\n- a list\n\n`;
 const text = Array.from({ length: 20 }, (_, number) => section(number)).join("");

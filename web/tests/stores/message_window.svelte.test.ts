@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { MessageWindow } from "../src/stores/message_window.svelte";
+import { MessageWindow } from "../../src/stores/message_window.svelte";
 
 const SCREEN = { now: false };
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 
-import { ApiClient } from "../src/services/api/client";
-import { Session } from "../src/stores/session.svelte";
+import { ApiClient } from "../../src/services/api/client";
+import { Session } from "../../src/stores/session.svelte";
 
 const answers: Response[] = [];
 const asked: [string, RequestInit][] = [];

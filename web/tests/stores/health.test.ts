@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 
-import { UnreachableError } from "../src/services/api/errors";
-import type { Health } from "../src/services/api/types";
-import { HealthStore } from "../src/stores/health.svelte";
-import { FakeApi } from "./fake_server";
+import { UnreachableError } from "../../src/services/api/errors";
+import type { Health } from "../../src/services/api/types";
+import { HealthStore } from "../../src/stores/health.svelte";
+import { FakeApi } from "../fake_server";
 
 /** Answers when the test says so, in whatever order. */
 class SlowApi extends FakeApi {

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 
-import { ApiError, UnreachableError } from "../src/services/api/errors";
-import { Chat } from "../src/stores/chat.svelte";
-import { HealthStore } from "../src/stores/health.svelte";
-import { conversation, FakeApi, message, Wire } from "./fake_server";
+import { ApiError, UnreachableError } from "../../src/services/api/errors";
+import { Chat } from "../../src/stores/chat.svelte";
+import { HealthStore } from "../../src/stores/health.svelte";
+import { conversation, FakeApi, message, Wire } from "../fake_server";
 
 let api: FakeApi;
 let health: HealthStore;

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
-import { UnreachableError } from "../src/services/api/errors";
-import { Drafts } from "../src/stores/drafts.svelte";
-import { FakeApi } from "./fake_server";
+import { UnreachableError } from "../../src/services/api/errors";
+import { Drafts } from "../../src/stores/drafts.svelte";
+import { FakeApi } from "../fake_server";
 
 let api: FakeApi;
 let drafts: Drafts;

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 
-import { ApiError } from "../src/services/api/errors";
-import { grouped, moment, monthName } from "../src/services/format/dates";
-import { Conversations } from "../src/stores/conversations.svelte";
-import { marked, Search } from "../src/stores/search.svelte";
-import { conversation, FakeApi } from "./fake_server";
+import { ApiError } from "../../src/services/api/errors";
+import { grouped, moment, monthName } from "../../src/services/format/dates";
+import { Conversations } from "../../src/stores/conversations.svelte";
+import { marked, Search } from "../../src/stores/search.svelte";
+import { conversation, FakeApi } from "../fake_server";
 
 let api: FakeApi;
 let conversations: Conversations;

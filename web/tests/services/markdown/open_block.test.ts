@@ -1,8 +1,8 @@
 import type { Tokens } from "marked";
 import { describe, expect, it } from "vitest";
 
-import { BlockSplitter } from "../src/services/markdown/block_splitter";
-import { lex } from "../src/services/markdown/render";
+import { BlockSplitter } from "../../../src/services/markdown/block_splitter";
+import { lex } from "../../../src/services/markdown/render";
 
 const PIECES = [
   "Text before it:\n", "Text.\n\n", "\n", "\n\n", "- item\n", "> quoted\n", "# Heading\n", "<div>\n", "---\n",

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 
-import { loadMath } from "../src/services/markdown/math";
-import { setMath } from "../src/services/markdown/math_tokens";
-import { lex, outline, renderBlock, sanitise } from "../src/services/markdown/render";
+import { loadMath } from "../../../src/services/markdown/math";
+import { setMath } from "../../../src/services/markdown/math_tokens";
+import { lex, outline, renderBlock, sanitise } from "../../../src/services/markdown/render";
 
 function render(text: string): HTMLElement {
   const host = document.createElement("div");

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { joined, MAX_BYTES, MAX_PDF_BYTES, readFile, split } from "../src/services/chat/attachments";
+import { joined, MAX_BYTES, MAX_PDF_BYTES, readFile, split } from "../../../src/services/chat/attachments";
 
 describe("files inside a message", () => {
   const files = [

@@ -1,27 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
-import { ApiError } from "../src/services/api/errors";
-import type { LiveSample } from "../src/services/api/types";
-import { serverCharts, waiting } from "../src/services/live/charts";
-import { columns, SHOWN_SECONDS, summary } from "../src/services/live/columns";
-import { Live } from "../src/stores/live.svelte";
-import { FakeApi, Wire } from "./fake_server";
-
-const FIRST = 1_767_225_600;
-
-function sample(seconds: number, changes: Partial<LiveSample> = {}): LiveSample {
-  const tier = { state: "ok", used_bytes: 50, capacity_bytes: 100, hit_rate: null, evictions_per_second: 0 };
-  return {
-    at: FIRST + seconds,
-    requests: { running: 1, waiting: 2, preempted: 1, loading: 3, following: 1 },
-    batch_size: 1.5,
-    generated_tokens_per_second: seconds,
-    prompt_tokens_per_second: { device: 0, cpu: 1, redis: 2, computed: 3 },
-    breaker: null,
-    tiers: { device: tier, cpu: tier, redis: { state: "off: --redis-url off" } },
-    ...changes,
-  };
-}
+import { ApiError } from "../../src/services/api/errors";
+import { SHOWN_SECONDS } from "../../src/services/live/columns";
+import { Live } from "../../src/stores/live.svelte";
+import { FakeApi, Wire } from "../fake_server";
+import { FIRST, sample } from "../live_samples";
 
 describe("the followed numbers", () => {
   let api: FakeApi;
@@ -84,27 +67,6 @@ describe("the followed numbers", () => {
     stop = live.start();
     await vi.advanceTimersByTimeAsync(60_000);
     expect([live.state, api.cursors.length]).toEqual(["refused", 1]);
-  });
-});
-
-describe("charts", () => {
-  const numbers = [(each: LiveSample) => each.generated_tokens_per_second, (each: LiveSample) => each.batch_size];
-
-  it("have a gap where nothing was told", () => {
-    const told = [sample(0), sample(1), sample(11)];
-    expect(columns(told, numbers)).toEqual([[0, 1, 6, 11].map((at) => FIRST + at), [0, 1, null, 11], [1.5, 1.5, null, 1.5]]);
-  });
-
-  it("are summed up in words without what is not known", () => {
-    const told = [sample(2), sample(3, { generated_tokens_per_second: null }), sample(10)];
-    expect(summary(told, numbers[0]!)).toEqual({ now: 10, mean: 6, most: 10 });
-    expect(summary([], numbers[0]!)).toEqual({ now: null, mean: null, most: null });
-  });
-
-  it("know nothing of a tier that is off", () => {
-    const occupied = serverCharts()[3]!.series.map(({ read }) => read(sample(0)));
-    expect(occupied).toEqual([0.5, 0.5, null]);
-    expect(waiting(sample(0))).toBe(7);
   });
 });
 

@@ -1,0 +1,22 @@
+import { describe, expect, it } from "vitest";
+
+import { composing, shortcutOf } from "../../../src/services/browser/shortcuts";
+
+describe("shortcuts", () => {
+  it("are Ctrl or the command key with a letter, whatever its case", () => {
+    const key = (init: KeyboardEventInit) => shortcutOf(new KeyboardEvent("keydown", init));
+    expect(key({ key: "k", ctrlKey: true })).toBe("search");
+    expect(key({ key: "K", metaKey: true })).toBe("search");
+    expect(key({ key: "O", ctrlKey: true, shiftKey: true })).toBe("new");
+    expect(key({ key: "L", ctrlKey: true, shiftKey: true })).toBe("live");
+    expect(key({ key: "k" })).toBeNull();
+    expect(key({ key: "b", ctrlKey: true, shiftKey: true })).toBeNull();
+  });
+
+  it("belong to an input method while it writes a word", () => {
+    const key = (init: KeyboardEventInit) => new KeyboardEvent("keydown", { key: "k", ctrlKey: true, ...init });
+    expect(shortcutOf(key({ isComposing: true }))).toBeNull();
+    expect(shortcutOf(key({ keyCode: 229 }))).toBeNull();
+    expect([composing(key({ isComposing: true })), composing(key({ keyCode: 229 })), composing(key({}))]).toEqual([true, true, false]);
+  });
+});

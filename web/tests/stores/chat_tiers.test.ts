@@ -1,0 +1,80 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+
+import { UnreachableError } from "../../src/services/api/errors";
+import type { TierId } from "../../src/services/tiers";
+import { ChatTiers } from "../../src/stores/chat_tiers.svelte";
+import { FakeApi } from "../fake_server";
+
+let api: FakeApi;
+let tier: TierId | null;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  api = new FakeApi();
+  tier = "redis";
+});
+afterEach(() => vi.useRealTimers());
+
+describe("the tiers of chats", () => {
+  let asked: string[][];
+  let tiers: ChatTiers;
+
+  beforeEach(() => {
+    asked = [];
+    vi.spyOn(api, "places").mockImplementation((ids) => {
+      asked.push([...ids]);
+      return Promise.resolve(ids.map((id) => [id, tier]));
+    });
+    tiers = new ChatTiers(api);
+  });
+
+  it("is asked once for each that is listed, and for all of them every minute", async () => {
+    const stop = tiers.start();
+    tiers.list(["a", "b"]);
+    await vi.advanceTimersByTimeAsync(0);
+    tiers.list(["c", "a", "b"]);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(asked).toEqual([["a", "b"], ["c"]]);
+    expect(tiers.of("c")).toBe("redis");
+
+    tier = "cpu";
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(asked.at(-1)).toEqual(["c", "a", "b"]);
+    expect(tiers.of("a")).toBe("cpu");
+
+    stop();
+    await vi.advanceTimersByTimeAsync(120_000);
+    expect(asked).toHaveLength(3);
+  });
+
+  it("is not asked for a page that nobody sees, nor for the end of a long list", async () => {
+    const stop = tiers.start();
+    tiers.list(Array.from({ length: 80 }, (_, at) => `chat ${at}`));
+    vi.spyOn(document, "visibilityState", "get").mockReturnValue("hidden");
+    await vi.advanceTimersByTimeAsync(180_000);
+    expect(asked.map(({ length }) => length)).toEqual([50]);
+    stop();
+  });
+
+  it("is what was asked last, whichever answer comes first", async () => {
+    const answers: ((tier: TierId | null) => void)[] = [];
+    vi.spyOn(api, "places").mockImplementation(
+      ([id]) => new Promise((resolve) => answers.push((told) => resolve([[id ?? "", told]]))),
+    );
+    void tiers.refresh(["a"]);
+    void tiers.refresh(["a"]);
+    answers[1]?.("device");
+    await vi.advanceTimersByTimeAsync(0);
+    answers[0]?.("redis");
+    await vi.advanceTimersByTimeAsync(0);
+    expect(tiers.of("a")).toBe("device");
+  });
+
+  it("stays what it was while the server is away", async () => {
+    await tiers.refresh(["a"]);
+    vi.spyOn(api, "places").mockRejectedValue(new UnreachableError());
+    await tiers.refresh(["a"]);
+    expect(tiers.of("a")).toBe("redis");
+    expect(tiers.of("never asked")).toBeNull();
+  });
+});

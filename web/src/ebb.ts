@@ -1,5 +1,6 @@
 import { createContext } from "svelte";
 
+import { language } from "./i18n/language.svelte";
 import { ApiClient } from "./services/api/client";
 import { Tabs } from "./services/browser/tabs";
 import { Highlighter } from "./services/code/highlighter";
@@ -9,8 +10,10 @@ import { ChatTiers } from "./stores/chat_tiers.svelte";
 import { Conversations } from "./stores/conversations.svelte";
 import { Drafts } from "./stores/drafts.svelte";
 import { HealthStore } from "./stores/health.svelte";
+import { Layout } from "./stores/layout.svelte";
 import { Notices } from "./stores/notices.svelte";
 import { Printing } from "./stores/printing.svelte";
+import { Refresh } from "./stores/refresh.svelte";
 import { Router } from "./stores/router.svelte";
 import { Search } from "./stores/search.svelte";
 import { Session } from "./stores/session.svelte";
@@ -27,10 +30,12 @@ export interface Ebb {
   tabs: Tabs;
   search: Search;
   chat: Chat;
-  drafts: Drafts;
-  notices: Notices;
   chatTiers: ChatTiers;
+  drafts: Drafts;
+  layout: Layout;
+  notices: Notices;
   printing: Printing;
+  refresh: Refresh;
   warming: Warming;
   highlighter: Highlighter;
 }
@@ -39,15 +44,15 @@ export function createEbb(): Ebb {
   const api = new ApiClient(() => session.lost());
   const drafts = new Drafts(api);
   const tabs = new Tabs();
-  const session = new Session(api, () => drafts.forget(), () => tabs.tell("left"));
+  const session = new Session(api, () => drafts.forget(), () => tabs.broadcast("left"));
   const health = new HealthStore(api);
   const router = new Router();
   const chatTiers = new ChatTiers(api);
-  const conversations = new Conversations(api, () => tabs.tell());
+  const conversations = new Conversations(api, () => tabs.broadcast("changed"));
   const chat = new Chat(api, health, (conversation, how) => {
     conversations.put(conversation);
     if (how === "created") router.go(conversation.id);
-    if (how !== "seen") tabs.tell();
+    if (how !== "seen") tabs.broadcast("changed");
   });
   return {
     api,
@@ -59,12 +64,39 @@ export function createEbb(): Ebb {
     tabs,
     search: new Search(api),
     chat,
-    drafts,
-    notices: new Notices(),
     chatTiers,
+    drafts,
+    layout: new Layout(chat),
+    notices: new Notices(),
     printing: new Printing(),
+    refresh: new Refresh(health, session, conversations, chat, drafts, tabs),
     warming: new Warming(api, (id) => chatTiers.refresh([id]).then(() => chatTiers.of(id))),
     highlighter: new Highlighter(),
+  };
+}
+
+/** Start the stores that follow the browser, the server, or each other. Return the function that stops them. */
+export function startEbb({ chat, chatTiers, conversations, health, layout, printing, refresh, router, session, tabs }: Ebb): () => void {
+  void session.look().catch(() => undefined);
+  const stops = [
+    health.start(),
+    router.start(),
+    tabs.listen("left", () => session.left()),
+    chatTiers.start(),
+    printing.start(),
+    language.start(),
+    chat.onAnswerEnd((id) => {
+      void chatTiers.refresh([id]);
+      // The model may give a chat a better title after its first answer.
+      if (chat.id === id && chat.messages.length <= 2) void conversations.awaitTitle(id).catch(() => undefined);
+    }),
+    chat.followRouter(router),
+    chatTiers.followList(conversations, health),
+    refresh.start(),
+    layout.start(),
+  ];
+  return () => {
+    for (const stop of stops) stop();
   };
 }
 

@@ -4,27 +4,36 @@ import { zh } from "./zh";
 export type Language = "en" | "zh";
 
 const CATALOGUES: Record<Language, Catalogue> = { en, zh };
-const KEPT = "ebb-language";
+const STORED = "ebb-language";
 
-/** The language of the page: one, as there is one document. Chosen here, else the first of the browser's that is known. */
+/** The language of the page: the one chosen here, else the browser's first known one. */
 class PageLanguage {
-  current = $state<Language>(chosen());
+  current = $state<Language>(initial());
   readonly catalogue = $derived(CATALOGUES[this.current]);
 
   choose(language: Language): void {
-    localStorage.setItem(KEPT, language);
+    localStorage.setItem(STORED, language);
     this.current = language;
+  }
+
+  /** Keep the document's `lang` attribute up to date. Return the function that stops this. */
+  start(): () => void {
+    return $effect.root(() => {
+      $effect(() => {
+        document.documentElement.lang = this.current;
+      });
+    });
   }
 }
 
 export const language = new PageLanguage();
 
-/** The sentences of the page in its language; what reads them is drawn again when the language changes. */
+/** Return the texts of the page in its language. Readers are drawn again when the language changes. */
 export function t(): Catalogue {
   return language.catalogue;
 }
 
-function chosen(): Language {
-  const known = [localStorage.getItem(KEPT), ...navigator.languages].map((tag) => tag?.slice(0, 2));
+function initial(): Language {
+  const known = [localStorage.getItem(STORED), ...navigator.languages].map((tag) => tag?.slice(0, 2));
   return known.find((tag): tag is Language => tag === "en" || tag === "zh") ?? "en";
 }

@@ -1,3 +1,5 @@
+import { untrack } from "svelte";
+
 import { t } from "../i18n/language.svelte";
 import type { ApiClient } from "../services/api/client";
 import { ApiError, describeError, UnreachableError, type Problem } from "../services/api/errors";
@@ -5,10 +7,11 @@ import { followRun, type RunEvent } from "../services/api/run_stream";
 import type { ChatParams, Conversation } from "../services/api/types";
 import type { HealthStore } from "./health.svelte";
 import { MessagePath, type ShownMessage } from "./message_path.svelte";
+import type { Router } from "./router.svelte";
 
 /**
- * What the page does with the open conversation:
- * idle -> waiting (the server is not ready) -> sending -> answering -> idle; loading while it is being opened.
+ * State of the open conversation:
+ * idle -> waiting (the server is not ready) -> sending -> answering -> idle; loading while the conversation opens.
  */
 export type Phase = "idle" | "loading" | "waiting" | "sending" | "answering";
 
@@ -22,30 +25,30 @@ const NO_SETTINGS: ChatSettings = { system_prompt: null, params: null };
 /** The open conversation and its running answer. At most one run is followed at a time. */
 export class Chat {
   id = $state<string | null>(null);
-  /** As the server had it when the conversation was opened; null where there is none. */
+  /** Title on the server when the conversation was opened; null without one. */
   title = $state<string | null>(null);
-  /** Null while the server has not said what they are. */
+  /** Null until the server has sent them. */
   settings = $state<ChatSettings | null>(NO_SETTINGS);
   phase = $state<Phase>("idle");
-  /** The connection of the running answer broke and is being opened again. */
+  /** Whether the running answer's connection broke and is being opened again. */
   lost = $state(false);
-  /** Why the conversation could not be opened. */
+  /** Reason why the conversation could not be opened. */
   problem = $state<Problem | null>(null);
   readonly busy = $derived(this.phase === "waiting" || this.phase === "sending" || this.phase === "answering");
-  /** What was said so far is here, so that more can be said. */
+  /** Whether the messages are here, so that another one can be sent. */
   readonly ready = $derived(this.phase !== "loading" && this.problem === null);
-  /** What would be changed is known: also a conversation that is just being made has its settings from before. */
+  /** Whether the settings can be changed: not while they are unknown, and not while the conversation is being created. */
   readonly hasSettings = $derived(this.settings !== null && (this.id !== null || !this.busy));
 
   private readonly path = new MessagePath();
   private following = new AbortController();
   private runId: string | null = null;
-  private stopAsked = false;
+  private stopRequested = false;
 
   constructor(
     private readonly api: ApiClient,
     private readonly health: HealthStore,
-    /** Told what the server says about the open conversation, and whether that was made or changed here. */
+    /** Called with the server's state of the open conversation, and whether it was created or changed here. */
     private readonly onConversation: (conversation: Conversation, how: "seen" | "created" | "changed") => void,
   ) {}
 
@@ -53,14 +56,44 @@ export class Chat {
     return this.path.messages;
   }
 
-  /** Where a conversation branches at all, its shown path has an alternative somewhere. */
+  /** Whether the conversation branches. Then the shown path has an alternative somewhere. */
   get branched(): boolean {
     return this.path.branched;
   }
 
   /**
-   * Shows conversation `id`, or the empty page; an answer that is still being written is followed.
-   * branch: a message whose branch is to be shown.
+   * Open whatever conversation and branch the address names, now and after each navigation. Return the function that
+   * stops this.
+   */
+  followRouter(router: Router): () => void {
+    return $effect.root(() => {
+      $effect(() => {
+        const { conversationId: id, messageId: at } = router;
+        untrack(() => {
+          if (id !== this.id || (id === null && this.messages.length > 0)) void this.open(id, at);
+          else if (at !== null && !this.messages.some((message) => message.id === at)) void this.open(id, at);
+        });
+      });
+    });
+  }
+
+  /**
+   * Call `listener` with the conversation's id when an answer ends, and when the conversation is left during an answer.
+   * Return the function that stops this.
+   */
+  onAnswerEnd(listener: (id: string) => void): () => void {
+    return $effect.root(() => {
+      $effect(() => {
+        const { id } = this;
+        if (id === null || this.phase !== "answering") return;
+        return () => untrack(() => listener(id));
+      });
+    });
+  }
+
+  /**
+   * Open conversation `id`, or the empty page, and follow an answer that is being written.
+   * branch: the message whose branch is to be shown.
    */
   async open(id: string | null, branch: string | null = null): Promise<void> {
     const signal = this.leave();
@@ -70,48 +103,48 @@ export class Chat {
     this.settings = id === null ? NO_SETTINGS : null;
     this.problem = null;
     this.phase = id === null ? "idle" : "loading";
-    // A branch that is gone leaves the one that was shown last.
+    // If the branch is gone, the one that was shown last stays.
     if (id !== null && branch !== null) await this.api.showBranch(id, branch, signal).catch(() => undefined);
     if (id !== null) await this.load(id, signal);
   }
 
-  /** Looks again at what the server has, as another tab may have added to it. */
+  /** Reread the conversation, which another tab may have changed. */
   async refresh(): Promise<void> {
     if (this.id === null || this.phase !== "idle" || this.messages.some((message) => message.unsent)) return;
     await this.load(this.id, this.following.signal);
   }
 
-  /** Exchanges a message for one of its siblings, and what follows with it. Rejects like the API. */
+  /** Switch to the branch of a sibling. Rejects like the API. */
   async show(siblingId: string): Promise<void> {
     await this.reshape((id, signal) => this.api.showBranch(id, siblingId, signal));
   }
 
-  /** Hides a message with all that follows it; what the server shows instead is shown. Rejects like the API. */
+  /** Delete a message and everything after it, and show the branch that the server chooses. Rejects like the API. */
   async remove(messageId: string): Promise<void> {
     await this.reshape(async () => this.onConversation(await this.api.deleteMessage(messageId), "changed"));
   }
 
-  /** Takes that back; shown where the chat is still open, and rests. Rejects like the API. */
-  async bringBack(messageId: string): Promise<void> {
+  /** Restore a deleted message, and show it if the chat is still open and idle. Rejects like the API. */
+  async restore(messageId: string): Promise<void> {
     const conversation = await this.api.restoreMessage(messageId);
     this.onConversation(conversation, "changed");
     if (this.id === conversation.id) await this.refresh();
   }
 
-  /** Makes a chat of its own of what leads to a message, and goes there. Rejects like the API. */
+  /** Copy the messages up to one into a new conversation, and open that. Rejects like the API. */
   async fork(messageId: string): Promise<void> {
     if (this.id !== null) this.onConversation(await this.api.forkConversation(this.id, messageId), "created");
   }
 
   /**
-   * Shows a question at once and sends it when `before` has ended. Whether it arrived; if not, the message says why. So
-   * for `edit` and `sendAgain`.
+   * Show a question at once, and send it after `before`. Resolves with whether the question arrived; otherwise the message
+   * holds the reason. The same holds for `edit` and `sendAgain`.
    */
   async send(content: string, before?: Promise<void>): Promise<boolean> {
     return this.ready && !this.busy && (await this.post(this.path.add("user", content, this.id), before));
   }
 
-  /** Asks `content` beside a question that was sent. */
+  /** Send `content` as an alternative to a question. */
   async edit(question: ShownMessage, content: string): Promise<boolean> {
     if (this.busy) return false;
     this.path.cutBefore(question);
@@ -120,7 +153,7 @@ export class Chat {
     return this.post(edited);
   }
 
-  /** Sends a message again that, as far as the page knows, did not reach the server. */
+  /** Resend a message that did not reach the server, as far as the page knows. */
   async sendAgain(message: ShownMessage): Promise<boolean> {
     if (this.busy) return false;
     this.path.discard(message.key);
@@ -133,34 +166,34 @@ export class Chat {
     this.path.discard(message.key);
   }
 
-  /** Asks for another answer in place of `answer`. Rejects where it cannot be started; the old one is then back. */
+  /** Regenerate an answer. Rejects if the run does not start; the old answer is then shown again. */
   async retry(answer: ShownMessage): Promise<void> {
     if (this.busy) return;
     const before = this.path.cutBefore(answer);
-    const fresh = this.path.add("assistant", "", this.id, answer);
-    await this.orBack(before, fresh, (signal) => this.api.retryMessage(answer.id, fresh.id, signal));
+    const next = this.path.add("assistant", "", this.id, answer);
+    await this.runOrRestore(before, next, (signal) => this.api.retryMessage(answer.id, next.id, signal));
   }
 
-  /** Asks for the answer of the last question, which has none. Rejects where it cannot be started. */
+  /** Generate the answer of the last question, which has none. Rejects if the run does not start. */
   async answer(question: ShownMessage): Promise<void> {
     if (this.busy) return;
     const before = [...this.messages];
-    const fresh = this.path.add("assistant", "", this.id);
-    await this.orBack(before, fresh, (signal) => this.api.retryMessage(question.id, fresh.id, signal));
+    const next = this.path.add("assistant", "", this.id);
+    await this.runOrRestore(before, next, (signal) => this.api.retryMessage(question.id, next.id, signal));
   }
 
-  /** Lets an answer that was cut go on. Rejects where it cannot be started; the answer is then as it was. */
-  async goOn(answer: ShownMessage): Promise<void> {
+  /** Continue an incomplete answer. Rejects if the run does not start; the answer is then unchanged. */
+  async continue(answer: ShownMessage): Promise<void> {
     if (this.busy) return;
     const before = this.messages.map((message) => (message.id === answer.id ? { ...message } : message));
     answer.status = "in_progress";
-    await this.orBack(before, answer, (signal) => this.api.continueMessage(answer.id, signal));
+    await this.runOrRestore(before, answer, (signal) => this.api.continueMessage(answer.id, signal));
   }
 
-  /** Ends the running answer; the text so far stays. */
+  /** Stop the running answer and keep its text. */
   async stop(): Promise<void> {
     if (this.phase === "waiting") return this.following.abort();
-    this.stopAsked = true;
+    this.stopRequested = true;
     if (this.runId === null) return;
     const message = await this.api.cancelRun(this.runId);
     const key = this.messages.find(({ id }) => id === message.id)?.key;
@@ -173,17 +206,17 @@ export class Chat {
     if (this.id === id) this.settings = settings;
   }
 
-  /** Stops following without stopping the run on the server. */
+  /** Stop following the run, which continues on the server. Return the signal of what follows. */
   leave(): AbortSignal {
     this.following.abort();
     this.following = new AbortController();
     this.runId = null;
-    this.stopAsked = false;
+    this.stopRequested = false;
     this.lost = false;
     return this.following.signal;
   }
 
-  /** Lets the server change which messages are shown, and shows them. */
+  /** Have the server change the shown path, and reload it. */
   private async reshape(change: (id: string, signal: AbortSignal) => Promise<unknown>): Promise<void> {
     if (this.id === null) return;
     const { id } = this;
@@ -240,8 +273,8 @@ export class Chat {
     }
   }
 
-  /** Starts a run that writes `answer`. Where it does not start, `before` is shown again and the reason thrown. */
-  private async orBack(
+  /** Start a run that writes `answer`. If the run does not start, show `before` again and throw the reason. */
+  private async runOrRestore(
     before: ShownMessage[],
     answer: ShownMessage,
     start: (signal: AbortSignal) => Promise<Response>,
@@ -257,36 +290,36 @@ export class Chat {
     }
   }
 
-  /** Starts a run as soon as the server is ready; its events go to `answer`. Rejects where it was not started. */
+  /** Start a run as soon as the server is ready, and apply its events to `answer`. Rejects if the run does not start. */
   private async run(answer: ShownMessage, signal: AbortSignal, start: () => Promise<Response>): Promise<void> {
     let response: Response | null = null;
     while (response === null) {
       this.phase = this.health.ready ? "sending" : "waiting";
       await this.health.whenReady(signal);
       this.phase = "sending";
-      response = await start().catch((error: unknown) => this.unlessNotReady(error, signal));
+      response = await start().catch((error: unknown) => this.rethrowIfReady(error, signal));
     }
     const runId = response.headers.get("X-Run-Id");
     if (runId === null) throw new UnreachableError();
     void this.follow(runId, response, answer.key, signal);
   }
 
-  /** Rethrows, unless the server is away, starting (again) or about to stop: then the same may be sent again. */
-  private async unlessNotReady(error: unknown, signal: AbortSignal): Promise<null> {
+  /** Rethrow the error, unless the server is away, starting or stopping: then the request may be repeated. */
+  private async rethrowIfReady(error: unknown, signal: AbortSignal): Promise<null> {
     signal.throwIfAborted();
     await this.health.poll();
-    const later = error instanceof UnreachableError || (error instanceof ApiError && error.status === 503);
-    if (later && !this.health.ready) return null;
+    const repeatable = error instanceof UnreachableError || (error instanceof ApiError && error.status === 503);
+    if (repeatable && !this.health.ready) return null;
     throw error;
   }
 
   private async follow(runId: string, first: Response | null, key: string, signal: AbortSignal): Promise<void> {
     this.runId = runId;
     this.phase = "answering";
-    if (this.stopAsked) void this.stop().catch(() => (this.stopAsked = false));
+    if (this.stopRequested) void this.stop().catch(() => (this.stopRequested = false));
     const observer = {
       event: (event: RunEvent) => {
-        this.path.take(event, key);
+        this.path.apply(event, key);
         if (event.kind === "run" && event.conversation) this.onConversation(event.conversation, "changed");
       },
       connected: () => (this.lost = false),
@@ -297,17 +330,17 @@ export class Chat {
     };
     try {
       const end = await followRun(this.api, runId, first, observer, signal);
-      this.ended();
-      if (end === "gone") await this.reread(signal);
+      this.onRunEnd();
+      if (end === "gone") await this.loadEnd(signal);
     } catch (error) {
       if (signal.aborted) return;
-      this.ended();
+      this.onRunEnd();
       this.path.update(key, { status: "failed", error: { message: describeError(error).what, type: null, param: null, code: null } });
     }
   }
 
-  /** The run's log is no longer there: the stored conversation has its end. */
-  private async reread(signal: AbortSignal): Promise<void> {
+  /** Read the end of an answer from the stored conversation, after the run's events are gone. */
+  private async loadEnd(signal: AbortSignal): Promise<void> {
     const { messages } = await this.api.conversation(this.id!, signal);
     this.path.replace(messages);
     const last = this.messages.at(-1);
@@ -315,10 +348,10 @@ export class Chat {
     this.path.update(last.key, { status: "incomplete", finish_reason: "interrupted" });
   }
 
-  private ended(): void {
+  private onRunEnd(): void {
     this.phase = "idle";
     this.runId = null;
-    this.stopAsked = false;
+    this.stopRequested = false;
     this.lost = false;
   }
 

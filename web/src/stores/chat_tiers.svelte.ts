@@ -1,7 +1,10 @@
+import { untrack } from "svelte";
 import { SvelteMap } from "svelte/reactivity";
 
 import type { ApiClient } from "../services/api/client";
 import { NEAREST_TIER, type TierId } from "../services/tiers";
+import type { Conversations } from "./conversations.svelte";
+import type { HealthStore } from "./health.svelte";
 
 /** Number of chats, from the top of the list, whose tiers are requested. */
 const MAX_CHATS = 50;
@@ -32,6 +35,16 @@ export class ChatTiers {
     const refresh = () => void (document.visibilityState === "visible" && this.refresh(this.listed));
     const timer = setInterval(refresh, REFRESH_MS);
     return () => clearInterval(timer);
+  }
+
+  /** Follow the list of chats once the model is ready. Before that no tier holds anything. Return the function that stops this. */
+  followList(conversations: Conversations, health: HealthStore): () => void {
+    return $effect.root(() => {
+      $effect(() => {
+        const ids = conversations.list.map(({ id }) => id);
+        if (health.ready) untrack(() => this.list(ids));
+      });
+    });
   }
 
   /** Set the listed chats, in the list's order, and request the tiers of new ones. */

@@ -5,23 +5,23 @@ import { newMessageId } from "../services/chat/ids";
 
 /** A message as the page shows it. */
 export interface ShownMessage extends Message {
-  /** Stays the same when a message becomes the server's, and when another branch takes its place. */
+  /** Identity on the page: unchanged when the server assigns an id, and when a sibling replaces the message. */
   key: string;
   sibling_ids: string[];
-  /** Why this message of the user did not reach the server. */
+  /** Reason why this question did not reach the server. */
   unsent?: Problem;
-  /** It is to stand beside another question, under its `parent_id`. */
+  /** Whether to send `parent_id`, as this question is an alternative to another one. */
   branches?: boolean;
 }
 
-/** The messages from the first question to the head, as far as the page knows them. */
+/** The shown messages, from the first question to the head. */
 export class MessagePath {
   messages = $state<ShownMessage[]>([]);
-  /** Whether there is another branch somewhere. Kept here, as asking each message of a long chat takes a frame. */
+  /** Whether any message has a sibling. Stored, because checking every message of a long chat takes a frame. */
   branched = $state(false);
-  private made = 0;
+  private added = 0;
 
-  /** What the server has, in place of what was here. */
+  /** Replace the messages with the server's. */
   replace(messages: readonly Message[]): void {
     this.branched = messages.some(hasSiblings);
     const keys = new Map(this.messages.map(({ id, key }) => [id, key]));
@@ -34,15 +34,15 @@ export class MessagePath {
       });
   }
 
-  /** A message of our own, not sent yet, at the end. beside: the one that it is an alternative to. */
-  add(role: Role, content: string, conversationId: string | null, beside: ShownMessage | null = null): ShownMessage {
+  /** Append a message that is not sent yet. sibling: the message that it is an alternative to. */
+  add(role: Role, content: string, conversationId: string | null, sibling: ShownMessage | null = null): ShownMessage {
     const id = newMessageId();
-    this.branched ||= beside !== null;
+    this.branched ||= sibling !== null;
     this.messages.push({
-      key: beside?.key ?? `own-${++this.made}`,
+      key: sibling?.key ?? `own-${++this.added}`,
       id,
       conversation_id: conversationId ?? "",
-      parent_id: beside?.parent_id ?? null,
+      parent_id: sibling?.parent_id ?? null,
       role,
       content,
       reasoning: null,
@@ -54,7 +54,7 @@ export class MessagePath {
       params: null,
       created_at: Date.now() / 1_000,
       completed_at: null,
-      sibling_ids: [...(beside?.sibling_ids ?? []), id],
+      sibling_ids: [...(sibling?.sibling_ids ?? []), id],
     });
     return this.messages.at(-1)!;
   }
@@ -63,7 +63,7 @@ export class MessagePath {
     this.restore(this.messages.filter((message) => message.key !== key));
   }
 
-  /** Shows only what comes before `message`; returns what was shown, to be brought back with `restore`. */
+  /** Remove a message and those after it. Return the previous messages, for `restore`. */
   cutBefore(message: ShownMessage): ShownMessage[] {
     const before = this.messages;
     this.messages = before.slice(0, before.indexOf(message));
@@ -75,7 +75,7 @@ export class MessagePath {
     this.branched = messages.some(hasSiblings);
   }
 
-  /** The server may know it by another id than the page gave it; its siblings are found by the server's. */
+  /** Change a message. If the server assigned another id, the siblings take that over. */
   update(key: string, changes: Partial<Message>): void {
     const message = this.find(key);
     if (message === undefined) return;
@@ -84,8 +84,8 @@ export class MessagePath {
     Object.assign(message, { sibling_ids }, changes);
   }
 
-  /** Takes in an event of the run that writes the answer `key`. */
-  take(event: RunEvent, key: string): void {
+  /** Apply an event of the run that writes the answer `key`. */
+  apply(event: RunEvent, key: string): void {
     switch (event.kind) {
       case "run": {
         const before = this.messages.findIndex((message) => message.key === key) - 1;
@@ -103,7 +103,8 @@ export class MessagePath {
         this.update(key, event.message);
     }
   }
-  /** From the end, where what grows is. */
+
+  /** Find a message, from the end of the path, where the growing answer is. */
   private find(key: string): ShownMessage | undefined {
     return this.messages.findLast((message) => message.key === key);
   }

@@ -87,7 +87,7 @@ describe("an answer that was cut", () => {
     const wire = new Wire();
     api.sent = [wire.response];
 
-    await chat.goOn(chat.messages[1]!);
+    await chat.continue(chat.messages[1]!);
     wire.send(0, "run", { run_id: "run_2", conversation: conversation(), user_message: question, message: { ...answer, content: "", status: "in_progress" } });
     wire.send(1, "delta", { text: "The moon" }).send(2, "delta", { text: " pulls." });
     wire.send(3, "done", { message: { ...answer, content: "The moon pulls.", status: "complete" } });
@@ -99,7 +99,7 @@ describe("an answer that was cut", () => {
   it("is as it was where the server refuses to go on", async () => {
     api.sent = [new ApiError(409, { message: "The model is another one now" })];
 
-    await expect(chat.goOn(chat.messages[1]!)).rejects.toThrow("another one");
+    await expect(chat.continue(chat.messages[1]!)).rejects.toThrow("another one");
 
     expect(texts()[1]).toEqual(["The moon", "incomplete"]);
     expect(chat.phase).toBe("idle");

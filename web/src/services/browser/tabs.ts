@@ -1,20 +1,20 @@
-/** What one tab says to the browser's others: something was changed, or the person who was logged in has left. */
-export type TabNews = "changed" | "left";
+/** Message to the browser's other tabs: data changed, or the person logged out. */
+export type TabMessage = "changed" | "left";
 
-/** Tells the browser's other tabs what happened here, and is told. */
+/** Channel between the browser's tabs. */
 export class Tabs {
   private readonly channel = new BroadcastChannel("ebb");
 
-  tell(news: TabNews = "changed"): void {
-    this.channel.postMessage(news);
+  broadcast(message: TabMessage): void {
+    this.channel.postMessage(message);
   }
 
-  /** Calls `told` whenever another tab said `news`; the returned function stops. */
-  listen(news: TabNews, told: () => void): () => void {
-    const hear = ({ data }: MessageEvent<TabNews>) => {
-      if (data === news) told();
+  /** Call `listener` whenever another tab broadcasts `message`. Return the function that stops this. */
+  listen(message: TabMessage, listener: () => void): () => void {
+    const onMessage = ({ data }: MessageEvent<TabMessage>) => {
+      if (data === message) listener();
     };
-    this.channel.addEventListener("message", hear);
-    return () => this.channel.removeEventListener("message", hear);
+    this.channel.addEventListener("message", onMessage);
+    return () => this.channel.removeEventListener("message", onMessage);
   }
 }

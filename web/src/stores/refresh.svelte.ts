@@ -1,0 +1,55 @@
+import { untrack } from "svelte";
+
+import type { Tabs } from "../services/browser/tabs";
+import type { Chat } from "./chat.svelte";
+import type { Conversations } from "./conversations.svelte";
+import type { Drafts } from "./drafts.svelte";
+import type { HealthStore } from "./health.svelte";
+import type { Session } from "./session.svelte";
+
+/** Rereads of what other tabs and other devices may have changed. */
+export class Refresh {
+  private readonly online = $derived.by(() => this.health.reachable && this.health.current !== null && !this.session.out);
+
+  constructor(
+    private readonly health: HealthStore,
+    private readonly session: Session,
+    private readonly conversations: Conversations,
+    private readonly chat: Chat,
+    private readonly drafts: Drafts,
+    private readonly tabs: Tabs,
+  ) {}
+
+  /**
+   * Reread when the server becomes reachable, when the person returns to the page, and when another tab changed
+   * something. Return the function that stops this.
+   */
+  start(): () => void {
+    const onReturn = () => this.onReturn();
+    addEventListener("focus", onReturn);
+    document.addEventListener("visibilitychange", onReturn);
+    const stopListening = this.tabs.listen("changed", onReturn);
+    const stopWatching = $effect.root(() => {
+      $effect(() => {
+        if (this.online) untrack(() => this.rereadChats());
+      });
+    });
+    return () => {
+      removeEventListener("focus", onReturn);
+      document.removeEventListener("visibilitychange", onReturn);
+      stopListening();
+      stopWatching();
+    };
+  }
+
+  private onReturn(): void {
+    if (document.visibilityState !== "visible" || !this.online) return;
+    this.rereadChats();
+    void this.drafts.refresh();
+  }
+
+  private rereadChats(): void {
+    this.conversations.load().catch(() => undefined);
+    void this.chat.refresh();
+  }
+}

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import type { Plugin } from "vite";
 
-/** Writes a compressed copy of each script and style, which the server sends to browsers that accept gzip. */
+/** Write a compressed copy of each script and style, for browsers that accept gzip. */
 export function precompress(): Plugin {
   return {
     name: "precompress",
@@ -18,7 +18,7 @@ export function precompress(): Plugin {
   };
 }
 
-/** Every browser that the page runs in knows WOFF2: KaTeX's fonts in older formats are left out. */
+/** Leave out KaTeX's fonts in older formats: every supported browser reads WOFF2. */
 export function woff2Only(): Plugin {
   return {
     name: "woff2-only",
@@ -28,7 +28,7 @@ export function woff2Only(): Plugin {
   };
 }
 
-/** The build fails where the script that the page needs before it shows anything is more than `limit` bytes of gzip. */
+/** Fail the build if the scripts of the first load exceed `limit` bytes of gzip. */
 export function boundFirstLoad(limit: number): Plugin {
   return {
     name: "bound-first-load",

@@ -17,13 +17,13 @@ export default defineConfig({
   server: {
     proxy: { "/api": server, "/health": server, "/tokenize": server },
   },
-  // Under test the stores must be the browser's, not the ones for rendering on a server.
+  // Tests need Svelte's browser build, not the one for server-side rendering.
   ...(process.env["VITEST"] && { resolve: { conditions: ["browser"] } }),
   test: {
     // jsdom and not happy-dom: under happy-dom DOMPurify returns hostile HTML unchanged.
     environment: "jsdom",
     include: ["tests/**/*.test.ts"],
-    // One jsdom for all files, one file after the other: to make it takes as long as all the tests in it.
+    // One jsdom for all files, which run one after the other: creating it takes as long as all its tests.
     isolate: false,
     fileParallelism: false,
     restoreMocks: true,

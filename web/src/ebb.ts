@@ -40,8 +40,9 @@ export interface Ebb {
   highlighter: Highlighter;
 }
 
+/** Create the stores of a page and wire them. */
 export function createEbb(): Ebb {
-  const api = new ApiClient(() => session.lost());
+  const api = new ApiClient(() => session.onLost());
   const drafts = new Drafts(api);
   const tabs = new Tabs();
   const session = new Session(api, () => drafts.forget(), () => tabs.broadcast("left"));
@@ -77,11 +78,11 @@ export function createEbb(): Ebb {
 
 /** Start the stores that follow the browser, the server, or each other. Return the function that stops them. */
 export function startEbb({ chat, chatTiers, conversations, health, layout, printing, refresh, router, session, tabs }: Ebb): () => void {
-  void session.look().catch(() => undefined);
+  void session.load().catch(() => undefined);
   const stops = [
     health.start(),
     router.start(),
-    tabs.listen("left", () => session.left()),
+    tabs.listen("left", () => session.onLeft()),
     chatTiers.start(),
     printing.start(),
     language.start(),

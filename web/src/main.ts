@@ -6,5 +6,5 @@ import "./styles/tokens.css";
 import "./styles/base.css";
 import "./styles/markdown.css";
 
-// In a task of its own: reading the script and drawing the page at once would take longer than a frame may.
+// In a task of its own: running the script and mounting the page together would take longer than a frame.
 setTimeout(() => mount(App, { target: document.getElementById("app")!, props: { ebb: createEbb() } }));

@@ -2,7 +2,7 @@ import { ApiClient } from "../src/services/api/client";
 import { ApiError } from "../src/services/api/errors";
 import type { Conversation, ConversationWithMessages, Health, Message, NewMessage } from "../src/services/api/types";
 
-/** An event stream that the test writes: frames by number, then an end, a break, or neither. */
+/** Event stream that a test writes: numbered events, then an end, a break, or neither. */
 export class Wire {
   private controller!: ReadableStreamDefaultController<Uint8Array>;
   readonly response: Response;
@@ -33,7 +33,7 @@ export class Wire {
   }
 }
 
-/** The API with answers that a test sets; records the cursors with which runs were followed. */
+/** API client with responses that a test sets. Records requests and the cursors of followed runs. */
 export class FakeApi extends ApiClient {
   cursors: (string | null)[] = [];
   followed: (Response | Error)[] = [];

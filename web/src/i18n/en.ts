@@ -117,7 +117,7 @@ export const en = {
     joining: "The connection broke. Joining the answer again…",
     copy: "Copy answer",
     again: "Answer again",
-    goOn: "Continue",
+    continue: "Continue",
     raw: "Raw text",
     thinking: "Thinking…",
     thoughts: "Thoughts",

@@ -116,7 +116,7 @@ export const zh: Catalogue = {
     joining: "连接断开，正在重新接上回答…",
     copy: "复制回答",
     again: "重新生成",
-    goOn: "继续",
+    continue: "继续",
     raw: "原始文本",
     thinking: "思考中…",
     thoughts: "思考过程",

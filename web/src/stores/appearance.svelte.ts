@@ -4,7 +4,7 @@ export type TextSize = "small" | "normal" | "large";
 export const THEMES: readonly Theme[] = ["system", "light", "dark"];
 export const TEXT_SIZES: readonly TextSize[] = ["small", "normal", "large"];
 
-/** How the page looks in this browser; the style sheet reads it from attributes of the document. */
+/** Theme and text size of the page in this browser. The style sheet reads them from attributes of the document. */
 export class Appearance {
   theme = $state<Theme>("system");
   size = $state<TextSize>("normal");

@@ -2,10 +2,10 @@ import type { ApiClient } from "../services/api/client";
 import { ApiError } from "../services/api/errors";
 import type { Conversation, ConversationChanges, Imported } from "../services/api/types";
 
-/** How long after a first answer its title is asked for; the model makes one when nobody else wants anything. */
-const TITLE_MS = [1_500, 3_000, 6_000, 12_000];
+/** Pauses before each look for a generated title. The model writes titles while it is idle. */
+const TITLE_PAUSES_MS = [1_500, 3_000, 6_000, 12_000];
 
-/** The list of conversations, pinned ones first, then the newest; or those in the archive. */
+/** The list of conversations, or the archive: pinned ones first, then the newest. */
 export class Conversations {
   list = $state<Conversation[]>([]);
   loaded = $state(false);
@@ -13,11 +13,11 @@ export class Conversations {
 
   constructor(
     private readonly api: ApiClient,
-    /** Told when a chat was changed here. */
+    /** Called when a conversation was changed here. */
     private readonly onChange: () => void = () => undefined,
   ) {}
 
-  /** Rejects like the API; the list that was there stays. */
+  /** Load the list. Rejects like the API, and then keeps the previous list. */
   async load(): Promise<void> {
     const { archived } = this;
     const list = await this.api.conversations(archived);
@@ -26,22 +26,22 @@ export class Conversations {
     this.loaded = true;
   }
 
-  /** Lists the archive, or what is not in it. Rejects like the API. */
-  async look(archived: boolean): Promise<void> {
+  /** Switch between the archive and the other conversations. Rejects like the API. */
+  async showArchive(archived: boolean): Promise<void> {
     this.archived = archived;
     this.list = [];
     this.loaded = false;
     await this.load();
   }
 
-  /** Takes in what the server said about one conversation. */
+  /** Add or update a conversation, as the server has it. */
   put(conversation: Conversation): void {
     const others = this.list.filter(({ id }) => id !== conversation.id);
     const listed = Boolean(conversation.archived) === this.archived;
-    this.list = listed ? [conversation, ...others].sort(byPlace) : others;
+    this.list = listed ? [conversation, ...others].sort(byRank) : others;
   }
 
-  /** Changes a title, a pin or the place in the archive; shown at once, and taken back where the server refuses. */
+  /** Change a title, a pin or the archiving at once, and revert if the server refuses. */
   async change(id: string, changes: ConversationChanges): Promise<void> {
     const before = this.list;
     const item = before.find((candidate) => candidate.id === id);
@@ -55,6 +55,7 @@ export class Conversations {
     }
   }
 
+  /** Delete a conversation. Rejects like the API, unless the conversation is already gone. */
   async remove(id: string): Promise<void> {
     try {
       await this.api.deleteConversation(id);
@@ -65,13 +66,13 @@ export class Conversations {
     this.onChange();
   }
 
-  /** Takes a removal back. */
+  /** Restore a deleted conversation. Rejects like the API. */
   async restore(id: string): Promise<void> {
     this.put(await this.api.restoreConversation(id));
     this.onChange();
   }
 
-  /** Rejects like the API. */
+  /** Import the text of a file and reload the list. Rejects like the API. */
   async importFile(text: string): Promise<Imported> {
     const result = await this.api.importFile(text);
     this.onChange();
@@ -79,8 +80,8 @@ export class Conversations {
     return result;
   }
 
-  /** Looks a few times whether the model has given a chat a better title than its first words. */
-  async awaitTitle(id: string, pauses: readonly number[] = TITLE_MS): Promise<void> {
+  /** Reread a conversation's title a few times, until the model has replaced the first words by a better one. */
+  async awaitTitle(id: string, pauses: readonly number[] = TITLE_PAUSES_MS): Promise<void> {
     for (const pause of pauses) {
       await new Promise((resolve) => setTimeout(resolve, pause));
       const item = this.list.find((candidate) => candidate.id === id);
@@ -91,6 +92,6 @@ export class Conversations {
   }
 }
 
-function byPlace(a: Conversation, b: Conversation): number {
+function byRank(a: Conversation, b: Conversation): number {
   return Number(b.pinned ?? false) - Number(a.pinned ?? false) || b.updated_at - a.updated_at;
 }

@@ -1,146 +1,147 @@
 import type { ApiClient } from "../services/api/client";
-import { joined, split, type Attachment } from "../services/chat/attachments";
+import { joinContent, splitContent, type Attachment } from "../services/chat/attachments";
 import { randomDigits } from "../services/chat/ids";
 
 const PAUSE_MS = 400;
-const KEPT = "ebb-draft:";
-const KEPT_FILES = "ebb-files:";
-/** Names the person whose files tabs keep; files under another name are somebody else's. */
-const OWNER = "ebb-files-of";
+const TEXT_KEY = "ebb-draft:";
+const FILES_KEY = "ebb-files:";
+/** Key of the random name of the person logged in. Stored files with another name belong to someone else. */
+const OWNER_KEY = "ebb-files-of";
 
-/** What goes with the next message of one chat, or of the empty page. */
+/** Unsent message of a chat, or of the empty page. */
 interface Draft {
-  place: string | null;
+  chatId: string | null;
   text: string;
   files: readonly Attachment[];
 }
 
 /**
- * What is typed and attached and not sent in the open chat. The browser keeps the text with every key, the server a
- * moment later; the browser's copy goes when the server has it, so a copy that is there is newer than the server's.
- * The files stay in the tab. All of it is the person's: it goes with the login, on every tab.
+ * Unsent text and files of the open chat. The browser stores the text with every key press, the server stores it a moment
+ * later. The browser then drops its copy, so a copy that exists is newer than the server's. The files stay in the tab.
+ * Logging out erases all of it, in every tab.
  */
 export class Drafts {
   text = $state("");
   files = $state.raw<readonly Attachment[]>([]);
 
-  private place: string | null = null;
-  /** The person has left: nothing is kept until a chat is opened again. */
-  private shut = false;
-  /** What the server has. */
-  private known = "";
-  /** What is being sent, until it has arrived. */
+  private chatId: string | null = null;
+  /** Whether the person has left. Nothing is stored until a chat is opened again. */
+  private closed = false;
+  /** The text that the server has. */
+  private saved = "";
+  /** The draft that is being sent, until its message has arrived. */
   private taken: Draft | null = null;
   private timer: ReturnType<typeof setTimeout> | undefined;
-  private putting: Promise<void> = Promise.resolve();
+  private saving: Promise<void> = Promise.resolve();
 
   constructor(private readonly api: ApiClient) {}
 
-  /** Shows the draft of conversation `id`, or of the empty page. */
+  /** Show the draft of conversation `id`, or of the empty page. */
   async open(id: string | null): Promise<void> {
     this.flush();
-    this.shut = false;
-    this.place = id;
-    this.known = "";
-    this.files = keptFiles(id);
-    const kept = localStorage.getItem(keyOf(KEPT, id));
-    this.text = kept ?? "";
-    if (kept !== null) return this.flush();
+    this.closed = false;
+    this.chatId = id;
+    this.saved = "";
+    this.files = storedFiles(id);
+    const stored = localStorage.getItem(keyOf(TEXT_KEY, id));
+    this.text = stored ?? "";
+    if (stored !== null) return this.flush();
     await this.refresh();
   }
 
-  /** Takes in what another tab typed, unless something was typed here that the server has not. */
+  /** Reread the text that another tab typed, unless the text here is not saved yet. */
   async refresh(): Promise<void> {
-    const { place, text } = this;
-    if (text !== this.known) return;
-    const draft = await this.api.draft(place).catch(() => null);
-    if (draft === null || place !== this.place || text !== this.text) return;
-    this.known = draft.text;
+    const { chatId, text } = this;
+    if (text !== this.saved) return;
+    const draft = await this.api.draft(chatId).catch(() => null);
+    if (draft === null || chatId !== this.chatId || text !== this.text) return;
+    this.saved = draft.text;
     this.text = draft.text;
   }
 
+  /** Replace the text, store it in the browser, and save it on the server after a pause. */
   type(text: string): void {
-    if (this.shut) return;
+    if (this.closed) return;
     this.text = text;
-    localStorage.setItem(keyOf(KEPT, this.place), text);
+    localStorage.setItem(keyOf(TEXT_KEY, this.chatId), text);
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.flush(), PAUSE_MS);
   }
 
-  /** Adds a file to the draft that is open now, whichever is when it has been read. */
+  /** Add a file to the draft that is open now, even if another one is open by the time the file has been read. */
   async attach(reading: Promise<Attachment>): Promise<void> {
-    const { place } = this;
+    const { chatId } = this;
     const file = await reading;
-    this.keep(place, [...(place === this.place ? this.files : keptFiles(place)), file]);
+    this.keep(chatId, [...(chatId === this.chatId ? this.files : storedFiles(chatId)), file]);
   }
 
   detach(file: Attachment): void {
-    this.keep(this.place, this.files.filter((other) => other !== file));
+    this.keep(this.chatId, this.files.filter((other) => other !== file));
   }
 
-  /** A message that was not sent is a draft again, before what was typed since. */
+  /** Turn an unsent message back into a draft, in front of the text typed since. */
   restore(content: string): void {
-    const { text, files } = split(content);
+    const { text, files } = splitContent(content);
     this.type([text, this.text].filter((part) => part !== "").join("\n\n"));
-    this.keep(this.place, [...files, ...this.files]);
+    this.keep(this.chatId, [...files, ...this.files]);
   }
 
-  /** All of it is being sent: the field is empty, but it stays kept until `sent`. Resolves when it may be sent. */
+  /** Empty the draft for sending, but keep the stored copy until `onSent`. Resolves when the message may be sent. */
   take(): Promise<void> {
     clearTimeout(this.timer);
-    this.taken = { place: this.place, text: this.text, files: this.files };
+    this.taken = { chatId: this.chatId, text: this.text, files: this.files };
     this.text = "";
     this.files = [];
-    this.known = "";
-    return this.putting;
+    this.saved = "";
+    return this.saving;
   }
 
-  /** The message has arrived, and with it what was taken. */
-  sent(content: string): void {
+  /** Erase the stored copy of a taken draft whose message has arrived. */
+  onSent(content: string): void {
     const { taken } = this;
-    if (taken === null || content !== joined(taken.text.trim(), taken.files)) return;
+    if (taken === null || content !== joinContent(taken.text.trim(), taken.files)) return;
     this.taken = null;
-    if (JSON.stringify(keptFiles(taken.place)) === JSON.stringify(taken.files)) this.keep(taken.place, []);
-    const key = keyOf(KEPT, taken.place);
+    if (JSON.stringify(storedFiles(taken.chatId)) === JSON.stringify(taken.files)) this.keep(taken.chatId, []);
+    const key = keyOf(TEXT_KEY, taken.chatId);
     if (localStorage.getItem(key) === taken.text) localStorage.removeItem(key);
-    // The server forgets a draft with its message by itself, that of the empty page only if they are the same.
-    if (taken.place === null && taken.text !== content) void this.api.putDraft(null, "").catch(() => undefined);
+    // The server drops a chat's draft with its message, but that of the empty page only if both texts are equal.
+    if (taken.chatId === null && taken.text !== content) void this.api.putDraft(null, "").catch(() => undefined);
   }
 
-  /** Nothing is left in the browser, and nothing new is kept; what the server has stays there. */
+  /** Erase everything from the browser, and store nothing more. The server keeps its copies. */
   forget(): void {
     clearTimeout(this.timer);
-    this.shut = true;
+    this.closed = true;
     this.text = "";
-    this.known = "";
+    this.saved = "";
     this.files = [];
     this.taken = null;
-    // Tabs that hear of nothing now, as they sleep, find their files to be of somebody else.
-    localStorage.removeItem(OWNER);
-    for (const [storage, prefix] of [[localStorage, KEPT], [sessionStorage, KEPT_FILES]] as const) {
+    // Sleeping tabs miss the message, and later find that their files have another owner.
+    localStorage.removeItem(OWNER_KEY);
+    for (const [storage, prefix] of [[localStorage, TEXT_KEY], [sessionStorage, FILES_KEY]] as const) {
       for (const key of Object.keys(storage)) if (key.startsWith(prefix)) storage.removeItem(key);
     }
   }
 
-  private keep(place: string | null, files: readonly Attachment[]): void {
-    if (this.shut) return;
-    if (place === this.place) this.files = files;
+  private keep(chatId: string | null, files: readonly Attachment[]): void {
+    if (this.closed) return;
+    if (chatId === this.chatId) this.files = files;
     try {
-      if (files.length > 0) sessionStorage.setItem(keyOf(KEPT_FILES, place), JSON.stringify({ of: owner(), files }));
-      else sessionStorage.removeItem(keyOf(KEPT_FILES, place));
+      if (files.length > 0) sessionStorage.setItem(keyOf(FILES_KEY, chatId), JSON.stringify({ of: owner(), files }));
+      else sessionStorage.removeItem(keyOf(FILES_KEY, chatId));
     } catch {
-      // There is room for more than any model reads; what does not fit goes when the chat is left.
+      // The storage holds more than any model reads. Files beyond it are lost when the chat is left.
     }
   }
 
   private flush(): void {
     clearTimeout(this.timer);
-    const { place, text } = this;
-    if (text === this.known) return;
-    this.putting = this.putting.then(async () => {
-      await this.api.putDraft(place, text);
-      if (localStorage.getItem(keyOf(KEPT, place)) === text) localStorage.removeItem(keyOf(KEPT, place));
-      if (place === this.place) this.known = text;
+    const { chatId, text } = this;
+    if (text === this.saved) return;
+    this.saving = this.saving.then(async () => {
+      await this.api.putDraft(chatId, text);
+      if (localStorage.getItem(keyOf(TEXT_KEY, chatId)) === text) localStorage.removeItem(keyOf(TEXT_KEY, chatId));
+      if (chatId === this.chatId) this.saved = text;
     }).catch(() => undefined);
   }
 }
@@ -149,18 +150,18 @@ function keyOf(prefix: string, id: string | null): string {
   return prefix + (id ?? "");
 }
 
-function keptFiles(id: string | null): readonly Attachment[] {
-  const kept = sessionStorage.getItem(keyOf(KEPT_FILES, id));
-  if (kept === null) return [];
-  const { of, files } = JSON.parse(kept) as { of?: string; files?: Attachment[] };
-  if (of !== undefined && of === localStorage.getItem(OWNER) && files !== undefined) return files;
-  sessionStorage.removeItem(keyOf(KEPT_FILES, id));
+function storedFiles(id: string | null): readonly Attachment[] {
+  const stored = sessionStorage.getItem(keyOf(FILES_KEY, id));
+  if (stored === null) return [];
+  const { of, files } = JSON.parse(stored) as { of?: string; files?: Attachment[] };
+  if (of !== undefined && of === localStorage.getItem(OWNER_KEY) && files !== undefined) return files;
+  sessionStorage.removeItem(keyOf(FILES_KEY, id));
   return [];
 }
 
-/** The name under which tabs keep files until the person leaves. It says nothing about the person. */
+/** Return the random name under which tabs store files until the person logs out. */
 function owner(): string {
-  const known = localStorage.getItem(OWNER) ?? randomDigits();
-  localStorage.setItem(OWNER, known);
+  const known = localStorage.getItem(OWNER_KEY) ?? randomDigits();
+  localStorage.setItem(OWNER_KEY, known);
   return known;
 }

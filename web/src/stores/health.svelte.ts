@@ -1,24 +1,25 @@
 import type { ApiClient } from "../services/api/client";
 import type { Health } from "../services/api/types";
 
-const BUSY_MS = 1_000;
-const CALM_MS = 15_000;
+/** Pauses between requests while the server is not ready, and while it is. */
+const NOT_READY_MS = 1_000;
+const READY_MS = 15_000;
 const TIMEOUT_MS = 5_000;
 
-/** Whether the server is there and ready, asked for often while it is not and seldom while it is. */
+/** Health of the server, requested every second until the server is ready, and every 15 s after that. */
 export class HealthStore {
   current = $state<Health | null>(null);
   reachable = $state(true);
   readonly ready = $derived(this.reachable && this.current?.status === "ok");
 
   private timer: ReturnType<typeof setTimeout> | undefined;
-  private asked = 0;
+  private requests = 0;
   private latest: Promise<void> = Promise.resolve();
   private waiters: (() => void)[] = [];
 
   constructor(private readonly api: ApiClient) {}
 
-  /** Starts asking; the returned function stops. */
+  /** Start polling. Return the function that stops this. */
   start(): () => void {
     const wake = () => void (document.visibilityState === "visible" && this.poll());
     document.addEventListener("visibilitychange", wake);
@@ -33,24 +34,24 @@ export class HealthStore {
     };
   }
 
-  /** Resolves when what was asked last is known. */
+  /** Request the health now. Resolves when the latest request is answered. */
   poll(): Promise<void> {
     clearTimeout(this.timer);
-    this.latest = this.ask(++this.asked);
+    this.latest = this.request(++this.requests);
     return this.latest;
   }
 
-  private async ask(number: number): Promise<void> {
+  private async request(number: number): Promise<void> {
     const health = await this.api.health(AbortSignal.timeout(TIMEOUT_MS)).catch(() => null);
-    // An answer that comes after a later question says what was.
-    if (number !== this.asked) return this.latest;
+    // The response to an earlier request is outdated.
+    if (number !== this.requests) return this.latest;
     this.reachable = health !== null;
     this.current = health ?? this.current;
     if (this.ready) for (const wake of this.waiters.splice(0)) wake();
-    this.timer = setTimeout(() => void this.poll(), this.ready ? CALM_MS : BUSY_MS);
+    this.timer = setTimeout(() => void this.poll(), this.ready ? READY_MS : NOT_READY_MS);
   }
 
-  /** Resolves when the server is ready to answer; rejects after `signal`. */
+  /** Wait until the server is ready. Rejects after `signal`. */
   whenReady(signal: AbortSignal): Promise<void> {
     if (this.ready) return Promise.resolve();
     return new Promise((resolve, reject) => {

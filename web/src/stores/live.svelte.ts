@@ -6,7 +6,7 @@ import { SHOWN_SECONDS } from "../services/live/columns";
 
 export type LiveState = "connecting" | "live" | "away" | "refused";
 
-/** The server's numbers of the last minutes, followed while somebody can see them. */
+/** Samples of the last minutes, followed while the page is visible. */
 export class Live {
   samples = $state.raw<readonly LiveSample[]>([]);
   state = $state<LiveState>("connecting");
@@ -21,13 +21,13 @@ export class Live {
 
   constructor(private readonly api: ApiClient) {}
 
-  /** Starts following; the returned function stops. */
+  /** Start following. Return the function that stops this. */
   start(): () => void {
-    const look = () => (document.visibilityState === "visible" ? this.follow() : this.leave());
-    document.addEventListener("visibilitychange", look);
-    look();
+    const onVisibility = () => (document.visibilityState === "visible" ? this.follow() : this.leave());
+    document.addEventListener("visibilitychange", onVisibility);
+    onVisibility();
     return () => {
-      document.removeEventListener("visibilitychange", look);
+      document.removeEventListener("visibilitychange", onVisibility);
       this.leave();
     };
   }
@@ -48,7 +48,7 @@ export class Live {
   private put(sample: LiveSample): void {
     this.state = "live";
     const last = this.samples.at(-1)?.at ?? -Infinity;
-    // It was told already. A clock that was set back by more than what is shown begins anew.
+    // A known sample is skipped. A clock that was set back further than the shown time starts a new history.
     if (sample.at <= last && sample.at > last - SHOWN_SECONDS) return;
     this.samples = [...this.samples.filter(({ at }) => at < sample.at && at > sample.at - SHOWN_SECONDS), sample];
   }

@@ -1,17 +1,17 @@
 import { untrack } from "svelte";
 
-/** How many messages are drawn at the end of a chat. */
+/** Number of messages that are mounted at the end of a chat. */
 const AT_END = 20;
-/** When it is opened, of long messages only what fills a screen: with all of them the first frame would come late. */
-const LEAST_AT_FIRST = 2;
+/** Opening a chat mounts only enough messages to fill a screen, so that the first frame is not late. */
+const MIN_AT_FIRST = 2;
 const CHARACTERS_AT_FIRST = 1_200;
-/** By how many more at a time: a question and its answer, as a frame has room for no more. */
+/** Messages that are mounted at a time: a question and its answer, which is what fits into a frame. */
 export const STEP = 2;
 
-/** Which messages of a long chat are drawn: the last ones, and earlier ones as they are looked for. */
+/** The range of a long chat's messages that is mounted: the last ones, and earlier ones as the person scrolls up. */
 export class MessageWindow {
   private revealed = $state(0);
-  /** How many of those at the end were left out at first; null while there are none. */
+  /** Messages at the end that were left out at first; null while the chat is empty. */
   private heldBack: number | null = null;
 
   constructor(
@@ -19,7 +19,7 @@ export class MessageWindow {
     private readonly printing: { readonly now: boolean },
   ) {}
 
-  /** Of the first message that is drawn. It moves in steps, so that the top is not redrawn with every message. */
+  /** Index of the first mounted message. The index moves in steps, so that the top is not redrawn with every message. */
   readonly from = $derived.by(() => {
     const { length } = this.messages();
     if (this.printing.now) return 0;
@@ -28,22 +28,24 @@ export class MessageWindow {
     return Math.max(0, hidden - this.revealed);
   });
 
-  /** Of the messages that are drawn, the index of every STEPth: what they hold together stays as messages come. */
+  /** Index of each group of STEP mounted messages. New messages leave the earlier groups unchanged. */
   readonly starts = $derived.by(() => {
     const length = Math.max(0, Math.ceil((this.messages().length - this.from) / STEP));
     return Array.from({ length }, (_, step) => this.from + step * STEP);
   });
 
+  /** Return to the end, for another chat. */
   reset(): void {
     this.heldBack = null;
     this.revealed = 0;
   }
 
+  /** Mount the group above. */
   reveal(): void {
     this.revealed += STEP;
   }
 
-  /** Draws what is needed to show message `index`. */
+  /** Mount all messages from `index` on. */
   revealTo(index: number): void {
     if (index < this.from) this.revealed += Math.ceil((this.from - index) / STEP) * STEP;
   }
@@ -51,7 +53,7 @@ export class MessageWindow {
   private beyondFirst(): number {
     const messages = this.messages().slice(-AT_END);
     let [first, characters] = [messages.length, 0];
-    while (first > 0 && (messages.length - first < LEAST_AT_FIRST || characters < CHARACTERS_AT_FIRST)) {
+    while (first > 0 && (messages.length - first < MIN_AT_FIRST || characters < CHARACTERS_AT_FIRST)) {
       characters += messages[--first]!.content.length;
     }
     return Math.floor(first / STEP) * STEP;

@@ -1,47 +1,47 @@
 import { describeError } from "../services/api/errors";
 
 const SHOWN_MS = 6_000;
-/** Who can do something about it needs time to get there. */
-const SHOWN_WITH_REMEDY_MS = 12_000;
+/** A notice with a button stays longer, so that the button can be reached. */
+const SHOWN_WITH_ACTION_MS = 12_000;
 
-/** What a person may do about a notice. */
-export interface Remedy {
+/** Button of a notice. */
+export interface NoticeAction {
   label: string;
   act: () => void;
 }
 
-/** One short notice at a time, for what happened outside of an answer. */
+/** The current notice: one short message about an event outside of the conversation. */
 export class Notices {
   current = $state<string | null>(null);
-  remedy = $state<Remedy | null>(null);
+  action = $state<NoticeAction | null>(null);
   private timer: ReturnType<typeof setTimeout> | undefined;
 
-  show(text: string, remedy: Remedy | null = null): void {
+  show(text: string, action: NoticeAction | null = null): void {
     this.current = text;
-    this.remedy = remedy;
+    this.action = action;
     this.release();
   }
 
-  /** It is being read: it stays until `release`. */
+  /** Keep the notice until `release`, while the person reads it. */
   hold(): void {
     clearTimeout(this.timer);
   }
 
-  /** It goes by itself after a while. */
+  /** Dismiss the notice after a while. */
   release(): void {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.dismiss(), this.remedy === null ? SHOWN_MS : SHOWN_WITH_REMEDY_MS);
+    this.timer = setTimeout(() => this.dismiss(), this.action === null ? SHOWN_MS : SHOWN_WITH_ACTION_MS);
   }
 
-  /** Shows why `action` failed, as in "The chat was not renamed." */
-  failed(action: string, error: unknown): void {
+  /** Show a failure, as in "The chat was not renamed.", with its reason. */
+  failed(failure: string, error: unknown): void {
     const { what, todo } = describeError(error);
-    this.show(`${action} ${what} ${todo}`);
+    this.show(`${failure} ${what} ${todo}`);
   }
 
   dismiss(): void {
     clearTimeout(this.timer);
     this.current = null;
-    this.remedy = null;
+    this.action = null;
   }
 }

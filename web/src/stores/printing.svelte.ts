@@ -1,12 +1,12 @@
 import { flushSync } from "svelte";
 
-/** Whether the page is being printed: then all of the open chat is in it, also what is far from the screen. */
+/** Whether the page is being printed. Then all of the open chat is drawn, however far from the screen. */
 export class Printing {
   now = $state(false);
 
-  /** Returns what ends it. */
+  /** Start listening to the browser. Return the function that stops this. */
   start(): () => void {
-    // What is not drawn when the event has been handled is not on the paper.
+    // The browser prints what is drawn when the handler returns.
     const before = () => flushSync(() => (this.now = true));
     const after = () => void (this.now = false);
     addEventListener("beforeprint", before);

@@ -1,19 +1,18 @@
-/** Of many things that come at once the last are drawn first, and some more above them in each frame that follows. */
+/** Rendering of a long list over several frames: the last `step` elements first, then `step` more above them per frame. */
 export class ProgressiveRender {
   private first = $state(0);
   private frame = 0;
 
-  /** step: so many are drawn in one frame. */
   constructor(
     count: number,
     private readonly step: number,
     private readonly printing: { readonly now: boolean },
   ) {
     this.first = Math.max(0, count - step);
-    this.go();
+    this.schedule();
   }
 
-  /** Of the first that is drawn. */
+  /** Index of the first element to draw. */
   get from(): number {
     return this.printing.now ? 0 : this.first;
   }
@@ -22,11 +21,11 @@ export class ProgressiveRender {
     cancelAnimationFrame(this.frame);
   }
 
-  private go(): void {
+  private schedule(): void {
     if (this.first === 0) return;
     this.frame = requestAnimationFrame(() => {
       this.first = Math.max(0, this.first - this.step);
-      this.go();
+      this.schedule();
     });
   }
 }

@@ -4,34 +4,34 @@ import type { SearchResponse } from "../services/api/types";
 
 const PAUSE_MS = 120;
 
-/** Searching titles and messages while one types. */
+/** Search in titles and messages while the person types. */
 export class Search {
-  /** What stands in the field. */
+  /** Contents of the search field. */
   query = $state("");
-  /** What was found; null while nothing was looked for. The last answer stays until the next one is here. */
+  /** Latest results; null without a query. The previous results stay until the next ones arrive. */
   found = $state<SearchResponse | null>(null);
   problem = $state<Problem | null>(null);
 
-  private asking = new AbortController();
+  private request = new AbortController();
   private timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(private readonly api: ApiClient) {}
 
   type(query: string): void {
     this.query = query;
-    this.asking.abort();
+    this.request.abort();
     clearTimeout(this.timer);
     if (query.trim() === "") {
       this.found = null;
       this.problem = null;
       return;
     }
-    this.asking = new AbortController();
-    const { signal } = this.asking;
-    this.timer = setTimeout(() => void this.ask(query, signal), PAUSE_MS);
+    this.request = new AbortController();
+    const { signal } = this.request;
+    this.timer = setTimeout(() => void this.send(query, signal), PAUSE_MS);
   }
 
-  private async ask(query: string, signal: AbortSignal): Promise<void> {
+  private async send(query: string, signal: AbortSignal): Promise<void> {
     try {
       const found = await this.api.search(query, signal);
       if (signal.aborted) return;
@@ -43,8 +43,8 @@ export class Search {
   }
 }
 
-/** `text` in pieces, those that were found marked. */
-export function marked(text: string, matches: readonly [number, number][]): { text: string; hit: boolean }[] {
+/** Split `text` into pieces, and mark those that match. */
+export function markMatches(text: string, matches: readonly [number, number][]): { text: string; hit: boolean }[] {
   const pieces: { text: string; hit: boolean }[] = [];
   let at = 0;
   for (const [start, end] of matches) {

@@ -1,59 +1,60 @@
 import type { ApiClient } from "../services/api/client";
 import type { Login } from "../services/api/types";
 
-/** Who is logged in. The key itself is never kept: the browser has a cookie that no script can read. */
+/** The login. The page never stores the key: the browser has a cookie that no script can read. */
 export class Session {
   current = $state<Login | null>(null);
-  /** The server demands a key, and this page has shown none that opens anything. */
+  /** Whether the server requires a key and this page has no valid login. */
   readonly out = $derived(this.current !== null && this.current.demands_keys && this.current.principal === null);
-  /** Whose chats these are, where there is something to log out of. */
+  /** Tenant that owns the chats; null without a login to end. */
   readonly tenant = $derived(this.current?.demands_keys ? (this.current.principal?.tenant ?? null) : null);
 
-  /** Whether the numbers of the whole server are somebody else's business. While that is not known, the server says. */
+  /** Whether the login may not see figures of the whole server. While this is unknown, the server decides. */
   readonly isUser = $derived(this.current?.principal?.scope === "user");
 
   constructor(
     private readonly api: ApiClient,
-    /** Forgets what the browser keeps of the person who is here. */
+    /** Erase the person's data from the browser. */
     private readonly forget: () => void,
-    /** Tells the browser's other tabs that this person is here no more. */
-    private readonly tell: () => void,
-    /** Begins anew with nothing of whoever was here before. */
+    /** Notify the browser's other tabs that the person has left. */
+    private readonly notifyTabs: () => void,
+    /** Reload the page without any state of the previous person. */
     private readonly restart: (path: string) => void = (path) => location.replace(path),
   ) {}
 
-  async look(): Promise<void> {
-    const found = await this.api.login();
-    if (found.demands_keys && found.principal === null) this.lost();
-    else this.current = found;
+  /** Read the login from the server. */
+  async load(): Promise<void> {
+    const login = await this.api.login();
+    if (login.demands_keys && login.principal === null) this.onLost();
+    else this.current = login;
   }
 
-  /** The server refused a request: the key was revoked, or the login has ended. */
-  lost(): void {
+  /** Forget the person after the server refused a request: the key was revoked, or the login has ended. */
+  onLost(): void {
     if (this.out) return;
     this.current = { demands_keys: true, principal: null };
     this.forget();
-    this.tell();
+    this.notifyTabs();
   }
 
-  /** Another tab found that this person is here no more. */
-  left(): void {
+  /** Forget the person after another tab found that the login has ended. */
+  onLeft(): void {
     this.forget();
-    // A page that shows no chat has nothing to begin anew, and two of them would never cease to.
+    // A page without chats needs no restart, and two such pages would restart each other for ever.
     if (this.current !== null && !this.out) this.restart(location.pathname);
   }
 
-  /** Rejects like the API. */
+  /** Log in and restart the page. Rejects like the API. */
   async logIn(key: string): Promise<void> {
     await this.api.logIn(key);
     this.restart(location.pathname);
   }
 
-  /** Rejects like the API. */
+  /** Log out and restart the page. Rejects like the API. */
   async logOut(): Promise<void> {
     await this.api.logOut();
     this.forget();
-    this.tell();
+    this.notifyTabs();
     this.restart("/");
   }
 }

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 import { ApiError } from "../../src/services/api/errors";
 import { grouped, moment, monthName } from "../../src/services/format/dates";
 import { Conversations } from "../../src/stores/conversations.svelte";
-import { marked, Search } from "../../src/stores/search.svelte";
+import { markMatches, Search } from "../../src/stores/search.svelte";
 import { conversation, FakeApi } from "../fake_server";
 
 let api: FakeApi;
@@ -36,7 +36,7 @@ describe("the list of chats", () => {
     expect(ids()).toEqual(["old"]);
 
     vi.spyOn(api, "conversations").mockResolvedValue([chat("new", 3, { archived: true })]);
-    await conversations.look(true);
+    await conversations.showArchive(true);
     conversations.put(chat("new", 3, { archived: false }));
     expect(ids()).toEqual([]);
   });
@@ -80,7 +80,7 @@ describe("grouping by date", () => {
 
 describe("searching", () => {
   it("marks what was found inside its text", () => {
-    expect(marked("high tide at noon", [[0, 4], [5, 9]])).toEqual([
+    expect(markMatches("high tide at noon", [[0, 4], [5, 9]])).toEqual([
       { text: "high", hit: true },
       { text: " ", hit: false },
       { text: "tide", hit: true },

@@ -67,7 +67,7 @@ describe("a draft", () => {
     expect(stored).toBe("");
     expect(localStorage.length).toBe(1);
 
-    drafts.sent("a question");
+    drafts.onSent("a question");
     expect(localStorage.length).toBe(0);
   });
 });
@@ -103,9 +103,9 @@ describe("files of a draft", () => {
     await reloaded.open(null);
     expect(reloaded.files).toEqual([notes]);
 
-    drafts.sent("another message");
+    drafts.onSent("another message");
     expect(sessionStorage.length).toBe(1);
-    drafts.sent('When?\n\n<file name="notes.txt">\nlow tide\n</file>');
+    drafts.onSent('When?\n\n<file name="notes.txt">\nlow tide\n</file>');
     expect(sessionStorage.length).toBe(0);
   });
 

@@ -5,7 +5,7 @@ import type { Health } from "../../src/services/api/types";
 import { HealthStore } from "../../src/stores/health.svelte";
 import { FakeApi } from "../fake_server";
 
-/** Answers when the test says so, in whatever order. */
+/** API client whose responses a test settles, in any order. */
 class SlowApi extends FakeApi {
   readonly questions: PromiseWithResolvers<Health>[] = [];
 

@@ -13,5 +13,5 @@ it("goes by itself, but not while it is held", () => {
   expect(notices.current).toBe("It was deleted.");
   notices.release();
   vi.advanceTimersByTime(60_000);
-  expect([notices.current, notices.remedy]).toEqual([null, null]);
+  expect([notices.current, notices.action]).toEqual([null, null]);
 });

@@ -15,7 +15,7 @@ beforeEach(() => {
     asked.push([path, init]);
     return Promise.resolve(answers.shift()!);
   });
-  api = new ApiClient(() => session.lost());
+  api = new ApiClient(() => session.onLost());
   session = new Session(api, () => restarted.push("forgotten"), () => restarted.push("told"), (path) => restarted.push(path));
 });
 
@@ -27,13 +27,13 @@ const alice = { tenant: "alice", scope: "user", key_id: "k" };
 it("shows nothing to log into or out of where no keys are demanded", async () => {
   answers.push(Response.json({ demands_keys: false, principal: { tenant: "local", scope: "admin", key_id: null } }));
   expect(session.out).toBe(false);
-  await session.look();
+  await session.load();
   expect([session.out, session.tenant]).toEqual([false, null]);
 });
 
 it("is out until somebody logs in, and begins anew then", async () => {
   answers.push(Response.json({ demands_keys: true, principal: null }), refusal());
-  await session.look();
+  await session.load();
   expect(session.out).toBe(true);
   await expect(session.logIn("wrong")).rejects.toMatchObject({ status: 401 });
   expect(restarted).toEqual(["forgotten", "told"]);
@@ -46,7 +46,7 @@ it("is out until somebody logs in, and begins anew then", async () => {
 
 it("forgets the person once as soon as any request says that the key is lost, and tells the other tabs", async () => {
   answers.push(Response.json({ demands_keys: true, principal: alice }), refusal(), refusal());
-  await session.look();
+  await session.load();
   expect([session.out, session.tenant]).toEqual([false, "alice"]);
   for (const _ of [1, 2]) await expect(api.conversations()).rejects.toMatchObject({ status: 401 });
   expect([session.out, session.tenant]).toEqual([true, null]);
@@ -55,22 +55,22 @@ it("forgets the person once as soon as any request says that the key is lost, an
 
 it("forgets the person at log-out, tells the other tabs, and begins anew", async () => {
   answers.push(Response.json({ demands_keys: true, principal: alice }), new Response(null, { status: 204 }));
-  await session.look();
+  await session.load();
   await session.logOut();
   expect(restarted).toEqual(["forgotten", "told", "/"]);
 });
 
 it("forgets the person and begins anew when another tab says so, and tells nobody", async () => {
   answers.push(Response.json({ demands_keys: true, principal: alice }));
-  await session.look();
-  session.left();
+  await session.load();
+  session.onLeft();
   expect(restarted).toEqual(["forgotten", location.pathname]);
 });
 
 it("does not begin anew for another tab while nobody is logged in, lest two tabs do so for ever", async () => {
-  session.left();
+  session.onLeft();
   answers.push(Response.json({ demands_keys: true, principal: null }));
-  await session.look();
-  session.left();
+  await session.load();
+  session.onLeft();
   expect(restarted).toEqual(["forgotten", "forgotten", "told", "forgotten"]);
 });

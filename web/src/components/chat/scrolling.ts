@@ -5,29 +5,29 @@ import { FrameQueue } from "../../services/scrolling/frame_queue";
 import { ProximityObserver } from "../../services/scrolling/proximity_observer";
 import { ProgressiveRender } from "../../stores/progressive_render.svelte";
 
-/** What far parts of the scrolling page are spared. */
+/** Savings on the parts of the scrolling page that are far from the screen. */
 export interface Scrolling {
-  /** Beyond it nothing is laid out or painted, but the browser still finds it. */
+  /** Beyond this distance nothing is laid out or painted, but the browser still finds it. */
   painted: ProximityObserver;
-  /** Beyond it nothing is in the document but room of the same height. */
-  kept: ProximityObserver;
-  /** To bring back what was taken out. */
-  turns: FrameQueue;
+  /** Beyond this distance messages are unmounted, and an empty box of the same height takes their place. */
+  mounted: ProximityObserver;
+  /** Mounts unmounted messages again, one group per frame. */
+  frames: FrameQueue;
 }
 
 const PAINTED_PX = 1_200;
-const KEPT_PX = 8_000;
+const MOUNTED_PX = 8_000;
 
 export function createScrolling(): Scrolling {
-  return { painted: new ProximityObserver(PAINTED_PX), kept: new ProximityObserver(KEPT_PX), turns: new FrameQueue() };
+  return { painted: new ProximityObserver(PAINTED_PX), mounted: new ProximityObserver(MOUNTED_PX), frames: new FrameQueue() };
 }
 
-/** Of the scrolling page that a component stands in. */
+/** Context of the scrolling page around a component. */
 export const [useScrolling, provideScrolling] = createContext<Scrolling>();
 
-/** Draws `count` things of a component one after the other, `step` in each frame, as long as the component is there. */
+/** Render `count` elements of a component progressively, `step` per frame, for as long as the component is mounted. */
 export function useProgressiveRender(count: number, step: number): ProgressiveRender {
-  const filling = new ProgressiveRender(count, step, useEbb().printing);
-  onDestroy(() => filling.end());
-  return filling;
+  const render = new ProgressiveRender(count, step, useEbb().printing);
+  onDestroy(() => render.end());
+  return render;
 }

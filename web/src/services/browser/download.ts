@@ -1,4 +1,4 @@
-/** Has the browser keep what the server sends from `path` as a file, under the name that it is sent with. */
+/** Download the file at `path`, under the name that the server gives it. */
 export function download(path: string): void {
   const link = document.createElement("a");
   link.href = path;

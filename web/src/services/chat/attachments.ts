@@ -1,25 +1,25 @@
 import { UnreadableFileError } from "./unreadable_file_error";
 
-/** A file that is sent as text inside a message. */
+/** File that is sent as text inside a message. */
 export interface Attachment {
   name: string;
   text: string;
 }
 
-/** Of text. */
+/** Maximum size of a text file, and of the text of a PDF. */
 export const MAX_BYTES = 512 * 1024;
 export const MAX_PDF_BYTES = 32 * 1024 * 1024;
 
 const FILES = /(?:^|\n\n)<file name="([^"\n]*)">\n([\s\S]*?)\n<\/file>(?=$|\n\n<file name=")/g;
 
-/** The content of a message with its files, as the model reads it. */
-export function joined(text: string, files: readonly Attachment[]): string {
+/** Join a text and its files into the content of a message, as the model reads it. */
+export function joinContent(text: string, files: readonly Attachment[]): string {
   const parts = files.map(({ name, text: inner }) => `<file name="${name.replace(/["\n]/g, "'")}">\n${inner}\n</file>`);
   return [text, ...parts].filter((part) => part !== "").join("\n\n");
 }
 
-/** What `joined` was given. A message that is written like one with files reads like one: the page folds, no more. */
-export function split(content: string): { text: string; files: Attachment[] } {
+/** Split the result of `joinContent`. A person may write a message in the same form: the page only folds it. */
+export function splitContent(content: string): { text: string; files: Attachment[] } {
   const files: Attachment[] = [];
   let first = content.length;
   if (content.endsWith("\n</file>")) {
@@ -31,9 +31,9 @@ export function split(content: string): { text: string; files: Attachment[] } {
   return { text: content.slice(0, first), files };
 }
 
-/** The text of a text file or of a PDF. Rejects with an UnreadableFileError. */
+/** Read the text of a text file or a PDF. Rejects with an UnreadableFileError. */
 export async function readFile(file: File): Promise<Attachment> {
-  // A system that does not know the ending gives no type.
+  // A system that does not know the extension gives no type.
   const isPdf = file.type === "application/pdf" || (file.type === "" && /\.pdf$/i.test(file.name));
   const text = isPdf ? await readPdf(file) : await readText(file);
   return { name: file.name, text: text.replace(/\r\n?/g, "\n").replace(/\n+$/, "") };

@@ -1,11 +1,11 @@
-/** An id for a message, chosen here so that sending it again cannot ask twice. */
+/** Return an id for a message. The page chooses it, so that sending a message twice asks once. */
 export function newMessageId(): string {
   return `msg_${randomDigits()}`;
 }
 
-/** 32 random hexadecimal digits. */
+/** Return 32 random hexadecimal digits. */
 export function randomDigits(): string {
-  // Not randomUUID: a page that came over plain HTTP from another machine has none.
+  // Browsers offer no randomUUID to a page loaded over plain HTTP from another machine.
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -3,10 +3,10 @@ import workerUrl from "pdfjs-dist/build/pdf.worker.min.mjs?url";
 
 import { UnreadableFileError } from "./unreadable_file_error";
 
-/** Which characters the codes of East Asian fonts stand for, where a file does not say so itself. */
+/** Character maps of East Asian fonts, for files that do not contain them. */
 const CMAPS = import.meta.glob<string>("/node_modules/pdfjs-dist/cmaps/*.bcmap", { query: "?url", import: "default", eager: true });
 
-/** Hands pdf.js the files that it asks for by name; fonts are not among them, since nothing is drawn. */
+/** Source of the files that pdf.js requests by name. Fonts are left out, as nothing is drawn. */
 class CMapFiles {
   async fetch({ kind, filename }: { kind: string; filename: string }): Promise<Uint8Array> {
     const url = CMAPS[`/node_modules/pdfjs-dist/cmaps/${filename}`];
@@ -15,10 +15,10 @@ class CMapFiles {
   }
 }
 
-/** The text of a PDF, its pages apart. Rejects with an UnreadableFileError; limit: of its UTF-16 units. */
+/** Extract the text of a PDF. limit: in UTF-16 units. Rejects with an UnreadableFileError. */
 export async function textOfPdf(data: Uint8Array, limit: number): Promise<string> {
   GlobalWorkerOptions.workerSrc = workerUrl;
-  // The content security policy allows no WebAssembly; pdf.js has it for pictures only.
+  // The content security policy allows no WebAssembly, which pdf.js uses for images only.
   const task = getDocument({ data, BinaryDataFactory: CMapFiles, useWasm: false, verbosity: 0 });
   try {
     const text = await textOfPages(await task.promise, limit);

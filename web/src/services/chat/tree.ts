@@ -1,15 +1,15 @@
 import type { ConversationTree, Outline } from "../api/types";
 
-/** A line of the drawn tree. */
+/** Row of the drawn tree. */
 export interface TreeRow {
   message: Outline;
-  /** From 1: one more than the branchings above it, so that what follows without an alternative stands below. */
+  /** Depth, from 1: one more than the number of branchings above. A message without siblings is below its parent. */
   level: number;
-  /** It is on the path that the conversation shows. */
+  /** Whether the message is on the shown path. */
   shown: boolean;
 }
 
-/** The tree from top to bottom, each branch to its end before the next one begins. */
+/** Return the tree's rows in depth-first order. */
 export function rowsOf({ head_id, messages }: Pick<ConversationTree, "head_id" | "messages">): TreeRow[] {
   const shown = pathTo(head_id, messages);
   const following = Map.groupBy(messages, ({ parent_id }) => parent_id);
@@ -28,7 +28,7 @@ export function rowsOf({ head_id, messages }: Pick<ConversationTree, "head_id" |
   return rows;
 }
 
-/** The beginning of a message without the marks that only mean something when they are set. */
+/** Strip the Markdown marks from the beginning of a message. */
 export function plain(markdown: string): string {
   return markdown.replace(/(^|\s)#{1,6}\s+/g, "$1").replace(/\*\*|~~|`+/g, "").trim();
 }
@@ -40,7 +40,7 @@ function pathTo(head: string | null, messages: readonly Outline[]): Set<string> 
   return path;
 }
 
-/** Where a key leads from row `at`; undefined for a key that leads nowhere. */
+/** Return the row that a key leads to from row `at`; undefined for other keys. */
 export function rowAfter(key: string, at: number, rows: readonly TreeRow[]): number | undefined {
   const level = rows[at]!.level;
   switch (key) {
@@ -52,7 +52,7 @@ export function rowAfter(key: string, at: number, rows: readonly TreeRow[]): num
       return 0;
     case "End":
       return rows.length - 1;
-    case "ArrowLeft": // to where this branch begins from
+    case "ArrowLeft": // to the message from which this branch starts
       return Math.max(rows.findLastIndex((row, index) => index < at && row.level < level), 0);
     case "ArrowRight":
       return firstBelow(at, rows);
@@ -61,7 +61,7 @@ export function rowAfter(key: string, at: number, rows: readonly TreeRow[]): num
   }
 }
 
-/** The first branch of where row `at` leads to; `at` itself if there is none. */
+/** Return the first row of a branch below row `at`; `at` itself without one. */
 function firstBelow(at: number, rows: readonly TreeRow[]): number {
   let last = at;
   for (let next = at + 1; rows[next]?.message.parent_id === rows[last]!.message.id; next++) {

@@ -1,21 +1,21 @@
-const PART = /<\/span>|<span class="([\w -]+)">|[^<]+|</g;
+const TOKEN = /<\/span>|<span class="([\w -]+)">|[^<]+|</g;
 const ENTITIES: Record<string, string> = { "&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#x27;": "'" };
 
 /**
- * What the highlighter makes of code, as nodes: spans with a class, and text. Whatever `html` says, nothing else comes of
- * it, so it needs no sanitiser; that would take most of a frame for a few dozen lines.
+ * Parse highlighted code into spans with a class, and text. No `html` can produce other nodes, so no sanitiser is needed,
+ * which would take most of a frame for a few dozen lines.
  */
 export function codeNodes(html: string): DocumentFragment {
   const whole = document.createDocumentFragment();
   const open: Node[] = [];
-  for (const [part, classes] of html.matchAll(PART)) {
+  for (const [token, classes] of html.matchAll(TOKEN)) {
     const parent = open.at(-1) ?? whole;
-    if (part === "</span>") open.pop();
+    if (token === "</span>") open.pop();
     else if (classes !== undefined) {
       const span = document.createElement("span");
       span.className = classes;
       open.push(parent.appendChild(span));
-    } else parent.appendChild(document.createTextNode(unescape(part)));
+    } else parent.appendChild(document.createTextNode(unescape(token)));
   }
   return whole;
 }

@@ -1,25 +1,25 @@
 import hljs from "highlight.js/lib/common";
 
-import { LINES } from "./line_chunks";
+import { LINES_PER_CHUNK } from "./line_chunks";
 
-/** HTML with `hljs-` spans, in pieces that hold the lines of those of `CodeLines`; null for a language it does not know. */
+/** Highlight code as HTML with `hljs-` spans, in the chunks of `LineChunks`. Return null for an unknown language. */
 export function highlight(code: string, language: string): string[] | null {
   if (hljs.getLanguage(language) === undefined) return null;
-  return pieces(hljs.highlight(code, { language, ignoreIllegals: true }).value);
+  return chunksOf(hljs.highlight(code, { language, ignoreIllegals: true }).value);
 }
 
-/** Spans that go on in the next piece are closed in this one, and opened there again. */
-function pieces(html: string): string[] {
-  const found: string[] = [];
+/** Cut HTML into chunks. Spans across a boundary are closed before it and opened again after it. */
+function chunksOf(html: string): string[] {
+  const chunks: string[] = [];
   const open: string[] = [];
-  let [piece, lines] = ["", 0];
+  let [chunk, lines] = ["", 0];
   for (const [part] of html.matchAll(/<\/span>|<span[^>]*>|\n|[^<\n]+/g)) {
     if (part === "</span>") open.pop();
     else if (part.startsWith("<")) open.push(part);
-    piece += part;
-    if (part !== "\n" || ++lines % LINES > 0) continue;
-    found.push(piece + "</span>".repeat(open.length));
-    piece = open.join("");
+    chunk += part;
+    if (part !== "\n" || ++lines % LINES_PER_CHUNK > 0) continue;
+    chunks.push(chunk + "</span>".repeat(open.length));
+    chunk = open.join("");
   }
-  return [...found, piece];
+  return [...chunks, chunk];
 }

@@ -1,13 +1,13 @@
 import type { HighlightRequest, HighlightResponse } from "./highlight_messages";
 
-/** Colours code beside the page; the first call fetches what that takes. */
+/** Client of the worker that highlights code. The first call loads the worker. */
 export class Highlighter {
   private worker: Worker | null = null;
   private requests = 0;
   private readonly waiting = new Map<number, (chunks: string[] | null) => void>();
 
-  /** As `highlight`; null also where the highlighter could not be fetched, as code without colours is still readable. */
-  colour(code: string, language: string): Promise<string[] | null> {
+  /** Call `highlight` in the worker. Resolves with null as well if the worker cannot be loaded: plain code is readable. */
+  highlight(code: string, language: string): Promise<string[] | null> {
     const request: HighlightRequest = { id: this.requests++, code, language };
     return new Promise((resolve) => {
       this.waiting.set(request.id, resolve);

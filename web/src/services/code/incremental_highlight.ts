@@ -1,6 +1,6 @@
 import { LineChunks } from "./line_chunks";
 
-/** The HTML of a piece of code; of one that has grown since, of its beginning. */
+/** HTML of a chunk of code, or of the beginning of a chunk that has grown since. */
 export interface HighlightedChunk {
   text: string;
   html: string;
@@ -8,27 +8,27 @@ export interface HighlightedChunk {
 
 type Highlight = (code: string, language: string) => Promise<string[] | null>;
 
-/** So many pieces change in one frame. */
-const AT_ONCE = 4;
-/** Code that grows is coloured all over again, so for each time follows a rest of so many such times, within bounds. */
-const RESTS = 8;
-const LEAST_REST_MS = 100;
-const MOST_REST_MS = 1_000;
+/** Chunks that change in one frame. */
+const CHUNKS_PER_FRAME = 4;
+/** Growing code is highlighted as a whole each time, followed by a pause of so many such times, within bounds. */
+const PAUSE_FACTOR = 8;
+const MIN_PAUSE_MS = 100;
+const MAX_PAUSE_MS = 1_000;
 
-/** Colours one block of code, which may grow: `show` is told what there is, a few pieces more in each frame. */
+/** Highlighting of one code block that may grow. `show` receives the chunks, with a few changes per frame. */
 export class IncrementalHighlight {
-  private wanted = { code: "", language: "", growing: false };
+  private target = { code: "", language: "", growing: false };
   private shown: readonly HighlightedChunk[] = [];
   private busy = false;
   private ended = false;
 
   constructor(
     private readonly highlight: Highlight,
-    private readonly show: (colours: readonly HighlightedChunk[]) => void,
+    private readonly show: (chunks: readonly HighlightedChunk[]) => void,
   ) {}
 
   update(code: string, language: string, growing: boolean): void {
-    this.wanted = { code, language, growing };
+    this.target = { code, language, growing };
     if (!this.busy && !this.ended && language !== "" && code !== "") void this.run();
   }
 
@@ -38,33 +38,33 @@ export class IncrementalHighlight {
 
   private async run(): Promise<void> {
     this.busy = true;
-    for (let done = ""; done !== this.wanted.code && !this.ended; ) {
-      const { code, language } = this.wanted;
+    for (let done = ""; done !== this.target.code && !this.ended; ) {
+      const { code, language } = this.target;
       const began = performance.now();
       const html = await this.highlight(code, language);
       if (html === null) return this.end();
       await this.draw(new LineChunks().update(code), html);
       done = code;
-      const rest = Math.max(LEAST_REST_MS, Math.min(MOST_REST_MS, RESTS * (performance.now() - began)));
-      if (this.wanted.growing && !this.ended) await new Promise((resolve) => setTimeout(resolve, rest));
+      const pause = Math.max(MIN_PAUSE_MS, Math.min(MAX_PAUSE_MS, PAUSE_FACTOR * (performance.now() - began)));
+      if (this.target.growing && !this.ended) await new Promise((resolve) => setTimeout(resolve, pause));
     }
     this.busy = false;
   }
 
   private async draw(texts: readonly string[], html: readonly string[]): Promise<void> {
-    const colours = this.shown.slice(0, html.length);
+    const chunks = this.shown.slice(0, html.length);
     let changed = 0;
-    for (const [index, piece] of html.entries()) {
-      if (colours[index]?.html === piece) continue;
-      if (changed++ % AT_ONCE === AT_ONCE - 1) await this.frame(colours);
+    for (const [index, chunk] of html.entries()) {
+      if (chunks[index]?.html === chunk) continue;
+      if (changed++ % CHUNKS_PER_FRAME === CHUNKS_PER_FRAME - 1) await this.frame(chunks);
       if (this.ended) return;
-      colours[index] = { text: texts[index]!, html: piece };
+      chunks[index] = { text: texts[index]!, html: chunk };
     }
-    this.show((this.shown = colours));
+    this.show((this.shown = chunks));
   }
 
-  private frame(colours: readonly HighlightedChunk[]): Promise<unknown> {
-    this.show([...colours]);
+  private frame(chunks: readonly HighlightedChunk[]): Promise<unknown> {
+    this.show([...chunks]);
     return new Promise(requestAnimationFrame);
   }
 }

@@ -4,7 +4,7 @@ import type { Conversation } from "../api/types";
 export type Period = "pinned" | "today" | "yesterday" | "week";
 
 export interface Group {
-  /** Of what is older than a week the month, as in "2026-02". */
+  /** Named period of a recent conversation, or the month of an older one, as in "2026-02". */
   period: Period | `${number}-${number}`;
   conversations: Conversation[];
 }
@@ -12,8 +12,8 @@ export interface Group {
 const DAY_MS = 86_400_000;
 
 /**
- * The list by when something was last said: pinned ones first, then by calendar days before `now`, at last by months; no
- * empty groups. conversations: pinned ones first, then the newest.
+ * Group conversations by their last message: pinned ones, then calendar days before `now`, then months. No group is empty.
+ * conversations: sorted, pinned ones first, then the newest.
  */
 export function grouped(conversations: readonly Conversation[], now: Date): Group[] {
   const groups = Map.groupBy(conversations, ({ pinned, updated_at }) =>
@@ -22,14 +22,14 @@ export function grouped(conversations: readonly Conversation[], now: Date): Grou
   return [...groups].map(([period, chats]) => ({ period, conversations: chats }));
 }
 
-/** A month as in "2026-02" in words: with its year where that is not the one of `now`. */
+/** Format a month, given as "2026-02", with its year unless that is the year of `now`. */
 export function monthName(month: string, now: Date): string {
   const time = new Date(`${month}-01T00:00`);
   const year = time.getFullYear() === now.getFullYear() ? undefined : "numeric";
   return new Intl.DateTimeFormat(locale(), { month: "long", year }).format(time);
 }
 
-/** When something was said, in seconds since 1970: the time of day; before today with the day, and its year if another. */
+/** Format a Unix time in seconds as a time of day, with the day before today, and with the year before this year. */
 export function moment(seconds: number, now: Date): string {
   const time = new Date(seconds * 1_000);
   const day = midnight(time) === midnight(now) ? {} : ({ day: "numeric", month: "short" } as const);
@@ -37,13 +37,13 @@ export function moment(seconds: number, now: Date): string {
   return new Intl.DateTimeFormat(locale(), { hour: "numeric", minute: "2-digit", ...day, ...year }).format(time);
 }
 
-/** The page's language as it is written where the person lives, if the browser says. */
+/** Return the browser's regional variant of the page's language, if there is one. */
 function locale(): string {
   return navigator.languages.find((tag) => tag.startsWith(language.current)) ?? language.current;
 }
 
 function periodOf(time: Date, now: Date): Group["period"] {
-  // Rounded, as days that change their clocks are not all as long.
+  // Rounded, because days on which the clocks change are shorter or longer.
   const days = Math.round((midnight(now) - midnight(time)) / DAY_MS);
   if (days <= 0) return "today";
   if (days === 1) return "yesterday";

@@ -2,36 +2,36 @@ import type { Token } from "marked";
 
 import { outline, TOP_LEVEL } from "./render";
 
-/** So many blocks are drawn together: a block that comes costs the browser what its part holds, not the whole text. */
-const BLOCKS = 12;
+/** Blocks that are drawn together. A new block costs the browser as much as its group, not as much as the text. */
+const BLOCKS_PER_GROUP = 12;
 
 export interface BlockGroup {
   blocks: readonly Token[];
-  /** Of each block, its level in the outline of the page; undefined of what is no heading. */
+  /** Level of each block in the outline of the page; undefined unless the block is a heading. */
   levels: readonly (number | undefined)[];
-  /** The level of the heading above. */
+  /** Level of the last heading above. */
   above: number;
 }
 
-/** Cuts the blocks of a growing text into parts, at least one. A part whose blocks stayed the same stays the same object. */
+/** Groups of the blocks of a growing text, at least one. A group whose blocks are unchanged stays the same object. */
 export class BlockGroups {
-  private parts: readonly BlockGroup[] = [];
+  private groups: readonly BlockGroup[] = [];
 
   update(blocks: readonly Token[]): readonly BlockGroup[] {
-    const parts: BlockGroup[] = [];
+    const groups: BlockGroup[] = [];
     let above = TOP_LEVEL - 1;
-    for (let start = 0; start === 0 || start < blocks.length; start += BLOCKS) {
-      const part = this.part(parts.length, blocks.slice(start, start + BLOCKS), above);
-      above = part.levels.findLast((level) => level !== undefined) ?? above;
-      parts.push(part);
+    for (let start = 0; start === 0 || start < blocks.length; start += BLOCKS_PER_GROUP) {
+      const group = this.group(groups.length, blocks.slice(start, start + BLOCKS_PER_GROUP), above);
+      above = group.levels.findLast((level) => level !== undefined) ?? above;
+      groups.push(group);
     }
-    return (this.parts = parts);
+    return (this.groups = groups);
   }
 
-  private part(index: number, blocks: readonly Token[], above: number): BlockGroup {
-    const before = this.parts[index];
+  private group(index: number, blocks: readonly Token[], above: number): BlockGroup {
+    const before = this.groups[index];
     const same = before?.above === above && before.blocks.length === blocks.length;
-    if (same && blocks.every((block, place) => block === before.blocks[place])) return before;
+    if (same && blocks.every((block, at) => block === before.blocks[at])) return before;
     return { blocks, levels: outline(blocks, above), above };
   }
 }

@@ -3,23 +3,23 @@ import type { Token, Tokens } from "marked";
 import { OpenBlock, own } from "./open_block";
 import { lex } from "./render";
 
-/** A text that may still continue as the next item of the list before it. */
+/** Text that may still become the next item of the list before it. */
 const MAYBE_LIST_ITEM = /^\s*(?:\d{1,9}[.)]?|[-*+])?\s*$/;
 
 /**
- * Cuts a growing Markdown text into blocks so that only its end is parsed again: blocks before the last blank line
- * can no longer change and keep their identity, the tail is lexed anew at each update. Of a list that grows there, items
- * that read as before are the same objects, too. Of code in a fence and of a table only the last lines are lexed.
+ * Incremental parser of growing Markdown. Blocks before the last blank line can no longer change and keep their identity.
+ * Each update lexes only the text after them. Unchanged items of a growing list keep their identity, too. Of fenced code
+ * and of a table, only the last lines are lexed.
  */
 export class BlockSplitter {
   private finished: Token[] = [];
   private finishedText = "";
-  /** The last block of the last call. */
+  /** Last block of the last update. */
   private last: Token | undefined;
-  /** That block, if it is all there is behind the finished ones and grows line by line. */
+  /** That block, if it alone follows the finished ones and grows line by line. */
   private open: OpenBlock | null = null;
 
-  /** The blocks of `text`; when it extends the text of the last call, finished blocks are the same objects. */
+  /** Return the blocks of `text`. If `text` extends the previous one, finished blocks are the same objects. */
   update(text: string): Token[] {
     const source = text.includes("\r") ? text.replace(/\r\n?/g, "\n") : text;
     if (!source.startsWith(this.finishedText)) this.reset();
@@ -38,7 +38,7 @@ export class BlockSplitter {
     return [...this.finished, ...tail.slice(cut).filter((token) => token.type !== "space")];
   }
 
-  /** The blocks of `text`, which grows no more; those that were finished are the same objects here as well. */
+  /** Return the blocks of the complete `text`. Finished blocks are the same objects as before. */
   finish(text: string): Token[] {
     const blocks = this.update(text);
     if (!blocks.some(({ type }) => type === "def")) return blocks;
@@ -54,6 +54,7 @@ export class BlockSplitter {
   }
 }
 
+/** Keep the items of a list that read as before. */
 function keepItems(token: Token, before: Token): void {
   if (token.type !== "list" || before.type !== "list") return;
   const [list, old] = [token as Tokens.List, before as Tokens.List];
@@ -64,7 +65,7 @@ function keepItems(token: Token, before: Token): void {
 }
 
 /**
- * How many leading tokens can no longer change: those before a fence or a table that has begun, and those before the last
+ * Count the leading tokens that can no longer change: those before an open fence or table, and those before the last
  * blank line that has text after it.
  */
 function finishedCount(tokens: readonly Token[]): number {

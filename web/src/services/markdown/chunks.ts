@@ -1,17 +1,17 @@
-/** Cuts a list that may grow into groups of `size`. A group whose members stayed the same stays the same array. */
+/** Chunks of `size` elements of a list that may grow. A chunk whose elements are unchanged stays the same array. */
 export class Chunks<T> {
-  private groups: readonly (readonly T[])[] = [];
+  private chunks: readonly (readonly T[])[] = [];
 
   constructor(private readonly size: number) {}
 
   update(list: readonly T[]): readonly (readonly T[])[] {
-    const groups: (readonly T[])[] = [];
+    const chunks: (readonly T[])[] = [];
     for (let start = 0; start < list.length; start += this.size) {
-      const group = list.slice(start, start + this.size);
-      const before = this.groups[groups.length];
-      const same = before?.length === group.length && group.every((member, place) => member === before[place]);
-      groups.push(same ? before : group);
+      const chunk = list.slice(start, start + this.size);
+      const before = this.chunks[chunks.length];
+      const same = before?.length === chunk.length && chunk.every((element, index) => element === before[index]);
+      chunks.push(same ? before : chunk);
     }
-    return (this.groups = groups);
+    return (this.chunks = chunks);
   }
 }

@@ -1,13 +1,13 @@
 import type { TokenizerAndRendererExtension, Tokens } from "marked";
 
 /**
- * TeX inside Markdown: `$…$`, `$$…$$`, `\(…\)` and `\[…\]`. A dollar that may be money opens nothing: after `$` and
- * before the closing one stands no space, and after that no digit.
+ * TeX inside Markdown: `$…$`, `$$…$$`, `\(…\)` and `\[…\]`. A dollar sign that may be a price opens nothing: no space
+ * follows the opening `$` or precedes the closing one, and no digit follows the closing one.
  */
 const INLINE = /^(?:\$\$([^$]+?)\$\$|\\\[([\s\S]+?)\\\]|\\\(([\s\S]+?)\\\)|\$(?!\s|\$)((?:\\.|[^\\$\n])+?)(?<!\s)\$(?!\d))/;
 const BLOCK = /^ {0,3}(?:\$\$([\s\S]+?)\$\$|\\\[([\s\S]+?)\\\])[ \t]*(?:\n|$)/;
 
-/** What stands in the HTML for TeX that is still to be set. No other span can look so, since raw HTML is escaped. */
+/** Placeholder of TeX in rendered HTML. Raw HTML is escaped, so nothing else matches. */
 const SPAN = /<span class="math( display)?">([^<]*)<\/span>/g;
 
 function token(type: string, raw: string, tex: string, display: boolean): Tokens.Generic {
@@ -42,12 +42,12 @@ export const blockMath: TokenizerAndRendererExtension = {
   renderer: (math) => `<p>${span(math)}</p>`,
 };
 
-/** Whether there is TeX in this HTML. */
+/** Return whether rendered HTML contains TeX. */
 export function hasMath(html: string): boolean {
   return html.includes('<span class="math');
 }
 
-/** Sets the TeX in sanitised HTML. set: null for what is no TeX, which then stays as it was written. */
+/** Typeset the TeX in sanitised HTML. set: returns null for invalid TeX, which then stays as written. */
 export function setMath(html: string, set: (tex: string, display: boolean) => string | null): string {
   return html.replace(SPAN, (whole, display: string | undefined, tex: string) => set(unescape(tex), Boolean(display)) ?? whole);
 }

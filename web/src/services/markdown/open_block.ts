@@ -2,33 +2,33 @@ import type { Token, Tokens } from "marked";
 
 import { lex } from "./render";
 
-/** The line that opens code in a fence, and the two that open a table: once they are there, nothing changes what follows. */
+/** The first line of fenced code, and the first two of a table. Complete, they fix the kind of the following lines. */
 const FENCE = /^(`{3,}|~{3,})[^\n]*\n/;
 const TABLE = /^[^\n]+\n[^\n]+\n/;
 
 /**
- * Code in a fence, or a table, at the end of a text that grows. Its lines can no longer change once they are complete, so
- * only the last of them are lexed, behind its head, and joined to what is kept of the earlier ones: what an update costs
- * is what came, however long the block is.
+ * Fenced code, or a table, at the end of a growing text. Complete lines can no longer change, so only the last lines are
+ * lexed, after the head of the block, and joined to the kept result of the earlier ones. An update costs as much as its
+ * new text, however long the block is.
  */
 export class OpenBlock {
-  /** The text of the head and of the lines that are not lexed again. */
+  /** Text of the head and of the lines that are not lexed again. */
   private kept: string;
-  /** Of a table, its first row, and the rows of those lines. */
+  /** First row of a table, and the rows of those lines. */
   private readonly header: Tokens.TableCell[];
   private readonly rows: Tokens.TableCell[][] = [];
 
   private constructor(
     token: Token,
     private readonly head: string,
-    /** What ends the block; null where its last line need not. */
+    /** Pattern of the line that ends the block; null for a table. */
     private readonly closing: RegExp | null,
   ) {
     this.kept = head;
     this.header = (token as Tokens.Table).header;
   }
 
-  /** The block `token` as one that may grow; null for one of another kind, or of which the head is not complete. */
+  /** Return the open block of `token`; null for another kind of block, or an incomplete head. */
   static of(token: Token): OpenBlock | null {
     if (token.type === "table") {
       const head = TABLE.exec(token.raw)?.[0];
@@ -38,7 +38,7 @@ export class OpenBlock {
     return fence === null ? null : new OpenBlock(token, fence[0], new RegExp(`^ {0,3}${fence[1]!}[\`~]* *$`));
   }
 
-  /** The tokens of `text`, which begins with the block; null where it does not. */
+  /** Return the tokens of `text`, which begins with the block; null if `text` does not. */
   extend(text: string): Token[] | null {
     if (!text.startsWith(this.kept)) return null;
     const grown = text.slice(this.kept.length);
@@ -56,7 +56,7 @@ export class OpenBlock {
     return { ...token, raw, text: this.kept.slice(this.head.length) + (token as Tokens.Code).text };
   }
 
-  /** Keeps the lines before the last complete one that is not blank: with it stands what may still belong to it. */
+  /** Keep the lines before the last complete one that is not blank. Later text may still belong to that one. */
   private keep(grown: string, token: Token): void {
     const lines = grown.split("\n");
     if (this.closing !== null && lines.some((line) => this.closing!.test(line))) return;
@@ -67,7 +67,7 @@ export class OpenBlock {
   }
 }
 
-/** A copy: what is cut out of a text otherwise keeps all of that text in memory, for as long as a token has it. */
+/** Copy a text. A slice would keep the whole text in memory for as long as a token refers to it. */
 export function own(text: string): string {
   return ` ${text}`.slice(1);
 }

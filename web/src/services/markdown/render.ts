@@ -5,8 +5,8 @@ import { t } from "../../i18n/language.svelte";
 import { blockMath, inlineMath } from "./math_tokens";
 
 /**
- * Markdown to safe HTML. What a model writes is untrusted: its raw HTML is shown as text, its images become links (no
- * request leaves this server's origin), and everything that is left passes DOMPurify with a short list of elements.
+ * Renderer of Markdown as safe HTML. A model's output is untrusted: raw HTML is shown as text, images become links (no
+ * request leaves this server's origin), and the result passes DOMPurify with a short list of elements.
  */
 const marked = new Marked({
   gfm: true,
@@ -24,22 +24,22 @@ const TABLE_TAGS = ["table", "thead", "tbody", "tr", "th", "td"];
 const PURIFY = {
   ALLOWED_TAGS: [...ALLOWED_TAGS, ...TABLE_TAGS, "input", "#text"],
   ALLOWED_ATTR: ["href", "title", "align", "class", "type", "checked", "disabled"],
-  // DOMPurify holds every other attribute against the pattern for addresses.
+  // DOMPurify checks every other attribute against the pattern for addresses.
   ADD_URI_SAFE_ATTR: ["align", "type"],
   ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|#)/i,
 };
 
-/** The block tokens of `text`, in order. The text is normalised by the caller: newlines are `\n`. */
+/** Return the block tokens of `text`, whose newlines are `\n`. */
 export function lex(text: string): Token[] {
   return marked.lexer(text);
 }
 
-/** Above the headings of an answer stand the page's title and the one that names who speaks. */
+/** Level of an answer's highest heading, below the page's title and the speaker's name. */
 export const TOP_LEVEL = 3;
 
 /**
- * The level of each heading in the outline of the page, undefined of what is none: no heading skips a level.
- * above: the level of the heading before them.
+ * Return the level of each heading in the outline of the page, undefined for other blocks. No heading skips a level.
+ * above: the level of the last heading before the blocks.
  */
 export function outline(blocks: readonly Token[], above = TOP_LEVEL - 1): (number | undefined)[] {
   return blocks.map((token) => {
@@ -49,17 +49,17 @@ export function outline(blocks: readonly Token[], above = TOP_LEVEL - 1): (numbe
   });
 }
 
-/** HTML of one block that holds no other block (paragraph, heading, table, rule). */
+/** Render a block that contains no other block (paragraph, heading, table, rule). */
 export function renderBlock(token: Token): string {
   return sanitise(marked.parser([token]));
 }
 
-/** HTML of a table's head, to stand in `thead`. */
+/** Render the contents of a table's `thead`. */
 export function renderHead(header: Tokens.TableCell[]): string {
   return within("thead", renderTable(header, []));
 }
 
-/** HTML of some rows of a table, to stand in `tbody`. */
+/** Render rows of a table as the contents of a `tbody`. */
 export function renderRows(rows: readonly Tokens.TableCell[][]): string {
   return within("tbody", renderTable([], [...rows]));
 }
@@ -69,18 +69,18 @@ function renderTable(header: Tokens.TableCell[], rows: Tokens.TableCell[][]): st
   return renderBlock(table);
 }
 
-/** Raw HTML in a cell is text by now, so no other element of this name is there. */
+/** Return the contents of the element `name`. Raw HTML in a cell is text by now, so there is only one such element. */
 function within(name: string, html: string): string {
   return html.slice(html.indexOf(`<${name}>`) + name.length + 2, html.lastIndexOf(`</${name}>`));
 }
 
-/** HTML of the inline content of a heading, or of a tight list item's text. */
+/** Render the inline content of a heading, or of a tight list item. */
 export function renderInline(token: Token): string {
   const tokens = (token as Tokens.Text).tokens ?? [token];
   return sanitise(marked.Parser.parseInline(tokens, { ...marked.defaults }));
 }
 
-// On the element and not in the text that comes out: there a title may look like the start of a link.
+// On the element, because in the resulting text a title may look like the start of a link.
 DOMPurify.addHook("afterSanitizeAttributes", (node) => {
   if (node.tagName !== "A" || !node.hasAttribute("href")) return;
   node.setAttribute("target", "_blank");

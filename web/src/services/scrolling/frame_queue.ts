@@ -1,34 +1,34 @@
-/** Does one thing per frame, of what is asked for: that of the element which is nearest to the middle of the screen. */
+/** Queue that runs one task per frame, first the task of the element nearest to the middle of the screen. */
 export class FrameQueue {
-  private readonly asked = new Map<Element, () => void>();
+  private readonly tasks = new Map<Element, () => void>();
   private frame = 0;
 
-  ask(element: Element, act: () => void): void {
-    this.asked.set(element, act);
-    this.frame ||= requestAnimationFrame(this.next);
+  add(element: Element, task: () => void): void {
+    this.tasks.set(element, task);
+    this.frame ||= requestAnimationFrame(this.runNext);
   }
 
-  forget(element: Element): void {
-    this.asked.delete(element);
+  remove(element: Element): void {
+    this.tasks.delete(element);
   }
 
-  private readonly next = (): void => {
+  private readonly runNext = (): void => {
     this.frame = 0;
     const element = this.nearest();
     if (element === null) return;
-    const act = this.asked.get(element)!;
-    this.asked.delete(element);
-    act();
-    if (this.asked.size > 0) this.frame = requestAnimationFrame(this.next);
+    const task = this.tasks.get(element)!;
+    this.tasks.delete(element);
+    task();
+    if (this.tasks.size > 0) this.frame = requestAnimationFrame(this.runNext);
   };
 
   private nearest(): Element | null {
-    let [found, least]: [Element | null, number] = [null, Infinity];
-    for (const element of this.asked.keys()) {
+    let [nearest, least]: [Element | null, number] = [null, Infinity];
+    for (const element of this.tasks.keys()) {
       const { top, bottom } = element.getBoundingClientRect();
-      const away = Math.abs(top + bottom - innerHeight);
-      if (away < least) [found, least] = [element, away];
+      const distance = Math.abs(top + bottom - innerHeight);
+      if (distance < least) [nearest, least] = [element, distance];
     }
-    return found;
+    return nearest;
   }
 }

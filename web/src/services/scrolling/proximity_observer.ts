@@ -1,30 +1,30 @@
-/** Is told whether what it watches is near the screen, and how high it is, in px. */
+/** Receiver of whether an element is near the screen, and of its height in px. */
 export type OnProximity = (near: boolean, height: number) => void;
 
-/** Watches parts of the scrolling page: near is what stands within `margin` px above or below what is on the screen. */
+/** Observer of elements in the scrolling page. An element is near within `margin` px above or below the screen. */
 export class ProximityObserver {
-  private readonly told = new Map<Element, OnProximity>();
+  private readonly receivers = new Map<Element, OnProximity>();
   private observer: IntersectionObserver | null = null;
 
   constructor(private readonly margin: number) {}
 
-  /** `element` stands inside the scrolling page. Returns what ends the watch. */
-  watch(element: Element, told: OnProximity): () => void {
-    this.observer ??= new IntersectionObserver((entries) => this.tell(entries), {
+  /** Observe an element inside the scrolling page. Return the function that stops this. */
+  observe(element: Element, receiver: OnProximity): () => void {
+    this.observer ??= new IntersectionObserver((entries) => this.dispatch(entries), {
       root: element.closest("[data-scroller]"),
       rootMargin: `${this.margin}px 0px`,
     });
-    this.told.set(element, told);
+    this.receivers.set(element, receiver);
     this.observer.observe(element);
     return () => {
-      this.told.delete(element);
+      this.receivers.delete(element);
       this.observer?.unobserve(element);
     };
   }
 
-  private tell(entries: readonly IntersectionObserverEntry[]): void {
+  private dispatch(entries: readonly IntersectionObserverEntry[]): void {
     for (const { target, isIntersecting, boundingClientRect } of entries) {
-      this.told.get(target)?.(isIntersecting, boundingClientRect.height);
+      this.receivers.get(target)?.(isIntersecting, boundingClientRect.height);
     }
   }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { composing, shortcutOf } from "../../../src/services/browser/shortcuts";
+import { isComposing, shortcutOf } from "../../../src/services/browser/shortcuts";
 
 describe("shortcuts", () => {
   it("are Ctrl or the command key with a letter, whatever its case", () => {
@@ -17,6 +17,6 @@ describe("shortcuts", () => {
     const key = (init: KeyboardEventInit) => new KeyboardEvent("keydown", { key: "k", ctrlKey: true, ...init });
     expect(shortcutOf(key({ isComposing: true }))).toBeNull();
     expect(shortcutOf(key({ keyCode: 229 }))).toBeNull();
-    expect([composing(key({ isComposing: true })), composing(key({ keyCode: 229 })), composing(key({}))]).toEqual([true, true, false]);
+    expect([isComposing(key({ isComposing: true })), isComposing(key({ keyCode: 229 })), isComposing(key({}))]).toEqual([true, true, false]);
   });
 });

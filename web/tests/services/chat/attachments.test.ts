@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { joined, MAX_BYTES, MAX_PDF_BYTES, readFile, split } from "../../../src/services/chat/attachments";
+import { joinContent, MAX_BYTES, MAX_PDF_BYTES, readFile, splitContent } from "../../../src/services/chat/attachments";
 
 describe("files inside a message", () => {
   const files = [
@@ -9,8 +9,8 @@ describe("files inside a message", () => {
   ];
 
   it.each(["What is this?", "", 'Two\n\nparagraphs and <file name="x">'])("are found again after %j", (text) => {
-    expect(split(joined(text, files))).toEqual({ text, files });
-    expect(split(joined(text, []))).toEqual({ text, files: [] });
+    expect(splitContent(joinContent(text, files))).toEqual({ text, files });
+    expect(splitContent(joinContent(text, []))).toEqual({ text, files: [] });
   });
 
   it("must be text, and not too much of it", async () => {

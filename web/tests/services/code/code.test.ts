@@ -3,11 +3,11 @@ import { describe, expect, it } from "vitest";
 import { codeNodes } from "../../../src/services/code/dom";
 import { highlight } from "../../../src/services/code/highlight";
 import { IncrementalHighlight, type HighlightedChunk } from "../../../src/services/code/incremental_highlight";
-import { LineChunks, LINES } from "../../../src/services/code/line_chunks";
+import { LineChunks, LINES_PER_CHUNK } from "../../../src/services/code/line_chunks";
 
 const line = (number: number) => `x_${number} = """a < b & 'c'""" # ${number}\n`;
-const code = Array.from({ length: 2.5 * LINES }, (_, number) => line(number)).join("");
-/** A string that goes on over several pieces. */
+const code = Array.from({ length: 2.5 * LINES_PER_CHUNK }, (_, number) => line(number)).join("");
+/** A string literal across several chunks. */
 const long = `x = """\n${code.replaceAll('"""', "'")}"""\n`;
 
 const textOf = (html: string) => codeNodes(html).textContent;
@@ -16,9 +16,9 @@ describe("code in pieces", () => {
   it("is all there, and pieces that are full stay the same while it grows", () => {
     const lines = new LineChunks();
     for (let length = 0; length < code.length; length += 7) {
-      const pieces = lines.update(code.slice(0, length));
-      expect(pieces.join("")).toBe(code.slice(0, length));
-      expect(pieces.slice(0, -1).every((piece) => piece.split("\n").length === LINES + 1)).toBe(true);
+      const chunks = lines.update(code.slice(0, length));
+      expect(chunks.join("")).toBe(code.slice(0, length));
+      expect(chunks.slice(0, -1).every((chunk) => chunk.split("\n").length === LINES_PER_CHUNK + 1)).toBe(true);
     }
     expect(lines.update(code)).toHaveLength(3);
     expect(lines.update("other")).toEqual(["other"]);
@@ -62,22 +62,22 @@ describe("coloured code", () => {
 });
 
 describe("code that is being written", () => {
-  const mark = (text: string) => new LineChunks().update(text).map((piece) => `<span class="m">${piece}</span>`);
+  const mark = (text: string) => new LineChunks().update(text).map((chunk) => `<span class="m">${chunk}</span>`);
 
   it("has colours in the end, and only pieces that changed are told to be drawn", async () => {
     const shown: (readonly HighlightedChunk[])[] = [];
     const asked: string[] = [];
     const done = new Promise<void>((resolve) => {
-      const colouring = new IncrementalHighlight(
+      const highlighting = new IncrementalHighlight(
         (text) => (asked.push(text), Promise.resolve(mark(text))),
-        (colours) => {
-          shown.push(colours);
-          if (colours.map(({ text }) => text).join("") === code) resolve();
+        (chunks) => {
+          shown.push(chunks);
+          if (chunks.map(({ text }) => text).join("") === code) resolve();
         },
       );
-      const begin = code.slice(0, 1.5 * LINES * line(10).length);
-      colouring.update(begin, "python", true);
-      colouring.update(code, "python", false);
+      const begin = code.slice(0, 1.5 * LINES_PER_CHUNK * line(10).length);
+      highlighting.update(begin, "python", true);
+      highlighting.update(code, "python", false);
     });
     await done;
     expect(asked.at(-1)).toBe(code);
@@ -87,10 +87,10 @@ describe("code that is being written", () => {
 
   it("is asked for no more where nobody knows its language, and after its end", async () => {
     let asked = 0;
-    const colouring = new IncrementalHighlight(() => (asked++, Promise.resolve(null)), () => expect.unreachable());
-    colouring.update("a", "tidal", true);
+    const highlighting = new IncrementalHighlight(() => (asked++, Promise.resolve(null)), () => expect.unreachable());
+    highlighting.update("a", "tidal", true);
     await Promise.resolve();
-    colouring.update("ab", "tidal", true);
+    highlighting.update("ab", "tidal", true);
     expect(asked).toBe(1);
     const ended = new IncrementalHighlight(() => (asked++, Promise.resolve([])), () => undefined);
     ended.end();

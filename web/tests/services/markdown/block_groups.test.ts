@@ -7,31 +7,31 @@ import { outline } from "../../../src/services/markdown/render";
 const section = (number: number) => `${number % 2 ? "###" : "#"} Section ${number}\n\nIts text.\n\n- a list\n\n`;
 const text = Array.from({ length: 20 }, (_, number) => section(number)).join("");
 
-describe("the parts of a growing answer", () => {
+describe("the groups of a growing answer", () => {
   it("hold its blocks in order, with the levels that they have as a whole", () => {
     const blocks = new BlockSplitter().finish(text);
-    const parts = new BlockGroups().update(blocks);
-    expect(parts.length).toBeGreaterThan(3);
-    expect(parts.flatMap((part) => part.blocks)).toEqual(blocks);
-    expect(parts.flatMap((part) => part.levels)).toEqual(outline(blocks));
+    const groups = new BlockGroups().update(blocks);
+    expect(groups.length).toBeGreaterThan(3);
+    expect(groups.flatMap((group) => group.blocks)).toEqual(blocks);
+    expect(groups.flatMap((group) => group.levels)).toEqual(outline(blocks));
   });
 
   it("are the same objects where nothing changed, so that they are not drawn again", () => {
-    const [splitter, parts] = [new BlockSplitter(), new BlockGroups()];
-    const before = parts.update(splitter.update(text));
-    const after = parts.update(splitter.update(`${text}More.`));
-    const same = before.map((part, index) => part === after[index]);
+    const [splitter, groups] = [new BlockSplitter(), new BlockGroups()];
+    const before = groups.update(splitter.update(text));
+    const after = groups.update(splitter.update(`${text}More.`));
+    const same = before.map((group, index) => group === after[index]);
     expect(same.slice(0, -1).every(Boolean)).toBe(true);
     expect(same.at(-1)).toBe(false);
   });
 
   it("are drawn again below a heading whose level changed", () => {
-    const parts = new BlockGroups();
+    const groups = new BlockGroups();
     const blocks = new BlockSplitter().finish(text);
-    parts.update(blocks);
+    groups.update(blocks);
     const [first] = new BlockSplitter().finish("The first is no heading.");
     const changed = [first!, ...blocks.slice(1)];
-    expect(parts.update(changed).flatMap((part) => part.levels)).toEqual(outline(changed));
+    expect(groups.update(changed).flatMap((group) => group.levels)).toEqual(outline(changed));
   });
 
   it("are one of a text that has not begun", () => {

@@ -10,7 +10,7 @@ const PIECES = [
   "| a | b |\n", "|---|--:|\n", "| 1 | *2* |\n", "| 3 `|` \n", "1 | 2\n", "|", "a: b\n",
 ];
 
-/** The same sequence of numbers from 0 to 1 for the same seed (mulberry32). */
+/** Return a generator of numbers from 0 to 1, determined by its seed (mulberry32). */
 function numbers(seed: number): () => number {
   return () => {
     seed = (seed + 0x6d2b79f5) | 0;
@@ -20,7 +20,7 @@ function numbers(seed: number): () => number {
   };
 }
 
-/** What of the blocks is drawn; not the blank end that some of them carry. */
+/** Return the drawn part of blocks, without blank ends. */
 const shape = (blocks: readonly { type: string; raw: string }[]) =>
   blocks.filter(({ type }) => type !== "space").map(({ raw, ...rest }) => ({ ...rest, raw: raw.trimEnd() }));
 

@@ -12,13 +12,13 @@ describe("what is asked for while the page scrolls", () => {
   it("is done one per frame, what is nearest to the screen first, and nothing that was forgotten", () => {
     const frames: (() => void)[] = [];
     vi.stubGlobal("requestAnimationFrame", (frame: () => void) => frames.push(frame));
-    const turns = new FrameQueue();
+    const queue = new FrameQueue();
     const done: string[] = [];
     const gone = at(300);
     for (const [name, element] of [["far", at(5_000)], ["near", at(200)], ["above", at(-2_000)], ["gone", gone]] as const) {
-      turns.ask(element, () => done.push(name));
+      queue.add(element, () => done.push(name));
     }
-    turns.forget(gone);
+    queue.remove(gone);
     const seen = Array.from({ length: 4 }, () => (frames.shift()?.(), [...done]));
     expect(seen).toEqual([["near"], ["near", "above"], ["near", "above", "far"], ["near", "above", "far"]]);
     vi.unstubAllGlobals();

@@ -148,7 +148,7 @@ export const en = {
   },
 
   branches: {
-    place: (index: number, count: number) => `Version ${index} of ${count}`,
+    position: (index: number, count: number) => `Version ${index} of ${count}`,
     previous: "Previous version",
     next: "Next version",
     notShown: "The other version was not shown.",

@@ -147,7 +147,7 @@ export const zh: Catalogue = {
   },
 
   branches: {
-    place: (index, count) => `第 ${index} 版，共 ${count} 版`,
+    position: (index, count) => `第 ${index} 版，共 ${count} 版`,
     previous: "上一版",
     next: "下一版",
     notShown: "未能显示另一个版本。",

@@ -9,13 +9,13 @@ import { monthName } from "../../src/services/format/dates";
 afterEach(() => language.choose("en"));
 
 describe("the catalogue", () => {
-  it("has every sentence in Chinese, none of them left in English", () => {
+  it("has every text in Chinese", () => {
     const same = leaves(en).filter(([path, text]) => /[a-z]{4}/i.test(text) && leaves(zh).some(([p, t]) => p === path && t === text));
     expect(same.map(([path]) => path)).toEqual(["tiers.redis.name", "tiers.redis.short"]);
     expect(leaves(zh).map(([path]) => path)).toEqual(leaves(en).map(([path]) => path));
   });
 
-  it("speaks the language that was chosen, in numbers as well", () => {
+  it("uses the chosen language, in numbers as well", () => {
     language.choose("zh");
     const kv = { device: 0, cpu: 0, redis: 1920, computed: 90, restore_ms: 38 };
     expect(describeReceipt(kv)).toBe("2,010 个 token 中 1,920 个来自 Redis");

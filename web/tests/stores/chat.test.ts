@@ -23,7 +23,7 @@ const started = { run_id: "run_1", conversation: conversation(), user_message: u
 const texts = () => chat.messages.map(({ role, content, status }) => [role, content, status]);
 
 describe("the open conversation", () => {
-  it("is made by the first message and takes in the answer as it comes", async () => {
+  it("is created by the first message and streams the answer", async () => {
     const wire = new Wire();
     api.sent = [wire.response];
 
@@ -43,7 +43,7 @@ describe("the open conversation", () => {
     expect(chat.messages.map(({ key }) => key)).toEqual(keys);
   });
 
-  it("gets no message that was sent in another one and waited for something", async () => {
+  it("receives no delayed message of another conversation", async () => {
     const before = Promise.withResolvers<void>();
     await chat.open("conv_1");
     const arrived = chat.send("for the first one", before.promise);
@@ -55,7 +55,7 @@ describe("the open conversation", () => {
     expect(texts()).toEqual([]);
   });
 
-  it("keeps thoughts apart from the answer", async () => {
+  it("separates reasoning from the answer", async () => {
     const wire = new Wire();
     api.sent = [wire.response];
 
@@ -66,7 +66,7 @@ describe("the open conversation", () => {
     expect(chat.messages[1]?.reasoning).toBe("Let me see.");
   });
 
-  it("joins an answer that is being written when it is opened", async () => {
+  it("joins a running answer when opened", async () => {
     api.stored = { ...conversation(), messages: [user, message({ content: "Go" })] };
     const wire = new Wire().send(4, "snapshot", { run_id: "run_1", message: message({ content: "Good" }) });
     api.followed = [wire.response];
@@ -79,7 +79,7 @@ describe("the open conversation", () => {
     expect(texts()[1]).toEqual(["assistant", "Good day", "complete"]);
   });
 
-  it("sends nothing before it shows what was said", async () => {
+  it("sends nothing before its messages are loaded", async () => {
     api.stored = { ...conversation(), messages: [user] };
 
     const opening = chat.open("conv_1");
@@ -89,7 +89,7 @@ describe("the open conversation", () => {
     expect(texts()).toEqual([["user", "hello", "complete"]]);
   });
 
-  it("has no settings to change before the server said what they are", async () => {
+  it("has no settings before the server has sent them", async () => {
     api.stored = { ...conversation({ params: { max_tokens: 7 } }), messages: [user] };
 
     expect(chat.hasSettings).toBe(true);
@@ -101,7 +101,7 @@ describe("the open conversation", () => {
     expect(chat.settings).toEqual({ system_prompt: null, params: { max_tokens: 7 } });
   });
 
-  it("has no settings to change while it is being made", async () => {
+  it("has no settings while it is being created", async () => {
     api.sent = [new Wire().response];
 
     const sending = chat.send("hello");
@@ -111,7 +111,7 @@ describe("the open conversation", () => {
     expect(chat.hasSettings).toBe(true);
   });
 
-  it("reads the stored end when the run's log is gone", async () => {
+  it("reads the stored end after the run's events are gone", async () => {
     api.sent = [new Wire().send(0, "run", started).break().response];
     api.followed = [new ApiError(404, { message: "No such run" })];
     api.stored = { ...conversation(), messages: [user, message({ content: "Good day", status: "complete" })] };
@@ -121,7 +121,7 @@ describe("the open conversation", () => {
     await vi.waitFor(() => expect(texts()[1]).toEqual(["assistant", "Good day", "complete"]));
   });
 
-  it("keeps a message that could not be sent, with why, and sends it again", async () => {
+  it("keeps an unsent message with the reason, and resends it", async () => {
     api.sent = [new ApiError(400, { message: "Too long" }), new Wire().response];
 
     await chat.send("hello");
@@ -134,7 +134,7 @@ describe("the open conversation", () => {
     expect(chat.messages[0]?.unsent).toBeUndefined();
   });
 
-  it("sends when the model is ready, also where the server refuses at first", async () => {
+  it("sends when the model is ready, even after a refusal", async () => {
     api.sent = [new ApiError(503, { message: "The model is being loaded" }), new Wire().response];
     api.status = "starting";
 
@@ -147,7 +147,7 @@ describe("the open conversation", () => {
     expect(chat.phase).toBe("answering");
   });
 
-  it("stops a run even when Stop is pressed before its number is known", async () => {
+  it("stops a run whose id was unknown when Stop was pressed", async () => {
     const wire = new Wire();
     let answer!: (response: Response) => void;
     vi.spyOn(api, "sendMessage").mockReturnValue(new Promise((resolve) => (answer = resolve)));
@@ -162,7 +162,7 @@ describe("the open conversation", () => {
     await vi.waitFor(() => expect(api.cancelled).toEqual(["run_1"]));
   });
 
-  it("forgets the old conversation's events after another one was opened", async () => {
+  it("ignores events of the previous conversation", async () => {
     const wire = new Wire().send(0, "run", started);
     api.sent = [wire.response];
     await chat.send("hello");

@@ -23,7 +23,7 @@ beforeEach(async () => {
 });
 
 describe("branches", () => {
-  it("an edited question stands beside the one that was sent", async () => {
+  it("sends an edited question as a sibling", async () => {
     api.sent = [new Wire().response];
 
     await chat.edit(chat.messages[0]!, "Ebb?");
@@ -36,7 +36,7 @@ describe("branches", () => {
     expect(chat.messages[0]!.key).toBe("msg_q");
   });
 
-  it("another answer counts as one more version before the server is asked again", async () => {
+  it("adds a regenerated answer to the siblings before the server responds", async () => {
     api.sent = [new Wire().response];
 
     await chat.retry(chat.messages[1]!);
@@ -46,7 +46,7 @@ describe("branches", () => {
     expect(chat.messages[1]!.sibling_ids).toEqual(["msg_a", id]);
   });
 
-  it("finds an answer that has only now been given by the id that the server gave it", async () => {
+  it("regenerates a new answer under the id that the server assigned", async () => {
     const asked = message({ id: "msg_q2", role: "user", content: "Ebb?", parent_id: "msg_a" });
     const given = message({ id: "msg_a2", parent_id: "msg_q2" });
     const done = message({ ...given, content: "Yes", status: "complete" });
@@ -60,7 +60,7 @@ describe("branches", () => {
     expect(chat.messages.at(-1)!.sibling_ids).toEqual(["msg_a2", api.retried[0]![1]]);
   });
 
-  it("shows a sibling in the place of the message, with the same key", async () => {
+  it("replaces a message by its sibling under the same key", async () => {
     const keys = chat.messages.map(({ key }) => key);
     const other = message({ ...answer, id: "msg_b", content: "The sun", sibling_ids: ["msg_a", "msg_b"] });
     api.stored = { ...conversation(), messages: [question, other] };
@@ -72,7 +72,7 @@ describe("branches", () => {
     expect(chat.messages.map(({ key }) => key)).toEqual(keys);
   });
 
-  it("opens the branch that an address names, and the last one where that is gone", async () => {
+  it("opens the branch in the address, or the last one if it is gone", async () => {
     await chat.open("conv_1", "msg_a");
     vi.spyOn(api, "showBranch").mockRejectedValue(new ApiError(404, { message: "No such message" }));
     await chat.open("conv_1", "msg_gone");
@@ -82,8 +82,8 @@ describe("branches", () => {
   });
 });
 
-describe("an answer that was cut", () => {
-  it("goes on in the same message", async () => {
+describe("an incomplete answer", () => {
+  it("continues in the same message", async () => {
     const wire = new Wire();
     api.sent = [wire.response];
 
@@ -96,7 +96,7 @@ describe("an answer that was cut", () => {
     expect(api.continued).toEqual(["msg_a"]);
   });
 
-  it("is as it was where the server refuses to go on", async () => {
+  it("stays unchanged if the server refuses to continue", async () => {
     api.sent = [new ApiError(409, { message: "The model is another one now" })];
 
     await expect(chat.continue(chat.messages[1]!)).rejects.toThrow("another one");
@@ -107,7 +107,7 @@ describe("an answer that was cut", () => {
 });
 
 describe("a message whose connection broke", () => {
-  it("is sent again under its id, so that it is asked once", async () => {
+  it("is resent under its id", async () => {
     api.sent = [new UnreachableError(), new Wire().response];
 
     await chat.send("And at night?");
@@ -118,7 +118,7 @@ describe("a message whose connection broke", () => {
     expect(chat.phase).toBe("answering");
   });
 
-  it("is sent again by itself when the server was away meanwhile", async () => {
+  it("is resent automatically after the server was away", async () => {
     api.sent = [new UnreachableError(), new Wire().response];
     api.status = "starting";
     const sent = chat.send("And at night?");

@@ -28,7 +28,7 @@ describe("the tiers of chats", () => {
     tiers = new ChatTiers(api);
   });
 
-  it("is asked once for each that is listed, and for all of them every minute", async () => {
+  it("are requested once per listed chat, and for all each minute", async () => {
     const stop = tiers.start();
     tiers.list(["a", "b"]);
     await vi.advanceTimersByTimeAsync(0);
@@ -47,7 +47,7 @@ describe("the tiers of chats", () => {
     expect(asked).toHaveLength(3);
   });
 
-  it("is not asked for a page that nobody sees, nor for the end of a long list", async () => {
+  it("are not requested for a hidden page or the end of a long list", async () => {
     const stop = tiers.start();
     tiers.list(Array.from({ length: 80 }, (_, at) => `chat ${at}`));
     vi.spyOn(document, "visibilityState", "get").mockReturnValue("hidden");
@@ -56,7 +56,7 @@ describe("the tiers of chats", () => {
     stop();
   });
 
-  it("is what was asked last, whichever answer comes first", async () => {
+  it("come from the last request, whatever the order of responses", async () => {
     const answers: ((tier: TierId | null) => void)[] = [];
     vi.spyOn(api, "places").mockImplementation(
       ([id]) => new Promise((resolve) => answers.push((told) => resolve([[id ?? "", told]]))),
@@ -70,7 +70,7 @@ describe("the tiers of chats", () => {
     expect(tiers.of("a")).toBe("device");
   });
 
-  it("stays what it was while the server is away", async () => {
+  it("stay unchanged while the server is away", async () => {
     await tiers.refresh(["a"]);
     vi.spyOn(api, "places").mockRejectedValue(new UnreachableError());
     await tiers.refresh(["a"]);

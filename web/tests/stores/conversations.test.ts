@@ -19,7 +19,7 @@ beforeEach(async () => {
 });
 
 describe("the list of chats", () => {
-  it("has a pinned chat first at once, and as it was where the server refuses", async () => {
+  it("moves a pinned chat up at once, and back if the server refuses", async () => {
     let refuse!: (error: Error) => void;
     vi.spyOn(api, "changeConversation").mockReturnValue(new Promise((_, reject) => (refuse = reject)));
 
@@ -31,7 +31,7 @@ describe("the list of chats", () => {
     expect(ids()).toEqual(["new", "old"]);
   });
 
-  it("drops what was archived, and the archive what was taken out", async () => {
+  it("drops archived chats, and the archive drops restored ones", async () => {
     conversations.put(chat("new", 3, { archived: true }));
     expect(ids()).toEqual(["old"]);
 
@@ -41,7 +41,7 @@ describe("the list of chats", () => {
     expect(ids()).toEqual([]);
   });
 
-  it("shows the title that the model made, and asks no more", async () => {
+  it("shows the generated title, and stops polling", async () => {
     conversations.put(chat("new", 3, { title: "Tell me", title_source: "first_message" }));
     const asked = vi.spyOn(api, "conversation");
     api.stored = { ...chat("new", 3, { title: "Tides", title_source: "model" }), messages: [] };
@@ -54,7 +54,7 @@ describe("the list of chats", () => {
 });
 
 describe("grouping by date", () => {
-  it("puts pinned ones first, counts calendar days, and what is older by months", () => {
+  it("has pinned chats, then calendar days, then months", () => {
     const at = (text: string) => new Date(text).getTime() / 1_000;
     const list = [
       chat("pinned", at("2026-01-01T12:00"), { pinned: true }),
@@ -70,7 +70,7 @@ describe("grouping by date", () => {
     );
   });
 
-  it("names a month with its year only where that is another one, and a moment with its day", () => {
+  it("adds the year and the day only where they differ from now", () => {
     const now = new Date("2026-03-10T12:00");
     expect([monthName("2026-01", now), monthName("2025-12", now)]).toEqual(["January", "December 2025"]);
     const said = (text: string) => moment(new Date(text).getTime() / 1_000, now).replace(/\s/g, " ");
@@ -79,7 +79,7 @@ describe("grouping by date", () => {
 });
 
 describe("searching", () => {
-  it("marks what was found inside its text", () => {
+  it("marks the matches inside a text", () => {
     expect(markMatches("high tide at noon", [[0, 4], [5, 9]])).toEqual([
       { text: "high", hit: true },
       { text: " ", hit: false },
@@ -88,7 +88,7 @@ describe("searching", () => {
     ]);
   });
 
-  it("asks once for what stands in the field, and nothing for nothing", async () => {
+  it("sends one request after typing, and none for an empty field", async () => {
     vi.useFakeTimers();
     const asked = vi.spyOn(api, "search").mockResolvedValue({ conversations: [], messages: [], next_cursor: null });
     const search = new Search(api);

@@ -21,7 +21,7 @@ beforeEach(() => {
 afterEach(() => vi.useRealTimers());
 
 describe("a draft", () => {
-  it("is on the server a moment after it was typed, and then no more in the browser", async () => {
+  it("moves from the browser to the server after typing", async () => {
     await drafts.open("conv_1");
     drafts.type("half");
     expect(localStorage.length).toBe(1);
@@ -32,7 +32,7 @@ describe("a draft", () => {
     expect(localStorage.length).toBe(0);
   });
 
-  it("that the server never got is taken from the browser, and put there", async () => {
+  it("that never reached the server is restored and saved", async () => {
     vi.spyOn(api, "putDraft").mockRejectedValueOnce(new UnreachableError());
     await drafts.open("conv_1");
     drafts.type("half");
@@ -46,7 +46,7 @@ describe("a draft", () => {
     expect(stored).toBe("half");
   });
 
-  it("of another tab is taken in, but never over what is typed here", async () => {
+  it("of another tab is shown, unless there is newer text here", async () => {
     await drafts.open("conv_1");
     stored = "from the other tab";
     await drafts.refresh();
@@ -58,7 +58,7 @@ describe("a draft", () => {
     expect(drafts.text).toBe("mine");
   });
 
-  it("goes from the browser only when its message has arrived", async () => {
+  it("leaves the browser only after its message has arrived", async () => {
     await drafts.open(null);
     drafts.type("a question");
     await drafts.take();
@@ -76,7 +76,7 @@ describe("files of a draft", () => {
   const notes = { name: "notes.txt", text: "low tide" };
   const log = { name: "log.csv", text: "day,wind" };
 
-  it("stay with the chat in which they were chosen, however long they take to be read", async () => {
+  it("stay with their chat, however slowly they are read", async () => {
     const reading = Promise.withResolvers<typeof notes>();
     await drafts.open("conv_1");
     await drafts.attach(Promise.resolve(log));
@@ -93,7 +93,7 @@ describe("files of a draft", () => {
     expect(drafts.files).toEqual([notes]);
   });
 
-  it("are there after a reload, until the message that they go with has arrived", async () => {
+  it("survive a reload until their message has arrived", async () => {
     await drafts.open(null);
     drafts.type("When?");
     await drafts.attach(Promise.resolve(notes));
@@ -109,7 +109,7 @@ describe("files of a draft", () => {
     expect(sessionStorage.length).toBe(0);
   });
 
-  it("come back with the text of a message that was not sent, before what was added since", async () => {
+  it("of an unsent message return in front of newer ones", async () => {
     await drafts.open("conv_1");
     drafts.type("And where?");
     await drafts.attach(Promise.resolve(log));
@@ -118,7 +118,7 @@ describe("files of a draft", () => {
     expect(drafts.files).toEqual([notes, log]);
   });
 
-  it("of a person who has left are not shown to the next one, though this tab heard nothing of it", async () => {
+  it("of a previous person are dropped by a tab that missed the log-out", async () => {
     await drafts.open(null);
     await drafts.attach(Promise.resolve(notes));
     expect(sessionStorage.length).toBe(1);
@@ -133,7 +133,7 @@ describe("files of a draft", () => {
     expect(reloaded.files).toEqual([log]);
   });
 
-  it("are not kept when they have been read after the person left", async () => {
+  it("are not stored if reading ends after the log-out", async () => {
     const reading = Promise.withResolvers<typeof notes>();
     await drafts.open("conv_1");
     const attached = drafts.attach(reading.promise);
@@ -146,7 +146,7 @@ describe("files of a draft", () => {
     expect([drafts.text, drafts.files, localStorage.length, sessionStorage.length]).toEqual(["", [], 0, 0]);
   });
 
-  it("are forgotten with what was typed when the person logs out", async () => {
+  it("are erased with the text at log-out", async () => {
     localStorage.setItem("ebb-theme", "dark");
     await drafts.open("conv_1");
     await drafts.attach(Promise.resolve(notes));

@@ -16,7 +16,7 @@ class SlowApi extends FakeApi {
 }
 
 describe("the state of the server", () => {
-  it("is what was asked last, whichever answer comes last", async () => {
+  it("comes from the last request, whatever the order of responses", async () => {
     const api = new SlowApi();
     const health = new HealthStore(api);
     const [before, after] = [health.poll(), health.poll()];

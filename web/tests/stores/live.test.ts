@@ -6,7 +6,7 @@ import { Live } from "../../src/stores/live.svelte";
 import { FakeApi, Wire } from "../fake_server";
 import { FIRST, sample } from "../live_samples";
 
-describe("the followed numbers", () => {
+describe("live samples", () => {
   let api: FakeApi;
   let live: Live;
   let stop: () => void = () => undefined;
@@ -25,7 +25,7 @@ describe("the followed numbers", () => {
 
   const seconds = () => live.samples.map(({ at }) => at - FIRST);
 
-  it("go on behind the last one after a break, and say meanwhile that the server is away", async () => {
+  it("continue after the last one, with the state away in between", async () => {
     const first = new Wire("live").send(1, "sample", sample(1)).send(2, "sample", sample(2)).end();
     const second = new Wire("live").send(3, "sample", sample(3)).send(4, "other", {});
     api.followed = [first.response, new TypeError("no route"), second.response];
@@ -38,7 +38,7 @@ describe("the followed numbers", () => {
     expect(api.cursors).toEqual([null, "live:0.2", "live:0.2"]);
   });
 
-  it("are those of the last minutes, each once, also where the server tells them again", async () => {
+  it("cover the last minutes, each sample once", async () => {
     const wire = new Wire("live");
     for (const at of [0, 1, 2, 1, 2, 3, SHOWN_SECONDS + 2]) wire.send(at, "sample", sample(at));
     api.followed = [wire.response];
@@ -50,7 +50,7 @@ describe("the followed numbers", () => {
     expect(seconds()).toEqual([-5_000]);
   });
 
-  it("are not asked for while nobody can see them", async () => {
+  it("are not requested while the page is hidden", async () => {
     api.followed = [new Wire("live").send(7, "sample", sample(7)).response, new Wire("live").response];
     stop = live.start();
     await vi.advanceTimersByTimeAsync(0);
@@ -62,7 +62,7 @@ describe("the followed numbers", () => {
     expect(api.cursors).toEqual([null, "live:0.7"]);
   });
 
-  it("are refused to who may not see them", async () => {
+  it("report a refusal for lack of scope", async () => {
     api.followed = [new ApiError(403, { message: "This request requires a key with the scope admin" })];
     stop = live.start();
     await vi.advanceTimersByTimeAsync(60_000);

@@ -4,14 +4,14 @@ import { MessageWindow } from "../../src/stores/message_window.svelte";
 
 const SCREEN = { now: false };
 
-describe("the messages of a long chat that are drawn", () => {
+describe("the window of mounted messages", () => {
   const chat = (count: number, content = "") => Array.from({ length: count }, () => ({ content }));
 
-  it("are all of a short one", () => {
+  it("holds all of a short chat", () => {
     expect(new MessageWindow(() => chat(20), SCREEN).from).toBe(0);
   });
 
-  it("are the last ones, more as they are looked for, and at once up to one that is named", () => {
+  it("holds the end, grows in steps, and extends to a given message", () => {
     const messages = chat(2_000);
     const shown = new MessageWindow(() => messages, SCREEN);
     expect(shown.from).toBe(1_980);
@@ -23,7 +23,7 @@ describe("the messages of a long chat that are drawn", () => {
     expect(shown.from).toBe(1_980);
   });
 
-  it("are fewer of long ones at first, and none of them goes as an answer grows", () => {
+  it("starts smaller with long messages, and never shrinks", () => {
     const messages = $state(chat(40, "long ".repeat(75)));
     const shown = new MessageWindow(() => messages, SCREEN);
     expect(shown.from).toBe(36);
@@ -38,7 +38,7 @@ describe("the messages of a long chat that are drawn", () => {
     expect(shown.from).toBe(38);
   });
 
-  it("are all of them on paper, and then as before", () => {
+  it("holds everything while printing", () => {
     const paper = $state({ now: false });
     const messages = chat(2_000);
     const shown = new MessageWindow(() => messages, paper);
@@ -48,7 +48,7 @@ describe("the messages of a long chat that are drawn", () => {
     expect(shown.from).toBe(1_980);
   });
 
-  it("are of an empty chat what comes", () => {
+  it("holds the first messages of an empty chat", () => {
     const messages = $state(chat(0));
     const shown = new MessageWindow(() => messages, SCREEN);
     expect(shown.starts).toEqual([]);

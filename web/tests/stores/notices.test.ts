@@ -5,7 +5,7 @@ import { Notices } from "../../src/stores/notices.svelte";
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
-it("goes by itself, but not while it is held", () => {
+it("is dismissed after a while, unless it is held", () => {
   const notices = new Notices();
   notices.show("It was deleted.", { label: "Undo", act: () => undefined });
   notices.hold();

@@ -24,14 +24,14 @@ afterEach(() => vi.unstubAllGlobals());
 const refusal = () => Response.json({ error: { message: "No", code: "invalid_api_key" } }, { status: 401 });
 const alice = { tenant: "alice", scope: "user", key_id: "k" };
 
-it("shows nothing to log into or out of where no keys are demanded", async () => {
+it("has no login if the server requires no keys", async () => {
   answers.push(Response.json({ demands_keys: false, principal: { tenant: "local", scope: "admin", key_id: null } }));
   expect(session.out).toBe(false);
   await session.load();
   expect([session.out, session.tenant]).toEqual([false, null]);
 });
 
-it("is out until somebody logs in, and begins anew then", async () => {
+it("requires a login, and restarts the page after it", async () => {
   answers.push(Response.json({ demands_keys: true, principal: null }), refusal());
   await session.load();
   expect(session.out).toBe(true);
@@ -44,7 +44,7 @@ it("is out until somebody logs in, and begins anew then", async () => {
   expect(restarted).toEqual([location.pathname]);
 });
 
-it("forgets the person once as soon as any request says that the key is lost, and tells the other tabs", async () => {
+it("forgets the person once after a refused key, and notifies the tabs", async () => {
   answers.push(Response.json({ demands_keys: true, principal: alice }), refusal(), refusal());
   await session.load();
   expect([session.out, session.tenant]).toEqual([false, "alice"]);
@@ -53,21 +53,21 @@ it("forgets the person once as soon as any request says that the key is lost, an
   expect(restarted).toEqual(["forgotten", "told"]);
 });
 
-it("forgets the person at log-out, tells the other tabs, and begins anew", async () => {
+it("forgets the person at log-out, notifies the tabs, and restarts", async () => {
   answers.push(Response.json({ demands_keys: true, principal: alice }), new Response(null, { status: 204 }));
   await session.load();
   await session.logOut();
   expect(restarted).toEqual(["forgotten", "told", "/"]);
 });
 
-it("forgets the person and begins anew when another tab says so, and tells nobody", async () => {
+it("forgets the person on another tab's message, and sends none", async () => {
   answers.push(Response.json({ demands_keys: true, principal: alice }));
   await session.load();
   session.onLeft();
   expect(restarted).toEqual(["forgotten", location.pathname]);
 });
 
-it("does not begin anew for another tab while nobody is logged in, lest two tabs do so for ever", async () => {
+it("does not restart for another tab while logged out", async () => {
   session.onLeft();
   answers.push(Response.json({ demands_keys: true, principal: null }));
   await session.load();

@@ -31,7 +31,7 @@ describe("warming", () => {
     });
   });
 
-  it("is asked for a chat that is opened, and while it is typed in no more than every 20 s", async () => {
+  it("is requested on opening, and every 20 s while typing", async () => {
     warming.open("a", false);
     warming.onType();
     await vi.advanceTimersByTimeAsync(19_000);
@@ -43,7 +43,7 @@ describe("warming", () => {
     expect(told).toEqual(["a", "a"]);
   });
 
-  it("waits for the first key where the chat is hot, and asks nothing on the empty page", () => {
+  it("waits for the first key in a hot chat, and skips the empty page", () => {
     warming.open(null, false);
     warming.onType();
     warming.open("a", true);
@@ -52,7 +52,7 @@ describe("warming", () => {
     expect(told).toEqual(["a"]);
   });
 
-  it("is taken back for a chat that is left", async () => {
+  it("is withdrawn when the chat is left", async () => {
     warming.open("a", false);
     await vi.advanceTimersByTimeAsync(0);
     warming.open("b", true);
@@ -60,7 +60,7 @@ describe("warming", () => {
     expect(left).toEqual(["a"]);
   });
 
-  it("is looked at until the chat is hot, ever less often", async () => {
+  it("polls with growing pauses until the chat is hot", async () => {
     warming.open("a", false);
     await vi.advanceTimersByTimeAsync(1_000);
     expect(looked).toEqual(["a"]);
@@ -73,7 +73,7 @@ describe("warming", () => {
     expect(looked).toHaveLength(3);
   });
 
-  it("is looked at no more than four times where nothing comes, and once where the chat is left", async () => {
+  it("polls four times at most, and once after the chat is left", async () => {
     warming.open("a", false);
     await vi.advanceTimersByTimeAsync(60_000);
     expect(looked).toHaveLength(4);
@@ -84,7 +84,7 @@ describe("warming", () => {
     expect(looked.slice(4)).toEqual(["b"]);
   });
 
-  it("that is refused is no trouble", async () => {
+  it("ignores a refusal", async () => {
     vi.spyOn(api, "warm").mockRejectedValue(new UnreachableError());
     warming.open("a", false);
     await vi.advanceTimersByTimeAsync(2_000);

@@ -5,10 +5,10 @@ import { ApiError, describeError } from "../../../src/services/api/errors";
 
 afterEach(() => language.choose("en"));
 
-describe("what the server refuses", () => {
+describe("a refusal of the server", () => {
   const refused = (status: number, code: string | null) => describeError(new ApiError(status, { message: "Said by the server", code, param: null, type: "" })).what;
 
-  it("is said in the page's language where it has words for it", () => {
+  it("has the page's language where there is a translation", () => {
     expect(refused(429, null)).toBe("Said by the server.");
     language.choose("zh");
     expect(refused(429, null)).toBe("服务器现在太忙。");

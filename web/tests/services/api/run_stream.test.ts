@@ -13,7 +13,7 @@ function follow(api: FakeApi, first: Response | null, signal = new AbortControll
 }
 
 describe("following a run", () => {
-  it("goes on after the last event that arrived when the connection breaks or ends early", async () => {
+  it("continues after the last event when the connection breaks", async () => {
     const api = new FakeApi();
     const first = new Wire().send(0, "delta", { text: "one " }).send(1, "delta", { text: "two " }).end();
     const second = new Wire().send(2, "delta", { text: "three " }).end();
@@ -28,7 +28,7 @@ describe("following a run", () => {
     expect(run.losses()).toBe(4);
   });
 
-  it("takes its connection for dead when the network goes", async () => {
+  it("drops its connection when the network goes", async () => {
     const api = new FakeApi();
     const silent = new Wire().send(0, "delta", { text: "one " });
     api.followed = [new Wire().send(1, "done", { message: message({ status: "complete" }) }).response];
@@ -41,7 +41,7 @@ describe("following a run", () => {
     expect(api.cursors).toEqual(["run_1:0.0"]);
   });
 
-  it("without a cursor begins with the snapshot", async () => {
+  it("begins with the snapshot without a cursor", async () => {
     const api = new FakeApi();
     const wire = new Wire()
       .send(7, "snapshot", { run_id: "run_1", message: message({ content: "so far" }) })
@@ -55,7 +55,7 @@ describe("following a run", () => {
     expect(run.events.map(({ kind }) => kind)).toEqual(["snapshot", "error"]);
   });
 
-  it("reads events and letters that are cut anywhere", async () => {
+  it("reads events and characters that are split anywhere", async () => {
     const api = new FakeApi();
     const bytes = new TextEncoder().encode('id: run_1:0.0\nevent: delta\ndata: {"text":"é🌊"}\n\n: ping\n\nevent: unknown\ndata: {}\n\n');
     const wire = new Wire();
@@ -78,7 +78,7 @@ describe("following a run", () => {
     expect(await follow(api, null).end).toBe("gone");
   });
 
-  it("gives up when the server refuses for good, and when it is told to", async () => {
+  it("ends on a permanent refusal, and on abort", async () => {
     const api = new FakeApi();
     api.followed = [new ApiError(403, { message: "Not yours" })];
     await expect(follow(api, null).end).rejects.toThrow("Not yours");

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { isComposing, shortcutOf } from "../../../src/services/browser/shortcuts";
 
 describe("shortcuts", () => {
-  it("are Ctrl or the command key with a letter, whatever its case", () => {
+  it("are Ctrl or the command key with a letter of any case", () => {
     const key = (init: KeyboardEventInit) => shortcutOf(new KeyboardEvent("keydown", init));
     expect(key({ key: "k", ctrlKey: true })).toBe("search");
     expect(key({ key: "K", metaKey: true })).toBe("search");
@@ -13,7 +13,7 @@ describe("shortcuts", () => {
     expect(key({ key: "b", ctrlKey: true, shiftKey: true })).toBeNull();
   });
 
-  it("belong to an input method while it writes a word", () => {
+  it("are off while an input method composes", () => {
     const key = (init: KeyboardEventInit) => new KeyboardEvent("keydown", { key: "k", ctrlKey: true, ...init });
     expect(shortcutOf(key({ isComposing: true }))).toBeNull();
     expect(shortcutOf(key({ keyCode: 229 }))).toBeNull();

@@ -8,12 +8,12 @@ describe("files inside a message", () => {
     { name: "table.csv", text: "a,b\n1,2" },
   ];
 
-  it.each(["What is this?", "", 'Two\n\nparagraphs and <file name="x">'])("are found again after %j", (text) => {
+  it.each(["What is this?", "", 'Two\n\nparagraphs and <file name="x">'])("are split off again after %j", (text) => {
     expect(splitContent(joinContent(text, files))).toEqual({ text, files });
     expect(splitContent(joinContent(text, []))).toEqual({ text, files: [] });
   });
 
-  it("must be text, and not too much of it", async () => {
+  it("must be text within the limits", async () => {
     expect(await readFile(new File(["a\r\nb\n"], "a.txt"))).toEqual({ name: "a.txt", text: "a\nb" });
     const refused = (parts: BlobPart[], type: string) => expect(readFile(new File(parts, "a", { type }))).rejects;
     await refused([new Uint8Array([0xff, 0xfe, 0x00])], "").toThrow("noText");

@@ -4,29 +4,29 @@ import { describeReceipt, describeSpeed } from "../../../src/services/chat/recei
 
 const none = { device: 0, cpu: 0, redis: 0, computed: 0 };
 
-it("says how much came from one tier", () => {
+it("names the tokens of one tier", () => {
   expect(describeReceipt({ ...none, redis: 1920, computed: 90 })).toBe(
     "1,920 of 2,010 tokens from Redis",
   );
 });
 
-it("names every tier that gave something", () => {
+it("names every tier with tokens", () => {
   expect(describeReceipt({ ...none, device: 64, cpu: 128, redis: 256, computed: 2 })).toBe(
     "64 of 450 tokens from the device, 128 from CPU memory and 256 from Redis",
   );
 });
 
-it("says when everything was computed", () => {
+it("says that everything was computed", () => {
   expect(describeReceipt({ ...none, computed: 1234 })).toBe("1,234 tokens computed");
   expect(describeReceipt({ ...none, computed: 1 })).toBe("1 token computed");
 });
 
-it("leaves out a speed that was not measured", () => {
+it("leaves out an unknown speed", () => {
   const usage = { ttft_ms: 1500, tokens_per_second: null, kv: { saved_ms: null } };
   expect(describeSpeed(usage)).toEqual(["first token 1.5 s"]);
 });
 
-it("says when the first token would have come, where that is much later", () => {
+it("adds the time without reuse if it is much longer", () => {
   const saving = (saved_ms: number) =>
     describeSpeed({ ttft_ms: 38.2, tokens_per_second: null, kv: { saved_ms } });
   expect(saving(774)).toEqual(["first token 38 ms instead of some 810 ms"]);

@@ -12,8 +12,8 @@ const long = `x = """\n${code.replaceAll('"""', "'")}"""\n`;
 
 const textOf = (html: string) => codeNodes(html).textContent;
 
-describe("code in pieces", () => {
-  it("is all there, and pieces that are full stay the same while it grows", () => {
+describe("code in chunks", () => {
+  it("is complete, and its full chunks stay the same while it grows", () => {
     const lines = new LineChunks();
     for (let length = 0; length < code.length; length += 7) {
       const chunks = lines.update(code.slice(0, length));
@@ -24,19 +24,19 @@ describe("code in pieces", () => {
     expect(lines.update("other")).toEqual(["other"]);
   });
 
-  it.each([code, long])("has its colours in the same pieces", (text) => {
+  it.each([code, long])("has its highlighting in the same chunks", (text) => {
     const html = highlight(text, "python")!;
     expect(html.map(textOf)).toEqual(new LineChunks().update(text));
     expect(html[0]).toContain("hljs-string");
   });
 
-  it("has none in a language that is not known", () => {
+  it("has none in an unknown language", () => {
     expect(highlight("a", "tidal")).toBeNull();
   });
 });
 
-describe("coloured code", () => {
-  it("looks as the highlighter says", () => {
+describe("highlighted code", () => {
+  it("equals the highlighter's HTML", () => {
     const host = document.createElement("code");
     const [html] = highlight("f(f'<{x & y}>')  # &lt;", "python")!;
     host.append(codeNodes(html!));
@@ -64,7 +64,7 @@ describe("coloured code", () => {
 describe("code that is being written", () => {
   const mark = (text: string) => new LineChunks().update(text).map((chunk) => `<span class="m">${chunk}</span>`);
 
-  it("has colours in the end, and only pieces that changed are told to be drawn", async () => {
+  it("is highlighted in the end, and redraws only changed chunks", async () => {
     const shown: (readonly HighlightedChunk[])[] = [];
     const asked: string[] = [];
     const done = new Promise<void>((resolve) => {
@@ -85,7 +85,7 @@ describe("code that is being written", () => {
     expect(shown.at(-1)![0]).toBe(shown[0]![0]);
   });
 
-  it("is asked for no more where nobody knows its language, and after its end", async () => {
+  it("is not highlighted again in an unknown language, or after its end", async () => {
     let asked = 0;
     const highlighting = new IncrementalHighlight(() => (asked++, Promise.resolve(null)), () => expect.unreachable());
     highlighting.update("a", "tidal", true);

@@ -6,4 +6,4 @@ it.each([
   [0.2, "under 1 ms"],
   [999, "999 ms"],
   [61_000, "61 s"],
-])("writes %d ms as %s", (ms, words) => expect(duration(ms)).toBe(words));
+])("formats %d ms as %s", (ms, words) => expect(duration(ms)).toBe(words));

@@ -8,7 +8,7 @@ const section = (number: number) => `${number % 2 ? "###" : "#"} Section ${numbe
 const text = Array.from({ length: 20 }, (_, number) => section(number)).join("");
 
 describe("the groups of a growing answer", () => {
-  it("hold its blocks in order, with the levels that they have as a whole", () => {
+  it("hold its blocks in order, with the levels of the whole outline", () => {
     const blocks = new BlockSplitter().finish(text);
     const groups = new BlockGroups().update(blocks);
     expect(groups.length).toBeGreaterThan(3);
@@ -16,7 +16,7 @@ describe("the groups of a growing answer", () => {
     expect(groups.flatMap((group) => group.levels)).toEqual(outline(blocks));
   });
 
-  it("are the same objects where nothing changed, so that they are not drawn again", () => {
+  it("stay the same objects if their blocks are unchanged", () => {
     const [splitter, groups] = [new BlockSplitter(), new BlockGroups()];
     const before = groups.update(splitter.update(text));
     const after = groups.update(splitter.update(`${text}More.`));
@@ -25,7 +25,7 @@ describe("the groups of a growing answer", () => {
     expect(same.at(-1)).toBe(false);
   });
 
-  it("are drawn again below a heading whose level changed", () => {
+  it("change below a heading whose level changed", () => {
     const groups = new BlockGroups();
     const blocks = new BlockSplitter().finish(text);
     groups.update(blocks);
@@ -34,7 +34,7 @@ describe("the groups of a growing answer", () => {
     expect(groups.update(changed).flatMap((group) => group.levels)).toEqual(outline(changed));
   });
 
-  it("are one of a text that has not begun", () => {
+  it("are one for an empty text", () => {
     expect(new BlockGroups().update([])).toHaveLength(1);
   });
 });

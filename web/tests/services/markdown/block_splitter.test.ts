@@ -42,7 +42,7 @@ The end.`;
 const shape = (text: string) => lex(text).filter(({ type }) => type !== "space").map(({ type, raw }) => [type, raw]);
 
 describe("a growing answer", () => {
-  it("has at every length the same blocks as when it is parsed whole", () => {
+  it("has the blocks of the whole text at every length", () => {
     const splitter = new BlockSplitter();
     for (let length = 1; length <= ANSWER.length; length++) {
       const text = ANSWER.slice(0, length);
@@ -51,7 +51,7 @@ describe("a growing answer", () => {
     }
   });
 
-  it("keeps finished blocks, so that they are not drawn again", () => {
+  it("keeps finished blocks", () => {
     const splitter = new BlockSplitter();
     const before = splitter.update("one\n\ntwo\n\nthr");
     const after = splitter.update("one\n\ntwo\n\nthree\n\nfour");
@@ -60,7 +60,7 @@ describe("a growing answer", () => {
     expect(after[1]).toBe(before[1]);
   });
 
-  it("keeps them at its end as well, unless a link is defined there that they use", () => {
+  it("keeps them at its end, unless a link is defined there", () => {
     const splitter = new BlockSplitter();
     const before = splitter.update("one\n\ntwo\n\nthr");
     const after = splitter.finish("one\n\ntwo\n\nthree");
@@ -71,7 +71,7 @@ describe("a growing answer", () => {
     expect((linked as Tokens.Paragraph).tokens.map(({ type }) => type)).toEqual(["text", "link"]);
   });
 
-  it("keeps the items of a list that grows, until a blank line makes paragraphs of them", () => {
+  it("keeps the items of a growing list until the list becomes loose", () => {
     const splitter = new BlockSplitter();
     const items = (text: string) => (splitter.update(text)[0] as Tokens.List).items;
     const before = items("- one\n- two\n- thr");
@@ -81,7 +81,7 @@ describe("a growing answer", () => {
     expect(loose.some((item, index) => item === after[index])).toBe(false);
   });
 
-  it("starts anew when the text was replaced", () => {
+  it("starts again if the text was replaced", () => {
     const splitter = new BlockSplitter();
     splitter.update("one\n\ntwo\n\nthree");
     expect(splitter.update("another\n\ntext").map(({ raw }) => raw)).toEqual(["another", "text"]);

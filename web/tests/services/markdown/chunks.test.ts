@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 
 import { Chunks } from "../../../src/services/markdown/chunks";
 
-it("a list in chunks has the same chunks where its members are the same", () => {
+it("a chunk with unchanged elements stays the same array", () => {
   const chunks = new Chunks<number>(3);
   const before = chunks.update([1, 2, 3, 4]);
   const after = chunks.update([1, 2, 3, 4, 5, 6, 7]);

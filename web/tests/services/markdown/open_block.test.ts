@@ -24,8 +24,8 @@ function numbers(seed: number): () => number {
 const shape = (blocks: readonly { type: string; raw: string }[]) =>
   blocks.filter(({ type }) => type !== "space").map(({ raw, ...rest }) => ({ ...rest, raw: raw.trimEnd() }));
 
-describe("code and tables that grow", () => {
-  it("are at every length what they are when the text is parsed whole", () => {
+describe("growing code and tables", () => {
+  it("equal the blocks of the whole text at every length", () => {
     for (let seed = 0; seed < 60; seed++) {
       const next = numbers(seed);
       const text = Array.from({ length: 14 }, () => PIECES[Math.floor(next() * PIECES.length)]).join("");
@@ -37,7 +37,7 @@ describe("code and tables that grow", () => {
     }
   });
 
-  it("keep what was made of earlier lines", () => {
+  it("keep the result of earlier lines", () => {
     const splitter = new BlockSplitter();
     const rows = (text: string) => (splitter.update(text)[0] as Tokens.Table).rows;
     rows("| a |\n|---|\n| 1 |\n| 2 |\n| 3");

@@ -36,7 +36,7 @@ const HOSTILE = [
   "`<img src=x onerror=alert(1)>`",
 ];
 
-describe("what a model writes", () => {
+describe("a model's output", () => {
   it.each(HOSTILE)("is harmless: %s", (text) => {
     const host = render(text);
     expect(host.querySelectorAll("script,img,svg,iframe,style,form,button,math,object,embed,link,meta")).toHaveLength(0);
@@ -50,7 +50,7 @@ describe("what a model writes", () => {
     }
   });
 
-  it("shows raw HTML as the text that it is", () => {
+  it("shows raw HTML as text", () => {
     expect(render("a <b>bold</b> word").textContent?.trim()).toBe("a <b>bold</b> word");
     expect(render("<div>\nblock\n</div>").textContent?.trim()).toBe("<div>\nblock\n</div>");
   });
@@ -62,7 +62,7 @@ describe("what a model writes", () => {
     expect(link?.rel).toBe("noopener noreferrer");
   });
 
-  it("opens every link so, in whatever order its attributes are written", () => {
+  it("does so for every link, in any order of attributes", () => {
     const host = document.createElement("div");
     host.innerHTML = sanitise('<a title="t" href="https://x.test">a</a> <a\nhref="https://x.test">b</a> <a>c</a>');
     expect([...host.querySelectorAll("a")].map(({ target, rel }) => [target, rel])).toEqual([
@@ -72,13 +72,13 @@ describe("what a model writes", () => {
     ]);
   });
 
-  it("keeps the title of a link as it was written, whatever it looks like", () => {
+  it("keeps the title of a link that looks like HTML", () => {
     const title = "<a href= onmouseover=alert(1) x=";
     const link = render(`[a](https://x.test "${title}")`).querySelector("a");
     expect([link?.title, link?.target, link?.getAttributeNames().sort()]).toEqual([title, "_blank", ["href", "rel", "target", "title"]]);
   });
 
-  it("keeps the boxes of a task list, which nobody can tick", () => {
+  it("keeps the disabled checkboxes of a task list", () => {
     const boxes = [...render("- [x] done\n- [ ] open").querySelectorAll("input")];
     expect(boxes.map(({ type, checked, disabled }) => [type, checked, disabled])).toEqual([
       ["checkbox", true, true],
@@ -114,7 +114,7 @@ describe("TeX", () => {
     expect(set(text).querySelector("i")).toBeNull();
   });
 
-  it("reaches the typesetter as it was written, and is harmless where it is none", async () => {
+  it("reaches the typesetter unescaped, and is harmless if invalid", async () => {
     const seen: string[] = [];
     setMath(renderBlock(lex("$a<b&c$")[0]!), (tex) => (seen.push(tex), null));
     expect(seen).toEqual(["a<b&c"]);
@@ -132,7 +132,7 @@ describe("TeX", () => {
 });
 
 describe("the headings of an answer", () => {
-  it("keep their order below the page's own, and skip no level", () => {
+  it("are below the page's own, and skip no level", () => {
     const levels = outline(lex("### A\n\n# B\n\ntext\n\n#### C\n\n## D"));
     expect(levels.filter((level) => level !== undefined)).toEqual([3, 3, 4, 4]);
   });

@@ -8,8 +8,8 @@ function at(top: number): Element {
   return element;
 }
 
-describe("what is asked for while the page scrolls", () => {
-  it("is done one per frame, what is nearest to the screen first, and nothing that was forgotten", () => {
+describe("the queue of work per frame", () => {
+  it("runs one task per frame, the nearest first, without removed ones", () => {
     const frames: (() => void)[] = [];
     vi.stubGlobal("requestAnimationFrame", (frame: () => void) => frames.push(frame));
     const queue = new FrameQueue();

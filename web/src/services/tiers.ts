@@ -2,7 +2,7 @@ import type { LiveSample } from "./api/types";
 
 export type TierId = keyof LiveSample["tiers"];
 
-/** One tier of the KV cache, as the page draws it. Its texts are in the catalogues, under `tiers`. */
+/** One tier of the KV cache, as the page draws it. The catalogues hold the texts, under `tiers`. */
 export interface Tier {
   id: TierId;
   /** Class of the style sheet that fills with the tier's colour, and name of the custom property that holds it. */

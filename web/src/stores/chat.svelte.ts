@@ -62,7 +62,7 @@ export class Chat {
   }
 
   /**
-   * Open whatever conversation and branch the address names, now and after each navigation. Return the function that
+   * Open the conversation and the branch in the address, now and after each navigation. Return the function that
    * stops this.
    */
   followRouter(router: Router): () => void {
@@ -206,7 +206,7 @@ export class Chat {
     if (this.id === id) this.settings = settings;
   }
 
-  /** Stop following the run, which continues on the server. Return the signal of what follows. */
+  /** Stop following the run, which continues on the server. Return the abort signal for the next requests. */
   leave(): AbortSignal {
     this.following.abort();
     this.following = new AbortController();

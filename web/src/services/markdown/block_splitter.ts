@@ -8,8 +8,8 @@ const MAYBE_LIST_ITEM = /^\s*(?:\d{1,9}[.)]?|[-*+])?\s*$/;
 
 /**
  * Incremental parser of growing Markdown. Blocks before the last blank line can no longer change and keep their identity.
- * Each update lexes only the text after them. Unchanged items of a growing list keep their identity, too. Of fenced code
- * and of a table, only the last lines are lexed.
+ * Each update lexes only the text after them. Unchanged items of a growing list keep their identity, too. In fenced code
+ * and in a table, only the last lines are lexed.
  */
 export class BlockSplitter {
   private finished: Token[] = [];

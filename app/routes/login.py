@@ -21,7 +21,7 @@ async def who(request: Request) -> Response:
     """Return the client's login, and whether the server requires keys."""
     requires_keys = server_services(request).ring.requires_keys
     principal: Principal | None = request.state.principal
-    return JSONResponse({"requires_keys": requires_keys, "principal": _shown(principal)})
+    return JSONResponse({"demands_keys": requires_keys, "principal": _shown(principal)})
 
 
 async def log_in(request: Request) -> Response:
@@ -32,7 +32,7 @@ async def log_in(request: Request) -> Response:
     principal = ring.by_key(fields.key)
     if principal is None:
         raise UnauthorizedError(was_shown=True)
-    response = JSONResponse({"requires_keys": ring.requires_keys, "principal": _shown(principal)})
+    response = JSONResponse({"demands_keys": ring.requires_keys, "principal": _shown(principal)})
     _set_cookie(request, response, await ring.log_in(principal), LOGIN_SECONDS)
     return response
 

@@ -422,11 +422,11 @@ class Principal(ResponseModel):
 class Login(ResponseModel):
     """The state of the client's login.
 
-    requires_keys: whether the server requires keys.
+    demands_keys: whether the server requires keys.
     principal: null if the client is not logged in.
     """
 
-    requires_keys: bool
+    demands_keys: bool
     principal: Principal | None
 
 

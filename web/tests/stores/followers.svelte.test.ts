@@ -1,0 +1,111 @@
+import { flushSync } from "svelte";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+
+import { Tabs } from "../../src/services/browser/tabs";
+import { Chat } from "../../src/stores/chat.svelte";
+import { ChatTiers } from "../../src/stores/chat_tiers.svelte";
+import { Conversations } from "../../src/stores/conversations.svelte";
+import { Drafts } from "../../src/stores/drafts.svelte";
+import { HealthStore } from "../../src/stores/health.svelte";
+import { Refresh } from "../../src/stores/refresh.svelte";
+import { Router } from "../../src/stores/router.svelte";
+import { Session } from "../../src/stores/session.svelte";
+import { conversation, FakeApi, message, Wire } from "../fake_server";
+
+let api: FakeApi;
+let health: HealthStore;
+let chat: Chat;
+const stops: (() => void)[] = [];
+
+beforeEach(() => {
+  api = new FakeApi();
+  health = new HealthStore(api);
+  chat = new Chat(api, health, () => undefined);
+});
+
+afterEach(() => {
+  for (const stop of stops.splice(0)) stop();
+  history.replaceState(null, "", "/");
+});
+
+function follow(stop: () => void) {
+  stops.push(stop);
+  flushSync();
+}
+
+describe("a chat that follows the router", () => {
+  it("opens the conversation in the address, and the empty page after it", () => {
+    const router = new Router();
+    const opened = vi.spyOn(chat, "open");
+    follow(chat.followRouter(router));
+    expect(opened).not.toHaveBeenCalled();
+    router.go("conv_1", "msg_1");
+    flushSync();
+    router.go(null);
+    flushSync();
+    expect(opened.mock.calls).toEqual([["conv_1", "msg_1"], [null, null]]);
+  });
+
+  it("keeps a conversation that it created itself", async () => {
+    const router = new Router();
+    api.sent = [new Wire().response];
+    await health.poll();
+    follow(chat.followRouter(router));
+    const opened = vi.spyOn(chat, "open");
+    await chat.send("hello");
+    router.go("conv_1");
+    flushSync();
+    expect(opened).not.toHaveBeenCalled();
+  });
+});
+
+describe("the end of an answer", () => {
+  it("is announced once, with its conversation", async () => {
+    const ended: string[] = [];
+    const wire = new Wire();
+    api.sent = [wire.response];
+    await health.poll();
+    follow(chat.onAnswerEnd((id) => ended.push(id)));
+    await chat.send("hello");
+    flushSync();
+    expect(ended).toEqual([]);
+    wire.send(1, "done", { message: message({ status: "complete" }) });
+    await vi.waitFor(() => expect(chat.phase).toBe("idle"));
+    flushSync();
+    expect(ended).toEqual(["conv_1"]);
+  });
+});
+
+describe("the tiers of the list", () => {
+  it("are requested as soon as the model is ready", async () => {
+    vi.spyOn(api, "conversations").mockResolvedValue([conversation({ id: "a" })]);
+    const places = vi.spyOn(api, "places").mockResolvedValue([["a", "cpu"]]);
+    const conversations = new Conversations(api);
+    const tiers = new ChatTiers(api);
+    await conversations.load();
+    follow(tiers.followList(conversations, health));
+    expect(places).not.toHaveBeenCalled();
+    await health.poll();
+    flushSync();
+    expect(places).toHaveBeenCalledWith(["a"]);
+  });
+});
+
+describe("a refresh", () => {
+  it("happens when the server becomes reachable, and when the person returns", async () => {
+    const loaded = vi.spyOn(api, "conversations").mockResolvedValue([]);
+    const session = new Session(api, () => undefined, () => undefined);
+    const refresh = new Refresh(health, session, new Conversations(api), chat, new Drafts(api), new Tabs());
+    follow(refresh.start());
+    dispatchEvent(new Event("focus"));
+    expect(loaded).not.toHaveBeenCalled();
+    await health.poll();
+    flushSync();
+    expect(loaded).toHaveBeenCalledTimes(1);
+    dispatchEvent(new Event("focus"));
+    expect(loaded).toHaveBeenCalledTimes(2);
+    stops.splice(0).forEach((stop) => stop());
+    dispatchEvent(new Event("focus"));
+    expect(loaded).toHaveBeenCalledTimes(2);
+  });
+});

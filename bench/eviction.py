@@ -138,7 +138,7 @@ class PolicyTier:
                 self._keys.remove(victim)
             self._policy.add(key)
             self._keys.add(key)
-        self._policy.use(ask.chain, num_found)
+        self._policy.touch(ask.chain, num_found)
 
 
 class LMCacheTier:

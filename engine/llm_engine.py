@@ -264,7 +264,7 @@ class LLMEngine:
             running=scheduler.num_running,
             waiting=scheduler.num_waiting,
             loading=scheduler.num_loading,
-            following=scheduler.num_following,
+            following=scheduler.num_waiting_for_prefix,
             preempted=scheduler.num_preempted,
             blocks_total=pool.num_blocks,
             blocks_used=pool.num_used,

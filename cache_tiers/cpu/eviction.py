@@ -30,13 +30,13 @@ class EvictionPolicy(Protocol):
     def remove(self, key: BlockKey) -> bool:
         """Remove a block that left the tier. Return False if the policy did not have it."""
 
-    def use(self, chain: Sequence[BlockKey], num_found: int) -> None:
+    def touch(self, chain: Sequence[BlockKey], num_found: int) -> None:
         """Mark a request's block chain, from its first block on, as used. The first `num_found` blocks were cache hits.
 
         The hits may have been in any tier, and some blocks of the chain may not be in this one.
         """
 
-    def touch(self, chain: Sequence[BlockKey]) -> None:
+    def protect(self, chain: Sequence[BlockKey]) -> None:
         """Protect the chain that a request is about to use. The request reports `use` when it ends."""
 
     def in_order(self) -> Iterator[BlockKey]:
@@ -61,11 +61,11 @@ class LeastRecentlyUsed:
         self._keys.pop(key, None)
         return was_there
 
-    def use(self, chain: Sequence[BlockKey], num_found: int) -> None:  # noqa: ARG002
+    def touch(self, chain: Sequence[BlockKey], num_found: int) -> None:  # noqa: ARG002
         """See EvictionPolicy."""
-        self.touch(chain)
+        self.protect(chain)
 
-    def touch(self, chain: Sequence[BlockKey]) -> None:
+    def protect(self, chain: Sequence[BlockKey]) -> None:
         """See EvictionPolicy."""
         for key in reversed(chain):
             if key in self._keys:
@@ -130,7 +130,7 @@ class LikelyToReturn:
         ticks = (self._once.ticks.pop(key, None), self._returned.ticks.pop(key, None))
         return ticks != (None, None)
 
-    def use(self, chain: Sequence[BlockKey], num_found: int) -> None:
+    def touch(self, chain: Sequence[BlockKey], num_found: int) -> None:
         """See EvictionPolicy."""
         self._tick += len(chain)
         heir = self._heirs.get(chain[num_found - 1]) if num_found else None
@@ -152,7 +152,7 @@ class LikelyToReturn:
             self._once.fade()
             self._returned.fade()
 
-    def touch(self, chain: Sequence[BlockKey]) -> None:
+    def protect(self, chain: Sequence[BlockKey]) -> None:
         """See EvictionPolicy."""
         self._tick += len(chain)
         for key in reversed(chain):

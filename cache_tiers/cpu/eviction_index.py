@@ -58,7 +58,7 @@ class EvictionIndex:
             for start, run in _runs(chain):
                 policy = self._policies.get(owner_of(run[0]))
                 if policy is not None:
-                    policy.use(run, min(max(0, num_found - start), len(run)))
+                    policy.touch(run, min(max(0, num_found - start), len(run)))
                     self._shares.use(owner_of(run[0]))
 
     def protect(self, chain: Sequence[BlockKey]) -> None:
@@ -67,7 +67,7 @@ class EvictionIndex:
             for _, run in _runs(chain):
                 policy = self._policies.get(owner_of(run[0]))
                 if policy is not None:
-                    policy.touch(run)
+                    policy.protect(run)
                     self._shares.use(owner_of(run[0]))
 
     def pick(self, count: int, can_go: Callable[[BlockKey], bool], taker: Owner) -> list[BlockKey]:

@@ -25,9 +25,9 @@ class BlockManager:
         self._copied: dict[int, list[KVCacheBlock]] = {}
         self._on_tail: Callable[[KVCacheBlock], None] = lambda _: None
 
-    def watch_tails(self, on_tail: Callable[[KVCacheBlock], None]) -> None:
+    def watch_partials(self, on_partial: Callable[[KVCacheBlock], None]) -> None:
         """Set the callback that receives each partly filled block that a request leaves, before others can take it."""
-        self._on_tail = on_tail
+        self._on_tail = on_partial
 
     @property
     def num_copied(self) -> int:

@@ -9,7 +9,7 @@ from cache_tiers.manager import LoadOutcome, TierManager
 from cache_tiers.transfer import TransferJob, TransferResult
 from engine.kv.block_manager import BlockManager
 from engine.kv_block import KVCacheBlock
-from engine.offload.idle_promotion import LIFT_ID
+from engine.offload.idle_promotion import PROMOTION_ID
 from engine.offload.late_copies import LateCopies
 from engine.offload.load_choice import FromRedis, RedisCost, choose
 from engine.offload.miss_reason import end_not_worth, end_without_redis, reason_of_load, reason_of_miss
@@ -120,7 +120,7 @@ class OffloadConnector:
         self._asked: dict[str, _Asked] = {}
         self._partials = StoredPartials(blocks.pool.owners, most=MAX_PARTIALS, least=max(1, blocks.block_size // 8))
         self.hints = PrefetchHints(tiers, blocks, self._partials, clock=clock)
-        blocks.watch_tails(self._offer_tail)
+        blocks.watch_partials(self._offer_partial)
         self._pinned: dict[BlockKey, KVCacheBlock] = {}
         self.late = LateCopies()
         self._held_since: float | None = None
@@ -360,7 +360,7 @@ class OffloadConnector:
                 return None if here is not None and here.num_tokens >= partial.num_tokens else partial
         return None
 
-    def _offer_tail(self, block: KVCacheBlock) -> None:
+    def _offer_partial(self, block: KVCacheBlock) -> None:
         assert block.key is not None
         assert block.partial_of is not None
         if self._partials.add(block.partial_of, block.key, block.token_ids):
@@ -401,7 +401,7 @@ class OffloadConnector:
         ended: list[Request] = []
         self.hints.forget_lapsed()
         for outcome in self.tiers.poll_loads():
-            if outcome.load_id == LIFT_ID:
+            if outcome.load_id == PROMOTION_ID:
                 self.hints.on_promoted(outcome)
                 continue
             now, counts = time.perf_counter(), {"cpu": outcome.from_cpu, "redis": outcome.from_redis}

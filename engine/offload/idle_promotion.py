@@ -9,7 +9,7 @@ from cache_tiers.manager import LoadOutcome, TierManager
 from engine.kv.block_pool import BlockPool
 from engine.kv_block import KVCacheBlock
 
-LIFT_ID: Final = "ahead of its request"
+PROMOTION_ID: Final = "ahead of its request"
 """Load id of the promotion; at most one is in flight."""
 
 MAX_BLOCKS: Final = 4
@@ -46,7 +46,7 @@ class IdlePromotion:
         assert not self.is_busy
         self._run, self._blocks = run, self._pool.allocate(len(run), owner_of(run[-1].key))
         ids = [block.block_id for block in self._blocks]
-        self._tiers.begin_load(LIFT_ID, [block.key for block in run], ids, compute_seconds=None, ahead=True)
+        self._tiers.begin_load(PROMOTION_ID, [block.key for block in run], ids, compute_seconds=None, ahead=True)
 
     def drop(self) -> None:
         """Publish none of the blocks that are being copied."""

@@ -13,7 +13,7 @@ At 20 pieces of text a second a reader does not notice the steps. A longer step 
 AUTO_STRETCH = 2.0
 
 
-def prompt_tokens_beside(cost: StepCost, decodes: int, target_seconds: float, room: int) -> int:
+def prompt_tokens_alongside(cost: StepCost, decodes: int, target_seconds: float, room: int) -> int:
     """Return how many prompt tokens fit in a step of `target_seconds` alongside `decodes` decodes.
 
     The result is at most `room`, and at least `SMALLEST_CHUNK` where `room` allows, so that prompts make progress.

@@ -43,7 +43,7 @@ class SchedulerLimits:
     max_num_batched_tokens: int
     """Rows of one step."""
     itl_target: float = 0.0
-    """Seconds that a step with running streams may take; 0 means the default of `prompt_tokens_beside`."""
+    """Seconds that a step with running streams may take; 0 means the default of `prompt_tokens_alongside`."""
     decode_passes: int = 1
     """Most forward passes of one step, made while no request waits."""
 
@@ -189,7 +189,7 @@ class Scheduler:
         return self._states.num_loading
 
     @property
-    def num_following(self) -> int:
+    def num_waiting_for_prefix(self) -> int:
         """Number of requests that wait while another request computes their common prefix."""
         return len(self._states.prefix_waiters)
 

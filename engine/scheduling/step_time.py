@@ -10,7 +10,7 @@ from typing import Final
 
 from engine.request import Request
 from engine.scheduling.bursts import WEIGHT_AHEAD, Bursts
-from engine.scheduling.chunking import AUTO_STEP_SECONDS, AUTO_STRETCH, prompt_tokens_beside
+from engine.scheduling.chunking import AUTO_STEP_SECONDS, AUTO_STRETCH, prompt_tokens_alongside
 from engine.scheduling.decode_turns import DecodeTurns, decodes_of_tenants
 from engine.scheduling.division import Claim, divide
 from engine.scheduling.queue.request_queue import RequestQueue
@@ -76,9 +76,9 @@ class StepTime:
         seconds: the step's time limit from `shared_seconds`.
         """
         if seconds is None:
-            return prompt_tokens_beside(self.cost, num_decodes, self._target_seconds, room)
+            return prompt_tokens_alongside(self.cost, num_decodes, self._target_seconds, room)
         # A request of another tenant may arrive at any time and wait for this step, as a stream would.
-        return prompt_tokens_beside(self.cost, max(num_decodes, 1), seconds, room)
+        return prompt_tokens_alongside(self.cost, max(num_decodes, 1), seconds, room)
 
     def divide_prompts(self, claims: Sequence[Claim], room: int) -> dict[str, int]:
         """Divide `room` prompt tokens among `claims`, and return the tokens of each request id that gets some."""

@@ -15,7 +15,7 @@ def leave(policy: EvictionPolicy, blocks: tuple[BlockKey, ...], found: int = 0) 
     """Store and use a chain, as a finished request does. The first `found` blocks were hits."""
     for key in blocks:
         policy.add(key)
-    policy.use(blocks, found)
+    policy.touch(blocks, found)
 
 
 @pytest.fixture(params=["lru", "returning"])
@@ -35,7 +35,7 @@ def test_chain_used_on_device_is_not_the_oldest(policy: EvictionPolicy) -> None:
     old, new = chain("old", 3), chain("new", 2)
     leave(policy, old)
     leave(policy, new)
-    policy.use(old, 3)
+    policy.touch(old, 3)
     assert list(policy.in_order())[:2] == list(reversed(new))
 
 
@@ -44,7 +44,7 @@ def test_using_a_removed_block_does_not_restore_it(policy: EvictionPolicy) -> No
     leave(policy, blocks)
     policy.remove(blocks[3])
     policy.remove(blocks[3])
-    policy.use(blocks, 4)
+    policy.touch(blocks, 4)
     assert list(policy.in_order()) == list(reversed(blocks[:3]))
 
 
@@ -94,7 +94,7 @@ def test_order_is_complete_after_counts_fade_to_zero() -> None:
     policy = LikelyToReturn()
     system = chain("system", 4)
     leave(policy, system)
-    policy.use(system, 4)
+    policy.touch(system, 4)
     for _ in range(1200):
         policy._once.fade()
         policy._returned.fade()
@@ -106,7 +106,7 @@ def test_touched_blocks_are_evicted_after_others(policy: EvictionPolicy) -> None
     wanted, other = chain("wanted", 3), chain("other", 3)
     leave(policy, wanted)
     leave(policy, other)
-    policy.touch(wanted)
+    policy.protect(wanted)
     assert list(policy.in_order())[:3] == list(reversed(other))
 
 

@@ -52,7 +52,7 @@ def test_request_without_keep_kv_is_never_a_leader() -> None:
     rig.step()
     rig.add([*prompt, 7], max_tokens=1)
     rig.step()
-    assert rig.scheduler.num_following == 0
+    assert rig.scheduler.num_waiting_for_prefix == 0
     rig.run()
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from engine.scheduling.chunking import SMALLEST_CHUNK, prompt_tokens_beside
+from engine.scheduling.chunking import SMALLEST_CHUNK, prompt_tokens_alongside
 from engine.scheduling.step_cost import StepCost
 from tests.unit.engine.scheduling.test_step_cost import MIXED, learned
 
@@ -12,19 +12,19 @@ def cost() -> StepCost:
 
 
 def test_a_chunk_keeps_the_step_within_the_target(cost: StepCost) -> None:
-    assert prompt_tokens_beside(cost, 8, 0.035, 512) == pytest.approx(250, rel=0.05)
+    assert prompt_tokens_alongside(cost, 8, 0.035, 512) == pytest.approx(250, rel=0.05)
 
 
 def test_default_step_is_50_ms_or_twice_its_decodes(cost: StepCost) -> None:
-    assert prompt_tokens_beside(cost, 8, 0.0, 1024) == pytest.approx(400, rel=0.05)
-    assert prompt_tokens_beside(cost, 38, 0.0, 1024) == pytest.approx(400, rel=0.05)
+    assert prompt_tokens_alongside(cost, 8, 0.0, 1024) == pytest.approx(400, rel=0.05)
+    assert prompt_tokens_alongside(cost, 38, 0.0, 1024) == pytest.approx(400, rel=0.05)
 
 
 def test_a_target_that_cannot_be_kept_lets_prompts_creep_on(cost: StepCost) -> None:
-    assert prompt_tokens_beside(cost, 8, 0.001, 512) == SMALLEST_CHUNK
+    assert prompt_tokens_alongside(cost, 8, 0.001, 512) == SMALLEST_CHUNK
 
 
 def test_there_is_never_more_than_room(cost: StepCost) -> None:
-    assert prompt_tokens_beside(cost, 0, 0.001, 512) == 512
-    assert prompt_tokens_beside(cost, 8, 10.0, 64) == 64
-    assert prompt_tokens_beside(StepCost(), 8, 0.001, 64) == 64
+    assert prompt_tokens_alongside(cost, 0, 0.001, 512) == 512
+    assert prompt_tokens_alongside(cost, 8, 10.0, 64) == 64
+    assert prompt_tokens_alongside(StepCost(), 8, 0.001, 64) == 64

@@ -148,7 +148,7 @@ def test_followers_hold_no_batch_slot() -> None:
     for number in range(8):
         rig.add([*beginning, number], max_tokens=1, tenant="many")
     rig.step()
-    assert rig.scheduler.num_following == 7
+    assert rig.scheduler.num_waiting_for_prefix == 7
     assert steps_to_first_token(rig, rig.add(prompt(99, 6), max_tokens=1, tenant="idle")) <= 2
 
 
@@ -158,7 +158,7 @@ def test_followers_count_toward_waiting_limit() -> None:
     for number in range(8):
         rig.add([*beginning, number], max_tokens=1)
     rig.step()
-    assert rig.scheduler.num_following == 7
+    assert rig.scheduler.num_waiting_for_prefix == 7
     rig.add(prompt(1, 4))
     with pytest.raises(Exception, match="already waiting"):
         rig.add(prompt(2, 4))

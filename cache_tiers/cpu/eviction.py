@@ -37,7 +37,7 @@ class EvictionPolicy(Protocol):
         """
 
     def protect(self, chain: Sequence[BlockKey]) -> None:
-        """Protect the chain that a request is about to use. The request reports `use` when it ends."""
+        """Protect the chain that a request is about to use. The request reports `touch` when it ends."""
 
     def in_order(self) -> Iterator[BlockKey]:
         """Yield the blocks of the tier in eviction order. The policy must not change during the iteration."""

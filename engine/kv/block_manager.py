@@ -23,11 +23,11 @@ class BlockManager:
         # Sources of copies in flight, by target block id. A target can have several: if its owner finishes, the block
         # can be the target of another copy before the first one is over.
         self._copied: dict[int, list[KVCacheBlock]] = {}
-        self._on_tail: Callable[[KVCacheBlock], None] = lambda _: None
+        self._on_partial: Callable[[KVCacheBlock], None] = lambda _: None
 
     def watch_partials(self, on_partial: Callable[[KVCacheBlock], None]) -> None:
         """Set the callback that receives each partly filled block that a request leaves, before others can take it."""
-        self._on_tail = on_partial
+        self._on_partial = on_partial
 
     @property
     def num_copied(self) -> int:
@@ -212,6 +212,6 @@ class BlockManager:
             block = request.blocks[full]
             unshared = block.key is None and block.ref_count == 1
             if unshared and self.pool.publish_partial(block, request.key_before(full), partial_ids):
-                self._on_tail(block)
+                self._on_partial(block)
         self.shrink(request, 0)
         request.num_published_blocks = 0

@@ -158,6 +158,7 @@ class TierManager:
         self._unstored: FairLine[BlockKey, int] = FairLine(owners)
         self._erasing: set[BlockKey] = set()
         self._untaken: RecentKeys[bool] = RecentKeys(MAX_UNTAKEN, owners)
+        self._is_full = False
         self._retry_at = 0.0
         self._rewrite_at = 0.0
         self._rested_at = 0.0
@@ -412,8 +413,8 @@ class TierManager:
 
     @property
     def refuses_stores(self) -> bool:
-        """Whether a block waits because the CPU tier had no room for it a moment ago."""
-        return len(self._unstored) > 0 and self._clock() < self._retry_at
+        """Whether a block waits because the CPU tier had no room at the last attempt."""
+        return len(self._unstored) > 0 and self._is_full
 
     @property
     def num_unstored(self) -> int:
@@ -428,7 +429,8 @@ class TierManager:
         """
         if not self._redis or self.store.redis_speed is None:
             return False
-        return bool(self._store_jobs) or not self.refuses_stores or self.store.stats().redis_pending_writes > 0
+        may_retry = not self._unstored or self._clock() >= self._retry_at
+        return bool(self._store_jobs) or may_retry or self.store.stats().redis_pending_writes > 0
 
     def take_loads(self, seconds: float, num_late: int = 0) -> tuple[TransferJob, ...]:
         """Take the copies for the next step from each load in turn.
@@ -467,6 +469,7 @@ class TierManager:
                 jobs.append((turn.key, None))
             else:
                 refused.add(turn.owner)
+        self._is_full = bool(refused)
         if refused:
             self._retry_at = now + STORE_RETRY_SECONDS
         return jobs

@@ -41,7 +41,7 @@ def check_keys(settings: Settings) -> Finding:
         if not valid:
             advice = "ebb keys create NAME"
             return Finding("warn", "keys", "required of every client, and no valid key exists", advice)
-        return Finding("ok", "keys", f"required of every client; {valid} are valid (ebb keys list)")
+        return Finding("ok", "keys", f"required of every client; valid keys: {valid} (ebb keys list)")
     advice = "leave out --without-keys, and give people keys (ebb keys create NAME)"
     if not is_loopback(settings.host):
         text = (

@@ -223,7 +223,7 @@ def test_selection_takes_peers_arms_and_suites() -> None:
 
 
 def test_unknown_selection_is_rejected_by_name() -> None:
-    with pytest.raises(ValueError, match="no lama"):
+    with pytest.raises(ValueError, match="unknown: lama"):
         select(("lama", "decode"))
 
 

@@ -84,5 +84,5 @@ async def test_anthropic_wrong_key_raises_authentication_error(everybody: People
 async def test_anthropic_limit_raises_rate_limit_error(everybody: People) -> None:
     await everybody.root.put("/api/admin/tenants/alice/limits", json={"tokens_per_minute": 0})
     async with anthropic_client(everybody, everybody.keys["alice"]) as alice:
-        with pytest.raises(anthropic.RateLimitError, match="0 tokens a minute"):
+        with pytest.raises(anthropic.RateLimitError, match="0 tokens per minute"):
             await alice.messages.create(model="fake-1", max_tokens=9, messages=HI)

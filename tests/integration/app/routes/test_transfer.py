@@ -136,7 +136,7 @@ async def test_import_with_a_cycle_of_messages_is_refused(http: aiohttp.ClientSe
     question, answer = whole["conversations"][0]["messages"]
     question["parent_id"] = answer["id"]
     error = await error_of(await http.post("/api/import?duplicates=true", json=whole), 400)
-    assert "circle" in error["message"]
+    assert "cycle" in error["message"]
 
 
 async def test_import_with_duplicate_ids_is_refused(http: aiohttp.ClientSession) -> None:

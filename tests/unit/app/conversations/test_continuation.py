@@ -96,7 +96,7 @@ async def test_form_is_compiled_again_before_continuing(services: Services, engi
 
 async def test_only_cut_answer_that_is_not_running_continues(services: Services, engine: FakeEngine) -> None:
     whole = await ended(await asked(services))
-    with pytest.raises(ConflictError, match="whole"):
+    with pytest.raises(ConflictError, match="complete"):
         await services.continuation.go_on(whole.id)
     assert whole.parent_id is not None
     with pytest.raises(InvalidRequestError, match="Only an answer"):
@@ -118,6 +118,6 @@ async def test_one_of_two_concurrent_continuations_wins(services: Services, engi
 async def test_changed_system_prompt_prevents_continuation(services: Services) -> None:
     cut = await ended(await asked(services, max_tokens=3))
     await services.store.conversations.change(cut.conversation_id, {"system_prompt": "Be brief."})
-    with pytest.raises(ConflictError, match="retry it"):
+    with pytest.raises(ConflictError, match="retry the answer"):
         await services.continuation.go_on(cut.id)
     assert (await services.store.messages.get(cut.id)).status == "incomplete"

@@ -386,7 +386,7 @@ async def test_id_of_another_message_is_rejected(services: Services, conversatio
     answer = await answered(services, conversation, "one", id=message_id)
     elsewhere = await services.store.conversations.create({})
     for where, content in ((conversation, "two"), (elsewhere, "one")):
-        with pytest.raises(ConflictError, match="another message"):
+        with pytest.raises(ConflictError, match="Another message"):
             await ask(services, where, content, id=message_id)
-    with pytest.raises(ConflictError, match="another message"):
+    with pytest.raises(ConflictError, match="Another message"):
         await services.turns.retry(answer.id, RetryFields(id=message_id))

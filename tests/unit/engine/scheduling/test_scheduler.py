@@ -331,9 +331,11 @@ def test_refused_store_is_retried_while_block_is_on_device() -> None:
     rig.run()
     assert rig.tiers is not None
     assert rig.tiers.num_unstored == 4
-    store.refuses = False
     rig.now += 1.0
+    assert rig.tiers.refuses_stores, "the tier is full until a block fits, also between two attempts"
+    store.refuses = False
     rig.step()
+    assert not rig.tiers.refuses_stores
     assert rig.tiers.num_unstored == 0
     assert len(store.redis) == 4
 

@@ -85,8 +85,8 @@ def test_step_has_spans_of_forward_pass_and_each_copy() -> None:
         (Track.COPIES, "load", 10.25, 10.75),
         (Track.COPIES, "load", 10.75, 11.0),
         (Track.COPIES, "store", 15.0, 16.0),
-        (Track.WORKER, "prepare", 10.0, 10.25),
         (Track.RESULTS, "finish", 15.0, 17.0),
+        (Track.WORKER, "prepare", 10.0, 10.25),
     ]
 
 

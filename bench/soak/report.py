@@ -76,12 +76,12 @@ def to_markdown(report: SoakReport) -> str:
     parts = [
         _heading(report),
         "## Answers by kind of client\n\n" + table(("", "answers"), _rows(report.asked)),
-        f"{report.compared:,} answers were compared with an earlier answer to the same question in the same place, "
-        f"{report.replayed:,} at the end against a server without reuse.",
+        f"{report.compared:,} answers were compared with an earlier answer to the same prompt, and {report.replayed:,} "
+        "with that of a server without reuse.",
         "## Where the tokens of the prompts came from\n\n" + table(("", "tokens"), _rows(report.counts.tokens)),
         f"{report.counts.generated:,} tokens were generated; there were {report.counts.preemptions:,} preemptions.",
         "## Faults of Redis\n\n" + table(("", "times"), _rows(report.faults)),
-        "Blocks from Redis that were rejected: " + (_listed(report.counts.rejected) or "none") + ".",
+        "Rejected blocks from Redis, by reason: " + (_listed(report.counts.rejected) or "none") + ".",
         _memory(report),
         _troubles(report),
         targets_table(targets(report)),

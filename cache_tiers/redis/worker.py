@@ -6,7 +6,7 @@ import threading
 from cache_tiers.redis.address import RedisAddress
 from cache_tiers.redis.block_commands import knows_getex
 from cache_tiers.redis.breaker import CircuitBreaker
-from cache_tiers.redis.errors import RedisError
+from cache_tiers.redis.errors import RedisError, RedisProtocolError, RedisRefusedError
 from cache_tiers.redis.job_queue import JobQueue
 from cache_tiers.redis.jobs import Job
 from cache_tiers.redis.resp import RespConnection, Timeouts
@@ -95,8 +95,12 @@ class RedisWorker:
 
 def describe_fault(error: OSError | RedisError) -> str:
     """Describe in one phrase for people why Redis is not used."""
+    if isinstance(error, RedisRefusedError):
+        return f"Redis refuses commands: {error}"
+    if isinstance(error, RedisProtocolError):
+        return f"Redis sent an invalid reply: {error}"
     if isinstance(error, RedisError):
-        return f"Redis refuses: {error}"
+        return f"Redis cannot be used: {error}"
     if isinstance(error, TimeoutError):
         return "Redis does not answer in time"
     if isinstance(error, ConnectionRefusedError | FileNotFoundError):

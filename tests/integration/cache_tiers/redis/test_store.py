@@ -283,7 +283,7 @@ def test_password_is_required_and_used(tmp_path: Path, rigs: Rigs) -> None:
         round_trip(rigs, RedisAddress(unix_path=server.socket, password="s3cret"))
         for wrong in (None, "wrong"):
             rig = rigs.open(RedisAddress(unix_path=server.socket, password=wrong))
-            assert rig.store.stats().redis_state.startswith("Redis refuses: ")
+            assert rig.store.stats().redis_state.startswith("Redis refuses commands: ")
             assert rig.counts(keys(range(3))) == (0, 0)
     finally:
         server.kill()

@@ -162,7 +162,7 @@ class Services:
         prompts = WholePrompts(host, answers)
         responses = Responses(host, store, runs, turns, prompts, erasure, gate)
         continuation = Continuation(host, store, runs, gate)
-        loop_lag = LoopLag(metrics.loop_lag.observe, metrics.loop_blocks.inc)
+        loop_lag = LoopLag(metrics.loop_lag.observe, metrics.loop_blocks.inc, lambda: host.state == "starting")
         return cls(
             host,
             store,

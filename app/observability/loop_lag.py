@@ -2,7 +2,8 @@
 
 A timer fires every PROBE_SECONDS and measures its delay. A block of the loop that is shorter than PROBE_SECONDS may be
 missed, and a longer one is underestimated by at most PROBE_SECONDS. When the timer is more than BLOCKED_SECONDS late, a
-watcher thread captures the stack of the loop's thread. At most one such stack per minute is logged.
+watcher thread captures the stack of the loop's thread. At most one such stack per minute is logged, and none while the
+engine starts: imports and the model's weights hold the interpreter then.
 """
 
 import asyncio
@@ -30,14 +31,21 @@ logger = logging.getLogger(__name__)
 class LoopLag:
     """Probe timer on the running loop, and the thread that watches it."""
 
-    def __init__(self, observe: Callable[[float], None], count_block: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        observe: Callable[[float], None],
+        count_block: Callable[[], None] = lambda: None,
+        is_starting: Callable[[], bool] = lambda: False,
+    ) -> None:
         """Prepare the timer.
 
         observe: receives each delay in seconds.
         count_block: called for each delay above BLOCKED_SECONDS.
+        is_starting: tells whether the engine is starting. Called in the watcher thread.
         """
         self._observe = observe
         self._count_block = count_block
+        self._is_starting = is_starting
         self._due = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self._stopped = threading.Event()
@@ -80,6 +88,8 @@ class LoopLag:
             due, now = self._due, time.monotonic()
             if now - due > BLOCKED_SECONDS and due != noticed:
                 noticed = due
+                if self._is_starting():
+                    continue
                 self._log.note(sys._current_frames().get(loop_thread), now - due, now)
 
 
@@ -97,10 +107,9 @@ class BlockLog:
             return
         stack = short_stack(frame) if frame is not None else "unknown"
         logger.warning(
-            "the event loop has been blocked for more than %d ms, and %d other times since the last such line; "
-            "stack: %s",
+            "the event loop has been blocked for more than %d ms%s; stack: %s",
             late * 1e3,
-            self._num_others,
+            f", and {self._num_others} other times in the last minute" if self._num_others else "",
             stack,
         )
         self._num_others, self._may_write_at = 0, now + LOG_SECONDS

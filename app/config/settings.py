@@ -7,7 +7,7 @@ import os
 import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, get_args
 from urllib.parse import urlsplit
@@ -131,37 +131,23 @@ class Settings:
             eviction=self.eviction_policy,
         )
         device = choose_device(self.device)
+        names = {each.name for each in fields(EngineConfig)} & {each.name for each in fields(self)}
+        # Fields of the same name and meaning are passed on as they are.
+        passed_on = {name: getattr(self, name) for name in names - {"device", "itl_target"}}
         return EngineConfig(
+            **passed_on,
             device=device,
             block_size=block_size_for(device),
-            attention=self.attention,
-            tensor_parallel_size=self.tensor_parallel_size,
+            itl_target=self.itl_target / 1e3,
             decode_graphs=not self.no_decode_graphs,
-            check_operators=self.check_operators,
+            speculation=not self.no_speculation,
+            prefix_cache=not self.no_prefix_cache,
+            tiers=None if self.no_prefix_cache else tiers,
             model_path=model_path,
             model_name=model_name,
-            tiers=None if self.no_prefix_cache else tiers,
             secret=secret,
             public_prompt=_read_prompt(self.public_prefix) if self.public_prefix is not None else "",
             tenants_file=self.state_dir / "tenants.json",
-            dtype=self.dtype,
-            quantization=self.quantization,
-            cpu_kernels=self.cpu_kernels,
-            max_model_len=self.max_model_len,
-            max_num_seqs=self.max_num_seqs,
-            max_num_batched_tokens=self.max_num_batched_tokens,
-            itl_target=self.itl_target / 1e3,
-            decode_passes=self.decode_passes,
-            max_answers=self.max_answers,
-            speculation=not self.no_speculation,
-            queue_policy=self.queue_policy,
-            max_waiting=self.max_waiting,
-            max_queue_wait=self.max_queue_wait,
-            queue_timeout=self.queue_timeout,
-            tenant_weights=self.tenant_weights,
-            kv_memory=self.kv_memory,
-            prefix_cache=not self.no_prefix_cache,
-            cache_dir=self.cache_dir,
         )
 
     @property

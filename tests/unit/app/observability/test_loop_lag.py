@@ -57,7 +57,7 @@ async def test_blocked_loop_is_logged_with_its_stack(caplog: pytest.LogCaptureFi
     assert int(re.findall(r"more than (\d+) ms", line)[0]) >= BLOCKED_SECONDS * 1e3
 
 
-async def test_blocks_are_counted_but_not_logged_while_the_engine_starts(caplog: pytest.LogCaptureFixture) -> None:
+async def test_blocks_while_engine_starts_are_counted_not_logged(caplog: pytest.LogCaptureFixture) -> None:
     blocks, rang = list[None](), asyncio.Event()
     probe = LoopLag(lambda _: rang.set(), lambda: blocks.append(None), lambda: True)
     probe.begin()

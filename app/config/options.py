@@ -2,8 +2,9 @@
 
 import difflib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import Field, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from app.config.sizes import parse_size
 from engine.errors import EbbError
@@ -39,6 +40,36 @@ class Option:
     def variable(self) -> str:
         """Name of the environment variable."""
         return ENV_PREFIX + self.name.replace("-", "_").upper()
+
+
+def setting(
+    default: object,
+    parse: Callable[[str], object],
+    metavar: str,
+    help: str,
+    *,
+    factory: Callable[[], object] | None = None,
+    repr: bool = True,
+) -> Any:
+    """Declare a setting as a dataclass field. `parse`, `metavar` and `help` are those of its `Option`.
+
+    factory: makes the default; used instead of `default` where that is mutable. repr: False for a value that may hold
+        a password.
+    """
+    metadata = {"parse": parse, "metavar": metavar, "help": help}
+    if factory is not None:
+        return field(default_factory=factory, repr=repr, metadata=metadata)
+    return field(default=default, repr=repr, metadata=metadata)
+
+
+def derived(parse: Callable[[str], object], metavar: str, help: str) -> Any:
+    """Declare a setting whose default is derived from the environment or from other settings."""
+    return field(metadata={"parse": parse, "metavar": metavar, "help": help})
+
+
+def option_of(declared: Field[Any]) -> Option:
+    """Return the option of a setting that `setting` or `derived` declared."""
+    return Option(declared.name.replace("_", "-"), **declared.metadata)
 
 
 def parse_option(option: Option, text: str, where: str) -> tuple[str, object]:

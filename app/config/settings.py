@@ -7,21 +7,23 @@ import os
 import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, get_args
 from urllib.parse import urlsplit
 
 from app.config.options import (
     ENV_PREFIX,
-    Option,
     SettingsError,
     any_path,
     any_text,
+    derived,
     did_you_mean,
     integer,
     one_of,
+    option_of,
     parse_option,
+    setting,
     size_from,
     switch,
 )
@@ -40,6 +42,23 @@ UNSPECIFIED_ADDRESSES = ("0.0.0.0", "::")
 """Addresses that a server can listen on, but a client cannot connect to."""
 ATTENTIONS = ("auto", *BACKENDS)
 CPU_KERNELS = ("auto", "onednn", "torch", "avx512_bf16", "avx512", "avx2", "portable")
+
+
+def _redis_url(text: str) -> str:
+    if text in ("auto", "off"):
+        return text
+    url = urlsplit(text)
+    if url.scheme not in ("redis", "rediss", "unix") or not (url.path if url.scheme == "unix" else url.hostname):
+        # Leave the text out of the message: it may hold a password.
+        raise ValueError("must be auto, off, redis://host:port, rediss://host:port or unix:///path")
+    return text
+
+
+def _http_url(text: str) -> str:
+    url = urlsplit(text)
+    if url.scheme not in ("http", "https") or not url.hostname:
+        raise ValueError(f"{text!r} is not a URL like http://localhost:4318/v1/traces")
+    return text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,51 +91,123 @@ class Settings:
     without_keys: require no key, even if other machines can reach the server.
     """
 
-    state_dir: Path
-    cache_dir: Path
-    secret_file: Path
-    host: str = "127.0.0.1"
-    port: int = 8000
-    model: str = DEFAULT_MODEL
-    dtype: str = "bfloat16"
-    quantization: str = "none"
-    device: str = "auto"
-    attention: str = "auto"
-    tensor_parallel_size: int = 1
-    no_decode_graphs: bool = False
-    check_operators: bool = False
-    cpu_kernels: str = "auto"
-    max_model_len: int = 0
-    max_num_seqs: int = 32
-    max_num_batched_tokens: int = 512
-    itl_target: int = 0
-    max_waiting: int = 256
-    decode_passes: int = 4
-    max_answers: int = 16
-    no_speculation: bool = False
-    queue_policy: QueuePolicy = "fair"
-    max_queue_wait: int = 30
-    queue_timeout: int = 0
-    tenant_weights: Mapping[str, float] = field(default_factory=dict)
-    public_prefix: Path | None = None
-    kv_memory: int = 0
-    cpu_kv_memory: int | None = None
-    eviction_policy: EvictionName = "returning"
-    redis_url: str = field(default="auto", repr=False)
-    redis_memory: int = 2 << 30
-    chat_titles: str = "model"
-    response_days: int = 30
-    no_prefix_cache: bool = False
-    tls_certificate: Path | None = None
-    tls_key: Path | None = None
-    max_connections: int = 0
-    max_connections_per_address: int = 0
-    public_url: str = ""
-    cors_origins: tuple[str, ...] = ()
-    log_format: LogFormat = "text"
-    log_messages: bool = False
-    otlp_endpoint: str = ""
-    without_keys: bool = False
+    host: str = setting("127.0.0.1", any_text, "ADDRESS", "address to listen on (default 127.0.0.1: this machine only)")
+    port: int = setting(8000, integer(0, 65535), "PORT", "port to listen on (default 8000; 0 takes a free one)")
+    model: str = setting(
+        DEFAULT_MODEL, any_text, "NAME", f"alias, folder, .gguf file or hub id (default {DEFAULT_MODEL})"
+    )
+    state_dir: Path = derived(
+        any_path, "DIR", "durable data: chats, secret, Redis snapshot (default $XDG_STATE_HOME/ebb)"
+    )
+    cache_dir: Path = derived(any_path, "DIR", "replaceable data: models, kernels (default $XDG_CACHE_HOME/ebb)")
+    secret_file: Path = derived(
+        any_path, "FILE", "secret that tenants' block keys derive from (default STATE_DIR/secret)"
+    )
+    dtype: str = setting("bfloat16", one_of("bfloat16", "float32"), "DTYPE", "bfloat16 or float32 (default bfloat16)")
+    quantization: str = setting(
+        "none", one_of("none", "int8"), "KIND", "none or int8: half the bytes to read per token, on CPUs"
+    )
+    device: str = setting(
+        "auto", one_of(*DEVICES), "DEVICE", "auto, cpu, npu or cuda (default auto: an NPU if there is one)"
+    )
+    attention: str = setting(
+        "auto", one_of(*ATTENTIONS), "KIND", "auto, or the backend to compute attention with (default auto)"
+    )
+    tensor_parallel_size: int = setting(
+        1, integer(1, 64), "N", "processes that share the model, one device each (default 1)"
+    )
+    no_decode_graphs: bool = setting(
+        False, switch, "", "NPU, GPU: launch decode steps call by call, without captured graphs"
+    )
+    check_operators: bool = setting(
+        False, switch, "", "NPU: check each operator call against its documented limits (slow)"
+    )
+    cpu_kernels: str = setting(
+        "auto", one_of(*CPU_KERNELS), "KIND", "auto, torch, or instructions to compile for (default auto)"
+    )
+    max_model_len: int = setting(
+        0, integer(0, 1 << 24), "TOKENS", "longest prompt plus answer (default: the model's window)"
+    )
+    max_num_seqs: int = setting(32, integer(1, 4096), "N", "maximum requests computed at the same time (default 32)")
+    max_num_batched_tokens: int = setting(
+        512, integer(1, 1 << 20), "TOKENS", "maximum tokens of one step (default 512)"
+    )
+    queue_policy: QueuePolicy = setting(
+        "fair", one_of(*get_args(QueuePolicy)), "POLICY", "fcfs, priority or fair (default fair: between tenants)"
+    )
+    max_waiting: int = setting(256, integer(1, 1 << 20), "N", "maximum waiting requests; others get 429 (default 256)")
+    max_queue_wait: int = setting(
+        30, integer(1, 86_400), "S", "seconds after which a request or tenant is next, whatever the policy (default 30)"
+    )
+    queue_timeout: int = setting(
+        0, integer(0, 86_400), "S", "seconds after which a waiting request is refused (default 0: never)"
+    )
+    tenant_weights: Mapping[str, float] = setting(
+        None, parse_weights, "NAME=W,...", "shares of tenants under the policy fair (default 1 each)", factory=dict
+    )
+    public_prefix: Path | None = setting(
+        None, any_path, "FILE", "system prompt whose KV all tenants share (default: none)"
+    )
+    itl_target: int = setting(
+        0, integer(0, 60_000), "MS", "longest step while streams are running (default 50, more if decodes need it)"
+    )
+    decode_passes: int = setting(
+        4, integer(1, 64), "N", "maximum tokens per stream and step while no request waits (default 4)"
+    )
+    max_answers: int = setting(
+        16, integer(1, MAX_ANSWERS), "N", "maximum answers to one prompt: n, best_of (default 16)"
+    )
+    no_speculation: bool = setting(
+        False, switch, "", "compute tokens one after another, even where they can be guessed"
+    )
+    kv_memory: int = setting(
+        0, size_from(1 << 20), "SIZE", "KV blocks (default: 3 windows, at most a tenth of free memory)"
+    )
+    cpu_kv_memory: int | None = setting(
+        None, size_from(0), "SIZE", "memory of the CPU tier; 0 turns it off (default 3 x --kv-memory)"
+    )
+    eviction_policy: EvictionName = setting(
+        "returning", one_of(*get_args(EvictionName)), "POLICY", "eviction of the CPU tier: returning or lru"
+    )
+    redis_url: str = setting(
+        "auto", _redis_url, "URL", "auto, off, redis://, rediss:// or unix:// (default auto: a companion)", repr=False
+    )
+    redis_memory: int = setting(2 << 30, size_from(1 << 20), "SIZE", "memory of the companion Redis (default 2GiB)")
+    chat_titles: str = setting(
+        "model", one_of("model", "first-words"), "KIND", "model (while idle) or first-words (default model)"
+    )
+    response_days: int = setting(
+        30, integer(0, 36_500), "DAYS", "age at which stored responses expire (default 30; 0: never)"
+    )
+    no_prefix_cache: bool = setting(False, switch, "", "recompute every prompt: no reuse from any tier")
+    tls_certificate: Path | None = setting(
+        None, any_path, "FILE", "certificate chain (PEM) for TLS (default: plain HTTP)"
+    )
+    tls_key: Path | None = setting(
+        None, any_path, "FILE", "private key of --tls-certificate (PEM, without a passphrase)"
+    )
+    max_connections: int = setting(
+        0, integer(0, 1 << 20), "N", "maximum open connections (default 0: by ulimit -n, at most 8192)"
+    )
+    max_connections_per_address: int = setting(
+        0, integer(0, 1 << 20), "N", "maximum open connections per address (default 0: a quarter of all)"
+    )
+    public_url: str = setting(
+        "", parse_public_url, "URL", "URL that people open, if a proxy passes its name on (default: none)"
+    )
+    cors_origins: tuple[str, ...] = setting(
+        (), parse_origins, "ORIGIN,...", "pages of other origins that may use the API (default: none)"
+    )
+    without_keys: bool = setting(
+        False, switch, "", "serve clients without a key (default: on this machine, until a key exists)"
+    )
+    log_format: LogFormat = setting(
+        "text", one_of(*get_args(LogFormat)), "FORMAT", "lines of text or json objects (default text)"
+    )
+    log_messages: bool = setting(False, switch, "", "write the text of messages into the log (default: numbers only)")
+    otlp_endpoint: str = setting(
+        "", _http_url, "URL", "endpoint of OpenTelemetry traces: http://HOST:4318/v1/traces (default: none)"
+    )
 
     def engine_config(self, *, model_path: Path, model_name: str, secret: bytes) -> EngineConfig:
         """Make the engine's configuration. `model_path`: the folder that `model` was resolved to.
@@ -192,103 +283,8 @@ def _read_prompt(path: Path) -> str:
     return text
 
 
-def _redis_url(text: str) -> str:
-    if text in ("auto", "off"):
-        return text
-    url = urlsplit(text)
-    if url.scheme not in ("redis", "rediss", "unix") or not (url.path if url.scheme == "unix" else url.hostname):
-        # Leave the text out of the message: it may hold a password.
-        raise ValueError("must be auto, off, redis://host:port, rediss://host:port or unix:///path")
-    return text
-
-
-def _http_url(text: str) -> str:
-    url = urlsplit(text)
-    if url.scheme not in ("http", "https") or not url.hostname:
-        raise ValueError(f"{text!r} is not a URL like http://localhost:4318/v1/traces")
-    return text
-
-
-OPTIONS = (
-    Option("host", any_text, "ADDRESS", "address to listen on (default 127.0.0.1: this machine only)"),
-    Option("port", integer(0, 65535), "PORT", "port to listen on (default 8000; 0 takes a free one)"),
-    Option("model", any_text, "NAME", f"alias, folder, .gguf file or hub id (default {DEFAULT_MODEL})"),
-    Option("state-dir", any_path, "DIR", "durable data: chats, secret, Redis snapshot (default $XDG_STATE_HOME/ebb)"),
-    Option("cache-dir", any_path, "DIR", "replaceable data: models, kernels (default $XDG_CACHE_HOME/ebb)"),
-    Option("secret-file", any_path, "FILE", "secret that tenants' block keys derive from (default STATE_DIR/secret)"),
-    Option("dtype", one_of("bfloat16", "float32"), "DTYPE", "bfloat16 or float32 (default bfloat16)"),
-    Option("quantization", one_of("none", "int8"), "KIND", "none or int8: half the bytes to read per token, on CPUs"),
-    Option("device", one_of(*DEVICES), "DEVICE", "auto, cpu, npu or cuda (default auto: an NPU if there is one)"),
-    Option("attention", one_of(*ATTENTIONS), "KIND", "auto, or the backend to compute attention with (default auto)"),
-    Option("tensor-parallel-size", integer(1, 64), "N", "processes that share the model, one device each (default 1)"),
-    Option("no-decode-graphs", switch, "", "NPU, GPU: launch decode steps call by call, without captured graphs"),
-    Option("check-operators", switch, "", "NPU: check each operator call against its documented limits (slow)"),
-    Option("cpu-kernels", one_of(*CPU_KERNELS), "KIND", "auto, torch, or instructions to compile for (default auto)"),
-    Option("max-model-len", integer(0, 1 << 24), "TOKENS", "longest prompt plus answer (default: the model's window)"),
-    Option("max-num-seqs", integer(1, 4096), "N", "maximum requests computed at the same time (default 32)"),
-    Option("max-num-batched-tokens", integer(1, 1 << 20), "TOKENS", "maximum tokens of one step (default 512)"),
-    Option(
-        "queue-policy",
-        one_of(*get_args(QueuePolicy)),
-        "POLICY",
-        "fcfs, priority or fair (default fair: between tenants)",
-    ),
-    Option("max-waiting", integer(1, 1 << 20), "N", "maximum waiting requests; others get 429 (default 256)"),
-    Option(
-        "max-queue-wait",
-        integer(1, 86_400),
-        "S",
-        "seconds after which a request or tenant is next, whatever the policy (default 30)",
-    ),
-    Option(
-        "queue-timeout", integer(0, 86_400), "S", "seconds after which a waiting request is refused (default 0: never)"
-    ),
-    Option("tenant-weights", parse_weights, "NAME=W,...", "shares of tenants under the policy fair (default 1 each)"),
-    Option("public-prefix", any_path, "FILE", "system prompt whose KV all tenants share (default: none)"),
-    Option(
-        "itl-target",
-        integer(0, 60_000),
-        "MS",
-        "longest step while streams are running (default 50, more if decodes need it)",
-    ),
-    Option(
-        "decode-passes", integer(1, 64), "N", "maximum tokens per stream and step while no request waits (default 4)"
-    ),
-    Option("max-answers", integer(1, MAX_ANSWERS), "N", "maximum answers to one prompt: n, best_of (default 16)"),
-    Option("no-speculation", switch, "", "compute tokens one after another, even where they can be guessed"),
-    Option("kv-memory", size_from(1 << 20), "SIZE", "KV blocks (default: 3 windows, at most a tenth of free memory)"),
-    Option("cpu-kv-memory", size_from(0), "SIZE", "memory of the CPU tier; 0 turns it off (default 3 x --kv-memory)"),
-    Option("eviction-policy", one_of(*get_args(EvictionName)), "POLICY", "eviction of the CPU tier: returning or lru"),
-    Option("redis-url", _redis_url, "URL", "auto, off, redis://, rediss:// or unix:// (default auto: a companion)"),
-    Option("redis-memory", size_from(1 << 20), "SIZE", "memory of the companion Redis (default 2GiB)"),
-    Option("chat-titles", one_of("model", "first-words"), "KIND", "model (while idle) or first-words (default model)"),
-    Option("response-days", integer(0, 36_500), "DAYS", "age at which stored responses expire (default 30; 0: never)"),
-    Option("no-prefix-cache", switch, "", "recompute every prompt: no reuse from any tier"),
-    Option("tls-certificate", any_path, "FILE", "certificate chain (PEM) for TLS (default: plain HTTP)"),
-    Option("tls-key", any_path, "FILE", "private key of --tls-certificate (PEM, without a passphrase)"),
-    Option(
-        "max-connections", integer(0, 1 << 20), "N", "maximum open connections (default 0: by ulimit -n, at most 8192)"
-    ),
-    Option(
-        "max-connections-per-address",
-        integer(0, 1 << 20),
-        "N",
-        "maximum open connections per address (default 0: a quarter of all)",
-    ),
-    Option(
-        "public-url", parse_public_url, "URL", "URL that people open, if a proxy passes its name on (default: none)"
-    ),
-    Option("cors-origins", parse_origins, "ORIGIN,...", "pages of other origins that may use the API (default: none)"),
-    Option("without-keys", switch, "", "serve clients without a key (default: on this machine, until a key exists)"),
-    Option("log-format", one_of(*get_args(LogFormat)), "FORMAT", "lines of text or json objects (default text)"),
-    Option("log-messages", switch, "", "write the text of messages into the log (default: numbers only)"),
-    Option(
-        "otlp-endpoint",
-        _http_url,
-        "URL",
-        "endpoint of OpenTelemetry traces: http://HOST:4318/v1/traces (default: none)",
-    ),
-)
+OPTIONS = tuple(option_of(each) for each in fields(Settings))
+"""Options of the command line, the environment and TOML files, as the settings declare them."""
 CONFIG_VARIABLE = ENV_PREFIX + "CONFIG"
 
 

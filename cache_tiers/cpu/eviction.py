@@ -5,8 +5,9 @@ that the end of the least recently used chain is evicted first.
 """
 
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Final, Literal, Protocol
 
 from cache_tiers.block_key import BlockKey
@@ -177,6 +178,11 @@ class LikelyToReturn:
                 of_returned = next(returned, None)
 
 
+_POLICIES: Final[Mapping[EvictionName, Callable[[], EvictionPolicy]]] = MappingProxyType(
+    {"lru": LeastRecentlyUsed, "returning": LikelyToReturn}
+)
+
+
 def make_eviction(name: EvictionName) -> EvictionPolicy:
-    """Create an empty policy of the given name."""
-    return LeastRecentlyUsed() if name == "lru" else LikelyToReturn()
+    """Create an empty policy of the given name. Raises KeyError for an unknown name."""
+    return _POLICIES[name]()

@@ -1,5 +1,7 @@
 """The order in which blocks are evicted from host memory."""
 
+from typing import get_args
+
 import pytest
 
 from cache_tiers.block_key import BlockKey
@@ -18,10 +20,17 @@ def leave(policy: EvictionPolicy, blocks: tuple[BlockKey, ...], found: int = 0) 
     policy.touch(blocks, found)
 
 
-@pytest.fixture(params=["lru", "returning"])
+@pytest.fixture(params=get_args(EvictionName))
 def policy(request: pytest.FixtureRequest) -> EvictionPolicy:
     name: EvictionName = request.param
     return make_eviction(name)
+
+
+def test_each_name_has_its_own_policy_and_unknown_raises() -> None:
+    names: tuple[EvictionName, ...] = get_args(EvictionName)
+    assert len({type(make_eviction(name)) for name in names}) == len(names)
+    with pytest.raises(KeyError, match="fifo"):
+        make_eviction("fifo")  # type: ignore[arg-type]
 
 
 def test_end_of_least_recently_used_chain_is_evicted_first(policy: EvictionPolicy) -> None:

@@ -46,13 +46,20 @@ OF_THE_SERVER = (
     "port",
     "state-dir",
     "secret-file",
+    "chat-titles",
+    "response-days",
+    "tls-certificate",
+    "tls-key",
+    "max-connections",
+    "max-connections-per-address",
+    "public-url",
     "cors-origins",
     "log-format",
     "log-messages",
     "otlp-endpoint",
     "without-keys",
 )
-"""Settings of the server that the engine does not have."""
+"""Settings without effect on `ebb profile`, whose engine has a state directory and a secret of its own."""
 
 EXAMPLES = """\
 examples:

@@ -1,13 +1,15 @@
 """The `ebb` command: help, usage errors, settings from the command line. tests/integration runs it as a process."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from app.cli import main as cli
-from app.config.settings import Settings
+from app.config.settings import OPTIONS, Settings, load_settings
 from app.version import VERSION
 
 
@@ -51,6 +53,28 @@ def test_help_of_command_lists_settings_and_defaults(run: Run, command: str) -> 
     assert result.status == 0
     for words in ("--kv-memory SIZE", "2GiB", "--redis-url URL", "--no-prefix-cache", "--state-dir", "127.0.0.1"):
         assert words in result.stdout
+
+
+class Watched:
+    """Settings that note which of their fields were read."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self.read = set[str]()
+
+    def __getattr__(self, name: str) -> Any:
+        self.read.add(name)
+        return getattr(self._settings, name)
+
+
+def test_profile_takes_exactly_the_settings_of_its_engine(run: Run, tmp_path: Path) -> None:
+    watched = Watched(load_settings({}, environ={"HOME": "/nowhere"}))
+    Settings.engine_config(cast("Settings", watched), model_path=tmp_path, model_name="m", secret=b"")
+    # The profile has a state directory of its own, and finds the model before the engine is configured.
+    expected = watched.read - {"state_dir"} | {"model"}
+    accepted = set(re.findall(r"^  --([a-z-]+)", run("profile", "--help").stdout, re.MULTILINE))
+    settings = {option.name: option.field_name for option in OPTIONS}
+    assert {settings[name] for name in accepted & settings.keys()} == expected
 
 
 def test_version_flag_prints_installed_version(run: Run) -> None:

@@ -1,0 +1,37 @@
+"""The KV receipt as clients get it, for one prompt and for several."""
+
+import re
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from app.runs.usage import combined_usage, openai_usage
+from app.schemas.answers import KVReceipt as DescribedReceipt
+from engine.outputs import KVReceipt, Usage
+
+RECEIPT_DOC = Path(__file__).parents[4] / "docs" / "receipt.md"
+COUNTS = [each.name for each in fields(KVReceipt) if each.type is int]
+
+
+def receipt_of(count: int) -> KVReceipt:
+    """Build a receipt whose counts all have one value."""
+    counts: dict[str, Any] = dict.fromkeys(COUNTS, count)
+    return KVReceipt(**counts)
+
+
+def usage_with(kv: KVReceipt) -> Usage:
+    return Usage(prompt_tokens=9, completion_tokens=1, kv=kv, queue_ms=0.0, ttft_ms=1.0, total_ms=2.0)
+
+
+def test_several_prompts_sum_every_count_of_their_receipts() -> None:
+    combined = combined_usage([usage_with(receipt_of(3)), usage_with(receipt_of(4))]).kv
+    assert {name: getattr(combined, name) for name in COUNTS} == dict.fromkeys(COUNTS, 7)
+
+
+def test_every_field_of_the_receipt_is_described() -> None:
+    sent = set(openai_usage(usage_with(KVReceipt()))["kv"])
+    # Only stored messages have the record of reuse.
+    assert sent == DescribedReceipt.model_fields.keys() - {"reuse"}
+    table = RECEIPT_DOC.read_text().partition("| field | meaning |")[2].partition("\n\n")[0]
+    first_cells = "".join(line.split(" | ")[0] for line in table.splitlines())
+    assert set(re.findall(r"`(\w+)", first_cells)) == sent

@@ -1,10 +1,11 @@
 """Sampling parameters stored with an answer, so that another process can resume it."""
 
 import json
+from dataclasses import fields
 
 import pytest
 
-from app.domain.sampling_json import params_from_json, params_to_json
+from app.domain.sampling_json import RESOLVED, params_from_json, params_to_json
 from engine.sampling_params import SamplingParams
 from engine.structured_output import StructuredOutput
 
@@ -29,12 +30,22 @@ EVERYTHING = SamplingParams(
     ignore_eos=True,
     skip_special_tokens=False,
     form=StructuredOutput("json", "{}"),
+    logprobs=2,
+    prompt_logprobs=1,
 )
 
 
 @pytest.mark.parametrize("params", [EVERYTHING, SamplingParams()])
 def test_sampling_params_round_trip(params: SamplingParams) -> None:
     assert params_from_json(json.loads(json.dumps(params_to_json(params)))) == params
+
+
+def test_every_stored_parameter_is_in_the_round_trip() -> None:
+    default = SamplingParams()
+    same = {
+        each.name for each in fields(SamplingParams) if getattr(EVERYTHING, each.name) == getattr(default, each.name)
+    }
+    assert same == RESOLVED
 
 
 def test_params_stored_by_other_version_are_read() -> None:

@@ -222,7 +222,7 @@ class Settings:
             eviction=self.eviction_policy,
         )
         device = choose_device(self.device)
-        names = {each.name for each in fields(EngineConfig)} & {each.name for each in fields(self)}
+        names = {each.name for each in fields(EngineConfig)} & {each.name for each in fields(Settings)}
         # Fields of the same name and meaning are passed on as they are.
         passed_on = {name: getattr(self, name) for name in names - {"device", "itl_target"}}
         return EngineConfig(

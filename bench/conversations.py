@@ -1,4 +1,4 @@
-"""Chats in turns on each arm: time to the first token, origin of the prompts' KV, and equality of the answers."""
+"""Interleaved chats on each arm: time to the first token, origin of the prompts' KV, and equality of the answers."""
 
 from collections.abc import Sequence
 from contextlib import AsyncExitStack

@@ -1,6 +1,6 @@
 """`python -m bench.links`: time to the first token of a known prompt whose KV is in Redis behind a network.
 
-Networks from slow to fast are simulated. Three engines answer in turns: one that decides by itself, one that always
+Networks from slow to fast are simulated. Three engines answer in rotation: one that decides by itself, one that always
 loads everything, and one that always computes everything. The first should never be slower than the better of the other
 two.
 """

@@ -1,4 +1,4 @@
-"""`python -m bench.native_step MODEL_FOLDER`: milliseconds per step, native by instruction set and torch, in turns.
+"""`python -m bench.native_step MODEL_FOLDER`: milliseconds per step, native by instruction set and torch, in rotation.
 
 Measures the kernels, without a server or tiers. Prints a table. Compare machines by the ratios to torch.
 """

@@ -1,6 +1,6 @@
 """`python -m bench.speculation`: gain of drafts where an answer copies its prompt, and their cost elsewhere.
 
-Two servers that differ only by `--no-speculation` answer the same requests in turns, with the tiers off. A round's
+Two servers that differ only by `--no-speculation` answer the same requests alternately, with the tiers off. A round's
 ratio is that of tokens per second, from sending the first request of a load to the end of the last one. Even with two
 identical servers, the one that was started first may be slower by a twentieth. So both are started twice, in either
 order, and the result is the geometric mean of the medians of both halves. The first round of each half is a warm-up.

@@ -149,7 +149,7 @@ def row(arm: str, found: Sequence[Turn]) -> Row:
 
 
 def is_met(rows: Sequence[Row]) -> bool:
-    """Return whether every turn after reading reused enough, and every such answer began with reasoning."""
+    """Return whether every turn that followed a pause for reading reused enough, and its answer had reasoning."""
     return all(
         each.least_share >= LEAST_REUSED and each.thought_about == each.turns
         for each in rows

@@ -37,7 +37,7 @@ class FairLine(Generic[K, V]):
         return self._length
 
     def has(self, owner: Owner, key: K) -> bool:
-        """Tell whether the item `key` of `owner` waits."""
+        """Return whether the item `key` of `owner` waits."""
         return key in self._lines.get(owner, ())
 
     def add(self, owner: Owner, key: K, value: V) -> None:
@@ -61,7 +61,7 @@ class FairLine(Generic[K, V]):
         return Turn(owner, *next(reversed(self._lines[owner].items())))
 
     def serve(self, turn: Turn[K, V], size: float = 1.0) -> None:
-        """Take out an item and charge its owner with `size`."""
+        """Take out an item and charge its owner `size`."""
         self._now = max(self._now, self._served[turn.owner])
         self._served[turn.owner] += size / self._owners.weight(turn.owner)
         self._take(turn.owner, turn.key)

@@ -328,7 +328,7 @@ class LMCacheStore:
         return True
 
     def _extend(self, prefetch: _Prefetch, outcome: api.PrefetchResult) -> bool:
-        """Take the run that LMCache has read-locked for us, up to a block that vanished in spite of its lock.
+        """Take the run that LMCache has read-locked for us, up to a block that vanished despite its lock.
 
         Return False if that run is empty.
         """

@@ -10,7 +10,7 @@ class KVCacheBlock:
 
     ref_count: requests and copies that use the block; at 0 the block is free, but can still be found by `key`.
     key: set when the block is published because it is full, or left partly filled as a partial block; else None.
-    owner: the owner charged with the block; None while the block is free and cannot be found.
+    owner: the owner charged for the block; None while the block is free and cannot be found.
     partial_of: key of the block before a partial block, so that a request can continue in the partial block; None for
     other blocks.
     token_ids: tokens whose KV the block holds; set together with `key`.

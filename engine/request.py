@@ -193,7 +193,7 @@ class Request:
 
     @property
     def owner(self) -> Owner:
-        """Owner charged with the blocks, except for those of a public prefix."""
+        """Owner charged for the blocks, except for those of a public prefix."""
         return owner_of(self.root_key)
 
     @property

@@ -186,7 +186,7 @@ class ChatFormat:
         ), frame
 
     def _has_control(self, text: str) -> bool:
-        """Tell whether `text` contains a control token's text. The search runs in pieces, because it holds the GIL."""
+        """Return whether `text` contains a control token's text. The search holds the GIL, so it runs in pieces."""
         return any(
             self._control.search(text, start, start + PIECE + self._longest_control)
             for start in range(0, len(text) or 1, PIECE)

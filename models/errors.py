@@ -1,7 +1,7 @@
 """Every error that the models package raises on purpose. The message is one sentence for the user.
 
 ModelError
-├── ModelNotFoundError       the name is no alias, folder, GGUF file or hub id, or the folder lacks a file
+├── ModelNotFoundError       the name is not an alias, folder, GGUF file or hub id, or the folder lacks a file
 ├── DownloadError            the network, the index or the hub did not give the files
 │   └── ChecksumError        they came, but their bytes are not the expected ones
 ├── DiskFullError            no room, or no right to write, where models are kept

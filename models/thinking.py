@@ -32,7 +32,7 @@ class Thinking:
         return tuple(self.suffixes)
 
     def is_in(self, token_ids: Sequence[int]) -> bool:
-        """Tell whether an answer contains a reasoning marker."""
+        """Return whether an answer contains a reasoning marker."""
         return self.start_id in token_ids or self.end_id in token_ids
 
 
@@ -65,7 +65,7 @@ class Thoughts:
         self.inside = last == thinking.start_id
 
     def push(self, token_id: int) -> bool:
-        """Update `inside` with the next token, and tell whether the token is a reasoning marker."""
+        """Update `inside` with the next token, and return whether the token is a reasoning marker."""
         if token_id not in (self._thinking.start_id, self._thinking.end_id):
             return False
         self.inside = token_id == self._thinking.start_id

@@ -161,7 +161,7 @@ def _twin(of: tokenizers.Tokenizer) -> tokenizers.Tokenizer:
 
 
 def _may_be_cut(spec: dict[str, Any]) -> bool:
-    """Tell whether long texts can be cut: encoding depends on single words, or on merges visible in the vocabulary."""
+    """Return whether long texts can be cut: encoding depends on single words, or on merges seen in the vocabulary."""
     model = spec["model"]
     if model.get("type", "BPE") != "BPE" or model.get("dropout"):
         return False

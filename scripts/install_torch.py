@@ -21,7 +21,7 @@ CONSTRAINTS = Path(__file__).parent.parent / "constraints.txt"
 
 
 def needs_cuda(requirements: Sequence[str]) -> bool:
-    """Tell whether a torch wheel with these Requires-Dist lines is a CUDA build."""
+    """Return whether a torch wheel with these Requires-Dist lines is a CUDA build."""
     return any(line.lower().startswith(CUDA_PACKAGES) for line in requirements)
 
 

@@ -42,7 +42,7 @@ class HostNames:
 
 
 def host_name(host_header: str) -> str:
-    """Take the name without the port; empty for what is no host."""
+    """Return the name without the port; empty if the header does not name a host."""
     try:
         return urlsplit(f"//{host_header}").hostname or ""
     except ValueError:

@@ -42,7 +42,7 @@ class OriginGuard:
 
     Requests that change or compute something must not come from another origin: a browser sends them without asking,
     though it hides the answer. Requests that read must not either where a key would be demanded, since their time and
-    their size tell something. Links from elsewhere to the page itself are no harm.
+    their size tell something. Links from elsewhere to the page itself do no harm.
     """
 
     def __init__(self, app: ASGIApp, names: HostNames, allowed_origins: Collection[str]) -> None:
@@ -76,7 +76,7 @@ def _is_guarded(method: str, path: str) -> bool:
 
 
 def is_same_origin(headers: Headers) -> bool:
-    """Tell whether the request comes from a page of this server, or from no page."""
+    """Return whether the request comes from a page of this server, or from no page."""
     # A browser vouches for Sec-Fetch-Site; where it sends none (plain HTTP over a network) there is Origin.
     site = headers.get("sec-fetch-site")
     if site is not None:

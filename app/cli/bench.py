@@ -82,7 +82,7 @@ async def _words(client: LoadClient, tokens: int) -> int:
 
 async def _measure(client: LoadClient, plan: BenchPlan, words: int) -> AsyncIterator[Level]:
     progress = _Progress(sys.stderr)
-    # No two runs ask the same prompts: a tier may still hold those of an earlier run.
+    # No two runs send the same prompts: a tier may still hold those of an earlier run.
     run = secrets.token_hex(4)
     for streams in plan.streams:
         rounds = []

@@ -4,5 +4,5 @@ LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether a socket bound to `host` is reached from this machine only."""
+    """Return whether a socket bound to `host` is reached from this machine only."""
     return host in LOOPBACK_NAMES or host.startswith("127.")

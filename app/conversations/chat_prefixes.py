@@ -70,6 +70,6 @@ def _prefix(head: Head, thinking: Thinking | None, key: str) -> list[int]:
     if thinking is not None and path and thinking.is_in(unpack_ids(path[-1].ids)):
         if head.next_ids:
             return unpack_ids(head.next_ids)[:-1]
-        path = path[:-1]  # Reasoning is no part of the next prompt.
+        path = path[:-1]  # Reasoning is not part of the next prompt.
     # The KV of an answer's last token is never computed.
     return (joined_ids(path, key) or [])[:-1] if path else []

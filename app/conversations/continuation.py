@@ -36,7 +36,7 @@ class Continuation:
 
         Raises:
             NotFoundError: there is no such message.
-            InvalidRequestError: the message is no answer, or the window is full.
+            InvalidRequestError: the message is not an answer, or the window is full.
             ConflictError: the answer is complete or still being generated, or its prompt has changed.
             VersionMismatchError: the conversation is not at the `expected` version.
             NotReadyError, OverloadedError, LimitReachedError: the request cannot be served now.

@@ -38,7 +38,7 @@ _KEPT = (
 def read_file(body: bytes) -> list[Imported]:
     """Read the conversations of a file. Token ids are taken from no file: the next turn makes them.
 
-    Raises InvalidRequestError, naming the field: a value is wrong, messages are no trees, or there is too much.
+    Raises InvalidRequestError, naming the field: a value is wrong, the messages do not form trees, or the file is too big.
     """
     check_bounds(body, IMPORT_BOUNDS)
     reader = JsonReader(body)
@@ -142,7 +142,7 @@ def _response(given: ResponseRecord, ids: Mapping[str, str], conversation_id: st
 
 
 def _in_order(messages: Sequence[MessageFields], field: str) -> list[MessageFields]:
-    """Return each message after the one that it follows. Raises InvalidRequestError if they are no trees."""
+    """Return each message after the one that it follows. Raises InvalidRequestError if they do not form trees."""
     below: defaultdict[str | None, list[MessageFields]] = defaultdict(list)
     by_id = {message.id: message for message in messages}
     if len(by_id) < len(messages):

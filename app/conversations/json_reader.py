@@ -24,7 +24,7 @@ class JsonReader:
         self._decoder = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite)
 
     def next_is(self, character: str) -> bool:
-        """Tell whether the next value begins with `character`: an object with "{", a list with "["."""
+        """Return whether the next value begins with `character`: an object with "{", a list with "["."""
         return self._peek() == character
 
     def value(self) -> Any:

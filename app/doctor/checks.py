@@ -83,7 +83,7 @@ def check_attention(settings: Settings) -> Finding:
         spec = AttentionSpec(device, dtype, model.num_heads, model.num_kv_heads, model.head_dim, block_size_for(device))
         selection = select_backend(spec, settings.attention)
     except EngineError as error:
-        return Finding("fail", "attention", error.message, "give another --attention, or leave the option out")
+        return Finding("fail", "attention", error.message, "choose another --attention, or omit the option")
     except ModelError as error:
         return Finding("warn", "attention", str(error), "give another --model, or run `ebb pull` again")
     if device == "cpu" and settings.attention == "auto":
@@ -92,7 +92,7 @@ def check_attention(settings: Settings) -> Finding:
 
 
 def check_compiler(_settings: Settings) -> Finding:
-    """Check for a C++ compiler, for kernels that are built on the machine that runs them."""
+    """Check for a C++ compiler, which builds the kernels on the machine that runs them."""
     for name in ("c++", "g++", "clang++"):
         found = shutil.which(name)
         if found is not None:

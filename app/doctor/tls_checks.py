@@ -65,7 +65,7 @@ def _names(certificate: x509.Certificate) -> list[str]:
 
 
 def _covers(pattern: str, name: str) -> bool:
-    """Tell whether a name of a certificate, perhaps `*.example.org`, stands for `name`."""
+    """Return whether a name of a certificate, perhaps `*.example.org`, stands for `name`."""
     try:
         return ip_address(pattern) == ip_address(name)
     except ValueError:

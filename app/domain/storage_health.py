@@ -1,6 +1,6 @@
 """Whether the database takes writes, and how clients hear that it does not.
 
-A full disk, a foreign lock or a disk that fails are no defects of the code: they pass, or a person ends them. Each is
+A full disk, a foreign lock or a failing disk is not a defect of the code: it passes, or a person fixes it. Each is
 an `OutageError` with a sentence and a time to retry. Other errors of SQLite are defects, and stay as they are.
 """
 

@@ -1,4 +1,4 @@
-"""Compressed bodies of requests, within a bound on what they become."""
+"""Decompression of request bodies, with a bound on the decompressed size."""
 
 import zlib
 from collections.abc import Callable
@@ -8,14 +8,14 @@ from app.http.error_responses import BodyTooLargeError, UnsupportedEncodingError
 from engine.errors import InvalidRequestError
 
 Inflate = Callable[[bytes, int], bytes]
-"""Decompresses a body to at most so many bytes. Raises BodyTooLargeError, InvalidRequestError."""
+"""Decompresses a body to at most the given number of bytes. Raises BodyTooLargeError, InvalidRequestError."""
 
-# zlib looks at the head itself: gzip's or its own, which is what HTTP calls deflate.
+# zlib detects the header: gzip's or its own, which HTTP calls deflate.
 _ANY_HEAD = 32 + zlib.MAX_WBITS
 
 
 def decompressor(encoding: str) -> Inflate | None:
-    """Return what undoes the encoding of a Content-Encoding header; None for a body that is not compressed.
+    """Return the decompressor for a Content-Encoding header; None for a body that is not compressed.
 
     Raises UnsupportedEncodingError.
     """

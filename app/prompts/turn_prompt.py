@@ -47,7 +47,7 @@ class PromptMaker:
     ) -> Prompt:
         """Build the prompt for an answer to `new`, sent after `path` (root first), or to the last message of `path`.
 
-        Reasoning is no part of later prompts. After an answer with reasoning, the conversation is therefore rendered
+        Reasoning is not part of later prompts. After an answer with reasoning, the conversation is therefore rendered
         again without it. The prompt before that answer stays the same, and its KV is found again.
 
         thinking: one of the model's modes; None leaves it to the model.

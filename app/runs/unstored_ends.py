@@ -40,7 +40,7 @@ class UnstoredEnds:
         self._storing: asyncio.Task[None] | None = None
 
     def __contains__(self, answer: Message) -> bool:
-        """Tell whether `answer` is waiting to be stored."""
+        """Return whether `answer` is waiting to be stored."""
         return answer.id in self._answers
 
     def __len__(self) -> int:

@@ -36,7 +36,7 @@ def replace_database(database: Path, draft: Path) -> Path | None:
 
 
 def is_restore_pending(database: Path) -> bool:
-    """Tell whether a restore is under way, or was killed in the middle."""
+    """Return whether a restore is under way, or was killed in the middle."""
     return _plan_of(database).exists()
 
 

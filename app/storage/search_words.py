@@ -76,6 +76,6 @@ def query_pieces(query: str) -> list[str]:
 
 
 def may_be_unfinished(query: str) -> bool:
-    """Tell whether the last piece of `query` may be the beginning of a longer word."""
+    """Return whether the last piece of `query` may be the beginning of a longer word."""
     pieces = query_pieces(query)
     return bool(pieces) and not query[-1:].isspace() and len(pieces[-1]) >= LEAST_PREFIX

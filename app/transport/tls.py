@@ -42,7 +42,7 @@ class CertificateFiles:
             context.load_cert_chain(self.certificate, self.key, password=_no_passphrase)
         except ssl.SSLError as error:
             if error.reason == "KEY_VALUES_MISMATCH":
-                reason = "do not match: the certificate was made for another key"
+                reason = "do not match: the certificate belongs to another key"
             else:
                 reason = f"are not a certificate and its key in PEM ({error.reason or error})"
             raise CertificateError(

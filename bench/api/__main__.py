@@ -23,7 +23,7 @@ from bench.machine import describe_machine
 RESULTS = Path(__file__).parents[1] / "results"
 SECTIONS = ("streams", "first-byte", "store", "fuzz")
 FROZEN_SHARE = 10
-"""One reader in so many stops reading."""
+"""One reader in this many stops reading."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -73,7 +73,7 @@ def targets(report: NeighbourReport) -> list[Target]:
 
 
 def passed(report: NeighbourReport) -> bool:
-    """Tell whether all targets are met."""
+    """Return whether all targets are met."""
     return all(target.met for target in targets(report))
 
 

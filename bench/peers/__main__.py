@@ -1,4 +1,4 @@
-"""`python -m bench.peers`: Ebb, vLLM and llama.cpp on the same machine with the same weights, measured in turns."""
+"""`python -m bench.peers`: Ebb, vLLM and llama.cpp on the same machine with the same weights, measured in rotation."""
 
 import argparse
 import asyncio

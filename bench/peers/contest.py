@@ -1,4 +1,4 @@
-"""Servers measured side by side: all are started, one at a time may run, and everything is measured in turns."""
+"""Servers measured side by side: all are started, only one runs at a time, and every measurement rotates among them."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence

@@ -18,7 +18,7 @@ class CopyBatch(Protocol):
         """The jobs, each of which gets a result."""
 
     def has_ended(self) -> bool:
-        """Tell whether all copies have ended; the calling thread does not wait."""
+        """Return whether all copies have ended; the calling thread does not wait."""
 
     def results(self) -> Sequence[TransferResult]:
         """Wait for the copies, and return a result for each job."""

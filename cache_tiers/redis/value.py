@@ -5,7 +5,7 @@
     4       2      version of this format, little-endian
     6       2      bytes of the header
     8       8      length of the payload in bytes, little-endian
-    16      16     fingerprint of all that may change a bit of the payload: model, dtype, layout, block size, kernels
+    16      16     fingerprint of what may change a bit of the payload: model, dtype, layout, block size, kernels
     32      32     the block's key, or the key derived from it for this part
     64      32     BLAKE3 over all of the above and the payload, keyed with the server's secret
 

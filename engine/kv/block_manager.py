@@ -113,13 +113,13 @@ class BlockManager:
         request.num_published_blocks = max(request.num_published_blocks, published)
 
     def shares_last(self, request: Request) -> bool:
-        """Tell whether the next token of `request` would be written to a block that is shared or published."""
+        """Return whether the next token of `request` would be written to a block that is shared or published."""
         if request.num_computed_tokens == len(request.blocks) * self.block_size:
             return False
         return request.blocks[-1].ref_count > 1 or request.blocks[-1].key is not None
 
     def own_last(self, request: Request) -> BlockCopy:
-        """Replace the shared last block of `request` by a copy, and return the copy to make. There must be room."""
+        """Replace the shared last block of `request` with a copy, and return the copy to make. There must be room."""
         shared = request.blocks.pop()
         # Copies of one step run in any order, so a block that is itself a copy of this step is copied from its origin.
         copied = self._copy(request, self._copied.get(shared.block_id, [shared])[-1], 0)

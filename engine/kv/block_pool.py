@@ -143,7 +143,7 @@ class BlockPool:
         return block if block is not None and block.token_ids == tuple(token_ids) else None
 
     def has(self, key: BlockKey) -> bool:
-        """Tell whether there is a block of `key`. This is a hint, since token ids are not compared."""
+        """Return whether there is a block of `key`. This is a hint, since token ids are not compared."""
         return key in self._by_key
 
     def acquire(self, block: KVCacheBlock) -> None:
@@ -268,7 +268,7 @@ class BlockPool:
         assert dict(charged) == dict(self._shares.held), "an owner is charged for blocks that it does not hold"
 
     def _take(self, owner: Owner) -> KVCacheBlock:
-        # Charge the owner first: between owners that hold equally much, the one that allocates evicts its own block.
+        # Charge the owner first: between owners that hold the same amount, the one that allocates evicts its own block.
         self._shares.take(owner)
         if not len(self._empty):
             loser = self._shares.first()

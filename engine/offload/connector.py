@@ -478,7 +478,7 @@ class OffloadConnector:
             self._blocks.pool.mark_unsaved(block)
 
     def would_lose(self, request: Request) -> bool:
-        """Tell whether admitting `request` now evicts blocks of its own tenant that could be in Redis moments later.
+        """Return whether admitting `request` now evicts blocks of its own tenant that could be in Redis moments later.
 
         A short wait then keeps them. Return False if Redis is unavailable, or if loading takes longer than computing.
         """

@@ -70,7 +70,7 @@ class TierConnector(Protocol):
         """Count the leading blocks that a preempted request can reuse later."""
 
     def would_lose(self, request: Request) -> bool:
-        """Tell whether admitting `request` now evicts blocks of its own tenant that could be stored moments later."""
+        """Return whether admitting `request` now evicts blocks of its own tenant that could be stored moments later."""
 
     def miss_reason(self, request: Request) -> MissReason | None:
         """Return why reuse ended where it did at the request's admission; None if nothing was missing."""

@@ -1,4 +1,4 @@
-"""Sets of token ids as bits: packed words, as a TokenMask makes them and the kernels read them."""
+"""Sets of token ids as packed bits, in the words that a TokenMask makes and the kernels read."""
 
 import numpy as np
 import numpy.typing as npt

@@ -31,7 +31,7 @@ class Bursts:
         self._in_a_row = 0
 
     def may_be_first(self, tenant: str) -> bool:
-        """Tell whether `tenant` has saved at least one step."""
+        """Return whether `tenant` has saved at least one step."""
         return self._saved.get(tenant, MAX_SAVED) >= 1
 
     def first(self, tenants: Iterable[str]) -> set[str]:

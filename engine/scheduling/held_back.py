@@ -27,12 +27,12 @@ class HeldBack:
         self._holds_any = False
 
     def take_any(self) -> bool:
-        """Tell whether a request was held back since the last call, which makes offloading urgent."""
+        """Return whether a request was held back since the last call, which makes offloading urgent."""
         holds_any, self._holds_any = self._holds_any, False
         return holds_any
 
     def holds(self, request: Request, now: float) -> bool:
-        """Tell whether `request` is held back at `now`. Requests of other tenants do not wait for it."""
+        """Return whether `request` is held back at `now`. Requests of other tenants do not wait for it."""
         if request.is_fork or not self._connector.would_lose(request):
             return False
         if request.held_back_since is None:

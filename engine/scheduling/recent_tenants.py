@@ -17,7 +17,7 @@ class RecentTenants:
         self._forget(now)
 
     def are_several(self, now: float) -> bool:
-        """Tell whether more than one tenant sent a request recently."""
+        """Return whether more than one tenant sent a request recently."""
         self._forget(now)
         return len(self._asked) > 1
 

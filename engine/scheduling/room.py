@@ -15,7 +15,7 @@ While a running request lacks a block, a waiting request begins only if it outra
 request belongs to a tenant that holds less, and takes blocks from tenants that hold more. The oldest request of a
 tenant is never preempted for it (`Shares.may_begin_before`), so the oldest running request is never delayed. After each
 such preemption the request that it was made for starts. The preempted request has no claim to that place, so requests
-do not preempt each other in turns.
+do not preempt each other back and forth.
 
 Every request in the queue gets its turn. A tenant without a turn for the maximum wait is next, for every second turn at
 most, and the same holds for the requests of one tenant (`Line`). Candidates of a lower rank do not overtake an overdue

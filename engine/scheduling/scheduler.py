@@ -224,7 +224,7 @@ class Scheduler:
         return self._num_prefilled
 
     def has_unfinished_requests(self) -> bool:
-        """Tell whether any request is unfinished."""
+        """Return whether any request is unfinished."""
         return len(self._states) > 0
 
     # One step
@@ -577,5 +577,5 @@ class Scheduler:
 
 
 def _is_decode(request: Request) -> bool:
-    """Tell whether only the next token of `request` can be computed."""
+    """Return whether only the next token of `request` can be computed."""
     return request.num_pending_tokens == 1 and request.known_to_worker

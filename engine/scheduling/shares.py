@@ -61,12 +61,12 @@ class Shares:
         return self._share(tenant, *self._held.get(tenant, (0, 0)))
 
     def may_begin_before(self, request: Request, num_blocks: int, other: Request) -> bool:
-        """Tell whether `request`, which waits and needs `num_blocks`, may preempt the running request `other`.
+        """Return whether `request`, which waits and needs `num_blocks`, may preempt the running request `other`.
 
         Requests of the same tenant and the oldest running request of a tenant are never preempted. A tenant without a
         place may preempt if its fair share comes to at least one place. Any request may preempt if afterwards its
         tenant holds no more than the share ahead of `other`. The preempted request then has no claim to preempt its
-        successor, so the two cannot preempt each other in turns.
+        successor, so the two cannot preempt each other back and forth.
         """
         tenant, theirs = self._queue.tenant_of(request), self._ahead[other.request_id]
         if tenant == self._queue.tenant_of(other) or not theirs:

@@ -103,7 +103,7 @@ class Speculation:
         return DraftPlan(drafts, is_near)
 
     def _have_room(self, running: Sequence[Request], drafts: Mapping[str, tuple[int, ...]]) -> bool:
-        """Tell whether there are free blocks for the drafts, so that no request is preempted for them."""
+        """Return whether there are free blocks for the drafts, so that no request is preempted for them."""
         missing = 0
         for request in running:
             tokens = request.num_computed_tokens + max(1, request.num_pending_tokens)
@@ -127,7 +127,7 @@ class Speculation:
 
 
 def may_be_drafted(request: Request) -> bool:
-    """Tell whether `request` may have a draft: it decodes, wants more than one token, and samples each row on its own.
+    """Return whether `request` may have a draft: it decodes, wants more than one token, and samples rows independently.
 
     Rows are not independent with grammar masks, bad phrases or penalties, which depend on the tokens before.
     Logprobs are reported for one row only.

@@ -198,7 +198,7 @@ class DecoderForCausalLM:
         return rank_tensor(name, tensor, rank=self._ranks.rank, size=self._ranks.size)
 
     def ignores(self, name: str) -> bool:
-        """Tell whether to skip the checkpoint's tensor `name`.
+        """Return whether to skip the checkpoint's tensor `name`.
 
         Rotary tables, the copy of a tied head, and a head that another rank holds are skipped.
         """

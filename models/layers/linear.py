@@ -7,7 +7,7 @@ from torch.nn import functional
 
 
 def can_prepack(dtype: torch.dtype) -> bool:
-    """Tell whether `prepack` is supported: bfloat16, with oneDNN kernels for this CPU. float32 would gain nothing."""
+    """Return whether `prepack` is supported: bfloat16, with oneDNN kernels for this CPU. float32 would gain nothing."""
     if dtype is not torch.bfloat16 or not torch.backends.mkldnn.is_available():
         return False
     return bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())

@@ -1,4 +1,4 @@
-"""The NPU's attention over random lives of sequences, compared with the reference backend."""
+"""The NPU's attention over random histories of sequences, compared with the reference backend."""
 
 import pytest
 import torch

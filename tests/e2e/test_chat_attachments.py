@@ -13,7 +13,7 @@ async def test_text_file_is_sent_with_message_and_image_is_refused(chat: ChatPag
     conversation = await chat.open_new_chat(tokens=1)
     chooser = chat.page.get_by_label("Attach text files or PDFs").first
     await chooser.set_input_files({"name": "photo.png", "mimeType": "image/png", "buffer": b"\x89PNG\r\n\x1a\n\x00"})
-    await expect(chat.page.get_by_text("photo.png is no text file and no PDF.")).to_be_visible()
+    await expect(chat.page.get_by_text("photo.png is neither a text file nor a PDF.")).to_be_visible()
     await chooser.set_input_files({"name": "log.csv", "mimeType": "text/csv", "buffer": b"day,wind\r\nmonday,4\r\n"})
     files = chat.page.get_by_role("list", name="Files of this message")
     await expect(files).to_contain_text(re.compile(r"log\.csv\s*\d+ tokens"))

@@ -122,7 +122,7 @@ class FakeEvent:
             self.stream._timeline.wait(HOST, self.clock)
 
     def is_reached(self) -> bool:
-        """Run one more operation and tell whether the event is reached. Without progress, polling would never end."""
+        """Run one more operation and return whether the event is reached. Without progress, polling would never end."""
         with self.stream._lock:
             self.stream.run_until(min(self.position, self.stream.done + 1))
             if self.stream.done < self.position:

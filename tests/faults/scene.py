@@ -100,7 +100,7 @@ class Scene:
         self.forget()
 
     def is_settled(self) -> bool:
-        """Tell whether every block to be stored has been written to Redis."""
+        """Return whether every block to be stored has been written to Redis."""
         stats = self.engine.stats()
         return stats.unstored_blocks == 0 and stats.tiers is not None and stats.tiers.redis_pending_writes == 0
 

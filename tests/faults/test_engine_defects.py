@@ -28,7 +28,7 @@ def in_tiers(scene: Scene) -> tuple[object, str]:
 
 
 def fail_once(owner: object, name: str) -> None:
-    """Make the next call of a method raise, which that method never should."""
+    """Make the next call of a method raise an exception that the method should never raise."""
     method = getattr(owner, name)
 
     def fail(*_: object, **__: object) -> NoReturn:

@@ -79,7 +79,7 @@ class DeviceLife(Life):
         return Counter(block.owner for block in self.pool._blocks if block.owner is not None)
 
     def evicted(self, name: BlockKey) -> None:
-        """Check the choice of the victim `name`, with which its owner is no longer charged when this is called."""
+        """Check that `name` was a fair victim. By now its owner is no longer charged for it."""
         waits = name in self.unsaved
         self.unsaved.discard(name)
         if self.taker is None:

@@ -1,4 +1,4 @@
-"""Random lives of sequences over a paged KV pool, played to several attention backends at once."""
+"""Random histories of sequences over a paged KV pool, played to several attention backends at once."""
 
 import random
 from collections.abc import Sequence

@@ -60,7 +60,7 @@ class FairQueue:
         return self._length
 
     def accepts(self, tenant: str, following: Counter[str]) -> bool:
-        """Tell whether `tenant` is within its share of the queue, which it may use even if others filled the queue."""
+        """Return whether `tenant` is within its share of the queue, which it may use even if others fill the queue."""
         mine = self._lines.get(tenant)
         active = sum(self.weight_of(name) for name in self._lines) + (self.weight_of(tenant) if mine is None else 0.0)
         share = share_of_queue(self._max_waiting, self.weight_of(tenant), active)
@@ -86,7 +86,7 @@ class FairQueue:
         return [request for mine in lines if (request := mine.line.peek(now)) is not None]
 
     def is_overdue(self, request: Request, now: float) -> bool:
-        """Tell whether the tenant of `request` is the overdue one that is next."""
+        """Return whether the tenant of `request` is the overdue one that is next."""
         overdue = self._next_overdue(now)
         return overdue is not None and overdue.tenant == request.tenant
 

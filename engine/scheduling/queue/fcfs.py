@@ -18,7 +18,7 @@ class FcfsQueue:
         return len(self._requests)
 
     def accepts(self, tenant: str, following: Counter[str]) -> bool:  # noqa: ARG002
-        """Tell whether the queue has a place left."""
+        """Return whether the queue has a place left."""
         return len(self._requests) + following.total() < self._max_waiting
 
     def add(self, request: Request) -> None:

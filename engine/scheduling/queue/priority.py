@@ -24,7 +24,7 @@ class PriorityQueue:
         return len(self._line)
 
     def accepts(self, tenant: str, following: Counter[str]) -> bool:  # noqa: ARG002
-        """Tell whether the queue has a place left."""
+        """Return whether the queue has a place left."""
         return len(self._line) + following.total() < self._max_waiting
 
     def add(self, request: Request) -> None:
@@ -37,7 +37,7 @@ class PriorityQueue:
         return () if request is None else (request,)
 
     def is_overdue(self, request: Request, now: float) -> bool:
-        """Tell whether `request` has waited longer than `max_wait`."""
+        """Return whether `request` has waited longer than `max_wait`."""
         return now - request.wait_began > self._max_wait
 
     def start(self, request: Request, now: float) -> None:

@@ -17,7 +17,7 @@ class RequestQueue(Protocol):
         """Return the number of waiting requests."""
 
     def accepts(self, tenant: str, following: Counter[str]) -> bool:
-        """Tell whether a new request of `tenant` may join. Requests that return always may.
+        """Return whether a new request of `tenant` may join. Requests that return always may.
 
         following: by tenant, the number of requests that left the queue to wait for another request's prefix.
         """
@@ -32,7 +32,7 @@ class RequestQueue(Protocol):
         """
 
     def is_overdue(self, request: Request, now: float) -> bool:
-        """Tell whether a candidate has waited so long that candidates of a lower rank must not overtake it."""
+        """Return whether a candidate has waited so long that candidates of a lower rank must not overtake it."""
 
     def start(self, request: Request, now: float) -> None:
         """Remove `request`, whose turn has come."""

@@ -59,7 +59,7 @@ def client_of(link: Path, *, timeout: float) -> redis.Redis:
 
 
 def is_felt(kind: str, client: redis.Redis) -> bool:
-    """Tell whether a client that writes more blocks and reads the first one notices the fault.
+    """Return whether a client that writes more blocks and reads the first one notices the fault.
 
     Faults that only change the speed of Redis count as felt.
     """

@@ -104,7 +104,7 @@ def cache(tmp_path: Path) -> Path:
 
 
 def nothing_shows(cache: Path) -> bool:
-    """Tell whether the cache holds neither a finished nor a partial model folder."""
+    """Return whether the cache holds neither a finished nor a partial model folder."""
     return [path for path in (cache / "models").iterdir() if path.is_dir()] == []
 
 

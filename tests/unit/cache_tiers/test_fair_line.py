@@ -8,7 +8,7 @@ A, B = Owner(b"a"), Owner(b"b")
 
 
 def serve(line: FairLine[str, int], count: int) -> str:
-    """Serve so many items; returns their keys."""
+    """Serve `count` items and return their keys."""
     keys = ""
     for _ in range(count):
         turn = line.next()

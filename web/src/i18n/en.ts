@@ -86,7 +86,7 @@ export const en = {
     unreadable: {
       tooBig: (name: string) => `${name} is too big: at most 512 KiB of text.`,
       tooBigPdf: (name: string) => `${name} is too big: at most 32 MiB.`,
-      noText: (name: string) => `${name} is no text file and no PDF.`,
+      noText: (name: string) => `${name} is neither a text file nor a PDF.`,
       scanned: (name: string) => `${name} has no text in it, only pictures of pages.`,
       encrypted: (name: string) => `${name} is locked with a password. Save a copy without one and attach that.`,
       broken: (name: string) => `${name} is damaged and cannot be read.`,

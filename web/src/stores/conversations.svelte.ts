@@ -80,7 +80,7 @@ export class Conversations {
     return result;
   }
 
-  /** Reread a conversation's title a few times, until the model has replaced the first words by a better one. */
+  /** Reread a conversation's title a few times, until the model has replaced the first words with a better one. */
   async awaitTitle(id: string, pauses: readonly number[] = TITLE_PAUSES_MS): Promise<void> {
     for (const pause of pauses) {
       await new Promise((resolve) => setTimeout(resolve, pause));

@@ -153,7 +153,7 @@ async def test_message_has_its_thinking_in_a_block(claude: AsyncAnthropic) -> No
 
 
 @row("anthropic", "messages.create(messages=[..., answer, ...], thinking=...)", "thoughts that are sent back, whatever "
-     "their `signature`, are no part of the prompt")  # fmt: skip
+     "their `signature`, are not part of the prompt")  # fmt: skip
 async def test_thinking_sent_back_is_left_out_of_the_prompt(claude: AsyncAnthropic) -> None:
     answer = await claude.messages.create(model=MODEL, max_tokens=99, messages=HI, thinking=ADAPTIVE)
     redacted = {"type": "redacted_thinking", "data": "xyz"}

@@ -35,7 +35,7 @@ async def exported(http: aiohttp.ClientSession, path: str = "/api/export") -> di
 
 
 def without_names(conversation: dict[str, Any]) -> dict[str, Any]:
-    """Replace the ids of messages by their indices."""
+    """Replace the ids of messages with their indices."""
     ids = {message["id"]: index for index, message in enumerate(conversation["messages"])} | {None: None}
     messages = [
         {**message, "id": ids[message["id"]], "parent_id": ids[message["parent_id"]]}

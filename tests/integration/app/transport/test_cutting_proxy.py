@@ -34,7 +34,7 @@ async def proxy(server: RunningServer[ReplayEngine]) -> AsyncIterator[CuttingPro
 
 
 def whole(text: str) -> bool:
-    """Tell whether `text` holds every word of the engine in order. The words are consecutive numbers."""
+    """Return whether `text` holds every word of the engine in order. The words are consecutive numbers."""
     words = [int(word) for word in text.split()]
     return words == list(range(words[0], words[0] + TOKENS))
 

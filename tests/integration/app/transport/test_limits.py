@@ -105,7 +105,7 @@ async def trickling(client: Client, piece: bytes) -> AsyncIterator[None]:
 
 
 def is_from_ebb(answer: Answer) -> bool:
-    """Tell whether the response has the headers of every response of the application."""
+    """Return whether the response has the headers of every response of the application."""
     return answer.headers["x-request-id"].startswith("req_") and answer.headers["x-content-type-options"] == "nosniff"
 
 

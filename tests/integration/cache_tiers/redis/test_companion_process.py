@@ -73,7 +73,7 @@ def answers(address: RedisAddress) -> bool:
 
 
 def gone(pid: int) -> bool:
-    """Tell whether the process has ended. An orphan may remain a zombie for a while, which counts as ended."""
+    """Return whether the process has ended. An orphan may remain a zombie for a while, which counts as ended."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except OSError:

@@ -300,7 +300,7 @@ async def test_hidden_messages_are_removed_and_returned_with_tokens(store: Store
 
 
 async def hidden(store: Store, *messages: Message) -> bool:
-    """Tell whether all of the messages are hidden. Raises ValueError if only some are."""
+    """Return whether all of the messages are hidden. Raises ValueError if only some are."""
     outcomes = set[bool]()
     for each in messages:
         try:

@@ -93,7 +93,7 @@ def test_second_crowd_gets_half_of_slots_and_keeps_them() -> None:
     assert running.count("first") == running.count("second") == 8
     assert rig.scheduler.num_preemptions == 8
     rig.run()
-    # A few more preemptions may follow when the tenants finish unevenly, but the tenants do not preempt in turns.
+    # A few preemptions may follow when the tenants finish unevenly, but they do not preempt each other back and forth.
     assert rig.scheduler.num_preemptions <= 12
     assert all(r.output_token_ids == expected_output(r.prompt_token_ids, r.sampling, VOCAB) for r in rig.requests)
 

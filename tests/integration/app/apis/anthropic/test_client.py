@@ -78,7 +78,7 @@ async def test_stop_sequence_that_ended_the_answer_is_reported(client: AsyncAnth
     assert (answer.stop_reason, answer.stop_sequence) == ("stop_sequence", "w3")
 
 
-@row("anthropic", "messages.create(max_tokens=...)", "`max_tokens`; more than the window leaves is no error: "
+@row("anthropic", "messages.create(max_tokens=...)", "`max_tokens`; more than the window leaves is not an error: "
      "`model_context_window_exceeded`")  # fmt: skip
 async def test_max_tokens_beyond_the_window_is_accepted(client: AsyncAnthropic) -> None:
     cut = await client.messages.create(model="fake-1", max_tokens=2, messages=HI)

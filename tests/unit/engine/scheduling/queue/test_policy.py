@@ -28,7 +28,7 @@ def accepts(queue: RequestQueue, tenant: str) -> bool:
 
 
 def serve(queue: RequestQueue, now: float, tokens: int = 1) -> Request:
-    """Start the next request and charge it with `tokens` computed tokens."""
+    """Start the next request and charge it for `tokens` computed tokens."""
     request = peek(queue, now)
     assert request is not None
     queue.start(request, now)

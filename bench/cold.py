@@ -6,6 +6,6 @@ from cache_tiers.store import KVTierStore
 
 
 def empty_cpu(store: KVTierStore) -> None:
-    """Until host memory holds nothing: a block that has arrived in Redis is held for a moment longer."""
+    """Clear host memory, and retry until it is empty: a block that has arrived in Redis is held a moment longer."""
     while not store.clear_cpu():
         time.sleep(0.002)

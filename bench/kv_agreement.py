@@ -191,7 +191,7 @@ class Laboratory:
         runner.compute([own.beginning()])
 
     def sample(self) -> list[torch.Tensor]:
-        """Copy exact blocks of one of the prompts measured last, each bfloat16 of `block_shape`."""
+        """Copy exact blocks of a recently measured prompt, each bfloat16 of `block_shape`."""
         return list(self._kv[:SAMPLED].clone())
 
     def measure(self, prompts: Sequence[Prompt]) -> dict[str, list[Places]]:

@@ -12,7 +12,7 @@ import redis
 
 
 def main(port: int, blocks: int, block_bytes: int) -> None:
-    """Until standard input ends. Each value is copied to where it belongs."""
+    """Restore all blocks for each line of standard input. Each value is copied to its place in the pool."""
     pool = memoryview(bytearray(blocks * block_bytes))
     with redis.Redis(port=port) as client:
         for number in range(blocks):

@@ -2,7 +2,7 @@
 
 
 def rounded(value: object) -> object:
-    """`value` with every number in it cut to five digits."""
+    """Return `value` with every number in it rounded to five digits."""
     if isinstance(value, float):
         return float(f"{value:.5g}")
     if isinstance(value, dict):

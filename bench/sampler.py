@@ -1,6 +1,6 @@
 """`python -m bench.sampler`: cost of sampling settings in a step of 32 decodes, compared with 32 greedy rows.
 
-One worker with the default model holds a batch for each kind of settings. The batches step in rotation, so that all meet
+One worker with the default model holds a batch for each kind of settings. The batches step in rotation, so all meet
 the same conditions. A step is timed as the engine waits for it: filling rows, computing, and reading the tokens. Each
 step is compared with the greedy step of the same turn.
 """

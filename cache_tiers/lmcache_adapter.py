@@ -228,7 +228,7 @@ register_l2_adapter_factory(_ADAPTER, lambda wanted, _l1_memory: _RedisAdapter(w
 
 
 class _IndexListener(L1ManagerListener):  # type: ignore[misc]
-    """Reports L1's insertions and removals to the index, which ignore reads and reservations."""
+    """Listener that reports L1's insertions and removals to the index. Reads and reservations are ignored."""
 
     def __init__(self, eviction_index: EvictionIndex) -> None:
         super().__init__()

@@ -423,7 +423,7 @@ class TierManager:
 
     @property
     def may_store_soon(self) -> bool:
-        """Whether the blocks that wait on the device can go down within moments, to a Redis that answers.
+        """Whether the blocks that wait on the device can be stored within moments, because Redis responds.
 
         A CPU tier that refused a block accepts more as soon as a write to Redis has ended.
         """

@@ -44,7 +44,7 @@ class Detokenizer:
 
 
 class StopStrings:
-    """Cuts text at the stop string that is complete first, and holds back a possible beginning of one."""
+    """Filter that cuts text at the stop string that is complete first, and holds back a possible beginning of one."""
 
     def __init__(self, stop: tuple[str, ...], *, include: bool = False) -> None:
         """Create the filter. With `include`, the stop string that ends the text is part of it."""

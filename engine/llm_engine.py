@@ -123,7 +123,7 @@ class LLMEngine:
         return self._outputs.fail(request, REQUEST_FAILED)
 
     def _end_in_scheduler(self, request: Request, reason: FinishReason) -> None:
-        """End a request in the scheduler. A scheduler in doubt is left alone: its successor does not get it."""
+        """End a request in the scheduler. A scheduler in doubt is left alone: its successor never gets the request."""
         try:
             self.core.finish_request(request.request_id, reason)
         except SchedulerInDoubtError:

@@ -18,4 +18,4 @@ class StructuredOutput:
     kind: FormKind
     text: str
     path: str = field(default="", compare=False)
-    """Where the client's request has the form, for errors; empty if that is not known."""
+    """Path of the form in the client's request, for errors; empty if unknown."""

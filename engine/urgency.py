@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Urgency:
-    """priority: smaller is sooner, as in vLLM. timeout: seconds from its arrival to its end, or None."""
+    """Urgency of a request. priority: smaller is sooner, as in vLLM. timeout: seconds from arrival to end, or None."""
 
     priority: int = 0
     timeout: float | None = None

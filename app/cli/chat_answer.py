@@ -7,7 +7,10 @@ FAINT, NORMAL = "\x1b[2m", "\x1b[22m"
 
 
 class AnswerView:
-    """shows_thoughts: False, and one word stands for them. Close it, or the terminal may stay faint."""
+    """View of one answer in the terminal. Close the view, or the terminal may stay faint.
+
+    shows_thoughts: if False, one word stands for the thoughts.
+    """
 
     def __init__(self, write: Callable[[str], object], *, shows_thoughts: bool) -> None:
         self._write = write
@@ -15,7 +18,7 @@ class AnswerView:
         self._is_thinking = False
 
     def thought(self, text: str) -> None:
-        """More of what is thought."""
+        """Show more of the thoughts."""
         if not self._is_thinking:
             self._is_thinking = True
             self._write(FAINT if self._shows_thoughts else f"{FAINT}(thinking)")
@@ -23,19 +26,19 @@ class AnswerView:
             self._write(printable(text))
 
     def said(self, text: str) -> None:
-        """More of the answer."""
+        """Show more of the answer."""
         if self._is_thinking:
             self.close()
             self._write("\n\n")
         self._write(printable(text))
 
     def close(self) -> None:
-        """Nothing more comes."""
+        """Restore the terminal after the last text."""
         if self._is_thinking:
             self._is_thinking = False
             self._write(NORMAL)
 
 
 def printable(text: str) -> str:
-    """`text` without the control characters with which an answer could take over the terminal."""
+    """Return `text` without the control characters with which an answer could take over the terminal."""
     return "".join(char for char in text if char in "\n\t" or unicodedata.category(char) != "Cc")

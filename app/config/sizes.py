@@ -26,7 +26,7 @@ def parse_size(text: str) -> int:
 
 
 def format_size(nbytes: int) -> str:
-    """`nbytes` in the largest binary unit that leaves a number of at least one: 1.5 GiB."""
+    """Format `nbytes` in the largest binary unit that leaves a number of at least one: 1.5 GiB."""
     for unit, scale in (("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
         if nbytes >= scale:
             return f"{nbytes / scale:.1f}".removesuffix(".0") + f" {unit}"

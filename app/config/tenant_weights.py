@@ -4,7 +4,7 @@ from math import isfinite
 
 
 def parse_weights(text: str) -> dict[str, float]:
-    """Names and numbers above 0. Raises ValueError with what is wrong."""
+    """Parse names and their numbers, which must be above 0. Raises ValueError with the reason."""
     weights: dict[str, float] = {}
     for part in text.split(",") if text.strip() else []:
         name, equals, number = (piece.strip() for piece in part.rpartition("="))

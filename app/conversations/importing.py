@@ -36,9 +36,9 @@ _KEPT = (
 
 
 def read_file(body: bytes) -> list[Imported]:
-    """Read the conversations of a file. Token ids are taken from no file: the next turn makes them.
+    """Read the conversations of a file. Token ids in the file are ignored: the next turn makes them.
 
-    Raises InvalidRequestError, naming the field: a value is wrong, the messages do not form trees, or the file is too big.
+    Raises InvalidRequestError, naming the field: a value is wrong, the messages form no tree, or the file is too big.
     """
     check_bounds(body, IMPORT_BOUNDS)
     reader = JsonReader(body)

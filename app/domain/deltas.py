@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class Delta(NamedTuple):
-    """One piece of text, and the number of its event. is_thought: it is reasoning, and no part of the answer's text."""
+    """One piece of text, and the number of its event. is_thought: the piece is reasoning, not part of the answer."""
 
     number: int
     text: str

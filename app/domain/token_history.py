@@ -54,7 +54,7 @@ def unpack_ids(packed: bytes) -> list[int]:
 
 
 def prompt_key(prompt_identity: str, system_prompt: str | None, tools: str = "") -> str:
-    """Return the key that stored ids must have to be used.
+    """Return the key that stored ids must have to be reused.
 
     prompt_identity: identity of the tokenizer and template.
     tools: text of the tools in the prompt.

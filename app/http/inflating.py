@@ -42,6 +42,6 @@ def _inflated(body: bytes, limit: int) -> bytes:
             raise BodyTooLargeError(f"The body is larger than {format_size(limit)} after decompression")
         if not stream.eof:
             raise InvalidRequestError("The compressed body is incomplete")
-        # A file of gzip may have several members.
+        # A gzip file may have several members.
         rest = stream.unused_data
     return bytes(whole)

@@ -6,7 +6,7 @@ _SAMPLE = re.compile(r"^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{.*\})? +(\S+)(?: +-?\d+)?
 
 
 def parse_metrics(text: str) -> dict[str, float]:
-    """Each metric's value by name, summed over its labels; comments and lines of another form are left out."""
+    """Return each metric's value by name, summed over its labels. Comments and lines of another form are skipped."""
     totals: dict[str, float] = {}
     for line in text.splitlines():
         if found := _SAMPLE.match(line):

@@ -18,7 +18,7 @@ REPEATS = "repeats"
 
 @dataclass(slots=True)
 class _Written:
-    """at: the monotonic time of the last line. left_out: lines since then."""
+    """Last line written. at: its monotonic time. left_out: number of lines suppressed since then."""
 
     at: float
     left_out: int = 0

@@ -17,12 +17,12 @@ from app.version import VERSION
 
 
 async def health(request: Request) -> Response:
-    """200 as long as the process answers."""
+    """Respond 200 as long as the process responds at all."""
     return JSONResponse(_body(server_services(request), request.state.principal))
 
 
 async def ready(request: Request) -> Response:
-    """200 while requests are served, else 503 with the reason."""
+    """Respond 200 while requests are served, else 503 with the reason."""
     services = server_services(request)
     host, body = services.host, _body(services, request.state.principal)
     if host.status == "ok":
@@ -31,7 +31,7 @@ async def ready(request: Request) -> Response:
 
 
 def _body(services: Services, asks: Principal | None) -> dict[str, Any]:
-    """Tell the status without a key, to a user also what the page shows, and to an administrator all of it."""
+    """Return only the status without a key, the facts that the page shows to a user, and everything to an admin."""
     whole = _whole(services)
     if asks is None:
         return {**dict.fromkeys(whole), "status": services.host.status}
@@ -54,7 +54,7 @@ def _whole(services: Services) -> dict[str, Any]:
 
 
 def _workers(engine: Backend) -> dict[str, Any] | None:
-    """None where the model is computed in the server's own process."""
+    """Return the state of the workers; None if the model is computed in the server's own process."""
     workers = engine.stats().workers
     if workers is None:
         return None

@@ -9,7 +9,7 @@ from app.services import server_services
 
 
 async def metrics(request: Request) -> Response:
-    """Prometheus text."""
+    """Return the metrics as Prometheus text."""
     return Response(await server_services(request).metrics.text(), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 

@@ -56,7 +56,7 @@ class Resumption:
     """Owner of the runs that were found at the start, until the engine has them."""
 
     def __init__(self, host: EngineHost, store: Store, runs: RunRegistry, places: PlaceLog) -> None:
-        """Tie the store, the runs and the engine together; `begin` starts. places: the former process's, then ours."""
+        """Prepare the resumption; `begin` starts it. places: the log of the former process, then of this one."""
         self._host = host
         self._store = store
         self._runs = runs
@@ -83,7 +83,7 @@ class Resumption:
             self._places.begin()
 
     async def stop(self) -> None:
-        """Leave what has not begun again to the next process."""
+        """Stop, and leave the runs that have not been resumed to the next process."""
         if self._task is not None:
             self._task.cancel()
             with suppress(asyncio.CancelledError):

@@ -1,4 +1,4 @@
-"""A small write, again and again while the database refuses writes, so that its recovery is noticed without traffic."""
+"""A small write, repeated while the database refuses writes, so that its recovery is noticed without traffic."""
 
 import asyncio
 import logging

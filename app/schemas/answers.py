@@ -107,7 +107,7 @@ class StoredReuse(ResponseModel):
 
 
 class KVReceipt(ResponseModel):
-    """Where the KV of the prompt's tokens came from. `device`, `cpu`, `redis` and `computed` add up to the prompt.
+    """Origin of the KV of the prompt's tokens. `device`, `cpu`, `redis` and `computed` add up to the prompt.
 
     saved_ms: estimated time to compute the reused tokens, minus the wait for them; null while there is no estimate.
     blocks_verified: blocks from Redis whose MAC was verified.
@@ -272,7 +272,7 @@ class PromptSide(ResponseModel):
 
 
 class Divergence(ResponseModel):
-    """Where a prompt diverges from the known prompt with the longest common prefix.
+    """Position at which a prompt diverges from the known prompt with the longest common prefix.
 
     at: index of the first differing token.
     other: the known prompt's continuation; null if it is no longer known.

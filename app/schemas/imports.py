@@ -25,7 +25,7 @@ IMPORT_BOUNDS: Final = Bounds(containers=1 << 21, strings=1 << 23, values=1 << 2
 
 
 class ErrorFields(RequestModel):
-    """Why an answer failed."""
+    """Reason why an answer failed."""
 
     message: str
     type: str

@@ -30,14 +30,14 @@ NEWEST_OVER = """
 
 @dataclass(frozen=True, slots=True)
 class SealedAnswer:
-    """used_at: Unix seconds."""
+    """Encrypted answer, and the time of its last use. used_at: Unix seconds."""
 
     sealed: bytes
     used_at: float
 
 
 class AnswerStore:
-    """Reads and writes what `app.prompts.answer_memory` hands it."""
+    """Store of the records of `app.prompts.answer_memory`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -54,9 +54,9 @@ def _separated(run: re.Match[str]) -> str:
 
 
 def match_expression(query: str) -> str | None:
-    """Return the FTS5 expression for `query`: all words must occur, the last one may be unfinished. None: no word.
+    """Return the FTS5 expression for `query`: all words must occur, the last one may be unfinished. None if empty.
 
-    Every piece becomes a string of that language, in which nothing but the quote has a meaning.
+    Every piece becomes an FTS5 string, in which only the quote is special.
     """
     pieces = query_pieces(query)
     if not pieces:

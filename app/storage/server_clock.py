@@ -30,10 +30,10 @@ class ServedTime:
         self._database = database
 
     async def tick(self, elapsed: float, wall: float, *, window: float) -> float:
-        """Note that `elapsed` more seconds were served and that the clock shows `wall`.
+        """Record that `elapsed` more seconds were served and that the clock shows `wall`.
 
-        Return a time of the system's clock: all that happened by then happened before the last `window` seconds of
-        serving, even if the clock was set forward since.
+        Return a time of the system's clock. Everything that happened by that time is older than the last `window`
+        seconds of serving, even if the clock was set forward since.
         """
 
         def note(connection: sqlite3.Connection) -> float:

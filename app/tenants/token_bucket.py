@@ -11,13 +11,13 @@ class Debt:
     """Use that is not paid for yet."""
 
     seconds: float = 0.0
-    """Until it is paid for."""
+    """Time until the use is paid for."""
 
     per_minute: int | None = None
-    """Limit under which it was used; None if there never was one."""
+    """Limit under which the use occurred; None if there never was one."""
 
     def after(self, seconds: float) -> "Debt":
-        """Compute what is left of it `seconds` later."""
+        """Compute the debt that is left `seconds` later."""
         return Debt(max(0.0, self.seconds - seconds), self.per_minute)
 
 

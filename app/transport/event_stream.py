@@ -84,7 +84,7 @@ class EventStream(Response):
 
 
 class _Watch:
-    """Pings the client of the task that creates it, and cancels that task when the client has left or does not read.
+    """Watch that pings the client of the task that creates it, and cancels the task if the client left or stalls.
 
     is_sending: whether the task is waiting in `send`. Pings are sent only while it is not.
     sends: number of times the task has called `send` with a frame.

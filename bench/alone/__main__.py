@@ -1,4 +1,4 @@
-"""`python -m bench.alone`: ratios of Ebb's own speeds within one run, held against those of an earlier version.
+"""`python -m bench.alone`: ratios of Ebb's own speeds within one run, compared with those of an earlier version.
 
 Machines differ and drift, ratios within a run much less: so a slower step, a heavier server or a cache that misses
 shows. Exits with 1 if a ratio is worse than its baseline by more than its margin.

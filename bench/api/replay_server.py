@@ -8,6 +8,10 @@ from bench.server import EbbServer, ServerSettings
 
 
 def replay_server(state_dir: Path, step_seconds: float = STEP_SECONDS, flags: tuple[str, ...] = ()) -> EbbServer:
-    """Not started yet. step_seconds: between two tokens of an answer. flags: more of `bench.api.serve`."""
+    """Create a server, not started yet.
+
+    step_seconds: time between two tokens of an answer.
+    flags: further flags of `bench.api.serve`.
+    """
     command = (sys.executable, "-m", "bench.api.serve", "--step-seconds", str(step_seconds))
     return EbbServer(ServerSettings("replay", flags), state_dir, command)

@@ -58,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _measure(arguments: argparse.Namespace) -> int:
-    """One phase, in this process; its figures are the last line."""
+    """Measure one phase in this process, and print its figures on the last line."""
     from bench.gpu.kernel import kernel
     from bench.gpu.phases import PHASES
     from bench.gpu.rig import SMALL, Scale

@@ -35,7 +35,7 @@ LOADS: Final = (
 
 
 def kernel(scale: Scale) -> Mapping[str, Any]:
-    """GB/s of KV that decodes read and TFLOP/s of prompts, by load and shape; the first shape is the chosen one."""
+    """Measure GB/s of KV for decodes and TFLOP/s for prompts, by load and tile shape, the chosen shape first."""
     if scale.device != "cuda":
         return {"skipped": "the kernel needs a GPU"}
     found: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""The figures of one run, the targets that they are held against, and their form as JSON and Markdown."""
+"""The figures of one run, the targets that they are compared with, and their form as JSON and Markdown."""
 
 import json
 from collections.abc import Mapping

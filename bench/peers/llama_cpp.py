@@ -24,7 +24,7 @@ _CMAKE_OPTIONS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class LlamaCpp:
-    """command: the server's. weights: a GGUF file for each kind of weights."""
+    """Installation of llama.cpp. command: path of its server. weights: a GGUF file for each kind of weights."""
 
     command: Path
     weights: dict[str, Path]

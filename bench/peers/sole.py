@@ -1,4 +1,4 @@
-"""One benchmark at a time: two would share the processors, and the memory for twice as many servers."""
+"""Lock that allows one benchmark at a time: two would compete for the processors and the memory."""
 
 import fcntl
 import os

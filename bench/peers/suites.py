@@ -127,7 +127,7 @@ async def measure_turns(
 async def warm_up(client: LoadClient, make: PromptMaker, streams: int, seed: str) -> None:
     """Send short requests before a measurement.
 
-    One-time costs of libraries, and caches that a suspended process lost, are then no part of the result.
+    One-time costs of libraries, and caches that a suspended process lost, are then not part of the result.
     """
     await asyncio.gather(*(_generate(client, make.words(16, f"{seed}/{stream}"), 4, {}) for stream in range(streams)))
 

@@ -107,7 +107,7 @@ class FindJob(Job):
 
 
 class LoadJob(Job):
-    """Loads from a line until it is empty.
+    """Loads from a line, until the line is empty.
 
     One connection receives all loads, since Redis serves one client at a time and two would disturb each other. The
     requests of the next load are sent while the replies to the previous one arrive.

@@ -14,7 +14,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 def main(parent_pid: str, pid_file: str, *server: str) -> None:
-    """Never returns, unless the parent is gone already."""
+    """Replace this process with the server. Returns only if the parent is already gone."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM))
     if os.getppid() != int(parent_pid):
         return

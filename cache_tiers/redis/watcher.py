@@ -16,7 +16,10 @@ _INTERVAL_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class RedisMemory:
-    """From INFO, in bytes; 0 when unknown or, for `limit`, when there is none. evicted_keys: since it began."""
+    """Memory figures from INFO, in bytes; 0 if unknown or, for `limit`, if there is none.
+
+    evicted_keys: number of evictions since the server started.
+    """
 
     used: int = 0
     limit: int = 0
@@ -24,7 +27,7 @@ class RedisMemory:
 
 
 class RedisWatcher:
-    """Feeds the breaker and the meter, and keeps the memory figures. The first probe is made on construction."""
+    """Source of probes for the breaker and the meter, and of the memory figures. Construction makes the first probe."""
 
     def __init__(self, address: RedisAddress, timeouts: Timeouts, breaker: CircuitBreaker, meter: LinkMeter) -> None:
         self._meter = meter
@@ -66,7 +69,7 @@ class RedisWatcher:
             asked = time.monotonic()
             reply = self._connection.call(b"INFO", b"memory")
             self._meter.on_answer(time.monotonic() - asked)
-            # Several sections in one question are known to Redis 7 only.
+            # Only Redis 7 and later accept several sections in one INFO command.
             counts = self._connection.call(b"INFO", b"stats")
         except (OSError, RedisError) as error:
             self._disconnect()

@@ -10,7 +10,7 @@ SHORT_BLOCKS: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class DecodeGroup:
-    """members: ascending indices into the given lengths; num_blocks: blocks of the longest of them."""
+    """Decodes padded together. members: ascending indices into the given lengths. num_blocks: blocks of the longest."""
 
     members: tuple[int, ...]
     num_blocks: int

@@ -21,7 +21,7 @@ class ReferenceAttention:
         self._kv_cache = kv_cache
 
     def begin_step(self, metadata: AttentionMetadata) -> ForwardContext:
-        """Nothing to prepare."""
+        """Return the context of the step; this backend prepares nothing."""
         return _ReferenceContext(self._spec, self._kv_cache, metadata)
 
 

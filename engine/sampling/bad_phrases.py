@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 
 def ends_of_phrases(phrases: Sequence[Sequence[int]], token_ids: Sequence[int]) -> tuple[int, ...]:
-    """Ids that would complete one of `phrases` behind `token_ids`. Phrases of one token are left out."""
+    """Return the ids that would complete one of `phrases` after `token_ids`. Phrases of one token are left out."""
     return tuple(
         {
             phrase[-1]

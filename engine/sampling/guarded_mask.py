@@ -15,8 +15,8 @@ logger = logging.getLogger(__name__)
 
 
 class GuardedMask:
-    """A TokenMask around another one. When that one raises, this one fails: it allows what ends the answer, and the
-    answer ends with an error."""
+    """TokenMask that wraps another one. If the wrapped mask raises, only tokens that end the answer are allowed, and
+    the answer ends with an error."""
 
     def __init__(self, mask: TokenMask, ending_ids: Sequence[int]) -> None:
         """ending_ids: tokens that end the answer."""
@@ -47,7 +47,7 @@ class GuardedMask:
 
     @property
     def failure(self) -> str | None:
-        """Why the answer cannot be brought to its end."""
+        """Reason why the answer cannot be completed; None while it can."""
         failure = self._ask(lambda: self._mask.failure, None)
         return FAILED if self._has_failed else failure
 

@@ -8,13 +8,13 @@ Words = npt.NDArray[np.uint32]
 
 
 def words_from_bytes(mask: bytes) -> Words:
-    """Not to be written to."""
+    """Return a read-only view of `mask` as words."""
     words: Words = np.frombuffer(mask, dtype="<u4")
     return words
 
 
 def words_of_ids(ids: npt.ArrayLike, vocab_size: int) -> Words:
-    """Bits of these ids."""
+    """Return words in which the bits of `ids` are set."""
     allowed = np.zeros(-(-vocab_size // 32) * 32, dtype=np.bool_)
     allowed[np.asarray(ids, dtype=np.int64)] = True
     words: Words = np.packbits(allowed, bitorder="little").view("<u4")
@@ -22,6 +22,6 @@ def words_of_ids(ids: npt.ArrayLike, vocab_size: int) -> Words:
 
 
 def allowed_ids(words: Words, vocab_size: int) -> npt.NDArray[np.bool_]:
-    """words [R, W]; one bool per id, [R, vocab]."""
+    """Unpack words [R, W] to one bool per id, [R, vocab]."""
     bits = np.unpackbits(words.view(np.uint8), axis=-1, count=vocab_size, bitorder="little")
     return bits.view(np.bool_)

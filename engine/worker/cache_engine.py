@@ -24,7 +24,7 @@ class CacheEngine:
     def __init__(
         self, layout: BlockLayout, num_blocks: int, dtype: torch.dtype, device: Device, *, spare_blocks: int = 0
     ) -> None:
-        """spare_blocks: allocated behind the `num_blocks`, never moved: rows that only pad a batch write there."""
+        """spare_blocks: blocks behind the `num_blocks` that are never moved. Rows that only pad a batch write there."""
         shape = layout.pool_shape(num_blocks + spare_blocks)
         self._pool: DevicePool | None = None
         self._copies: CopyEngine | None = None
@@ -40,7 +40,7 @@ class CacheEngine:
             self._staged = StagedCopies(self.kv_cache, num_blocks, layout, device.memory)
 
     def attach_host_pool(self, host_pool: memoryview) -> None:
-        """From now on blocks move to and from the CPU tier's arena; raises EngineError if the device cannot do that."""
+        """Move blocks to and from the CPU tier's arena from now on. Raises EngineError if the device cannot do that."""
         if self._staged is not None:
             self._staged.attach(host_pool)
         elif self._pool is not None:

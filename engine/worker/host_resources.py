@@ -9,7 +9,7 @@ _NO_LIMIT = 1 << 62
 
 
 def usable_cores() -> int:
-    """Physical cores of the CPUs that this process may run on, within its control group's quota; at least 1.
+    """Count the physical cores of the CPUs that this process may run on, within its control group's quota; at least 1.
 
     Two compute threads on one core's two hyperthreads only wait for each other, and threads beyond the quota are
     stopped in the middle of a kernel.
@@ -36,7 +36,7 @@ def return_freed_memory() -> None:
 
 
 def _siblings(cpu: int) -> str:
-    """Names the physical core of one logical CPU; without sysfs every CPU is a core."""
+    """Return a name of the physical core of one logical CPU; without sysfs every CPU is a core."""
     try:
         return Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list").read_text().strip()
     except OSError:
@@ -44,7 +44,7 @@ def _siblings(cpu: int) -> str:
 
 
 def _cpu_quota() -> int:
-    """Whole CPUs under the quota of control groups v2."""
+    """Return the number of whole CPUs within the quota of control groups v2."""
     quota, _, period = _cgroup_text("cpu.max").partition(" ")
     return int(quota) // int(period) if quota.isdigit() else _NO_LIMIT
 
@@ -64,7 +64,7 @@ def _cgroup_memory() -> int:
 
 
 def _cgroup_text(name: str) -> str:
-    """Empty where there is no such limit, as in the root group or under control groups v1."""
+    """Read a file of the control group; empty if it is missing, as in the root group or under control groups v1."""
     try:
         return (_CGROUP / name).read_text().strip()
     except OSError:

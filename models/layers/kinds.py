@@ -12,8 +12,12 @@ from models.layers.swiglu import swiglu
 
 @dataclass(frozen=True, slots=True)
 class LayerKinds:
-    """name: part of the numerics, because fused operators round differently. The rest: classes or makers of them, with
-    the arguments of `RMSNorm` and `RotaryTable`, and a function like `swiglu`."""
+    """Implementations of the layers on one kind of device.
+
+    name: part of the numerics, because fused operators round differently.
+    rms_norm, rotary: classes or factories, with the arguments of `RMSNorm` and `RotaryTable`.
+    swiglu: function with the arguments of `swiglu`.
+    """
 
     name: str
     rms_norm: Callable[..., RMSNorm]

@@ -17,7 +17,10 @@ RopeRows = tuple[torch.Tensor, torch.Tensor]
 
 
 def npu_layers(*, check: bool) -> LayerKinds:
-    """check: hold every call against the operator's documented limits, which raises OperatorLimitError."""
+    """Select the layers of an NPU.
+
+    check: compare every call with the operator's documented limits; a violation raises OperatorLimitError.
+    """
     return LayerKinds(
         "npu",
         partial(NpuRMSNorm, check=check) if _exist("npu_rms_norm", "npu_add_rms_norm") else TORCH_LAYERS.rms_norm,
@@ -45,7 +48,7 @@ class NpuRMSNorm(RMSNorm):
         return normed
 
     def add(self, x: torch.Tensor, change: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """(norm(x + change), x + change), both [T, size]; x is not changed."""
+        """Return (norm(x + change), x + change), both [T, size]; x is not changed."""
         if self._check:
             limits.check_add_rms_norm(x, change, self.weight)
         normed, _rstd, total = torch.ops.npu.npu_add_rms_norm(x, change, self.weight, self._eps)

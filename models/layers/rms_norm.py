@@ -17,6 +17,6 @@ class RMSNorm:
         return (wide * scale).to(x.dtype).mul_(self.weight)
 
     def add(self, x: torch.Tensor, change: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """(norm(x + change), x + change), both [T, size]; x is updated in place."""
+        """Return (norm(x + change), x + change), both [T, size]; x is updated in place."""
         x += change
         return self(x), x

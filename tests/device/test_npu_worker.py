@@ -1,4 +1,4 @@
-"""A small openPangu on an NPU: recorded decodes, restored prefixes, and the CPU's float32 as the measure."""
+"""A small openPangu on an NPU: recorded decodes, restored prefixes, and the CPU's float32 as the reference."""
 
 from dataclasses import replace
 from pathlib import Path

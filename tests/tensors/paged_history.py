@@ -22,7 +22,7 @@ class Life:
 
 
 class PagedHistory:
-    """Plays the same steps to each named backend, over pools whose free blocks are full of NaN and Inf."""
+    """Player of the same steps to each named backend, over pools whose free blocks are full of NaN and Inf."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class PagedHistory:
         block_size: int,
         device: torch.device | None = None,
     ) -> None:
-        """device: None is the CPU, also for backends of other devices, whose operators must be played there."""
+        """device: None is the CPU, also for backends of other devices, whose operators must be faked there."""
         self.spec, self.device = spec, device
         self.layers, self.block_size = layers, block_size
         self.by_layer: dict[str, bool] = {}
@@ -61,7 +61,7 @@ class PagedHistory:
                 self.block(name, block_id).fill_(value)
 
     def block(self, name: str, block_id: int) -> torch.Tensor:
-        """One block of a backend's pool, all layers."""
+        """Return one block of a backend's pool, all layers."""
         return self.pools[name][:, :, block_id] if self.by_layer[name] else self.pools[name][block_id]
 
     def retire(self, life: Life) -> None:
@@ -95,7 +95,7 @@ class PagedHistory:
         return outputs
 
     def _qkv(self, rows: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """As a model gives them: slices of one tensor, so not contiguous."""
+        """Draw q, k and v as a model provides them: slices of one tensor, so not contiguous."""
         heads, kv_heads = self.spec.num_heads, self.spec.num_kv_heads
         merged = torch.randn(rows, heads + 2 * kv_heads, self.spec.head_dim, generator=self.generator)
         q, k, v = merged.to(self.device, self.spec.dtype).split((heads, kv_heads, kv_heads), dim=1)

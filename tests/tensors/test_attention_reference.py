@@ -9,7 +9,7 @@ from tests.tensors.paged_history import Life, PagedHistory
 
 @pytest.fixture(autouse=True)
 def one_thread() -> None:
-    """Small tensors: more threads would only wait for each other."""
+    """Use one thread: for small tensors, more threads would only wait for each other."""
     torch.set_num_threads(1)
 
 

@@ -22,12 +22,12 @@ SHAPE = (LAYERS, 2, HEADS, SLOTS, DIM)
 
 
 def k_at(slot: int, dim: int) -> int:
-    """Where kernels/kv_pages.h writes it."""
+    """Return the position at which kernels/kv_pages.h writes an element of K."""
     return slot // PANEL * PANEL * DIM + slot % PANEL * 2 + dim // 2 * 2 * PANEL + dim % 2
 
 
 def v_at(slot: int, dim: int) -> int:
-    """Where kernels/kv_pages.h writes it."""
+    """Return the position at which kernels/kv_pages.h writes an element of V."""
     return dim // PANEL * PANEL * SLOTS + slot // 2 * PANEL * 2 + dim % PANEL * 2 + slot % 2
 
 

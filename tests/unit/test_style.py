@@ -1,4 +1,4 @@
-"""STYLE.md, held over the whole tree."""
+"""STYLE.md, checked over the whole tree."""
 
 import pytest
 

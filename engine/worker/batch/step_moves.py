@@ -11,7 +11,12 @@ Addresses = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class StepMoves:
-    """copies: within the device, made first. loads: before anything is computed. stores: when all is computed."""
+    """Copies of a step.
+
+    copies: within the device, made first.
+    loads: made before anything is computed.
+    stores: made after everything is computed.
+    """
 
     copies: Sequence[Addresses] = ()
     loads: Sequence[Addresses] = ()
@@ -19,7 +24,7 @@ class StepMoves:
 
     @property
     def count(self) -> int:
-        """Blocks."""
+        """Number of blocks to move."""
         return len(self.copies) + len(self.loads) + len(self.stores)
 
 
@@ -30,7 +35,7 @@ class PlannedTransfers:
     """Transfers of one direction with their `addresses`; one that is not possible has failed already."""
 
     def __init__(self, jobs: Iterable[TransferJob], find: Callable[[TransferJob], Addresses]) -> None:
-        """find: raises IndexError, which says why, for a job that is not possible."""
+        """find: raises IndexError with the reason for a job that is not possible."""
         self.addresses: list[Addresses] = []
         self._jobs: list[TransferJob] = []
         self._failed: list[TransferResult] = []
@@ -43,6 +48,6 @@ class PlannedTransfers:
                 self._jobs.append(job)
 
     def results(self, seconds: Iterable[float]) -> tuple[TransferResult, ...]:
-        """seconds: of each pair of addresses."""
+        """Return the results of all jobs. seconds: duration of the copy of each pair of addresses."""
         moved = (TransferResult(job.job_id, took) for job, took in zip(self._jobs, seconds, strict=True))
         return (*moved, *self._failed)

@@ -15,7 +15,7 @@ from engine.worker.native.step_arrays import StepArrays
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A pass that the kernels have. logits: [wanted, vocab], written by them."""
+    """Pass that was submitted to the kernels. logits: [wanted, vocab], written by the kernels."""
 
     scheduled: Sequence[ScheduledRequest]
     arrays: StepArrays
@@ -24,9 +24,10 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Computed:
-    """tokens: of each sampling row. logits: [wanted, vocab] float32, as the model has them.
+    """Results of a pass. tokens: one per sampling row. logits: [wanted, vocab] float32, unchanged by sampling.
 
-    started, ended: of the computation, on time.perf_counter. move_seconds: of each load, then of each store.
+    started, ended: times of the computation, on time.perf_counter.
+    move_seconds: duration of each load, then of each store.
     """
 
     tokens: list[int]
@@ -37,7 +38,7 @@ class Computed:
 
 
 class NativeRunner:
-    """Threads and memory stay between passes. Passes run in the order in which they were started."""
+    """Runner that keeps threads and memory between passes. Passes run in the order in which they were started."""
 
     def __init__(self, model: PackedModel, kv_cache: torch.Tensor, *, threads: int) -> None:
         """kv_cache: bfloat16 [num_blocks, *BlockLayout.shape]; inside a page the kernels' own order holds."""
@@ -64,11 +65,11 @@ class NativeRunner:
         return Started(scheduled, arrays, logits)
 
     def wait(self, started: Started) -> None:
-        """Until it has ended, and with it all that were started before."""
+        """Wait until the pass has ended, and with it all passes started before."""
         self._model.kernels.wait(self._handle, started.arrays.input)
 
     def finish(self, started: Started) -> Computed:
-        """Wait for it; once for each pass. Raises EngineError if the kernels could not run it."""
+        """Wait for the pass; once for each. Raises EngineError if the kernels could not run the pass."""
         arrays = started.arrays
         try:
             self.wait(started)

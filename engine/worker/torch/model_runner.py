@@ -16,7 +16,7 @@ from models.parallel import ALONE, RankGroup
 
 
 class ModelRunner:
-    """Binds a model, an attention backend and a sampler; keeps nothing between steps."""
+    """Model, attention backend and sampler of a worker. Nothing is kept between steps."""
 
     def __init__(
         self,
@@ -26,7 +26,7 @@ class ModelRunner:
         graphs: DecodeGraphs | None = None,
         ranks: RankGroup = ALONE,
     ) -> None:
-        """graphs: of steps that only decode, as far as they are recorded. ranks: whose first one samples for all."""
+        """graphs: recorded graphs of steps that only decode. ranks: the first one samples for all."""
         self._ranks = ranks
         self._model = model
         self._graphs = graphs

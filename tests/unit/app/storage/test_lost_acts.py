@@ -9,7 +9,7 @@ from app.storage.store import Store
 
 
 async def killed(path: Path) -> Path:
-    """Copy what a process that is killed after a few acts leaves."""
+    """Copy the files that a process leaves when it is killed after a few acts."""
     store = await Store.open(path)
     for title in ("one", "two"):
         await store.conversations.create({"title": title})

@@ -22,7 +22,7 @@ def test_reader_that_stopped_does_not_block_send() -> None:
     sender = FrameSender([mine])
     for _ in range(3):
         sender.send(LARGER_THAN_A_PIPE)
-    # The process ends: only now can the thread.
+    # The process ends. Only now can the thread end too.
     theirs.close()
     sender.close()
     mine.close()

@@ -1,4 +1,4 @@
-"""Copies that end some steps after their own: streams continue, and copies keep their blocks."""
+"""Copies that end some steps after the step that started them: streams continue, and copies keep their blocks."""
 
 import random
 

@@ -44,7 +44,7 @@ BLOCK_BYTES: Final = LAYERS * 2 * BLOCK * BLOCK * 2
 """Keys and values of 64 tokens: one head of 64 numbers in bfloat16, in each layer."""
 DEVICE_BLOCKS: Final = 384
 CPU_BLOCKS: Final = 3 * DEVICE_BLOCKS
-"""As by default: the device holds three windows of 8,192 tokens, and CPU memory three times as much."""
+"""Default size: the device holds three windows of 8,192 tokens, and CPU memory three times as much."""
 MEMORY: Final = (
     "--kv-memory",
     f"{DEVICE_BLOCKS * BLOCK_BYTES >> 20}MiB",

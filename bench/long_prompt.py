@@ -51,7 +51,7 @@ async def measure(server: EbbServer, number: int) -> Round:
         asyncio.create_task(client.complete(prompt(STREAM_PROMPT, number * 100 + at), Generation(STREAM_TOKENS)))
         for at in range(STREAMS)
     ]
-    # The sleep does not synchronise: it only has to be long enough for all to stream, which `gaps_between` verifies.
+    # The sleep does not synchronize: it only has to be long enough for all to stream, which `gaps_between` verifies.
     await asyncio.sleep(QUIET_SECONDS)
     long_answer = await client.complete(prompt(LONG_PROMPT, number * 100 + 99), Generation(1))
     answers = await asyncio.gather(*streams)

@@ -55,7 +55,7 @@ class Outcome:
 
 
 class Load:
-    """Clients that send the same kind of request again and again."""
+    """Clients that send the same kind of request repeatedly."""
 
     def __init__(self, session: aiohttp.ClientSession, model: str) -> None:
         self.statuses = Counter[int]()
@@ -125,7 +125,7 @@ LOADS: Final[dict[str, tuple[Callable[[Load], Awaitable[None]], int]]] = {
     "slow masks": (Load.slow_masks, 8),
     "streams that are not read": (Load.unread_streams, UNREAD),
 }
-"""What each client does, and how many do it."""
+"""Work of each client, and the number of clients."""
 
 
 async def measure(model: Path, root: Path, seconds: float) -> list[Outcome]:

@@ -65,6 +65,6 @@ def targets(report: TurnsReport) -> list[Target]:
 
 
 def to_json(report: TurnsReport) -> str:
-    """Serialise the report and its targets, with numbers rounded to their precision."""
+    """Serialize the report and its targets, with numbers rounded to their precision."""
     held = [asdict(target) | {"met": target.met} for target in targets(report)]
     return json.dumps(rounded(asdict(report) | {"targets": held}), indent=1, ensure_ascii=False) + "\n"

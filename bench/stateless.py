@@ -5,7 +5,7 @@ can reuse full blocks that the previous turn computed and that the new prompt st
 prompt, and its answer up to where the answer was cut. The server reports the tokens that were reused as
 `cached_tokens`.
 
-The table also shows the tokens that tokenising everything again would share: the previous prompt, and the answer up to
+The table also shows the tokens that tokenizing everything again would share: the previous prompt, and the answer up to
 the first token that differs.
 """
 
@@ -101,7 +101,7 @@ class Turn:
 
     reusable: tokens that the turn could reuse (see the module).
     reused: tokens that it reused.
-    again: tokens that tokenising everything again would have shared.
+    again: tokens that tokenizing everything again would have shared.
     """
 
     kind: str
@@ -201,7 +201,7 @@ class Row:
 
     @property
     def ratio_again(self) -> float:
-        """The same share if everything were tokenised again."""
+        """The same share if everything were tokenized again."""
         return self.again / self.reusable
 
 

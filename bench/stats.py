@@ -24,7 +24,7 @@ class Spread:
 
 
 def spread(values: Sequence[float]) -> Spread:
-    """Summarise the values. Raise ValueError if there are none."""
+    """Summarize the values. Raise ValueError if there are none."""
     return Spread(len(values), median(values), percentile(values, 95), percentile(values, 99), min(values), max(values))
 
 

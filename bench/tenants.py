@@ -2,7 +2,7 @@
 
 A victim sends some prompts. An attacker then sends each of them once, among as many new ones, and guesses from the time
 to the first token alone. An attacker from another tenant must learn nothing. The victim itself, in the attacker's
-place, must recognise everything, or else the measurement is blind. The victim's blocks are on the device, in CPU memory
+place, must recognize everything, or else the measurement is blind. The victim's blocks are on the device, in CPU memory
 or in Redis, in rotation.
 """
 

@@ -14,7 +14,7 @@ class Phase(Enum):
     LOAD = auto()
     """Waiting for the tiers."""
     PREFILL = auto()
-    """In the batch. Computation that a preemption threw away also counts as prefill."""
+    """Being computed in the batch. Computation that a preemption discarded also counts as prefill."""
 
 
 @dataclass(slots=True)

@@ -36,7 +36,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: "Producer") -> "Load
 def pytest_configure(config: pytest.Config) -> None:
     """Limit the engines in a worker process to its share of the cores, as a control group would.
 
-    With more threads than cores, threads that synchronise at every step would wait for each other to be scheduled.
+    With more threads than cores, threads that synchronize at every step would wait for each other to be scheduled.
     """
     worker = getattr(config, "workerinput", None)
     if worker is None:

@@ -11,7 +11,7 @@ from app.domain.ids import new_id
 from tests.integration.sse_events import Event, events
 
 AGAIN_SECONDS = 0.05
-"""Pause between two attempts to reconnect. Not a synchronisation: a server may be down for any length of time."""
+"""Pause between two attempts to reconnect. Not a synchronization: a server may be down for any length of time."""
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""Rule for when clients must present a key: locally once one has ever been made, from other machines always."""
+"""Rule for when clients must present a key: locally once a key has been created, from other machines always."""
 
 from typing import Literal
 

@@ -128,7 +128,7 @@ class Deletions:
             self._erasure.begin(removed.nodes, removed.tenant)
 
     async def _responses_expire(self) -> float:
-        """Return the creation time by which responses have expired."""
+        """Return the creation time up to which responses have expired."""
         days = self._response_days
         return min(await self._store.served.days_ago(days), time.time() - days * DAY) if days else -math.inf
 

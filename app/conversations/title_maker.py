@@ -80,7 +80,7 @@ class TitleMaker:
         return True
 
     async def _ask(self, engine: Backend, tenant: str, prompt: list[int]) -> str | None:
-        """Ask the model for a title. Returns None if another request came, and "" if the title had no end."""
+        """Ask the model for a title. Returns None if another request arrived, and "" if the title had no end."""
         params = SamplingParams(temperature=0.0, max_tokens=MAX_TOKENS, stop=(END, "\n"))
         urgency, name = behind_all(engine), new_id("title")
         stream = engine.generate(

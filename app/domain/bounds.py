@@ -19,14 +19,14 @@ MAX_ALLOWED_TOKENS = 1 << 16
 MAX_BAD_WORDS = 128
 MAX_BAD_WORD_LENGTH = 256
 MAX_MESSAGES = 4096
-"""Also of any other list of objects, unless that has a bound of its own."""
+"""Maximum length of a list of messages, and of any other list of objects without a bound of its own."""
 
 MAX_FIELDS = 256
-"""Of one object whose fields all have names that are known, or ignored."""
+"""Maximum number of fields of an object that ignores unknown names."""
 
 MAX_PROMPTS = 128
 MAX_ANSWERS = 128
-"""To all prompts of a request, whatever the server's own limit for one of them."""
+"""Maximum number of answers to all prompts of a request, whatever the server's own limit for one prompt."""
 
 MAX_TOP_LOGPROBS = 20
 MAX_TITLE_LENGTH = 200
@@ -40,38 +40,38 @@ MAX_NEW_ITEMS = 20
 MAX_ITEMS_PAGE = 100
 
 MAX_LOGIN_BYTES = 4 << 10
-"""Of what somebody sends who has shown nothing yet."""
+"""Size of a login request, whose client has not authenticated yet."""
 
 MAX_DISCARDED_BYTES = 128 << 20
 DISCARD_SECONDS = 5.0
-"""How much of a body that is too large is read and thrown away, so that its sender sees the answer."""
+"""Bytes read and time spent to discard a body that is too large, so that its sender sees the response."""
 
 MAX_PAGE = 500
 MAX_PLACES = 100
-"""Conversations of which one request may ask where their KV is: the token ids of all of them are read for it."""
+"""Conversations for which one request may ask where their KV is. The token ids of all of them are read for it."""
 
 MAX_QUERY_LENGTH = 256
 MAX_DRAFT_LENGTH = 1 << 17
 
 MAX_IMPORT_BYTES = 64 << 20
 MAX_IMPORTED = 120_000
-"""Conversations and messages of one file. While answers are computed, importing so many takes minutes."""
+"""Conversations and messages of one file. While answers are computed, an import of this size takes minutes."""
 
 HEAD_SECONDS = 10.0
-"""For the request line and the headers, from the connection or from their first byte on."""
+"""Time for the request line and the headers, from the connection or from their first byte on."""
 
 BODY_SECONDS = 30.0
-"""For the whole body: the largest one needs 140 kB/s, a file to import 2 MB/s."""
+"""Time for the whole body. The largest one needs 140 kB/s, a file to import 2 MB/s."""
 
 WRITE_SECONDS = 20.0
-"""For a client to take anything of what was sent, while nothing more is written."""
+"""Time for a client to read any of the sent bytes, while nothing more is written."""
 
 DRAIN_SECONDS = 60.0
-"""For a client to take most of what was sent, before more is written."""
+"""Time for a client to read most of the sent bytes, before more is written."""
 
 MAX_UNSENT_BYTES = 64 << 10
-"""Of a connection, in the kernel: what a client does not read should be noticed soon, and not fill megabytes."""
+"""Unsent bytes of a connection in the kernel. A client that does not read is noticed before it fills megabytes."""
 
 KEEP_ALIVE_SECONDS = 75
-"""For an idle connection. Longer than clients and proxies keep theirs (5 to 60 s), so that the end that reuses a
-connection is the end that closes it."""
+"""Time for which an idle connection stays open. Clients and proxies keep theirs for less (5 to 60 s), so the end that
+reuses a connection is also the end that closes it."""

@@ -5,5 +5,5 @@ import time
 
 
 def new_id(prefix: str) -> str:
-    """For instance "conv_" + 12 hex digits of Unix milliseconds + 20 random ones: sortable, not guessable."""
+    """Make an id such as "conv_" + 12 hex digits of Unix milliseconds + 20 random ones: sortable, not guessable."""
     return f"{prefix}_{time.time_ns() // 1_000_000:012x}{secrets.token_hex(10)}"

@@ -21,5 +21,5 @@ WORDS = tuple(_WORD_LIST.split())
 
 
 def plain_words(count: int, seed: str) -> list[str]:
-    """Words without capitals or full stops: behind other text, each is one token of the default model."""
+    """Choose words without capitals or full stops: after other text, each is one token of the default model."""
     return random.Random(seed).choices(WORDS, k=count)

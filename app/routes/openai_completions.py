@@ -68,7 +68,7 @@ async def _ids(gate: TenantGate, engine: Backend, prompt: str | list[int], num_c
 
 
 def _echo(names: TokenNames, prompt: str | list[int], ids: list[int]) -> Echo:
-    """Describe the prompt for `echo`. A start token that tokenisation added before a text is not shown."""
+    """Describe the prompt for `echo`. A start token that tokenization added before a text is not shown."""
     if isinstance(prompt, str):
         return Echo(prompt, ids[0], first_is_shown=prompt.encode().startswith(names.bytes_of(ids[0])))
     text = b"".join(map(names.bytes_of, ids)).decode(errors="replace")

@@ -33,7 +33,7 @@ class NamedSchema(RequestModel):
 
 
 class TextFormat(RequestModel):
-    """Any text."""
+    """Answer format that allows any text."""
 
     type: Literal["text"]
 

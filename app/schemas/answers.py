@@ -1,6 +1,6 @@
 """Response bodies of the routes under /api, as GET /openapi.json describes them and the page reads them.
 
-No response is built from these models at run time: records serialise themselves. A test compares the responses of every
+No response is built from these models at run time: records serialize themselves. A test compares the responses of every
 route with these models, field by field. Times are Unix seconds, durations milliseconds, counts tokens.
 """
 

@@ -21,7 +21,7 @@ JsonObject = dict[str, Any]
 Mark = Annotated[str, Field(min_length=1, max_length=128)]
 
 IMPORT_BOUNDS: Final = Bounds(containers=1 << 21, strings=1 << 23, values=1 << 23)
-"""Of a file of 64 MiB, which is parsed message by message: MAX_IMPORTED messages of the size that exports have."""
+"""Bounds on a file of 64 MiB, which is parsed message by message: MAX_IMPORTED messages as large as exported ones."""
 
 
 class ErrorFields(RequestModel):
@@ -122,7 +122,7 @@ class MessageFields(RequestModel):
 
 
 class ImportedFields(RequestModel):
-    """A conversation."""
+    """A conversation of an imported file."""
 
     id: Name
     title: Annotated[str, Field(max_length=MAX_TITLE_LENGTH)] | None

@@ -42,7 +42,7 @@ class ItemStore:
         self._tenant = tenant
 
     async def add(self, conversation_id: str, items: Sequence[NewItem]) -> list[Message]:
-        """Append messages after the head and return them. They are tokenised with the next question.
+        """Append messages after the head and return them. They are tokenized with the next question.
 
         Raises:
             NotFoundError: the conversation does not exist.

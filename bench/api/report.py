@@ -77,7 +77,7 @@ def passed(report: ApiReport) -> bool:
 
 
 def to_json(report: ApiReport) -> str:
-    """Serialise the results, their targets and the verdict."""
+    """Serialize the results, their targets and the verdict."""
     held = [asdict(target) | {"met": target.met} for target in targets(report)]
     whole = asdict(report) | {"targets": held, "passed": passed(report)}
     return json.dumps(rounded(whole), indent=1, ensure_ascii=False) + "\n"

@@ -176,7 +176,7 @@ def hostile(plan: NeighbourPlan) -> tuple[tuple[Attack, int, float], ...]:
 
 
 def well_behaved(plan: NeighbourPlan) -> tuple[tuple[Attack, int, float], ...]:
-    """Chats of ordinary turns without a pause: as much work as the scheduler's share for one tenant."""
+    """Hold chats of ordinary turns without a pause: as much work as the scheduler's share for one tenant."""
 
     async def turn(guest: Guest) -> None:
         question = guest.words(plan.neighbour_question_words)

@@ -34,7 +34,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class NeighbourReport:
-    """One run."""
+    """Results of one run."""
 
     measured_on: str
     machine: Machine

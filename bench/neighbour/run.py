@@ -34,7 +34,7 @@ class _Tally:
     tokens: Counter[str] = field(default_factory=Counter)
 
     def side(self) -> Side:
-        """Summarize."""
+        """Summarize the windows of this kind."""
         return side(self.samples, self.tokens[NEIGHBOUR], self.tokens[VICTIM], self.outcomes)
 
 

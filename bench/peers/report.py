@@ -37,7 +37,7 @@ class PeersReport:
 
 
 def to_json(report: PeersReport) -> str:
-    """Serialise samples and derived results, with numbers rounded to their precision."""
+    """Serialize samples and derived results, with numbers rounded to their precision."""
     record, metrics = report.record, report.metrics
     content: dict[str, Any] = {
         "measured_on": report.measured_on,

@@ -15,7 +15,7 @@ EBB_INT8 = f"{EBB} int8"
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """One arm of Ebb over the best peer.
+    """Ratio of one arm of Ebb to the best peer.
 
     A machine drifts between rounds, so the ratio is taken within each round.
 

@@ -78,7 +78,7 @@ class MemorySummary:
 
 
 def summarise_memory(samples: Sequence[MemorySample], settle_seconds: float) -> MemorySummary:
-    """Summarise the samples from `settle_seconds` on. Raise ValueError if there are none."""
+    """Summarize the samples from `settle_seconds` on. Raise ValueError if there are none."""
     later = [sample.rss for sample in samples if sample.seconds >= settle_seconds]
     if not later:
         raise ValueError(f"the memory was never sampled after {settle_seconds:g} s")

@@ -65,7 +65,7 @@ def passed(report: SoakReport) -> bool:
 
 
 def to_json(report: SoakReport) -> str:
-    """Serialise the report, its targets and the verdict."""
+    """Serialize the report, its targets and the verdict."""
     held = [asdict(target) | {"met": target.met} for target in targets(report)]
     whole = asdict(report) | {"targets": held, "passed": passed(report)}
     return json.dumps(rounded(whole), indent=1, ensure_ascii=False) + "\n"

@@ -177,7 +177,7 @@ class _Arena:
         self._used = -self._memory.data_ptr() % ALIGNMENT
 
     def take(self, nbytes: int) -> torch.Tensor:
-        """Allocate `nbytes` uninitialised bytes, aligned for vector loads."""
+        """Allocate `nbytes` uninitialized bytes, aligned for vector loads."""
         start = self._used
         self._used = start + math.ceil(nbytes / ALIGNMENT) * ALIGNMENT
         return self._memory[start : start + nbytes]

@@ -51,7 +51,7 @@ class SeenTokens:
 
 @dataclass(frozen=True, slots=True)
 class Adjustments:
-    """Changes to logits: biases are added, tokens in `seen` are penalised, then tokens not in `allowed` are barred.
+    """Changes to logits: biases are added, tokens in `seen` are penalized, then tokens not in `allowed` are barred.
 
     params: source of the penalties.
     bias_ids, biases: [B] int32 and float32.

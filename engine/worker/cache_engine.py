@@ -75,19 +75,19 @@ class CacheEngine:
         return self.owed.take(step, wait=True)
 
     def copy_addresses(self, copies: Iterable[BlockCopy]) -> list[Addresses]:
-        """For kernels that copy themselves; raises EngineError where the device's memory is not the host's."""
+        """Return addresses for kernels that copy blocks. Raises EngineError if the device has its own memory."""
         if self._pool is None:
             raise EngineError(f"blocks of a {self._device_name} device have no host address")
         return [(self._pool.address(copy.source_id), self._pool.address(copy.target_id)) for copy in copies]
 
     def transfer_addresses(self, job: TransferJob) -> Addresses:
-        """For kernels that copy themselves; raises IndexError if the job is not possible."""
+        """Return addresses for kernels that copy blocks. Raises IndexError if the job is not possible."""
         if self._copies is None:
             raise IndexError(NO_CPU_TIER)
         return self._copies.addresses(job)
 
     def close(self) -> None:
-        """Let go of the host pool, so that its owner can free it: no copy is under way any more."""
+        """Release the host pool, so that its owner can free it. No copy may be in progress."""
         if self._staged is not None:
             self._staged.close()
         self._copies = self._pool = self._staged = None

@@ -20,7 +20,7 @@ def usable_cores() -> int:
 
 
 def available_memory() -> int:
-    """Bytes that could be had without swapping, within the control group's limit."""
+    """Return the number of bytes available without swapping, within the control group's limit."""
     return min(_system_memory(), _cgroup_memory())
 
 

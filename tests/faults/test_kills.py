@@ -23,7 +23,7 @@ async def test_fifty_kills_lose_no_question_and_leave_values_whole(model_path: P
         for number in range(KILLS):
             async with aiohttp.ClientSession(server.client.base_url) as session:
                 tasks = [asyncio.create_task(_talk(session, f"{number}.{at}", asked)) for at in range(CHATS)]
-                # Not a synchronisation: the kill may hit a prompt, a store, an answer or a pause between them.
+                # Not a synchronization: the kill may hit a prompt, a store, an answer or a pause between them.
                 await asyncio.sleep(source.uniform(0.0, 1.5))
                 await server.kill()
                 for task in tasks:

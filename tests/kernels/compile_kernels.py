@@ -18,7 +18,7 @@ ALIGNED = [["tt.divisibility", 16]]
 
 
 def compiled(capability: int, dtype: str, constants: dict[str, object], starts: str, shape: TileShape) -> int:
-    """Bytes of shared memory of a program."""
+    """Compile a program, and return its bytes of shared memory."""
     pointers = {**TYPES, "starts": starts} | dict.fromkeys(("q", "keys", "values", "out"), f"*{dtype}")
     names = _attend.arg_names
     signature = {name: "constexpr" if name in constants else pointers.get(name, "i32") for name in names}

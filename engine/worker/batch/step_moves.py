@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from cache_tiers.transfer import TransferJob, TransferResult
 
 Addresses = tuple[int, int]
-"""Of the block to read, and of the block to write."""
+"""Addresses of the block to read and of the block to write."""
 
 
 @dataclass(frozen=True, slots=True)

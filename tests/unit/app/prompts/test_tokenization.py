@@ -1,4 +1,4 @@
-"""Texts whose size a client chooses are tokenised off the loop, one at a time, and no further than they can serve."""
+"""Texts whose size a client chooses are tokenized off the loop, one at a time, and no further than they can serve."""
 
 import asyncio
 import threading
@@ -27,7 +27,7 @@ def gates_of(limits: TenantLimits = NO_LIMITS) -> Callable[[str], TenantGate]:
 
 async def test_a_text_beyond_the_longest_is_not_tokenised(engine: Backend) -> None:
     def encode() -> list[int]:
-        raise AssertionError("the text was tokenised")
+        raise AssertionError("the text was tokenized")
 
     with pytest.raises(InvalidRequestError, match="window") as caught:
         await to_ids(gates_of()("a"), engine, encode, engine.tokenizer.longest_text + 1, param="messages")

@@ -21,7 +21,7 @@ from engine.worker.loaded_model import LoadedModel
 from tests.tiny_models import make_tiny_model
 
 Said = Sequence[int] | str
-"""By one rank of one step: the jobs that have ended, or its error."""
+"""Report of one rank about one step: the jobs that have ended, or the error."""
 
 
 class SayingRanks:

@@ -1,4 +1,4 @@
-"""Index of stored partial blocks (partial blocks): lookup by common prefix, replacement, eviction and erasure."""
+"""Index of stored partial blocks: lookup by common prefix, replacement, eviction and erasure."""
 
 import random
 

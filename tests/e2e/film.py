@@ -78,7 +78,7 @@ async def play(chat: ChatPage, server: ServerProcess, film: Film) -> None:
     await film.roll(asyncio.ensure_future(receipts.nth(1).wait_for(timeout=ANSWER_MS)))
     await film.hold()
     await receipts.last.locator("summary").click()
-    await chat.page.get_by_text("Why not more was reused").wait_for()
+    await chat.page.get_by_text("Why no more was reused").wait_for()
     await chat.thread.evaluate("element => element.scrollTo(0, element.scrollHeight)")
     await film.hold()
 

@@ -109,7 +109,7 @@ async def test_forced_colours_still_show_current_and_chosen_items(new_page: NewP
 
     await chat.button("More").click()
     await chat.page.get_by_role("menuitem", name="Appearance").click()
-    chosen, other = (chat.page.get_by_text(name, exact=True) for name in ("As the system", "Dark"))
+    chosen, other = (chat.page.get_by_text(name, exact=True) for name in ("System", "Dark"))
     assert await chosen.evaluate(FILLED) != await other.evaluate(FILLED)
 
     await chat.page.goto("/")

@@ -57,7 +57,7 @@ async def test_files_stay_with_their_chat_and_survive_reload(chat: ChatPage) -> 
 
 
 REFUSED = {
-    "scan.pdf": (pdf_of(b""), "scan.pdf has no text in it"),
+    "scan.pdf": (pdf_of(b""), "scan.pdf contains no text"),
     "locked.pdf": (pdf_of(latin("Secret"), locked=True), "locked.pdf is locked with a password"),
     "broken.pdf": (b"%PDF-1.7 and nothing", "broken.pdf is damaged"),
 }

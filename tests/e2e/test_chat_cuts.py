@@ -19,14 +19,14 @@ async def test_deleted_question_takes_later_messages_and_can_be_undone(chat: Cha
         await chat.expect_status("incomplete")
     asked = chat.page.get_by_role("article", name="You")
 
-    await choose(asked.nth(1), "Delete with all that follows")
+    await choose(asked.nth(1), "Delete with everything that follows")
     await expect(chat.questions).to_have_text(["One?"])
     await expect(chat.composer).to_be_focused()
     assert [message["content"] for message in (await chat.stored(conversation))["messages"][::2]] == ["One?"]
     await chat.button("Undo").click()
     await expect(chat.questions).to_have_text(["One?", "Two?", "Three?"])
 
-    await choose(asked.first, "Delete with all that follows")
+    await choose(asked.first, "Delete with everything that follows")
     await expect(chat.questions).to_have_count(0)
     await chat.send("Again?")
     await chat.expect_status("incomplete")

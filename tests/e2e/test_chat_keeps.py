@@ -40,7 +40,7 @@ async def test_answer_continues_after_network_outage(chat: ChatPage) -> None:
 
     await chat.page.context.set_offline(True)
     await expect(chat.page.get_by_text(UNREACHABLE)).to_be_visible()
-    await expect(chat.answers.last).to_contain_text("The connection broke.")
+    await expect(chat.answers.last).to_contain_text("The connection was lost.")
     before = await chat.text_of_answer()
     await chat.page.context.set_offline(False)
 

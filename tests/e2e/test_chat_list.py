@@ -43,7 +43,7 @@ async def test_deletion_needs_confirmation_and_can_be_undone(chat: ChatPage) -> 
     await expect(chat.chats.get_by_text("Doomed", exact=True)).to_be_visible()
 
     await chat.choose("Doomed", "Delete")
-    await expect(chat.page.get_by_role("dialog")).to_contain_text("“Doomed” and its messages can be brought back")
+    await expect(chat.page.get_by_role("dialog")).to_contain_text("“Doomed” and its messages can be restored")
     await chat.button("Delete").click()
     await chat.button("Undo").click()
     await expect(chat.chats.get_by_text("Doomed", exact=True)).to_be_visible()
@@ -94,7 +94,7 @@ async def test_pinned_chat_is_first_and_archived_chat_is_in_archive(chat: ChatPa
     await expect(chat.page.get_by_role("heading", name="An old anchor")).to_be_visible()
     await chat.button("More").click()
     await chat.page.get_by_role("menuitem", name="Archived chats").click()
-    await chat.choose("An old anchor", "Take out of the archive")
+    await chat.choose("An old anchor", "Unarchive")
     await chat.button("Back to all chats").click()
     await expect(chat.chats.first).to_have_text("An old anchor")
     await chat.choose("An old anchor", "Unpin")

@@ -88,7 +88,7 @@ async def test_receipt_shows_where_prompt_of_version_diverges(chat: ChatPage) ->
     await chat.page.get_by_test_id("receipt").last.locator("summary").click()
 
     why = chat.page.get_by_test_id("why")
-    await expect(why).to_contain_text(re.compile(r"At token \d+ this prompt goes its own way"))
+    await expect(why).to_contain_text(re.compile(r"At token \d+ this prompt diverges"))
     await expect(why.locator("div").filter(has=chat.page.get_by_text("here", exact=True)).last).to_contain_text("sail")
     await expect(why.locator("div").filter(has=chat.page.get_by_text("before", exact=True)).last).to_contain_text("g")
 

@@ -68,7 +68,7 @@ class Views:
     async def receipt(self) -> None:
         await self._chat.page.goto(f"/c/{self._resumed}")
         await self._chat.page.get_by_test_id("receipt").last.locator("summary").click()
-        await self._chat.page.get_by_text("Why not more was reused").wait_for()
+        await self._chat.page.get_by_text("Why no more was reused").wait_for()
         await self._chat.thread.evaluate("element => element.scrollTo(0, element.scrollHeight)")
 
     async def message(self) -> None:

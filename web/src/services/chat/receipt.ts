@@ -30,7 +30,7 @@ const MIN_SAVING = 0.2;
 /** The times of an answer that are described. */
 type Times = Pick<Usage, "ttft_ms" | "tokens_per_second"> & { kv: Pick<KvReceipt, "saved_ms"> };
 
-/** Return the speed in phrases, without unknown figures: ["first token 38 ms instead of some 810 ms", "34 tokens/s"]. */
+/** Return the speed in phrases, without unknown figures: ["first token 38 ms instead of about 810 ms", "34 tokens/s"]. */
 export function describeSpeed(usage: Times): string[] {
   const saved = usage.kv.saved_ms ?? 0;
   const otherwise = duration(Number((usage.ttft_ms + saved).toPrecision(DIGITS_OF_ESTIMATE)));

@@ -29,6 +29,6 @@ it("leaves out an unknown speed", () => {
 it("adds the time without reuse if it is much longer", () => {
   const saving = (saved_ms: number) =>
     describeSpeed({ ttft_ms: 38.2, tokens_per_second: null, kv: { saved_ms } });
-  expect(saving(774)).toEqual(["first token 38 ms instead of some 810 ms"]);
+  expect(saving(774)).toEqual(["first token 38 ms instead of about 810 ms"]);
   expect(saving(2)).toEqual(["first token 38 ms"]);
 });

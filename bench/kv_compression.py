@@ -1,7 +1,7 @@
 """`python -m bench.kv_compression`: whether KV blocks should travel to and from Redis in fewer bytes.
 
 Measures each codec of `bench.kv_codecs`: its effect on greedy answers, its size, its speed, and the time to restore a
-prompt of 1,025 tokens. That prompt comes from a Redis behind a link of 100 MB/s. Takes some minutes. Writes
+prompt of 1,025 tokens. That prompt comes from a Redis behind a link of 100 MB/s. Takes several minutes. Writes
 kv_compression.json and kv_compression.md. The agreement depends on the build, not on how busy the machine is.
 """
 

@@ -8,7 +8,7 @@ from typing import Final
 from cache_tiers.block_key import Owner
 
 PUBLIC: Final = "(public)"
-"""The name of what all tenants share: no tenant has a name in brackets."""
+"""Name of the content that all tenants share. No tenant has a name in brackets."""
 
 DEFAULT_WEIGHT: Final = 1.0
 MAX_NAMES: Final = 1 << 16

@@ -230,7 +230,7 @@ def _public_ids(config: EngineConfig, chat_format: ChatFormat, progress: Progres
     if not blocks:
         raise EngineError(
             f"--public-prefix: {len(ids)} tokens do not fill one block of {config.block_size}, so nothing can be "
-            "shared. Omit the option, or give a longer system prompt."
+            "shared. Omit the option, or use a longer system prompt."
         )
     progress(f"the public prefix has {len(ids)} tokens: {blocks} blocks shared by all tenants")
     return ids

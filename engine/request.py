@@ -176,7 +176,7 @@ class Request:
             arrival=self.arrival,
             priority=self.priority,
             deadline=self.deadline,
-            # A request that was scheduled once cannot miss the time limit for that any more.
+            # A request that was scheduled once can no longer miss the time limit for that.
             start_by=self.start_by if self.started is None and not self.tiers_asked else inf,
             cpu_blocks=self.cpu_blocks,
             redis_blocks=self.redis_blocks,

@@ -9,7 +9,7 @@ from cache_tiers.owners import Owners
 
 MAX_NAMED: Final = 8
 OTHERS: Final = "(others)"
-"""All that are not among the largest, and those whose name has been forgotten."""
+"""Name for all tenants that are not among the largest, and for those whose name has been forgotten."""
 
 
 def tenant_bytes(held: Mapping[Owner, int], owners: Owners, block_nbytes: int) -> dict[str, int]:

@@ -33,12 +33,12 @@ def resolve_model(name: str, cache_dir: Path, progress: Progress) -> Path:
         return local
     if local.is_file():
         if local.suffix.lower() != ".gguf":
-            raise ModelNotFoundError(f"{local} is not a model: give a folder or a .gguf file")
+            raise ModelNotFoundError(f"{local} is not a model: use a folder or a .gguf file")
         return _converted(local.resolve(), cache_dir, progress)
     if _HUB_ID.fullmatch(name) and local.suffix.lower() != ".gguf":
         return _from_hub(name, cache_dir, progress)
     raise ModelNotFoundError(
-        f"there is no model {name!r}: give {DEFAULT_MODEL}, a folder, a .gguf file, or a hub id like org/model"
+        f"there is no model {name!r}: use {DEFAULT_MODEL}, a folder, a .gguf file, or a hub id like org/model"
     )
 
 

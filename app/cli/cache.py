@@ -45,7 +45,7 @@ def _advice(settings: Settings, address: RedisAddress, error: redis.RedisError) 
     if settings.redis_url == "auto":
         return (
             f"no Redis answers at {address}: the companion Redis runs only while the server runs. Start "
-            "`ebb serve` with the same --state-dir, or give --redis-url"
+            "`ebb serve` with the same --state-dir, or set --redis-url"
         )
     return f"no Redis answers at {address}: {error}"
 

@@ -79,7 +79,7 @@ async def _ready(client: ChatClient) -> dict[str, Any] | None:
         health = await client.health()
         if health["version"] is None:
             raise RefusedError(
-                "the server requires a valid API key: give --api-key KEY, or --api-key @FILE to read it from a file"
+                "the server requires a valid API key: pass --api-key KEY, or --api-key @FILE to read it from a file"
             )
         if health["status"] == "ok":
             return dict(health["model"])

@@ -9,7 +9,7 @@ KEYS_HELP = "manage access: create, list and revoke keys, and limit what a tenan
 CREATE_HELP = "create a key and print it, only this once; a running server accepts it within a second"
 LIST_HELP = "list the keys and the limits of tenants"
 REVOKE_HELP = "revoke a key; a running server refuses it within a second"
-LIMITS_HELP = "set limits of a tenant; limits that are not given stay as they are"
+LIMITS_HELP = "set limits of a tenant; limits that are not named stay unchanged"
 
 
 def limit(text: str) -> int | None:

@@ -85,7 +85,7 @@ def check_attention(settings: Settings) -> Finding:
     except EngineError as error:
         return Finding("fail", "attention", error.message, "choose another --attention, or omit the option")
     except ModelError as error:
-        return Finding("warn", "attention", str(error), "give another --model, or run `ebb pull` again")
+        return Finding("warn", "attention", str(error), "choose another --model, or run `ebb pull` again")
     if device == "cpu" and settings.attention == "auto":
         return Finding("ok", "attention", f"the native step's own; without the native step: {selection}")
     return Finding("ok", "attention", str(selection))
@@ -119,7 +119,7 @@ def check_redis(settings: Settings) -> Finding:
         binary = find_redis_server()
         if binary is not None:
             return Finding("ok", "redis", f"companion of {format_size(settings.redis_memory)} from {binary}")
-        advice = "install redis-server or valkey-server, or give --redis-url"
+        advice = "install redis-server or valkey-server, or set --redis-url"
         return Finding("warn", "redis", "no server found: KV does not survive a restart", advice)
     try:
         address = parse_redis_url(settings.redis_url)
@@ -155,7 +155,7 @@ def check_memory(settings: Settings) -> Finding:
     except EngineError:
         return Finding("warn", "memory", f"unknown without a {name} device")
     except ModelError as error:
-        return Finding("fail", "memory", str(error), "give another --model, or run `ebb pull` again")
+        return Finding("fail", "memory", str(error), "choose another --model, or run `ebb pull` again")
     weights, pool = ("weights", plan.weights), ("device pool", plan.device_pool)
     below = (("CPU tier", plan.cpu_pool), ("Redis", plan.redis))
     if device is None:
@@ -172,10 +172,10 @@ def _compare(parts: Sequence[tuple[str, int]], free: int, *, at_start: int) -> F
     text = " + ".join(f"{name} {format_size(nbytes)}" for name, nbytes in parts if nbytes)
     text += f" = {format_size(total)} of {format_size(free)} free"
     if at_start > free:
-        return Finding("fail", "memory", text, "give a smaller --kv-memory or --cpu-kv-memory, or another --model")
+        return Finding("fail", "memory", text, "lower --kv-memory or --cpu-kv-memory, or choose another --model")
     if total > free:
         return Finding(
-            "warn", "memory", text, "once Redis is full, the machine will swap: give a smaller --redis-memory"
+            "warn", "memory", text, "once Redis is full, the machine will swap: lower --redis-memory"
         )
     return Finding("ok", "memory", text)
 

@@ -1,4 +1,4 @@
-"""Titles of conversations that no person has named: from the first message at once, from the model later."""
+"""Titles of conversations that no user has named: from the first message at once, from the model later."""
 
 import re
 

@@ -98,7 +98,7 @@ class _EngineCollector(Collector):
             "ebb_ready", "1 while requests are served, else 0", value=float(self._host.status == "ok")
         )
         yield GaugeMetricFamily(
-            "ebb_runs_live", "Number of answers in conversations that are being generated", self._live_runs()
+            "ebb_runs_live", "Number of answers being generated in conversations", self._live_runs()
         )
         if self._host.engine is not None:
             stats = self._host.engine.stats()

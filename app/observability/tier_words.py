@@ -1,4 +1,4 @@
-"""State of each tier in words for people. A state is "ok" only if there is nothing to add."""
+"""Human-readable state of each tier. A state is "ok" only if there is nothing to add."""
 
 from typing import Literal
 

@@ -18,7 +18,7 @@ class Known:
 
     common_prefix_len: tokens that the two prompts have in common.
     num_computed: number of those tokens whose KV was computed.
-    continuation: tokens that followed the common prefix in the earlier prompt; None if they cannot be shown any more.
+    continuation: tokens that followed the common prefix in the earlier prompt; None if they can no longer be shown.
     used_at: Unix seconds at which the earlier answer ended; None if unknown.
     """
 
@@ -32,7 +32,7 @@ class Known:
 class Earlier:
     """Comparison of a run's prompt with the earlier turns.
 
-    prompt: token ids of the run's prompt; None if they cannot be reassembled or read any more.
+    prompt: token ids of the run's prompt; None if they can no longer be reassembled or read.
     known: the longest prefix that was computed before.
     prompt_changed: the previous turn used another system prompt, chat template or tokenizer.
     """

@@ -64,7 +64,7 @@ class Resumption:
         self._task: asyncio.Task[None] | None = None
 
     async def begin(self) -> None:
-        """Find what was left, and resume it once there is an engine."""
+        """Find the unfinished runs, and resume them once there is an engine."""
         is_closed = True
         try:
             await self._store.runs.close_unfinished()
@@ -171,10 +171,10 @@ class Resumption:
 
 
 def _counted(record: RunRecord, had_tokens: int | None, run: Run) -> RunRecord:
-    """Return what is to be stored of a run that is resumed now.
+    """Return the record to store for a run that is resumed now.
 
-    had_tokens: how many it had when the process before, which died, gave it a place; None if it had none or handed it
-    over.
+    had_tokens: number of tokens that the run had when the former process, which died, gave it a place in the batch;
+    None if that process gave it none, or handed it over.
     """
     is_fruitless = had_tokens is not None and len(run.token_ids) <= had_tokens
     return replace(record, epoch=record.epoch + 1, fruitless=record.fruitless + is_fruitless)

@@ -1,6 +1,6 @@
 """The identity of an open database: which file its path named when it was opened.
 
-A file that is deleted or replaced under a running server takes writes as before, into something that no path leads to.
+A file that is deleted or replaced under a running server still accepts writes, but no path names it.
 So every transaction compares the files after its commit and before its caller learns of success. That takes two calls
 of `stat`, a few microseconds.
 """
@@ -25,7 +25,7 @@ class FileIdentity:
         self._expected_log: _Identity | None = None
 
     def check(self) -> None:
-        """Raise StorageUnavailableError if what was committed is in a file that the path does not name any more."""
+        """Raise StorageUnavailableError if the commit went to a file that the path no longer names."""
         if _identity(self._database) != self._expected:
             raise StorageUnavailableError(_sentence(self._database))
         # The first transaction makes the log, which stays until the last connection closes.

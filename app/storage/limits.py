@@ -19,12 +19,12 @@ class LimitStore:
         self._database = database
 
     async def all(self) -> dict[str, TenantLimits]:
-        """Read the limits of the tenants that ever got some."""
+        """Read the limits of all tenants for which limits were ever set."""
         rows = await self._database.read_keys(f"SELECT tenant, {COLUMNS} FROM tenant_limits")
         return {row["tenant"]: TenantLimits(*(row[name] for name in LIMIT_NAMES)) for row in rows}
 
     async def set(self, tenant: str, limits: TenantLimits) -> None:
-        """Set the limits of a tenant in place of those that it had."""
+        """Replace the limits of a tenant."""
         values = [tenant, *(getattr(limits, name) for name in LIMIT_NAMES)]
 
         def replace(connection: sqlite3.Connection) -> None:

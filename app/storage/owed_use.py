@@ -31,7 +31,7 @@ class OwedUseStore:
         return {tenant: owed for tenant, owed in stored.items() if owed}
 
     async def replace(self, owed_by: Mapping[str, OwedUse]) -> None:
-        """Store `owed_by` tenant in place of what was stored."""
+        """Replace all stored debts with `owed_by`, which maps tenants to their debts."""
         now = time.time()
         rows = [
             (tenant, now, owed.requests.seconds, owed.requests.per_minute, owed.tokens.seconds, owed.tokens.per_minute)

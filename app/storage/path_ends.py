@@ -1,4 +1,4 @@
-"""Removal in batches of messages that no response needs any more, from the end of their path upwards.
+"""Removal in batches of messages that no response needs any longer, from the end of their path upwards.
 
 A row in `path_end` names the message to continue with. Each batch determines the unneeded messages again, so a message
 that gained a child between two batches stays. If the process ends between two batches, the next one continues.

@@ -43,7 +43,7 @@ class Snippet:
     matches: tuple[tuple[int, int], ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Return what clients see."""
+        """Return the snippet in the form that clients receive."""
         return {"text": self.text, "matches": [list(match) for match in self.matches]}
 
 

@@ -271,7 +271,7 @@ class HttpProtocol(HttpToolsProtocol):
         self._sending = self.loop.call_later(seconds, look)
 
     def _look_for_reset(self) -> None:
-        """Abort a half-closed connection once its client has reset it. Nothing else reads from it any more."""
+        """Abort a half-closed connection once its client has reset it. Nothing else reads from it by then."""
         if self.transport.is_closing():
             return
         state = self.transport.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)

@@ -67,7 +67,7 @@ def _build(shop: Workshop, python: Path, sources: Path, threads: int) -> None:
     generator = ("-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={ninja}")
     shop.run("configuring", [cmake, "-S", str(sources), "-B", "build", *generator, *_CMAKE_OPTIONS])
     build = [cmake, "--build", "build", "--parallel", str(threads), "--target", "llama-server", "llama-quantize"]
-    shop.run("compiling the server for this machine (some minutes)", build)
+    shop.run("compiling the server for this machine (several minutes)", build)
 
 
 def _convert(shop: Workshop, python: Path, script: Path, model: Path, target: Path) -> None:

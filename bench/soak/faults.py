@@ -128,7 +128,7 @@ def locked(site: Site) -> Iterator[None]:
 
 @contextmanager
 def set_back(site: Site) -> Iterator[None]:
-    """Restart Redis from a snapshot that is some seconds old."""
+    """Restart Redis from a snapshot that is a few seconds old."""
     # Redis answers no client until the snapshot is on disk.
     with closing(redis.Redis(unix_socket_path=str(site.redis.socket), socket_timeout=SAVE_SECONDS)) as client:
         client.save()

@@ -98,7 +98,7 @@ class OwedResults:
 
     def take(self, step: int, *, wait: bool) -> tuple[TransferResult, ...]:
         """Return the results of copies of this and earlier steps: of all of them after a `wait`, else of those that
-        have ended. Raise what the device raises; nothing is owed any more after a wait."""
+        have ended. Raise what the device raises; nothing is owed after a wait."""
         due = [entry for entry in self._up_to(step) if wait or entry[1].has_ended()]
         try:
             results = [result for _, batch in due for result in batch.results()]

@@ -154,7 +154,7 @@ class MultiprocExecutor:
             pending.future.set_result(replace(outputs[0], transfers=self._transfers.take()))
             return
         if not pending.step.num_scheduled_tokens:
-            # A step without tokens ends after all transfers, so no rank reports an earlier transfer any more.
+            # A step without tokens ends after all transfers, so no rank reports an earlier transfer after that.
             self._transfers.clear()
         pending.future.set_exception(EngineError(error))
 

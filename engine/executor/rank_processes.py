@@ -131,7 +131,7 @@ class RankProcesses:
                 process.kill()
 
     def close(self) -> None:
-        """Kill the processes and wait for them. After that, none of them accesses shared memory any more."""
+        """Kill the processes and wait for them. After that, none of them accesses shared memory."""
         self.end()
         for process in self._processes:
             process.join()

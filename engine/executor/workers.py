@@ -19,7 +19,7 @@ class WorkersState:
     """State of all ranks, which start, compute and end together."""
 
     state: Literal["starting", "ok", "failed"]
-    """"failed" means that the workers are not restarted any more."""
+    """"failed" means that the workers are no longer restarted."""
     pids: tuple[int | None, ...]
     """Process ids by rank; None while there is no process."""
     restarts: int

@@ -234,7 +234,7 @@ class BlockPool:
         self.erase(list(self._by_key))
 
     def erase(self, keys: Iterable[BlockKey]) -> None:
-        """Erase `keys`, so that their blocks cannot be found any more. Requests that use a block keep it."""
+        """Erase `keys`, so that their blocks can no longer be found. Requests that use a block keep it."""
         for key in keys:
             block = self._by_key.get(key)
             if block is not None:

@@ -371,7 +371,7 @@ class OffloadConnector:
         self.tiers.stop_warming(request.request_id)
 
     def abort(self, request: Request) -> None:
-        """Cancel the load of a request. The blocks return to the pool once no copy can write to them any more."""
+        """Cancel the load of a request. The blocks return to the pool once no copy can write to them."""
         self._restoring[request.request_id].aborted = True
         self.tiers.cancel_load(request.request_id)
 

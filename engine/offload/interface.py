@@ -52,7 +52,7 @@ class TierConnector(Protocol):
         """Return the requests whose load ended. Their tables hold the blocks that arrived, which are published."""
 
     def abort(self, request: Request) -> None:
-        """Cancel the load of a request. The blocks return to the pool once no copy can write to them any more."""
+        """Cancel the load of a request. The blocks return to the pool once no copy can write to them."""
 
     def tokens_until_answer(self, request: Request) -> int | None:
         """Return how many tokens a request should compute before its lookup is answered; None means no limit."""

@@ -197,7 +197,7 @@ class RequestStates:
         match request.status:
             case RequestStatus.LOADING:
                 del self._loading[request_id]
-                # The blocks are freed once no copy can write to them any more.
+                # The blocks are freed once no copy can write to them.
                 self._connector.abort(request)
             case RequestStatus.WAITING_FOR_PREFIX:
                 self.prefix_waiters.drop(request)

@@ -9,7 +9,7 @@ from engine.outputs import RequestOutput
 
 
 class PromptShape(TextShape):
-    """As TextShape, without the one token that is drawn because the engine computes a prompt for nothing less."""
+    """TextShape without the one token that is sampled only because the engine computes no prompt without sampling."""
 
     def step(self, output: RequestOutput) -> bytes:
         """See OpenAIShape."""

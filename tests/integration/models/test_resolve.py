@@ -105,7 +105,7 @@ def test_folder_without_a_model_is_refused(tmp_path: Path) -> None:
 
 def test_file_of_another_format_is_refused(tmp_path: Path) -> None:
     (tmp_path / "model.bin").touch()
-    with pytest.raises(ModelNotFoundError, match=r"give a folder or a \.gguf file"):
+    with pytest.raises(ModelNotFoundError, match=r"use a folder or a \.gguf file"):
         resolve_model(str(tmp_path / "model.bin"), tmp_path, print)
 
 

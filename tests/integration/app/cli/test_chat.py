@@ -176,7 +176,7 @@ async def test_server_with_keys_requires_the_api_key_flag(api: RunningServer[Fak
     (tmp_path / "key").write_text(f"{key}\n")
     refused = Terminal.chat_with(api.url)
     welcome = Terminal.chat_with(api.url, "--api-key", f"@{tmp_path / 'key'}")
-    await refused.shows("the server requires a valid API key: give --api-key KEY")
+    await refused.shows("the server requires a valid API key: pass --api-key KEY")
     assert await refused.ends() == 1
     await welcome.shows("Ctrl-D quits.")
     welcome.type("hello\n")

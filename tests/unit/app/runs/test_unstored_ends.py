@@ -82,7 +82,7 @@ async def test_refused_end_is_stored_after_lock_is_released(
 
 
 async def limit_pages(services: Services, pages: int | None) -> None:
-    """Limit the database file to `pages` pages. None: to its current size."""
+    """Limit the database file to `pages` pages. None stands for its current size."""
 
     def limit(connection: sqlite3.Connection) -> None:
         most = pages if pages is not None else connection.execute("PRAGMA page_count").fetchone()[0]

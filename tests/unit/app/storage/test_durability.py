@@ -1,4 +1,4 @@
-"""Which writes wait for the disk, and who may read the file."""
+"""Durability and privacy of the database: writes that wait for the disk, and the mode of the file."""
 
 import os
 import sqlite3

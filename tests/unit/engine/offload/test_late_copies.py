@@ -42,7 +42,7 @@ def connector_of(rig: Rig) -> OffloadConnector:
 
 
 def settle(rig: Rig) -> None:
-    """Make steps until nothing moves any more."""
+    """Make steps until nothing moves."""
     for _ in range(50):
         rig.now += 1
         if (output := rig.scheduler.schedule()) is not None:

@@ -50,7 +50,7 @@ async def ids(services: Services, table: str, column: str = "id") -> list[str]:
 
 
 async def served(services: Services, hours: int, wall: float) -> float:
-    """Serve for some hours, at whose end the clock shows `wall`; return that time."""
+    """Serve for a few hours, after which the clock shows `wall`; return that time."""
     for hour in range(1, hours + 1):
         await services.store.served.tick(3600, wall - 3600 * (hours - hour), window=UNDO_SECONDS)
     return wall

@@ -159,7 +159,7 @@ class Laboratory:
     """The native step over one pool of blocks.
 
     Each way to obtain the beginning of a prompt is an arm: each codec, and the kernels of `other`. The latter show the
-    effect of a change of nothing but the instructions.
+    effect of changing only the instructions.
     """
 
     def __init__(
@@ -264,7 +264,7 @@ def measure_agreement(laboratory: Laboratory, prompts: Sequence[Prompt]) -> dict
 
 
 def summarise(answers: Sequence[Places]) -> Agreement:
-    """Aggregate the answers of one arm. All places count alike. Pure."""
+    """Aggregate the answers of one arm. All places count equally."""
     kinds = dict.fromkeys(each.kind for each in answers)
     divergence = [value for each in answers for value in each.divergence]
     return Agreement(

@@ -1,7 +1,7 @@
 """A tiny model of random weights with a window of 131,072 tokens and the default model's tokenizer.
 
-Benchmarks and tests of long prompts use it: the default model's window is 8,192. One head of 128 in one layer, so that
-as little as possible of a step is arithmetic. The answers mean nothing.
+Benchmarks and tests of long prompts use it: the default model's window is 8,192. The model has one head of 128 in one
+layer, so that as little as possible of a step is arithmetic. The answers mean nothing.
 """
 
 import json

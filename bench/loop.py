@@ -79,7 +79,7 @@ class Load:
         await self._ask({"messages": [{"role": "user", "content": text}], "max_tokens": 1})
 
     async def slow_masks(self) -> None:
-        """Ask for an answer of a form whose masks take long."""
+        """Ask for an answer of a form whose masks take a long time."""
         await self._ask(
             {
                 "messages": [{"role": "user", "content": "Say something."}],

@@ -152,7 +152,7 @@ def compare(logits: torch.Tensor, reference: torch.Tensor, targets: Sequence[int
 
 
 def summarise(arm: str, texts: Sequence[Positions]) -> Quality:
-    """Aggregate the texts of one arm. All positions count alike. Pure."""
+    """Aggregate the texts of one arm. All positions count equally."""
     divergence = [value for text in texts for value in text.divergence]
     surprise = torch.tensor([value for text in texts for value in text.surprise], dtype=torch.float64)
     return Quality(

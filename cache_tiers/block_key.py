@@ -90,7 +90,7 @@ def extend_keys(parent: BlockKey, token_ids: Sequence[int], block_size: int) -> 
 
 
 def own_root(public: BlockKey, root: BlockKey) -> BlockKey:
-    """Return the parent key of the first private block behind the block `public`, for the tenant whose root is `root`.
+    """Return the parent key of the first private block after the block `public`, for the tenant whose root is `root`.
 
     The owner of that key is the tenant.
     """

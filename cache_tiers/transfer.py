@@ -21,7 +21,7 @@ class Direction(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TransferJob:
-    """Copy one whole block. `host_offset` is in bytes from the start of the CPU tier's pool."""
+    """Copy of one whole block. `host_offset` is in bytes from the start of the CPU tier's pool."""
 
     job_id: int
     direction: Direction
@@ -31,7 +31,7 @@ class TransferJob:
 
 @dataclass(frozen=True, slots=True)
 class TransferResult:
-    """The copy of `job_id` ended: its bytes are whole, unless `error` says why not."""
+    """End of the copy `job_id`. All of its bytes were copied, unless `error` gives a reason why not."""
 
     job_id: int
     seconds: float

@@ -72,7 +72,7 @@ class Warming:
     def begin(self, load_id: str, keys: Sequence[BlockKey]) -> None:
         """Prefetch the longest run of `keys`, which must not be empty, from the next `advance` on."""
         self.end(load_id)
-        # Behind a public prefix, the last key is the tenant's own.
+        # After a public prefix, the last key is the tenant's own.
         owner = owner_of(keys[-1])
         self._warms[load_id] = self._to_ask[load_id] = _Warm(keys, owner)
         self._waiting[owner] += 1

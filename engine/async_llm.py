@@ -364,7 +364,7 @@ class AsyncLLMEngine:
         logger.error(
             "the scheduler failed; please report this defect. A new scheduler takes over its requests", exc_info=cause
         )
-        # A step that failed behind another one cannot fail repeatedly, since the first one has ended its requests.
+        # A step that failed after another one cannot fail repeatedly, since the first one has ended its requests.
         if not isinstance(cause, StepBehindFailureError) and budget.spend(time.monotonic()) is None:
             raise EngineError(
                 f"its scheduler failed {budget.most + 1} times within {budget.seconds:g} s, the last time with "

@@ -66,7 +66,7 @@ class StepFailedError(Exception):
 
 
 class StepBehindFailureError(Exception):
-    """A step failed that was begun behind a failed one, which is no evidence against its requests."""
+    """A step failed that was begun after a failed one, so its requests are not to blame."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +272,7 @@ class EngineCore:
         return f"a step did not end within {limit.seconds:g} s, and a thread of this process cannot be stopped"
 
     def time_to_prepare(self, step: InFlight) -> float | None:
-        """Return the seconds to wait before beginning the step behind `step`.
+        """Return the seconds to wait before beginning the step after `step`.
 
         None means to wait for the end of `step`: its tokens are needed for the next one, or its duration is unknown.
         Call this when `step` has just been started, or when the step before it has just ended.

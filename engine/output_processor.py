@@ -96,7 +96,7 @@ class OutputProcessor:
     def process(self, update: TokenUpdate) -> tuple[RequestOutput | None, bool]:
         """Process one update. Return its output, and True if a stop string ended the request here.
 
-        In that case the scheduler must end the request too. A token computed behind a stop string has no output.
+        In that case the scheduler must end the request too. A token computed after a stop string has no output.
         """
         request, token_id = update.request, update.token_id
         progress = self._progress.get(request.request_id)

@@ -8,7 +8,7 @@ FormKind = Literal["json", "regex", "lark", "calls"]
 
 @dataclass(frozen=True, slots=True)
 class StructuredOutput:
-    """The whole answer, behind its thoughts, is of this form.
+    """Form of the whole answer, apart from its thoughts.
 
     json: `text` is a JSON Schema; the answer has no white space that the schema does not ask for. regex: in Rust's
     syntax, without look-around. lark: a grammar in llguidance's dialect of Lark, which begins with `start`. calls: one

@@ -1,4 +1,4 @@
-"""Writes a safetensors file of bfloat16 tensors, one tensor in memory at a time.
+"""Writer of safetensors files of bfloat16 tensors, one tensor in memory at a time.
 
 The format: github.com/huggingface/safetensors, README, "Format".
 """

@@ -2,7 +2,7 @@
 
 A text is cut only at places that no token spans, so the two sides are independent:
 
-- Byte-level vocabularies split a text into words before they merge anything, and a word never holds a space behind
+- Byte-level vocabularies split a text into words before they merge anything, and a word never holds a space after
   another character.
 - In vocabularies without words (SentencePiece, Llama 2) each merge gives a token of the vocabulary. A place whose
   neighbouring characters stand side by side in no token is never merged over.
@@ -79,9 +79,9 @@ class Slices:
         longest_uncut: int,
         most_ids: int | None = None,
     ) -> "Slices":
-        """Find out where texts may be cut.
+        """Determine where texts may be cut.
 
-        token_texts: every token that a text can lead to. control: those behind which a text begins again.
+        token_texts: every token that a text can produce. control: tokens after which a text begins again.
         """
         behind_control = tuple(f"{text} " for text in control)
         for cut in (MARKS, SPACES):

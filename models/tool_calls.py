@@ -134,7 +134,7 @@ def _call(entry: object) -> ToolCall:
     if not isinstance(entry, dict) or not isinstance(entry["name"], str):
         raise TypeError
     arguments = entry.get("arguments", {})
-    # Some models write the arguments as a string of JSON.
+    # Some models write the arguments as a JSON string.
     if isinstance(arguments, str):
         arguments = json.loads(arguments)
     if not isinstance(arguments, dict):

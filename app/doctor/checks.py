@@ -174,9 +174,7 @@ def _compare(parts: Sequence[tuple[str, int]], free: int, *, at_start: int) -> F
     if at_start > free:
         return Finding("fail", "memory", text, "lower --kv-memory or --cpu-kv-memory, or choose another --model")
     if total > free:
-        return Finding(
-            "warn", "memory", text, "once Redis is full, the machine will swap: lower --redis-memory"
-        )
+        return Finding("warn", "memory", text, "once Redis is full, the machine will swap: lower --redis-memory")
     return Finding("ok", "memory", text)
 
 

@@ -38,8 +38,8 @@ def title_from(content: str) -> str:
 def title_by_model(answer: str, question: str) -> str | None:
     """Extract the title from the model's answer after BEGINNING: one line, stripped of quotes and markup.
 
-    Returns None if the answer is a sentence, or shares no word with the question. The first words of `question` make a
-    better title then.
+    Returns None if the answer is a sentence, or shares no word with the question. In those cases the first words of
+    `question` make a better title.
     """
     line = next(iter(answer.strip().splitlines()), "")
     title = " ".join(line.strip(_AROUND).removesuffix(".").split())

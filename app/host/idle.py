@@ -22,7 +22,7 @@ def is_busy(engine: Backend, *, exclude: int = 0) -> bool:
 
 
 def behind_all(engine: Backend) -> Urgency:
-    """Return an urgency behind all other requests. Under "fcfs" there are no priorities."""
+    """Return an urgency lower than that of all other requests. Under "fcfs" there are no priorities."""
     return Urgency(0 if engine.config.queue_policy == "fcfs" else LAST)
 
 

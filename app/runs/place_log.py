@@ -28,7 +28,7 @@ class PlaceLog:
         except (OSError, ValueError):
             return {}
         pairs = (line.split() for line in lines)
-        # The last line may be cut.
+        # The last line may be truncated.
         return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdigit()}
 
     def begin(self) -> None:

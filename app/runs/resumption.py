@@ -140,7 +140,7 @@ class Resumption:
                 await self._start(engine, record, run)
                 return
             except NotReadyError:
-                # The server stops already: the next one resumes it.
+                # The server is already stopping: the next one resumes it.
                 return
             except OverloadedError as error:
                 await asyncio.sleep(error.retry_after)

@@ -19,7 +19,7 @@ PIECE_BYTES: Final = 256 << 10
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The most that a body may hold. strings: names of fields, too. values: of any kind."""
+    """Maximum contents of a body. strings: including the names of fields. values: of any kind."""
 
     containers: int
     strings: int

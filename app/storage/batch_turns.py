@@ -15,7 +15,7 @@ from engine.fair_places import FairPlaces
 BUSY_SHARE: Final = 0.1
 """Fraction of the time that batches may take while answers are being generated."""
 LONGEST_PAUSE: Final = 1.0
-"""Maximum pause in seconds. A batch that took long waited for the disk or for a lock, which delays no answer."""
+"""Maximum pause in seconds. A slow batch waited for the disk or for a lock, which delays no answer."""
 MAX_WAITING: Final = 1 << 16
 """Maximum number of waiting batches per tenant. Requests and tasks, which write them, have limits of their own."""
 

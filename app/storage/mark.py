@@ -1,6 +1,6 @@
 """A mark alongside the database that tells at the start whether committed acts are missing.
 
-SQLite opens an empty file, and ignores a lost or garbled write-ahead log, without a word. The mark is a file of eight
+SQLite opens an empty file, and ignores a lost or garbled write-ahead log, without an error. The mark is a file of eight
 bytes with the time of the newest act, written after each commit. The mark outlives the process like the log itself. A
 database whose own newest act is older has lost something.
 """

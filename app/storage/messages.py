@@ -73,8 +73,9 @@ class MessageStore:
     ) -> list[Message]:
         """Return at most `most` messages of the path to `message_id`, the oldest first.
 
-        In the order that `newest_first` gives them, the first is `since`, or the first of all for None. The result is
-        empty where `since` is not on the path. Other messages are not read, apart from their ids.
+        newest_first: select from the end of the path towards its root instead of from the root.
+        since: first message to select; None selects from the start. The result is empty if `since` is not on the path.
+        Only the ids of other messages are read.
         """
         limit = most if newest_first and since is None else NO_LIMIT
         given = (message_id, self._tenant, limit)

@@ -15,7 +15,7 @@ changed once released, only added."""
 
 OPCODES_PER_LOOK = 1_000_000
 LOG_SECONDS = 5.0
-"""Time between two log lines of a migration that takes long."""
+"""Time between two log lines of a long migration."""
 
 CLEAR_ROWS = 2_000
 """Rows of an index that one transaction removes."""

@@ -66,7 +66,7 @@ def match_expression(query: str) -> str | None:
 
 
 def tenant_word(tenant: str) -> str:
-    """Return the word that stands for `tenant` in the index. The triggers of schema 12 make the same."""
+    """Return the word that stands for `tenant` in the index. The triggers of schema 12 make the same word."""
     return "t" + tenant.encode().hex()
 
 

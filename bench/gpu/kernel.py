@@ -16,7 +16,7 @@ TIMES: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """`count` sequences with `rows` new rows each behind `context` keys."""
+    """`count` sequences with `rows` new rows each after `context` keys."""
 
     name: str
     count: int

@@ -71,7 +71,7 @@ async def many_answers(guest: Guest) -> None:
 
 
 async def costly_mask(guest: Guest) -> None:
-    """Constrain an answer by a form whose masks take long."""
+    """Constrain an answer by a form whose masks take a long time."""
     form = {"regex": r"([a-z]{1,40}(, | and | or )){1,40}[a-z]{1,40}\."}
     await guest.ask("mask", guest.words(30), structured_outputs=form, max_tokens=200)
 

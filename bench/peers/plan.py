@@ -41,7 +41,7 @@ class PeersPlan:
 
     decode_streams: numbers of streams that decode together.
     ttft: prompt lengths, each with its number of measurements per round.
-    turns_every: interval in rounds of the multi-turn suite, which takes long and already is an average of 40 turns.
+    turns_every: interval in rounds of the multi-turn suite, which takes a long time and already averages 40 turns.
     """
 
     rounds: int = 7

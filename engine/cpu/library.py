@@ -130,7 +130,7 @@ class Addressed(Protocol):
 
 
 class Kernels:
-    """Functions of one library. Calls that take long release the GIL."""
+    """Functions of one library. Long calls release the GIL."""
 
     def __init__(self, build: KernelBuild) -> None:
         self.build = build

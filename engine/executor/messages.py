@@ -58,7 +58,7 @@ class StepEnded(Struct, tag=True, frozen=True):
 
 
 class Note(Struct, tag=True, frozen=True):
-    """A progress note about work that takes long."""
+    """A progress note about long work."""
 
     sentence: str
 

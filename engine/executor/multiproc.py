@@ -56,7 +56,7 @@ class MultiprocExecutor:
     def __init__(self, config: EngineConfig, progress: Callable[[str], None]) -> None:
         """Check that the model can be split. Processes are started by `load`.
 
-        progress: called with a sentence about work that takes long. Raises EngineError if the model cannot be split
+        progress: called with a sentence about each long operation. Raises EngineError if the model cannot be split
         into `config.tensor_parallel_size` parts, ModelError if it cannot be read.
         """
         _check_size(config)

@@ -584,7 +584,7 @@ class OffloadConnector:
         self._blocks.pool.release([self._pinned.pop(key) for key in stored])
 
     def check(self) -> None:
-        """Raise AssertionError if a pin or a load has no owner, or a block waits in vain to be stored."""
+        """Raise AssertionError if a pin or a load has no owner, or a block waits to be stored and never is."""
         assert len(self._restoring) + self.hints.is_promoting == self.tiers.num_loading, "a load has no owner"
         assert self._blocks.pool.num_unsaved == self.tiers.num_unstored, "an unsaved block is not going to be stored"
         self.tiers.check()

@@ -118,4 +118,4 @@ class TierConnector(Protocol):
         """Erase the blocks of `keys` from the tiers below."""
 
     def check(self) -> None:
-        """Raise AssertionError if a pin or a load has no owner, or a block waits in vain to be stored."""
+        """Raise AssertionError if a pin or a load has no owner, or a block waits to be stored and never is."""

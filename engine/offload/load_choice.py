@@ -37,7 +37,7 @@ def choose(cost: RedisCost | None, compute_seconds: float | None) -> FromRedis:
     """Choose how to obtain blocks that are not in host memory.
 
     Costs that are not known yet are learned by loading. Where Redis may not have the blocks, wait for its answer only
-    if the answer takes little time compared with computing, because the wait may be in vain.
+    if the answer takes little time compared with computing, because the wait may gain nothing.
 
     cost: None if there is no Redis, or it is not used for now. compute_seconds: time to compute the blocks; None if
     not known yet.

@@ -46,7 +46,7 @@ class StepTime:
     def shared_seconds(self, running: Iterable[Request], now: float) -> float | None:
         """Return the maximum seconds of a step that tenants share; None while a single tenant is active.
 
-        If reading the weights takes long, the limit exceeds the target, so that half of the step is left for tokens.
+        If reading the weights is slow, the limit exceeds the target, so that half of the step is left for tokens.
         """
         tenants = {self._queue.tenant_of(request) for request in running}
         if len(tenants) <= 1 and not self._recent.are_several(now):

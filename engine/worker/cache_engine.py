@@ -16,15 +16,15 @@ from engine.worker.torch.device import Device
 
 
 class CacheEngine:
-    """Owner of `kv_cache`, of `layout.pool_shape`: zeroed, so every page of it is resident from the start.
+    """Owner of `kv_cache`, a zeroed tensor of shape `layout.pool_shape`. All of its pages are resident from the start.
 
-    owed: results of copies that no output has had yet.
+    owed: results of copies that no output has carried yet.
     """
 
     def __init__(
         self, layout: BlockLayout, num_blocks: int, dtype: torch.dtype, device: Device, *, spare_blocks: int = 0
     ) -> None:
-        """spare_blocks: blocks behind the `num_blocks` that are never moved. Rows that only pad a batch write there."""
+        """spare_blocks: blocks after the `num_blocks` that are never moved. Rows that only pad a batch write there."""
         shape = layout.pool_shape(num_blocks + spare_blocks)
         self._pool: DevicePool | None = None
         self._copies: CopyEngine | None = None

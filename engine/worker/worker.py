@@ -57,7 +57,7 @@ class Worker:
     ) -> None:
         """Open the device. Raise EngineError if the machine does not have `config.device`.
 
-        progress: receives a message before each operation that takes long.
+        progress: receives a message before each long operation.
         ranks: the tensor-parallel group that computes the model, including this worker.
         """
         if config.dtype not in _DTYPES:

@@ -85,7 +85,7 @@ class ToyExecutor:
         try:
             result = self.worker.execute(output)
         except AssertionError as error:
-            # Raised by the toy worker's own checks, so this defect was not injected. A step behind a failed one may
+            # Raised by the toy worker's own checks, so this defect was not injected. A step after a failed one may
             # need what that did not compute; its results are dropped.
             if before is None or before.exception() is None:
                 self.wrong.append(error)

@@ -70,7 +70,7 @@ class PagedHistory:
         life.length, life.blocks = 0, []
 
     def step(self, work: Sequence[tuple[Life, int]]) -> dict[str, torch.Tensor]:
-        """Compute `count` tokens more of each life; name -> outputs [layer, T, heads, head_dim]."""
+        """Compute `count` more tokens of each life; name -> outputs [layer, T, heads, head_dim]."""
         slots: list[int] = []
         for life, count in work:
             end = life.length + count

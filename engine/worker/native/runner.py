@@ -51,10 +51,10 @@ class NativeRunner:
     def start(
         self, scheduled: Sequence[ScheduledRequest], wanted: Sequence[int] = (), moves: StepMoves = NO_MOVES
     ) -> Started:
-        """Hand a pass to the kernels; it must be finished. Raises EngineError, and starts nothing then.
+        """Submit a pass to the kernels; the caller must finish it. If this raises EngineError, nothing was started.
 
         wanted: ascending indices, among sampling rows, of those whose logits to return; those of the rows before
-        `prompt_targets` come behind them.
+        `prompt_targets` come after them.
         """
         arrays = (self._free.pop() if self._free else self._new_arrays()).with_room_for(scheduled, moves)
         arrays.fill(scheduled, wanted, moves)

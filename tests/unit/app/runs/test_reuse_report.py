@@ -1,4 +1,4 @@
-"""Causes of lost reuse that would take long to arise in a running server."""
+"""Causes of lost reuse that would take a long time to arise in a running server."""
 
 from typing import Any
 

@@ -29,7 +29,7 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
 
 @pytest.fixture
 def transactions(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, bool]]:
-    """Record for each transaction the number of messages that it adds or removes, and if it waits for the disk."""
+    """Record for each transaction the number of messages that it adds or removes, and whether it waits for the disk."""
     seen = list[tuple[int, bool]]()
     write = Database.write
 

@@ -46,7 +46,7 @@ async def create_key(state_dir: Path, name: str) -> str:
 
 
 def text(words: int) -> str:
-    """Make a message that no other one begins like."""
+    """Make a message whose beginning no other message shares."""
     number = next(_numbers)
     return f"Message {number}. " + " ".join(f"item {number + at}" for at in range(words // 4))
 

@@ -6,7 +6,7 @@ from enum import Enum
 
 @dataclass(frozen=True, slots=True)
 class BlockCopy:
-    """Copy a whole block within the device."""
+    """Copy of a whole block within the device."""
 
     source_id: int
     target_id: int

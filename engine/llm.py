@@ -39,7 +39,7 @@ class LLM:
     ) -> list[Completion]:
         """Answer all prompts (text or token ids) in one continuously batched run; the order is that of the prompts.
 
-        Raises InvalidRequestError, OverloadedError; nothing is started then.
+        Raises InvalidRequestError, OverloadedError; in that case nothing is started.
         """
         sampling = params or SamplingParams()
         ids = [self.tokenizer.encode_prompt(p) if isinstance(p, str) else list(p) for p in prompts]

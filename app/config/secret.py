@@ -45,7 +45,7 @@ def _create(path: Path) -> None:
             file.write(secrets.token_bytes(SECRET_BYTES))
             file.flush()
             os.fsync(file.fileno())
-        # Unlike a rename, a link fails if another process was first. The secret of that process is used then.
+        # Unlike a rename, a link fails if another process was first. In that case its secret is used.
         try:
             os.link(draft, path)
         except FileExistsError:

@@ -14,7 +14,7 @@ logger = logging.getLogger(__name__)
 
 
 class PlaceLog:
-    """Owner of the file. `read` belongs to the process before, all else to this one."""
+    """Owner of the file. `read` concerns the former process, everything else this one."""
 
     def __init__(self, path: Path) -> None:
         """Name the file; nothing is opened yet."""
@@ -22,7 +22,7 @@ class PlaceLog:
         self._descriptor: int | None = None
 
     def read(self) -> dict[str, int]:
-        """Return the runs with a place when the process before died: how many tokens each had when it was resumed."""
+        """Return the runs that had a place when the former process died: how many tokens each had when it was resumed."""
         try:
             lines = self._path.read_text(encoding="utf-8").splitlines()
         except (OSError, ValueError):
@@ -32,7 +32,7 @@ class PlaceLog:
         return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdigit()}
 
     def begin(self) -> None:
-        """Forget the process before, whose runs are counted in the database by now."""
+        """Forget the former process, whose runs are counted in the database by now."""
         try:
             self._descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         except OSError as error:

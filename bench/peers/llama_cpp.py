@@ -71,7 +71,7 @@ def _build(shop: Workshop, python: Path, sources: Path, threads: int) -> None:
 
 
 def _convert(shop: Workshop, python: Path, script: Path, model: Path, target: Path) -> None:
-    # The script needs torch, transformers and gguf, which Ebb has already: a path file lends them to this environment.
+    # The script needs torch, transformers and gguf, which Ebb already has: a path file lends them to this environment.
     (shop.site_packages(python) / "ebb.pth").write_text(sysconfig.get_path("purelib") + "\n")
     partial = target.with_suffix(".partial")
     command = [str(python), str(script), str(model), "--outtype", BF16, "--outfile", str(partial)]

@@ -45,7 +45,7 @@ async def answer_several(
     remember: as in `app.serving.request.answer`, called for each answer.
 
     Raises the engine's or the tenant's refusal of one of the requests, or the error of `failure_of` for one of the
-    answers. The others are aborted then.
+    answers. In that case the others are aborted.
     """
     request_id: str = request.state.request_id
     gate = gate_of(request)

@@ -1,4 +1,4 @@
-"""How soon a request wants to be served, and how long it may take."""
+"""Urgency of a request: how soon it wants to be served, and how long it may take."""
 
 from dataclasses import dataclass
 

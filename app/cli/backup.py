@@ -42,7 +42,7 @@ def backup(settings: Settings, file: Path) -> int:
 
 
 def restore(settings: Settings, file: Path) -> int:
-    """Replace the conversations with those of `file` and keep the former ones in another file. No server may be running.
+    """Replace the conversations with those of `file` and keep the former ones in another file. No server may run.
 
     Raises SnapshotError.
     """

@@ -22,7 +22,7 @@ class PlaceLog:
         self._descriptor: int | None = None
 
     def read(self) -> dict[str, int]:
-        """Return the runs that had a place when the former process died: how many tokens each had when it was resumed."""
+        """Return the runs that had a place when the former process died, with their token counts at the resumption."""
         try:
             lines = self._path.read_text(encoding="utf-8").splitlines()
         except (OSError, ValueError):

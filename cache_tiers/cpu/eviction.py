@@ -83,7 +83,7 @@ class _Class:
 
     ticks: the tick of each block's last use.
     entered: blocks recently added to this class, with older ones weighted down.
-    came_back: blocks recently found in this class by a request, weighted likewise.
+    came_back: blocks recently found in this class by a request, weighted in the same way.
     """
 
     ticks: OrderedDict[BlockKey, int] = field(default_factory=OrderedDict)

@@ -291,7 +291,7 @@ def _set_timeout(connected: socket.socket, seconds: float) -> None:
 
 
 def _error(text: bytes) -> ErrorReply:
-    """Return an error reply. Raise RedisRefusedError if the server would answer every other command likewise."""
+    """Return an error reply. Raise RedisRefusedError if the server would give every command this answer."""
     words = text.decode(errors="replace")
     if words.startswith(_REFUSALS):
         raise RedisRefusedError(words)

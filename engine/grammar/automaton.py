@@ -128,7 +128,7 @@ def _grammar(form: StructuredOutput) -> str:
 
 
 def _in_words(error: str) -> str:
-    """Turn an error of the library into advice for people, or return its beginning."""
+    """Turn an error of the library into advice for users, or return its beginning."""
     text = error.partition("<non-verbose/>")[0].strip()[:500]
     if text.startswith("NoExtension"):
         return NO_TEXT

@@ -199,7 +199,7 @@ def _open_executor(config: EngineConfig, progress: Progress) -> "UniProcExecutor
         from engine.executor.uniproc import UniProcExecutor
         from engine.worker.worker import Worker
     except RuntimeError as error:
-        # torch loads every installed device extension, and fails with it.
+        # torch loads every installed device extension, and fails if one of them fails.
         raise EngineError(f"torch cannot be imported (run `ebb doctor` to see what is missing): {error}") from error
     return UniProcExecutor(Worker(config, progress=progress))
 

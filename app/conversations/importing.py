@@ -1,4 +1,4 @@
-"""From an exported file to conversations that can be stored: under new names, whole trees or none.
+"""Conversion of an exported file to conversations that can be stored: with new ids, as whole trees or not at all.
 
 The file is read in pieces, a message at a time, since a thread that parses 64 MiB in one piece holds up the event loop
 for seconds.

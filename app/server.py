@@ -215,7 +215,7 @@ async def _serve(
     address = listener.getsockname()
     where = f"{'https' if tls is not None else 'http'}://{_printable(settings.host)}:{address[1]}"
     opened_at = f" (public URL {settings.public_url})" if settings.public_url else ""
-    logger.info("%s answers%s; the model is loading", where, opened_at)
+    logger.info("listening on %s%s; the model is loading", where, opened_at)
     startup.begin()
     watching = asyncio.create_task(server.restart_without_engine(), name="watch-engine")
     await server.serve(sockets=[listener])

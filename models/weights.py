@@ -33,7 +33,7 @@ def load_weights(
     for file in files:
         try:
             with safe_open(file, framework="pt", device="cpu") as source:
-                for name in source.keys():  # noqa: SIM118 - safe_open is no mapping
+                for name in source.keys():  # noqa: SIM118 - safe_open is not a mapping
                     if name in missing:
                         missing.remove(name)
                         _fill(slots[name], part(name, source.get_tensor(name)), name)
@@ -59,7 +59,7 @@ def map_tensor(files: Sequence[Path], name: str) -> torch.Tensor:
     """
     for file in files:
         with safe_open(file, framework="pt", device="cpu") as source:
-            if name in source.keys():  # noqa: SIM118 - safe_open is no mapping
+            if name in source.keys():  # noqa: SIM118 - safe_open is not a mapping
                 tensor: torch.Tensor = source.get_tensor(name)
                 return tensor
     raise WeightsError(f"the tensor {name} is in none of the files in {files[0].parent}")

@@ -1,6 +1,6 @@
 """The file that says which resumed runs had a place in the batch when a process died.
 
-A run that kills the server must not be resumed for ever, and a run that only waited in the queue must not be blamed. So
+A run that kills the server must not be resumed forever, and a run that only waited in the queue must not be blamed. So
 a resumed run is noted in the step that gives it its place, before anything is computed for it. The note is one write of
 a line, which outlives the process but not the machine. A process that hands its runs over removes the file.
 """

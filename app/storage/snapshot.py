@@ -37,7 +37,7 @@ class Contents:
     messages: int
 
     def __str__(self) -> str:
-        """Describe the contents for a person."""
+        """Describe the contents in words."""
         return f"{self.conversations} conversations, {self.messages} messages, schema {self.schema}"
 
 

@@ -17,7 +17,7 @@ from bench.stats import Spread
 
 @dataclass(frozen=True, slots=True)
 class PeersReport:
-    """One run.
+    """Results of one run.
 
     versions: versions of the peers.
     kv_megabytes: by arm, the memory that it reserves for KV while serving.

@@ -141,7 +141,7 @@ class MultiprocExecutor:
                 with self._lock:
                     pending = self._pending.pop(ended[0].step_id)
                 self._settle(pending, ended)
-        except Exception as error:  # whatever it is: no caller may wait for a step for ever
+        except Exception as error:  # whatever it is: no caller may wait for a step forever
             self._lose(str(error))
 
     def _settle(self, pending: _Pending, ended: list[StepEnded]) -> None:

@@ -36,7 +36,7 @@ from engine.worker.loaded_model import LoadedModel
 CALL_SECONDS: Final = 1800.0
 """Time limit of a call. Starting and reading the weights takes a long time on a slow disk."""
 _STRAGGLER_SECONDS: Final = 10.0
-"""Time limit for the other ranks once one rank has failed at a step, because they may wait for it for ever."""
+"""Time limit for the other ranks once one rank has failed at a step, because they may wait for it forever."""
 
 
 class RankDiedError(EngineError):

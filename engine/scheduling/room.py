@@ -1,6 +1,6 @@
 """Block allocation for running and waiting requests, by preemption where no block is free.
 
-Progress guarantee: no request stalls for ever. Holders of blocks have a total order, their rank (`Shares.rank`, where
+Progress guarantee: no request stalls forever. Holders of blocks have a total order, their rank (`Shares.rank`, where
 the smallest tuple ranks highest): the queue's level, then the share that their tenant holds ahead of them, then
 arrival. A running request that needs a block takes restored blocks from waiting requests, then preempts a running
 request of a lower rank. If there is none, it stalls for this step.

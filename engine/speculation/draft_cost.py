@@ -42,7 +42,7 @@ class DraftCost:
         """Move the learned costs a little towards the initial estimates. Call when a guess was not worth a draft.
 
         Without drafts nothing is learned, so costs learned while other processes used the machine would otherwise
-        prevent drafts for ever.
+        prevent drafts forever.
         """
         if self._row is not None:
             self._row += _FORGOTTEN * (FIRST_ROW * plain_seconds - self._row)

@@ -27,7 +27,7 @@ def available_memory() -> int:
 def return_freed_memory() -> None:
     """Give back to the system what was allocated and freed again; to be called when much was.
 
-    glibc keeps it otherwise: a model whose weights were packed would be resident a second time for ever. Other C
+    glibc keeps it otherwise: a model whose weights were packed would be resident a second time forever. Other C
     libraries have no such call, and do without.
     """
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)

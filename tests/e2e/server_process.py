@@ -14,7 +14,7 @@ from tests.waiting import until
 START_SECONDS = 120.0
 STOP_SECONDS = 30.0
 SERVE = (sys.executable, "-c", "from app.cli.main import main; raise SystemExit(main())", "serve")
-ADDRESS = re.compile(r"(http://127\.0\.0\.1:(\d+)) answers")
+ADDRESS = re.compile(r"listening on (http://127\.0\.0\.1:(\d+))[ ;]")
 
 
 class ServerProcess:

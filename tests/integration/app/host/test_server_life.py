@@ -72,7 +72,7 @@ async def process(
 @asynccontextmanager
 async def serving(state_dir: Path, **options: Any) -> AsyncIterator[tuple[ServerProcess, aiohttp.ClientSession]]:
     async with process(state_dir, **options) as server:
-        server.url = (await server.read_log_until(r"(http://[\d.:]+) answers"))[1]
+        server.url = (await server.read_log_until(r"listening on (http://[\d.:]+)[ ;]"))[1]
         server.order("build")
         await server.read_log_until("ready: fake-1")
         async with api_client(server.url) as http:
@@ -96,7 +96,7 @@ async def asked(server: ServerProcess, http: aiohttp.ClientSession) -> tuple[str
 
 async def test_server_answers_while_the_engine_is_built(tmp_path: Path) -> None:
     async with process(tmp_path) as server:
-        url = (await server.read_log_until(r"(http://[\d.:]+) answers"))[1]
+        url = (await server.read_log_until(r"listening on (http://[\d.:]+)[ ;]"))[1]
         await server.read_log_until("Waiting for the order")
         async with api_client(url) as http:
             assert (await http.get("/ready")).status == 503
@@ -111,7 +111,7 @@ async def test_server_process_serves_and_announces_https(tmp_path: Path) -> None
     """Serve on the event loop of `ebb serve`, whose TLS is not the standard library's."""
     files = make_tls_files(tmp_path)
     async with process(tmp_path, tls=files) as server:
-        url = (await server.read_log_until(r"(https://[\d.:]+) answers"))[1]
+        url = (await server.read_log_until(r"listening on (https://[\d.:]+)[ ;]"))[1]
         port = int(url.rpartition(":")[2])
         mute = [(await asyncio.open_connection("127.0.0.1", port))[1] for _ in range(3)]
         trusted = ssl.create_default_context(cafile=files.authority)

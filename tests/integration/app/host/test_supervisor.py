@@ -40,7 +40,7 @@ async def test_killed_server_process_is_restarted_and_resumes(tmp_path: Path) ->
             r"process was killed by SIGKILL; restarting it \(1 of 5 times in 10 minutes\) in 0 s"
         )
         server.log = ""
-        again = await server.read_log_until(r"(http://[\d.:]+) answers")
+        again = await server.read_log_until(r"listening on (http://[\d.:]+)[ ;]")
         assert again[1] == server.url
         server.order("build")
         run_id = response.headers["X-Run-Id"]
@@ -58,7 +58,7 @@ async def test_engine_that_gives_up_is_restarted_and_resumes(tmp_path: Path) -> 
         assert [event.kind for event in await all_events(response)] == ["server_restart"]
         await server.read_log_until("handing the answers over to the next server process: its thread hangs")
         await server.read_log_until("the server process asked for a restart; restarting it")
-        await server.read_log_until("answers")
+        await server.read_log_until("listening on")
         server.order("build")
         run_id = response.headers["X-Run-Id"]
         rest = await all_events(
@@ -72,7 +72,7 @@ async def test_client_waits_between_two_server_processes(tmp_path: Path) -> None
         # Only the second restart is delayed.
         killed_child(server)
         server.log = ""
-        await server.read_log_until("answers")
+        await server.read_log_until("listening on")
         killed_child(server)
         await server.read_log_until("in 1 s")
         assert server_pid(server.process.pid) is None
@@ -133,7 +133,7 @@ async def test_second_signal_ends_frozen_server_process(tmp_path: Path) -> None:
 async def test_signal_during_restart_delay_ends_supervisor(tmp_path: Path) -> None:
     async with process(tmp_path) as server:
         for pause in (0, 1):
-            await server.read_log_until("answers")
+            await server.read_log_until("listening on")
             killed_child(server)
             await server.read_log_until(f"in {pause} s")
             server.log = ""

@@ -1,4 +1,4 @@
-"""Repeated lines of the log: one a minute, with the number of those that were left out."""
+"""Repeated lines of the log: one a minute, with the number of lines that were left out."""
 
 import logging
 from collections.abc import Callable

@@ -76,7 +76,7 @@ class UniProcExecutor:
 
     @property
     def state(self) -> WorkersState | None:
-        """None: the worker is in this process, and is lost with it."""
+        """Always None: the worker is in this process, and is lost with it."""
         return None
 
     @property

@@ -136,7 +136,7 @@ class Row:
 
 
 def chat_prompt(chat: int, turn: int) -> list[int]:
-    """Return the prompt of a turn: what the chat always begins with, and a question that differs in each turn."""
+    """Return the prompt of a turn: the fixed beginning of the chat, and a question that differs in each turn."""
     return [*_tokens(CHAT_TOKENS, f"chat {chat}"), *_tokens(TURN_TOKENS, f"chat {chat}, turn {turn}")]
 
 
@@ -213,7 +213,7 @@ async def take_turns(client: LoadClient, turn: int) -> Turns:
 
 
 async def idle(url: str, operator: str) -> None:
-    """Wait until all that was computed is in every tier."""
+    """Wait until every computed block is in every tier."""
     async with LoadClient(url, api_key=operator) as client:
         if not await settle_client(client, SETTLE_SECONDS):
             raise TimeoutError("the tiers did not settle")

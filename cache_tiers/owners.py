@@ -1,4 +1,4 @@
-"""Owners of cache memory: what the keys of blocks say about whose they are, and what the server knows about that."""
+"""Owners of cache memory: their ids in the keys of blocks, and the names and weights that the server knows."""
 
 import threading
 from collections import OrderedDict

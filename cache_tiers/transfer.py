@@ -1,4 +1,4 @@
-"""Block moves, within the device pool and between it and the CPU tier: what travels to the worker and back."""
+"""Moves of blocks within the device pool and between it and the CPU tier: the jobs for the worker, and its results."""
 
 from dataclasses import dataclass
 from enum import Enum

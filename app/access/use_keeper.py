@@ -1,4 +1,4 @@
-"""The limits of tenants, carried over a restart: what they owe is stored every few seconds while it changes."""
+"""Tenants' use of their limits, carried over a restart: debts are stored every few seconds while they change."""
 
 import asyncio
 import logging
@@ -26,11 +26,11 @@ class UseKeeper:
         self._is_failing = False
 
     def begin(self) -> None:
-        """Start to store it."""
+        """Start to store the debts regularly."""
         self._saving = asyncio.create_task(self._save_often(), name="save-owed-use")
 
     async def stop(self) -> None:
-        """Store it for the last time."""
+        """Store the debts for the last time."""
         if self._saving is not None:
             self._saving.cancel()
             with suppress(asyncio.CancelledError):

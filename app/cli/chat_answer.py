@@ -1,4 +1,4 @@
-"""One answer as it appears in the terminal: what is thought faint, then what is said."""
+"""One answer as it appears in the terminal: thoughts in faint text, then the answer."""
 
 import unicodedata
 from collections.abc import Callable

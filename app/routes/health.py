@@ -1,4 +1,4 @@
-"""GET /health and /ready: what an operator, a load balancer and the page want to know."""
+"""GET /health and /ready: the server's state for an operator, a load balancer and the page."""
 
 from typing import Any
 

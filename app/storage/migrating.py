@@ -1,4 +1,4 @@
-"""Schemas of the database file: what brings a file of an earlier version to the newest one."""
+"""Migrations of the database file from the schema of an earlier version to the newest one."""
 
 import logging
 import sqlite3

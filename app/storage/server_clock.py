@@ -58,10 +58,10 @@ class ServedTime:
         return await self._database.write(note, durable=False)
 
     async def days_ago(self, days: int) -> float:
-        """Return a time of the system's clock: all that happened by then happened before the last `days` of serving.
+        """Return a time of the system's clock. Everything up to that time is older than the last `days` of serving.
 
-        The log of hours answers, so the time may be up to two hours earlier than it need be; -inf until servers have
-        served for so long.
+        The time comes from the log of hours, so it may be up to two hours earlier than necessary. Returns -inf until
+        servers have served for that long.
         """
         [row] = await self._database.read(
             "SELECT min(wall) AS earliest FROM served_hour WHERE hour >= (SELECT max(hour) FROM served_hour "

@@ -25,7 +25,7 @@ NO_DEBT = Debt()
 
 
 class TokenBucket:
-    """Seconds until all that was used is paid for, at the limit under which it was used.
+    """Seconds until all use is paid for, at the limit under which the use occurred.
 
     A limit of N a minute pays for one in 60/N seconds, so a bucket is full at 60 seconds. More than that is owed. The
     limit comes with each call and may change at any time. Use without a limit costs nothing later, a lower limit does

@@ -1,4 +1,4 @@
-"""The forms of a KV block that `bench.kv_compression` compares: what they lose, and where their scales lie."""
+"""The forms of a KV block that `bench.kv_compression` compares: their losses, and the places of their scales."""
 
 import numpy as np
 import pytest

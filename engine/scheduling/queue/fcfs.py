@@ -8,7 +8,7 @@ from engine.scheduling.queue.sorted_requests import SortedRequests, by_arrival
 
 
 class FcfsQueue:
-    """A RequestQueue in order of arrival. A request that returns is ahead of all that arrived after it."""
+    """A RequestQueue in order of arrival. A request that returns is ahead of all requests that arrived after it."""
 
     def __init__(self, max_waiting: int) -> None:
         self._max_waiting = max_waiting

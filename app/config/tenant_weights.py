@@ -1,4 +1,4 @@
-"""Weights of tenants, as people write them: `research=2,batch=0.5`."""
+"""Weights of tenants, as users write them: `research=2,batch=0.5`."""
 
 from math import isfinite
 

@@ -1,1 +1,1 @@
-"""Schemas that validate requests, shared by several APIs or of Ebb's own routes."""
+"""Schemas that validate requests: those that several APIs share, and those of Ebb's own routes."""

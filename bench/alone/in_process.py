@@ -39,7 +39,7 @@ class InProcess:
         return streams * (plan.decode_tokens - 1) / (ended - began)
 
     def worker_rate(self, streams: int) -> float:
-        """Measure the tokens per second of bare steps, with contexts that reach half way through the answers."""
+        """Measure the tokens per second of bare steps, with contexts that reach halfway through the answers."""
         context = self._plan.decode_prompt + self._plan.decode_tokens // 2
         return streams / self._step_seconds(Load("decode", streams, context, 1))
 

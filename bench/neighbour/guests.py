@@ -1,7 +1,7 @@
 """The other tenant, in a process of its own so that its work does not delay the clock of the measured one.
 
 `python -m bench.neighbour.guests ORDER` reads a JSON object (`url`, `key`, `kind`, `seconds`, `seed` and the plan) from
-its argument, behaves like that for `seconds`, and prints how many requests it made by what came of them.
+its argument, behaves accordingly for `seconds`, and prints the number of its requests by outcome.
 """
 
 import asyncio

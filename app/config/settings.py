@@ -193,7 +193,7 @@ class Settings:
         0, integer(0, 1 << 20), "N", "maximum open connections per address (default 0: a quarter of all)"
     )
     public_url: str = setting(
-        "", parse_public_url, "URL", "URL that people open, if a proxy passes its name on (default: none)"
+        "", parse_public_url, "URL", "URL that people open, if a proxy forwards its own name (default: none)"
     )
     cors_origins: tuple[str, ...] = setting(
         (), parse_origins, "ORIGIN,...", "pages of other origins that may use the API (default: none)"
@@ -204,7 +204,7 @@ class Settings:
     log_format: LogFormat = setting(
         "text", one_of(*get_args(LogFormat)), "FORMAT", "lines of text or json objects (default text)"
     )
-    log_messages: bool = setting(False, switch, "", "write the text of messages into the log (default: numbers only)")
+    log_messages: bool = setting(False, switch, "", "write the text of messages to the log (default: numbers only)")
     otlp_endpoint: str = setting(
         "", _http_url, "URL", "endpoint of OpenTelemetry traces: http://HOST:4318/v1/traces (default: none)"
     )

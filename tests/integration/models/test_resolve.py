@@ -111,7 +111,7 @@ def test_file_of_another_format_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["gpt-9", "/no/such/folder", "missing/file.gguf", "a/b/c"])
 def test_unknown_name_is_refused_listing_the_alternatives(tmp_path: Path, name: str) -> None:
-    with pytest.raises(ModelNotFoundError, match=f"give {DEFAULT_MODEL}, a folder, a .gguf file, or a hub id"):
+    with pytest.raises(ModelNotFoundError, match=f"use {DEFAULT_MODEL}, a folder, a .gguf file, or a hub id"):
         resolve_model(name, tmp_path, print)
 
 

@@ -92,11 +92,9 @@ class Continuation:
     async def _generate(self, engine: Backend, prompt_ids: list[int], answer: Message, run_id: str) -> GenerationStream:
         assert answer.params is not None
         params = replace(params_from_json(answer.params), max_tokens=None)
-        request = GenerateRequest(prompt_ids, params, run_id, self._gate.tenant, produced=unpack_ids(answer.tokens.ids))
+        request = GenerateRequest(prompt_ids, params, run_id, produced=unpack_ids(answer.tokens.ids))
         try:
-            self._gate.check(engine, num_tokens=len(prompt_ids))
-            await engine.prepare(request)
-            return self._gate.generate(engine, request)
+            return await self._gate.generate(engine, request)
         except InvalidRequestError as error:
             error.param = "id"
             raise

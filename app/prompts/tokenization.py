@@ -80,12 +80,10 @@ async def generate(
     answers: see `TenantGate.generate`.
     """
     try:
-        gate.check(engine, num_tokens=len(request.prompt_token_ids), answers=answers)
         if (form := request.params.form) is not None:
             params = replace(request.params, form=replace(form, path=rename("form")))
             request = replace(request, params=params)
-        await engine.prepare(replace(request, tenant=gate.tenant))
-        return gate.generate(engine, request, answers=answers)
+        return await gate.generate(engine, request, answers=answers)
     except InvalidRequestError as exc:
         if exc.param is not None:
             is_form, exc.param = exc.param == "form", rename(exc.param)

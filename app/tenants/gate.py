@@ -59,16 +59,21 @@ class TenantGate:
         self._tokens = TokenBucket(clock, former.tokens)
         self._started: set[str] = set()
 
-    def generate(self, engine: Backend, request: GenerateRequest, *, answers: int = 1) -> GenerationStream:
-        """Queue a request of this tenant. Raises as `Backend.generate` does, and LimitReachedError before.
+    async def generate(self, engine: Backend, request: GenerateRequest, *, answers: int = 1) -> GenerationStream:
+        """Prepare and queue a request of this tenant.
+
+        Raises as `Backend.prepare` and `Backend.generate` do, and LimitReachedError before any costly work.
 
         answers: number of answers that must fit: this one, and those for which `fork` is called next.
         """
-        num_tokens = len(request.prompt_token_ids)
+        request, num_tokens = replace(request, tenant=self.tenant), len(request.prompt_token_ids)
+        self.check(engine, num_tokens=num_tokens, answers=answers)
+        await engine.prepare(request)
+        # Other requests of the tenant may have been queued in the meantime.
         self.check(engine, num_tokens=num_tokens, answers=answers)
         # A request that the engine refuses counts, too: refusing it has a cost.
         self._count_request()
-        stream = engine.generate(replace(request, tenant=self.tenant))
+        stream = engine.generate(request)
         self._count(num_tokens)
         return self._metered(stream)
 

@@ -42,33 +42,17 @@ class Option:
         return ENV_PREFIX + self.name.replace("-", "_").upper()
 
 
-def setting(
-    default: object,
-    parse: Callable[[str], object],
-    metavar: str,
-    help: str,
-    *,
-    factory: Callable[[], object] | None = None,
-    repr: bool = True,
-) -> Any:
+def setting(default: Any, parse: Callable[[str], object], metavar: str, help: str, **of_field: Any) -> Any:
     """Declare a setting as a dataclass field. `parse`, `metavar` and `help` are those of its `Option`.
 
-    factory: makes the default; used instead of `default` where that is mutable. repr: False for a value that may hold
-        a password.
+    default: MISSING if `load_settings` derives it, or if `of_field` has a `default_factory`.
+    of_field: further arguments of `dataclasses.field`, such as `repr=False` for a value that may hold a password.
     """
-    metadata = {"parse": parse, "metavar": metavar, "help": help}
-    if factory is not None:
-        return field(default_factory=factory, repr=repr, metadata=metadata)
-    return field(default=default, repr=repr, metadata=metadata)
-
-
-def derived(parse: Callable[[str], object], metavar: str, help: str) -> Any:
-    """Declare a setting whose default is derived from the environment or from other settings."""
-    return field(metadata={"parse": parse, "metavar": metavar, "help": help})
+    return field(default=default, metadata={"parse": parse, "metavar": metavar, "help": help}, **of_field)
 
 
 def option_of(declared: Field[Any]) -> Option:
-    """Return the option of a setting that `setting` or `derived` declared."""
+    """Return the option of a setting that `setting` declared."""
     return Option(declared.name.replace("_", "-"), **declared.metadata)
 
 

@@ -7,7 +7,7 @@ import os
 import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any, get_args
 from urllib.parse import urlsplit
@@ -17,7 +17,6 @@ from app.config.options import (
     SettingsError,
     any_path,
     any_text,
-    derived,
     did_you_mean,
     integer,
     one_of,
@@ -96,12 +95,14 @@ class Settings:
     model: str = setting(
         DEFAULT_MODEL, any_text, "NAME", f"alias, folder, .gguf file or hub id (default {DEFAULT_MODEL})"
     )
-    state_dir: Path = derived(
-        any_path, "DIR", "durable data: chats, secret, Redis snapshot (default $XDG_STATE_HOME/ebb)"
+    state_dir: Path = setting(
+        MISSING, any_path, "DIR", "durable data: chats, secret, Redis snapshot (default $XDG_STATE_HOME/ebb)"
     )
-    cache_dir: Path = derived(any_path, "DIR", "replaceable data: models, kernels (default $XDG_CACHE_HOME/ebb)")
-    secret_file: Path = derived(
-        any_path, "FILE", "secret that tenants' block keys derive from (default STATE_DIR/secret)"
+    cache_dir: Path = setting(
+        MISSING, any_path, "DIR", "replaceable data: models, kernels (default $XDG_CACHE_HOME/ebb)"
+    )
+    secret_file: Path = setting(
+        MISSING, any_path, "FILE", "secret that tenants' block keys derive from (default STATE_DIR/secret)"
     )
     dtype: str = setting("bfloat16", one_of("bfloat16", "float32"), "DTYPE", "bfloat16 or float32 (default bfloat16)")
     quantization: str = setting(
@@ -143,7 +144,11 @@ class Settings:
         0, integer(0, 86_400), "S", "seconds after which a waiting request is refused (default 0: never)"
     )
     tenant_weights: Mapping[str, float] = setting(
-        None, parse_weights, "NAME=W,...", "shares of tenants under the policy fair (default 1 each)", factory=dict
+        MISSING,
+        parse_weights,
+        "NAME=W,...",
+        "shares of tenants under the policy fair (default 1 each)",
+        default_factory=dict,
     )
     public_prefix: Path | None = setting(
         None, any_path, "FILE", "system prompt whose KV all tenants share (default: none)"

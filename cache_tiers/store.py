@@ -63,7 +63,7 @@ class StoreStats:
 
     redis_state: "off", "ok" or the reason why Redis is not used.
     redis_rejects: blocks that were found but not used, by a keyword for the reason.
-    redis_speed: speed of the link to Redis, as far as it is known.
+    redis_speed: measured speed of the link to Redis.
     redis_retry_seconds: time until Redis is tried again; 0 while it is used.
     redis_refusal: the error reply to the last write; empty if the write succeeded.
     redis_lookup_seconds: duration of each lookup of blocks.

@@ -84,7 +84,7 @@ class LLMEngine:
         return [request.request_id for request, _ in self._outputs.unfinished() if request.tenant == tenant]
 
     def text_before(self, request: Request) -> str:
-        """Return the text of the tokens that the request was added with, as far as that text can no longer change."""
+        """Return the final text of the tokens that the request was added with."""
         return self._outputs.text_before(request)
 
     def reasoning_before(self, request: Request) -> str:

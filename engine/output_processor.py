@@ -75,7 +75,7 @@ class OutputProcessor:
         self._progress.pop(request.request_id, None)
 
     def text_before(self, request: Request) -> str:
-        """Return the text of the tokens that the request was added with, as far as that text can no longer change."""
+        """Return the final text of the tokens that the request was added with."""
         return self._progress[request.request_id].text_before
 
     def reasoning_before(self, request: Request) -> str:

@@ -41,9 +41,9 @@ from app.http.request_context import BeginTrace, RequestContext
 from app.routes.api import ROUTES
 from app.routes.pages import STATIC, page_routes
 from app.services import Services
-from app.storage.database import UnusableDatabaseError
-from app.storage.restoration import complete_restore
-from app.storage.snapshot import remove_drafts
+from app.storage.errors import UnusableDatabaseError
+from app.storage.sqlite.restoration import complete_restore
+from app.storage.sqlite.snapshot import remove_drafts
 from app.tenants.limits import LimitReachedError
 from app.transport.connections import Connections, connection_limits
 from app.transport.faults import Faults

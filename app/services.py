@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import sqlite3
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -33,7 +32,7 @@ from app.runs.place_log import PlaceLog
 from app.runs.resumption import Resumption
 from app.runs.service import RunRegistry
 from app.runs.storage_probe import StorageProbe
-from app.storage.database import UnusableDatabaseError
+from app.storage.errors import DatabaseError, UnusableDatabaseError
 from app.storage.store import Store
 from app.tenants.gate import TenantGates
 from app.tenants.tenancy import tenant_of
@@ -113,7 +112,7 @@ class Services:
                 response_days=response_days,
                 tenant_weights=tenant_weights,
             )
-        except (OutageError, sqlite3.Error) as error:
+        except (OutageError, DatabaseError) as error:
             await store.close()
             raise UnusableDatabaseError(
                 f"The conversations in {database_path} cannot be read: {error}. `ebb doctor` says what is damaged; "

@@ -4,7 +4,7 @@ from typing import Literal
 
 from app.config.loopback import is_loopback
 from app.config.settings import Settings
-from app.storage.keys import count_keys
+from app.storage.sqlite.key_counts import count_keys
 
 AuthPolicy = Literal["once made", "always", "never"]
 """once made: required as soon as a key has ever been made, so that revoking the last key does not open the server."""

@@ -7,8 +7,8 @@ from pathlib import Path
 from app.config.settings import Settings
 from app.config.sizes import format_size
 from app.config.state_lock import lock_state_dir
-from app.storage.restoration import complete_restore, is_restore_pending, replace_database
-from app.storage.snapshot import SnapshotError, copied, inspect, is_sqlite, put
+from app.storage.sqlite.restoration import complete_restore, is_restore_pending, replace_database
+from app.storage.sqlite.snapshot import SnapshotError, copied, inspect, is_sqlite, put
 
 
 def backup(settings: Settings, file: Path) -> int:

@@ -14,8 +14,9 @@ from typing import TypeVar
 
 from app.config.settings import Settings
 from app.config.state_lock import lock_state_dir
-from app.storage.migrating import UnusableDatabaseError, migrations, schema_of
-from app.storage.restoration import complete_restore, is_restore_pending
+from app.storage.errors import UnusableDatabaseError
+from app.storage.sqlite.migrating import migrations, schema_of
+from app.storage.sqlite.restoration import complete_restore, is_restore_pending
 from app.storage.store import Store
 from app.tenants.api_key import ApiKey
 from app.tenants.limits import LIMIT_NAMES, NO_LIMITS, TenantLimits

@@ -5,7 +5,6 @@ import importlib
 import os
 import shutil
 import socket
-import sqlite3
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -20,8 +19,9 @@ from app.doctor.finding import Finding
 from app.doctor.memory_plan import plan_memory
 from app.doctor.npu_checks import check_npu
 from app.doctor.tls_checks import check_tls
-from app.storage.restoration import is_restore_pending
-from app.storage.snapshot import quick_check
+from app.storage.errors import DatabaseError
+from app.storage.sqlite.restoration import is_restore_pending
+from app.storage.sqlite.snapshot import quick_check
 from app.transport.tls import own_certificate
 from cache_tiers.redis.address import parse_redis_url
 from cache_tiers.redis.errors import RedisAddressError, RedisError
@@ -199,7 +199,7 @@ def check_conversations(settings: Settings) -> Finding:
         return Finding("ok", "chats", "none yet")
     try:
         faults = quick_check(file, CHECK_SECONDS)
-    except sqlite3.Error as error:
+    except DatabaseError as error:
         faults = [str(error)]
     if faults is None:
         some = f"no damage found in {CHECK_SECONDS:g} s; the file is too large to be checked completely in that time"

@@ -15,7 +15,7 @@ from app.config.loopback import is_loopback
 from app.config.settings import Settings
 from app.doctor.finding import Finding
 from app.doctor.tls_checks import check_tls
-from app.storage.keys import count_keys
+from app.storage.sqlite.key_counts import count_keys
 from cache_tiers.redis.address import RedisAddress, parse_redis_url
 from cache_tiers.redis.errors import RedisAddressError
 

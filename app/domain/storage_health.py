@@ -1,13 +1,11 @@
 """Whether the database takes writes, and how clients hear that it does not.
 
 A full disk, a foreign lock or a failing disk is not a defect of the code: it passes, or a person fixes it. Each is
-an `OutageError` with a sentence and a time to retry. Other errors of SQLite are defects, and stay as they are.
+an `OutageError` with a sentence and a time to retry. Other errors are defects, and stay as they are.
 """
 
-import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import MappingProxyType
 from typing import Final
 
 from engine.errors import OutageError
@@ -16,8 +14,6 @@ PATIENT_MILLISECONDS: Final = 5000
 IMPATIENT_MILLISECONDS: Final = 250
 """Time for which a write waits for a foreign lock: while the database takes writes, and after it refused one. Writes
 follow one another, so each would wait for the whole time of all before it."""
-
-_PRIMARY_CODE: Final = 0xFF
 
 
 class StorageFullError(OutageError):
@@ -32,28 +28,6 @@ class StorageUnavailableError(OutageError):
     """503: the database is locked by another process, or cannot be read or written."""
 
     code = "storage_unavailable"
-
-
-_LOCKED: Final = "Another process holds a lock on the database. Retry in a few seconds."
-_REASONS: Final = MappingProxyType(
-    {
-        sqlite3.SQLITE_BUSY: _LOCKED,
-        sqlite3.SQLITE_LOCKED: _LOCKED,
-        sqlite3.SQLITE_IOERR: "The disk of the state directory fails. See the log of the server and of the system.",
-        sqlite3.SQLITE_READONLY: "The database is read-only or was replaced. Restart the server once it is writable.",
-        sqlite3.SQLITE_CANTOPEN: "The database cannot be opened. Check the state directory and its permissions.",
-        sqlite3.SQLITE_CORRUPT: "The database is damaged. Stop the server and restore a backup (ebb restore).",
-        sqlite3.SQLITE_NOTADB: "The database is damaged. Stop the server and restore a backup (ebb restore).",
-    }
-)
-
-
-def outage_of(error: sqlite3.Error) -> OutageError | None:
-    """Return the error that clients get for one of SQLite; None for a defect."""
-    code = getattr(error, "sqlite_errorcode", 0) & _PRIMARY_CODE
-    if code == sqlite3.SQLITE_FULL:
-        return StorageFullError("The disk of the state directory is full. Free some space, then try again.")
-    return StorageUnavailableError(_REASONS[code]) if code in _REASONS else None
 
 
 class StorageHealth:
@@ -80,14 +54,9 @@ class StorageHealth:
 
     @contextmanager
     def write(self) -> Iterator[None]:
-        """Note how a write inside ends, and raise its outages as OutageError."""
+        """Note how a write inside ends."""
         try:
             yield
-        except sqlite3.Error as error:
-            if (outage := outage_of(error)) is None:
-                raise
-            self.fail(outage)
-            raise outage from error
         except OutageError as outage:
             self.fail(outage)
             raise

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import sqlite3
 from contextlib import suppress
 
 from app.storage.database import Database
@@ -39,16 +38,10 @@ class StorageProbe:
                 continue
             logger.error("nothing can be stored: %s", reason)
             try:
-                await self._database.write(_write_something)
+                await self._database.probe()
             except OutageError:
                 continue
             except Exception:
                 logger.exception("the database could not be probed")
             else:
                 logger.info("the database accepts writes again")
-
-
-def _write_something(connection: sqlite3.Connection) -> None:
-    """Write a page of the database without a change of its content."""
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
-    connection.execute(f"PRAGMA user_version = {version}")

@@ -8,18 +8,18 @@ limited to the runs that were live when the database began to refuse writes.
 
 import asyncio
 import logging
-import sqlite3
 from collections.abc import Callable
 from contextlib import suppress
 
 from app.domain.records import Message
+from app.storage.errors import DatabaseError
 from app.storage.runs import RunStore
 from engine.errors import ServerError
 
 FIRST_PAUSE_SECONDS = 0.5
 LONGEST_PAUSE_SECONDS = 15.0
 
-REFUSALS = (sqlite3.Error, ServerError)
+REFUSALS = (DatabaseError, ServerError)
 """Errors after which the same write may succeed later."""
 
 logger = logging.getLogger(__name__)

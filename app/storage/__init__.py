@@ -1,1 +1,1 @@
-"""Conversations, runs, keys and limits in one SQLite file."""
+"""Conversations, runs, keys and limits in a database."""

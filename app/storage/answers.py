@@ -3,11 +3,11 @@
 A name opens with its owner, which has a column of its own here. Rows are removed in short transactions.
 """
 
-import sqlite3
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from app.storage.connection import Connection
 from app.storage.database import Database
 from cache_tiers.block_key import OWNER_BYTES, Owner, owner_of
 from engine.scheduling.division import fair_shares
@@ -59,11 +59,11 @@ class AnswerStore:
         ]
         uses = [(when, owner_of(name), _digest(name)) for name, when in used.items()]
 
-        def write(connection: sqlite3.Connection) -> None:
-            connection.executemany(
+        def write(connection: Connection) -> None:
+            connection.execute_many(
                 "INSERT OR REPLACE INTO answer(name, owner, sealed, nbytes, used_at) VALUES (?, ?, ?, ?, ?)", rows
             )
-            connection.executemany("UPDATE answer SET used_at = ?, owner = ? WHERE name = ?", uses)
+            connection.execute_many("UPDATE answer SET used_at = ?, owner = ? WHERE name = ?", uses)
 
         await self._database.write(write, durable=False)
 
@@ -89,12 +89,12 @@ class AnswerStore:
     async def _remove(self, owner: Owner, until: float | None) -> None:
         """Remove the answers of `owner` that were last used by that time; None removes nothing."""
 
-        def remove(connection: sqlite3.Connection) -> int:
+        def remove(connection: Connection) -> int:
             return connection.execute(
                 "DELETE FROM answer WHERE rowid IN (SELECT rowid FROM answer WHERE owner = ? AND used_at <= ? "
                 "ORDER BY used_at LIMIT ?)",
                 (owner, until, BATCH_ROWS),
-            ).rowcount
+            )
 
         while await self._database.write_batch(remove) == BATCH_ROWS:
             pass

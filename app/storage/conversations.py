@@ -1,6 +1,5 @@
 """The store of a tenant's conversations."""
 
-import sqlite3
 import time
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
@@ -8,6 +7,7 @@ from typing import Any
 
 from app.domain.ids import new_id
 from app.domain.records import Conversation, ConversationSource
+from app.storage.connection import Connection
 from app.storage.database import Database
 from app.storage.limits import check_size
 from app.storage.rows import conversation_of, dump, insert_conversation, no_conversation
@@ -53,7 +53,7 @@ class ConversationStore:
         empty = Conversation(new_id("conv"), None, None, None, {}, now, now, source=source)
         conversation = _changed(empty, given)
 
-        def insert(connection: sqlite3.Connection) -> Conversation:
+        def insert(connection: Connection) -> Conversation:
             made = replace(conversation, updated_at=act_at(connection, now))
             insert_conversation(connection, self._tenant, made)
             return made
@@ -134,7 +134,7 @@ class ConversationStore:
     async def change(self, conversation_id: str, given: Mapping[str, Any], expected: Versions = None) -> Conversation:
         """Set the given fields of CHANGEABLE. Raises NotFoundError, VersionMismatchError, LimitReachedError."""
 
-        def update(connection: sqlite3.Connection) -> Conversation:
+        def update(connection: Connection) -> Conversation:
             before = about_to_change(connection, self._tenant, conversation_id, expected)
             after = _changed(before, given)
             if after == before:
@@ -169,13 +169,13 @@ class ConversationStore:
         same, since no user acted.
         """
 
-        def update(connection: sqlite3.Connection) -> bool:
-            cursor = connection.execute(
+        def update(connection: Connection) -> bool:
+            changed = connection.execute(
                 "UPDATE conversation SET title = ?, title_source = 'model' "
                 "WHERE id = ? AND tenant = ? AND title_source = 'first_message' AND deleted_at IS NULL",
                 (title, conversation_id, self._tenant),
             )
-            return cursor.rowcount > 0
+            return changed > 0
 
         return await self._database.write(update)
 

@@ -1,10 +1,10 @@
 """Deletions of messages and conversations: hidden at once, removed later, and restorable in between."""
 
-import sqlite3
 import time
 
 from app.domain.records import Conversation, Message
 from app.domain.token_trails import TokenNode
+from app.storage.connection import Connection
 from app.storage.database import Database
 from app.storage.removals import Removal, Removed, mark, next_removal, remove
 from app.storage.rows import message_of, no_conversation, no_message
@@ -49,7 +49,7 @@ class DeletionStore:
     async def hide_conversation(self, conversation_id: str, expected: Versions = None) -> None:
         """Hide a conversation, which can then be restored. Raises NotFoundError, VersionMismatchError."""
 
-        def update(connection: sqlite3.Connection) -> None:
+        def update(connection: Connection) -> None:
             about_to_change(connection, self._tenant, conversation_id, expected)
             connection.execute(
                 "UPDATE conversation SET deleted_at = ?, version = version + 1 WHERE id = ?",
@@ -65,7 +65,7 @@ class DeletionStore:
             NotFoundError: the conversation never existed, is being removed or has been removed.
         """
 
-        def update(connection: sqlite3.Connection) -> Conversation:
+        def update(connection: Connection) -> Conversation:
             connection.execute(
                 "UPDATE conversation SET deleted_at = NULL, version = version + 1 "
                 "WHERE id = ? AND tenant = ? AND deleted_at IS NOT NULL "
@@ -85,14 +85,13 @@ class DeletionStore:
         Raises NotFoundError, VersionMismatchError.
         """
 
-        def update(connection: sqlite3.Connection) -> tuple[Conversation, list[str]]:
+        def update(connection: Connection) -> tuple[Conversation, list[str]]:
             message = _shown_message(connection, self._tenant, message_id)
             conversation = about_to_change(connection, self._tenant, message.conversation_id, expected)
-            hidden = connection.execute(HIDE_BRANCH, (message_id, time.time(), message_id)).fetchall()
+            hidden = connection.fetch_all(HIDE_BRANCH, (message_id, time.time(), message_id))
             runs = [row["run_id"] for row in hidden if row["run_id"] is not None]
             head = conversation.head_id
-            shown = connection.execute("SELECT 1 FROM shown_message WHERE id = ?", (head,)).fetchall()
-            if not list(shown):
+            if connection.fetch_one("SELECT 1 FROM shown_message WHERE id = ?", (head,)) is None:
                 head = newest_leaf(connection, conversation.id, message.parent_id)
             return move_head(connection, conversation, head), runs
 
@@ -108,20 +107,20 @@ class DeletionStore:
             ConflictError: the message was hidden with one above it, or its parent was hidden after it.
         """
 
-        def update(connection: sqlite3.Connection) -> Conversation:
-            rows = list(connection.execute(OWN_MESSAGE, (message_id, self._tenant)).fetchall())
-            if not rows:
+        def update(connection: Connection) -> Conversation:
+            row = connection.fetch_one(OWN_MESSAGE, (message_id, self._tenant))
+            if row is None:
                 raise no_message(message_id)
-            message, deleted_with = message_of(rows[0]), rows[0]["deleted_with"]
+            message, deleted_with = message_of(row), row["deleted_with"]
             conversation = about_to_change(connection, self._tenant, message.conversation_id)
             if deleted_with is None:
                 return conversation
-            if connection.execute("SELECT 1 FROM removal WHERE message_id = ?", (deleted_with,)).fetchall():
+            if connection.fetch_one("SELECT 1 FROM removal WHERE message_id = ?", (deleted_with,)) is not None:
                 raise no_message(message_id)
             # A message that was hidden along with one above it has a hidden parent.
             if message.parent_id is not None:
                 parent = "SELECT deleted_with FROM message WHERE id = ?"
-                [[above]] = connection.execute(parent, (message.parent_id,)).fetchall()
+                [[above]] = connection.fetch_all(parent, (message.parent_id,))
                 if above is not None:
                     raise _deleted_above(above)
             connection.execute(
@@ -139,12 +138,12 @@ class DeletionStore:
         """
         removal = Removal(self._tenant, conversation_id, None)
 
-        def begin(connection: sqlite3.Connection) -> None:
-            cursor = connection.execute(
+        def begin(connection: Connection) -> None:
+            changed = connection.execute(
                 "UPDATE conversation SET deleted_at = coalesce(deleted_at, ?) WHERE id = ? AND tenant = ?",
                 (time.time(), conversation_id, self._tenant),
             )
-            if not cursor.rowcount:
+            if not changed:
                 raise no_conversation(conversation_id)
             mark(connection, removal)
 
@@ -161,12 +160,12 @@ class DeletionStore:
             await remove(self._database, removal)
         return len(removals)
 
-    def _mark_some(self, connection: sqlite3.Connection) -> list[Removal]:
-        rows = connection.execute(
+    def _mark_some(self, connection: Connection) -> list[Removal]:
+        rows = connection.fetch_all(
             "SELECT tenant, id, NULL FROM conversation WHERE tenant = ? "
             "AND id NOT IN (SELECT conversation_id FROM removal WHERE message_id IS NULL) LIMIT ?",
             (self._tenant, MARK_BATCH),
-        ).fetchall()
+        )
         removals = [Removal(*row) for row in rows]
         for removal in removals:
             connection.execute(
@@ -183,11 +182,11 @@ class DeletionStore:
         is nothing to remove.
         """
 
-        def begin(connection: sqlite3.Connection) -> Removal | None:
+        def begin(connection: Connection) -> Removal | None:
             if (begun := next_removal(connection)) is not None:
                 return begun
             for sql in (OLDEST_CONVERSATION, OLDEST_BRANCH):
-                for row in connection.execute(sql, (until,)).fetchall():
+                if (row := connection.fetch_one(sql, (until,))) is not None:
                     mark(connection, removal := Removal(*row))
                     return removal
             return None
@@ -198,12 +197,12 @@ class DeletionStore:
         return Removed(removal.tenant, await remove(self._database, removal))
 
 
-def _shown_message(connection: sqlite3.Connection, tenant: str, message_id: str) -> Message:
+def _shown_message(connection: Connection, tenant: str, message_id: str) -> Message:
     sql = "SELECT * FROM shown_message WHERE id = ? AND tenant = ?"
-    rows = list(connection.execute(sql, (message_id, tenant)).fetchall())
-    if not rows:
+    row = connection.fetch_one(sql, (message_id, tenant))
+    if row is None:
         raise no_message(message_id)
-    return message_of(rows[0])
+    return message_of(row)
 
 
 def _deleted_above(message_id: str) -> ConflictError:

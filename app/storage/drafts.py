@@ -1,10 +1,10 @@
 """Text that users have typed and not sent yet: one draft per conversation, and one for the start page."""
 
-import sqlite3
 import time
 from dataclasses import dataclass
 from typing import Any
 
+from app.storage.connection import Connection
 from app.storage.database import Database
 from app.storage.versions import about_to_change
 
@@ -44,7 +44,7 @@ class DraftStore:
         """Replace the draft. An empty text deletes it. Raises NotFoundError."""
         draft = Draft(text, time.time()) if text else Draft()
 
-        def replace(connection: sqlite3.Connection) -> None:
+        def replace(connection: Connection) -> None:
             if conversation_id is not None:
                 about_to_change(connection, self._tenant, conversation_id)
             connection.execute(f"DELETE FROM draft WHERE {PLACE}", (self._tenant, conversation_id))
@@ -58,7 +58,7 @@ class DraftStore:
         return draft
 
 
-def forget_sent(connection: sqlite3.Connection, tenant: str, conversation_id: str, content: str) -> None:
+def forget_sent(connection: Connection, tenant: str, conversation_id: str, content: str) -> None:
     """Delete the draft of a message that is being sent, inside the transaction of the caller.
 
     A draft with the same text on the start page is deleted too, since the message may have been typed there.

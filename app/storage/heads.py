@@ -1,9 +1,9 @@
 """Token ids of the path that each conversation shows, read without the text of its messages."""
 
 from dataclasses import dataclass
-from sqlite3 import Row
 
 from app.domain.token_history import MessageTokens
+from app.storage.connection import Row
 from app.storage.database import Database
 from app.storage.rows import tokens_of
 

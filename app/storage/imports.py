@@ -4,7 +4,6 @@ Conversations are first staged: written but hidden, in batches between which oth
 transaction then makes them visible. If an import fails or its process ends, its staged conversations are removed later.
 """
 
-import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,6 +11,7 @@ from functools import partial
 from app.domain.ids import new_id
 from app.domain.records import Conversation, Message
 from app.domain.response_record import ResponseRecord
+from app.storage.connection import Connection
 from app.storage.database import Database
 from app.storage.limits import check_room
 from app.storage.responses import insert_response
@@ -77,9 +77,7 @@ class ImportStore:
         given = {"source": source, "tenant": self._tenant}
         return bool(await self._database.read(sql, given, tenant=self._tenant))
 
-    def _stage(
-        self, connection: sqlite3.Connection, *, import_id: str, batch: Sequence["_Piece"], with_origin: bool
-    ) -> None:
+    def _stage(self, connection: Connection, *, import_id: str, batch: Sequence["_Piece"], with_origin: bool) -> None:
         """Write a batch of pieces as hidden conversations.
 
         with_origin: whether to record the source. Duplicates have no origin, so that an export holds both copies.
@@ -97,7 +95,7 @@ class ImportStore:
                 if (response := piece.of.responses.get(message.id)) is not None:
                     insert_response(connection, message.id, response)
 
-    def _show(self, connection: sqlite3.Connection, import_id: str) -> set[str]:
+    def _show(self, connection: Connection, import_id: str) -> set[str]:
         """Make the staged conversations visible, and return their ids.
 
         Conversations that another import has added since are marked for removal instead.
@@ -109,18 +107,18 @@ class ImportStore:
             "WHERE other.tenant = conversation.tenant AND other.origin = conversation.origin)",
             (import_id,),
         )
-        rows = connection.execute(
+        rows = connection.fetch_all(
             "UPDATE conversation SET deleted_at = NULL WHERE id IN "
             "(SELECT conversation_id FROM staged WHERE import_id = ?) "
             "AND id NOT IN (SELECT conversation_id FROM removal WHERE message_id IS NULL) RETURNING id",
             (import_id,),
-        ).fetchall()
+        )
         connection.execute("DELETE FROM staged WHERE import_id = ?", (import_id,))
         check_room(connection, self._tenant, 0)
         return {row["id"] for row in rows}
 
 
-def discard(connection: sqlite3.Connection, import_id: str | None = None) -> None:
+def discard(connection: Connection, import_id: str | None = None) -> None:
     """Mark staged conversations for removal.
 
     import_id: the import that staged them; None means all imports.

@@ -1,16 +1,15 @@
 """Messages that are added to a conversation, or removed from it, without generating an answer."""
 
-import sqlite3
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from sqlite3 import Row
 from typing import NamedTuple
 
 from app.domain.ids import new_id
 from app.domain.records import Message, Role
 from app.domain.token_trails import TokenNode
 from app.domain.tool_use import ToolUse
+from app.storage.connection import Connection, Row
 from app.storage.database import Database
 from app.storage.messages import PATH_QUERY
 from app.storage.next_prefixes import forget_next_prefixes
@@ -50,7 +49,7 @@ class ItemStore:
             LimitReachedError: the tenant's limit on messages of a conversation or stored bytes is reached.
         """
 
-        def insert(connection: sqlite3.Connection) -> list[Message]:
+        def insert(connection: Connection) -> list[Message]:
             head = _head_of(connection, self._tenant, conversation_id)
             now, parent_id = time.time(), head["id"] if head is not None else None
             added: list[Message] = []
@@ -71,15 +70,13 @@ class ItemStore:
         as `add`, and NotFoundError if the message is not on the shown path.
         """
 
-        def remove(connection: sqlite3.Connection) -> list[Row]:
+        def remove(connection: Connection) -> list[Row]:
             head = _head_of(connection, self._tenant, conversation_id)
-            path = (
-                list(connection.execute(PATH_QUERY, (head["id"], self._tenant)).fetchall()) if head is not None else []
-            )
+            path = connection.fetch_all(PATH_QUERY, (head["id"], self._tenant)) if head is not None else []
             found = [row for row in path if row["id"] == message_id]
             if head is None or not found:
                 raise NotFoundError(f"There is no item {message_id} in this conversation", code="item_not_found")
-            nodes = list(connection.execute(CONVERSATION_NODES, {"id": conversation_id}).fetchall())
+            nodes = connection.fetch_all(CONVERSATION_NODES, {"id": conversation_id})
             forget_next_prefixes(connection, conversation_id)
             parent_id = found[0]["parent_id"]
             _disown(connection, message_id)
@@ -91,29 +88,27 @@ class ItemStore:
         return [node_of(row) for row in await self._database.write(remove)]
 
 
-def _head_of(connection: sqlite3.Connection, tenant: str, conversation_id: str) -> Row | None:
-    rows = list(
-        connection.execute(
-            "SELECT message.id, message.status FROM shown_conversation LEFT JOIN message ON message.id = head_id "
-            "WHERE shown_conversation.id = ? AND tenant = ?",
-            (conversation_id, tenant),
-        ).fetchall()
+def _head_of(connection: Connection, tenant: str, conversation_id: str) -> Row | None:
+    row = connection.fetch_one(
+        "SELECT message.id, message.status FROM shown_conversation LEFT JOIN message ON message.id = head_id "
+        "WHERE shown_conversation.id = ? AND tenant = ?",
+        (conversation_id, tenant),
     )
-    if not rows:
+    if row is None:
         raise no_conversation(conversation_id)
-    if rows[0]["status"] == "in_progress":
+    if row["status"] == "in_progress":
         raise ConflictError("An answer in this conversation is still being generated", code="conversation_locked")
-    return rows[0] if rows[0]["id"] is not None else None
+    return row if row["id"] is not None else None
 
 
-def _move_head(connection: sqlite3.Connection, conversation_id: str, message_id: str | None) -> None:
+def _move_head(connection: Connection, conversation_id: str, message_id: str | None) -> None:
     at = act_at(connection, time.time())
     connection.execute(
         "UPDATE conversation SET head_id = ?, updated_at = ? WHERE id = ?", (message_id, at, conversation_id)
     )
 
 
-def _disown(connection: sqlite3.Connection, message_id: str) -> None:
+def _disown(connection: Connection, message_id: str) -> None:
     """Clear the token ids of all messages below `message_id`.
 
     The ids come from prompts that contained this message, so they cannot be reused and would reveal its text.

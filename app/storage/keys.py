@@ -1,12 +1,10 @@
 """API keys and the logins made with them. Secrets are stored as digests only."""
 
-import sqlite3
 import time
 from collections.abc import Collection
-from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 
+from app.storage.connection import Connection
 from app.storage.database import Database
 from app.tenants.api_key import ApiKey, digest_of, new_key
 from app.tenants.principal import Scope
@@ -28,18 +26,6 @@ class Login:
     expires_at: float
 
 
-@dataclass(frozen=True, slots=True)
-class KeyCounts:
-    """The number of keys in a database file.
-
-    made: keys ever created, including revoked ones.
-    valid: keys that are not revoked.
-    """
-
-    made: int
-    valid: int
-
-
 class KeyStore:
     """The keys and logins of all tenants.
 
@@ -54,7 +40,7 @@ class KeyStore:
         key_id, secret = new_key()
         key = ApiKey(key_id, name, tenant, scope, digest_of(secret), time.time())
 
-        def insert(connection: sqlite3.Connection) -> None:
+        def insert(connection: Connection) -> None:
             connection.execute(
                 "INSERT INTO api_key(id, name, tenant, scope, digest, created_at) VALUES (?, ?, ?, ?, ?, ?)",
                 (key.id, name, tenant, scope, key.digest, key.created_at),
@@ -71,11 +57,11 @@ class KeyStore:
     async def revoke(self, key_id: str) -> None:
         """Revoke a key and end the logins made with it. Raises NotFoundError."""
 
-        def update(connection: sqlite3.Connection) -> None:
-            cursor = connection.execute(
+        def update(connection: Connection) -> None:
+            changed = connection.execute(
                 "UPDATE api_key SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?", (time.time(), key_id)
             )
-            if not cursor.rowcount:
+            if not changed:
                 raise NotFoundError(f"There is no key {key_id}", param="id", code="key_not_found")
             connection.execute("DELETE FROM login WHERE key_id = ?", (key_id,))
 
@@ -84,13 +70,13 @@ class KeyStore:
     async def revoke_all_of(self, tenant: str) -> int:
         """Revoke all keys of a tenant and return how many were still valid."""
 
-        def update(connection: sqlite3.Connection) -> int:
-            cursor = connection.execute(
+        def update(connection: Connection) -> int:
+            changed = connection.execute(
                 "UPDATE api_key SET revoked_at = ? WHERE tenant = ? AND revoked_at IS NULL", (time.time(), tenant)
             )
             of_tenant = "SELECT id FROM api_key WHERE tenant = ?"
             connection.execute(f"DELETE FROM login WHERE key_id IN ({of_tenant})", (tenant,))
-            return cursor.rowcount
+            return changed
 
         return await self._database.write(update)
 
@@ -100,8 +86,8 @@ class KeyStore:
         at: Unix seconds.
         """
 
-        def update(connection: sqlite3.Connection) -> None:
-            connection.executemany(
+        def update(connection: Connection) -> None:
+            connection.execute_many(
                 "UPDATE api_key SET last_used_at = ? WHERE id = ?", [(at, key_id) for key_id in key_ids]
             )
 
@@ -110,7 +96,7 @@ class KeyStore:
     async def log_in(self, digest: bytes, login: Login) -> None:
         """Store a login. Removes expired logins, and the oldest ones of the same key beyond MAX_LOGINS."""
 
-        def insert(connection: sqlite3.Connection) -> None:
+        def insert(connection: Connection) -> None:
             connection.execute("DELETE FROM login WHERE expires_at <= ?", (time.time(),))
             connection.execute(
                 "DELETE FROM login WHERE digest IN (SELECT digest FROM login WHERE key_id = ? "
@@ -127,7 +113,7 @@ class KeyStore:
     async def log_out(self, digest: bytes) -> None:
         """End a login, if there is one."""
 
-        def delete(connection: sqlite3.Connection) -> None:
+        def delete(connection: Connection) -> None:
             connection.execute("DELETE FROM login WHERE digest = ?", (digest,))
 
         await self._database.write(delete)
@@ -136,19 +122,3 @@ class KeyStore:
         """Return all logins by their digests. Some of them may have expired."""
         rows = await self._database.read_keys("SELECT digest, key_id, expires_at FROM login")
         return {row["digest"]: Login(row["key_id"], row["expires_at"]) for row in rows}
-
-
-def count_keys(database: Path) -> KeyCounts:
-    """Count the keys in a database file without changing the file.
-
-    A file that does not exist, or predates keys, counts as having none.
-    """
-    if not database.exists():
-        return KeyCounts(0, 0)
-    with closing(sqlite3.connect(f"{database.absolute().as_uri()}?mode=rw", uri=True)) as connection:
-        if not connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'api_key'").fetchone():
-            return KeyCounts(0, 0)
-        made, valid = connection.execute(
-            "SELECT count(*), count(*) FILTER (WHERE revoked_at IS NULL) FROM api_key"
-        ).fetchone()
-    return KeyCounts(made, valid)

@@ -1,8 +1,7 @@
 """Limits of tenants, and those that only a transaction can hold: on what is stored."""
 
-import sqlite3
-
 from app.config.sizes import format_size
+from app.storage.connection import Connection
 from app.storage.database import Database
 from app.tenants.limits import LIMIT_NAMES, LimitReachedError, TenantLimits
 
@@ -27,7 +26,7 @@ class LimitStore:
         """Replace the limits of a tenant."""
         values = [tenant, *(getattr(limits, name) for name in LIMIT_NAMES)]
 
-        def replace(connection: sqlite3.Connection) -> None:
+        def replace(connection: Connection) -> None:
             places = ", ".join("?" * len(values))
             connection.execute(f"INSERT OR REPLACE INTO tenant_limits(tenant, {COLUMNS}) VALUES ({places})", values)
 
@@ -39,18 +38,18 @@ class LimitStore:
         return {row["tenant"]: row["nbytes"] for row in rows}
 
 
-def check_room(connection: sqlite3.Connection, tenant: str, num_new: int) -> None:
+def check_room(connection: Connection, tenant: str, num_new: int) -> None:
     """Check for room for some more conversations, inside the transaction that makes them. Raises LimitReachedError.
 
     Deleted ones do not count while they can be restored, up to as many again. Without that bound a loop that makes and
     deletes would store without end.
     """
-    rows = connection.execute(
+    rows = connection.fetch_all(
         "SELECT conversations AS most, (SELECT count(*) FROM conversation WHERE tenant = :tenant) AS stored, "
         "(SELECT count(*) FROM conversation WHERE tenant = :tenant AND deleted_at IS NULL) AS shown "
         "FROM tenant_limits WHERE tenant = :tenant AND conversations IS NOT NULL",
         {"tenant": tenant},
-    ).fetchall()
+    )
     for row in rows:
         if row["shown"] + num_new > row["most"] or row["stored"] + num_new > 2 * row["most"]:
             raise LimitReachedError(
@@ -61,13 +60,13 @@ def check_room(connection: sqlite3.Connection, tenant: str, num_new: int) -> Non
             )
 
 
-def check_size(connection: sqlite3.Connection, tenant: str) -> None:
+def check_size(connection: Connection, tenant: str) -> None:
     """Check the bytes that a tenant stores, inside the transaction that adds some. Raises LimitReachedError."""
-    rows = connection.execute(
+    rows = connection.fetch_all(
         "SELECT stored_bytes, nbytes FROM tenant_limits JOIN tenant_usage USING (tenant) "
         "WHERE tenant = ? AND nbytes > stored_bytes",
         (tenant,),
-    ).fetchall()
+    )
     for most, nbytes in rows:
         raise LimitReachedError(
             "stored_bytes",
@@ -77,24 +76,24 @@ def check_size(connection: sqlite3.Connection, tenant: str) -> None:
         )
 
 
-def check_items(connection: sqlite3.Connection, conversation_id: str) -> None:
+def check_items(connection: Connection, conversation_id: str) -> None:
     """Check the messages of a conversation, and the bytes of its tenant, inside the transaction that adds some.
 
     Deleted messages count until they are removed. Raises LimitReachedError.
     """
-    rows = connection.execute(
+    rows = connection.fetch_all(
         "SELECT tenant, items_per_conversation FROM conversation JOIN tenant_limits USING (tenant) "
         "WHERE conversation.id = ? AND (items_per_conversation IS NOT NULL OR stored_bytes IS NOT NULL)",
         (conversation_id,),
-    ).fetchall()
+    )
     for tenant, most in rows:
         check_size(connection, tenant)
         if most is None:
             continue
-        stored = connection.execute(
+        [[stored]] = connection.fetch_all(
             "SELECT count(*) FROM (SELECT 1 FROM message WHERE conversation_id = ? LIMIT ?)",
             (conversation_id, most + 1),
-        ).fetchone()[0]
+        )
         if stored > most:
             raise LimitReachedError(
                 "items_per_conversation",

@@ -3,8 +3,7 @@
 They are stored so that they are erased along with the answer that they follow.
 """
 
-import sqlite3
-
+from app.storage.connection import Connection
 from app.storage.database import Database
 
 NEXT_PREFIXES = (
@@ -29,18 +28,18 @@ class NextPrefixStore:
         token_ids: packed.
         """
 
-        def insert(connection: sqlite3.Connection) -> int:
-            cursor = connection.execute(
+        def insert(connection: Connection) -> int:
+            changed = connection.execute(
                 "INSERT OR REPLACE INTO next_prefix(message_id, token_ids) "
                 "SELECT id, ? FROM shown_message WHERE id = ?",
                 (token_ids, message_id),
             )
-            return cursor.rowcount
+            return changed
 
         return await self._database.write(insert, durable=False) > 0
 
 
-def forget_next_prefixes(connection: sqlite3.Connection, conversation_id: str) -> None:
+def forget_next_prefixes(connection: Connection, conversation_id: str) -> None:
     """Delete the prefixes of a conversation whose history changes, inside the transaction of the caller."""
     connection.execute(
         "DELETE FROM next_prefix WHERE message_id IN (SELECT id FROM message WHERE conversation_id = ?)",

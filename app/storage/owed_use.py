@@ -1,9 +1,9 @@
 """Debts of tenants to their limits, kept for the next process."""
 
-import sqlite3
 import time
 from collections.abc import Mapping
 
+from app.storage.connection import Connection
 from app.storage.database import Database
 from app.tenants.owed_use import OwedUse
 from app.tenants.token_bucket import Debt
@@ -38,8 +38,8 @@ class OwedUseStore:
             for tenant, owed in owed_by.items()
         ]
 
-        def write(connection: sqlite3.Connection) -> None:
+        def write(connection: Connection) -> None:
             connection.execute("DELETE FROM owed_use")
-            connection.executemany(f"INSERT INTO owed_use({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)", rows)
+            connection.execute_many(f"INSERT INTO owed_use({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)", rows)
 
         await self._database.write(write)

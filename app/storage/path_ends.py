@@ -4,11 +4,11 @@ A row in `path_end` names the message to continue with. Each batch determines th
 that gained a child between two batches stays. If the process ends between two batches, the next one continues.
 """
 
-import sqlite3
 from dataclasses import dataclass
 from functools import partial
 
 from app.domain.token_trails import TokenNode
+from app.storage.connection import Connection
 from app.storage.database import Database
 from app.storage.next_prefixes import NEXT_PREFIXES
 from app.storage.removals import BATCH_MESSAGES, NODE_COLUMNS
@@ -53,7 +53,7 @@ class _Batch:
     above: str | None
 
 
-def mark_path_end(connection: sqlite3.Connection, message_id: str) -> None:
+def mark_path_end(connection: Connection, message_id: str) -> None:
     """Mark a message that may have become unneeded, within the caller's transaction.
 
     Deleted messages are not marked: they can still be restored, and are removed when they are due.
@@ -81,9 +81,9 @@ async def remove_path_end(database: Database, message_id: str, tenant: str) -> l
     return [*path, *(node for node in ahead if node.parent_id in removed)] if removed else []
 
 
-def _remove_batch(connection: sqlite3.Connection, message_id: str) -> _Batch:
-    rows = connection.execute(UNNEEDED, {"id": message_id, "most": BATCH_MESSAGES}).fetchall()
-    was_marked = connection.execute("DELETE FROM path_end WHERE message_id = ?", (message_id,)).rowcount
+def _remove_batch(connection: Connection, message_id: str) -> _Batch:
+    rows = connection.fetch_all(UNNEEDED, {"id": message_id, "most": BATCH_MESSAGES})
+    was_marked = connection.execute("DELETE FROM path_end WHERE message_id = ?", (message_id,))
     if not (rows and was_marked):
         return _Batch([], None)
     ids, above, conversation_id = [row["id"] for row in rows], rows[-1]["parent_id"], rows[-1]["conversation_id"]

@@ -5,11 +5,11 @@ restored. If the process ends during a removal, the next one continues it. Messa
 that a cascade never deletes more than the batch.
 """
 
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.domain.token_trails import TokenNode
+from app.storage.connection import Connection
 from app.storage.database import Database
 from app.storage.next_prefixes import NEXT_PREFIXES
 from app.storage.rows import node_of
@@ -67,7 +67,7 @@ class Removed:
     nodes: list[TokenNode]
 
 
-def mark(connection: sqlite3.Connection, removal: Removal) -> None:
+def mark(connection: Connection, removal: Removal) -> None:
     """Begin a removal within the caller's transaction. The conversation or branch must already be hidden."""
     connection.execute(
         "INSERT OR IGNORE INTO removal(conversation_id, message_id) VALUES (?, ?)",
@@ -75,12 +75,12 @@ def mark(connection: sqlite3.Connection, removal: Removal) -> None:
     )
 
 
-def next_removal(connection: sqlite3.Connection) -> Removal | None:
+def next_removal(connection: Connection) -> Removal | None:
     """Return a removal that has begun but not finished; None if there is none."""
-    row = connection.execute(
+    row = connection.fetch_one(
         "SELECT tenant, conversation_id, message_id "
         "FROM removal JOIN conversation ON conversation.id = conversation_id LIMIT 1"
-    ).fetchone()
+    )
     return Removal(*row) if row is not None else None
 
 

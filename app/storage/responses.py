@@ -1,12 +1,11 @@
 """The store of response records, which hold the fields that a response has in addition to its message."""
 
 import json
-import sqlite3
 from dataclasses import fields
-from sqlite3 import Row
 
 from app.domain.response_record import ResponseRecord, message_id_of
 from app.domain.token_trails import TokenNode
+from app.storage.connection import Connection, Row
 from app.storage.database import Database
 from app.storage.path_ends import mark_path_end, remove_path_end
 from app.storage.removals import Removed
@@ -29,7 +28,7 @@ BEGUN = """
 """
 
 
-def insert_response(connection: sqlite3.Connection, message_id: str, record: ResponseRecord) -> None:
+def insert_response(connection: Connection, message_id: str, record: ResponseRecord) -> None:
     """Insert the record of a response, inside the transaction of the caller."""
     connection.execute(
         "INSERT INTO response(message_id, model, background, instructions, previous_response_id, conversation_id, "
@@ -93,9 +92,9 @@ class ResponseStore:
         """
         message_id = message_id_of(response_id)
 
-        def begin(connection: sqlite3.Connection) -> None:
+        def begin(connection: Connection) -> None:
             own = {"id": message_id, "tenant": self._tenant}
-            if not connection.execute(f"DELETE FROM response WHERE {OWN}", own).rowcount:
+            if not connection.execute(f"DELETE FROM response WHERE {OWN}", own):
                 raise no_response(response_id)
             mark_path_end(connection, message_id)
 
@@ -109,15 +108,16 @@ class ResponseStore:
         nothing to remove.
         """
 
-        def begin(connection: sqlite3.Connection) -> tuple[str, str] | None:
-            for tenant, message_id in connection.execute(BEGUN).fetchall():
-                return tenant, message_id
-            for tenant, message_id, made_at in connection.execute(OLDEST_EXPIRING).fetchall():
-                if made_at <= until:
-                    connection.execute("DELETE FROM response WHERE message_id = ?", (message_id,))
-                    mark_path_end(connection, message_id)
-                    return tenant, message_id
-            return None
+        def begin(connection: Connection) -> tuple[str, str] | None:
+            if (begun := connection.fetch_one(BEGUN)) is not None:
+                return begun["tenant"], begun["message_id"]
+            oldest = connection.fetch_one(OLDEST_EXPIRING)
+            if oldest is None or oldest["created_at"] > until:
+                return None
+            tenant, message_id = oldest["tenant"], oldest["message_id"]
+            connection.execute("DELETE FROM response WHERE message_id = ?", (message_id,))
+            mark_path_end(connection, message_id)
+            return tenant, message_id
 
         # A removal that a power cut undoes is due again after the restart.
         found = await self._database.write(begin, durable=False)

@@ -1,17 +1,16 @@
 """Conversion between database rows and records."""
 
 import json
-import sqlite3
 import time
 from collections.abc import Sequence
 from dataclasses import fields
-from sqlite3 import Row
 from typing import Any
 
 from app.domain.records import Conversation, Message
 from app.domain.token_history import MessageTokens
 from app.domain.token_trails import TokenNode
 from app.domain.tool_use import dump_tool_use, load_tool_use
+from app.storage.connection import Connection, Row
 from app.storage.limits import check_items, check_room, check_size
 from engine.errors import NotFoundError
 
@@ -21,17 +20,17 @@ MESSAGE_COLUMNS = (
 )
 
 
-def insert_message(connection: sqlite3.Connection, message: Message) -> None:
+def insert_message(connection: Connection, message: Message) -> None:
     """Insert a message, inside the transaction of the caller. Raises LimitReachedError."""
     insert_messages(connection, [message])
 
 
-def insert_messages(connection: sqlite3.Connection, messages: Sequence[Message]) -> None:
+def insert_messages(connection: Connection, messages: Sequence[Message]) -> None:
     """Insert messages, parents before children, inside the transaction of the caller.
 
     Raises LimitReachedError.
     """
-    connection.executemany(
+    connection.execute_many(
         f"INSERT INTO message({MESSAGE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
             (
@@ -61,7 +60,7 @@ def insert_messages(connection: sqlite3.Connection, messages: Sequence[Message])
         check_items(connection, conversation_id)
 
 
-def insert_conversation(connection: sqlite3.Connection, tenant: str, made: Conversation) -> None:
+def insert_conversation(connection: Connection, tenant: str, made: Conversation) -> None:
     """Insert a conversation, inside the transaction of the caller. Raises LimitReachedError."""
     check_room(connection, tenant, 1)
     add_conversation(connection, tenant, made)
@@ -69,7 +68,7 @@ def insert_conversation(connection: sqlite3.Connection, tenant: str, made: Conve
 
 
 def add_conversation(
-    connection: sqlite3.Connection, tenant: str, made: Conversation, *, origin: str | None = None, hidden: bool = False
+    connection: Connection, tenant: str, made: Conversation, *, origin: str | None = None, hidden: bool = False
 ) -> None:
     """Insert a conversation without checking limits, inside the transaction of the caller.
 

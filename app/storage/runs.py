@@ -1,19 +1,19 @@
 """Storage of runs: a turn at its start, the progress and the end of its answer, and the record needed to resume it."""
 
 import json
-import sqlite3
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from sqlite3 import IntegrityError, Row
 from typing import Any
 
 from app.domain.deltas import Delta
 from app.domain.records import Conversation, Message, MessageStatus
 from app.domain.response_record import ResponseRecord
 from app.domain.token_history import MessageTokens
+from app.storage.connection import Connection, Row
 from app.storage.database import Database
 from app.storage.drafts import forget_sent
+from app.storage.errors import ConstraintError
 from app.storage.responses import insert_response
 from app.storage.rows import (
     conversation_of,
@@ -164,7 +164,7 @@ class RunStore:
                 reached.
         """
 
-        def insert(connection: sqlite3.Connection) -> Row:
+        def insert(connection: Connection) -> Row:
             if turn.conversation is not None:
                 insert_conversation(connection, self._tenant, turn.conversation)
             _check_turn(connection, self._tenant, turn)
@@ -181,8 +181,7 @@ class RunStore:
             _insert_run(connection, turn.run)
             if turn.response is not None:
                 insert_response(connection, turn.answer.id, turn.response)
-            changed: Row
-            (changed,) = connection.execute(
+            [row] = connection.fetch_all(
                 "UPDATE conversation SET head_id = iif(?, ?, head_id), title = coalesce(title, ?), "
                 "title_source = iif(title IS NULL AND ? IS NOT NULL, 'first_message', title_source), updated_at = ?, "
                 "version = version + 1 WHERE id = ? RETURNING *",
@@ -194,12 +193,12 @@ class RunStore:
                     act_at(connection, turn.answer.created_at),
                     turn.answer.conversation_id,
                 ),
-            ).fetchall()
-            return changed
+            )
+            return row
 
         try:
             return conversation_of(await self._database.write(insert))
-        except IntegrityError:
+        except ConstraintError:
             raise NotFoundError("The message to follow no longer exists", code="message_not_found") from None
 
     async def reopen(
@@ -215,25 +214,24 @@ class RunStore:
             ConflictError: another client reopened the answer first.
         """
 
-        def update(connection: sqlite3.Connection) -> Row:
+        def update(connection: Connection) -> Row:
             about_to_change(connection, self._tenant, answer.conversation_id, expected)
-            cursor = connection.execute(
+            num_reopened = connection.execute(
                 "UPDATE message SET status = 'in_progress', run_id = ?, params = ?, finish_reason = NULL, "
                 "error = NULL, usage = NULL, completed_at = NULL "
                 "WHERE id = ? AND status IN ('incomplete', 'cancelled') AND deleted_at IS NULL",
                 (answer.run_id, dump_optional(answer.params), answer.id),
             )
-            if not cursor.rowcount:
+            if not num_reopened:
                 _check_shown(connection, self._tenant, answer.id)
                 raise ConflictError("This answer is still being generated", code="answer_not_cut")
             _insert_run(connection, record)
             _insert_progress(connection, [so_far] if so_far.token_ids else [])
-            changed: Row
-            (changed,) = connection.execute(
+            [row] = connection.fetch_all(
                 "UPDATE conversation SET version = version + 1, updated_at = ? WHERE id = ? RETURNING *",
                 (act_at(connection, time.time()), answer.conversation_id),
-            ).fetchall()
-            return changed
+            )
+            return row
 
         return conversation_of(await self._database.write(update))
 
@@ -241,7 +239,7 @@ class RunStore:
         """Store the output since the last call. Output of runs that have ended is dropped."""
         pieces = list(progress)
 
-        def insert(connection: sqlite3.Connection) -> None:
+        def insert(connection: Connection) -> None:
             _insert_progress(connection, pieces)
             connection.execute(
                 "UPDATE run SET fruitless = 0 WHERE fruitless AND id IN (SELECT value FROM json_each(?))",
@@ -253,7 +251,7 @@ class RunStore:
     async def finish(self, answer: Message) -> None:
         """Store the final form of an answer. Writes nothing if its conversation was removed."""
 
-        def update(connection: sqlite3.Connection) -> None:
+        def update(connection: Connection) -> None:
             connection.execute(
                 "UPDATE message SET content = ?, status = ?, finish_reason = ?, error = ?, usage = ?, token_ids = ?, "
                 "reasoning = ?, completed_at = ? WHERE id = ?",
@@ -283,8 +281,8 @@ class RunStore:
         """Store the epochs and the fruitless counts of runs that this process resumes."""
         counts = [(record.epoch, record.fruitless, record.id) for record in records]
 
-        def update(connection: sqlite3.Connection) -> None:
-            connection.executemany("UPDATE run SET epoch = ?, fruitless = ? WHERE id = ?", counts)
+        def update(connection: Connection) -> None:
+            connection.execute_many("UPDATE run SET epoch = ?, fruitless = ? WHERE id = ?", counts)
 
         await self._database.write(update, durable=False)
 
@@ -294,14 +292,14 @@ class RunStore:
         They are deleted answers, and answers of older versions, which stored no runs.
         """
 
-        def update(connection: sqlite3.Connection) -> int:
+        def update(connection: Connection) -> int:
             connection.execute(f"DELETE FROM run WHERE NOT {_SHOWN}")
-            cursor = connection.execute(
+            changed = connection.execute(
                 "UPDATE message SET status = 'incomplete', completed_at = max(?, created_at) "
                 "WHERE status = 'in_progress' AND NOT EXISTS (SELECT 1 FROM run WHERE message_id = message.id)",
                 (time.time(),),
             )
-            return cursor.rowcount
+            return changed
 
         return await self._database.write(update)
 
@@ -323,10 +321,10 @@ class RunStore:
         )
 
 
-def _check_turn(connection: sqlite3.Connection, tenant: str, turn: Turn) -> None:
+def _check_turn(connection: Connection, tenant: str, turn: Turn) -> None:
     first, *_ = new = (*turn.questions, turn.answer)
     for message in new:
-        if list(connection.execute("SELECT 1 FROM message WHERE id = ?", (message.id,)).fetchall()):
+        if connection.fetch_one("SELECT 1 FROM message WHERE id = ?", (message.id,)) is not None:
             raise ConflictError(f"A message with the id {message.id} already exists", code="message_exists")
     conversation = about_to_change(connection, tenant, turn.answer.conversation_id, turn.expected)
     if turn.check_head and conversation.head_id != turn.expected_head:
@@ -340,14 +338,14 @@ def _check_turn(connection: sqlite3.Connection, tenant: str, turn: Turn) -> None
         _check_shown(connection, tenant, first.parent_id)
 
 
-def _check_shown(connection: sqlite3.Connection, tenant: str, message_id: str) -> None:
+def _check_shown(connection: Connection, tenant: str, message_id: str) -> None:
     """Check that a message exists and is not deleted. Raises NotFoundError."""
     sql = "SELECT 1 FROM shown_message WHERE id = ? AND tenant = ?"
-    if not list(connection.execute(sql, (message_id, tenant)).fetchall()):
+    if connection.fetch_one(sql, (message_id, tenant)) is None:
         raise no_message(message_id)
 
 
-def _insert_progress(connection: sqlite3.Connection, progress: Iterable[RunProgress]) -> None:
+def _insert_progress(connection: Connection, progress: Iterable[RunProgress]) -> None:
     """Insert the pieces in a single statement.
 
     With one statement per row, this thread and the event loop would wait for each other between rows.
@@ -365,7 +363,7 @@ def _insert_progress(connection: sqlite3.Connection, progress: Iterable[RunProgr
     )
 
 
-def _insert_run(connection: sqlite3.Connection, record: RunRecord) -> None:
+def _insert_run(connection: Connection, record: RunRecord) -> None:
     connection.execute(
         f"INSERT INTO run({_RECORD}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         (

@@ -1,23 +1,14 @@
-"""Full-text search over titles and messages. The table `searchable` numbers them, and `search_text` indexes them.
+"""Full-text search over titles and messages, with a snippet of each result."""
 
-The index uses row numbers of its own, because VACUUM may renumber the rows of other tables. The index also stores its
-own copy of the text, so that a row can be removed even if a later version segments text into words differently.
-Results come in index order, the newest first, so a frequent word costs no more than a rare one.
-
-Each row contains its tenant as a word, so that a search reads only rows of its tenant. MATCH is the only FTS5 function
-in use: all others take time quadratic in the number of matches, in a single uninterruptible call.
-"""
-
-import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
-from sqlite3 import Row
 from typing import Any, TypeVar
 
 from app.domain.records import ConversationSource, Role
+from app.storage.connection import Connection, Row
 from app.storage.database import SEARCH_SECONDS, Database
-from app.storage.readers import ReadTimeoutError
-from app.storage.search_words import match_expression, tenant_word
+from app.storage.errors import ReadTimeoutError
+from app.storage.search_words import query_pieces
 from app.storage.snippets import Snippet, SnippetMaker
 from engine.errors import ClientError
 
@@ -28,24 +19,6 @@ LOOKED_THROUGH = 524_288
 LEAST_LOOKED_THROUGH = 4096
 """Minimum number of characters per message that are scanned for snippets."""
 
-# CROSS JOIN forces SQLite to start with the index.
-FIND_MESSAGES = """
-    SELECT number, message.id, role, message.created_at, message.conversation_id, conversation.title, archived,
-      substr(message.content, 1, ?) AS beginning, length(message.content) AS characters
-    FROM search_text CROSS JOIN searchable ON number = search_text.rowid
-    CROSS JOIN message ON message.id = message_id
-    CROSS JOIN conversation ON conversation.id = message.conversation_id
-    WHERE search_text MATCH ? AND search_text.rowid < ? AND message.deleted_at IS NULL
-      AND conversation.deleted_at IS NULL AND source = ? AND conversation.tenant = ?
-    ORDER BY search_text.rowid DESC LIMIT ?
-"""
-FIND_TITLES = """
-    SELECT conversation.id, conversation.title, archived, updated_at
-    FROM search_text CROSS JOIN searchable ON number = search_text.rowid
-    CROSS JOIN conversation ON conversation.id = conversation_id
-    WHERE search_text MATCH ? AND conversation.deleted_at IS NULL AND source = ? AND conversation.tenant = ?
-    ORDER BY search_text.rowid DESC LIMIT ?
-"""
 BEYOND_ALL = (1 << 63) - 1
 
 Found = TypeVar("Found")
@@ -125,15 +98,22 @@ class SearchStore:
         before: index number of the last message on the previous page.
         source: source of the conversations to search.
         """
-        expression = self.expression("content", query)
-        if expression is None:
+        if not query_pieces(query):
             return []
         looked_through = min(INDEXED_CHARACTERS, max(LEAST_LOOKED_THROUGH, LOOKED_THROUGH // limit))
-        parameters = (looked_through, expression, before, source, self._tenant, limit)
 
-        def find(connection: sqlite3.Connection) -> list[FoundMessage]:
+        def find(connection: Connection) -> list[FoundMessage]:
             maker = SnippetMaker(query)
-            return [_found_message(row, maker) for row in connection.execute(FIND_MESSAGES, parameters)]
+            rows = self._database.text_index.messages(
+                connection,
+                query,
+                tenant=self._tenant,
+                source=source,
+                before=before,
+                limit=limit,
+                beginning=looked_through,
+            )
+            return [_found_message(row, maker) for row in rows]
 
         return await self._in_time(find)
 
@@ -142,26 +122,17 @@ class SearchStore:
 
         Raises SearchTooSlowError.
         """
-        expression = self.expression("title", query)
-        if expression is None:
+        if not query_pieces(query):
             return []
 
-        def find(connection: sqlite3.Connection) -> list[FoundTitle]:
+        def find(connection: Connection) -> list[FoundTitle]:
             maker = SnippetMaker(query)
-            rows = connection.execute(FIND_TITLES, (expression, source, self._tenant, limit))
+            rows = self._database.text_index.titles(connection, query, tenant=self._tenant, source=source, limit=limit)
             return [FoundTitle(**_values(row), snippet=maker.snippet(row["title"])) for row in rows]
 
         return await self._in_time(find)
 
-    def expression(self, column: str, query: str) -> str | None:
-        """Return the MATCH expression for rows of the tenant that contain all words of `query` in `column`.
-
-        Returns None if `query` contains no word.
-        """
-        words = match_expression(query)
-        return None if words is None else f'tenant : "{tenant_word(self._tenant)}" AND {column} : ({words})'
-
-    async def _in_time(self, find: Callable[[sqlite3.Connection], list[Found]]) -> list[Found]:
+    async def _in_time(self, find: Callable[[Connection], list[Found]]) -> list[Found]:
         try:
             return await self._database.search(find, tenant=self._tenant, seconds=self._seconds)
         except ReadTimeoutError:

@@ -53,23 +53,6 @@ def _separated(run: re.Match[str]) -> str:
     return f"{SEPARATOR}{SEPARATOR.join(run[0])}{SEPARATOR}"
 
 
-def match_expression(query: str) -> str | None:
-    """Return the FTS5 expression for `query`: all words must occur, the last one may be unfinished. None if empty.
-
-    Every piece becomes an FTS5 string, in which only the quote is special.
-    """
-    pieces = query_pieces(query)
-    if not pieces:
-        return None
-    phrases = ['"' + segmented(piece).replace('"', '""') + '"' for piece in pieces]
-    return " AND ".join(phrases) + ("*" if may_be_unfinished(query) else "")
-
-
-def tenant_word(tenant: str) -> str:
-    """Return the word that stands for `tenant` in the index. The triggers of schema 12 make the same word."""
-    return "t" + tenant.encode().hex()
-
-
 def query_pieces(query: str) -> list[str]:
     """Split `query` where a person put spaces, without pieces that hold no letter or digit."""
     return [piece for piece in query.replace("\0", " ").split() if any(map(str.isalnum, piece))]

@@ -7,19 +7,19 @@
 """
 
 import math
-import sqlite3
 
+from app.storage.connection import Connection
 from app.storage.database import Database
 
 STEP_SECONDS = 1e-6
 HOUR = 3600
 
 
-def act_at(connection: sqlite3.Connection, now: float) -> float:
+def act_at(connection: Connection, now: float) -> float:
     """Return the time of an act at `now`, inside the transaction of the caller."""
-    [[newest]] = connection.execute(
+    [[newest]] = connection.fetch_all(
         "UPDATE server_clock SET newest = max(newest + ?, ?) RETURNING newest", (STEP_SECONDS, now)
-    ).fetchall()
+    )
     return float(newest)
 
 
@@ -36,8 +36,8 @@ class ServedTime:
         seconds of serving, even if the clock was set forward since.
         """
 
-        def note(connection: sqlite3.Connection) -> float:
-            [[first, last]] = connection.execute("SELECT min(served), max(served) FROM served_tick").fetchall()
+        def note(connection: Connection) -> float:
+            [[first, last]] = connection.fetch_all("SELECT min(served), max(served) FROM served_tick")
             served = (last or 0.0) + elapsed
             connection.execute("INSERT OR REPLACE INTO served_tick(served, wall) VALUES (?, ?)", (served, wall))
             connection.execute(
@@ -48,11 +48,11 @@ class ServedTime:
             if first is None or served - first < window:
                 return -math.inf
             # The last one before the window began stays: an event just behind it has a later time.
-            [[begin]] = connection.execute(
+            [[begin]] = connection.fetch_all(
                 "SELECT max(served) FROM served_tick WHERE served <= ?", (served - window,)
-            ).fetchall()
+            )
             connection.execute("DELETE FROM served_tick WHERE served < ?", (begin,))
-            [[earliest]] = connection.execute("SELECT min(wall) FROM served_tick").fetchall()
+            [[earliest]] = connection.fetch_all("SELECT min(wall) FROM served_tick")
             return float(earliest)
 
         return await self._database.write(note, durable=False)

@@ -20,6 +20,7 @@ from app.storage.responses import ResponseStore
 from app.storage.runs import RunStore
 from app.storage.search import SearchStore
 from app.storage.server_clock import ServedTime
+from app.storage.sqlite.database import SqliteDatabase
 from app.storage.token_index import TokenIndex
 from app.storage.tree import TreeStore
 from app.storage.upkeep import Upkeep
@@ -56,7 +57,7 @@ class Store:
     @classmethod
     async def open(cls, path: Path) -> "Store":
         """Open or create the file at `path`, for clients without a key. Raises UnusableDatabaseError."""
-        database = await Database.open(path)
+        database = await SqliteDatabase.open(path)
         return cls._bound(database, Upkeep(database), LOCAL)
 
     def of(self, tenant: str) -> "Store":

@@ -1,6 +1,5 @@
 """Branches of conversations: the siblings of messages, the path that is shown, and forks."""
 
-import sqlite3
 import time
 from collections import defaultdict
 from dataclasses import dataclass, replace
@@ -8,6 +7,7 @@ from typing import Any
 
 from app.domain.ids import new_id
 from app.domain.records import Conversation, Message, MessageStatus, Role
+from app.storage.connection import Connection
 from app.storage.database import Database
 from app.storage.messages import PATH_QUERY
 from app.storage.rows import insert_conversation, insert_messages, message_of, no_message
@@ -86,7 +86,7 @@ class TreeStore:
     async def show(self, conversation_id: str, message_id: str, expected: Versions = None) -> Conversation:
         """Make the newest leaf below a message the head. Raises NotFoundError, VersionMismatchError."""
 
-        def update(connection: sqlite3.Connection) -> Conversation:
+        def update(connection: Connection) -> Conversation:
             conversation = about_to_change(connection, self._tenant, conversation_id, expected)
             _path_within(connection, self._tenant, conversation_id, message_id)
             leaf = newest_leaf(connection, conversation_id, message_id)
@@ -103,7 +103,7 @@ class TreeStore:
             LimitReachedError: the tenant's limit on conversations, their messages or stored bytes is reached.
         """
 
-        def copy(connection: sqlite3.Connection) -> Conversation:
+        def copy(connection: Connection) -> Conversation:
             source = about_to_change(connection, self._tenant, conversation_id)
             path = _path_within(connection, self._tenant, conversation_id, message_id)
             if path[-1].status == "in_progress":
@@ -121,16 +121,16 @@ class TreeStore:
         return await self._database.write(copy)
 
 
-def newest_leaf(connection: sqlite3.Connection, conversation_id: str, above: str | None) -> str | None:
+def newest_leaf(connection: Connection, conversation_id: str, above: str | None) -> str | None:
     """Find the newest leaf below `above`, or in the whole conversation if `above` is None.
 
     Returns `above` if no message is below it.
     """
-    rows = list(connection.execute(NEWEST_LEAF_QUERY, (conversation_id, above)).fetchall())
-    return rows[0]["id"] if rows else above
+    row = connection.fetch_one(NEWEST_LEAF_QUERY, (conversation_id, above))
+    return row["id"] if row is not None else above
 
 
-def move_head(connection: sqlite3.Connection, conversation: Conversation, head_id: str | None) -> Conversation:
+def move_head(connection: Connection, conversation: Conversation, head_id: str | None) -> Conversation:
     """Move the head, inside the transaction of the caller.
 
     Moving the head is a user's action, so the version is raised. The conversation keeps its place in the list.
@@ -142,8 +142,8 @@ def move_head(connection: sqlite3.Connection, conversation: Conversation, head_i
     return moved
 
 
-def _path_within(connection: sqlite3.Connection, tenant: str, conversation_id: str, message_id: str) -> list[Message]:
-    path = [message_of(row) for row in connection.execute(PATH_QUERY, (message_id, tenant)).fetchall()]
+def _path_within(connection: Connection, tenant: str, conversation_id: str, message_id: str) -> list[Message]:
+    path = [message_of(row) for row in connection.fetch_all(PATH_QUERY, (message_id, tenant))]
     if not path or path[-1].conversation_id != conversation_id:
         raise no_message(message_id)
     return path

@@ -2,27 +2,21 @@
 
 - `index`: add messages from before schema 12 to the search index, the newest first.
 - `count`: add conversations from before schema 16 to the number of bytes that their tenant stores.
-- `purge`: drop the words of removed messages from the search index. FTS5 only marks them as deleted until it merges the
-  index segments that hold them. The free pages are already zeroed (`secure_delete`).
+- `purge`: drop the words of removed messages from the search index (`app.storage.text_index`).
 
 The table `upkeep` holds the remaining work, so a restarted server continues it.
 """
 
 import asyncio
 import logging
-import sqlite3
 import time
 from dataclasses import dataclass
 
+from app.storage.connection import Connection
 from app.storage.database import Database
 from engine.errors import OutageError
 
-BATCH_MESSAGES = 200
 BATCH_CONVERSATIONS = 20
-BATCH_CHARACTERS = 262_144
-"""Characters of text per batch, which always holds at least one message."""
-MERGE_PAGES = 64
-"""Index pages that one merge step writes."""
 
 PURGE_SHARE = 0.05
 """Maximum fraction of the time that is spent on purges."""
@@ -87,23 +81,20 @@ class Upkeep:
 
     async def index_some(self) -> bool:
         """Index a batch of the newest remaining messages and titles, and return whether there were any."""
-        return await self._database.write_batch(_index_some)
+        return await self._database.write_batch(self._database.text_index.index_some)
 
     async def count_some(self) -> bool:
         """Count the bytes of a batch of conversations, and return whether there were any left."""
         return await self._database.write_batch(_count_some)
 
     async def purge(self) -> bool:
-        """Drop the words of removed messages from the file, and return whether there were any.
-
-        All index segments are merged into one, in steps between which other writers have their turn. The WAL holds
-        earlier versions of the pages, so it is truncated at the end.
-        """
-        if not await self._database.write(_begin_purge, durable=False):
+        """Drop the words of removed messages from the database, and return whether there were any."""
+        index = self._database.text_index
+        if not await self._database.write(index.begin_purge, durable=False):
             return False
-        while await self._database.write_batch(_merge_some):
+        while await self._database.write_batch(index.purge_some):
             pass
-        await self._database.apart(lambda connection: connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall())
+        await self._database.erase_history()
         return True
 
     async def _keep_up(self) -> None:
@@ -124,68 +115,12 @@ class Upkeep:
             await asyncio.sleep(LOOK_SECONDS)
 
 
-def _index_some(connection: sqlite3.Connection) -> bool:
-    below = connection.execute("SELECT below FROM upkeep WHERE task = 'index'").fetchone()
-    if below is None:
-        return False
-    sizes = connection.execute(
-        "SELECT number, coalesce(min(length(content), 262144), 0) AS size FROM searchable "
-        "LEFT JOIN message ON message.id = message_id WHERE number < ? ORDER BY number DESC LIMIT ?",
-        (below[0], BATCH_MESSAGES),
-    )
-    least, characters = None, 0
-    for number, size in sizes:
-        characters += size
-        if least is not None and characters > BATCH_CHARACTERS:
-            break
-        least = number
-    if least is None:
-        connection.execute("DELETE FROM upkeep WHERE task = 'index'")
-        return False
-    # FTS5 writes rows with ascending numbers into one segment. Each descending number would start a new segment.
-    connection.execute(
-        "INSERT INTO search_text(rowid, tenant, title, content) "
-        "SELECT number, 't' || hex(tenant), iif(message_id IS NULL, segmented(title), NULL), "
-        "iif(message_id IS NULL, NULL, segmented(substr(message.content, 1, 262144))) FROM searchable "
-        "JOIN conversation ON conversation.id = searchable.conversation_id "
-        "LEFT JOIN message ON message.id = message_id "
-        "WHERE number >= ? AND number < ? AND number NOT IN (SELECT rowid FROM search_text WHERE rowid >= ? "
-        "AND rowid < ?) ORDER BY number",
-        (least, below[0], least, below[0]),
-    )
-    connection.execute("UPDATE upkeep SET below = ? WHERE task = 'index'", (least,))
-    return True
-
-
-def _count_some(connection: sqlite3.Connection) -> bool:
+def _count_some(connection: Connection) -> bool:
     # A trigger counts the bytes of a conversation when `counted` is set.
     marked = connection.execute(
         "UPDATE conversation SET counted = 1 WHERE id IN (SELECT id FROM conversation WHERE NOT counted LIMIT ?)",
         (BATCH_CONVERSATIONS,),
-    ).rowcount
+    )
     if not marked:
         connection.execute("DELETE FROM upkeep WHERE task = 'count'")
     return marked > 0
-
-
-def _begin_purge(connection: sqlite3.Connection) -> bool:
-    """Begin to merge all index segments, and return whether there are words to drop."""
-    if not connection.execute("DELETE FROM upkeep WHERE task IN ('purge', 'merge')").rowcount:
-        return False
-    # If the process ends before the merge does, the next one continues it.
-    connection.execute("INSERT INTO upkeep(task) VALUES ('merge')")
-    connection.execute("INSERT INTO search_text(search_text, rank) VALUES ('merge', ?)", (-MERGE_PAGES,))
-    return True
-
-
-def _merge_some(connection: sqlite3.Connection) -> bool:
-    """Merge MERGE_PAGES pages, and return whether there are more.
-
-    FTS5 changes a single row, its own, if there is nothing left to merge.
-    """
-    before = connection.total_changes
-    connection.execute("INSERT INTO search_text(search_text, rank) VALUES ('merge', ?)", (MERGE_PAGES,))
-    if connection.total_changes - before >= 2:
-        return True
-    connection.execute("DELETE FROM upkeep WHERE task = 'merge'")
-    return False

@@ -5,9 +5,8 @@ another branch. Additions by the server do not: the text and the end of an answe
 client that has seen the user's latest action is therefore never refused.
 """
 
-import sqlite3
-
 from app.domain.records import Conversation
+from app.storage.connection import Connection
 from app.storage.rows import conversation_of, no_conversation
 from engine.errors import ClientError
 
@@ -34,17 +33,17 @@ class VersionMismatchError(ClientError):
 
 
 def about_to_change(
-    connection: sqlite3.Connection, tenant: str, conversation_id: str, expected: Versions = None
+    connection: Connection, tenant: str, conversation_id: str, expected: Versions = None
 ) -> Conversation:
     """Return the tenant's conversation to a transaction that will change it.
 
     Raises NotFoundError, VersionMismatchError.
     """
     sql = "SELECT * FROM shown_conversation WHERE id = ? AND tenant = ?"
-    rows = list(connection.execute(sql, (conversation_id, tenant)).fetchall())
-    if not rows:
+    row = connection.fetch_one(sql, (conversation_id, tenant))
+    if row is None:
         raise no_conversation(conversation_id)
-    conversation = conversation_of(rows[0])
+    conversation = conversation_of(row)
     if expected is not None and conversation.version not in expected:
         raise VersionMismatchError(conversation.version)
     return conversation

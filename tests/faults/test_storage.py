@@ -19,6 +19,8 @@ from app.host.engine_host import EngineHost
 from app.runs.service import Run
 from app.schemas.conversations import NewMessage
 from app.services import Services
+from app.storage.connection import Connection
+from app.storage.sqlite.database import SqliteDatabase
 from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine
 
 QUESTIONS = 16
@@ -59,14 +61,17 @@ async def lock_held(services: Services, folder: Path, runs: list[Run], go: Calla
 async def disk_full(services: Services, _folder: Path, runs: list[Run], go: Callable[[], None]) -> None:
     """Keep the file from growing while all answers end."""
 
-    def limit(connection: sqlite3.Connection, pages: int | None = None) -> None:
-        most = pages or connection.execute("PRAGMA page_count").fetchone()[0]
+    def limit(connection: Connection, pages: int | None = None) -> None:
+        [[now]] = connection.fetch_all("PRAGMA page_count")
+        most = pages or now
         connection.execute(f"PRAGMA max_page_count = {most}")
 
-    await services.store.database.write(limit)
+    database = services.store.database
+    assert isinstance(database, SqliteDatabase)
+    await database.write(limit)
     go()
     await asyncio.gather(*(run.ended.wait() for run in runs))
-    await services.store.database.apart(lambda connection: limit(connection, 1 << 20))
+    await database.apart(lambda connection: limit(connection, 1 << 20))
     await services.runs.settle()
 
 

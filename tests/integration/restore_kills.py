@@ -19,7 +19,7 @@ from pathlib import Path
 from app.cli.backup import restore
 from app.cli.main import main as ebb
 from app.config.settings import Settings
-from app.storage.restoration import complete_restore
+from app.storage.sqlite.restoration import complete_restore
 from app.storage.store import Store
 
 STEPS = ("open", "os.rename", "os.remove", "os.mkdir", "tempfile.mkstemp", "sqlite3.connect", "fcntl.flock")

@@ -16,7 +16,9 @@ import pytest
 
 from app.cli.main import main
 from app.config.state_lock import lock_state_dir
-from app.storage.database import Database, migrations
+from app.storage.connection import Connection
+from app.storage.sqlite.database import SqliteDatabase
+from app.storage.sqlite.migrating import migrations
 from app.storage.store import Store
 
 
@@ -90,12 +92,12 @@ async def test_backup_under_writes_holds_whole_transactions(tmp_path: Path) -> N
     """Write pairs of conversations, one pair per transaction, while backups run."""
     state = tmp_path / "state"
     await asyncio.to_thread(made, state)
-    database = await Database.open(state / "conversations.db")
+    database = await SqliteDatabase.open(state / "conversations.db")
     backups = [tmp_path / f"{number}.db" for number in range(5)]
     written = 0
     begun = asyncio.Event()
 
-    def pair(connection: sqlite3.Connection) -> None:
+    def pair(connection: Connection) -> None:
         for half in "ab":
             connection.execute(
                 "INSERT INTO conversation(id, title, created_at, updated_at) VALUES (?, ?, 0, 0)",

@@ -188,5 +188,5 @@ def test_intact_conversation_database_passes_within_its_time(tmp_path: Path, mon
     stored_conversations(tmp_path / "state")
     assert checks.check_conversations(chosen).level == "ok"
     monkeypatch.setattr(checks, "CHECK_SECONDS", 0.0)
-    monkeypatch.setattr("app.storage.damage.OPCODES_PER_LOOK", 1)
+    monkeypatch.setattr("app.storage.sqlite.damage.OPCODES_PER_LOOK", 1)
     assert "too large" in checks.check_conversations(chosen).text

@@ -14,6 +14,7 @@ from app.conversations import deletions
 from app.domain import storage_health
 from app.runs.storage_probe import StorageProbe
 from app.storage import upkeep
+from app.storage.sqlite.database import SqliteDatabase
 from tests.integration.api_server import RunningServer, api_client, running_server
 from tests.unit.fake_engine import FakeEngine
 from tests.waiting import until
@@ -25,7 +26,9 @@ WAITING = ("maintenance of the database", "removal of deleted conversations and 
 @contextmanager
 def full_disk(server: RunningServer[FakeEngine]) -> Iterator[None]:
     """Cap the database at its current size, which SQLite reports as a full disk, until the block ends."""
-    writer = server.services.store.database._writer
+    database = server.services.store.database
+    assert isinstance(database, SqliteDatabase)
+    writer = database._writer.raw
     pages = writer.execute("PRAGMA page_count").fetchone()[0]
     before = writer.execute("PRAGMA max_page_count").fetchone()[0]
     writer.execute(f"PRAGMA max_page_count = {pages}")

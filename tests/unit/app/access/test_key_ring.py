@@ -9,7 +9,7 @@ import pytest
 
 from app.access.auth_policy import AuthPolicy
 from app.access.key_ring import FRESH_SECONDS, KeyRing
-from app.storage.database import Database
+from app.storage.sqlite.database import SqliteDatabase
 from app.storage.store import Store
 from app.tenants.limits import NO_LIMITS, TenantLimits
 from app.tenants.principal import ANYBODY, Principal
@@ -95,7 +95,7 @@ async def test_flood_of_wrong_keys_reads_rarely_and_writes_nothing(
     clock = Clock()
     ring = await ring_of(store, clock)
     reads = writes = 0
-    read, write = Database.read_keys, Database.write
+    read, write = SqliteDatabase.read_keys, SqliteDatabase.write
 
     async def counted_read(*given: object) -> object:
         nonlocal reads
@@ -107,8 +107,8 @@ async def test_flood_of_wrong_keys_reads_rarely_and_writes_nothing(
         writes += 1
         return await write(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Database, "read_keys", counted_read)
-    monkeypatch.setattr(Database, "write", counted_write)
+    monkeypatch.setattr(SqliteDatabase, "read_keys", counted_read)
+    monkeypatch.setattr(SqliteDatabase, "write", counted_write)
     for _ in range(1000):
         await ring.refresh()
         assert ring.by_key(secret[:-1] + "~") is None
@@ -148,7 +148,7 @@ async def test_failed_read_keeps_old_keys_and_is_retried(
         raise OperationalError("disk I/O error")
 
     with monkeypatch.context() as breaking:
-        breaking.setattr(Database, "read_keys", broken)
+        breaking.setattr(SqliteDatabase, "read_keys", broken)
         clock.now += FRESH_SECONDS
         await ring.refresh()
         assert ring.by_key(secret) is not None
@@ -166,13 +166,13 @@ async def test_slow_database_delays_no_request_for_long(store: Store, monkeypatc
     clock = Clock()
     ring = await ring_of(store, clock)
     answers = asyncio.Event()
-    read = Database.read_keys
+    read = SqliteDatabase.read_keys
 
     async def slow(*given: object) -> object:
         await answers.wait()
         return await read(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Database, "read_keys", slow)
+    monkeypatch.setattr(SqliteDatabase, "read_keys", slow)
     monkeypatch.setattr("app.access.key_ring.WAIT_SECONDS", 0.01)
     clock.now += FRESH_SECONDS
     await ring.refresh(wait=False)

@@ -14,8 +14,8 @@ from app.cli.main import main
 from app.config.settings import Settings
 from app.config.state_lock import lock_state_dir
 from app.server import run_server
-from app.storage.keys import count_keys
-from app.storage.migrating import migrations, schema_of
+from app.storage.sqlite.key_counts import count_keys
+from app.storage.sqlite.migrating import migrations, schema_of
 
 
 def settings(state: Path, host: str = "127.0.0.1", *, without_keys: bool = False) -> Settings:

@@ -1,6 +1,5 @@
 """The memory of answers to stateless clients, on a real SQLite file."""
 
-import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -11,7 +10,8 @@ import pytest
 from app.prompts.answer_memory import MAX_AGE_SECONDS, USE_SECONDS, AnswerMemory
 from app.storage import answers
 from app.storage.answers import SealedAnswer
-from app.storage.database import Database
+from app.storage.connection import Connection
+from app.storage.sqlite.database import SqliteDatabase
 from app.storage.store import Store
 from cache_tiers.block_key import Owner
 from cache_tiers.owners import Owners
@@ -147,18 +147,19 @@ async def test_tenant_uses_room_that_others_leave(store: Store) -> None:
 async def test_answers_are_evicted_in_short_transactions(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answers, "BATCH_ROWS", 7)
     await fill(store, LOUD, 50, 1_000.0)
-    removed, write = list[int](), Database.write
+    removed, write = list[int](), SqliteDatabase.write
 
-    async def counted(database: Database, work: Callable[[sqlite3.Connection], T], *, durable: bool = True) -> T:
-        def counting(connection: sqlite3.Connection) -> T:
-            before = connection.total_changes
+    async def counted(database: SqliteDatabase, work: Callable[[Connection], T], *, durable: bool = True) -> T:
+        def counting(connection: Connection) -> T:
+            [[before]] = connection.fetch_all("SELECT count(*) FROM answer")
             result = work(connection)
-            removed.append(connection.total_changes - before)
+            [[after]] = connection.fetch_all("SELECT count(*) FROM answer")
+            removed.append(before - after)
             return result
 
         return await write(database, counting, durable=durable)
 
-    monkeypatch.setattr(Database, "write", counted)
+    monkeypatch.setattr(SqliteDatabase, "write", counted)
     await store.answers.trim(unused_since=2_000.0, max_bytes=10_000, weight=Owners().weight)
     assert removed == [7] * 7 + [1]
 

@@ -16,6 +16,7 @@ from app.runs.service import Run, RunRegistry
 from app.runs.unstored_ends import UnstoredEnds
 from app.schemas.conversations import NewMessage, RetryFields
 from app.services import Services
+from app.storage.connection import Connection
 from engine.errors import OutageError
 from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine
 
@@ -84,8 +85,9 @@ async def test_refused_end_is_stored_after_lock_is_released(
 async def limit_pages(services: Services, pages: int | None) -> None:
     """Limit the database file to `pages` pages. None stands for its current size."""
 
-    def limit(connection: sqlite3.Connection) -> None:
-        most = pages if pages is not None else connection.execute("PRAGMA page_count").fetchone()[0]
+    def limit(connection: Connection) -> None:
+        [[now]] = connection.fetch_all("PRAGMA page_count")
+        most = pages if pages is not None else now
         connection.execute(f"PRAGMA max_page_count = {most}")
 
     await services.store.database.write(limit)

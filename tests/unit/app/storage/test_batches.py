@@ -1,7 +1,6 @@
 """Imports and removals: short transactions for the other writers, all or nothing for the client."""
 
 import asyncio
-import sqlite3
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -9,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from app.storage import imports, removals
-from app.storage.database import Database
+from app.storage.connection import Connection
+from app.storage.errors import DuplicateError
 from app.storage.items import NewItem
 from app.storage.removals import Removal, mark
+from app.storage.sqlite.database import SqliteDatabase
 from app.storage.store import Store
 from app.tenants.limits import LimitReachedError, TenantLimits
 from engine.errors import NotFoundError
@@ -31,20 +32,21 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
 def transactions(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, bool]]:
     """Record for each transaction the number of messages that it adds or removes, and whether it waits for the disk."""
     seen = list[tuple[int, bool]]()
-    write = Database.write
+    write = SqliteDatabase.write
 
     async def counted(
-        database: Database, work: Callable[[sqlite3.Connection], object], *, durable: bool = True
+        database: SqliteDatabase, work: Callable[[Connection], object], *, durable: bool = True
     ) -> object:
-        def counting(connection: sqlite3.Connection) -> object:
-            before = connection.execute("SELECT count(*) FROM message").fetchone()[0]
+        def counting(connection: Connection) -> object:
+            [[before]] = connection.fetch_all("SELECT count(*) FROM message")
             result = work(connection)
-            seen.append((abs(connection.execute("SELECT count(*) FROM message").fetchone()[0] - before), durable))
+            [[after]] = connection.fetch_all("SELECT count(*) FROM message")
+            seen.append((abs(after - before), durable))
             return result
 
         return await write(database, counting, durable=durable)
 
-    monkeypatch.setattr(Database, "write", counted)
+    monkeypatch.setattr(SqliteDatabase, "write", counted)
     return seen
 
 
@@ -135,7 +137,7 @@ async def test_import_that_fails_leaves_nothing(store: Store, monkeypatch: pytes
     file = [imported(f"conv_{index}", ["tide"] * 30) for index in range(3)]
     # The last conversation repeats a message of the first one, under its id.
     file[2] = replace(file[2], messages=[*file[2].messages[:29], file[0].messages[0]])
-    with pytest.raises(sqlite3.IntegrityError):
+    with pytest.raises(DuplicateError):
         await store.imports.add(file, duplicates=False)
     assert (await store.conversations.page()).conversations == []
     assert await store.search.messages("tide", limit=5) == []
@@ -149,7 +151,7 @@ async def test_import_cut_by_the_end_of_its_process_is_removed(tmp_path: Path) -
     await store.imports.add([imported("conv_1", ["tide"] * 3)], duplicates=False)
     [conversation] = (await store.conversations.page()).conversations
 
-    def as_while_importing(connection: sqlite3.Connection) -> None:
+    def as_while_importing(connection: Connection) -> None:
         connection.execute("UPDATE conversation SET deleted_at = 1.0")
         connection.execute("INSERT INTO staged(conversation_id, import_id) VALUES (?, 'import')", (conversation.id,))
 

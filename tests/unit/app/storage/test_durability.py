@@ -11,6 +11,7 @@ import pytest
 from app.domain.token_history import pack_ids
 from app.storage.keys import Login
 from app.storage.runs import MessageEnd, RunProgress
+from app.storage.sqlite.database import SqliteDatabase
 from app.storage.store import Store
 from app.tenants.limits import TenantLimits
 from tests.unit.stored_chats import answered, turn
@@ -27,8 +28,10 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
 
 async def last_synchronous(store: Store) -> int:
     """Return how the last transaction waited for the disk."""
-    level: int = (await store.database.apart(lambda each: each.execute("PRAGMA synchronous").fetchone()))[0]
-    return level
+    database = store.database
+    assert isinstance(database, SqliteDatabase)
+    [[level]] = await database.apart(lambda each: each.fetch_all("PRAGMA synchronous"))
+    return int(level)
 
 
 async def test_keys_deletions_and_begins_survive_a_power_cut(store: Store) -> None:

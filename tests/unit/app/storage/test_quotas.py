@@ -1,6 +1,5 @@
 """Limits on what a tenant stores: bytes, and messages of a conversation."""
 
-import sqlite3
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.domain.response_record import ResponseRecord
+from app.storage.connection import Connection
 from app.storage.items import NewItem
 from app.storage.runs import MessageEnd, Turn
 from app.storage.store import Store
@@ -116,7 +116,7 @@ async def test_conversations_from_before_are_counted_later(tmp_path: Path) -> No
     await store.imports.add([imported(f"conv_{index}", ["tide"] * 5) for index in range(50)], duplicates=False)
     expected = await check(store)
 
-    def forget(connection: sqlite3.Connection) -> None:
+    def forget(connection: Connection) -> None:
         connection.execute("UPDATE conversation SET counted = 0")
         connection.execute("DELETE FROM tenant_usage")
 

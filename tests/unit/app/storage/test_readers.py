@@ -1,7 +1,6 @@
 """Reads of the database: no tenant's read, search or write holds up another's, and none takes longer than its limit."""
 
 import asyncio
-import sqlite3
 import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -9,11 +8,16 @@ from pathlib import Path
 import pytest
 
 from app.domain.records import Message
-from app.storage.database import SEARCHERS, Database
+from app.storage.connection import Connection, Row
+from app.storage.database import Database
+from app.storage.errors import ReadTimeoutError
 from app.storage.messages import PATH_IDS
-from app.storage.readers import Readers, ReadTimeoutError
 from app.storage.rows import message_of
-from app.storage.search import FIND_MESSAGES, SearchStore, SearchTooSlowError
+from app.storage.search import SearchStore, SearchTooSlowError
+from app.storage.sqlite.connection import SqliteConnection
+from app.storage.sqlite.database import SEARCHERS, SqliteDatabase
+from app.storage.sqlite.readers import Readers
+from app.storage.sqlite.text_index import FIND_MESSAGES, rows_expression
 from app.storage.store import Store
 from tests.sizes import Size
 from tests.unit.stored_chats import answered, imported
@@ -28,15 +32,15 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
     await store.close()
 
 
-def endless(connection: sqlite3.Connection) -> object:
-    return connection.execute(ENDLESS).fetchall()
+def endless(connection: Connection) -> object:
+    return connection.fetch_all(ENDLESS)
 
 
 async def test_read_over_its_time_is_interrupted(tmp_path: Path) -> None:
     readers = Readers.open(tmp_path / "file.db", 1, most_of_one=1)
     with pytest.raises(ReadTimeoutError, match=r"longer than 0\.05 s"):
         await readers.run(endless, tenant="alice", seconds=0.05)
-    rows = await readers.run(lambda each: each.execute("SELECT 1").fetchall(), tenant="alice", seconds=5)
+    rows = await readers.run(lambda each: each.fetch_all("SELECT 1"), tenant="alice", seconds=5)
     assert [tuple(row) for row in rows] == [(1,)]
     await readers.close()
 
@@ -45,7 +49,7 @@ async def test_cancelled_read_gives_its_connection_back(tmp_path: Path) -> None:
     readers = Readers.open(tmp_path / "file.db", 1, most_of_one=1)
     began = threading.Event()
 
-    def work(connection: sqlite3.Connection) -> object:
+    def work(connection: Connection) -> object:
         began.set()
         return endless(connection)
 
@@ -89,6 +93,7 @@ async def test_longest_waiting_tenant_with_fewest_leases_is_next(tmp_path: Path)
 async def test_keys_are_read_while_every_other_reader_is_held(store: Store) -> None:
     go = threading.Event()
     database = store.database
+    assert isinstance(database, SqliteDatabase)
     held = [
         asyncio.create_task(database.search(lambda _: go.wait(20), tenant=str(index))) for index in range(SEARCHERS)
     ]
@@ -103,7 +108,7 @@ async def test_keys_are_read_while_every_other_reader_is_held(store: Store) -> N
 
 async def test_search_over_its_time_is_refused_with_words(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     await store.imports.add([imported("conv_1", ["tide"])], duplicates=False)
-    monkeypatch.setattr("app.storage.search.FIND_MESSAGES", f"{ENDLESS} WHERE ? + ? + ? + ? + ? + ?")
+    monkeypatch.setattr("app.storage.sqlite.text_index.FIND_MESSAGES", f"{ENDLESS} WHERE ? + ? + ? + ? + ? + ?")
     with pytest.raises(SearchTooSlowError, match="rarer or longer words") as caught:
         await SearchStore(store.database, store.tenant, seconds=0.05).messages("tide", limit=5)
     assert (caught.value.status, caught.value.param) == (422, "q")
@@ -136,11 +141,12 @@ async def search_steps(database: Database, tenant: str, query: str) -> int:
         nonlocal steps
         steps += 1
 
-    def find(connection: sqlite3.Connection) -> None:
-        connection.set_progress_handler(count, 10)
-        expression = SearchStore(database, tenant).expression("content", query)
-        connection.execute(FIND_MESSAGES, (100, expression, 1 << 62, "chat", tenant, 20)).fetchall()
-        connection.set_progress_handler(None, 0)
+    def find(connection: Connection) -> None:
+        assert isinstance(connection, SqliteConnection)
+        connection.raw.set_progress_handler(count, 10)
+        expression = rows_expression("content", query, tenant)
+        connection.fetch_all(FIND_MESSAGES, (100, expression, 1 << 62, "chat", tenant, 20))
+        connection.raw.set_progress_handler(None, 0)
 
     await database.search(find, tenant=tenant, seconds=600)
     return steps
@@ -202,7 +208,7 @@ async def test_page_of_path_reads_its_own_messages_alone(store: Store, monkeypat
     path = await store.messages.path(conversation.head_id)
     made = list[Message]()
 
-    def counted(row: sqlite3.Row) -> Message:
+    def counted(row: Row) -> Message:
         made.append(message_of(row))
         return made[-1]
 
@@ -238,7 +244,8 @@ async def test_newest_page_of_a_path_takes_steps_for_itself_alone(store: Store) 
         await store.imports.add([imported(source, ["text"] * length, title=source)], duplicates=False)
     for conversation in (await store.conversations.page()).conversations:
 
-        def count(connection: sqlite3.Connection, head: str | None = conversation.head_id) -> None:
+        def count(connection: Connection, head: str | None = conversation.head_id) -> None:
+            assert isinstance(connection, SqliteConnection)
             taken = 0
 
             def step() -> None:
@@ -246,10 +253,10 @@ async def test_newest_page_of_a_path_takes_steps_for_itself_alone(store: Store) 
                 taken += 1
 
             # Preparing the statement for the first time reads the schema.
-            connection.execute(PATH_IDS, (head, store.tenant, 5)).fetchall()
-            connection.set_progress_handler(step, 1)
-            assert len(connection.execute(PATH_IDS, (head, store.tenant, 5)).fetchall()) == 5
-            connection.set_progress_handler(None, 0)
+            connection.fetch_all(PATH_IDS, (head, store.tenant, 5))
+            connection.raw.set_progress_handler(step, 1)
+            assert len(connection.fetch_all(PATH_IDS, (head, store.tenant, 5))) == 5
+            connection.raw.set_progress_handler(None, 0)
             steps.append(taken)
 
         await store.database.search(count, tenant=store.tenant)

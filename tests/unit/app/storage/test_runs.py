@@ -14,8 +14,11 @@ from app.domain.deltas import Delta
 from app.domain.records import Conversation
 from app.domain.response_record import ResponseRecord
 from app.domain.token_history import pack_ids, unpack_ids
-from app.storage.database import Database, UnusableDatabaseError, migrations
+from app.storage.connection import Connection
+from app.storage.errors import UnusableDatabaseError
 from app.storage.runs import MessageEnd, RunProgress, Turn
+from app.storage.sqlite.database import SqliteDatabase
+from app.storage.sqlite.migrating import migrations
 from app.storage.store import Store
 from engine.errors import ConflictError, NotFoundError
 from tests.unit.stored_chats import message, record, turn
@@ -193,9 +196,9 @@ async def test_question_after_missing_message_is_rejected(store: Store) -> None:
 
 
 async def test_transaction_does_not_wait_for_event_loop(path: Path) -> None:
-    database, written = await Database.open(path), threading.Event()
+    database, written = await SqliteDatabase.open(path), threading.Event()
 
-    def work(connection: sqlite3.Connection) -> None:
+    def work(connection: Connection) -> None:
         connection.execute("CREATE TABLE of_the_test(number)")
         connection.execute("INSERT INTO of_the_test VALUES (1)")
         written.set()

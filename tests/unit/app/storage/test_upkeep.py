@@ -9,9 +9,9 @@ import pytest
 from app.domain.deltas import Delta
 from app.domain.records import Message
 from app.domain.token_history import MessageTokens, pack_ids
-from app.storage.database import migrations
 from app.storage.runs import RunProgress, RunRecord
 from app.storage.search_words import segmented
+from app.storage.sqlite.migrating import migrations
 from app.storage.store import Store
 
 OLD_VERSION = 2
@@ -165,7 +165,7 @@ async def test_file_has_newest_version_after_upgrade(tmp_path: Path) -> None:
 
 
 async def test_search_index_is_built_in_batches_after_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.storage.upkeep.BATCH_MESSAGES", 2)
+    monkeypatch.setattr("app.storage.sqlite.text_index.BATCH_MESSAGES", 2)
     path = tmp_path / "conversations.db"
     write_old_file(path, 10)
     store = await Store.open(path)
@@ -186,7 +186,7 @@ async def test_search_index_is_built_in_batches_after_start(tmp_path: Path, monk
 
 
 async def test_progress_of_search_index_is_kept_for_health(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.storage.upkeep.BATCH_MESSAGES", 1)
+    monkeypatch.setattr("app.storage.sqlite.text_index.BATCH_MESSAGES", 1)
     monkeypatch.setattr("app.storage.upkeep.LOG_SECONDS", 0.0)
     path = tmp_path / "conversations.db"
     write_old_file(path, 10)

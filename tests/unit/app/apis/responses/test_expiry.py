@@ -1,6 +1,5 @@
 """Removal of stored responses, by their clients and by age: the real store, an engine without a model."""
 
-import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -15,9 +14,10 @@ from app.schemas.conversations import RetryFields
 from app.schemas.parsing import parse_object
 from app.services import Services
 from app.storage import path_ends
-from app.storage.database import Database
+from app.storage.connection import Connection
 from app.storage.path_ends import mark_path_end
 from app.storage.responses import OLDEST_EXPIRING
+from app.storage.sqlite.database import SqliteDatabase
 from engine.errors import NotFoundError
 from tests.unit.app.conversations.test_deletions import serving
 from tests.unit.fake_engine import FakeEngine, text_of
@@ -151,18 +151,19 @@ async def test_long_path_is_removed_in_batches(services: Services, monkeypatch: 
     turns = [{"role": ("user", "assistant")[index % 2], "content": f"part {index}"} for index in range(9)]
     first = await respond(services, "first")
     last = await respond(services, "", input=turns, previous_response_id=first)
-    counts, write = list[int](), Database.write
+    counts, write = list[int](), SqliteDatabase.write
 
-    async def counted(database: Database, work: Callable[[sqlite3.Connection], T], *, durable: bool = True) -> T:
-        def counting(connection: sqlite3.Connection) -> T:
-            [before] = connection.execute("SELECT count(*) FROM message").fetchone()
+    async def counted(database: SqliteDatabase, work: Callable[[Connection], T], *, durable: bool = True) -> T:
+        def counting(connection: Connection) -> T:
+            [[before]] = connection.fetch_all("SELECT count(*) FROM message")
             result = work(connection)
-            counts.append(before - connection.execute("SELECT count(*) FROM message").fetchone()[0])
+            [[after]] = connection.fetch_all("SELECT count(*) FROM message")
+            counts.append(before - after)
             return result
 
         return await write(database, counting, durable=durable)
 
-    monkeypatch.setattr(Database, "write", counted)
+    monkeypatch.setattr(SqliteDatabase, "write", counted)
     await services.responses.delete(last)
     assert counts == [0, 3, 3, 3, 1, 0]
     assert len(await ids(services, "message")) == 2
@@ -175,7 +176,7 @@ async def test_removal_that_was_cut_is_ended_by_the_next_process(tmp_path: Path)
         response = await respond(services, "one")
         message_id = message_id_of(response)
 
-        def cut(connection: sqlite3.Connection) -> None:
+        def cut(connection: Connection) -> None:
             connection.execute("DELETE FROM response")
             mark_path_end(connection, message_id)
 

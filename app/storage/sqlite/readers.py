@@ -11,11 +11,12 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from sqlite3 import Row
 from typing import TypeVar
 
-from app.domain.storage_health import outage_of
-from engine.errors import NotReadyError
+from app.storage.connection import Connection
+from app.storage.errors import ReadTimeoutError
+from app.storage.sqlite.connection import SqliteConnection
+from app.storage.sqlite.errors import defect_of, outage_of
 
 T = TypeVar("T")
 
@@ -28,44 +29,36 @@ INTERRUPT_SECONDS = 0.05
 """Seconds between two interrupts of a read over its limit. SQLite ignores an interrupt between two statements."""
 
 
-class ReadTimeoutError(NotReadyError):
-    """503: a read of the database was stopped at its time limit."""
-
-    code = "read_timeout"
-
-
 class Readers:
     """Owner of the read connections and their threads."""
 
-    def __init__(self, connections: list[sqlite3.Connection], most_of_one: int) -> None:
+    def __init__(self, connections: list[SqliteConnection], most_of_one: int) -> None:
         self._connections = connections
         self._threads = ThreadPoolExecutor(len(connections), thread_name_prefix="database-reader")
         self._idle = list(connections)
         self._most_of_one = most_of_one
         self._leased: Counter[str] = Counter()
-        self._waiting: list[tuple[str, asyncio.Future[sqlite3.Connection]]] = []
+        self._waiting: list[tuple[str, asyncio.Future[SqliteConnection]]] = []
 
     @classmethod
     def open(cls, path: Path, count: int, *, most_of_one: int) -> "Readers":
         """Open `count` connections, of which one tenant may lease at most `most_of_one` at a time."""
-        connections = list[sqlite3.Connection]()
+        connections = list[SqliteConnection]()
         try:
             for _ in range(count):
-                # Several threads of the pool use a connection, but never at the same time.
-                connections.append(sqlite3.connect(path, isolation_level=None, check_same_thread=False))
-                connections[-1].executescript(PRAGMAS)
-                connections[-1].row_factory = Row
+                connections.append(SqliteConnection.open(path))
+                connections[-1].raw.executescript(PRAGMAS)
         except BaseException:
             for connection in connections:
-                connection.close()
+                connection.raw.close()
             raise
         return cls(connections, most_of_one)
 
-    async def run(self, work: Callable[[sqlite3.Connection], T], *, tenant: str, seconds: float) -> T:
+    async def run(self, work: Callable[[Connection], T], *, tenant: str, seconds: float) -> T:
         """Run `work` on a leased connection in a reader thread, and return its result.
 
         The read is interrupted after `seconds`, and if the caller is cancelled.
-        Raises ReadTimeoutError, OutageError.
+        Raises ReadTimeoutError, OutageError, DatabaseError.
         """
         connection = await self._lease(tenant)
         loop = asyncio.get_running_loop()
@@ -86,25 +79,26 @@ class Readers:
             if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT and loop.time() >= deadline:
                 text = f"Reading the database took longer than {seconds:g} s. Try again later"
                 raise ReadTimeoutError(text) from None
-            if (outage := outage_of(error)) is not None:
-                raise outage from error
-            raise
+            raise outage_of(error) or defect_of(error) from error
+        except sqlite3.Error as error:
+            # A damaged file, among others. No retry helps, so the client receives no outage.
+            raise defect_of(error) from error
         finally:
             interrupting.cancel()
 
     async def close(self) -> None:
         """Interrupt the reads in progress, and close the connections."""
         for connection in self._connections:
-            connection.interrupt()
+            connection.raw.interrupt()
         await asyncio.to_thread(partial(self._threads.shutdown, cancel_futures=True))
         for connection in self._connections:
-            connection.close()
+            connection.raw.close()
 
-    async def _lease(self, tenant: str) -> sqlite3.Connection:
+    async def _lease(self, tenant: str) -> SqliteConnection:
         if self._idle and self._leased[tenant] < self._most_of_one:
             self._leased[tenant] += 1
             return self._idle.pop()
-        turn: asyncio.Future[sqlite3.Connection] = asyncio.get_running_loop().create_future()
+        turn: asyncio.Future[SqliteConnection] = asyncio.get_running_loop().create_future()
         self._waiting.append((tenant, turn))
         try:
             return await turn
@@ -113,7 +107,7 @@ class Readers:
                 self._give_back(tenant, turn.result())
             raise
 
-    def _give_back(self, tenant: str, connection: sqlite3.Connection) -> None:
+    def _give_back(self, tenant: str, connection: SqliteConnection) -> None:
         self._leased[tenant] -= 1
         if not self._leased[tenant]:
             del self._leased[tenant]
@@ -132,7 +126,7 @@ class Readers:
             self._leased[tenant] += 1
             turn.set_result(self._idle.pop())
 
-    def _interrupt(self, running: "asyncio.Future[T]", connection: sqlite3.Connection) -> None:
+    def _interrupt(self, running: "asyncio.Future[T]", connection: SqliteConnection) -> None:
         if not running.done():
-            connection.interrupt()
+            connection.raw.interrupt()
             asyncio.get_running_loop().call_later(INTERRUPT_SECONDS, self._interrupt, running, connection)

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+from app.storage.errors import UnusableDatabaseError
+
 logger = logging.getLogger(__name__)
 
 SCHEMA = Path(__file__).with_name("schema")
@@ -19,10 +21,6 @@ LOG_SECONDS = 5.0
 
 CLEAR_ROWS = 2_000
 """Rows of an index that one transaction removes."""
-
-
-class UnusableDatabaseError(Exception):
-    """The file was written by a later version of Ebb, is damaged, or cannot be opened. Says what to do."""
 
 
 def migrations() -> list[str]:

@@ -9,10 +9,11 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.storage.damage import find_damage
-from app.storage.database import migrations
-from app.storage.restoration import sync_folder
+from app.storage.errors import DatabaseError
 from app.storage.search_words import segmented
+from app.storage.sqlite.damage import find_damage
+from app.storage.sqlite.migrating import migrations
+from app.storage.sqlite.restoration import sync_folder
 from engine.errors import EbbError
 
 SQLITE_MAGIC = b"SQLite format 3\x00"
@@ -118,10 +119,13 @@ def inspect(file: Path) -> Contents:
 def quick_check(file: Path, seconds: float) -> list[str] | None:
     """List the damage in a database, which a server may be using; None if that takes longer than `seconds`.
 
-    Raises sqlite3.Error if the file cannot be read at all.
+    Raises DatabaseError if the file cannot be read at all.
     """
-    with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as connection:
-        return find_damage(connection, seconds)
+    try:
+        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            return find_damage(connection, seconds)
+    except sqlite3.Error as error:
+        raise DatabaseError(str(error)) from error
 
 
 def _names_of(version: int) -> set[str]:

@@ -1,0 +1,58 @@
+"""A connection of the module sqlite3 as the storage modules use it."""
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+from app.storage.connection import Parameters, Row
+from app.storage.dialect import Dialect
+
+SQLITE: Final = Dialect(
+    same="IS", greatest="max", least="min", json_items="json_each(?)", json_part="json_extract(value, '$[{index}]')"
+)
+
+
+class SqliteConnection:
+    """Implementation of `app.storage.connection.Connection`.
+
+    raw: the connection itself, for statements and settings that only SQLite has.
+    """
+
+    __slots__ = ("raw",)
+
+    dialect = SQLITE
+
+    def __init__(self, raw: sqlite3.Connection) -> None:
+        self.raw = raw
+
+    @classmethod
+    def open(cls, path: Path) -> "SqliteConnection":
+        """Connect to the file at `path`, without implicit transactions.
+
+        Several threads may use the connection, but never at the same time.
+        """
+        raw = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        raw.row_factory = sqlite3.Row
+        return cls(raw)
+
+    def execute(self, sql: str, parameters: Parameters = (), /) -> int:
+        """Execute a statement, and return the number of rows that it changed."""
+        return self.raw.execute(sql, parameters).rowcount
+
+    def execute_many(self, sql: str, rows: Iterable[Parameters], /) -> None:
+        """Execute a statement once for each of `rows`."""
+        self.raw.executemany(sql, rows)
+
+    def fetch_all(self, sql: str, parameters: Parameters = (), /) -> list[Row]:
+        """Return all rows of a statement."""
+        return self.raw.execute(sql, parameters).fetchall()
+
+    def fetch_one(self, sql: str, parameters: Parameters = (), /) -> Row | None:
+        """Return the first row of a statement; None if there is none."""
+        row: Row | None = self.raw.execute(sql, parameters).fetchone()
+        return row
+
+    def iterate(self, sql: str, parameters: Parameters = (), /) -> Iterator[Row]:
+        """Yield the rows of a statement one at a time."""
+        return self.raw.execute(sql, parameters)

@@ -1,0 +1,228 @@
+"""The SQLite file: its connections, and the transactions on them.
+
+A single connection writes. Reads use separate connections and never wait for the writer (WAL). Searches and API keys
+have connections of their own, because a search may take seconds and every request waits for the keys.
+
+Durable transactions run with synchronous=FULL, the others with NORMAL, set before each transaction.
+"""
+
+import asyncio
+import os
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, TypeVar
+
+from app.storage.connection import Connection, Parameters, Row
+from app.storage.database import READ_SECONDS, SEARCH_SECONDS, SERVER, Database
+from app.storage.errors import UnusableDatabaseError
+from app.storage.search_words import segmented
+from app.storage.sqlite.connection import SQLITE, SqliteConnection
+from app.storage.sqlite.damage import START_SECONDS, find_damage
+from app.storage.sqlite.errors import translated_errors
+from app.storage.sqlite.identity import FileIdentity
+from app.storage.sqlite.mark import Mark
+from app.storage.sqlite.migrating import migrate
+from app.storage.sqlite.readers import Readers
+from app.storage.sqlite.text_index import Fts5Index
+
+T = TypeVar("T")
+
+READERS: Final = 4
+SEARCHERS: Final = 2
+
+PRIVATE: Final = 0o600
+
+PRAGMAS = """
+    PRAGMA journal_mode = WAL;
+    PRAGMA synchronous = NORMAL;
+    PRAGMA foreign_keys = ON;
+    PRAGMA busy_timeout = 5000;
+    PRAGMA temp_store = MEMORY;
+    PRAGMA secure_delete = ON;
+"""
+"""secure_delete overwrites removed rows with zeros, so that free pages hold no text of a removed chat."""
+
+
+class SqliteDatabase(Database):
+    """Owner of the connections to an open file, and of the writer thread, which runs one transaction at a time."""
+
+    def __init__(
+        self,
+        writer: SqliteConnection,
+        thread: ThreadPoolExecutor,
+        readers: Readers,
+        searchers: Readers,
+        key_reader: Readers,
+        identity: FileIdentity,
+        mark: Mark,
+    ) -> None:
+        super().__init__(SQLITE, Fts5Index())
+        self._writer = writer
+        self._thread = thread
+        self._readers = readers
+        self._searchers = searchers
+        self._key_reader = key_reader
+        self._identity = identity
+        self._mark = mark
+        self._closed = False
+
+    @classmethod
+    async def open(cls, path: Path) -> "SqliteDatabase":
+        """Open or create the file at `path`, and migrate it to the newest schema.
+
+        Raises UnusableDatabaseError.
+        """
+        thread = ThreadPoolExecutor(1, thread_name_prefix="database")
+        try:
+            writer = await asyncio.get_running_loop().run_in_executor(thread, _open_writer, path)
+            try:
+                pools = _open_readers(path)
+            except BaseException:
+                writer.raw.close()
+                raise
+        except BaseException as error:
+            thread.shutdown()
+            if isinstance(error, sqlite3.Error):
+                raise UnusableDatabaseError(
+                    f"The conversations in {path} cannot be opened: {error}. `ebb restore` puts a backup in their "
+                    "place; another --state-dir starts without them"
+                ) from error
+            raise
+        database = cls(writer, thread, *pools, FileIdentity(path), Mark(path))
+        database.health.lost = database._mark.missing(_newest_act(writer))
+        return database
+
+    async def close(self) -> None:
+        """Close the connections once the writes in progress have ended. Calling this again has no effect.
+
+        The file is consistent at any time, so no data is lost if this is never called.
+        """
+        if self._closed:
+            return
+        self._closed = True
+        for readers in (self._readers, self._searchers, self._key_reader):
+            await readers.close()
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._writer.raw.close)
+        self._mark.close()
+        self._thread.shutdown()
+
+    async def read(self, sql: str, parameters: Parameters = (), *, tenant: str = SERVER) -> list[Row]:
+        """Return the rows of one SELECT over committed data."""
+        return await self._readers.run(
+            lambda connection: connection.fetch_all(sql, parameters), tenant=tenant, seconds=READ_SECONDS
+        )
+
+    async def read_as(
+        self, make: Callable[[Row], T], sql: str, parameters: Parameters, *, tenant: str = SERVER
+    ) -> list[T]:
+        """Return the rows of one SELECT, each converted by `make`."""
+        return await self._readers.run(
+            lambda connection: [make(row) for row in connection.iterate(sql, parameters)],
+            tenant=tenant,
+            seconds=READ_SECONDS,
+        )
+
+    async def search(self, work: Callable[[Connection], T], *, tenant: str, seconds: float = SEARCH_SECONDS) -> T:
+        """Run the search `work` in a reader thread, one per tenant at a time."""
+        return await self._searchers.run(work, tenant=tenant, seconds=seconds)
+
+    async def read_keys(self, sql: str) -> list[Row]:
+        """Return the rows of one SELECT, run on the connection reserved for API keys."""
+        return await self._key_reader.run(
+            lambda connection: connection.fetch_all(sql), tenant=SERVER, seconds=READ_SECONDS
+        )
+
+    async def write(self, work: Callable[[Connection], T], *, durable: bool = True) -> T:
+        """Run `work` in a transaction in the writer's thread, and return its result."""
+        running = asyncio.get_running_loop().run_in_executor(self._thread, self._transaction, work, durable)
+        return await asyncio.shield(running)
+
+    async def probe(self) -> None:
+        """Write a page of the file without a change of its content."""
+        await self.write(_rewrite_version)
+
+    async def erase_history(self) -> None:
+        """Truncate the write-ahead log, which holds earlier versions of the pages."""
+        await self.apart(lambda connection: connection.fetch_all("PRAGMA wal_checkpoint(TRUNCATE)"))
+
+    async def apart(self, work: Callable[[SqliteConnection], T]) -> T:
+        """Run `work` in the writer's thread outside of a transaction, for statements that SQLite rejects within one.
+
+        Raises OutageError while the database takes no writes.
+        """
+        running = asyncio.get_running_loop().run_in_executor(self._thread, self._apart, work)
+        return await asyncio.shield(running)
+
+    def _apart(self, work: Callable[[SqliteConnection], T]) -> T:
+        with self.health.write(), translated_errors():
+            return work(self._writer)
+
+    def _transaction(self, work: Callable[[Connection], T], durable: bool) -> T:
+        with self.health.write(), translated_errors():
+            self._writer.raw.execute(f"PRAGMA busy_timeout = {self.health.patience}")
+            return self._in_transaction(work, durable)
+
+    def _in_transaction(self, work: Callable[[Connection], T], durable: bool) -> T:
+        raw = self._writer.raw
+        raw.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+        raw.execute("BEGIN IMMEDIATE")
+        try:
+            result = work(self._writer)
+            raw.execute("COMMIT")
+        except BaseException:
+            # If a failed COMMIT has already rolled back, ROLLBACK raises OperationalError.
+            with suppress(sqlite3.OperationalError):
+                raw.execute("ROLLBACK")
+            raise
+        self._identity.check()
+        self._mark.note(_newest_act(self._writer))
+        return result
+
+
+def _open_readers(path: Path) -> tuple[Readers, Readers, Readers]:
+    return (
+        Readers.open(path, READERS, most_of_one=READERS // 2),
+        Readers.open(path, SEARCHERS, most_of_one=1),
+        Readers.open(path, 1, most_of_one=1),
+    )
+
+
+def _newest_act(writer: SqliteConnection) -> float:
+    return float(writer.raw.execute("SELECT newest FROM server_clock").fetchone()[0])
+
+
+def _rewrite_version(connection: Connection) -> None:
+    [[version]] = connection.fetch_all("PRAGMA user_version")
+    connection.execute(f"PRAGMA user_version = {version}")
+
+
+def _open_writer(path: Path) -> SqliteConnection:
+    make_private(path)
+    # If the rest of the startup fails, a thread other than the one that opened the connection may close it.
+    writer = SqliteConnection.open(path)
+    try:
+        writer.raw.executescript(PRAGMAS)
+        # Called by the triggers that fill the search index.
+        writer.raw.create_function("segmented", 1, segmented, deterministic=True)
+        migrate(writer.raw, path)
+        if faults := find_damage(writer.raw, START_SECONDS):
+            raise sqlite3.DatabaseError(f"the file is damaged: {faults[0]}")
+    except BaseException:
+        writer.raw.close()
+        raise
+    return writer
+
+
+def make_private(path: Path) -> None:
+    """Create the database file with access for its owner only, or revoke other users' access to an existing one.
+
+    SQLite creates the WAL and shared-memory files with the same mode.
+    """
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE))
+    for each in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
+        with suppress(FileNotFoundError, PermissionError):
+            if each.stat().st_mode & 0o077:
+                each.chmod(PRIVATE)

@@ -1,0 +1,159 @@
+"""The full-text index in SQLite: the table `search_text` of FTS5, whose rows have the numbers of `searchable`.
+
+The index uses row numbers of its own, because VACUUM may renumber the rows of other tables. The index also stores its
+own copy of the text, so that a row can be removed even if a later version segments text into words differently.
+Results come in index order, the newest first, so a frequent word costs no more than a rare one.
+
+Each row contains its tenant as a word, so that a search reads only rows of its tenant. MATCH is the only FTS5 function
+in use: all others take time quadratic in the number of matches, in a single uninterruptible call.
+
+FTS5 only marks the words of removed rows as deleted until it merges the index segments that hold them. A purge merges
+all segments into one, in steps between which other writers have their turn.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from app.domain.records import ConversationSource
+from app.storage.connection import Connection, Row
+from app.storage.search_words import may_be_unfinished, query_pieces, segmented
+
+BATCH_MESSAGES = 200
+BATCH_CHARACTERS: Final = 262_144
+"""Characters of text per batch, which always holds at least one message."""
+MERGE_PAGES: Final = 64
+"""Index pages that one merge step writes."""
+
+# CROSS JOIN forces SQLite to start with the index.
+FIND_MESSAGES: Final = """
+    SELECT number, message.id, role, message.created_at, message.conversation_id, conversation.title, archived,
+      substr(message.content, 1, ?) AS beginning, length(message.content) AS characters
+    FROM search_text CROSS JOIN searchable ON number = search_text.rowid
+    CROSS JOIN message ON message.id = message_id
+    CROSS JOIN conversation ON conversation.id = message.conversation_id
+    WHERE search_text MATCH ? AND search_text.rowid < ? AND message.deleted_at IS NULL
+      AND conversation.deleted_at IS NULL AND source = ? AND conversation.tenant = ?
+    ORDER BY search_text.rowid DESC LIMIT ?
+"""
+FIND_TITLES: Final = """
+    SELECT conversation.id, conversation.title, archived, updated_at
+    FROM search_text CROSS JOIN searchable ON number = search_text.rowid
+    CROSS JOIN conversation ON conversation.id = conversation_id
+    WHERE search_text MATCH ? AND conversation.deleted_at IS NULL AND source = ? AND conversation.tenant = ?
+    ORDER BY search_text.rowid DESC LIMIT ?
+"""
+
+
+class Fts5Index:
+    """Implementation of `app.storage.text_index.TextIndex`."""
+
+    def messages(
+        self,
+        connection: Connection,
+        query: str,
+        *,
+        tenant: str,
+        source: ConversationSource,
+        before: int,
+        limit: int,
+        beginning: int,
+    ) -> Iterator[Row]:
+        """Yield the tenant's messages that contain every word of `query`, the newest first."""
+        expression = rows_expression("content", query, tenant)
+        return connection.iterate(FIND_MESSAGES, (beginning, expression, before, source, tenant, limit))
+
+    def titles(
+        self, connection: Connection, query: str, *, tenant: str, source: ConversationSource, limit: int
+    ) -> Iterator[Row]:
+        """Yield the tenant's conversations whose titles contain every word of `query`, the newest titles first."""
+        return connection.iterate(FIND_TITLES, (rows_expression("title", query, tenant), source, tenant, limit))
+
+    def index_some(self, connection: Connection) -> bool:
+        """Index a batch of the newest titles and messages that are not indexed, and return whether there were any."""
+        row = connection.fetch_one("SELECT below FROM upkeep WHERE task = 'index'")
+        if row is None:
+            return False
+        below = row["below"]
+        least = _end_of_batch(connection, below)
+        if least is None:
+            connection.execute("DELETE FROM upkeep WHERE task = 'index'")
+            return False
+        # FTS5 writes rows with ascending numbers into one segment. Each descending number would start a new segment.
+        connection.execute(
+            "INSERT INTO search_text(rowid, tenant, title, content) "
+            "SELECT number, 't' || hex(tenant), iif(message_id IS NULL, segmented(title), NULL), "
+            "iif(message_id IS NULL, NULL, segmented(substr(message.content, 1, 262144))) FROM searchable "
+            "JOIN conversation ON conversation.id = searchable.conversation_id "
+            "LEFT JOIN message ON message.id = message_id "
+            "WHERE number >= ? AND number < ? AND number NOT IN (SELECT rowid FROM search_text WHERE rowid >= ? "
+            "AND rowid < ?) ORDER BY number",
+            (least, below, least, below),
+        )
+        connection.execute("UPDATE upkeep SET below = ? WHERE task = 'index'", (least,))
+        return True
+
+    def begin_purge(self, connection: Connection) -> bool:
+        """Begin to merge all index segments, and return whether there are words to drop."""
+        if not connection.execute("DELETE FROM upkeep WHERE task IN ('purge', 'merge')"):
+            return False
+        # If the process ends before the merge does, the next one continues it.
+        connection.execute("INSERT INTO upkeep(task) VALUES ('merge')")
+        _merge(connection, -MERGE_PAGES)
+        return True
+
+    def purge_some(self, connection: Connection) -> bool:
+        """Merge MERGE_PAGES pages, and return whether there are more.
+
+        FTS5 changes a single row, its own, if there is nothing left to merge.
+        """
+        before = _total_changes(connection)
+        _merge(connection, MERGE_PAGES)
+        if _total_changes(connection) - before >= 2:
+            return True
+        connection.execute("DELETE FROM upkeep WHERE task = 'merge'")
+        return False
+
+
+def rows_expression(column: str, query: str, tenant: str) -> str:
+    """Return the MATCH expression for rows of the tenant that contain all words of `query` in `column`."""
+    return f'tenant : "{_tenant_word(tenant)}" AND {column} : ({match_expression(query)})'
+
+
+def match_expression(query: str) -> str:
+    """Return the FTS5 expression for `query`: all words must occur, the last one may be unfinished.
+
+    Every piece becomes an FTS5 string, in which only the quote is special.
+    """
+    phrases = ['"' + segmented(piece).replace('"', '""') + '"' for piece in query_pieces(query)]
+    return " AND ".join(phrases) + ("*" if may_be_unfinished(query) else "")
+
+
+def _tenant_word(tenant: str) -> str:
+    """Return the word that stands for `tenant` in the index. The triggers of schema 12 make the same word."""
+    return "t" + tenant.encode().hex()
+
+
+def _end_of_batch(connection: Connection, below: int) -> int | None:
+    """Return the least number of the batch that ends at `below`; None if nothing is left."""
+    sizes = connection.iterate(
+        "SELECT number, coalesce(min(length(content), 262144), 0) AS size FROM searchable "
+        "LEFT JOIN message ON message.id = message_id WHERE number < ? ORDER BY number DESC LIMIT ?",
+        (below, BATCH_MESSAGES),
+    )
+    least: int | None = None
+    characters = 0
+    for number, size in sizes:
+        characters += size
+        if least is not None and characters > BATCH_CHARACTERS:
+            break
+        least = number
+    return least
+
+
+def _merge(connection: Connection, pages: int) -> None:
+    connection.execute("INSERT INTO search_text(search_text, rank) VALUES ('merge', ?)", (pages,))
+
+
+def _total_changes(connection: Connection) -> int:
+    [[changes]] = connection.fetch_all("SELECT total_changes()")
+    return int(changes)

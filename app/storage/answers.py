@@ -23,7 +23,7 @@ SIZES = """
 # Rows of an owner that do not fit, counted from the last used one.
 NEWEST_OVER = """
     SELECT max(used_at) AS newest FROM (
-      SELECT used_at, sum(nbytes) OVER (ORDER BY used_at DESC) AS total FROM answer WHERE owner = ?)
+      SELECT used_at, sum(nbytes) OVER (ORDER BY used_at DESC) AS total FROM answer WHERE owner = ?) AS newest_first
     WHERE total > ?
 """
 
@@ -61,7 +61,10 @@ class AnswerStore:
 
         def write(connection: Connection) -> None:
             connection.execute_many(
-                "INSERT OR REPLACE INTO answer(name, owner, sealed, nbytes, used_at) VALUES (?, ?, ?, ?, ?)", rows
+                "INSERT INTO answer(name, owner, sealed, nbytes, used_at) VALUES (?, ?, ?, ?, ?) "
+                "ON CONFLICT(name) DO UPDATE SET owner = excluded.owner, sealed = excluded.sealed, "
+                "nbytes = excluded.nbytes, used_at = excluded.used_at",
+                rows,
             )
             connection.execute_many("UPDATE answer SET used_at = ?, owner = ? WHERE name = ?", uses)
 
@@ -91,7 +94,7 @@ class AnswerStore:
 
         def remove(connection: Connection) -> int:
             return connection.execute(
-                "DELETE FROM answer WHERE rowid IN (SELECT rowid FROM answer WHERE owner = ? AND used_at <= ? "
+                "DELETE FROM answer WHERE name IN (SELECT name FROM answer WHERE owner = ? AND used_at <= ? "
                 "ORDER BY used_at LIMIT ?)",
                 (owner, until, BATCH_ROWS),
             )

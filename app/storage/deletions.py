@@ -15,7 +15,8 @@ from engine.errors import ConflictError
 HIDE_BRANCH = """
     WITH RECURSIVE branch(id) AS (
       VALUES (?) UNION ALL SELECT message.id FROM branch JOIN message ON message.parent_id = branch.id)
-    UPDATE message SET deleted_at = ?, deleted_with = ? WHERE id IN branch AND deleted_at IS NULL RETURNING run_id
+    UPDATE message SET deleted_at = ?, deleted_with = ?
+    WHERE id IN (SELECT id FROM branch) AND deleted_at IS NULL RETURNING run_id
 """
 OWN_MESSAGE = """
     SELECT message.* FROM message JOIN conversation ON conversation.id = conversation_id

@@ -3,6 +3,7 @@
 All other SQL of the storage modules means the same to SQLite and to PostgreSQL.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 
@@ -13,12 +14,16 @@ class Dialect:
     same: operator that compares two values, for which NULL equals NULL.
     greatest: function that returns the greatest of its arguments.
     least: function that returns the least of its arguments.
-    json_items: table with one row for each item of a JSON array, a parameter. The column `value` holds the item.
-    json_part: element `index` of the column `value` that holds an array, as text unless it is cast.
+    json_strings: query for the strings of a JSON array, the next parameter.
+    json_items: table of the items of a JSON array, the next parameter, in the column `value`.
+    json_text: returns the expression for an element of the array `value`, as text.
+    json_integer: returns the expression for an element of the array `value` that is an integer.
     """
 
     same: str
     greatest: str
     least: str
+    json_strings: str
     json_items: str
-    json_part: str
+    json_text: Callable[[int], str]
+    json_integer: Callable[[int], str]

@@ -8,6 +8,7 @@ from app.storage.connection import Connection
 from app.storage.database import Database
 from app.storage.versions import about_to_change
 
+BLANKS = "\t\n\r "
 PLACE = "tenant = ? AND coalesce(conversation_id, '') = coalesce(?, '')"
 
 
@@ -63,9 +64,8 @@ def forget_sent(connection: Connection, tenant: str, conversation_id: str, conte
 
     A draft with the same text on the start page is deleted too, since the message may have been typed there.
     """
-    blanks = "char(9, 10, 13, 32)"
     connection.execute(
-        f"DELETE FROM draft WHERE tenant = ? AND (conversation_id = ? "
-        f"OR (conversation_id IS NULL AND trim(text, {blanks}) = trim(?, {blanks})))",
-        (tenant, conversation_id, content),
+        "DELETE FROM draft WHERE tenant = ? "
+        "AND (conversation_id = ? OR (conversation_id IS NULL AND trim(text, ?) = ?))",
+        (tenant, conversation_id, BLANKS, content.strip(BLANKS)),
     )

@@ -101,10 +101,10 @@ class ImportStore:
         Conversations that another import has added since are marked for removal instead.
         """
         connection.execute(
-            "INSERT OR IGNORE INTO removal(conversation_id) "
+            "INSERT INTO removal(conversation_id) "
             "SELECT conversation_id FROM staged JOIN conversation ON conversation.id = conversation_id "
             "WHERE import_id = ? AND origin IS NOT NULL AND EXISTS (SELECT 1 FROM shown_conversation AS other "
-            "WHERE other.tenant = conversation.tenant AND other.origin = conversation.origin)",
+            "WHERE other.tenant = conversation.tenant AND other.origin = conversation.origin) ON CONFLICT DO NOTHING",
             (import_id,),
         )
         rows = connection.fetch_all(
@@ -123,11 +123,13 @@ def discard(connection: Connection, import_id: str | None = None) -> None:
 
     import_id: the import that staged them; None means all imports.
     """
-    where, given = ("WHERE import_id = ?", (import_id,)) if import_id is not None else ("", ())
+    condition, given = ("import_id = ?", (import_id,)) if import_id is not None else ("TRUE", ())
     connection.execute(
-        f"INSERT OR IGNORE INTO removal(conversation_id) SELECT conversation_id FROM staged {where}", given
+        f"INSERT INTO removal(conversation_id) SELECT conversation_id FROM staged WHERE {condition} "
+        "ON CONFLICT DO NOTHING",
+        given,
     )
-    connection.execute(f"DELETE FROM staged {where}", given)
+    connection.execute(f"DELETE FROM staged WHERE {condition}", given)
 
 
 @dataclass(frozen=True, slots=True)

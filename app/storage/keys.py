@@ -71,12 +71,12 @@ class KeyStore:
         """Revoke all keys of a tenant and return how many were still valid."""
 
         def update(connection: Connection) -> int:
-            changed = connection.execute(
+            num_revoked = connection.execute(
                 "UPDATE api_key SET revoked_at = ? WHERE tenant = ? AND revoked_at IS NULL", (time.time(), tenant)
             )
             of_tenant = "SELECT id FROM api_key WHERE tenant = ?"
             connection.execute(f"DELETE FROM login WHERE key_id IN ({of_tenant})", (tenant,))
-            return changed
+            return num_revoked
 
         return await self._database.write(update)
 
@@ -99,9 +99,9 @@ class KeyStore:
         def insert(connection: Connection) -> None:
             connection.execute("DELETE FROM login WHERE expires_at <= ?", (time.time(),))
             connection.execute(
-                "DELETE FROM login WHERE digest IN (SELECT digest FROM login WHERE key_id = ? "
-                "ORDER BY expires_at DESC LIMIT -1 OFFSET ?)",
-                (login.key_id, MAX_LOGINS - 1),
+                "DELETE FROM login WHERE key_id = ? AND digest NOT IN (SELECT digest FROM login WHERE key_id = ? "
+                "ORDER BY expires_at DESC LIMIT ?)",
+                (login.key_id, login.key_id, MAX_LOGINS - 1),
             )
             connection.execute(
                 "INSERT INTO login(digest, key_id, expires_at) VALUES (?, ?, ?)",

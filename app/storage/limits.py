@@ -28,7 +28,11 @@ class LimitStore:
 
         def replace(connection: Connection) -> None:
             places = ", ".join("?" * len(values))
-            connection.execute(f"INSERT OR REPLACE INTO tenant_limits(tenant, {COLUMNS}) VALUES ({places})", values)
+            connection.execute(
+                f"INSERT INTO tenant_limits(tenant, {COLUMNS}) VALUES ({places}) "
+                f"ON CONFLICT(tenant) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in LIMIT_NAMES)}",
+                values,
+            )
 
         await self._database.write(replace)
 
@@ -91,7 +95,7 @@ def check_items(connection: Connection, conversation_id: str) -> None:
         if most is None:
             continue
         [[stored]] = connection.fetch_all(
-            "SELECT count(*) FROM (SELECT 1 FROM message WHERE conversation_id = ? LIMIT ?)",
+            "SELECT count(*) FROM (SELECT 1 FROM message WHERE conversation_id = ? LIMIT ?) AS stored",
             (conversation_id, most + 1),
         )
         if stored > most:

@@ -19,10 +19,10 @@ PATH_IDS = """
     WITH RECURSIVE path(id, parent_id) AS (
       SELECT id, parent_id FROM shown_message WHERE id = ? AND tenant = ?
       UNION ALL
-      SELECT message.id, message.parent_id FROM path JOIN message ON message.id = path.parent_id LIMIT ?)
-    SELECT id FROM path
+      SELECT message.id, message.parent_id FROM path JOIN message ON message.id = path.parent_id)
+    SELECT id FROM path LIMIT ?
 """
-NO_LIMIT = -1
+NO_LIMIT = (1 << 63) - 1
 
 
 class MessageStore:

@@ -8,7 +8,7 @@ from app.storage.database import Database
 
 NEXT_PREFIXES = (
     "SELECT 'next_' || message_id AS id, message_id AS parent_id, 'assistant' AS role, token_ids, '' AS prompt_key, "
-    "1 AS starts_prompt FROM next_prefix"
+    "TRUE AS starts_prompt FROM next_prefix"
 )
 """The prefixes as nodes of a conversation's tokens. Each is a prompt of its own, plus one token."""
 
@@ -29,12 +29,11 @@ class NextPrefixStore:
         """
 
         def insert(connection: Connection) -> int:
-            changed = connection.execute(
-                "INSERT OR REPLACE INTO next_prefix(message_id, token_ids) "
-                "SELECT id, ? FROM shown_message WHERE id = ?",
+            return connection.execute(
+                "INSERT INTO next_prefix(message_id, token_ids) SELECT id, ? FROM shown_message WHERE id = ? "
+                "ON CONFLICT(message_id) DO UPDATE SET token_ids = excluded.token_ids",
                 (token_ids, message_id),
             )
-            return changed
 
         return await self._database.write(insert, durable=False) > 0
 

@@ -26,7 +26,7 @@ _HAS_NO_USE = """
     NOT EXISTS (SELECT 1 FROM response WHERE message_id = message.id)
     AND NOT EXISTS (SELECT 1 FROM conversation WHERE id = message.conversation_id AND head_id = message.id)
 """
-# SQLite evaluates the recursion as a queue, so each message comes before its parent.
+# The recursion is evaluated as a queue, so each message comes before its parent.
 UNNEEDED = f"""
     WITH RECURSIVE unneeded(id, parent_id, conversation_id) AS (
       SELECT id, parent_id, conversation_id FROM message
@@ -35,9 +35,8 @@ UNNEEDED = f"""
       SELECT message.id, message.parent_id, message.conversation_id
       FROM unneeded JOIN message ON message.id = unneeded.parent_id
       WHERE {_HAS_NO_USE} AND NOT EXISTS (
-        SELECT 1 FROM message AS next WHERE next.parent_id = message.id AND next.id <> unneeded.id)
-      LIMIT :most)
-    SELECT id, parent_id, conversation_id FROM unneeded
+        SELECT 1 FROM message AS next WHERE next.parent_id = message.id AND next.id <> unneeded.id))
+    SELECT id, parent_id, conversation_id FROM unneeded LIMIT :most
 """
 
 
@@ -59,7 +58,8 @@ def mark_path_end(connection: Connection, message_id: str) -> None:
     Deleted messages are not marked: they can still be restored, and are removed when they are due.
     """
     connection.execute(
-        "INSERT OR IGNORE INTO path_end(message_id) SELECT id FROM shown_message WHERE id = ?", (message_id,)
+        "INSERT INTO path_end(message_id) SELECT id FROM shown_message WHERE id = ? ON CONFLICT DO NOTHING",
+        (message_id,),
     )
 
 
@@ -95,5 +95,5 @@ def _remove_batch(connection: Connection, message_id: str) -> _Batch:
             (conversation_id,),
         )
     else:
-        connection.execute("INSERT OR IGNORE INTO path_end(message_id) VALUES (?)", (above,))
+        connection.execute("INSERT INTO path_end(message_id) VALUES (?) ON CONFLICT DO NOTHING", (above,))
     return _Batch(ids, above)

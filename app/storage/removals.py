@@ -27,10 +27,10 @@ BRANCH_AND_ABOVE = f"""
     above(id) AS (
       SELECT parent_id FROM message WHERE id = :id
       UNION ALL SELECT message.parent_id FROM above JOIN message ON message.id = above.id)
-    SELECT {NODE_COLUMNS} FROM message WHERE id IN branch OR id IN above
-    UNION ALL {NEXT_PREFIXES} WHERE message_id IN branch
+    SELECT {NODE_COLUMNS} FROM message WHERE id IN (SELECT id FROM branch) OR id IN (SELECT id FROM above)
+    UNION ALL {NEXT_PREFIXES} WHERE message_id IN (SELECT id FROM branch)
 """
-# SQLite evaluates the recursion as a queue, so each message comes after its parent.
+# The recursion is evaluated as a queue, so each message comes after its parent.
 CONVERSATION_IDS = """
     WITH RECURSIVE below(id) AS (
       SELECT id FROM message WHERE conversation_id = :id AND parent_id IS NULL
@@ -70,7 +70,7 @@ class Removed:
 def mark(connection: Connection, removal: Removal) -> None:
     """Begin a removal within the caller's transaction. The conversation or branch must already be hidden."""
     connection.execute(
-        "INSERT OR IGNORE INTO removal(conversation_id, message_id) VALUES (?, ?)",
+        "INSERT INTO removal(conversation_id, message_id) VALUES (?, ?) ON CONFLICT DO NOTHING",
         (removal.conversation_id, removal.message_id),
     )
 

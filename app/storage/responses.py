@@ -19,8 +19,9 @@ OWN = (
 # Hidden messages are left out: their responses go with them once they can no longer be restored. CROSS JOIN fixes the
 # join order, which makes a sort unnecessary.
 OLDEST_EXPIRING = """
-    SELECT tenant, message_id, created_at FROM response CROSS JOIN shown_message ON shown_message.id = message_id
-    WHERE response.conversation_id IS NULL AND status <> 'in_progress' ORDER BY message_id LIMIT 1
+    SELECT tenant, message_id, created_at FROM response CROSS JOIN shown_message
+    WHERE shown_message.id = message_id AND response.conversation_id IS NULL AND status <> 'in_progress'
+    ORDER BY message_id LIMIT 1
 """
 BEGUN = """
     SELECT tenant, message_id FROM path_end JOIN message ON message.id = message_id

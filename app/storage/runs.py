@@ -182,14 +182,14 @@ class RunStore:
             if turn.response is not None:
                 insert_response(connection, turn.answer.id, turn.response)
             [row] = connection.fetch_all(
-                "UPDATE conversation SET head_id = iif(?, ?, head_id), title = coalesce(title, ?), "
-                "title_source = iif(title IS NULL AND ? IS NOT NULL, 'first_message', title_source), updated_at = ?, "
-                "version = version + 1 WHERE id = ? RETURNING *",
+                "UPDATE conversation SET head_id = CASE WHEN ? THEN ? ELSE head_id END, title = coalesce(title, ?), "
+                "title_source = CASE WHEN title IS NULL AND ? THEN 'first_message' ELSE title_source END, "
+                "updated_at = ?, version = version + 1 WHERE id = ? RETURNING *",
                 (
                     turn.moves_head,
                     turn.answer.id,
                     turn.title,
-                    turn.title,
+                    turn.title is not None,
                     act_at(connection, turn.answer.created_at),
                     turn.answer.conversation_id,
                 ),
@@ -242,7 +242,7 @@ class RunStore:
         def insert(connection: Connection) -> None:
             _insert_progress(connection, pieces)
             connection.execute(
-                "UPDATE run SET fruitless = 0 WHERE fruitless AND id IN (SELECT value FROM json_each(?))",
+                f"UPDATE run SET fruitless = 0 WHERE fruitless > 0 AND id IN ({connection.dialect.json_strings})",
                 (json.dumps([each.run_id for each in pieces]),),
             )
 
@@ -294,12 +294,12 @@ class RunStore:
 
         def update(connection: Connection) -> int:
             connection.execute(f"DELETE FROM run WHERE NOT {_SHOWN}")
-            changed = connection.execute(
-                "UPDATE message SET status = 'incomplete', completed_at = max(?, created_at) "
+            greatest = connection.dialect.greatest
+            return connection.execute(
+                f"UPDATE message SET status = 'incomplete', completed_at = {greatest}(?, created_at) "
                 "WHERE status = 'in_progress' AND NOT EXISTS (SELECT 1 FROM run WHERE message_id = message.id)",
                 (time.time(),),
             )
-            return changed
 
         return await self._database.write(update)
 
@@ -354,11 +354,12 @@ def _insert_progress(connection: Connection, progress: Iterable[RunProgress]) ->
     for each in progress:
         pieces.append((each.run_id, each.first_token, len(ids) + 1, len(each.token_ids), each.deltas))
         ids += each.token_ids
+    dialect = connection.dialect
+    text, integer = dialect.json_text, dialect.json_integer
     connection.execute(
         "INSERT INTO run_event(run, first_token, token_ids, deltas) "
-        "SELECT run.number, json_extract(value, '$[1]'), "
-        "substr(?, json_extract(value, '$[2]'), json_extract(value, '$[3]')), json_extract(value, '$[4]') "
-        "FROM json_each(?) CROSS JOIN run WHERE run.id = json_extract(value, '$[0]')",
+        f"SELECT run.number, {integer(1)}, substr(?, {integer(2)}, {integer(3)}), {text(4)} "
+        f"FROM {dialect.json_items} CROSS JOIN run WHERE run.id = {text(0)}",
         (bytes(ids), json.dumps(pieces)),
     )
 

@@ -18,7 +18,8 @@ HOUR = 3600
 def act_at(connection: Connection, now: float) -> float:
     """Return the time of an act at `now`, inside the transaction of the caller."""
     [[newest]] = connection.fetch_all(
-        "UPDATE server_clock SET newest = max(newest + ?, ?) RETURNING newest", (STEP_SECONDS, now)
+        f"UPDATE server_clock SET newest = {connection.dialect.greatest}(newest + ?, ?) RETURNING newest",
+        (STEP_SECONDS, now),
     )
     return float(newest)
 
@@ -39,10 +40,14 @@ class ServedTime:
         def note(connection: Connection) -> float:
             [[first, last]] = connection.fetch_all("SELECT min(served), max(served) FROM served_tick")
             served = (last or 0.0) + elapsed
-            connection.execute("INSERT OR REPLACE INTO served_tick(served, wall) VALUES (?, ?)", (served, wall))
+            connection.execute(
+                "INSERT INTO served_tick(served, wall) VALUES (?, ?) "
+                "ON CONFLICT(served) DO UPDATE SET wall = excluded.wall",
+                (served, wall),
+            )
             connection.execute(
                 "INSERT INTO served_hour(hour, wall) VALUES (?, ?) "
-                "ON CONFLICT(hour) DO UPDATE SET wall = min(wall, excluded.wall)",
+                f"ON CONFLICT(hour) DO UPDATE SET wall = {connection.dialect.least}(served_hour.wall, excluded.wall)",
                 (served // HOUR, wall),
             )
             if first is None or served - first < window:

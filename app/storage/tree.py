@@ -24,12 +24,12 @@ SIBLINGS_QUERY = """
       UNION ALL
       SELECT message.id, message.parent_id FROM path JOIN message ON message.id = path.parent_id)
     SELECT message.id, message.parent_id FROM path JOIN message
-      ON message.conversation_id = ? AND message.parent_id IS path.parent_id
+      ON message.conversation_id = ? AND message.parent_id {same} path.parent_id
     WHERE message.deleted_at IS NULL ORDER BY message.created_at, message.id
 """
 NEWEST_LEAF_QUERY = """
     WITH RECURSIVE below(id, created_at) AS (
-      SELECT id, created_at FROM message WHERE conversation_id = ? AND parent_id IS ? AND deleted_at IS NULL
+      SELECT id, created_at FROM message WHERE conversation_id = ? AND parent_id {same} ? AND deleted_at IS NULL
       UNION ALL
       SELECT message.id, message.created_at FROM below JOIN message ON message.parent_id = below.id
       WHERE message.deleted_at IS NULL)
@@ -78,7 +78,8 @@ class TreeStore:
         The key None holds the roots of the conversation.
         """
         found: defaultdict[str | None, list[str]] = defaultdict(list)
-        rows = await self._database.read(SIBLINGS_QUERY, (leaf_id, self._tenant, conversation_id), tenant=self._tenant)
+        sql = SIBLINGS_QUERY.format(same=self._database.dialect.same)
+        rows = await self._database.read(sql, (leaf_id, self._tenant, conversation_id), tenant=self._tenant)
         for row in rows:
             found[row["parent_id"]].append(row["id"])
         return found
@@ -126,7 +127,7 @@ def newest_leaf(connection: Connection, conversation_id: str, above: str | None)
 
     Returns `above` if no message is below it.
     """
-    row = connection.fetch_one(NEWEST_LEAF_QUERY, (conversation_id, above))
+    row = connection.fetch_one(NEWEST_LEAF_QUERY.format(same=connection.dialect.same), (conversation_id, above))
     return row["id"] if row is not None else above
 
 

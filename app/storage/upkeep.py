@@ -118,7 +118,7 @@ class Upkeep:
 def _count_some(connection: Connection) -> bool:
     # A trigger counts the bytes of a conversation when `counted` is set.
     marked = connection.execute(
-        "UPDATE conversation SET counted = 1 WHERE id IN (SELECT id FROM conversation WHERE NOT counted LIMIT ?)",
+        "UPDATE conversation SET counted = TRUE WHERE id IN (SELECT id FROM conversation WHERE NOT counted LIMIT ?)",
         (BATCH_CONVERSATIONS,),
     )
     if not marked:

@@ -8,8 +8,20 @@ from typing import Final
 from app.storage.connection import Parameters, Row
 from app.storage.dialect import Dialect
 
+
+def _json_element(index: int) -> str:
+    # The result has the type that the element has in JSON.
+    return f"json_extract(value, '$[{index}]')"
+
+
 SQLITE: Final = Dialect(
-    same="IS", greatest="max", least="min", json_items="json_each(?)", json_part="json_extract(value, '$[{index}]')"
+    same="IS",
+    greatest="max",
+    least="min",
+    json_strings="SELECT value FROM json_each(?)",
+    json_items="json_each(?)",
+    json_text=_json_element,
+    json_integer=_json_element,
 )
 
 

@@ -165,6 +165,44 @@ def test_only_seam_modules_import_lmcache() -> None:
     assert plugged_in <= {"cache_tiers.npu.lmcache_plugin"}, "only LMCache imports its plug-in"
 
 
+SQLITE_SIDE = "app.storage.sqlite"
+SQLITE_SQL = re.compile(
+    r"INSERT OR|REPLACE INTO|PRAGMA|MATCH|LIMIT -1|\bIS (?!NOT |NULL)|\browid\b|\bjson_\w+\(|\bx''"
+    r"|\b(iif|hex|char|total_changes)\(|\bIN (?!\(|\{)[a-z]"
+)
+"""SQL that PostgreSQL rejects or understands differently, as far as a pattern can tell."""
+
+
+def test_only_sqlite_side_imports_sqlite3() -> None:
+    importers = {name for name, path in modules().items() if "sqlite3" in imports(path)}
+    assert importers
+    assert {name for name in importers if not name.startswith(f"{SQLITE_SIDE}.")} == set()
+
+
+def storage_modules() -> dict[str, Path]:
+    """Return the modules of the storage that are not on the SQLite side."""
+    found = {name: path for name, path in modules().items() if name.startswith("app.storage.")}
+    return {name: path for name, path in found.items() if not f"{name}.".startswith(f"{SQLITE_SIDE}.")}
+
+
+def test_storage_modules_do_not_know_which_database_they_use() -> None:
+    knowing = {
+        name for name, path in storage_modules().items() if any(t.startswith(SQLITE_SIDE) for t in imports(path))
+    }
+    assert knowing == {"app.storage.store"}, "only the store chooses the database"
+
+
+def test_storage_modules_write_no_sql_of_sqlite_alone() -> None:
+    wrong = [
+        f"{name}:{node.lineno}: {found[0]}"
+        for name, path in storage_modules().items()
+        for node in nodes_of(path)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if (found := SQLITE_SQL.search(node.value))
+    ]
+    assert wrong == []
+
+
 def test_scheduler_side_imports_no_tensor_library() -> None:
     """Check the transitive closure of the imports, too: none of them reaches torch."""
     known = modules()

@@ -13,7 +13,7 @@ from app.domain.token_history import MessageTokens
 from app.storage.connection import Connection, Row
 from app.storage.database import Database
 from app.storage.drafts import forget_sent
-from app.storage.errors import ConstraintError
+from app.storage.errors import DuplicateError, MissingReferenceError
 from app.storage.responses import insert_response
 from app.storage.rows import (
     conversation_of,
@@ -198,8 +198,10 @@ class RunStore:
 
         try:
             return conversation_of(await self._database.write(insert))
-        except ConstraintError:
+        except MissingReferenceError:
             raise NotFoundError("The message to follow no longer exists", code="message_not_found") from None
+        except DuplicateError:
+            raise ConflictError("A message with one of these ids already exists", code="message_exists") from None
 
     async def reopen(
         self, answer: Message, record: RunRecord, so_far: RunProgress, expected: Versions = None

@@ -15,7 +15,7 @@ from app.domain.records import Conversation
 from app.domain.response_record import ResponseRecord
 from app.domain.token_history import pack_ids, unpack_ids
 from app.storage.connection import Connection
-from app.storage.errors import UnusableDatabaseError
+from app.storage.errors import ConstraintError, UnusableDatabaseError
 from app.storage.runs import MessageEnd, RunProgress, Turn
 from app.storage.sqlite.database import SqliteDatabase
 from app.storage.sqlite.migrating import migrations
@@ -193,6 +193,24 @@ async def test_question_after_missing_message_is_rejected(store: Store) -> None:
     with pytest.raises(NotFoundError):
         await turn(store, conversation, "two", ghost)
     assert (await store.conversations.get(conversation.id)).head_id is None
+
+
+async def test_turn_that_breaks_a_constraint_names_the_kind(store: Store) -> None:
+    conversation = await store.conversations.create({})
+    first = message(conversation, "user", "one")
+    ghost = message(conversation, "user", "never stored")
+    for second, kind, code in (
+        (message(conversation, "user", "two", ghost), NotFoundError, "message_not_found"),
+        (first, ConflictError, "message_exists"),
+    ):
+        answer = message(conversation, "assistant", "", first)
+        with pytest.raises(kind) as caught:
+            await store.runs.begin(Turn(answer=answer, run=record(answer), questions=(first, second)))
+        assert caught.value.code == code
+    odd = replace(message(conversation, "assistant", ""), status="odd")  # type: ignore[arg-type]
+    with pytest.raises(ConstraintError):
+        await store.runs.begin(Turn(answer=odd, run=record(odd)))
+    assert await store.messages.all_of(conversation.id) == []
 
 
 async def test_transaction_does_not_wait_for_event_loop(path: Path) -> None:

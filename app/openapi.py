@@ -1,4 +1,4 @@
-"""GET /openapi.json: an OpenAPI document of the routes, generated from the schemas that validate requests.
+"""GET /openapi.json: an OpenAPI document of the routes, generated from the schemas of their requests and responses.
 
 Paths, methods and summaries come from the routes themselves. The table below adds the rest, and a test compares it with
 the routes.
@@ -17,8 +17,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final
 
-from pydantic import BaseModel
-from pydantic.json_schema import models_json_schema
+from pydantic import TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core.core_schema import TypedDictSchema
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
@@ -38,24 +39,17 @@ from app.schemas.answers import (
     ConversationPage,
     ConversationTree,
     ConversationWithMessages,
-    Draft,
     ErrorBody,
     Found,
     Health,
-    Imported,
     LiveSample,
-    Login,
     Message,
-    Places,
-    ResponseModel,
     ReuseReport,
     RunDelta,
     RunDone,
     RunError,
     RunOpening,
     RunSnapshot,
-    TokenCount,
-    Warming,
 )
 from app.schemas.conversations import (
     ConversationFields,
@@ -67,6 +61,11 @@ from app.schemas.conversations import (
 )
 from app.schemas.imports import ImportFile
 from app.schemas.parsing import RequestModel
+from app.schemas.response_bodies.drafts import Draft
+from app.schemas.response_bodies.login import Login
+from app.schemas.response_bodies.places import Places, Warming
+from app.schemas.response_bodies.tokens import TokenCount
+from app.schemas.response_bodies.transfer import Imported
 from app.version import VERSION
 
 JSON, EVENTS, MARKDOWN, PLAIN = "application/json", "text/event-stream", "text/markdown", "text/plain"
@@ -93,21 +92,21 @@ class Operation:
     body: schema of the request body; None without one.
     query, headers: optional parameters.
     answers: content types of the response, sent with `status`.
-    answer: schema of the JSON response; None leaves it undescribed.
-    events: data of each kind of event in a stream.
+    answer: TypedDict of the JSON response; None leaves it undescribed.
+    events: TypedDict of the data of each kind of event in a stream.
     """
 
     body: type[RequestModel] | None = None
     query: Mapping[str, Schema] = field(default_factory=dict)
     headers: tuple[str, ...] = ()
     answers: tuple[str, ...] = (JSON,)
-    answer: type[ResponseModel] | None = None
-    events: Mapping[str, type[ResponseModel]] = field(default_factory=dict)
+    answer: type[Any] | None = None
+    events: Mapping[str, type[Any]] = field(default_factory=dict)
     status: int = 200
 
 
 _VERSIONED: Final = ("If-Match",)
-_RUN: Final[Mapping[str, type[ResponseModel]]] = {
+_RUN: Final[Mapping[str, type[Any]]] = {
     "run": RunOpening,
     "snapshot": RunSnapshot,
     "delta": RunDelta,
@@ -195,8 +194,10 @@ def openapi_document() -> Schema:
     endpoints = _endpoints(ROUTES)
     operations = {name: OPERATIONS.get(name, Operation()) for name in endpoints}
     models = {model for operation in operations.values() for model in _models(operation)}
-    _, schemas = models_json_schema(
-        [(model, "validation") for model in sorted(models, key=lambda model: model.__name__)], ref_template=_REF
+    _, schemas = TypeAdapter.json_schemas(
+        [(repr(model), "validation", TypeAdapter(model)) for model in sorted(models, key=repr)],
+        ref_template=_REF,
+        schema_generator=_ClosedObjects,
     )
     paths: dict[str, Schema] = {}
     for name, (path, summary) in endpoints.items():
@@ -210,7 +211,15 @@ def openapi_document() -> Schema:
     }
 
 
-def _models(operation: Operation) -> Iterator[type[BaseModel]]:
+class _ClosedObjects(GenerateJsonSchema):
+    """Generator of schemas in which a TypedDict has no fields but its own, as mypy holds."""
+
+    def typed_dict_schema(self, schema: TypedDictSchema) -> Schema:
+        """Describe a TypedDict."""
+        return {**super().typed_dict_schema(schema), "additionalProperties": False}
+
+
+def _models(operation: Operation) -> Iterator[type[Any]]:
     yield from operation.events.values()
     for model in (operation.body, operation.answer):
         if model is not None:
@@ -253,7 +262,7 @@ def _content(operation: Operation, kind: str) -> Schema:
     return {"schema": _reference(operation.answer)} if kind == JSON and operation.answer is not None else {}
 
 
-def _event(name: str, data: type[ResponseModel]) -> Schema:
+def _event(name: str, data: type[Any]) -> Schema:
     return {
         "type": "object",
         "properties": {"event": {"const": name}, "data": _reference(data)},
@@ -261,7 +270,7 @@ def _event(name: str, data: type[ResponseModel]) -> Schema:
     }
 
 
-def _reference(model: type[BaseModel]) -> Schema:
+def _reference(model: type[Any]) -> Schema:
     return {"$ref": _REF.format(model=model.__name__)}
 
 

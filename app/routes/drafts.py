@@ -6,7 +6,9 @@ from starlette.routing import Route
 
 from app.http.request_body import read_body
 from app.schemas.conversations import DraftFields
+from app.schemas.response_bodies import drafts as bodies
 from app.services import services_of
+from app.storage.drafts import Draft
 
 
 async def get_draft(request: Request) -> Response:
@@ -14,14 +16,18 @@ async def get_draft(request: Request) -> Response:
     store, conversation_id = services_of(request).store, request.path_params.get("id")
     if conversation_id is not None:
         await store.conversations.get(conversation_id)
-    return JSONResponse((await store.drafts.get(conversation_id)).to_json())
+    return JSONResponse(_body(await store.drafts.get(conversation_id)))
 
 
 async def put_draft(request: Request) -> Response:
     """Replace the draft."""
     fields = await read_body(request, DraftFields)
     draft = await services_of(request).store.drafts.put(request.path_params.get("id"), fields.text)
-    return JSONResponse(draft.to_json())
+    return JSONResponse(_body(draft))
+
+
+def _body(draft: Draft) -> bodies.Draft:
+    return {"text": draft.text, "updated_at": draft.updated_at}
 
 
 routes = [

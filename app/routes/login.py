@@ -13,6 +13,7 @@ from app.http.error_responses import ForbiddenError, UnauthorizedError
 from app.http.request_body import read_bytes
 from app.schemas.admin import LoginFields
 from app.schemas.parsing import parse_body
+from app.schemas.response_bodies import login as bodies
 from app.services import server_services
 from app.tenants.principal import Principal
 
@@ -21,7 +22,7 @@ async def who(request: Request) -> Response:
     """Return the client's login, and whether the server requires keys."""
     requires_keys = server_services(request).ring.requires_keys
     principal: Principal | None = request.state.principal
-    return JSONResponse({"demands_keys": requires_keys, "principal": _shown(principal)})
+    return JSONResponse(bodies.Login(demands_keys=requires_keys, principal=_shown(principal)))
 
 
 async def log_in(request: Request) -> Response:
@@ -32,7 +33,7 @@ async def log_in(request: Request) -> Response:
     principal = ring.by_key(fields.key)
     if principal is None:
         raise UnauthorizedError(was_shown=True)
-    response = JSONResponse({"demands_keys": ring.requires_keys, "principal": _shown(principal)})
+    response = JSONResponse(bodies.Login(demands_keys=ring.requires_keys, principal=_shown(principal)))
     _set_cookie(request, response, await ring.log_in(principal), LOGIN_SECONDS)
     return response
 
@@ -65,7 +66,7 @@ def _set_cookie(request: Request, response: Response, value: str, seconds: int) 
     response.set_cookie(COOKIE, value, max_age=seconds, secure=secure, httponly=True, samesite="strict")
 
 
-def _shown(principal: Principal | None) -> dict[str, str | None] | None:
+def _shown(principal: Principal | None) -> bodies.Principal | None:
     if principal is None:
         return None
     return {"tenant": principal.tenant, "scope": principal.scope, "key_id": principal.key_id}

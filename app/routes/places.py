@@ -6,6 +6,7 @@ from starlette.routing import Route
 
 from app.http.request_body import read_body
 from app.schemas.conversations import PlacesWanted
+from app.schemas.response_bodies.places import ChatPlace, Places, Warming
 from app.services import services_of
 
 
@@ -13,13 +14,13 @@ async def get_places(request: Request) -> Response:
     """Return the lowest tier that each conversation's next turn has to load from. Unknown ids are left out."""
     fields = await read_body(request, PlacesWanted)
     places = await services_of(request).chat_prefixes.places(fields.conversation_ids)
-    return JSONResponse({"data": [{"conversation_id": name, "place": place} for name, place in places.items()]})
+    return JSONResponse(Places(data=[ChatPlace(conversation_id=name, place=place) for name, place in places.items()]))
 
 
 async def warm_conversation(request: Request) -> Response:
     """Prefetch a conversation's KV into CPU memory. Call when a user opens the conversation or types in it."""
     warming = await services_of(request).chat_prefixes.warm(request.path_params["id"])
-    return JSONResponse({"warming": warming}, 202)
+    return JSONResponse(Warming(warming=warming), 202)
 
 
 async def leave_conversation(request: Request) -> Response:

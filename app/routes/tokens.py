@@ -11,6 +11,7 @@ from app.apis.openai.tokens_schema import DetokenizeRequest, TokenizeRequest
 from app.host.backend import Backend
 from app.http.request_body import read_body
 from app.prompts.tokenization import to_ids
+from app.schemas.response_bodies.tokens import TokenCount
 from app.services import services_of
 from app.serving.request import check_model
 from app.tenants.gate import TenantGate, gate_of
@@ -31,7 +32,7 @@ async def tokenize(request: Request) -> Response:
         ids = (await services.prompts.prompt(gate, engine, turns, param="messages")).ids
     else:
         ids = await _text_ids(gate, engine, fields.prompt or "", with_special=fields.add_special_tokens is not False)
-    return JSONResponse({"count": len(ids), "max_model_len": engine.max_model_len, "tokens": ids, "token_strs": None})
+    return JSONResponse(TokenCount(count=len(ids), max_model_len=engine.max_model_len, tokens=ids, token_strs=None))
 
 
 async def detokenize(request: Request) -> Response:

@@ -13,6 +13,7 @@ from app.domain.bounds import MAX_IMPORT_BYTES, MAX_IMPORTED
 from app.domain.records import Conversation
 from app.http.query_params import flag
 from app.http.request_body import read_bytes
+from app.schemas.response_bodies.transfer import Imported
 from app.services import Services, services_of
 from engine.errors import InvalidRequestError
 
@@ -57,7 +58,7 @@ async def import_file(request: Request) -> Response:
     taken = await store.imports.add(given, duplicates=duplicates)
     names = {one.source for one in taken}
     skipped = [one.source for one in given if one.source not in names]
-    return JSONResponse({"imported": [one.conversation.id for one in taken], "skipped": skipped})
+    return JSONResponse(Imported(imported=[one.conversation.id for one in taken], skipped=skipped))
 
 
 async def _file(services: Services, *, in_parts: bool, after: str) -> AsyncIterator[str]:

@@ -10,8 +10,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.domain.records import ConversationSource, MessageStatus, Role, TitleSource
 from app.schemas.sampling import ChatParams
-from app.tenants.principal import Scope
-from engine.outputs import TierName
 from models.thinking import ThinkingMode
 
 
@@ -351,83 +349,6 @@ class Found(ResponseModel):
     conversations: list[FoundTitle]
     messages: list[FoundMessage]
     next_cursor: str | None
-
-
-class Draft(ResponseModel):
-    """Text that was typed and not sent.
-
-    updated_at: time of the last change; null if no draft was ever saved.
-    """
-
-    text: str
-    updated_at: float | None
-
-
-class Imported(ResponseModel):
-    """Result of an import.
-
-    imported: ids of the conversations that were created.
-    skipped: ids in the file of the conversations that had been imported before.
-    """
-
-    imported: list[str]
-    skipped: list[str]
-
-
-class ChatPlace(ResponseModel):
-    """The lowest tier that a conversation's next turn has to load KV from.
-
-    place: null if no KV of the conversation is kept.
-    """
-
-    conversation_id: str
-    place: TierName | None
-
-
-class Places(ResponseModel):
-    """The tiers of the conversations that exist."""
-
-    data: list[ChatPlace]
-
-
-class Warming(ResponseModel):
-    """The result of a request to prefetch a conversation's KV.
-
-    warming: whether any KV is being prefetched.
-    """
-
-    warming: bool
-
-
-class TokenCount(ResponseModel):
-    """The token ids of a text and their number."""
-
-    count: int
-    max_model_len: int
-    tokens: list[int]
-    token_strs: None
-
-
-class Principal(ResponseModel):
-    """The tenant and the scope of a login.
-
-    key_id: null if the server requires no keys.
-    """
-
-    tenant: str
-    scope: Scope
-    key_id: str | None
-
-
-class Login(ResponseModel):
-    """The state of the client's login.
-
-    demands_keys: whether the server requires keys.
-    principal: null if the client is not logged in.
-    """
-
-    demands_keys: bool
-    principal: Principal | None
 
 
 class TierHealth(ResponseModel):

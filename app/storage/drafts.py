@@ -2,7 +2,6 @@
 
 import time
 from dataclasses import dataclass
-from typing import Any
 
 from app.storage.connection import Connection
 from app.storage.database import Database
@@ -21,10 +20,6 @@ class Draft:
 
     text: str = ""
     updated_at: float | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the JSON object that clients receive."""
-        return {"text": self.text, "updated_at": self.updated_at}
 
 
 class DraftStore:

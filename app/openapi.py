@@ -40,7 +40,6 @@ from app.schemas.answers import (
     ConversationTree,
     ConversationWithMessages,
     ErrorBody,
-    Found,
     Health,
     LiveSample,
     Message,
@@ -64,6 +63,7 @@ from app.schemas.parsing import RequestModel
 from app.schemas.response_bodies.drafts import Draft
 from app.schemas.response_bodies.login import Login
 from app.schemas.response_bodies.places import Places, Warming
+from app.schemas.response_bodies.search import Found
 from app.schemas.response_bodies.tokens import TokenCount
 from app.schemas.response_bodies.transfer import Imported
 from app.version import VERSION

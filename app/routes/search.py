@@ -6,8 +6,10 @@ from starlette.routing import Route
 
 from app.domain.bounds import MAX_QUERY_LENGTH
 from app.http.query_params import source_of, whole_number
+from app.schemas.response_bodies import search as bodies
 from app.services import services_of
-from app.storage.search import BEYOND_ALL
+from app.storage.search import BEYOND_ALL, FoundMessage, FoundTitle
+from app.storage.snippets import Snippet
 from engine.errors import InvalidRequestError
 
 DEFAULT_FOUND = 20
@@ -29,12 +31,36 @@ async def search(request: Request) -> Response:
     titles = await index.titles(query, limit=limit, source=source) if before == BEYOND_ALL else []
     more = len(messages) > limit
     return JSONResponse(
-        {
-            "conversations": [found.to_json() for found in titles],
-            "messages": [found.to_json() for found in messages[:limit]],
-            "next_cursor": str(messages[limit - 1].number) if more else None,
-        }
+        bodies.Found(
+            conversations=[_title(found) for found in titles],
+            messages=[_message(found) for found in messages[:limit]],
+            next_cursor=str(messages[limit - 1].number) if more else None,
+        )
     )
+
+
+def _title(found: FoundTitle) -> bodies.FoundTitle:
+    return {
+        "id": found.id,
+        "title": found.title,
+        "archived": found.archived,
+        "updated_at": found.updated_at,
+        "snippet": _snippet(found.snippet),
+    }
+
+
+def _message(found: FoundMessage) -> bodies.FoundMessage:
+    return {
+        "message_id": found.id,
+        "role": found.role,
+        "created_at": found.created_at,
+        "conversation": {"id": found.conversation_id, "title": found.title, "archived": found.archived},
+        "snippet": _snippet(found.snippet),
+    }
+
+
+def _snippet(snippet: Snippet) -> bodies.Snippet:
+    return {"text": snippet.text, "matches": list(snippet.matches)}
 
 
 routes = [Route("/api/search", search)]

@@ -302,55 +302,6 @@ class ReuseReport(ResponseModel):
     diverges: Divergence | None
 
 
-class Snippet(ResponseModel):
-    """Text around a search hit.
-
-    matches: ranges of the hits within the text, in UTF-16 code units.
-    """
-
-    text: str
-    matches: list[tuple[int, int]]
-
-
-class FoundTitle(ResponseModel):
-    """A conversation whose title contains all words of the query."""
-
-    id: str
-    title: str
-    archived: bool
-    updated_at: float
-    snippet: Snippet
-
-
-class FoundIn(ResponseModel):
-    """The conversation of a message that was found."""
-
-    id: str
-    title: str | None
-    archived: bool
-
-
-class FoundMessage(ResponseModel):
-    """A message that contains all words of the query."""
-
-    message_id: str
-    role: Role
-    created_at: float
-    conversation: FoundIn
-    snippet: Snippet
-
-
-class Found(ResponseModel):
-    """Search results, newest first.
-
-    next_cursor: cursor of the next page of messages; null on the last page.
-    """
-
-    conversations: list[FoundTitle]
-    messages: list[FoundMessage]
-    next_cursor: str | None
-
-
 class TierHealth(ResponseModel):
     """Usage of one tier, and its state in words."""
 

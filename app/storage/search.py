@@ -47,16 +47,6 @@ class FoundMessage:
     archived: bool
     snippet: Snippet
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the match as a JSON object of the search response."""
-        return {
-            "message_id": self.id,
-            "role": self.role,
-            "created_at": self.created_at,
-            "conversation": {"id": self.conversation_id, "title": self.title, "archived": self.archived},
-            "snippet": self.snippet.to_json(),
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class FoundTitle:
@@ -67,16 +57,6 @@ class FoundTitle:
     archived: bool
     updated_at: float
     snippet: Snippet
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the match as a JSON object of the search response."""
-        return {
-            "id": self.id,
-            "title": self.title,
-            "archived": self.archived,
-            "updated_at": self.updated_at,
-            "snippet": self.snippet.to_json(),
-        }
 
 
 class SearchStore:

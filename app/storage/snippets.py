@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any
 
 from app.storage.search_words import UNSPACED, may_be_unfinished, query_pieces
 
@@ -41,10 +40,6 @@ class Snippet:
 
     text: str
     matches: tuple[tuple[int, int], ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the snippet in the form that clients receive."""
-        return {"text": self.text, "matches": [list(match) for match in self.matches]}
 
 
 class SnippetMaker:

@@ -39,7 +39,6 @@ from app.schemas.answers import (
     ConversationPage,
     ConversationTree,
     ConversationWithMessages,
-    ErrorBody,
     Health,
     LiveSample,
     Message,
@@ -61,6 +60,7 @@ from app.schemas.conversations import (
 from app.schemas.imports import ImportFile
 from app.schemas.parsing import RequestModel
 from app.schemas.response_bodies.drafts import Draft
+from app.schemas.response_bodies.errors import ErrorBody
 from app.schemas.response_bodies.login import Login
 from app.schemas.response_bodies.places import Places, Warming
 from app.schemas.response_bodies.search import Found

@@ -1,5 +1,6 @@
 """Conversations and messages, as they are stored and as clients see them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -67,8 +68,8 @@ class Message:
     created_at: float
     completed_at: float | None = None
     finish_reason: str | None = None
-    error: dict[str, Any] | None = None
-    usage: dict[str, Any] | None = None
+    error: Mapping[str, Any] | None = None
+    usage: Mapping[str, Any] | None = None
     run_id: str | None = None
     params: dict[str, Any] | None = None
     reasoning: str | None = None

@@ -11,6 +11,7 @@ from starlette.types import Receive, Scope, Send
 
 from app.host.engine_host import RETRY_AFTER_SECONDS
 from app.http.anthropic_errors import anthropic_error, is_anthropic
+from app.schemas.response_bodies.errors import ErrorBody
 from app.storage.versions import VersionMismatchError
 from engine.errors import EbbError, NotReadyError, OutageError, OverloadedError, ServerError
 
@@ -80,7 +81,7 @@ class ErrorResponse(Response):
         await JSONResponse(body, self.status_code, headers)(scope, receive, send)
 
 
-def error_body(error: EbbError) -> dict[str, Any]:
+def error_body(error: EbbError) -> ErrorBody:
     """Return the value of "error" in an error body."""
     return {
         "message": error.message,

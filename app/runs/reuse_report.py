@@ -12,6 +12,7 @@ from typing import Any
 from app.domain.records import Message
 from app.host.backend import TextTokenizer
 from app.prompts.earlier_prompts import Earlier, Known
+from app.schemas.response_bodies.usage import StoredReuse
 from cache_tiers.store import REDIS_TTL_SECONDS
 from engine.outputs import Reuse
 
@@ -69,7 +70,7 @@ class _Case:
     unused_seconds: float
 
 
-def stored_reuse(reuse: Reuse) -> dict[str, Any]:
+def stored_reuse(reuse: Reuse) -> StoredReuse:
     """Return the reuse record that is stored with a message.
 
     The continuation of the other prompt is left out: text of one conversation must not enter another.

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from app.runs.reuse_report import stored_reuse
+from app.schemas.response_bodies import usage as bodies
 from engine.outputs import KVReceipt, Usage
 
 
@@ -47,17 +48,19 @@ def usage_of_answers(usages: Sequence[Usage]) -> Usage:
     )
 
 
-def openai_usage(usage: Usage) -> dict[str, Any]:
+def openai_usage(usage: Usage) -> bodies.TokenUsage:
     """Serialize usage for OpenAI's API, in tokens. `cached_tokens` are those reused from a tier."""
-    thought = {"completion_tokens_details": {"reasoning_tokens": usage.reasoning_tokens}}
-    return {
+    shown: bodies.TokenUsage = {
         "prompt_tokens": usage.prompt_tokens,
         "completion_tokens": usage.completion_tokens,
         "total_tokens": usage.prompt_tokens + usage.completion_tokens,
         "prompt_tokens_details": {"cached_tokens": usage.kv.cached},
-        **(thought if usage.reasoning_tokens else {}),
+        "completion_tokens_details": {"reasoning_tokens": usage.reasoning_tokens},
         "kv": _receipt(usage.kv),
     }
+    if not usage.reasoning_tokens:
+        del shown["completion_tokens_details"]
+    return shown
 
 
 def anthropic_usage(usage: Usage) -> dict[str, Any]:
@@ -74,7 +77,7 @@ def anthropic_usage(usage: Usage) -> dict[str, Any]:
     }
 
 
-def _receipt(kv: KVReceipt) -> dict[str, Any]:
+def _receipt(kv: KVReceipt) -> bodies.KVReceipt:
     """Serialize the receipt: tokens by tier, costs and savings. See `engine.outputs.KVReceipt`."""
     phases = kv.phases
     return {
@@ -96,7 +99,7 @@ def _receipt(kv: KVReceipt) -> dict[str, Any]:
     }
 
 
-def message_usage(usage: Usage) -> dict[str, Any]:
+def message_usage(usage: Usage) -> bodies.Usage:
     """Serialize usage for a stored message: OpenAI's fields, the reuse record, and times.
 
     Times are milliseconds since the request arrived. `tokens_per_second` counts from the first token on.

@@ -9,6 +9,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.domain.records import ConversationSource, MessageStatus, Role, TitleSource
+from app.schemas.response_bodies.errors import ErrorBody
+from app.schemas.response_bodies.usage import KVReceipt, Usage
 from app.schemas.sampling import ChatParams
 from models.thinking import ThinkingMode
 
@@ -17,18 +19,6 @@ class ResponseModel(BaseModel):
     """A JSON object with these fields and no others. Fields with a default may be missing."""
 
     model_config = ConfigDict(extra="forbid")
-
-
-class ErrorBody(ResponseModel):
-    """An error: what happened and what to do next.
-
-    param: the field at fault.
-    """
-
-    message: str
-    type: str | None
-    param: str | None
-    code: str | None
 
 
 class Conversation(ResponseModel):
@@ -61,102 +51,6 @@ class ConversationPage(ResponseModel):
 
     data: list[Conversation]
     next_cursor: str | None
-
-
-class Phases(ResponseModel):
-    """Consecutive phases of a request up to its first token, in milliseconds. `first_token` is their sum."""
-
-    queue: float
-    lookup: float
-    load: float
-    prefill: float
-    first_token: float
-
-
-class TierBytes(ResponseModel):
-    """Bytes loaded from each tier."""
-
-    cpu: int
-    redis: int
-
-
-class ReuseEnd(ResponseModel):
-    """The reason why the first block that could have been reused was not.
-
-    gone_from: tiers that held the block before.
-    """
-
-    cause: str
-    detail: str
-    gone_from: list[str]
-
-
-class StoredReuse(ResponseModel):
-    """The record of KV reuse that is stored with a message.
-
-    until: number of prompt tokens that were reused.
-    known: number of prompt tokens that were known to have been computed before.
-    end: why reuse ended there, if more was known.
-    """
-
-    until: int
-    known: int
-    end: ReuseEnd | None
-
-
-class KVReceipt(ResponseModel):
-    """Origin of the KV of the prompt's tokens. `device`, `cpu`, `redis` and `computed` add up to the prompt.
-
-    saved_ms: estimated time to compute the reused tokens, minus the wait for them; null while there is no estimate.
-    blocks_verified: blocks from Redis whose MAC was verified.
-    """
-
-    device: int
-    cpu: int
-    redis: int
-    computed: int
-    restore_ms: float
-    bytes: TierBytes
-    blocks_verified: int
-    saved_ms: float | None
-    phases_ms: Phases
-    reuse: StoredReuse | None = None
-
-
-class PromptDetails(ResponseModel):
-    """Details of the prompt's token count.
-
-    cached_tokens: tokens whose KV came from a tier.
-    """
-
-    cached_tokens: int
-
-
-class CompletionDetails(ResponseModel):
-    """Details of the answer's token count.
-
-    reasoning_tokens: tokens of the reasoning.
-    """
-
-    reasoning_tokens: int
-
-
-class Usage(ResponseModel):
-    """Usage and timing of one answer.
-
-    tokens_per_second: generation speed after the first token.
-    """
-
-    prompt_tokens: int
-    completion_tokens: int
-    total_tokens: int
-    prompt_tokens_details: PromptDetails
-    completion_tokens_details: CompletionDetails | None = None
-    kv: KVReceipt
-    queue_ms: float
-    ttft_ms: float
-    total_ms: float
-    tokens_per_second: float | None
 
 
 class Message(ResponseModel):

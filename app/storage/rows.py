@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -117,7 +117,7 @@ def dump(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def dump_optional(value: dict[str, Any] | None) -> str | None:
+def dump_optional(value: Mapping[str, Any] | None) -> str | None:
     """Encode an object as JSON for storage. None becomes NULL."""
     return None if value is None else dump(value)
 

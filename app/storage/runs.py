@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -122,8 +122,8 @@ class MessageEnd:
     status: MessageStatus
     finish_reason: str | None
     token_ids: bytes
-    usage: dict[str, Any] | None = None
-    error: dict[str, Any] | None = None
+    usage: Mapping[str, Any] | None = None
+    error: Mapping[str, Any] | None = None
     reasoning: str | None = None
 
     def of(self, answer: Message) -> Message:

@@ -10,6 +10,7 @@ from app.apis.openai.logprobs import ChatLogprobs, TextLogprobs, joined_logprobs
 from app.domain.ids import new_id
 from app.http.error_responses import error_body
 from app.runs.usage import combined_usage, openai_usage, usage_of_answers
+from app.schemas.response_bodies.usage import TokenUsage
 from app.transport.sse import DONE_FRAME, data_frame, encode_json
 from engine.errors import EbbError
 from engine.outputs import FinishReason, RequestOutput
@@ -117,7 +118,7 @@ class OpenAIShape(ABC):
         """
         return {**self._head.fields(self.object_name), "choices": choices, "usage": self._usage(answers)}
 
-    def _usage(self, lasts: Sequence[RequestOutput]) -> dict[str, Any]:
+    def _usage(self, lasts: Sequence[RequestOutput]) -> TokenUsage:
         usages = [last.usage for last in lasts if last.usage is not None]
         count = self._head.num_drawn
         of_prompts = [usage_of_answers(usages[at : at + count]) for at in range(0, len(usages), count)]

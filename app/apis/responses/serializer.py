@@ -3,6 +3,7 @@
 Source: the types of the `openai` package, 3.51.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -187,7 +188,7 @@ def _error(answer: Message) -> dict[str, Any]:
     return {"code": "rate_limit_exceeded" if overloaded else "server_error", "message": answer.error["message"]}
 
 
-def _usage(usage: dict[str, Any]) -> dict[str, Any]:
+def _usage(usage: Mapping[str, Any]) -> dict[str, Any]:
     """Convert the usage of a stored message. `kv` names the tiers that the cached tokens came from."""
     return {
         "input_tokens": usage["prompt_tokens"],

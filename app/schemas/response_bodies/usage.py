@@ -1,0 +1,107 @@
+"""Usage in a response body, with the KV receipt and the record of KV reuse that is stored with it."""
+
+from typing import Annotated, NotRequired
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+
+class Phases(TypedDict):
+    """Consecutive phases of a request up to its first token, in milliseconds. `first_token` is their sum."""
+
+    queue: float
+    lookup: float
+    load: float
+    prefill: float
+    first_token: float
+
+
+class TierBytes(TypedDict):
+    """Bytes loaded from each tier."""
+
+    cpu: int
+    redis: int
+
+
+class ReuseEnd(TypedDict):
+    """The reason why the first block that could have been reused was not.
+
+    gone_from: tiers that held the block before.
+    """
+
+    cause: str
+    detail: str
+    gone_from: list[str]
+
+
+class StoredReuse(TypedDict):
+    """The record of KV reuse that is stored with a message.
+
+    until: number of prompt tokens that were reused.
+    known: number of prompt tokens that were known to have been computed before.
+    end: why reuse ended there, if more was known.
+    """
+
+    until: int
+    known: int
+    end: ReuseEnd | None
+
+
+class KVReceipt(TypedDict):
+    """Origin of the KV of the prompt's tokens. `device`, `cpu`, `redis` and `computed` add up to the prompt.
+
+    saved_ms: estimated time to compute the reused tokens, minus the wait for them; null while there is no estimate.
+    blocks_verified: blocks from Redis whose MAC was verified.
+    """
+
+    device: int
+    cpu: int
+    redis: int
+    computed: int
+    restore_ms: float
+    bytes: TierBytes
+    blocks_verified: int
+    saved_ms: float | None
+    phases_ms: Phases
+    reuse: NotRequired[Annotated[StoredReuse | None, Field(default=None)]]
+
+
+class PromptDetails(TypedDict):
+    """Details of the prompt's token count.
+
+    cached_tokens: tokens whose KV came from a tier.
+    """
+
+    cached_tokens: int
+
+
+class CompletionDetails(TypedDict):
+    """Details of the answer's token count.
+
+    reasoning_tokens: tokens of the reasoning.
+    """
+
+    reasoning_tokens: int
+
+
+class TokenUsage(TypedDict):
+    """Usage of a request, as OpenAI's API has it, with the receipt."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    total_tokens: int
+    prompt_tokens_details: PromptDetails
+    completion_tokens_details: NotRequired[Annotated[CompletionDetails | None, Field(default=None)]]
+    kv: KVReceipt
+
+
+class Usage(TokenUsage):
+    """Usage and timing of one answer.
+
+    tokens_per_second: generation speed after the first token.
+    """
+
+    queue_ms: float
+    ttft_ms: float
+    total_ms: float
+    tokens_per_second: float | None

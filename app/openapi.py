@@ -34,21 +34,7 @@ from app.domain.bounds import MAX_ITEMS_PAGE, MAX_PAGE, MAX_QUERY_LENGTH
 from app.http.query_params import SOURCES
 from app.routes.api import ROUTES
 from app.schemas.admin import LoginFields
-from app.schemas.answers import (
-    Conversation,
-    ConversationPage,
-    ConversationTree,
-    ConversationWithMessages,
-    Health,
-    LiveSample,
-    Message,
-    ReuseReport,
-    RunDelta,
-    RunDone,
-    RunError,
-    RunOpening,
-    RunSnapshot,
-)
+from app.schemas.answers import Health, LiveSample, ReuseReport
 from app.schemas.conversations import (
     ConversationFields,
     DraftFields,
@@ -59,10 +45,18 @@ from app.schemas.conversations import (
 )
 from app.schemas.imports import ImportFile
 from app.schemas.parsing import RequestModel
+from app.schemas.response_bodies.conversations import (
+    Conversation,
+    ConversationPage,
+    ConversationTree,
+    ConversationWithMessages,
+)
 from app.schemas.response_bodies.drafts import Draft
 from app.schemas.response_bodies.errors import ErrorBody
 from app.schemas.response_bodies.login import Login
+from app.schemas.response_bodies.messages import Message
 from app.schemas.response_bodies.places import Places, Warming
+from app.schemas.response_bodies.run_events import RunDelta, RunDone, RunError, RunOpening, RunSnapshot
 from app.schemas.response_bodies.search import Found
 from app.schemas.response_bodies.tokens import TokenCount
 from app.schemas.response_bodies.transfer import Imported

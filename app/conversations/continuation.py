@@ -120,6 +120,6 @@ def _reopened(answer: Message, tenant: str, stream: GenerationStream, run_id: st
     pieces = [(text, is_thought) for text, is_thought in before if text]
     first = OPENING + len(ids) + 1 - len(pieces)
     deltas = [Delta(number, *piece) for number, piece in enumerate(pieces, first)]
-    run = Run(run_id, tenant, begun, RunLog(run_id, begun, {}, deltas=deltas))
+    run = Run(run_id, tenant, begun, RunLog(run_id, begun, deltas=deltas))
     run.token_ids.extend(ids)
     return run

@@ -1,4 +1,4 @@
-"""Conversations and messages, as they are stored and as clients see them."""
+"""Conversations and messages, as they are stored."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -41,13 +41,6 @@ class Conversation:
     archived: bool = False
     version: int = 1
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the fields that clients see."""
-        return {name: getattr(self, name) for name in self.__slots__}
-
-
-_OF_THE_SERVER = frozenset({"tokens", "tool_use"})
-
 
 @dataclass(frozen=True, slots=True)
 class Message:
@@ -80,7 +73,3 @@ class Message:
     def said(self) -> Parsed:
         """Text and tool calls parsed from the content, without an end that could still become either."""
         return read_calls(self.content, self.tool_use, has_ended=self.status != "in_progress")
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the fields that clients see."""
-        return {name: getattr(self, name) for name in self.__slots__ if name not in _OF_THE_SERVER}

@@ -5,9 +5,11 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from app.http.request_body import read_body
-from app.routes.versioned import expected_versions, version_tag, versioned
+from app.routes.versioned import expected_versions, version_headers, versioned
 from app.schemas.conversations import MessageChoice
+from app.schemas.response_bodies import conversations as bodies
 from app.services import services_of
+from app.storage.tree import Outline
 
 
 async def get_tree(request: Request) -> Response:
@@ -15,12 +17,12 @@ async def get_tree(request: Request) -> Response:
     store = services_of(request).store
     conversation = await store.conversations.get(request.path_params["id"])
     messages = await store.tree.outline(conversation.id)
-    body = {
-        "head_id": conversation.head_id,
-        "version": conversation.version,
-        "messages": [message.to_json() for message in messages],
-    }
-    return JSONResponse(body, headers={"ETag": version_tag(conversation.version), "Cache-Control": "no-store"})
+    body = bodies.ConversationTree(
+        head_id=conversation.head_id,
+        version=conversation.version,
+        messages=[_outline(message) for message in messages],
+    )
+    return JSONResponse(body, headers=version_headers(conversation.version))
 
 
 async def choose_head(request: Request) -> Response:
@@ -51,6 +53,17 @@ async def delete_message(request: Request) -> Response:
 async def restore_message(request: Request) -> Response:
     """Undo the deletion of a message and show its branch."""
     return versioned(await services_of(request).deletions.restore_message(request.path_params["id"]))
+
+
+def _outline(message: Outline) -> bodies.Outline:
+    return {
+        "id": message.id,
+        "parent_id": message.parent_id,
+        "role": message.role,
+        "status": message.status,
+        "preview": message.preview,
+        "created_at": message.created_at,
+    }
 
 
 routes = [

@@ -1,20 +1,21 @@
 """/api/conversations: the list of chats, one chat with its messages, and new turns in it."""
 
 from functools import partial
-from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from app.domain import records
 from app.domain.bounds import MAX_PAGE
-from app.domain.records import Message
 from app.http.query_params import flag, source_of, whole_number
 from app.http.request_body import read_body
 from app.routes.cursors import parse_position, position_cursor
-from app.routes.versioned import expected_versions, versioned
+from app.routes.versioned import expected_versions, version_headers, versioned
 from app.runs.service import Run
 from app.schemas.conversations import ConversationFields, NewMessage, RetryFields
+from app.schemas.response_bodies.conversations import ConversationPage, ConversationWithMessages, conversation_body
+from app.schemas.response_bodies.messages import Message, message_body
 from app.services import Services, services_of
 from app.transport.event_stream import EventStream
 
@@ -31,7 +32,9 @@ async def list_conversations(request: Request) -> Response:
         source=source_of(request),
     )
     following = position_cursor(page.following) if page.following is not None else None
-    return JSONResponse({"data": [one.to_json() for one in page.conversations], "next_cursor": following})
+    return JSONResponse(
+        ConversationPage(data=[conversation_body(one) for one in page.conversations], next_cursor=following)
+    )
 
 
 async def create_conversation(request: Request) -> Response:
@@ -46,7 +49,11 @@ async def get_conversation(request: Request) -> Response:
     conversation = await services.store.conversations.get(request.path_params["id"])
     path = await services.turns.shown_path(conversation)
     siblings = await services.store.tree.siblings(conversation.id, conversation.head_id)
-    return versioned(conversation, messages=[_beside(message, siblings[message.parent_id]) for message in path])
+    body: ConversationWithMessages = {
+        **conversation_body(conversation),
+        "messages": [_beside(message, siblings[message.parent_id]) for message in path],
+    }
+    return JSONResponse(body, headers=version_headers(conversation.version))
 
 
 async def change_conversation(request: Request) -> Response:
@@ -97,10 +104,10 @@ async def continue_message(request: Request) -> Response:
     return _followed(services, run)
 
 
-def _beside(message: Message, sibling_ids: list[str]) -> dict[str, Any]:
+def _beside(message: records.Message, sibling_ids: list[str]) -> Message:
     # The message may have been deleted after the path was read and before its siblings were.
     ids = sibling_ids if message.id in sibling_ids else [message.id]
-    return {**message.to_json(), "sibling_ids": ids, "sibling_index": ids.index(message.id)}
+    return {**message_body(message), "sibling_ids": ids, "sibling_index": ids.index(message.id)}
 
 
 def _followed(services: Services, run: Run) -> Response:

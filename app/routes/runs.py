@@ -8,6 +8,7 @@ from starlette.routing import Route
 
 from app.runs.run_log import RunLog, is_number
 from app.runs.service import ended_run
+from app.schemas.response_bodies.messages import message_body
 from app.services import services_of
 from app.transport.event_stream import EventStream
 from engine.errors import InvalidRequestError
@@ -32,7 +33,7 @@ async def follow_run(request: Request) -> Response:
 async def cancel_run(request: Request) -> Response:
     """Cancel a run and keep its text so far. The message of an ended run is returned unchanged."""
     message = await services_of(request).turns.cancel(request.path_params["id"])
-    return JSONResponse(message.to_json())
+    return JSONResponse(message_body(message))
 
 
 async def explain_reuse(request: Request) -> Response:

@@ -5,26 +5,25 @@ to the conversation, not the bytes of the response. A tag that a proxy has weake
 """
 
 import re
-from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from app.domain.records import Conversation
+from app.schemas.response_bodies.conversations import conversation_body
 from app.storage.versions import Versions
 
 _TAG = re.compile(r'(?:W/)?"(\d{1,18})"', re.ASCII)
 
 
-def versioned(conversation: Conversation, status: int = 200, **more: Any) -> JSONResponse:
-    """Return the conversation with its version as ETag, and `more` fields alongside its own."""
-    headers = {"ETag": version_tag(conversation.version), "Cache-Control": "no-store"}
-    return JSONResponse({**conversation.to_json(), **more}, status, headers)
+def versioned(conversation: Conversation, status: int = 200) -> JSONResponse:
+    """Return the conversation with its version as ETag."""
+    return JSONResponse(conversation_body(conversation), status, version_headers(conversation.version))
 
 
-def version_tag(version: int) -> str:
-    """Format a version as an ETag."""
-    return f'"{version}"'
+def version_headers(version: int) -> dict[str, str]:
+    """Return the headers of a response that has a conversation's version as ETag."""
+    return {"ETag": f'"{version}"', "Cache-Control": "no-store"}
 
 
 def expected_versions(request: Request) -> Versions:

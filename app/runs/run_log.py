@@ -12,12 +12,17 @@ import asyncio
 import sys
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 from app.domain.deltas import Delta
 from app.domain.records import Conversation, Message
+from app.schemas.response_bodies.conversations import conversation_body
+from app.schemas.response_bodies.messages import Message as MessageBody
+from app.schemas.response_bodies.messages import message_body
+from app.schemas.response_bodies.run_events import OpeningRecords, RunDone, RunError, RunEvent, RunOpening, RunSnapshot
 from app.transport.direct_writer import DirectWriter
 from app.transport.sse import encode_json, event_frame, farewell_frame
 
@@ -38,14 +43,14 @@ class RunLog:
         self,
         run_id: str,
         message: Message,
-        opening: dict[str, Any],
+        opening: OpeningRecords | None = None,
         *,
         epoch: int = 0,
         deltas: Sequence[Delta] = (),
     ) -> None:
         """Make the log of an answer in progress (`message`).
 
-        opening: the data of event 1.
+        opening: records in event 1; None if the run creates none.
         epoch: number of processes that worked on the run before.
         deltas: deltas that those processes stored.
         """
@@ -53,14 +58,14 @@ class RunLog:
         self._message = message
         self._epoch = epoch
         # Kept as bytes, since the objects take ten times the memory.
-        self._opening_frame = self._frame("run", opening, OPENING)
+        self._opening_frame = self._opening(opening or {"message": message_body(message)})
         self._numbers = array("I")
         self._said = _Pieces()
         for delta in deltas:
             self._numbers.append(delta.number)
             self._said.add(delta.text, is_thought=delta.is_thought)
         self._inherited_until = self._last_delta
-        self._closing: tuple[str, dict[str, Any]] | None = None
+        self._end: _End | None = None
         self._last_number = 0
         self._interrupted = False
         self._waiting: list[_Follower] = []
@@ -69,7 +74,7 @@ class RunLog:
     @property
     def last_event(self) -> int:
         """Number of the newest event."""
-        return self._last_number if self._closing is not None else self._last_delta
+        return self._last_number if self._end is not None else self._last_delta
 
     @property
     def _last_delta(self) -> int:
@@ -78,12 +83,12 @@ class RunLog:
     @property
     def is_closed(self) -> bool:
         """Whether the event that ends the run is written."""
-        return self._closing is not None
+        return self._end is not None
 
     @property
-    def refusal(self) -> dict[str, Any] | None:
+    def refusal(self) -> Mapping[str, Any] | None:
         """Error with which the run ended; None while it is open, or if it ended with an answer."""
-        return self._closing[1].get("error") if self._closing is not None else None
+        return self._end.error if self._end is not None else None
 
     @property
     def text(self) -> str:
@@ -99,9 +104,9 @@ class RunLog:
         """Return up to `most` deltas after the first `index`."""
         return [self._delta_at(at) for at in range(index, min(len(self._numbers), index + most))]
 
-    def open(self, opening: dict[str, Any]) -> None:
-        """Set the data of event 1 if it was unknown when the log was made. Call before any cursor follows."""
-        self._opening_frame = self._frame("run", opening, OPENING)
+    def open(self, opening: OpeningRecords) -> None:
+        """Set the records in event 1 if they were unknown when the log was made. Call before any cursor follows."""
+        self._opening_frame = self._opening(opening)
 
     def append(self, text: str, num_tokens: int, *, is_thought: bool = False) -> None:
         """Append a delta. `num_tokens` is the answer's token count including it; held-back text may add no token."""
@@ -110,9 +115,12 @@ class RunLog:
         if self._waiting:
             self._notify()
 
-    def close(self, kind: str, data: dict[str, Any], num_tokens: int) -> None:
-        """Append the event that ends the run, "done" or "error", of an answer with `num_tokens` tokens."""
-        self._closing = (kind, data)
+    def close(self, answer: Message, num_tokens: int, error: Mapping[str, Any] | None = None) -> None:
+        """Append the event that ends the run of `answer`, which has `num_tokens` tokens.
+
+        error: data of the event "error"; None for the event "done".
+        """
+        self._end = _End(answer, error)
         self._last_number = max(num_tokens + 1, self._last_delta) + 1
         self._notify()
 
@@ -144,7 +152,7 @@ class RunLog:
                 if len(fresh) == MAX_NEWS:
                     # A log may be long, and a connection may take all of it without ever blocking.
                     await asyncio.sleep(0)
-            elif self._closing is not None or self._interrupted:
+            elif self._end is not None or self._interrupted:
                 return
             else:
                 await self._change()
@@ -157,8 +165,7 @@ class RunLog:
         """
         if after is None or not self._is_event(after):
             seen = self._last_delta
-            so_far = {"content": self.text, "reasoning": self.reasoning}
-            yield self._frame("snapshot", {"message": {**self._message.to_json(), **so_far}}, seen)
+            yield self._snapshot(seen)
         else:
             seen = after
         while True:
@@ -168,9 +175,9 @@ class RunLog:
             elif seen < self._last_delta:
                 seen, frame = self._delta_after(seen)
                 yield frame
-            elif self._closing is not None:
+            elif self._end is not None:
                 if seen < self._last_number:
-                    yield self._frame(*self._closing, self._last_number)
+                    yield self._closing(self._end)
                 return
             elif self._interrupted:
                 yield farewell_frame()
@@ -199,7 +206,7 @@ class RunLog:
         said = f'"text":{encode_json(self._said.of(first, end, thoughts=False))}'
         if reasoning := self._said.of(first, end, thoughts=True):
             said += f',"reasoning":{encode_json(reasoning)}'
-        # Formatted by hand, since this runs for every token of every run.
+        # RunDelta, formatted by hand, since this runs for every token of every run.
         data = f'{{"sequence_number":{number},"run_id":"{self.run_id}",{said}}}'
         return event_frame("delta", data, self._event_id(number))
 
@@ -207,9 +214,28 @@ class RunLog:
         is_thought = self._said.is_thought(at)
         return Delta(self._numbers[at], self._said.of(at, at + 1, thoughts=is_thought), is_thought)
 
-    def _frame(self, kind: str, data: dict[str, Any], number: int) -> bytes:
-        numbered = {"sequence_number": number, "run_id": self.run_id, **data}
-        return event_frame(kind, encode_json(numbered), self._event_id(number))
+    def _opening(self, opening: OpeningRecords) -> bytes:
+        data: RunOpening = {**self._event(OPENING), **opening}
+        return self._frame("run", data)
+
+    def _snapshot(self, number: int) -> bytes:
+        so_far: MessageBody = {**message_body(self._message), "content": self.text, "reasoning": self.reasoning}
+        data: RunSnapshot = {**self._event(number), "message": so_far}
+        return self._frame("snapshot", data)
+
+    def _closing(self, end: "_End") -> bytes:
+        event, message = self._event(self._last_number), message_body(end.answer)
+        if end.error is None:
+            done: RunDone = {**event, "message": message}
+            return self._frame("done", done)
+        failed: RunError = {**event, "error": end.error, "message": message}
+        return self._frame("error", failed)
+
+    def _event(self, number: int) -> RunEvent:
+        return {"sequence_number": number, "run_id": self.run_id}
+
+    def _frame(self, kind: str, data: RunEvent) -> bytes:
+        return event_frame(kind, encode_json(data), self._event_id(data["sequence_number"]))
 
     def _event_id(self, number: int) -> str:
         return f"{self.run_id}:{self._epoch}.{number}"
@@ -226,7 +252,7 @@ class RunLog:
 
     def _notify(self) -> None:
         """Notify the waiting followers: write a delta to those whose connection is ready, and wake the others."""
-        is_delta = self._closing is None and not self._interrupted
+        is_delta = self._end is None and not self._interrupted
         waiting, self._waiting = self._waiting, []
         for follower in waiting:
             # Done if the cursor was cancelled.
@@ -238,6 +264,14 @@ class RunLog:
                 self._waiting.append(follower)
             else:
                 follower.change.set_result(None)
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """End of a run: its answer, and the error of the event "error"; None for "done"."""
+
+    answer: Message
+    error: Mapping[str, Any] | None
 
 
 class _Follower:
@@ -286,12 +320,12 @@ class _Pieces:
         return self._said[self._ends[first - 1] if first else 0 : self._ends[last - 1]].decode()
 
 
-def opening_event(conversation: Conversation, question: Message, answer: Message) -> dict[str, Any]:
+def opening_event(conversation: Conversation, question: Message, answer: Message) -> OpeningRecords:
     """Return the data of event 1: the records that the turn created."""
     return {
-        "conversation": conversation.to_json(),
-        "user_message": question.to_json(),
-        "message": answer.to_json(),
+        "conversation": conversation_body(conversation),
+        "user_message": message_body(question),
+        "message": message_body(answer),
     }
 
 

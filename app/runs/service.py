@@ -10,7 +10,7 @@ on disk. An end that the database refuses is announced as an error, kept in memo
 import asyncio
 import logging
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -25,6 +25,7 @@ from app.prompts.stateless import Remember
 from app.runs.run_log import RunLog
 from app.runs.unstored_ends import REFUSALS, UnstoredEnds
 from app.runs.usage import message_usage
+from app.schemas.response_bodies.run_events import OpeningRecords
 from app.storage.runs import MessageEnd, RunProgress, RunStore
 from engine.errors import FOR_THE_PROCESS, EbbError, EngineError, NotReadyError
 from engine.outputs import RequestOutput, Reuse
@@ -221,7 +222,7 @@ class RunRegistry:
             reasoning=run.log.reasoning,
         )
         await self._store_end(run, end)
-        run.log.close(*_closing_event(run), len(run.token_ids))
+        run.log.close(run.answer, len(run.token_ids), _closing_error(run))
         self._has_ended(run)
 
     def forget_prefixes(self, tenant: str) -> None:
@@ -267,7 +268,7 @@ class RunRegistry:
         await self._store_end(run, _message_end(run, last))
         if run.remember is not None and run.failure is None:
             await run.remember(run.token_ids, run.log.text)
-        run.log.close(*_closing_event(run), len(run.token_ids))
+        run.log.close(run.answer, len(run.token_ids), _closing_error(run))
 
     async def _store_end(self, run: Run, end: MessageEnd) -> None:
         run.answer = end.of(run.answer)
@@ -294,7 +295,7 @@ class RunRegistry:
             return
         if answer.status != "failed":
             run.failure = None
-        run.log.close(*closing_event(answer), len(run.token_ids))
+        run.log.close(answer, len(run.token_ids), error_of(answer))
         self._retire(run)
 
     async def _save_progress(self) -> None:
@@ -333,30 +334,28 @@ class RunRegistry:
             del self._runs[run_id]
 
 
-def _closing_event(run: Run) -> tuple[str, dict[str, Any]]:
-    """Return the last event of a run: an error where its answer is not on disk."""
+def _closing_error(run: Run) -> Mapping[str, Any] | None:
+    """Return the error that ends a run's events: also one because of which the answer is not on disk."""
     if run.failure is not None and run.answer.status != "failed":
-        return "error", {"error": error_body(run.failure), "message": run.answer.to_json()}
-    return closing_event(run.answer)
+        return error_body(run.failure)
+    return error_of(run.answer)
 
 
-def closing_event(answer: Message) -> tuple[str, dict[str, Any]]:
-    """Return the last event of a run that ended with `answer`."""
-    if answer.status == "failed":
-        return "error", {"error": answer.error, "message": answer.to_json()}
-    return "done", {"message": answer.to_json()}
+def error_of(answer: Message) -> Mapping[str, Any] | None:
+    """Return the error of an answer that failed; None for any other."""
+    return answer.error if answer.status == "failed" else None
 
 
-def ended_run(answer: Message, tenant: str, opening: dict[str, Any] | None = None) -> Run:
+def ended_run(answer: Message, tenant: str, opening: OpeningRecords | None = None) -> Run:
     """Rebuild a run that ended long ago from its stored answer. The text is one delta."""
     assert answer.run_id is not None
     num_tokens = len(answer.tokens.ids) // ID_BYTES
-    log = RunLog(answer.run_id, answer, opening or {"message": answer.to_json()})
+    log = RunLog(answer.run_id, answer, opening)
     if answer.reasoning:
         log.append(answer.reasoning, num_tokens, is_thought=True)
     if answer.content:
         log.append(answer.content, num_tokens)
-    log.close(*closing_event(answer), num_tokens)
+    log.close(answer, num_tokens, error_of(answer))
     run = Run(answer.run_id, tenant, answer, log)
     run.ended.set()
     return run

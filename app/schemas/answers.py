@@ -8,10 +8,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.domain.records import ConversationSource, MessageStatus, Role, TitleSource
-from app.schemas.response_bodies.errors import ErrorBody
-from app.schemas.response_bodies.usage import KVReceipt, Usage
-from app.schemas.sampling import ChatParams
+from app.domain.records import MessageStatus
+from app.schemas.response_bodies.usage import KVReceipt
 from models.thinking import ThinkingMode
 
 
@@ -19,135 +17,6 @@ class ResponseModel(BaseModel):
     """A JSON object with these fields and no others. Fields with a default may be missing."""
 
     model_config = ConfigDict(extra="forbid")
-
-
-class Conversation(ResponseModel):
-    """A tree of messages.
-
-    head_id: the leaf of the path that is shown.
-    version: counter that each of the user's changes raises.
-    """
-
-    id: str
-    title: str | None
-    head_id: str | None
-    system_prompt: str | None
-    params: ChatParams
-    created_at: float
-    updated_at: float
-    source: ConversationSource
-    metadata: dict[str, str]
-    title_source: TitleSource | None
-    pinned: bool
-    archived: bool
-    version: int
-
-
-class ConversationPage(ResponseModel):
-    """A page of conversations.
-
-    next_cursor: cursor of the next page; null on the last page.
-    """
-
-    data: list[Conversation]
-    next_cursor: str | None
-
-
-class Message(ResponseModel):
-    """A node of the tree of messages.
-
-    reasoning: the reasoning that the model wrote before its answer.
-    sibling_ids: the alternatives at this place in the tree, oldest first, including this message.
-    """
-
-    id: str
-    conversation_id: str
-    parent_id: str | None
-    role: Role
-    content: str
-    status: MessageStatus
-    created_at: float
-    completed_at: float | None
-    finish_reason: str | None
-    error: ErrorBody | None
-    usage: Usage | None
-    run_id: str | None
-    params: ChatParams | None
-    reasoning: str | None
-    sibling_ids: list[str] | None = None
-    sibling_index: int | None = None
-
-
-class ConversationWithMessages(Conversation):
-    """A conversation and its messages.
-
-    messages: the messages on the path that is shown.
-    """
-
-    messages: list[Message]
-
-
-class Outline(ResponseModel):
-    """A message with only the beginning of its text."""
-
-    id: str
-    parent_id: str | None
-    role: Role
-    status: MessageStatus
-    preview: str
-    created_at: float
-
-
-class ConversationTree(ResponseModel):
-    """Every message of every branch, oldest first."""
-
-    head_id: str | None
-    version: int
-    messages: list[Outline]
-
-
-class RunEvent(ResponseModel):
-    """Fields in the data of every run event."""
-
-    sequence_number: int
-    run_id: str
-
-
-class RunOpening(RunEvent):
-    """Data of the event `run`: the records that the turn created, and the answer's message.
-
-    A run that continues an existing message creates no records.
-    """
-
-    conversation: Conversation | None = None
-    user_message: Message | None = None
-    message: Message
-
-
-class RunSnapshot(RunEvent):
-    """Data of the event `snapshot`: the whole message so far."""
-
-    message: Message
-
-
-class RunDelta(RunEvent):
-    """Data of the event `delta`: text and reasoning generated since the previous event."""
-
-    text: str
-    reasoning: str | None = None
-
-
-class RunDone(RunEvent):
-    """Data of the event `done`, which ends the stream."""
-
-    message: Message
-
-
-class RunError(RunEvent):
-    """Data of the event `error`, which ends the stream. The message keeps the text generated before the error."""
-
-    error: ErrorBody
-    message: Message
 
 
 class PromptSide(ResponseModel):

@@ -3,7 +3,6 @@
 import time
 from collections import defaultdict
 from dataclasses import dataclass, replace
-from typing import Any
 
 from app.domain.ids import new_id
 from app.domain.records import Conversation, Message, MessageStatus, Role
@@ -49,10 +48,6 @@ class Outline:
     status: MessageStatus
     preview: str
     created_at: float
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the JSON object that clients receive."""
-        return {name: getattr(self, name) for name in self.__slots__}
 
 
 class TreeStore:

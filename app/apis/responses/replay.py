@@ -6,7 +6,7 @@ from app.domain.records import Message
 from app.domain.token_history import ID_BYTES, unpack_ids
 from app.host.backend import Backend
 from app.runs.run_log import RunLog
-from app.runs.service import closing_event
+from app.runs.service import error_of
 from engine.answer_text import AnswerFormat, Said
 
 
@@ -20,10 +20,10 @@ class Replay:
     @classmethod
     def of(cls, answer: Message, engine: Backend) -> "Replay":
         """Rebuild the log of `answer`, which has ended."""
-        log = RunLog(answer.run_id or "", answer, {"message": answer.to_json()})
+        log = RunLog(answer.run_id or "", answer)
         for num_tokens, said in _deltas(answer, engine):
             log.append(said.text, num_tokens, is_thought=said.is_thought)
-        log.close(*closing_event(answer), len(answer.tokens.ids) // ID_BYTES)
+        log.close(answer, len(answer.tokens.ids) // ID_BYTES, error_of(answer))
         return cls(answer, log)
 
 

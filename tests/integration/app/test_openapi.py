@@ -71,6 +71,12 @@ async def test_every_reference_resolves(http: aiohttp.ClientSession) -> None:
     assert references(document) <= names
 
 
+async def test_stored_json_of_a_message_is_described(http: aiohttp.ClientSession) -> None:
+    fields = (await document_of(http))["components"]["schemas"]["Message"]["properties"]
+    for name, model in (("error", "ErrorBody"), ("usage", "Usage"), ("params", "ChatParams")):
+        assert fields[name] == {"anyOf": [{"$ref": f"#/components/schemas/{model}"}, {"type": "null"}]}
+
+
 async def test_response_that_breaks_its_schema_is_detected() -> None:
     operation = operation_of("GET", "/api/draft")
     assert operation is not None

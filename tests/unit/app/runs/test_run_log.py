@@ -12,7 +12,7 @@ ANSWER = Message("msg_1", "conv_1", None, "assistant", "", "in_progress", create
 
 
 def new_log(epoch: int = 0, deltas: Sequence[Delta] = ()) -> RunLog:
-    return RunLog("run_1", ANSWER, {"message": ANSWER.to_json()}, epoch=epoch, deltas=deltas)
+    return RunLog("run_1", ANSWER, epoch=epoch, deltas=deltas)
 
 
 def say(log: RunLog, *texts: str) -> None:
@@ -22,7 +22,7 @@ def say(log: RunLog, *texts: str) -> None:
 
 
 def end(log: RunLog) -> None:
-    log.close("done", {}, log.last_event - 1)
+    log.close(ANSWER, log.last_event - 1)
 
 
 def parsed(frame: bytes) -> tuple[str, str, dict[str, Any]]:
@@ -50,7 +50,7 @@ async def test_follower_from_start_sees_all_events_numbered_in_order() -> None:
     for text in ("one", " two"):
         say(log, text)
         seen.append(await next_frame(frames))
-    log.close("done", {"message": {}}, 2)
+    log.close(ANSWER, 2)
     seen += await drained(frames)
     assert [kind for _, kind, _ in seen] == ["run", "delta", "delta", "done"]
     assert [event_id for event_id, _, _ in seen] == [f"run_1:0.{n}" for n in (1, 2, 3, 4)]
@@ -132,7 +132,7 @@ async def test_event_number_counts_tokens_and_not_deltas() -> None:
     log = new_log()
     for text, num_tokens in (("ab", 2), ("c", 3), ("held back", 3)):
         log.append(text, num_tokens)
-    log.close("done", {}, 4)
+    log.close(ANSWER, 4)
     assert [data["sequence_number"] for _, _, data in await drained(log.follow(3))] == [5, 6]
     assert [kind for _, kind, _ in await drained(log.follow(2))] == ["snapshot", "done"]
 
@@ -170,7 +170,7 @@ async def test_merged_deltas_keep_reasoning_apart() -> None:
     log.append("see", 3, is_thought=True)
     log.append("yes", 5)
     assert (log.reasoning, log.text) == ("let me see", "yes")
-    log.close("done", {}, 5)
+    log.close(ANSWER, 5)
     (_, _, all_at_once), _ = await drained(log.follow(1))
     assert (all_at_once["reasoning"], all_at_once["text"]) == ("let me see", "yes")
     (_, kind, snapshot), _ = await drained(log.follow(None))
@@ -181,7 +181,7 @@ async def test_merged_deltas_keep_reasoning_apart() -> None:
 async def test_deltas_without_reasoning_omit_its_field() -> None:
     log = new_log()
     say(log, "a")
-    log.close("done", {}, 1)
+    log.close(ANSWER, 1)
     assert "reasoning" not in (await drained(log.follow(1)))[0][2]
     assert log.reasoning is None
 

@@ -10,7 +10,7 @@ ANSWER = Message("msg_1", "conv_1", None, "assistant", "", "in_progress", create
 
 
 def new_log(*deltas: tuple[str, int]) -> RunLog:
-    log = RunLog("run_1", ANSWER, {})
+    log = RunLog("run_1", ANSWER)
     for text, num_tokens in deltas:
         log.append(text, num_tokens)
     return log
@@ -23,13 +23,13 @@ async def all_news(log: RunLog, after: int) -> list[Delta]:
 
 async def test_delta_number_is_token_count_plus_one() -> None:
     log = new_log(("a", 1), ("bc", 4), ("d", 5))
-    log.close("done", {}, 5)
+    log.close(ANSWER, 5)
     assert await all_news(log, 0) == [Delta(2, "a"), Delta(5, "bc"), Delta(6, "d")]
 
 
 async def test_news_are_the_deltas_after_a_number() -> None:
     log = new_log(("a", 1), ("bc", 4), ("d", 5))
-    log.close("done", {}, 5)
+    log.close(ANSWER, 5)
     for after, texts in ((1, "abcd"), (2, "bcd"), (5, "d"), (6, ""), (99, "")):
         assert "".join(delta.text for delta in await all_news(log, after)) == texts
 

@@ -1,0 +1,90 @@
+"""Response bodies of conversations, and of the list and the tree of them."""
+
+from typing import Annotated, Any
+
+from typing_extensions import TypedDict
+
+from app.domain import records
+from app.domain.records import ConversationSource, MessageStatus, Role, TitleSource
+from app.schemas.response_bodies.described_as import DescribedAs
+from app.schemas.response_bodies.messages import Message
+from app.schemas.sampling import ChatParams
+
+
+class Conversation(TypedDict):
+    """A tree of messages.
+
+    head_id: the leaf of the path that is shown.
+    version: counter that each of the user's changes raises.
+    """
+
+    id: str
+    title: str | None
+    head_id: str | None
+    system_prompt: str | None
+    params: Annotated[dict[str, Any], DescribedAs(ChatParams)]
+    created_at: float
+    updated_at: float
+    source: ConversationSource
+    metadata: dict[str, str]
+    title_source: TitleSource | None
+    pinned: bool
+    archived: bool
+    version: int
+
+
+class ConversationPage(TypedDict):
+    """A page of conversations.
+
+    next_cursor: cursor of the next page; null on the last page.
+    """
+
+    data: list[Conversation]
+    next_cursor: str | None
+
+
+class ConversationWithMessages(Conversation):
+    """A conversation and its messages.
+
+    messages: the messages on the path that is shown.
+    """
+
+    messages: list[Message]
+
+
+class Outline(TypedDict):
+    """A message with only the beginning of its text."""
+
+    id: str
+    parent_id: str | None
+    role: Role
+    status: MessageStatus
+    preview: str
+    created_at: float
+
+
+class ConversationTree(TypedDict):
+    """Every message of every branch, oldest first."""
+
+    head_id: str | None
+    version: int
+    messages: list[Outline]
+
+
+def conversation_body(conversation: records.Conversation) -> Conversation:
+    """Serialize a conversation without its messages."""
+    return {
+        "id": conversation.id,
+        "title": conversation.title,
+        "head_id": conversation.head_id,
+        "system_prompt": conversation.system_prompt,
+        "params": conversation.params,
+        "created_at": conversation.created_at,
+        "updated_at": conversation.updated_at,
+        "source": conversation.source,
+        "metadata": conversation.metadata,
+        "title_source": conversation.title_source,
+        "pinned": conversation.pinned,
+        "archived": conversation.archived,
+        "version": conversation.version,
+    }

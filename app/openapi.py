@@ -34,7 +34,7 @@ from app.domain.bounds import MAX_ITEMS_PAGE, MAX_PAGE, MAX_QUERY_LENGTH
 from app.http.query_params import SOURCES
 from app.routes.api import ROUTES
 from app.schemas.admin import LoginFields
-from app.schemas.answers import Health, LiveSample, ReuseReport
+from app.schemas.answers import Health, LiveSample
 from app.schemas.conversations import (
     ConversationFields,
     DraftFields,
@@ -56,6 +56,7 @@ from app.schemas.response_bodies.errors import ErrorBody
 from app.schemas.response_bodies.login import Login
 from app.schemas.response_bodies.messages import Message
 from app.schemas.response_bodies.places import Places, Warming
+from app.schemas.response_bodies.reuse_report import ReuseReport
 from app.schemas.response_bodies.run_events import RunDelta, RunDone, RunError, RunOpening, RunSnapshot
 from app.schemas.response_bodies.search import Found
 from app.schemas.response_bodies.tokens import TokenCount

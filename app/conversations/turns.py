@@ -5,7 +5,6 @@ import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from app.conversations.repeated_requests import RepeatedRequests
 from app.domain.ids import new_id
@@ -27,6 +26,7 @@ from app.runs.run_log import RunLog, opening_event
 from app.runs.service import Run, RunRegistry
 from app.schemas.conversations import NewMessage, RetryFields, given_params
 from app.schemas.parsing import parse_object
+from app.schemas.response_bodies.reuse_report import ReuseReport
 from app.schemas.sampling import ChatParams
 from app.schemas.urgency import UrgencyFields
 from app.storage.runs import RunRecord, Turn
@@ -155,7 +155,7 @@ class Turns:
         )
         return await self.start(engine, turn, rename=_field_of)
 
-    async def explain(self, run_id: str) -> dict[str, Any]:
+    async def explain(self, run_id: str) -> ReuseReport:
         """Report why no more of a run's prompt was reused: see `app.runs.reuse_report`.
 
         Raises NotFoundError, NotReadyError.

@@ -12,6 +12,7 @@ from typing import Any
 from app.domain.records import Message
 from app.host.backend import TextTokenizer
 from app.prompts.earlier_prompts import Earlier, Known
+from app.schemas.response_bodies.reuse_report import Divergence, PromptSide, ReuseReport
 from app.schemas.response_bodies.usage import StoredReuse
 from cache_tiers.store import REDIS_TTL_SECONDS
 from engine.outputs import Reuse
@@ -90,21 +91,20 @@ def reuse_report(
     tokenizer: TextTokenizer,
     *,
     block_size: int,
-) -> dict[str, Any]:
-    """Return the report as JSON.
+) -> ReuseReport:
+    """Return the report on `answer`, which has a run.
 
     earlier: the comparison with earlier turns of the conversation.
     continuation: tokens that followed in the prompt that the engine remembered; None if they are no longer known.
     """
     usage = answer.usage
-    head = {"run_id": answer.run_id, "message_id": answer.id, "status": answer.status}
     if usage is None:
-        return {**head, **_body(None, 0, Verdict(None, NOT_ENDED if answer.status == "in_progress" else NOT_RECORDED))}
+        return _body(answer, 0, Verdict(None, NOT_ENDED if answer.status == "in_progress" else NOT_RECORDED))
     kept = usage["kv"].get("reuse")
     if kept is None:
         is_off = "reuse" in usage["kv"] and usage["completion_tokens"]
         verdict = Verdict("off", OFF) if is_off else Verdict(None, NOT_RECORDED)
-        return {**head, **_body(usage, 0, verdict)}
+        return _body(answer, 0, verdict)
     known = _longer(earlier.known, kept["known"], continuation)
     most = usage["prompt_tokens"] - 1
     case = _Case(
@@ -116,15 +116,19 @@ def reuse_report(
         unused_seconds=answer.created_at - known.used_at if known.used_at is not None else 0.0,
     )
     return {
-        **head,
-        **_body(usage, case.until, _judge(case, block_size)),
+        **_body(answer, case.until, _judge(case, block_size)),
         "reusable_tokens": case.reusable,
         "diverges": _divergence(earlier.prompt, known, tokenizer),
     }
 
 
-def _body(usage: Mapping[str, Any] | None, until: int, verdict: Verdict) -> dict[str, Any]:
+def _body(answer: Message, until: int, verdict: Verdict) -> ReuseReport:
+    usage = answer.usage
+    assert answer.run_id is not None
     return {
+        "run_id": answer.run_id,
+        "message_id": answer.id,
+        "status": answer.status,
         "receipt": None if usage is None else {name: value for name, value in usage["kv"].items() if name != "reuse"},
         "prompt_tokens": None if usage is None else usage["prompt_tokens"],
         "reusable_tokens": None,
@@ -164,7 +168,7 @@ def _lost(case: _Case) -> Verdict:
     return Verdict(cause, f"{LOST[cause]}: {case.end['detail']}.", gone_from)
 
 
-def _divergence(prompt: tuple[int, ...] | None, known: Known, tokenizer: TextTokenizer) -> dict[str, Any] | None:
+def _divergence(prompt: tuple[int, ...] | None, known: Known, tokenizer: TextTokenizer) -> Divergence | None:
     """Return where the prompt diverges from the earlier prompt with the longest common prefix.
 
     Returns None if it does not diverge, or if the point is unknown.
@@ -180,7 +184,7 @@ def _divergence(prompt: tuple[int, ...] | None, known: Known, tokenizer: TextTok
     }
 
 
-def _side(ids: Sequence[int], tokenizer: TextTokenizer) -> dict[str, Any]:
+def _side(ids: Sequence[int], tokenizer: TextTokenizer) -> PromptSide:
     """Describe one side of a divergence.
 
     token: None if that prompt ended there.

@@ -8,8 +8,6 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.domain.records import MessageStatus
-from app.schemas.response_bodies.usage import KVReceipt
 from models.thinking import ThinkingMode
 
 
@@ -17,52 +15,6 @@ class ResponseModel(BaseModel):
     """A JSON object with these fields and no others. Fields with a default may be missing."""
 
     model_config = ConfigDict(extra="forbid")
-
-
-class PromptSide(ResponseModel):
-    """One prompt's continuation at the point where two prompts diverge.
-
-    token: id of the first differing token; null if the prompt ends there.
-    text: text of that token.
-    following: text of the tokens after it.
-    """
-
-    token: int | None
-    text: str
-    following: str
-
-
-class Divergence(ResponseModel):
-    """Position at which a prompt diverges from the known prompt with the longest common prefix.
-
-    at: index of the first differing token.
-    other: the known prompt's continuation; null if it is no longer known.
-    """
-
-    at: int
-    before: str
-    this: PromptSide
-    other: PromptSide | None
-
-
-class ReuseReport(ResponseModel):
-    """An explanation of why no more of a run's prompt was reused.
-
-    reused_until: index of the first prompt token that had to be computed.
-    gone_from: tiers that held the next block before.
-    """
-
-    run_id: str
-    message_id: str
-    status: MessageStatus
-    receipt: KVReceipt | None
-    prompt_tokens: int | None
-    reusable_tokens: int | None
-    reused_until: int | None
-    cause: str | None
-    explanation: str
-    gone_from: list[str]
-    diverges: Divergence | None
 
 
 class TierHealth(ResponseModel):

@@ -34,7 +34,6 @@ from app.domain.bounds import MAX_ITEMS_PAGE, MAX_PAGE, MAX_QUERY_LENGTH
 from app.http.query_params import SOURCES
 from app.routes.api import ROUTES
 from app.schemas.admin import LoginFields
-from app.schemas.answers import Health, LiveSample
 from app.schemas.conversations import (
     ConversationFields,
     DraftFields,
@@ -53,6 +52,8 @@ from app.schemas.response_bodies.conversations import (
 )
 from app.schemas.response_bodies.drafts import Draft
 from app.schemas.response_bodies.errors import ErrorBody
+from app.schemas.response_bodies.health import Health
+from app.schemas.response_bodies.live import LiveSample
 from app.schemas.response_bodies.login import Login
 from app.schemas.response_bodies.messages import Message
 from app.schemas.response_bodies.places import Places, Warming

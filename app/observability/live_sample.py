@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from app.host.backend import Backend
 from app.observability.figures import TierFigures, requests_by_state, tier_figures
 from app.observability.tier_words import breaker_state, tier_words
+from app.schemas.response_bodies.live import LiveFigures, TierSample
 from engine.outputs import TierName
 from engine.stats import EngineStats
 
@@ -42,7 +42,7 @@ class Reading:
         return cls(at, stats.generation_tokens, prompts, sizes.count, sizes.total, tier_figures(stats))
 
 
-def sample_of(engine: Backend, stats: EngineStats, now: Reading, before: Reading, earlier: Reading) -> dict[str, Any]:
+def sample_of(engine: Backend, stats: EngineStats, now: Reading, before: Reading, earlier: Reading) -> LiveFigures:
     """Return one sample for the stream. A tier that is off has only its state.
 
     now: the reading of `stats`.
@@ -53,6 +53,11 @@ def sample_of(engine: Backend, stats: EngineStats, now: Reading, before: Reading
     """
     seconds = now.at - before.at
     words = tier_words(engine, stats)
+    tiers: dict[TierName, TierSample] = {
+        tier: _tier(words[tier], figures, before.tiers[tier], earlier.tiers[tier], seconds)
+        for tier, figures in now.tiers.items()
+    }
+    tiers |= {tier: {"state": state} for tier, state in words.items() if tier not in now.tiers}
     return {
         "requests": requests_by_state(stats),
         "batch_size": _ratio(now.batched - before.batched, now.steps - before.steps),
@@ -61,16 +66,13 @@ def sample_of(engine: Backend, stats: EngineStats, now: Reading, before: Reading
             source: _rate(count, before.prompts[source], seconds) for source, count in now.prompts.items()
         },
         "breaker": breaker_state(stats.tiers) if "redis" in now.tiers and stats.tiers is not None else None,
-        "tiers": {
-            tier: {"state": words[tier], **_tier(figures, before.tiers[tier], earlier.tiers[tier], seconds)}
-            for tier, figures in now.tiers.items()
-        }
-        | {tier: {"state": state} for tier, state in words.items() if tier not in now.tiers},
+        "tiers": tiers,
     }
 
 
-def _tier(now: TierFigures, before: TierFigures, earlier: TierFigures, seconds: float) -> dict[str, Any]:
+def _tier(state: str, now: TierFigures, before: TierFigures, earlier: TierFigures, seconds: float) -> TierSample:
     return {
+        "state": state,
         "used_bytes": now.used_bytes,
         "capacity_bytes": now.capacity_bytes,
         "hit_rate": _ratio(now.found_tokens - earlier.found_tokens, now.asked_tokens - earlier.asked_tokens),

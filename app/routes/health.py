@@ -11,9 +11,11 @@ from app.host.backend import Backend
 from app.host.engine_host import RETRY_AFTER_SECONDS, EngineHost
 from app.observability.figures import TierFigures, tier_figures
 from app.observability.tier_words import tier_words
+from app.schemas.response_bodies.health import Health, ModelHealth, TierHealth
 from app.services import Services, server_services
 from app.tenants.principal import Principal
 from app.version import VERSION
+from engine.outputs import TierName
 
 
 async def health(request: Request) -> Response:
@@ -30,15 +32,28 @@ async def ready(request: Request) -> Response:
     return JSONResponse(body, 503, {"Retry-After": str(RETRY_AFTER_SECONDS)})
 
 
-def _body(services: Services, asks: Principal | None) -> dict[str, Any]:
+def _body(services: Services, asks: Principal | None) -> Health:
     """Return only the status without a key, the facts that the page shows to a user, and everything to an admin."""
-    whole = _whole(services)
     if asks is None:
-        return {**dict.fromkeys(whole), "status": services.host.status}
+        return _status(services.host)
+    whole = _whole(services)
     return whole if asks.scope == "admin" else {**whole, "tiers": None}
 
 
-def _whole(services: Services) -> dict[str, Any]:
+def _status(host: EngineHost) -> Health:
+    return {
+        "status": host.status,
+        "version": None,
+        "model": None,
+        "starting": None,
+        "reason": None,
+        "tiers": None,
+        "workers": None,
+        "unindexed": None,
+    }
+
+
+def _whole(services: Services) -> Health:
     host = services.host
     engine = host.engine
     return {
@@ -87,7 +102,7 @@ def _reason(host: EngineHost) -> str | None:
             return f"Nothing can be stored: {host.storage.reason}"
 
 
-def _model(engine: Backend) -> dict[str, Any]:
+def _model(engine: Backend) -> ModelHealth:
     thinking = engine.chat_format.thinking
     return {
         "name": engine.model_name,
@@ -99,13 +114,13 @@ def _model(engine: Backend) -> dict[str, Any]:
     }
 
 
-def _tiers(engine: Backend) -> dict[str, Any]:
+def _tiers(engine: Backend) -> dict[TierName, TierHealth]:
     stats = engine.stats()
     figures = tier_figures(stats)
     return {tier: _tier(figures.get(tier), words) for tier, words in tier_words(engine, stats).items()}
 
 
-def _tier(figures: TierFigures | None, state: str) -> dict[str, Any]:
+def _tier(figures: TierFigures | None, state: str) -> TierHealth:
     used, capacity = (figures.used_bytes, figures.capacity_bytes) if figures is not None else (0, 0)
     return {"used_bytes": used, "capacity_bytes": capacity, "state": state}
 

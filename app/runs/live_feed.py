@@ -16,6 +16,7 @@ from app.domain.ids import new_id
 from app.host.engine_host import EngineHost
 from app.observability.live_sample import Reading, sample_of
 from app.runs.run_log import is_number
+from app.schemas.response_bodies.live import LiveSample
 from app.transport.sse import encode_json, event_frame, farewell_frame
 
 SAMPLE_SECONDS: Final = 1.0
@@ -134,7 +135,7 @@ class LiveFeed:
         self._readings.append(now)
         while self._readings[0].at < at - HIT_RATE_SECONDS:
             self._readings.popleft()
-        sample = {"at": round(time.time(), 2), **sample_of(engine, stats, now, before, self._readings[0])}
+        sample: LiveSample = {"at": round(time.time(), 2), **sample_of(engine, stats, now, before, self._readings[0])}
         self._number += 1
         frame = event_frame("sample", encode_json(sample), f"{self._name}.{self._number}")
         self._kept.append(_Kept(self._number, at, frame))

@@ -25,7 +25,7 @@ BELOW = {
 # The parts of each package from the bottom to the top. A part imports only parts before it.
 ORDER = {
     "app": """
-        version domain logs config host tenants observability schemas storage http prompts transport runs access serving
+        version domain logs config host tenants schemas observability storage http prompts transport runs access serving
         conversations apis load client doctor profile services routes openapi server cli
         """,
     "engine": """

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from app.observability.live_sample import Reading, sample_of
+from app.schemas.response_bodies.live import TierSample
 from cache_tiers.store import StoreStats
 from engine.stats import EngineStats
 from tests.unit.fake_engine import FakeEngine
@@ -109,3 +110,13 @@ def test_sample_names_tenants_of_device_and_cpu_memory(engine: FakeEngine) -> No
     assert tiers["device"]["tenants"] == {"a": 1000}
     assert tiers["cpu"]["tenants"] == {"a": 2000, "(others)": 5}
     assert tiers["redis"]["tenants"] == {}
+
+
+def test_tier_that_is_on_has_every_field(engine: FakeEngine) -> None:
+    stats = stats_of(engine)
+    reading = Reading.of(stats, 10.0)
+    tiers = sample_of(engine, stats, reading, reading, reading)["tiers"]
+    # A tier that is off may lack a field, so mypy does not miss it.
+    assert {tier: sample.keys() for tier, sample in tiers.items()} == dict.fromkeys(
+        tiers, TierSample.__annotations__.keys()
+    )

@@ -1,0 +1,67 @@
+"""Response bodies of /health and /ready."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, NotRequired
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from app.host.engine_host import Status
+from app.schemas.response_bodies.described_as import DescribedAs
+from engine.outputs import TierName
+from models.thinking import ThinkingMode
+
+
+class TierHealth(TypedDict):
+    """Usage of one tier, and its state in words."""
+
+    used_bytes: int
+    capacity_bytes: int
+    state: str
+
+
+class SamplingDefaults(TypedDict):
+    """The model's sampling defaults, which apply where a chat sets no value. A default that is off is left out."""
+
+    temperature: NotRequired[Annotated[float | None, Field(default=None)]]
+    top_p: NotRequired[Annotated[float | None, Field(default=None)]]
+    top_k: NotRequired[Annotated[int | None, Field(default=None)]]
+
+
+class ModelHealth(TypedDict):
+    """The served model.
+
+    thinking: thinking modes that the model supports; empty if it cannot think.
+    """
+
+    name: str
+    dtype: str
+    device: str
+    max_model_len: int
+    sampling: Annotated[Mapping[str, float], DescribedAs(SamplingDefaults)]
+    thinking: list[ThinkingMode]
+
+
+class TiersHealth(TypedDict):
+    """All three tiers, whether on or off."""
+
+    device: TierHealth
+    cpu: TierHealth
+    redis: TierHealth
+
+
+class Health(TypedDict):
+    """The state of the server. Without a key, all fields except `status` are null.
+
+    workers: state of the tensor-parallel workers, for administrators.
+    unindexed: number of messages and titles that the search does not cover yet.
+    """
+
+    status: Status
+    version: str | None
+    model: ModelHealth | None
+    starting: str | None
+    reason: str | None
+    tiers: Annotated[Mapping[TierName, TierHealth], DescribedAs(TiersHealth)] | None
+    workers: dict[str, Any] | None
+    unindexed: int | None

@@ -1,0 +1,80 @@
+"""Data of the events of /api/live."""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal, NotRequired
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from app.schemas.response_bodies.described_as import DescribedAs
+from engine.outputs import TierName
+
+
+class RequestCounts(TypedDict):
+    """Current number of requests in each state. A request is in exactly one state."""
+
+    running: int
+    waiting: int
+    preempted: int
+    loading: int
+    following: int
+
+
+class PromptRates(TypedDict):
+    """Prompt tokens per second by the source of their KV. Null if no time has passed."""
+
+    device: float | None
+    cpu: float | None
+    redis: float | None
+    computed: float | None
+
+
+class TierSample(TypedDict):
+    """Current figures of one tier. A tier that is off has only its state.
+
+    capacity_bytes: 0 for no limit.
+    hit_rate: over the last minute; null if nothing was looked up.
+    tenants: bytes held by the largest tenants, by name, and by `(others)`; empty for Redis.
+    """
+
+    state: str
+    used_bytes: NotRequired[Annotated[int, Field(default=0)]]
+    capacity_bytes: NotRequired[Annotated[int, Field(default=0)]]
+    hit_rate: NotRequired[Annotated[float | None, Field(default=None)]]
+    bytes_in_per_second: NotRequired[Annotated[float | None, Field(default=None)]]
+    bytes_out_per_second: NotRequired[Annotated[float | None, Field(default=None)]]
+    evictions_per_second: NotRequired[Annotated[float | None, Field(default=None)]]
+    tenants: NotRequired[Annotated[dict[str, int], Field(default_factory=dict)]]
+
+
+class TierSamples(TypedDict):
+    """All three tiers, whether on or off."""
+
+    device: TierSample
+    cpu: TierSample
+    redis: TierSample
+
+
+class SampleTime(TypedDict):
+    """Time of a sample."""
+
+    at: float
+
+
+class LiveFigures(TypedDict):
+    """Figures of the whole server, for one second."""
+
+    requests: Annotated[Mapping[str, int], DescribedAs(RequestCounts)]
+    batch_size: float | None
+    generated_tokens_per_second: float | None
+    prompt_tokens_per_second: Annotated[Mapping[str, float | None], DescribedAs(PromptRates)]
+    breaker: Literal["closed", "open", "half-open"] | None
+    tiers: Annotated[Mapping[TierName, TierSample], DescribedAs(TierSamples)]
+
+
+class LiveSample(SampleTime, LiveFigures):
+    """Data of the event `sample`: figures of the whole server, for one second.
+
+    batch_size: average number of requests in a step; null if there was no step.
+    breaker: state of the circuit breaker in front of Redis; null without Redis.
+    """

@@ -1,11 +1,11 @@
 """Administrators' operations on keys, tenants and limits."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from app.access.key_ring import KeyRing
 from app.host.engine_host import EngineHost
 from app.runs.service import RunRegistry
+from app.schemas.response_bodies.admin import DeletedTenant, Tenant, limits_body
 from app.storage.store import Store
 from app.tenants.api_key import ApiKey
 from app.tenants.gate import TenantGates
@@ -39,7 +39,7 @@ class Administration:
         await self.store.limits.set(tenant, limits)
         await self.ring.read()
 
-    async def tenants(self) -> list[dict[str, Any]]:
+    async def tenants(self) -> list[Tenant]:
         """List the tenants that have keys, chats or limits, with their usage."""
         keys = [key for key in await self.store.keys.all() if key.revoked_at is None]
         stored = await self.store.conversations.count_by_tenant()
@@ -52,7 +52,7 @@ class Administration:
                 "keys": sum(key.tenant == name for key in keys),
                 "conversations": stored.get(name, 0),
                 "stored_bytes": sizes.get(name, 0),
-                "limits": self.ring.limits_of(name).to_json(),
+                "limits": limits_body(self.ring.limits_of(name)),
                 "requests": self.gates.of(name).used.requests,
                 "tokens": self.gates.of(name).used.tokens,
                 "live": self.gates.of(name).live(engine) if engine is not None else 0,
@@ -60,7 +60,7 @@ class Administration:
             for name in sorted(names)
         ]
 
-    async def delete_tenant(self, tenant: str) -> dict[str, int]:
+    async def delete_tenant(self, tenant: str) -> DeletedTenant:
         """Revoke a tenant's keys, abort its requests, make its KV unreachable and delete its chats permanently.
 
         The tenant's limits stay. Returns the number of keys and of conversations.

@@ -6,6 +6,7 @@ from starlette.routing import Route
 
 from app.http.request_body import read_body
 from app.schemas.admin import LimitFields, NewKey
+from app.schemas.response_bodies.admin import ApiKeys, NewApiKey, Tenants, TenantWithLimits, key_body, limits_body
 from app.services import server_services
 from app.tenants.name import parse_name
 from engine.errors import InvalidRequestError
@@ -14,7 +15,7 @@ from engine.errors import InvalidRequestError
 async def list_keys(request: Request) -> Response:
     """List every key ever created, revoked ones included. Secrets are never returned."""
     keys = await server_services(request).store.keys.all()
-    return JSONResponse({"data": [key.to_json() for key in keys]})
+    return JSONResponse(ApiKeys(data=[key_body(key) for key in keys]))
 
 
 async def create_key(request: Request) -> Response:
@@ -22,7 +23,8 @@ async def create_key(request: Request) -> Response:
     fields = await read_body(request, NewKey)
     tenant = fields.tenant if fields.tenant is not None else fields.name
     key, secret = await server_services(request).administration.create_key(fields.name, tenant, fields.scope)
-    return JSONResponse({**key.to_json(), "key": secret}, 201)
+    body: NewApiKey = {**key_body(key), "key": secret}
+    return JSONResponse(body, 201)
 
 
 async def revoke_key(request: Request) -> Response:
@@ -33,7 +35,7 @@ async def revoke_key(request: Request) -> Response:
 
 async def list_tenants(request: Request) -> Response:
     """List the tenants, each with its limits and its usage since the server started."""
-    return JSONResponse({"data": await server_services(request).administration.tenants()})
+    return JSONResponse(Tenants(data=await server_services(request).administration.tenants()))
 
 
 async def set_limits(request: Request) -> Response:
@@ -41,7 +43,7 @@ async def set_limits(request: Request) -> Response:
     tenant = _tenant(request)
     fields = await read_body(request, LimitFields)
     await server_services(request).administration.set_limits(tenant, fields.limits())
-    return JSONResponse({"tenant": tenant, "limits": fields.limits().to_json()})
+    return JSONResponse(TenantWithLimits(tenant=tenant, limits=limits_body(fields.limits())))
 
 
 async def delete_tenant(request: Request) -> Response:

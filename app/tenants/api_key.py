@@ -38,10 +38,6 @@ class ApiKey:
         """Principal that the key authenticates."""
         return Principal(self.tenant, self.scope, self.id)
 
-    def to_json(self) -> dict[str, object]:
-        """Return the record that administrators see."""
-        return {name: getattr(self, name) for name in self.__slots__ if name != "digest"}
-
 
 def new_key() -> tuple[str, str]:
     """Draw a new key and return its id and the key: 256 random bits after the id."""

@@ -1,6 +1,6 @@
 """Limits of a tenant, and the error once one is reached."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 from engine.errors import OverloadedError
@@ -40,10 +40,6 @@ class TenantLimits:
     open_requests: int | None = None
     items_per_conversation: int | None = None
     stored_bytes: int | None = None
-
-    def to_json(self) -> dict[str, int | None]:
-        """Return the limits as administrators see them."""
-        return asdict(self)
 
 
 NO_LIMITS = TenantLimits()

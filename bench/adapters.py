@@ -1,4 +1,5 @@
-"""`python -m bench.adapters`: restore speed from Redis of Ebb, LMCache's adapter and redis-py.
+"""`python -m bench.adapters`: restore speed from functools import partial
+from Redis of Ebb, LMCache's adapter and redis-py.
 
 One Redis, on loopback TCP and the same cores, holds the blocks of a prompt of 4,096 tokens. Each round restores all of
 them once through each of the three. Only Ebb verifies the blocks, and only its reads renew their expiry.
@@ -17,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -32,7 +34,8 @@ from cache_tiers.load_cost import LoadCost
 from cache_tiers.manager import WINDOWS_AHEAD
 from cache_tiers.redis.address import RedisAddress
 from cache_tiers.redis.server_binary import KEEP_PAGES, find_redis_server
-from cache_tiers.redis.value import FINGERPRINT_BYTES, BlockSeal
+from cache_tiers.redis.tier import open_redis
+from cache_tiers.sealed_value import FINGERPRINT_BYTES, BlockSeal
 
 BLOCK_BYTES: Final = 30 * 2 * 3 * 64 * 64 * 2
 BLOCKS: Final = 64
@@ -96,8 +99,8 @@ def ebb(store: LMCacheStore) -> Restore:
         submitted = 0
         while submitted < BLOCKS or windows:
             if submitted < BLOCKS and len(windows) < WINDOWS_AHEAD:
-                window = keys[submitted : submitted + cost.window(store.redis_speed, store.max_window)]
-                windows.append((store.prefetch(window, redis=True), len(window)))
+                window = keys[submitted : submitted + cost.window(store.link_speed(), store.max_window)]
+                windows.append((store.prefetch(window, lower=True), len(window)))
                 submitted += len(window)
             else:
                 take(store, *windows.pop(0))
@@ -109,7 +112,7 @@ def take(store: LMCacheStore, handle: int, length: int) -> None:
     """Wait for a whole window of `length` blocks, then release it."""
     while (result := store.poll(handle)) is None:
         time.sleep(0.0002)
-    assert result.from_redis == length
+    assert result.sources == ("redis",) * length
     store.release([slot.key for slot in result.slots])
 
 
@@ -202,7 +205,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         store = open_store(
             block_nbytes=BLOCK_BYTES,
             cpu_bytes=POOL_BYTES,
-            redis_address=RedisAddress(port=port),
+            lower=[partial(open_redis, RedisAddress(port=port))],
             seal=seal,
             keep_in_cpu=True,
             eviction="lru",

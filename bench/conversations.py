@@ -110,9 +110,9 @@ async def _play_turn(
                 chat=number,
                 ttft_ms=answer.ttft * 1000,
                 prompt_tokens=answer.prompt_tokens,
-                device=tokens.device,
-                cpu=tokens.cpu,
-                redis=tokens.redis,
+                device=tokens.reused["device"],
+                cpu=tokens.reused["cpu"],
+                redis=tokens.reused["redis"],
                 computed=tokens.computed,
                 answer=answer.text,
             )

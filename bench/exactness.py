@@ -111,11 +111,13 @@ async def _ask(
 ) -> ExactSample:
     answer = await server.client.chat(prompts[number], fixed_length(bench.plan.exact_tokens))
     held = answer.tier_tokens()
+    device, cpu, redis = (held.reused[tier] for tier in ("device", "cpu", "redis"))
     bench.say(
-        f"exactness · {bench.plan.dtype} · prompt {number + 1} · {place} · {held.device} / {held.cpu} / {held.redis} "
-        f"of {answer.prompt_tokens} tokens on device / CPU / Redis · TTFT {answer.ttft * 1000:.0f} ms"
+        f"exactness · {bench.plan.dtype} · prompt {number + 1} · {place} · {device} / {cpu} / "
+        f"{redis} of {answer.prompt_tokens} tokens on device / CPU / Redis · "
+        f"TTFT {answer.ttft * 1000:.0f} ms"
     )
-    return ExactSample(number, place, held.device, held.cpu, held.redis, held.computed, answer.text)
+    return ExactSample(number, place, device, cpu, redis, held.computed, answer.text)
 
 
 def compare(samples: Sequence[ExactSample], dtype: str, answer_tokens: int) -> ExactnessResult:

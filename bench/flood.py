@@ -76,9 +76,9 @@ class Turns:
         tiers = [answer.tier_tokens() for answer in answers]
         return cls(
             sum(answer.prompt_tokens for answer in answers),
-            sum(each.device for each in tiers),
-            sum(each.cpu for each in tiers),
-            sum(each.redis for each in tiers),
+            sum(each.reused["device"] for each in tiers),
+            sum(each.reused["cpu"] for each in tiers),
+            sum(each.reused["redis"] for each in tiers),
         )
 
     @property
@@ -175,7 +175,7 @@ async def ask_again(flood: LoadClient, operator: str, prompts: Sequence[Sequence
         answers.append(await flood.complete(prompt, ONE_TOKEN))
         after = await read_metrics(flood.base_url, operator)
         tiers = answers[-1].tier_tokens()
-        blocks = FLOOD_TOKENS // BLOCK - (tiers.device + tiers.cpu + tiers.redis) // BLOCK
+        blocks = FLOOD_TOKENS // BLOCK - (tiers.reused["device"] + tiers.reused["cpu"] + tiers.reused["redis"]) // BLOCK
         if blocks > 0:
             ends = [labels for (name, labels), count in (after - before).items() if name == ENDS and count]
             recomputed[ends[0] if len(ends) == 1 else "unknown"] += blocks

@@ -20,10 +20,11 @@ from bench.long_prompt import prompt
 from bench.machine import describe_machine
 from bench.slow_link import SlowLink
 from bench.stats import median
+from cache_tiers.config import TierConfig
 from cache_tiers.load_cost import LoadCost
 from cache_tiers.redis.companion import RedisCompanion
 from cache_tiers.redis.server_binary import find_redis_server
-from engine.config import EngineConfig, TierConfig
+from engine.config import EngineConfig
 from engine.llm import LLM
 from engine.offload.connector import OffloadConnector
 from engine.offload.prefill_cost import PrefillCost
@@ -104,13 +105,13 @@ def three_engines(settings: Settings, redis: str, root: Path) -> Iterator[dict[s
 def ttft(llm: LLM, token_ids: Sequence[int]) -> float:
     """Return the milliseconds to the first token, with none of the prompt on the device or in host memory."""
     if llm.tiers.store is not None:
-        while llm.engine.core.next_poll_seconds() is not None or llm.tiers.store.stats().redis_pending_writes:
+        while llm.engine.core.next_poll_seconds() is not None or llm.tiers.store.stats().lower["redis"].pending_writes:
             llm.engine.step()
         empty_cpu(llm.tiers.store)
     llm.engine.core.scheduler.blocks.pool.forget_free()
     [completion] = llm.generate([token_ids], SamplingParams(temperature=0.0, max_tokens=1, ignore_eos=True))
     kv = completion.usage.kv
-    assert kv.device + kv.cpu == 0, f"the prompt was not only in Redis: {kv}"
+    assert kv.reused["device"] + kv.reused["cpu"] == 0, f"the prompt was not only in Redis: {kv}"
     return completion.usage.ttft_ms
 
 

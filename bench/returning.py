@@ -97,9 +97,9 @@ async def _return(server: EbbServer, past: list[Message], asked: str) -> Return:
     return Return(
         ttft_ms=answer.ttft * 1000,
         prompt_tokens=answer.prompt_tokens,
-        device=tokens.device,
-        cpu=tokens.cpu,
-        redis=tokens.redis,
+        device=tokens.reused["device"],
+        cpu=tokens.reused["cpu"],
+        redis=tokens.reused["redis"],
         computed=tokens.computed,
         restore_ms=tokens.restore_ms,
     )

@@ -22,7 +22,8 @@ from bench.cold import empty_cpu
 from bench.long_prompt import prompt
 from bench.machine import describe_machine
 from bench.stats import median
-from engine.config import EngineConfig, TierConfig
+from cache_tiers.config import TierConfig
+from engine.config import EngineConfig
 from engine.generate_request import GenerateRequest
 from engine.llm import LLM
 from engine.outputs import Usage
@@ -101,7 +102,7 @@ def settle(llm: LLM) -> None:
     """Step the engine until no block moves between the tiers."""
     store = llm.tiers.store
     assert store is not None
-    while llm.engine.core.next_poll_seconds() is not None or store.stats().redis_pending_writes:
+    while llm.engine.core.next_poll_seconds() is not None or store.stats().lower["redis"].pending_writes:
         llm.engine.step()
 
 

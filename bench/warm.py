@@ -27,9 +27,10 @@ from bench.machine import describe_machine
 from bench.report import Target
 from bench.rounding import rounded
 from bench.stats import Spread, share, spread
+from cache_tiers.config import TierConfig
 from engine.async_llm import AsyncLLMEngine
 from engine.build import build_engine
-from engine.config import EngineConfig, TierConfig
+from engine.config import EngineConfig
 from engine.generate_request import GenerateRequest
 from engine.offload.connector import OffloadConnector
 from engine.outputs import Usage
@@ -142,7 +143,17 @@ class Chats:
             await self._put(arm, tenant, ids)
             ids, ttft_ms, usage = await self._ask(tenant, ids, QUESTION_TOKENS)
             kv = usage.kv
-            found.append(Turn(arm, ttft_ms, usage.prompt_tokens, kv.device, kv.cpu, kv.redis, kv.computed))
+            found.append(
+                Turn(
+                    arm,
+                    ttft_ms,
+                    usage.prompt_tokens,
+                    kv.reused["device"],
+                    kv.reused["cpu"],
+                    kv.reused["redis"],
+                    kv.computed,
+                )
+            )
         return found
 
     async def _put(self, arm: Arm, tenant: str, ids: Sequence[int]) -> None:
@@ -182,7 +193,7 @@ class Chats:
         while True:
             stats = self._engine.stats()
             assert stats.tiers is not None
-            if self._engine.is_idle and not (stats.unstored_blocks or stats.tiers.redis_pending_writes):
+            if self._engine.is_idle and not (stats.unstored_blocks or stats.tiers.lower["redis"].pending_writes):
                 return
             await asyncio.sleep(0.01)
 

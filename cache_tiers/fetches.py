@@ -27,10 +27,9 @@ class Window:
 class Fetches:
     """Owner of all windows in flight, including abandoned ones, whose blocks stay in host memory for other requests."""
 
-    def __init__(self, store: KVTierStore, *, clock: Callable[[], float], redis: bool) -> None:
+    def __init__(self, store: KVTierStore, *, clock: Callable[[], float]) -> None:
         self._store = store
         self._clock = clock
-        self._redis = redis
         self._fetching: set[BlockKey] = set()
         self._late: list[Window] = []
 
@@ -42,7 +41,7 @@ class Fetches:
         """
         asked = frozenset(key for key in keys if not self._store.contains(key))
         self._fetching |= asked
-        return Window(start, keys, asked, self._store.prefetch(keys, redis=self._redis and not from_cpu), self._clock())
+        return Window(start, keys, asked, self._store.prefetch(keys, lower=not from_cpu), self._clock())
 
     def num_unclaimed(self, keys: Sequence[BlockKey]) -> int:
         """Return the length of the leading run of `keys` that no window in flight is still fetching.

@@ -1,4 +1,4 @@
-"""Callbacks for LMCache: our Redis client as its L2 adapter, room in L1 on demand, and a listener for L1's contents.
+"""Callbacks for LMCache: the lower tiers as its L2 adapter, room in L1 on demand, and a listener for L1's contents.
 
 Import this module before anything else of LMCache: it sets the variables that LMCache reads on import.
 """
@@ -24,9 +24,9 @@ if hasattr(torch, "npu") and torch.npu.is_available():
 
 from cache_tiers.block_key import BlockKey, Owner, owner_of
 from cache_tiers.cpu.eviction_index import EvictionIndex
-from cache_tiers.redis.block_client import RedisBlockClient
-from cache_tiers.redis.block_commands import Block
-from cache_tiers.redis.mailbox import Mailbox
+from cache_tiers.lower_tier import Block
+from cache_tiers.lower_tiers import LowerTiers
+from cache_tiers.mailbox import Mailbox
 
 with warnings.catch_warnings():
     # LMCache's loggers use APIs that OpenTelemetry deprecates.
@@ -46,7 +46,7 @@ with warnings.catch_warnings():
 SMALLEST_WINDOW: Final = 8
 """Fewest blocks requested at once."""
 
-_ADAPTER: Final = "ebb_redis"
+_ADAPTER: Final = "ebb_lower_tiers"
 
 
 def object_key(key: BlockKey) -> api.ObjectKey:
@@ -55,23 +55,21 @@ def object_key(key: BlockKey) -> api.ObjectKey:
 
 
 def blocks_of(keys: list[api.ObjectKey], objects: list[MemoryObj]) -> list[Block]:
-    """Convert LMCache's keys and memory objects to the Redis client's blocks."""
+    """Convert LMCache's keys and memory objects to the lower tiers' blocks."""
     return [Block(key.chunk_hash, obj.byte_array.cast("B")) for key, obj in zip(keys, objects, strict=True)]
 
 
 class HostMemory:
     """Host memory of L1, which evicts blocks at the moment when room is needed. Thread-safe.
 
-    Blocks found in Redis are promised room until LMCache reserves it or drops them. Several lookups can end at once and
-    stores arrive at any time, so none of them may count on room promised to another.
+    Blocks found in a lower tier are promised room until LMCache reserves it or drops them. Several lookups can end at
+    once and stores arrive at any time, so none of them may count on room promised to another.
     """
 
-    def __init__(
-        self, l1: L1Manager, eviction_index: EvictionIndex, block_nbytes: int, client: RedisBlockClient | None
-    ) -> None:
+    def __init__(self, l1: L1Manager, eviction_index: EvictionIndex, block_nbytes: int, lower: LowerTiers) -> None:
         self.eviction_index = eviction_index
         self._l1 = l1
-        self._client = client
+        self._lower = lower
         memory = l1.get_l1_memory_desc()
         self._slot_nbytes = -(-block_nbytes // memory.align_bytes) * memory.align_bytes
         self._promised: set[BlockKey] = set()
@@ -86,7 +84,7 @@ class HostMemory:
 
     @property
     def num_lost(self) -> int:
-        """Evicted blocks that Redis was not known to have. Always 0 without Redis."""
+        """Evicted blocks that no lower tier was known to have. Always 0 without a lower tier."""
         return self._num_lost
 
     def make_room(self, num_blocks: int, owner: Owner) -> None:
@@ -106,13 +104,13 @@ class HostMemory:
             self.eviction_index.insert(locked)
             self.eviction_index.remove([key for key in locked if self._l1.get_object_state(object_key(key)) is None])
             gone = [key for key in victims if results[object_key(key)] is L1Error.SUCCESS]
-            lost = [key for key in gone if self._client is not None and not self._client.num_known([key])]
+            lost = [key for key in gone if not self._lower.num_known([key])] if self._lower.tiers else []
             with self._lock:
                 self._num_evicted += len(gone)
                 self._num_lost += len(lost)
 
     def make_for_found(self, found: Sequence[BlockKey]) -> None:
-        """Make room for blocks found in Redis and promise it to them until `end_promise`."""
+        """Make room for blocks found in a lower tier and promise it to them until `end_promise`."""
         if found:
             with self._lock:
                 self._promised.update(found)
@@ -124,23 +122,23 @@ class HostMemory:
             self._promised.difference_update(keys)
 
     def _can_go(self, key: BlockKey) -> bool:
-        """Return True unless the block is in use or about to be written to Redis.
+        """Return True unless the block is in use or about to be written to a lower tier.
 
-        LMCache locks the blocks that it writes to Redis, but only some time after `commit`.
+        LMCache locks the blocks that it writes, but only some time after `commit`.
         """
-        return self._l1.is_key_evictable(object_key(key)) and not (self._client and self._client.awaits_put(key))
+        return self._l1.is_key_evictable(object_key(key)) and not self._lower.awaits_put(key)
 
 
-class _RedisAdapterConfig(adapters.L2AdapterConfigBase):  # type: ignore[misc]
-    """The client and the room, in the form in which LMCache passes them to the adapter that it builds."""
+class _LowerAdapterConfig(adapters.L2AdapterConfigBase):  # type: ignore[misc]
+    """The tiers and the room, in the form in which LMCache passes them to the adapter that it builds."""
 
-    def __init__(self, client: RedisBlockClient, host_memory: HostMemory) -> None:
+    def __init__(self, lower: LowerTiers, host_memory: HostMemory) -> None:
         super().__init__()
-        self.client = client
+        self.lower = lower
         self.host_memory = host_memory
 
     @classmethod
-    def from_dict(cls, _values: dict[str, object]) -> "_RedisAdapterConfig":
+    def from_dict(cls, _values: dict[str, object]) -> "_LowerAdapterConfig":
         raise NotImplementedError("this configuration is created in code only")
 
     @classmethod
@@ -148,12 +146,12 @@ class _RedisAdapterConfig(adapters.L2AdapterConfigBase):  # type: ignore[misc]
         return ""
 
 
-class _RedisAdapter(L2AdapterInterface):  # type: ignore[misc]
-    """LMCache's view of the client: numbered tasks whose results are fetched after an event is signalled."""
+class _LowerAdapter(L2AdapterInterface):  # type: ignore[misc]
+    """LMCache's view of the lower tiers: numbered tasks whose results are fetched after an event is signalled."""
 
-    def __init__(self, client: RedisBlockClient, host_memory: HostMemory) -> None:
+    def __init__(self, lower: LowerTiers, host_memory: HostMemory) -> None:
         super().__init__()
-        self._client = client
+        self._lower = lower
         self._host_memory = host_memory
         self._events = [create_event_notifier() for _ in range(3)]
         self._stored: Mailbox[L2StoreResult] = Mailbox(self._events[0].notify)
@@ -173,7 +171,7 @@ class _RedisAdapter(L2AdapterInterface):  # type: ignore[misc]
         task = self._stored.open()
         nbytes = sum(obj.get_size() for obj in objects)
         blocks = blocks_of(keys, objects)
-        self._client.put(blocks, lambda stored: self._stored.put(task, L2StoreResult(stored, nbytes if stored else 0)))
+        self._lower.put(blocks, lambda stored: self._stored.put(task, L2StoreResult(stored, nbytes if stored else 0)))
         return task
 
     def pop_completed_store_tasks(self) -> dict[int, L2StoreResult]:
@@ -187,27 +185,27 @@ class _RedisAdapter(L2AdapterInterface):  # type: ignore[misc]
             self._host_memory.make_for_found([key.chunk_hash for key, there in zip(keys, found, strict=True) if there])
             self._found.put(task, _bitmap(found))
 
-        self._client.find([key.chunk_hash for key in keys], answered)
+        self._lower.find([key.chunk_hash for key in keys], answered)
         return task
 
     def query_lookup_and_lock_result(self, task_id: int) -> Bitmap | None:
         return self._found.take(task_id)
 
     def submit_unlock(self, keys: list[api.ObjectKey]) -> None:
-        """End the promises of a lookup. Redis has no locks: a block removed before its load is a miss."""
+        """End the promises of a lookup. Lower tiers have no locks: a block removed before its load is a miss."""
         self._host_memory.end_promise([key.chunk_hash for key in keys])
 
     def submit_load_task(self, keys: list[api.ObjectKey], objects: list[MemoryObj]) -> int:
         self._host_memory.end_promise([key.chunk_hash for key in keys])
         task = self._loaded.open()
-        self._client.load(blocks_of(keys, objects), lambda loaded: self._loaded.put(task, _bitmap(loaded)))
+        self._lower.load(blocks_of(keys, objects), lambda loaded: self._loaded.put(task, _bitmap(loaded)))
         return task
 
     def query_load_result(self, task_id: int) -> Bitmap | None:
         return self._loaded.take(task_id)
 
     def report_status(self) -> dict[str, object]:
-        return {"is_healthy": self._client.available, "type": _ADAPTER}
+        return {"is_healthy": self._lower.available, "type": _ADAPTER}
 
     def close(self) -> None:
         """Close the events. The store closes the client first, so that no event is signalled afterwards."""
@@ -223,8 +221,8 @@ def _bitmap(bits: Sequence[bool]) -> Bitmap:
     return bitmap
 
 
-adapters.register_l2_adapter_type(_ADAPTER, _RedisAdapterConfig)
-register_l2_adapter_factory(_ADAPTER, lambda wanted, _l1_memory: _RedisAdapter(wanted.client, wanted.host_memory))
+adapters.register_l2_adapter_type(_ADAPTER, _LowerAdapterConfig)
+register_l2_adapter_factory(_ADAPTER, lambda wanted, _l1_memory: _LowerAdapter(wanted.lower, wanted.host_memory))
 
 
 class _IndexListener(L1ManagerListener):  # type: ignore[misc]
@@ -252,9 +250,9 @@ class _IndexListener(L1ManagerListener):  # type: ignore[misc]
     def on_l1_keys_accessed(self, _keys: list[api.ObjectKey]) -> None: ...
 
 
-def redis_adapter(client: RedisBlockClient, host_memory: HostMemory) -> adapters.L2AdapterConfigBase:
+def lower_adapter(lower: LowerTiers, host_memory: HostMemory) -> adapters.L2AdapterConfigBase:
     """Return the adapter's entry in LMCache's configuration."""
-    return _RedisAdapterConfig(client, host_memory)
+    return _LowerAdapterConfig(lower, host_memory)
 
 
 def index_listener(eviction_index: EvictionIndex) -> L1ManagerListener:

@@ -1,9 +1,9 @@
-"""The CPU and Redis tiers on LMCache. Only this module, `lmcache_adapter` and the plug-in for NPUs use LMCache.
+"""The tiers below the device, on LMCache. Only this module, `lmcache_adapter` and the plug-in for NPUs use LMCache.
 
 LMCache's L1 manager owns the host memory: allocation, read and write locks. LMCache's storage manager moves blocks
-between L1 and our Redis adapter in the background. Both run in this process, without a server or a GPU connector.
-Eviction from L1 is decided here at the moment when room is needed, because LMCache would check only once a second.
-The reasons for this half of LMCache and against its older engine are in docs/decisions.
+between L1 and the lower tiers, through one adapter, in the background. Both run in this process, without a server or a
+GPU connector. Eviction from L1 is decided here at the moment when room is needed, because LMCache would check only once
+a second. The reasons for this half of LMCache and against its older engine are in docs/decisions.
 """
 
 # mypy: disable-error-code="import-untyped"
@@ -29,18 +29,17 @@ from cache_tiers.lmcache_adapter import (
     blocks_of,
     end_eviction,
     index_listener,
+    lower_adapter,
     object_key,
-    redis_adapter,
 )
+from cache_tiers.lower_tier import LowerTier, LowerTierOpener, LowerTierOptions, TierMiss
+from cache_tiers.lower_tiers import LowerTiers
+from cache_tiers.mailbox import Mailbox
 from cache_tiers.owners import Owners
-from cache_tiers.redis.address import RedisAddress
-from cache_tiers.redis.block_client import BlockClientOptions, BlockClientStats, RedisBlockClient
-from cache_tiers.redis.block_format import num_values
-from cache_tiers.redis.mailbox import Mailbox
-from cache_tiers.redis.value import BlockSeal
+from cache_tiers.sealed_value import BlockSeal
 from cache_tiers.shares import MemoryShares
-from cache_tiers.store import HostSlot, PrefetchResult, StoreStats, TierMiss, TierMissReason
-from cache_tiers.tier_stats import tier_stats
+from cache_tiers.store import CPUTierStats, HostSlot, PrefetchResult, StoreStats
+from cache_tiers.tier import CPU, Tier, TierId
 
 with warnings.catch_warnings():
     # LMCache's loggers use APIs that OpenTelemetry deprecates.
@@ -68,14 +67,14 @@ class _Prefetch:
     """A prefetch in flight.
 
     slots: the leading run that is already locked.
-    from_redis: slots of these that came from Redis.
+    sources: for each of these, the tier that had its block.
     rest: the keys after that run.
     request: LMCache's prefetch of `rest`; None while there is none.
-    lookup_seconds: time until Redis reported which of the keys it has.
+    lookup_seconds: time until the lower tiers reported which of the keys they have.
     """
 
     slots: list[HostSlot]
-    from_redis: int
+    sources: list[TierId]
     rest: list[BlockKey]
     request: api.PrefetchHandle | None
     lookup_seconds: float = 0.0
@@ -89,7 +88,7 @@ class LMCacheStore:
         l1: L1Manager,
         manager: StorageManager,
         block_nbytes: int,
-        client: RedisBlockClient | None,
+        lower: LowerTiers,
         host_memory: HostMemory,
         *,
         keeps_in_cpu: bool,
@@ -100,7 +99,7 @@ class LMCacheStore:
         self.shared_pool = shared_pool
         self._l1 = l1
         self._manager = manager
-        self._client = client
+        self._lower = lower
         self._host_memory = host_memory
         self._layout = api.MemoryLayoutDesc([torch.Size([block_nbytes])], [torch.uint8])
         memory = l1.get_l1_memory_desc()
@@ -144,9 +143,8 @@ class LMCacheStore:
     def commit(self, keys: Sequence[BlockKey]) -> None:
         """See KVTierStore. Raise ValueError for a key that is not reserved."""
         self._book.end_write(keys)
-        if self._client is not None:
-            # LMCache drops a block as a duplicate if Redis delivered it in the meantime: no write will follow.
-            self._client.announce([key for key in keys if not self.contains(key)])
+        # LMCache drops a block as a duplicate if a lower tier delivered it in the meantime: no write will follow.
+        self._lower.announce([key for key in keys if not self.contains(key)])
         self._l1.finish_write([object_key(key) for key in keys], tag=_WRITER)
 
     def discard(self, keys: Sequence[BlockKey]) -> None:
@@ -160,35 +158,40 @@ class LMCacheStore:
         return self._max_window
 
     @property
-    def redis_speed(self) -> LinkSpeed | None:
+    def lower_tiers(self) -> tuple[Tier, ...]:
         """See KVTierStore."""
-        return self._client.speed if self._client is not None and self._client.available else None
+        return self._lower.tiers
 
-    def num_known_in_redis(self, keys: Sequence[BlockKey]) -> int:
+    def link_speed(self, keys: Sequence[BlockKey] = ()) -> LinkSpeed | None:
         """See KVTierStore."""
-        return 0 if self._client is None else self._client.num_known(keys)
+        return self._lower.speed_for(keys)
+
+    def num_known_below(self, keys: Sequence[BlockKey]) -> int:
+        """See KVTierStore."""
+        return self._lower.num_known(keys)
+
+    def place_below(self, key: BlockKey) -> TierId | None:
+        """See KVTierStore."""
+        return self._lower.place_of(key)
 
     def look_up(self, keys: Sequence[BlockKey]) -> int:
         """See KVTierStore."""
         handle = self._looked_up.open()
-        if self._client is None:
-            self._looked_up.put(handle, 0)
-        else:
-            self._client.find(keys, lambda found: self._looked_up.put(handle, [*found, False].index(False)))
+        self._lower.find(keys, lambda found: self._looked_up.put(handle, [*found, False].index(False)))
         return handle
 
     def poll_look_up(self, handle: int) -> int | None:
         """See KVTierStore."""
         return self._looked_up.take(handle)
 
-    def prefetch(self, keys: Sequence[BlockKey], *, redis: bool) -> int:
-        """See KVTierStore. Blocks in host memory are locked before Redis is asked for the rest."""
+    def prefetch(self, keys: Sequence[BlockKey], *, lower: bool) -> int:
+        """See KVTierStore. Blocks in host memory are locked before the lower tiers are asked for the rest."""
         if len(keys) > self._max_window:
             raise ValueError(f"a window has at most {self._max_window} keys, not {len(keys)}")
-        prefetch = _Prefetch([], 0, list(keys), None)
+        prefetch = _Prefetch([], [], list(keys), None)
         self._extend_from_cpu(prefetch)
-        if redis:
-            self._ask_redis(prefetch)
+        if lower:
+            self._ask_lower(prefetch)
         handle = next(self._handles)
         self._prefetches[handle] = prefetch
         return handle
@@ -197,27 +200,28 @@ class LMCacheStore:
         """See KVTierStore. An unknown or finished handle returns an empty run."""
         prefetch = self._prefetches.get(handle)
         if prefetch is None:
-            return PrefetchResult((), 0, 0)
+            return PrefetchResult((), ())
         if prefetch.request is not None:
             outcome = self._manager.query_prefetch_status(prefetch.request)
             if outcome is None:
                 return None
             prefetch.request = None
-            prefetch.lookup_seconds += self._client.take_lookup_seconds(prefetch.rest[0]) if self._client else 0.0
+            prefetch.lookup_seconds += self._lower.take_lookup_seconds(prefetch.rest[0])
             self._extend(prefetch, outcome)
             # LMCache ends a run before a block that another prefetch has loaded in the meantime.
-            if self._extend_from_cpu(prefetch) and self._ask_redis(prefetch):
+            if self._extend_from_cpu(prefetch) and self._ask_lower(prefetch):
                 return None
         del self._prefetches[handle]
         self._book.lock([slot.key for slot in prefetch.slots])
-        from_cpu = len(prefetch.slots) - prefetch.from_redis
-        return PrefetchResult(tuple(prefetch.slots), from_cpu, prefetch.from_redis, prefetch.lookup_seconds)
+        return PrefetchResult(tuple(prefetch.slots), tuple(prefetch.sources), prefetch.lookup_seconds)
 
     def miss_of(self, key: BlockKey) -> TierMiss:
         """See KVTierStore."""
-        if self._client is None:
-            return TierMiss(TierMissReason.OFF)
-        return self._client.miss_of(key) or TierMiss(TierMissReason.NOT_TAKEN)
+        return self._lower.miss_of(key)
+
+    def source_of(self, key: BlockKey) -> TierId:
+        """See KVTierStore."""
+        return self._lower.source_of(key)
 
     def release(self, keys: Sequence[BlockKey]) -> None:
         """See KVTierStore. Raise ValueError for a key that is not locked."""
@@ -227,8 +231,7 @@ class LMCacheStore:
     def touch(self, chain: Sequence[BlockKey], num_found: int) -> None:
         """See KVTierStore."""
         self._host_memory.eviction_index.touch(chain, num_found)
-        if self._client is not None:
-            self._client.renew(chain)
+        self._lower.renew(chain)
 
     def clear_cpu(self) -> bool:
         """See KVTierStore."""
@@ -241,36 +244,35 @@ class LMCacheStore:
 
     def write_missed(self, *, begin: bool) -> bool:
         """See KVTierStore. One batch is written at a time, read-locked until its result arrives."""
-        if self._client is None:
-            return False
         if self._rewriting and self._rewritten.take_all():
             self._l1.finish_read(self._rewriting)
             if not self.keeps_in_cpu:
                 self._l1.delete(self._rewriting)
             self._rewriting = []
         if begin and not self._rewriting:
-            self._begin_rewrite(self._client)
-        return bool(self._rewriting) or self._client.num_missed > 0 or self._client.may_miss_more
+            missed = self._lower.take_missed(_REWRITE_AT_ONCE)
+            if missed is not None:
+                self._begin_rewrite(*missed)
+        return bool(self._rewriting) or self._lower.num_missed > 0 or self._lower.may_miss_more
 
-    def _begin_rewrite(self, client: RedisBlockClient) -> None:
-        missed = map(BlockKey, client.take_missed(_REWRITE_AT_ONCE))
-        names = [object_key(key) for key in missed if self.contains(key)]
+    def _begin_rewrite(self, tier: LowerTier, missed: Sequence[bytes]) -> None:
+        names = [object_key(key) for key in map(BlockKey, missed) if self.contains(key)]
         found = {name: memory for name, (_, memory) in self._l1.reserve_read(names).items() if memory is not None}
         if found:
             self._rewriting = list(found)
             batch = self._rewritten.open()
-            client.put(blocks_of(list(found), list(found.values())), lambda stored: self._rewritten.put(batch, stored))
+            tier.put(blocks_of(list(found), list(found.values())), lambda stored: self._rewritten.put(batch, stored))
 
     def erase(self, keys: Sequence[BlockKey]) -> list[BlockKey]:
         """See KVTierStore.
 
-        LMCache locks a block until its write to Redis has ended, so no write of an unlocked block can be in flight.
+        LMCache locks a block until its writes to the lower tiers have ended, so no write of an unlocked block can be in
+        flight.
         """
         arriving = {key for prefetch in self._prefetches.values() if prefetch.request for key in prefetch.rest}
         results = self._l1.delete([object_key(key) for key in keys if key not in arriving])
         busy = [key for key in keys if results.get(object_key(key), L1Error.KEY_IS_LOCKED) is L1Error.KEY_IS_LOCKED]
-        if self._client is not None:
-            self._client.erase(sorted({*keys}.difference(busy)))
+        self._lower.erase(sorted({*keys}.difference(busy)))
         return busy
 
     def abandon(self) -> list[int]:
@@ -283,11 +285,11 @@ class LMCacheStore:
 
     def stats(self) -> StoreStats:
         """See KVTierStore."""
-        redis = BlockClientStats("off") if self._client is None else self._client.stats()
         # A staging pool is not a tier.
         used, capacity = self._l1.get_memory_usage() if self.keeps_in_cpu else (0, 0)
         held = self._host_memory.eviction_index.held if self.keeps_in_cpu else {}
-        return tier_stats(used, capacity, self._host_memory.num_evicted, self._host_memory.num_lost, held, redis)
+        cpu = CPUTierStats(used, capacity, self._host_memory.num_evicted, self._host_memory.num_lost, held)
+        return StoreStats(cpu, self._lower.stats())
 
     def check(self) -> None:
         """See KVTierStore. Call this only with no prefetch, copy or write in flight."""
@@ -301,13 +303,12 @@ class LMCacheStore:
         assert self._manager.memcheck(), "LMCache's allocator is inconsistent"
 
     def flush(self, timeout: float) -> bool:
-        """See KVTierStore. Also return False if Redis refused or lost a block while the caller waited."""
-        return self._client is None or self._client.flush(timeout)
+        """See KVTierStore. Also return False if a lower tier refused or lost a block while the caller waited."""
+        return self._lower.flush(timeout)
 
     def close(self) -> None:
         """See KVTierStore. The pool is freed: no view of it may be used afterwards."""
-        if self._client is not None:
-            self._client.close()
+        self._lower.close()
         self._manager.close()
 
     def _extend_from_cpu(self, prefetch: _Prefetch) -> bool:
@@ -317,12 +318,12 @@ class LMCacheStore:
         request = self._manager.submit_prefetch_task(self._task(prefetch.rest), skip_l2=True)
         return self._extend(prefetch, self._manager.query_prefetch_status(request))
 
-    def _ask_redis(self, prefetch: _Prefetch) -> bool:
-        """Begin to fetch the remaining keys from Redis. Return False if no request was submitted."""
-        if not prefetch.rest or self._client is None:
+    def _ask_lower(self, prefetch: _Prefetch) -> bool:
+        """Begin to fetch the remaining keys from the lower tiers. Return False if no request was submitted."""
+        if not prefetch.rest:
             return False
-        if not self._client.available:
-            self._client.note_unanswered(prefetch.rest[:1])
+        if not self._lower.available:
+            self._lower.note_unanswered(prefetch.rest[:1])
             return False
         prefetch.request = self._manager.submit_prefetch_task(self._task(prefetch.rest))
         return True
@@ -340,7 +341,9 @@ class LMCacheStore:
             [name for name, memory in zip(names[run:], found[run:], strict=True) if memory is not None]
         )
         prefetch.slots += [self._slot(key, memory) for key, memory in zip(keys[:run], found[:run], strict=True)]
-        prefetch.from_redis += min(outcome.l2_hit_count, run)
+        fetched = min(outcome.l2_hit_count, run)
+        prefetch.sources += [CPU.id] * (run - fetched)
+        prefetch.sources += [self._lower.source_of(key) for key in keys[run - fetched : run]]
         del prefetch.rest[:run]
         return run > 0
 
@@ -363,30 +366,30 @@ def open_store(
     *,
     block_nbytes: int,
     cpu_bytes: int,
-    redis_address: RedisAddress | None,
+    lower: Sequence[LowerTierOpener],
     seal: BlockSeal,
     keep_in_cpu: bool,
     eviction: EvictionName,
+    off: Sequence[Tier] = (),
     owners: Owners | None = None,
     shared: bool = False,
 ) -> LMCacheStore:
     """Build the tiers. LMCache touches every page here, so that no copy faults later: about half a second per GB.
 
-    Redis does not have to be reachable.
-
     cpu_bytes: size of the CPU tier. Without `keep_in_cpu`, the size of the staging pool, but at least 64 MiB.
-    redis_address: None turns the Redis tier off.
-    seal: signs and checks the values in Redis.
-    keep_in_cpu: keep blocks in host memory after they went to Redis or to the device. If False, host memory is only a
-        staging pool.
+    lower: the tiers below CPU memory, the nearest first. They do not have to be reachable.
+    seal: signs and checks blocks that leave the process.
+    keep_in_cpu: keep blocks in host memory after they went to a lower tier or to the device. If False, host memory is
+        only a staging pool.
     eviction: the order in which blocks of one owner leave host memory.
+    off: registered tiers that are off.
     owners: names and weights of the owners of blocks.
     shared: put host memory where other processes can map it.
 
-    Raise ValueError if both tiers are off, SharedMemoryError if there is too little shared memory.
+    Raise ValueError if all tiers are off, SharedMemoryError if there is too little shared memory.
     """
-    if redis_address is None and not keep_in_cpu:
-        raise ValueError("no tier to open: the CPU tier and Redis are both off")
+    if not (lower or keep_in_cpu):
+        raise ValueError("no tier to open: the CPU tier and all lower tiers are off")
     owners = owners if owners is not None else Owners()
     size = pool_bytes(cpu_bytes, block_nbytes, staging=not keep_in_cpu)
     shared_pool = SharedPool.named(size) if shared else None
@@ -402,20 +405,18 @@ def open_store(
     )
     if shared_pool is not None:
         shared_pool.touch()
-    client = None
-    if redis_address is not None:
-        # Blocks that wait for Redis cannot be evicted. A staging pool refuses new blocks rather than drop waiting ones.
-        waiting = max(size // 2, 2 * block_nbytes) if keep_in_cpu else size
-        options = BlockClientOptions(max_write_bytes=waiting, num_values=num_values(block_nbytes))
-        client = RedisBlockClient(redis_address, seal, options, owners)
+    # Blocks that wait to be written cannot be evicted. A staging pool refuses new blocks rather than drop waiting ones.
+    waiting = max(size // 2, 2 * block_nbytes) if keep_in_cpu else size
+    options = LowerTierOptions(block_nbytes, waiting, seal, owners)
+    tiers = LowerTiers([open_tier(options) for open_tier in lower], owners, off=off)
     eviction_index = EvictionIndex(partial(make_eviction, eviction), MemoryShares(owners))
     l1.register_listener(index_listener(eviction_index))
-    host_memory = HostMemory(l1, eviction_index, block_nbytes, client)
+    host_memory = HostMemory(l1, eviction_index, block_nbytes, tiers)
     manager = StorageManager(
         config.StorageManagerConfig(
             l1_manager_config=l1.config,
             eviction_config=config.EvictionConfig("noop"),
-            l2_adapter_config=adapters.L2AdaptersConfig([] if client is None else [redis_adapter(client, host_memory)]),
+            l2_adapter_config=adapters.L2AdaptersConfig([lower_adapter(tiers, host_memory)] if lower else []),
             store_policy="default" if keep_in_cpu else "skip_l1",
             prefetch_policy="retain" if keep_in_cpu else "default",
             prefetch_max_in_flight=max(1, min(8, size // (2 * _max_window(size, block_nbytes) * block_nbytes))),
@@ -424,5 +425,5 @@ def open_store(
     )
     end_eviction(manager)
     return LMCacheStore(
-        l1, manager, block_nbytes, client, host_memory, keeps_in_cpu=keep_in_cpu, shared_pool=shared_pool
+        l1, manager, block_nbytes, tiers, host_memory, keeps_in_cpu=keep_in_cpu, shared_pool=shared_pool
     )

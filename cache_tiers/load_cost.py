@@ -19,7 +19,7 @@ _TRUST: Final = 0.25
 
 @dataclass(frozen=True, slots=True)
 class LoadCost:
-    """Cost of loading blocks from Redis. Blocks in host memory cost next to nothing.
+    """Cost of loading blocks from a lower tier. Blocks in host memory cost next to nothing.
 
     block_nbytes: bytes of a block.
     deadline: seconds without an arrival, beyond the expected ones, after which a load ends.
@@ -39,7 +39,7 @@ class LoadCost:
         seconds = max(WINDOW_SECONDS, QUESTIONS_OF_WINDOW * speed.answer_seconds)
         return max(1, min(most, round(seconds * speed.bytes_per_second / self.block_nbytes)))
 
-    def redis_seconds(self, speed: LinkSpeed | None, num_blocks: int, *, known: bool) -> float | None:
+    def load_seconds(self, speed: LinkSpeed | None, num_blocks: int, *, known: bool) -> float | None:
         """Estimate the seconds to load `num_blocks` blocks; None if the link's speed is unknown.
 
         known: the blocks do not have to be looked up first.

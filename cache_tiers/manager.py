@@ -1,7 +1,7 @@
 """Transfers of KV blocks between the device and the tiers below. Requests are scheduled and tokens computed elsewhere.
 
 Invariants:
-- the CPU tier is the only gateway between device and Redis;
+- the CPU tier is the only gateway between the device and the lower tiers;
 - a host slot has one writer and no readers, or readers and no writer;
 - a pinned block is never evicted: the caller keeps a job's device block until the job's result has come back;
 - a key is visible only after its bytes are complete and verified;
@@ -12,7 +12,7 @@ load is fetching are awaited, not fetched twice. The load ends where waiting cos
 request is still queued, warming prefetches its blocks into host memory.
 
 A store copies one full block down. A store that the CPU tier refuses is retried for as long as the block is on the
-device. A store that Redis missed while it was unavailable is retried for as long as the block is in host memory.
+device. A store that a lower tier missed while it was unavailable is retried for as long as the block is in host memory.
 """
 
 import itertools
@@ -25,12 +25,12 @@ from cache_tiers.block_key import BlockKey, Owner, owner_of
 from cache_tiers.fair_line import FairLine
 from cache_tiers.fetches import Fetches, Window
 from cache_tiers.histogram import Histogram
-from cache_tiers.link_speed import LinkSpeed
 from cache_tiers.load_cost import LoadCost
 from cache_tiers.owners import Owners
 from cache_tiers.ready_loads import ReadyLoads
 from cache_tiers.recent_keys import RecentKeys
 from cache_tiers.store import KVTierStore, PrefetchResult
+from cache_tiers.tier import CPU, DEVICE, TierId
 from cache_tiers.transfer import Direction, TransferJob, TransferResult
 from cache_tiers.warming import Warming
 
@@ -56,15 +56,15 @@ class LoadEnd(Enum):
 
 @dataclass(frozen=True, slots=True)
 class LoadOutcome:
-    """The end of a load: the first `from_cpu + from_redis` of its blocks now hold their bytes, in that order.
+    """The end of a load: its first blocks now hold their bytes.
 
+    sources: for each of these blocks, the tier that had it.
     seconds: from the beginning of the load to its end.
-    lookup_seconds: part of `seconds` until Redis reported which blocks of its first window it has.
+    lookup_seconds: part of `seconds` until the lower tiers reported which blocks of the first window they have.
     """
 
     load_id: str
-    from_cpu: int
-    from_redis: int
+    sources: tuple[TierId, ...]
     seconds: float
     lookup_seconds: float = 0.0
     end: LoadEnd = LoadEnd.WHOLE
@@ -72,7 +72,7 @@ class LoadOutcome:
     @property
     def num_blocks(self) -> int:
         """Number of blocks that arrived."""
-        return self.from_cpu + self.from_redis
+        return len(self.sources)
 
 
 @dataclass(slots=True)
@@ -81,11 +81,11 @@ class _Load:
 
     compute_seconds: time to compute all its blocks; None if unknown.
     ahead: no request waits for the load yet, and the load takes only blocks from host memory.
-    warmed: blocks that warming brought from Redis before the load began.
+    warmed: blocks that warming brought from lower tiers before the load began.
     warming: the window that warming had in flight when the load began, until the load reaches it.
     moved: when a window last arrived.
     submitted: leading keys that are part of a window.
-    arrived: leading keys whose blocks are in host memory.
+    sources: for each leading key whose block is in host memory, the tier that had it.
     lookup_seconds: see LoadOutcome.
     failed_at: index of the first block whose copy failed.
     """
@@ -100,15 +100,18 @@ class _Load:
     warming: Window | None
     moved: float
     submitted: int = 0
-    arrived: int = 0
-    from_cpu: int = 0
-    from_redis: int = 0
+    sources: list[TierId] = field(default_factory=list)
     lookup_seconds: float = 0.0
     end: LoadEnd = LoadEnd.WHOLE
     ended: bool = False
     windows: deque[Window] = field(default_factory=deque)
     jobs: set[int] = field(default_factory=set)
     failed_at: int | None = None
+
+    @property
+    def arrived(self) -> int:
+        """Number of leading keys whose blocks are in host memory."""
+        return len(self.sources)
 
     @property
     def compute_seconds_left(self) -> float | None:
@@ -137,7 +140,6 @@ class TierManager:
         *,
         clock: Callable[[], float],
         rest: float,
-        redis: bool,
         owners: Owners | None = None,
     ) -> None:
         owners = owners if owners is not None else Owners()
@@ -145,9 +147,8 @@ class TierManager:
         self.cost = cost
         self._clock = clock
         self._rest = rest
-        self._redis = redis
-        self._fetches = Fetches(store, clock=clock, redis=redis)
-        most_blocks = store.stats().cpu_capacity_bytes // cost.block_nbytes if store.keeps_in_cpu else 0
+        self._fetches = Fetches(store, clock=clock)
+        most_blocks = store.stats().cpu.capacity_bytes // cost.block_nbytes if store.keeps_in_cpu else 0
         self._warming = Warming(store, self._fetches, cost, owners, most_blocks=most_blocks // 2)
         self._ahead = Warming(store, self._fetches, cost, owners, most_blocks=most_blocks // 4, most_windows=1)
         self._job_ids = itertools.count()
@@ -163,7 +164,7 @@ class TierManager:
         self._rewrite_at = 0.0
         self._rested_at = 0.0
         self._probe_at = 0.0
-        self.load_seconds = {"cpu": Histogram.of_seconds(), "redis": Histogram.of_seconds()}
+        self.load_seconds = {tier: Histogram.of_seconds() for tier in (CPU.id, *store.stats().lower)}
         self.store_seconds = Histogram.of_seconds()
         self.num_copied_up = 0
         self.num_copied_down = 0
@@ -184,16 +185,6 @@ class TierManager:
         """Return the length of the leading run of `keys` that is in host memory."""
         return next((index for index, key in enumerate(keys) if not self.store.contains(key)), len(keys))
 
-    @property
-    def has_redis(self) -> bool:
-        """Whether a Redis tier is configured, available or not."""
-        return self._redis
-
-    @property
-    def redis_speed(self) -> LinkSpeed | None:
-        """Speed of the link to Redis; None without Redis and while its breaker is open."""
-        return self.store.redis_speed if self._redis else None
-
     def probe(self, key: BlockKey) -> None:
         """Fetch a block that no request waits for, at intervals, in case a link that was too slow is faster by now."""
         now = self._clock()
@@ -212,12 +203,12 @@ class TierManager:
     # Loads
 
     def warm(self, load_id: str, keys: Sequence[BlockKey]) -> None:
-        """Prefetch the longest run of `keys` from Redis into host memory, for a queued request's later load."""
+        """Prefetch the longest run of `keys` into host memory, for a queued request's later load."""
         self._warming.begin(load_id, keys)
         self._warming.advance()
 
     def missing(self, load_id: str) -> BlockKey | None:
-        """Return the key at which warming ended because Redis lacks it or did not answer; None if there is none."""
+        """Return the key at which warming ended because no lower tier delivered it; None if there is none."""
         return self._warming.missing(load_id)
 
     def stop_warming(self, load_id: str) -> None:
@@ -236,7 +227,7 @@ class TierManager:
 
     @property
     def num_brought_ahead(self) -> int:
-        """Blocks loaded from Redis for expected requests, since the start."""
+        """Blocks loaded from lower tiers for expected requests, since the start."""
         return self._ahead.num_brought
 
     def warm_ahead(self, name: str, keys: Sequence[BlockKey]) -> None:
@@ -248,7 +239,7 @@ class TierManager:
         self._ahead.begin(name, keys)
 
     def stop_warming_ahead(self, name: str) -> int:
-        """Cancel the prefetch of `name`. Return how many blocks came from Redis for it, including those in flight."""
+        """Cancel the prefetch of `name`. Return how many of its blocks came from lower tiers or are in flight."""
         return self._ahead.end(name)
 
     def begin_load(
@@ -296,9 +287,12 @@ class TierManager:
                 del self._loads[load.load_id]
                 outcomes.append(outcome := self._outcome(load))
                 if outcome.num_blocks and not load.ahead:
-                    self.load_seconds["redis" if outcome.from_redis else "cpu"].observe(outcome.seconds)
+                    self._lowest(outcome.sources).observe(outcome.seconds)
         self._erase()
         return outcomes
+
+    def _lowest(self, sources: Sequence[TierId]) -> Histogram:
+        return [seconds for tier, seconds in self.load_seconds.items() if tier in sources][-1]
 
     def _to_be_adopted(self, window: Window | None, keys: Sequence[BlockKey]) -> Window | None:
         """Return warming's window in flight as one of the load; None if not all its keys are the load's."""
@@ -320,7 +314,8 @@ class TierManager:
 
     def _next_window(self, load: _Load) -> Window | None:
         """Begin the next window; None while another load or prefetch fetches the next block."""
-        end = load.submitted + self.cost.window(self.store.redis_speed, self.store.max_window)
+        speed = self.store.link_speed(load.keys[load.submitted : load.submitted + 1])
+        end = load.submitted + self.cost.window(speed, self.store.max_window)
         if load.warming is not None:
             if load.warming.start == load.submitted:
                 adopted, load.warming = load.warming, None
@@ -351,9 +346,9 @@ class TierManager:
         now, missing = self._clock(), load.keys[load.arrived :]
         asked = load.windows[0].submitted if load.windows else load.moved
         return not self.cost.worth_waiting(
-            self.store.redis_speed,
+            self.store.link_speed(missing),
             len(missing),
-            known=self.store.num_known_in_redis(missing[:1]) == 1,
+            known=self.store.num_known_below(missing[:1]) == 1,
             asked=now - asked,
             waited=now - max(asked, load.moved),
             compute_seconds=load.compute_seconds_left,
@@ -366,10 +361,8 @@ class TierManager:
             load.jobs.add(job.job_id)
             self._ready_loads.add(load.load_id, job)
         load.moved = self._clock()
-        load.arrived += len(result.slots)
-        warmed = sum(slot.key in load.warmed for slot in result.slots[: result.from_cpu])
-        load.from_cpu += result.from_cpu - warmed
-        load.from_redis += result.from_redis + warmed
+        for slot, source in zip(result.slots, result.sources, strict=True):
+            load.sources.append(self.store.source_of(slot.key) if slot.key in load.warmed else source)
         load.lookup_seconds = load.lookup_seconds or result.lookup_seconds
         if len(result.slots) < len(window.keys):
             self._end(load, LoadEnd.RUN_ENDED)
@@ -381,12 +374,10 @@ class TierManager:
         load.windows.clear()
 
     def _outcome(self, load: _Load) -> LoadOutcome:
-        cpu, redis = load.from_cpu, load.from_redis
         if load.failed_at is not None:
-            cpu = min(cpu, load.failed_at)
-            redis = min(redis, load.failed_at - cpu)
             load.end = LoadEnd.COPY_FAILED
-        return LoadOutcome(load.load_id, cpu, redis, self._clock() - load.began, load.lookup_seconds, load.end)
+        sources = tuple(load.sources[: load.failed_at])
+        return LoadOutcome(load.load_id, sources, self._clock() - load.began, load.lookup_seconds, load.end)
 
     # Stores
 
@@ -402,10 +393,10 @@ class TierManager:
         if self._unstored.remove(owner_of(key), key) is not None:
             self._untaken.note([key], value=True)
 
-    def places_of(self, key: BlockKey) -> tuple[str, ...]:
+    def places_of(self, key: BlockKey) -> tuple[TierId, ...]:
         """Return the tiers known to have held a block that is no longer on the device or in CPU memory."""
         was_below = self.store.keeps_in_cpu and not self._untaken.get(key)
-        return ("device", "cpu") if was_below else ("device",)
+        return (DEVICE.id, CPU.id) if was_below else (DEVICE.id,)
 
     def has_taken(self, key: BlockKey) -> bool:
         """Return True if local records show that a full block on the device was copied down or is being copied."""
@@ -423,14 +414,14 @@ class TierManager:
 
     @property
     def may_store_soon(self) -> bool:
-        """Whether the blocks that wait on the device can be stored within moments, because Redis responds.
+        """Whether the blocks that wait on the device can be stored within moments, because a lower tier responds.
 
-        A CPU tier that refused a block accepts more as soon as a write to Redis has ended.
+        A CPU tier that refused a block accepts more as soon as a write to a lower tier has ended.
         """
-        if not self._redis or self.store.redis_speed is None:
+        if self.store.link_speed() is None:
             return False
         may_retry = not self._unstored or self._clock() >= self._retry_at
-        return bool(self._store_jobs) or may_retry or self.store.stats().redis_pending_writes > 0
+        return bool(self._store_jobs) or may_retry or self.store.stats().pending_writes > 0
 
     def take_loads(self, seconds: float, num_late: int = 0) -> tuple[TransferJob, ...]:
         """Take the copies for the next step from each load in turn.

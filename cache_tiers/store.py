@@ -2,15 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
-from typing import Final, Protocol
+from typing import Protocol
 
 from cache_tiers.block_key import BlockKey, Owner
-from cache_tiers.histogram import Histogram
 from cache_tiers.link_speed import LinkSpeed
-
-REDIS_TTL_SECONDS: Final = 7 * 24 * 3600
-"""Time to live of an unused block in Redis."""
+from cache_tiers.lower_tier import LowerTierStats, TierMiss
+from cache_tiers.tier import Tier, TierId
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,85 +23,49 @@ class PrefetchResult:
     """The longest run of the requested keys that is in host memory, verified and read-locked.
 
     slots: the run. Each slot must be passed to `release` exactly once.
-    from_cpu: leading slots that were in host memory before.
-    from_redis: slots after these that were fetched.
-    lookup_seconds: time until Redis reported which of the other keys it has; 0 if it was not asked.
+    sources: for each slot, the tier that had its block when the prefetch began.
+    lookup_seconds: time until the lower tiers reported which of the other keys they have; 0 if they were not asked.
     """
 
     slots: tuple[HostSlot, ...]
-    from_cpu: int
-    from_redis: int
+    sources: tuple[TierId, ...]
     lookup_seconds: float = 0.0
 
 
-class TierMissReason(Enum):
-    """Reason why Redis did not deliver a block."""
-
-    OFF = "Redis is off"
-    LEFT_ALONE = "Redis was skipped"
-    NO_ANSWER = "Redis did not answer"
-    GONE = "no longer in Redis: evicted, expired or deleted"
-    UNKNOWN_KEY = "not in Redis: evicted, expired, deleted, or never written by a model with the same numerics"
-    REJECTED = "the value in Redis was rejected"
-    NOT_TAKEN = "the CPU tier had no room for the block"
-
-
 @dataclass(frozen=True, slots=True)
-class TierMiss:
-    """An absence and its detail: further information in words, possibly empty."""
+class CPUTierStats:
+    """Occupancy of the CPU tier: sizes in bytes, counts since the start.
 
-    absence: TierMissReason
-    detail: str = ""
+    evicted_blocks: blocks that made room for others.
+    lost_blocks: evicted blocks that no lower tier was known to have. Always 0 without a lower tier.
+    held_blocks: blocks in the tier, by owner.
+    """
+
+    used_bytes: int = 0
+    capacity_bytes: int = 0
+    evicted_blocks: int = 0
+    lost_blocks: int = 0
+    held_blocks: Mapping[Owner, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class StoreStats:
-    """Occupancy and health: sizes in bytes, counts since the start.
+    """Occupancy and health of the tiers below the device.
 
-    redis_state: "off", "ok" or the reason why Redis is not used.
-    redis_rejects: blocks that were found but not used, by a keyword for the reason.
-    redis_speed: measured speed of the link to Redis.
-    redis_retry_seconds: time until Redis is tried again; 0 while it is used.
-    redis_refusal: the error reply to the last write; empty if the write succeeded.
-    redis_lookup_seconds: duration of each lookup of blocks.
-    redis_store_seconds: duration of each write of a block.
-    redis_evicted_keys: counted by the Redis server, including keys of other programs.
-    redis_shed_blocks: failed blocks that found the write queue full.
-    cpu_evicted_blocks: blocks that made room for others.
-    cpu_lost_blocks: evicted blocks that Redis was not known to have. Always 0 without Redis.
-    cpu_held_blocks: blocks in the CPU tier, by owner.
+    lower: the tiers below CPU memory, the nearest first, on or off.
     """
 
-    cpu_used_bytes: int
-    cpu_capacity_bytes: int
-    redis_state: str
-    redis_used_bytes: int
-    redis_capacity_bytes: int
-    redis_pending_writes: int
-    redis_write_lag_seconds: float
-    redis_stored_blocks: int
-    redis_failed_blocks: int
-    redis_loaded_blocks: int
-    redis_rejects: Mapping[str, int] = field(default_factory=dict)
-    redis_speed: LinkSpeed = field(default_factory=LinkSpeed)
-    redis_retry_seconds: float = 0.0
-    redis_refusal: str = ""
-    redis_lookup_seconds: Histogram = field(default_factory=Histogram.of_seconds)
-    redis_store_seconds: Histogram = field(default_factory=Histogram.of_seconds)
-    cpu_evicted_blocks: int = 0
-    cpu_lost_blocks: int = 0
-    redis_evicted_keys: int = 0
-    redis_shed_blocks: int = 0
-    cpu_held_blocks: Mapping[Owner, int] = field(default_factory=dict)
+    cpu: CPUTierStats
+    lower: Mapping[TierId, LowerTierStats]
 
     @property
-    def redis_rejected_blocks(self) -> int:
-        """Rejected blocks, for all reasons together."""
-        return sum(self.redis_rejects.values())
+    def pending_writes(self) -> int:
+        """Blocks waiting to be written, over all lower tiers."""
+        return sum(each.pending_writes for each in self.lower.values())
 
 
 class KVTierStore(Protocol):
-    """The tiers below the device. Every call comes from the event loop's thread and returns without waiting for Redis.
+    """The tiers below the device. Calls come from the event loop's thread and return without waiting for a lower tier.
 
     `flush` is the exception: another thread calls it, and it blocks.
     """
@@ -120,7 +81,7 @@ class KVTierStore(Protocol):
         """Return True if the CPU tier holds `key` and it is readable now."""
 
     def commit(self, keys: Sequence[BlockKey]) -> None:
-        """Publish reserved slots whose bytes are complete, and begin to write them to Redis."""
+        """Publish reserved slots whose bytes are complete, and begin to write them to the lower tiers."""
 
     def discard(self, keys: Sequence[BlockKey]) -> None:
         """Return reserved slots that were not written."""
@@ -134,14 +95,23 @@ class KVTierStore(Protocol):
         """Maximum number of keys in one prefetch."""
 
     @property
-    def redis_speed(self) -> LinkSpeed | None:
-        """Speed of the link to Redis; None without Redis and while its breaker is open."""
+    def lower_tiers(self) -> tuple[Tier, ...]:
+        """Tiers below CPU memory that are on, available or not, the nearest first."""
 
-    def num_known_in_redis(self, keys: Sequence[BlockKey]) -> int:
-        """Return the length of the leading run of `keys` that Redis should hold, without asking Redis."""
+    def link_speed(self, keys: Sequence[BlockKey] = ()) -> LinkSpeed | None:
+        """Return the speed of the link to the lower tier that the first of `keys` would be read from.
+
+        Without keys, return the speed to the nearest one. Return None if no lower tier is available.
+        """
+
+    def num_known_below(self, keys: Sequence[BlockKey]) -> int:
+        """Return the length of the leading run of `keys` that the lower tiers should hold, without asking them."""
+
+    def place_below(self, key: BlockKey) -> TierId | None:
+        """Return the nearest lower tier that should hold `key`, without asking any; None if there is none."""
 
     def look_up(self, keys: Sequence[BlockKey]) -> int:
-        """Begin to look up the length of the leading run of `keys` in Redis. Return a handle for `poll_look_up`."""
+        """Begin to look up the leading run of `keys` in the lower tiers. Return a handle for `poll_look_up`."""
 
     def poll_look_up(self, handle: int) -> int | None:
         """Return the length of the run, once; None while the lookup is in flight.
@@ -149,14 +119,20 @@ class KVTierStore(Protocol):
         The length is a hint: a later load may find fewer blocks.
         """
 
-    def prefetch(self, keys: Sequence[BlockKey], *, redis: bool) -> int:
-        """Begin to load the longest run of at most `max_window` keys into host memory. Return a handle for `poll`."""
+    def prefetch(self, keys: Sequence[BlockKey], *, lower: bool) -> int:
+        """Begin to load the longest run of at most `max_window` keys into host memory. Return a handle for `poll`.
+
+        lower: whether to ask the lower tiers for blocks that are not in host memory.
+        """
 
     def poll(self, handle: int) -> PrefetchResult | None:
         """Return the result, once; None while the prefetch is in flight. A fault in a tier only shortens the run."""
 
     def miss_of(self, key: BlockKey) -> TierMiss:
-        """Return why Redis did not deliver `key`, at which its last lookup or prefetch ended."""
+        """Return why the lower tiers did not deliver `key`, at which its last lookup or prefetch ended."""
+
+    def source_of(self, key: BlockKey) -> TierId:
+        """Return the lower tier from which a block in host memory was last loaded."""
 
     def release(self, keys: Sequence[BlockKey]) -> None:
         """Unlock slots that `poll` returned."""
@@ -167,14 +143,14 @@ class KVTierStore(Protocol):
     def clear_cpu(self) -> bool:
         """Drop all blocks in host memory. Return False if some stay because they are being read or written.
 
-        A block that has arrived in Redis can be held for a moment longer.
+        A block that has arrived in a lower tier can be held for a moment longer.
         """
 
     def protect(self, chain: Sequence[BlockKey]) -> None:
         """Protect the chain that a request is about to use from being evicted first."""
 
     def write_missed(self, *, begin: bool) -> bool:
-        """Write blocks that are still in host memory and did not reach Redis while it was unavailable.
+        """Write blocks that are still in host memory and did not reach a lower tier while it was unavailable.
 
         begin: start on further blocks. If False, only continue with those being written.
 
@@ -182,9 +158,9 @@ class KVTierStore(Protocol):
         """
 
     def erase(self, keys: Sequence[BlockKey]) -> list[BlockKey]:
-        """Remove blocks from host memory, then from Redis if it is available.
+        """Remove blocks from host memory, then from the lower tiers that are available.
 
-        Return the blocks that are being read or written, which stay in both tiers.
+        Return the blocks that are being read or written, which stay in all tiers.
         """
 
     def abandon(self) -> list[int]:
@@ -200,7 +176,10 @@ class KVTierStore(Protocol):
         """Raise AssertionError if a lock or a reserved slot has no owner."""
 
     def flush(self, timeout: float) -> bool:
-        """Block until Redis has all blocks; False after `timeout` seconds. Not to be called from the loop's thread."""
+        """Block until the lower tiers have all blocks. Return False after `timeout` seconds.
+
+        Not to be called from the loop's thread.
+        """
 
     def close(self) -> None:
         """Stop every thread. No method may be called afterwards."""

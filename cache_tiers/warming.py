@@ -1,4 +1,4 @@
-"""Prefetch from Redis into host memory for requests that are still queued or only expected."""
+"""Prefetch from the lower tiers into host memory for requests that are still queued or only expected."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -22,8 +22,8 @@ class _Warm:
     owner: the owner of the request.
     num_done: leading keys that have been loaded into host memory.
     window: the window in flight, if there is one.
-    brought: blocks that came from Redis for this prefetch, or are in flight.
-    missing: the first key that Redis did not have, or did not deliver.
+    brought: blocks that came from a lower tier for this prefetch, or are in flight.
+    missing: the first key that no lower tier had or delivered.
     """
 
     keys: Sequence[BlockKey]
@@ -43,7 +43,7 @@ class Warming:
     most_blocks: maximum number of blocks prefetched for requests that have not been scheduled, since more would evict
         each other. Owners with such requests share the blocks by weight.
     most_windows: maximum number of windows in flight, for all prefetches together.
-    num_brought: blocks loaded from Redis, since the start.
+    num_brought: blocks loaded from lower tiers, since the start.
     """
 
     def __init__(
@@ -78,14 +78,15 @@ class Warming:
         self._waiting[owner] += 1
 
     def missing(self, load_id: str) -> BlockKey | None:
-        """Return the first key that Redis did not have when asked; None if it had all so far."""
+        """Return the first key that no lower tier had when asked; None if they had all so far."""
         warm = self._warms.get(load_id)
         return warm.missing if warm is not None else None
 
     def hand_over(self, load_id: str) -> tuple[frozenset[BlockKey], Window | None]:
         """End the prefetch and hand its window over to the caller.
 
-        Return the blocks brought from Redis, including those in flight, and the window in flight, if there is one.
+        Return the blocks brought from lower tiers, including those in flight, and the window in flight, if there is
+        one.
         """
         warm = self._warms.pop(load_id, None)
         if warm is None:
@@ -99,7 +100,7 @@ class Warming:
         return frozenset(warm.brought), warm.window
 
     def end(self, load_id: str) -> int:
-        """Cancel the prefetch and abandon its window. Return the number of its blocks from Redis, in flight or not."""
+        """Cancel the prefetch and abandon its window. Return how many of its blocks came from lower tiers."""
         brought, window = self.hand_over(load_id)
         if window is not None:
             self._fetches.leave([window])
@@ -162,7 +163,8 @@ class Warming:
 
     def _ask(self, load_id: str, warm: _Warm) -> None:
         """Begin the next window, unless another prefetch or load is fetching its first block."""
-        most = min(self._room(warm.owner), self._cost.window(self._store.redis_speed, self._store.max_window))
+        speed = self._store.link_speed(warm.keys[warm.num_done : warm.num_done + 1])
+        most = min(self._room(warm.owner), self._cost.window(speed, self._store.max_window))
         keys = warm.keys[warm.num_done : warm.num_done + most]
         keys = keys[: self._fetches.num_unclaimed(keys)]
         if keys:

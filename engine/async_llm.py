@@ -6,6 +6,7 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
+from cache_tiers.tier import TierId
 from engine.config import EngineConfig
 from engine.core import InFlight, SchedulerInDoubtError, StepBehindFailureError
 from engine.errors import FOR_THE_PROCESS, EngineError, NotReadyError
@@ -146,7 +147,7 @@ def _merged(outputs: deque[RequestOutput]) -> RequestOutput:
 class AsyncLLMEngine:
     """Owner of the loop task. Every method belongs to the thread of the event loop that called `start`.
 
-    redis_note: reason why Redis is off, in a sentence; empty while it is on.
+    tier_notes: for each lower tier, the reason why it is off, in a sentence; empty while it is on.
     sampling_defaults: sampling parameters recommended by the model's authors, for callers that make SamplingParams.
     prefixes: tier lookups and prefetches for prompts that have not been submitted.
     gave_up: set once the engine has failed permanently. By then every stream has ended with "abort", as during a stop,
@@ -162,14 +163,14 @@ class AsyncLLMEngine:
         tokenizer: TextTokenizer,
         chat_format: ChatFormat,
         sampling_defaults: Mapping[str, float],
-        redis_note: str,
+        tier_notes: Mapping[TierId, str],
         on_close: Callable[[float], None],
     ) -> None:
         self.config = config
         self.tokenizer = tokenizer
         self.chat_format = chat_format
         self.sampling_defaults = sampling_defaults
-        self.redis_note = redis_note
+        self.tier_notes = tier_notes
         self.model_name = config.model_name
         self.model_fingerprint = engine.processor.model_fingerprint
         self.kv_fingerprint = engine.processor.kv_fingerprint
@@ -267,7 +268,7 @@ class AsyncLLMEngine:
         self._wake.set()
 
     async def erase(self, trails: Sequence[Trail], *, tenant: str = "local") -> None:
-        """Erase from all tiers the blocks that only these trails use; from Redis only if it is available now."""
+        """Erase from all available tiers the blocks that only these trails use."""
         keys = await asyncio.to_thread(self._engine.processor.keys_of_trails, trails, tenant)
         if not (self.is_broken or self._stopping):
             self._engine.core.erase(keys)
@@ -441,7 +442,7 @@ class AsyncLLMEngine:
         delay = self._engine.core.next_poll_seconds()
         if delay is None and (self._engine.has_unfinished_requests() or self._stopping):
             delay = STALLED_POLL_SECONDS
-        # Blocks that wait for an unavailable Redis may wait for days, so they do not count here.
+        # Blocks that wait for an unavailable tier may wait for days, so they do not count here.
         if not self._engine.has_unfinished_requests() and self._engine.core.is_quiet:
             self._check_when_idle()
         timer = asyncio.get_running_loop().call_later(delay, self._wake.set) if delay is not None else None

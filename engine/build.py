@@ -30,7 +30,7 @@ from engine.offload.connector import OffloadConnector
 from engine.offload.interface import TierConnector
 from engine.offload.no_tiers import NoTiers
 from engine.offload.prefill_cost import PrefillCost
-from engine.open_tiers import OpenTiers, find_redis, import_store, open_tiers
+from engine.open_tiers import OpenTiers, find_lower_tiers, import_store, open_tiers
 from engine.output_processor import OutputProcessor
 from engine.processor import ModelLimits, Processor
 from engine.scheduling.queue.policy import make_queue
@@ -131,14 +131,14 @@ def _shown_bytes(loaded: _Loaded) -> Callable[[int], bytes]:
 def _load(config: EngineConfig, progress: Progress, closing: ExitStack) -> _Loaded:
     """Load weights and tokenizer, and open memory and tiers.
 
-    Independent work runs in parallel: Redis loads its snapshot while torch is imported, and LMCache is imported while
-    the weights are read. LMCache then touches the CPU tier's pages while the tokenizer is loaded.
+    Independent work runs in parallel: lower tiers load their snapshots while torch is imported, and LMCache is imported
+    while the weights are read. LMCache then touches the CPU tier's pages while the tokenizer is loaded.
     """
     progress(f"loading {config.model_name} as {config.dtype} on {config.device}")
     # Closed in reverse order: the executor releases the host pool before the store frees it.
     below = closing.enter_context(ExitStack())
     with ThreadPoolExecutor(2, thread_name_prefix="start") as beside:
-        finding = beside.submit(find_redis, config, progress, below)
+        finding = beside.submit(find_lower_tiers, config, progress, below)
         executor = _open_executor(config, progress)
         closing.callback(executor.close)
         beside.submit(import_store, config)
@@ -146,7 +146,7 @@ def _load(config: EngineConfig, progress: Progress, closing: ExitStack) -> _Load
         window = min(config.max_model_len or model.max_position_embeddings, model.max_position_embeddings)
         budget = _budget(config, model, window, progress)
         num_blocks = budget.pool // model.block_nbytes
-        redis = finding.result()
+        lower = finding.result()
         host_memory = ExitStack()
         below.callback(_close_unless_hung, executor, host_memory)
         namespace = _namespace(config, model.numerics)
@@ -155,7 +155,7 @@ def _load(config: EngineConfig, progress: Progress, closing: ExitStack) -> _Load
             open_tiers,
             config,
             model.block_nbytes,
-            redis,
+            lower,
             progress,
             host_memory,
             cpu_bytes=budget.cpu_tier,
@@ -267,7 +267,8 @@ def build_engine(config: EngineConfig, progress: Progress, trace: Trace = NO_TRA
     def on_close(flush_seconds: float) -> None:
         if tiers.store is not None and not tiers.store.flush(flush_seconds):
             logger.warning(
-                "Redis did not receive every KV block within %g s; some prefixes will be recomputed", flush_seconds
+                "the lower tiers did not receive every KV block within %g s; some prefixes will be recomputed",
+                flush_seconds,
             )
         to_close.close()
 
@@ -277,7 +278,7 @@ def build_engine(config: EngineConfig, progress: Progress, trace: Trace = NO_TRA
         tokenizer=tokenizer,
         chat_format=chat_format,
         sampling_defaults=ModelFolder(config.model_path).sampling_defaults(),
-        redis_note=tiers.redis_note,
+        tier_notes=tiers.notes,
         on_close=on_close,
     )
 
@@ -293,7 +294,6 @@ def _scheduler(
             LoadCost(loaded.block_nbytes),
             clock=clock,
             rest=STORE_REST_SECONDS,
-            redis=loaded.tiers.redis,
             owners=loaded.owners,
         )
         if former is not None and former.connector.tiers is not None:

@@ -4,31 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cache_tiers.cpu.eviction import EvictionName
+from cache_tiers.config import TierConfig
 from engine.scheduling.queue.policy import QueuePolicy
-
-
-@dataclass(frozen=True, slots=True)
-class TierConfig:
-    """The tiers below the device. All sizes are in bytes.
-
-    cpu_memory: None means three times the device pool; 0 means no CPU tier, only a staging pool if Redis is on.
-    redis_url: "auto" starts or finds the companion, "off" disables Redis, else redis://, rediss:// or unix://.
-    redis_memory: maxmemory of the companion. A server that the user names keeps its own settings.
-    state_dir: folder of the companion's socket, pid file and snapshot.
-    eviction: the order in which blocks are evicted from CPU memory.
-    """
-
-    cpu_memory: int | None
-    redis_url: str
-    redis_memory: int
-    state_dir: Path
-    eviction: EvictionName = "returning"
-
-    @property
-    def all_off(self) -> bool:
-        """Whether there is no tier below the device."""
-        return self.cpu_memory == 0 and self.redis_url == "off"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,8 @@ from collections import Counter, defaultdict
 from dataclasses import replace
 
 from cache_tiers.histogram import Histogram
+from cache_tiers.registry import all_tiers
+from cache_tiers.tier import TierId
 from engine.core import EngineCore, InFlight, SchedulerInDoubtError, StepFailedError
 from engine.errors import FOR_THE_PROCESS, OverloadedError
 from engine.generate_request import GenerateRequest
@@ -39,7 +41,8 @@ class LLMEngine:
         self._finished: Counter[str] = Counter()
         self._reuse_ends: Counter[str] = Counter()
         self._tokens: Counter[str] = Counter()
-        self._asked: Counter[str] = Counter(device=0, cpu=0, redis=0)
+        self._reused: Counter[TierId] = Counter()
+        self._asked: Counter[TierId] = Counter()
         self._ttft = Histogram.of_seconds()
         self._queue: defaultdict[str, Histogram] = defaultdict(Histogram.of_seconds)
         self._inter_token = Histogram.of_seconds()
@@ -242,10 +245,13 @@ class LLMEngine:
             self._finished[output.finish_reason] += 1
             if usage.reuse is not None and usage.reuse.end is not None:
                 self._reuse_ends[usage.reuse.end.cause] += 1
-            self._tokens.update(device=kv.device, cpu=kv.cpu, redis=kv.redis, computed=kv.computed)
+            self._tokens["computed"] += kv.computed
+            self._reused += kv.reused
+            missing = kv.tokens
+            for tier in all_tiers():
+                self._asked[tier.id] += missing
+                missing -= kv.reused[tier.id]
             made = usage.completion_tokens - usage.resumed_tokens
-            below = kv.tokens - kv.device
-            self._asked.update(device=kv.tokens, cpu=below, redis=below - kv.cpu)
             self._queue["served" if made else output.finish_reason].observe(usage.queue_ms / 1e3)
             if made:
                 self._ttft.observe(usage.ttft_ms / 1e3)
@@ -275,9 +281,7 @@ class LLMEngine:
             rebuilds=self._num_rebuilds,
             requests_finished=dict(self._finished),
             generation_tokens=self._tokens["generation"],
-            device_tokens=self._tokens["device"],
-            cpu_tokens=self._tokens["cpu"],
-            redis_tokens=self._tokens["redis"],
+            reused_tokens=self._reused.copy(),
             computed_tokens=self._tokens["computed"],
             unstored_blocks=tiers.num_unstored if tiers is not None else 0,
             checks=dict(self._checks),
@@ -289,7 +293,7 @@ class LLMEngine:
             inter_token_seconds=self._inter_token,
             tiers=store,
             stores_refused=tiers is not None and tiers.refuses_stores,
-            asked_tokens=dict(self._asked),
+            asked_tokens=self._asked.copy(),
             load_seconds=tiers.load_seconds if tiers is not None else {},
             cpu_store_seconds=tiers.store_seconds if tiers is not None else Histogram.of_seconds(),
             prefilled_tokens=counted["prefilled"],
@@ -302,7 +306,7 @@ class LLMEngine:
             drafted_tokens=counted["drafted"],
             accepted_tokens=counted["accepted"],
             device_tenants=tenant_bytes(pool.held, pool.owners, block_nbytes),
-            cpu_tenants=tenant_bytes(store.cpu_held_blocks if store is not None else {}, pool.owners, block_nbytes),
+            cpu_tenants=tenant_bytes(store.cpu.held_blocks if store is not None else {}, pool.owners, block_nbytes),
             workers=self.core.executor.state,
         )
 

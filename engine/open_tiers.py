@@ -1,99 +1,68 @@
-"""Opening of the tiers below the device, in two steps, because Redis loads its snapshot in the meantime."""
+"""Opening of the tiers below the device, in two steps, because lower tiers load their snapshots in the meantime."""
 
-import logging
-from collections.abc import Callable
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 
+from cache_tiers import registry
 from cache_tiers.cpu.shared_pool import SharedMemoryError, SharedPool
+from cache_tiers.lower_tier import FoundTier, Progress, TierError
 from cache_tiers.owners import Owners
-from cache_tiers.redis.address import RedisAddress, parse_redis_url
-from cache_tiers.redis.companion import RedisCompanion
-from cache_tiers.redis.errors import CompanionError, RedisAddressError, StateDirInUseError
-from cache_tiers.redis.server_binary import find_redis_server
 from cache_tiers.store import KVTierStore
+from cache_tiers.tier import TierId
 from engine.config import EngineConfig
 from engine.errors import EngineError
 
 MIB = 1 << 20
-
-Progress = Callable[[str], None]
-
-logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class FoundRedis:
-    """Result of `find_redis`.
-
-    address: None if the tier is off.
-    note: the reason in that case, in a sentence.
-    """
-
-    address: RedisAddress | None
-    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenTiers:
     """The tiers below the device.
 
-    store: None if both tiers are off.
-    redis: the Redis tier is on.
-    redis_note: the reason why it is off, in a sentence; empty while it is on.
+    store: None if all of them are off.
+    notes: for each lower tier, the reason why it is off, in a sentence; empty while it is on.
     shared_pool: the host memory's name for the processes that compute; None if this process does.
     """
 
     store: KVTierStore | None
-    redis: bool
-    redis_note: str
+    notes: Mapping[TierId, str]
     shared_pool: SharedPool | None = None
 
 
-def find_redis(config: EngineConfig, progress: Progress, closing: ExitStack) -> FoundRedis:
-    """Find Redis. A companion is started and awaited here, and stopped by `closing`.
+def find_lower_tiers(config: EngineConfig, progress: Progress, closing: ExitStack) -> list[FoundTier]:
+    """Find each lower tier, in the order of the registry. `closing` stops the servers that are started here.
 
-    A companion that cannot start leaves the tier off. Raise EngineError for an invalid setting or a state directory in
+    A server that cannot start leaves its tier off. Raise EngineError for an invalid setting or a state directory in
     use.
     """
+    if config.tiers is None:
+        note = "off" if config.prefix_cache else "off: --no-prefix-cache"
+        return [FoundTier(None, note) for _ in registry.LOWER_TIERS]
+    try:
+        return [kind.find(config.tiers, progress, closing) for kind in registry.LOWER_TIERS]
+    except TierError as error:
+        raise EngineError(str(error)) from error
+
+
+def wants_tiers(config: EngineConfig) -> bool:
+    """Return True unless the settings turn off every tier below the device."""
     tiers = config.tiers
     if tiers is None:
-        return FoundRedis(None, "off" if config.prefix_cache else "off: --no-prefix-cache")
-    if tiers.redis_url == "off":
-        return FoundRedis(None, "off: --redis-url off")
-    if tiers.redis_url != "auto":
-        try:
-            return FoundRedis(parse_redis_url(tiers.redis_url))
-        except RedisAddressError as error:
-            raise EngineError(f"--redis-url: {error}") from error
-    binary = find_redis_server()
-    if binary is None:
-        note = "off: no redis-server or valkey-server on PATH; install one and restart"
-        logger.warning("Redis is %s", note)
-        return FoundRedis(None, note)
-    progress(f"starting Redis ({binary.name}) and loading its snapshot")
-    try:
-        companion = RedisCompanion(tiers.state_dir, binary=binary, max_memory=tiers.redis_memory)
-        companion.start()
-    except StateDirInUseError as error:
-        raise EngineError(str(error)) from error
-    except CompanionError as error:
-        logger.warning("Redis is off: %s", error)
-        return FoundRedis(None, f"off: {error}")
-    closing.callback(companion.stop)
-    return FoundRedis(companion.address)
+        return False
+    return tiers.cpu_memory != 0 or not all(kind.is_off(tiers) for kind in registry.LOWER_TIERS)
 
 
 def import_store(config: EngineConfig) -> None:
     """Import what `open_tiers` needs, if any tier is on. Importing LMCache takes half a second."""
-    if config.tiers is not None and not config.tiers.all_off:
+    if wants_tiers(config):
         import cache_tiers.lmcache_store  # noqa: F401
 
 
 def open_tiers(
     config: EngineConfig,
     block_nbytes: int,
-    redis: FoundRedis,
+    lower: list[FoundTier],
     progress: Progress,
     closing: ExitStack,
     *,
@@ -101,25 +70,32 @@ def open_tiers(
     fingerprint: bytes,
     owners: Owners,
 ) -> OpenTiers:
-    """Allocate a CPU tier of `cpu_bytes` and connect to Redis. `closing` closes the store.
+    """Allocate a CPU tier of `cpu_bytes` and open the lower tiers. `closing` closes the store.
 
     block_nbytes: bytes of a block, for all ranks together.
-    fingerprint: identifies everything that may change a bit of the KV, for the values in Redis.
+    lower: result of `find_lower_tiers`.
+    fingerprint: identifies everything that may change a bit of the KV, for blocks that leave the process.
     owners: names and weights of the owners of blocks.
 
     Raise EngineError.
     """
-    if config.tiers is None or (redis.address is None and cpu_bytes == 0):
-        return OpenTiers(None, redis=False, redis_note=redis.note)
-    progress(f"opening the cache tiers: {cpu_bytes // MIB} MiB of CPU memory, Redis {redis.address or redis.note}")
+    tiers = [kind.tier for kind in registry.LOWER_TIERS]
+    found = dict(zip(tiers, lower, strict=True))
+    notes = {tier.id: each.note if each.open is None else "" for tier, each in found.items()}
+    openers = [each.open for each in lower if each.open is not None]
+    if config.tiers is None or not (openers or cpu_bytes):
+        return OpenTiers(None, notes)
+    states = ", ".join(f"{tier.name} {each.note}" for tier, each in found.items())
+    progress(f"opening the cache tiers: {cpu_bytes // MIB} MiB of CPU memory, {states}")
     from cache_tiers.lmcache_store import open_store
-    from cache_tiers.redis.value import BlockSeal
+    from cache_tiers.sealed_value import BlockSeal
 
     try:
         store = open_store(
             block_nbytes=block_nbytes,
             cpu_bytes=cpu_bytes,
-            redis_address=redis.address,
+            lower=openers,
+            off=[tier for tier, each in found.items() if each.open is None],
             seal=BlockSeal(config.secret, fingerprint),
             keep_in_cpu=cpu_bytes > 0,
             eviction=config.tiers.eviction,
@@ -129,4 +105,4 @@ def open_tiers(
     except SharedMemoryError as error:
         raise EngineError(str(error)) from error
     closing.callback(store.close)
-    return OpenTiers(store, redis.address is not None, redis.note, store.shared_pool)
+    return OpenTiers(store, notes, store.shared_pool)

@@ -1,8 +1,10 @@
 """Conversion of scheduler updates to RequestOutputs: final text, stop strings, and the receipt at the end."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from cache_tiers.tier import CPU
 from engine.answer_text import AnswerFormat, AnswerText, Said
 from engine.detokenizer import StopStrings
 from engine.outputs import FinishReason, KVReceipt, RequestOutput, Usage
@@ -200,9 +202,8 @@ class OutputProcessor:
         reused = request.reuse_seconds
         return replace(
             request.receipt or KVReceipt(computed=request.num_prompt_tokens),
-            cpu_bytes=request.cpu_blocks * self._block_nbytes,
-            redis_bytes=request.redis_blocks * self._block_nbytes,
-            blocks_verified=request.redis_blocks,
+            loaded_bytes=Counter({tier: num * self._block_nbytes for tier, num in request.loaded_blocks.items()}),
+            blocks_verified=request.loaded_blocks.total() - request.loaded_blocks[CPU.id],
             phases=phases,
             saved_ms=reused * 1e3 - phases.lookup - phases.load if reused is not None else None,
         )

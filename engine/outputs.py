@@ -1,15 +1,15 @@
 """Outputs of the engine for its callers: text deltas, and the receipt at the end."""
 
 import itertools
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
+
+from cache_tiers.tier import TierId
 
 FinishReason = Literal["stop", "length", "abort", "error", "timeout", "queue_timeout"]
 """timeout: the request's deadline passed. queue_timeout: it was not scheduled within the server's `--queue-timeout`."""
-
-TierName = Literal["device", "cpu", "redis"]
-"""Location of a block: the nearest of the tiers that have it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,10 +17,10 @@ class Phases:
     """Milliseconds of each part of the time to the first token. The phases are consecutive and add up to it.
 
     queue: waiting to be scheduled, also after a preemption, and while another request computed a shared prefix.
-    lookup: waiting for the tiers until Redis reported which blocks of the first window it has. Later windows are
+    lookup: waiting until the lower tiers reported which blocks of the first window they have. Later windows are
         requested while earlier ones arrive.
     load: the rest of the wait for the tiers.
-    prefill: in the batch until the first token. Tokens computed while Redis was asked count here.
+    prefill: in the batch until the first token. Tokens computed while the lower tiers were asked count here.
     """
 
     queue: float = 0.0
@@ -38,27 +38,21 @@ class Phases:
 class KVReceipt:
     """Origin of the prompt's KV.
 
-    device + cpu + redis + computed equals the number of prompt tokens, plus the answer's tokens from another process.
+    `reused` and `computed` add up to the number of prompt tokens, plus the answer's tokens from another process.
 
-    device: tokens whose KV was on the device.
-    cpu: tokens whose KV was restored from CPU memory.
-    redis: tokens whose KV was restored from Redis.
+    reused: tokens by the tier that had their KV.
     computed: tokens whose KV was computed.
     restore_ms: duration of the loads that restored KV.
-    cpu_bytes: bytes copied to the device that were in CPU memory before, by all loads, also after a preemption.
-    redis_bytes: the same for blocks that were in Redis before.
-    blocks_verified: blocks from Redis, also of all loads. Each passed its MAC check.
+    loaded_bytes: bytes copied to the device by all loads, also after a preemption, by the tier that had them.
+    blocks_verified: blocks from tiers below CPU memory, also of all loads. Each passed its MAC check.
     saved_ms: estimated time to compute the reused tokens, less the wait for the tiers. Negative if the wait was in
         vain; None while the engine's speed is unknown.
     """
 
-    device: int = 0
-    cpu: int = 0
-    redis: int = 0
+    reused: Counter[TierId] = field(default_factory=Counter)
     computed: int = 0
     restore_ms: float = 0.0
-    cpu_bytes: int = 0
-    redis_bytes: int = 0
+    loaded_bytes: Counter[TierId] = field(default_factory=Counter)
     blocks_verified: int = 0
     phases: Phases = Phases()
     saved_ms: float | None = None
@@ -66,7 +60,7 @@ class KVReceipt:
     @property
     def cached(self) -> int:
         """Tokens that were not recomputed, from all tiers together."""
-        return self.device + self.cpu + self.redis
+        return self.reused.total()
 
     @property
     def tokens(self) -> int:
@@ -98,7 +92,7 @@ class MissReason:
 
     cause: LossCause
     detail: str
-    gone_from: tuple[str, ...]
+    gone_from: tuple[TierId, ...]
 
 
 @dataclass(frozen=True, slots=True)

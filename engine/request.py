@@ -1,11 +1,13 @@
 """A request on the scheduler's side."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from math import inf
 
 from cache_tiers.block_key import BlockKey, Owner, owner_of
+from cache_tiers.tier import TierId
 from engine.kv_block import KVCacheBlock
 from engine.outputs import FinishReason, KVReceipt, MissReason, Reuse, TokenLogprobs
 from engine.public_prefix import PublicPrefix
@@ -17,7 +19,7 @@ from engine.timeline import Timeline
 class RequestStatus(Enum):
     """States: WAITING -> (LOADING ->) RUNNING -> FINISHED; RUNNING -> PREEMPTED, which keeps its place in the queue.
 
-    RUNNING -> LOADING if Redis turns out to have the blocks being computed.
+    RUNNING -> LOADING if a lower tier turns out to have the blocks being computed.
     WAITING -> WAITING_FOR_PREFIX -> WAITING, with the same place in the queue, while another request computes a shared
     prefix.
     """
@@ -32,11 +34,22 @@ class RequestStatus(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """Tokens restored by a load, by the tier that had them. `seconds` is the duration of the load."""
+    """Tokens restored by a load.
 
-    cpu: int
-    redis: int
+    by_tier: tokens by the tier that had them, in the order of the blocks.
+    seconds: duration of the load.
+    """
+
+    by_tier: Counter[TierId]
     seconds: float
+
+    def first(self, most: int) -> Counter[TierId]:
+        """Return at most `most` of the tokens, by tier: those of the nearer tiers first."""
+        taken, left = Counter[TierId](), most
+        for tier, count in self.by_tier.items():
+            taken[tier] = min(count, left)
+            left -= taken[tier]
+        return taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +86,7 @@ class Request:
     num_drafted: draft tokens in the last of these steps. The number accepted, and with it the next position, is unknown
         until its result arrives.
     restored: tokens that the tiers restored at the last admission.
-    cpu_blocks: blocks that all loads together restored from CPU memory.
-    redis_blocks: blocks that all loads together restored from Redis.
+    loaded_blocks: blocks that all loads together restored, by the tier that had them.
     reuse_seconds: estimated time to compute the reused tokens; None if unknown.
     miss_reason: why the tiers restored no more at the last admission.
     reuse: prefix reuse at the first admission.
@@ -115,8 +127,7 @@ class Request:
     known_to_worker: bool = False
     tiers_asked: bool = False
     restored: Restored | None = None
-    cpu_blocks: int = 0
-    redis_blocks: int = 0
+    loaded_blocks: Counter[TierId] = field(default_factory=Counter)
     reuse_seconds: float | None = None
     receipt: KVReceipt | None = None
     miss_reason: MissReason | None = None
@@ -178,8 +189,7 @@ class Request:
             deadline=self.deadline,
             # A request that was scheduled once can no longer miss the time limit for that.
             start_by=self.start_by if self.started is None and not self.tiers_asked else inf,
-            cpu_blocks=self.cpu_blocks,
-            redis_blocks=self.redis_blocks,
+            loaded_blocks=self.loaded_blocks,
             reuse_seconds=self.reuse_seconds,
             receipt=self.receipt,
             reuse=self.reuse,
@@ -210,8 +220,8 @@ class Request:
     def has_prompt(self) -> bool:
         """Whether the blocks hold the KV that siblings may share.
 
-        A running request that turned to Redis loads into a block that it had computed in part. Until the load ends,
-        no copy may read that block.
+        A running request that turned to a lower tier loads into a block that it had computed in part. Until the load
+        ends, no copy may read that block.
         """
         if self.status is RequestStatus.LOADING:
             return False

@@ -1,9 +1,11 @@
 """Statistics of the engine as plain numbers, for /metrics and the log."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 from cache_tiers.histogram import Histogram
 from cache_tiers.store import StoreStats
+from cache_tiers.tier import TierId
 from engine.executor.workers import WorkersState
 
 
@@ -18,8 +20,8 @@ class EngineStats:
     preemptions: running requests that were stopped for lack of blocks.
     reclaims: waiting requests that lost the blocks restored for them.
     rebuilds: schedulers that failed and were replaced.
-    device_tokens, cpu_tokens, redis_tokens, computed_tokens: prompt tokens by the origin of their KV, counted when
-        their request ends.
+    reused_tokens: prompt tokens by the tier that had their KV, counted when their request ends.
+    computed_tokens: prompt tokens whose KV was computed, counted when their request ends.
     prefilled_tokens: prompt tokens computed, counted as they are computed.
     unstored_blocks: full blocks that the CPU tier has not taken yet.
     stores_refused: the CPU tier has no room for them.
@@ -31,7 +33,7 @@ class EngineStats:
     cpu_store_seconds: duration of each copy of a block to the CPU tier.
     copied_up_blocks: blocks copied from CPU memory to the device.
     copied_down_blocks: blocks copied from the device to CPU memory.
-    warmed_blocks: blocks prefetched from Redis into CPU memory before a request needed them.
+    warmed_blocks: blocks prefetched from lower tiers into CPU memory before a request needed them.
     evicted_blocks: device blocks that held a prefix until they were reallocated.
     lost_blocks: evicted blocks that were still waiting to be copied down.
     reuse_ends: requests for which the tiers did not have, or did not deliver, the block after the reused prefix, by
@@ -56,9 +58,7 @@ class EngineStats:
     reclaims: int
     requests_finished: dict[str, int]
     generation_tokens: int
-    device_tokens: int
-    cpu_tokens: int
-    redis_tokens: int
+    reused_tokens: Counter[TierId]
     computed_tokens: int
     unstored_blocks: int
     checks: dict[str, int]
@@ -71,8 +71,8 @@ class EngineStats:
     tiers: StoreStats | None
     stores_refused: bool = False
     rebuilds: int = 0
-    asked_tokens: dict[str, int] = field(default_factory=dict)
-    load_seconds: dict[str, Histogram] = field(default_factory=dict)
+    asked_tokens: Counter[TierId] = field(default_factory=Counter)
+    load_seconds: dict[TierId, Histogram] = field(default_factory=dict)
     cpu_store_seconds: Histogram = field(default_factory=Histogram.of_seconds)
     prefilled_tokens: int = 0
     copied_up_blocks: int = 0

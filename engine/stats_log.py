@@ -1,5 +1,6 @@
 """A log line about the engine every few seconds while it is busy."""
 
+from cache_tiers.registry import all_tiers
 from engine.stats import EngineStats
 
 
@@ -21,12 +22,9 @@ class StatsLog:
         self._before, self._since = stats, now
         generated = stats.generation_tokens - before.generation_tokens
         computed = stats.computed_tokens - before.computed_tokens
-        tiers = {
-            "device": stats.device_tokens - before.device_tokens,
-            "CPU": stats.cpu_tokens - before.cpu_tokens,
-            "Redis": stats.redis_tokens - before.redis_tokens,
-        }
-        cached = ", ".join(f"{count} from {tier}" for tier, count in tiers.items() if count) or "none cached"
+        reused = stats.reused_tokens - before.reused_tokens
+        tiers = [(reused[tier.id], tier.name) for tier in all_tiers()]
+        cached = ", ".join(f"{count} from {name}" for count, name in tiers if count) or "none cached"
         return (
             f"{stats.running} running, {stats.waiting} waiting, {stats.loading} loading; "
             f"{generated / seconds:.0f} tokens/s generated; prompts: {computed} tokens computed, {cached}; "

@@ -7,8 +7,8 @@ from typing import Final
 
 from cache_tiers.block_key import BlockKey
 from cache_tiers.manager import TierManager
+from cache_tiers.tier import CPU, DEVICE, TierId
 from engine.core import EngineCore
-from engine.outputs import TierName
 from engine.processor import Processor
 from engine.scheduling.scheduler import Scheduler
 
@@ -18,7 +18,7 @@ POLL_SECONDS: Final = 0.002
 class StoredPrefixes:
     """Locations of prefixes and prefetch hints. Every method belongs to the event loop's thread.
 
-    Keys are computed on other threads, and Redis is asked without blocking the loop.
+    Keys are computed on other threads, and the lower tiers are asked without blocking the loop.
 
     wake: called when the engine's loop has something to do.
     is_serving: returns False once the engine is stopping or has failed.
@@ -36,7 +36,7 @@ class StoredPrefixes:
         self._core = core
         self._wake = wake
         self._is_serving = is_serving
-        self._questions: set[asyncio.Task[list[bool]]] = set()
+        self._questions: set[asyncio.Task[dict[BlockKey, TierId]]] = set()
 
     async def warm(self, name: str, token_ids: Sequence[int], *, tenant: str) -> bool:
         """Prefetch the KV of a prompt that is expected to begin with `token_ids`.
@@ -68,20 +68,21 @@ class StoredPrefixes:
 
         self._core.ask(forget, otherwise=None)
 
-    async def places(self, prefixes: Sequence[Sequence[int]], *, tenant: str) -> list[TierName | None]:
+    async def places(self, prefixes: Sequence[Sequence[int]], *, tenant: str) -> list[TierId | None]:
         """Return the location of each prefix's last full block; None if no available tier is known to have it.
 
         Since tiers evict the end of a chain first, this is the lowest tier that a prompt which continues the prefix
-        needs. Redis is not asked again about blocks found or written there before, so it may have evicted them since.
+        needs. The lower tiers are not asked again about blocks found or written there before, so they may have evicted
+        them since.
         """
         keys = await asyncio.to_thread(self._last_keys, prefixes, tenant)
         found = [
             self._core.ask(partial(self._place_above, key), otherwise=None) if key is not None else None for key in keys
         ]
         below = [key for key, place in zip(keys, found, strict=True) if key is not None and place is None]
-        in_redis = dict(zip(below, await self._in_redis(below), strict=True))
+        places = await self._places_below(below)
         return [
-            "redis" if place is None and key is not None and in_redis[key] else place
+            places.get(key) if place is None and key is not None else place
             for key, place in zip(keys, found, strict=True)
         ]
 
@@ -89,18 +90,18 @@ class StoredPrefixes:
         chains = (self._processor.keys_of_prefix(token_ids, tenant) for token_ids in prefixes)
         return [chain[-1] if chain else None for chain in chains]
 
-    def _place_above(self, key: BlockKey, scheduler: Scheduler) -> TierName | None:
+    def _place_above(self, key: BlockKey, scheduler: Scheduler) -> TierId | None:
         if scheduler.blocks.pool.has(key):
-            return "device"
+            return DEVICE.id
         if (tiers := self._tiers_of(scheduler)) is None:
             return None
         store = tiers.store
-        return "cpu" if store.keeps_in_cpu and store.contains(key) else None
+        return CPU.id if store.keeps_in_cpu and store.contains(key) else None
 
-    async def _in_redis(self, keys: Sequence[BlockKey]) -> list[bool]:
+    async def _places_below(self, keys: Sequence[BlockKey]) -> dict[BlockKey, TierId]:
         tiers = self._core.ask(self._tiers_of, otherwise=None)
-        if not keys or tiers is None or tiers.redis_speed is None:
-            return [False] * len(keys)
+        if not keys or tiers is None or tiers.store.link_speed() is None:
+            return {}
         # The answer must be taken even if the caller is cancelled, hence a task of its own.
         task = asyncio.create_task(_ask(tiers, keys), name="where-is-kv")
         self._questions.add(task)
@@ -108,13 +109,13 @@ class StoredPrefixes:
         return await asyncio.shield(task)
 
 
-async def _ask(tiers: TierManager, keys: Sequence[BlockKey]) -> list[bool]:
-    """Look up the keys that are not known to be in Redis, with one lookup for all."""
+async def _ask(tiers: TierManager, keys: Sequence[BlockKey]) -> dict[BlockKey, TierId]:
+    """Return the place of each key that a lower tier has. Look up the keys that are not known, with one lookup."""
     store = tiers.store
-    if unknown := [key for key in dict.fromkeys(keys) if not store.num_known_in_redis([key])]:
+    if unknown := [key for key in dict.fromkeys(keys) if store.place_below(key) is None]:
         handle = store.look_up(unknown)
         while True:
             await asyncio.sleep(POLL_SECONDS)
             if store.poll_look_up(handle) is not None:
                 break
-    return [store.num_known_in_redis([key]) == 1 for key in keys]
+    return {key: place for key in keys if (place := store.place_below(key)) is not None}

@@ -21,7 +21,7 @@ class Phase(Enum):
 class Timeline:
     """Consecutive phases from `since`, the first being the queue. Without gaps, they add up to the whole time.
 
-    lookup: seconds of LOAD, or slightly more, until Redis reported which blocks it has.
+    lookup: seconds of LOAD, or slightly more, until the lower tiers reported which blocks they have.
     """
 
     since: float

@@ -3,11 +3,13 @@
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from cache_tiers.block_key import OWNER_BYTES, BlockKey
 from cache_tiers.lmcache_store import LMCacheStore, open_store
 from cache_tiers.redis.address import RedisAddress
-from cache_tiers.redis.value import FINGERPRINT_BYTES, BlockSeal
+from cache_tiers.redis.tier import open_redis
+from cache_tiers.sealed_value import FINGERPRINT_BYTES, BlockSeal
 from cache_tiers.store import PrefetchResult, StoreStats
 from tests.waiting import until
 
@@ -47,20 +49,20 @@ class Rig:
         self.store.commit(taken)
         return taken
 
-    def fetch(self, names: Sequence[BlockKey], *, redis: bool = True, timeout: float = 20.0) -> PrefetchResult:
+    def fetch(self, names: Sequence[BlockKey], *, lower: bool = True, timeout: float = 20.0) -> PrefetchResult:
         """Prefetch blocks, compare every byte, and release them."""
-        result = self.wait(self.store.prefetch(names, redis=redis), timeout=timeout)
+        result = self.wait(self.store.prefetch(names, lower=lower), timeout=timeout)
         assert [slot.key for slot in result.slots] == list(names[: len(result.slots)])
-        assert result.from_cpu + result.from_redis == len(result.slots)
+        assert len(result.sources) == len(result.slots)
         for slot in result.slots:
             assert self.store.pool[slot.offset : slot.offset + BLOCK] == payload(slot.key), "a block has wrong bytes"
         self.store.release([slot.key for slot in result.slots])
         return result
 
-    def counts(self, names: Sequence[BlockKey], *, redis: bool = True) -> tuple[int, int]:
+    def counts(self, names: Sequence[BlockKey], *, lower: bool = True) -> tuple[int, int]:
         """Prefetch a run of blocks and count its blocks by source: (from CPU, from Redis)."""
-        result = self.fetch(names, redis=redis)
-        return result.from_cpu, result.from_redis
+        sources = self.fetch(names, lower=lower).sources
+        return sources.count("cpu"), sources.count("redis")
 
     def wait(self, handle: int, *, timeout: float = 20.0) -> PrefetchResult:
         """Wait for the result of a prefetch."""
@@ -89,7 +91,7 @@ class Rigs:
         store = open_store(
             block_nbytes=BLOCK,
             cpu_bytes=cpu_bytes,
-            redis_address=redis,
+            lower=[partial(open_redis, redis)] if redis is not None else [],
             seal=seal,
             keep_in_cpu=keep_in_cpu,
             eviction="lru",

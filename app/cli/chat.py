@@ -10,6 +10,7 @@ from app.cli.chat_answer import AnswerView
 from app.client.chat_client import ChatClient, NoServerError, RefusedError
 from app.config.settings import Settings
 from app.transport.tls import own_certificate
+from cache_tiers.registry import all_tiers
 
 POLL_SECONDS = 0.5
 THOUGHTS = "/thoughts"
@@ -117,11 +118,7 @@ def receipt(message: dict[str, Any]) -> str:
     if usage is None:
         return ""
     kv = usage["kv"]
-    reused = ", ".join(
-        f"{kv[tier]:,} from {name}"
-        for tier, name in (("device", "the device"), ("cpu", "CPU memory"), ("redis", "Redis"))
-        if kv[tier]
-    )
+    reused = ", ".join(f"{kv[tier.id]:,} from {tier.name}" for tier in all_tiers() if kv.get(tier.id))
     parts = [
         f"{usage['prompt_tokens']:,} prompt tokens: {reused + ', ' if reused else ''}{kv['computed']:,} computed",
         f"first token after {usage['ttft_ms']:,.0f} ms",

@@ -30,9 +30,10 @@ from app.config.origins import parse_origins, parse_public_url
 from app.config.tenant_weights import parse_weights
 from app.domain.bounds import MAX_ANSWERS
 from app.logs.log_lines import LogFormat
+from cache_tiers.config import TierConfig
 from cache_tiers.cpu.eviction import EvictionName
 from engine.attention.backends import BACKENDS
-from engine.config import EngineConfig, TierConfig
+from engine.config import EngineConfig
 from engine.device_choice import DEVICES, block_size_for, choose_device
 from engine.scheduling.queue.policy import QueuePolicy
 

@@ -8,7 +8,7 @@ from app.host.engine_host import EngineHost
 from app.storage.heads import Head
 from app.storage.rows import no_conversation
 from app.storage.store import Store
-from engine.outputs import TierName
+from cache_tiers.tier import TierId
 from models.thinking import Thinking
 
 
@@ -38,7 +38,7 @@ class ChatPrefixes:
         if self._host.engine is not None:
             self._host.engine.prefixes.leave(conversation_id)
 
-    async def places(self, conversation_ids: Sequence[str]) -> dict[str, TierName | None]:
+    async def places(self, conversation_ids: Sequence[str]) -> dict[str, TierId | None]:
         """Return the place of each existing conversation's KV; None where no tier has any."""
         prefixes = await self._prefixes(conversation_ids)
         engine = self._host.engine

@@ -4,9 +4,10 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Protocol
 
+from cache_tiers.tier import TierId
 from engine.config import EngineConfig
 from engine.generate_request import GenerateRequest
-from engine.outputs import RequestOutput, TierName
+from engine.outputs import RequestOutput
 from engine.sampling_params import SamplingParams
 from engine.stats import EngineStats
 from engine.trail import Trail
@@ -113,14 +114,14 @@ class PrefixTiers(Protocol):
     async def warm(self, name: str, token_ids: Sequence[int], *, tenant: str) -> bool:
         """Add the prefetch hint `name`: a prompt that begins with these tokens may come soon.
 
-        Prefetches the blocks that only Redis has into host memory, if there is room. A second hint of the same name
-        replaces the first. Returns whether any block is prefetched.
+        Prefetches the blocks that only lower tiers have into host memory, if there is room. A second hint of the same
+        name replaces the first. Returns whether any block is prefetched.
         """
 
     def leave(self, name: str) -> None:
         """Cancel the prefetch hint `name`."""
 
-    async def places(self, prefixes: Sequence[Sequence[int]], *, tenant: str) -> list[TierName | None]:
+    async def places(self, prefixes: Sequence[Sequence[int]], *, tenant: str) -> list[TierId | None]:
         """Return, for each prefix, the lowest tier that a prompt continuing it must read from.
 
         None means that the KV of the prefix's end is in no tier.
@@ -151,8 +152,8 @@ class Backend(Protocol):
         """Prefetch and look-up of prompts that have not been sent yet."""
 
     @property
-    def redis_note(self) -> str:
-        """One sentence on why Redis is off; empty when it is on."""
+    def tier_notes(self) -> Mapping[TierId, str]:
+        """For each tier below CPU memory, one sentence on why it is off; empty when it is on."""
 
     @property
     def tokenizer(self) -> TextTokenizer:
@@ -199,7 +200,7 @@ class Backend(Protocol):
     async def erase(self, trails: Sequence[Trail], *, tenant: str) -> None:
         """Erase the blocks that only these trails of a tenant use from all tiers.
 
-        Redis is skipped if it cannot be reached now.
+        A tier below CPU memory is skipped if it cannot be reached now.
         """
 
     def stats(self) -> EngineStats:

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from cache_tiers.registry import all_tiers
+from cache_tiers.tier import TierId
+
 
 class RequestFailedError(Exception):
     """The server refused the request, or failed in the middle of its stream.
@@ -37,12 +40,11 @@ class StreamBrokenError(Exception):
 class TierTokens:
     """Prompt tokens by the source of their KV, as an Ebb server reports them in `usage.kv`.
 
+    reused: tokens by the tier that had their KV.
     restore_ms: milliseconds spent on restoring KV.
     """
 
-    device: int
-    cpu: int
-    redis: int
+    reused: Mapping[TierId, int]
     computed: int
     restore_ms: float
 
@@ -157,9 +159,7 @@ def parse_usage(usage: Mapping[str, Any]) -> TokenUsage:
         kv=None
         if kv is None
         else TierTokens(
-            device=int(kv["device"]),
-            cpu=int(kv["cpu"]),
-            redis=int(kv["redis"]),
+            reused={tier.id: int(kv[tier.id]) for tier in all_tiers()},
             computed=int(kv["computed"]),
             restore_ms=float(kv["restore_ms"]),
         ),

@@ -12,6 +12,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from cache_tiers.registry import all_tiers
 from engine.outputs import RequestOutput
 
 Fact = str | int | float | None
@@ -117,9 +118,7 @@ def _facts(output: RequestOutput) -> dict[str, Fact]:
     return {
         "finish": output.finish_reason,
         "prompt_tokens": usage.prompt_tokens,
-        "device": usage.kv.device,
-        "cpu": usage.kv.cpu,
-        "redis": usage.kv.redis,
+        **{tier.id: usage.kv.reused[tier.id] for tier in all_tiers()},
         "computed": usage.kv.computed,
         "completion_tokens": usage.completion_tokens,
         "queue_ms": round(usage.queue_ms, 1),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from engine.outputs import TierName
+from cache_tiers.tier import CPU, DEVICE, TierId
 from engine.stats import EngineStats
 
 
@@ -16,8 +16,8 @@ class TierFigures:
     asked_tokens: prompt tokens that no higher tier had.
     found_tokens: number of those tokens that were reused from this tier.
     bytes_in, bytes_out: bytes of blocks that were copied into this tier, and from it to a neighbour.
-    evicted: blocks that were evicted; in Redis values of any kind, including those of other programs.
-    lost: number of evicted blocks that the next lower tier did not have.
+    evicted: blocks that were evicted; below CPU memory values of any kind, including those of other programs.
+    lost: number of evicted blocks that the next lower tier did not have; None where no tier is below.
     tenants: bytes held by the largest tenants, by name, and by all others together; empty if unknown.
     """
 
@@ -28,21 +28,21 @@ class TierFigures:
     bytes_in: int
     bytes_out: int
     evicted: int
-    lost: int = 0
+    lost: int | None = None
     tenants: Mapping[str, int] = field(default_factory=dict)
 
 
-def tier_figures(stats: EngineStats) -> dict[TierName, TierFigures]:
+def tier_figures(stats: EngineStats) -> dict[TierId, TierFigures]:
     """Return the figures of each tier that is on."""
     size, asked, tiers = stats.block_nbytes, stats.asked_tokens, stats.tiers
     up, down = stats.copied_up_blocks * size, stats.copied_down_blocks * size
-    figures: dict[TierName, TierFigures] = {
-        "device": TierFigures(
+    figures: dict[TierId, TierFigures] = {
+        DEVICE.id: TierFigures(
             # A block may be both used and cached. The overlap is not counted, so this is a lower bound.
             used_bytes=max(stats.blocks_used, stats.blocks_cached) * size,
             capacity_bytes=stats.blocks_total * size,
-            asked_tokens=asked.get("device", 0),
-            found_tokens=stats.device_tokens,
+            asked_tokens=asked[DEVICE.id],
+            found_tokens=stats.reused_tokens[DEVICE.id],
             bytes_in=up,
             bytes_out=down,
             evicted=stats.evicted_blocks,
@@ -52,29 +52,31 @@ def tier_figures(stats: EngineStats) -> dict[TierName, TierFigures]:
     }
     if tiers is None:
         return figures
-    loaded, stored = tiers.redis_loaded_blocks * size, tiers.redis_stored_blocks * size
-    if tiers.cpu_capacity_bytes:
-        figures["cpu"] = TierFigures(
-            used_bytes=tiers.cpu_used_bytes,
-            capacity_bytes=tiers.cpu_capacity_bytes,
-            asked_tokens=asked.get("cpu", 0),
-            found_tokens=stats.cpu_tokens,
+    loaded = sum(each.loaded_blocks for each in tiers.lower.values()) * size
+    stored = sum(each.stored_blocks for each in tiers.lower.values()) * size
+    if tiers.cpu.capacity_bytes:
+        figures[CPU.id] = TierFigures(
+            used_bytes=tiers.cpu.used_bytes,
+            capacity_bytes=tiers.cpu.capacity_bytes,
+            asked_tokens=asked[CPU.id],
+            found_tokens=stats.reused_tokens[CPU.id],
             bytes_in=down + loaded,
             bytes_out=up + stored,
-            evicted=tiers.cpu_evicted_blocks,
-            lost=tiers.cpu_lost_blocks,
+            evicted=tiers.cpu.evicted_blocks,
+            lost=tiers.cpu.lost_blocks,
             tenants=stats.cpu_tenants,
         )
-    if tiers.redis_state != "off":
-        figures["redis"] = TierFigures(
-            used_bytes=tiers.redis_used_bytes,
-            capacity_bytes=tiers.redis_capacity_bytes,
-            asked_tokens=asked.get("redis", 0),
-            found_tokens=stats.redis_tokens,
-            bytes_in=stored,
-            bytes_out=loaded,
-            evicted=tiers.redis_evicted_keys,
-        )
+    for tier, each in tiers.lower.items():
+        if each.is_on:
+            figures[tier] = TierFigures(
+                used_bytes=each.used_bytes,
+                capacity_bytes=each.capacity_bytes,
+                asked_tokens=asked[tier],
+                found_tokens=stats.reused_tokens[tier],
+                bytes_in=each.stored_blocks * size,
+                bytes_out=each.loaded_blocks * size,
+                evicted=each.evicted_blocks,
+            )
     return figures
 
 

@@ -7,7 +7,8 @@ from app.host.backend import Backend
 from app.observability.figures import TierFigures, requests_by_state, tier_figures
 from app.observability.tier_words import breaker_state, tier_words
 from app.schemas.response_bodies.live import LiveFigures, TierSample
-from engine.outputs import TierName
+from cache_tiers.registry import all_tiers
+from cache_tiers.tier import TierId
 from engine.stats import EngineStats
 
 
@@ -27,17 +28,13 @@ class Reading:
     prompts: Mapping[str, int]
     steps: int
     batched: float
-    tiers: Mapping[TierName, TierFigures]
+    tiers: Mapping[TierId, TierFigures]
 
     @classmethod
     def of(cls, stats: EngineStats, at: float) -> "Reading":
         """Copy the totals, since the engine's histograms keep counting."""
-        prompts = {
-            "device": stats.device_tokens,
-            "cpu": stats.cpu_tokens,
-            "redis": stats.redis_tokens,
-            "computed": stats.prefilled_tokens,
-        }
+        reused = {tier.id: stats.reused_tokens[tier.id] for tier in all_tiers()}
+        prompts = {**reused, "computed": stats.prefilled_tokens}
         sizes = stats.batch_sizes
         return cls(at, stats.generation_tokens, prompts, sizes.count, sizes.total, tier_figures(stats))
 
@@ -53,7 +50,7 @@ def sample_of(engine: Backend, stats: EngineStats, now: Reading, before: Reading
     """
     seconds = now.at - before.at
     words = tier_words(engine, stats)
-    tiers: dict[TierName, TierSample] = {
+    tiers: dict[TierId, TierSample] = {
         tier: _tier(words[tier], figures, before.tiers[tier], earlier.tiers[tier], seconds)
         for tier, figures in now.tiers.items()
     }
@@ -65,7 +62,7 @@ def sample_of(engine: Backend, stats: EngineStats, now: Reading, before: Reading
         "prompt_tokens_per_second": {
             source: _rate(count, before.prompts[source], seconds) for source, count in now.prompts.items()
         },
-        "breaker": breaker_state(stats.tiers) if "redis" in now.tiers and stats.tiers is not None else None,
+        "breaker": breaker_state(stats.tiers) if stats.tiers is not None else None,
         "tiers": tiers,
     }
 
@@ -84,7 +81,7 @@ def _tier(state: str, now: TierFigures, before: TierFigures, earlier: TierFigure
 
 
 def _rate(now: int, before: int, seconds: float) -> float | None:
-    # The counters of a restarted Redis begin at zero again.
+    # The counters of a restarted server begin at zero again.
     return round(max(0, now - before) / seconds, 2) if seconds > 0 else None
 
 

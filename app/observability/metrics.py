@@ -13,7 +13,9 @@ from app.host.engine_host import EngineHost
 from app.observability.figures import requests_by_state, tier_figures
 from app.version import VERSION
 from cache_tiers.histogram import Histogram
-from cache_tiers.store import StoreStats
+from cache_tiers.lower_tier import LowerTierStats
+from cache_tiers.registry import all_tiers
+from cache_tiers.tier import CPU
 from engine.stats import EngineStats
 
 HTTP_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
@@ -113,10 +115,11 @@ class _EngineCollector(Collector):
                     stats.workers.restarts,
                 )
             if stats.tiers is not None:
-                yield from _redis(stats.tiers)
+                for each in stats.tiers.lower.values():
+                    yield from _lower_tier(each)
                 yield CounterMetricFamily(
                     "ebb_warmed_blocks",
-                    "Number of blocks prefetched from Redis while the user typed",
+                    "Number of blocks prefetched into CPU memory while the user typed",
                     stats.warmed_blocks,
                 )
 
@@ -153,9 +156,7 @@ def _requests(stats: EngineStats) -> Iterator[Metric]:
 
 def _tokens(stats: EngineStats) -> Iterator[Metric]:
     sources = {
-        "device": stats.device_tokens,
-        "cpu": stats.cpu_tokens,
-        "redis": stats.redis_tokens,
+        **{tier.id: stats.reused_tokens[tier.id] for tier in all_tiers()},
         "computed": stats.computed_tokens,
     }
     yield _by_label(
@@ -224,7 +225,7 @@ def _tiers(stats: EngineStats) -> Iterator[Metric]:
         asked.add_metric([tier], figures.asked_tokens)
         found.add_metric([tier], figures.found_tokens)
         evicted.add_metric([tier], figures.evicted)
-        if tier != "redis":
+        if figures.lost is not None:
             lost.add_metric([tier], figures.lost)
         moved.add_metric([tier, "in"], figures.bytes_in)
         moved.add_metric([tier, "out"], figures.bytes_out)
@@ -241,58 +242,60 @@ def _tiers(stats: EngineStats) -> Iterator[Metric]:
     if tiers is not None:
         loads = "Seconds until a request's blocks were loaded, by the lowest tier that they came from"
         yield _histograms("ebb_tier_load_seconds", loads, "tier", stats.load_seconds)
-        stores = {"cpu": stats.cpu_store_seconds, "redis": tiers.redis_store_seconds}
+        lower = tiers.lower.items()
+        stores = {CPU.id: stats.cpu_store_seconds} | {tier: each.store_seconds for tier, each in lower}
         yield _histograms("ebb_tier_store_seconds", "Seconds that writing one block takes, by tier", "tier", stores)
-        lookups = {"redis": tiers.redis_lookup_seconds}
+        lookups = {tier: each.lookup_seconds for tier, each in lower}
         yield _histograms(
             "ebb_tier_lookup_seconds", "Seconds that looking up which blocks a tier has takes", "tier", lookups
         )
 
 
-def _redis(tiers: StoreStats) -> Iterator[Metric]:
-    yield GaugeMetricFamily("ebb_redis_up", "1 while Redis answers, else 0", float(tiers.redis_state == "ok"))
+def _lower_tier(stats: LowerTierStats) -> Iterator[Metric]:
+    prefix, name = f"ebb_{stats.tier.id}", stats.tier.name
+    yield GaugeMetricFamily(f"{prefix}_up", f"1 while {name} answers, else 0", float(stats.state == "ok"))
     yield GaugeMetricFamily(
-        "ebb_redis_pending_writes", "Number of blocks waiting to be written to Redis", tiers.redis_pending_writes
+        f"{prefix}_pending_writes", f"Number of blocks waiting to be written to {name}", stats.pending_writes
     )
     yield GaugeMetricFamily(
-        "ebb_redis_write_lag_seconds",
-        "Age in seconds of the oldest block waiting to be written to Redis",
-        tiers.redis_write_lag_seconds,
+        f"{prefix}_write_lag_seconds",
+        f"Age in seconds of the oldest block waiting to be written to {name}",
+        stats.write_lag_seconds,
     )
     outcomes = {
-        "stored": tiers.redis_stored_blocks,
-        "failed": tiers.redis_failed_blocks,
-        "loaded": tiers.redis_loaded_blocks,
-        "rejected": tiers.redis_rejected_blocks,
+        "stored": stats.stored_blocks,
+        "failed": stats.failed_blocks,
+        "loaded": stats.loaded_blocks,
+        "rejected": stats.rejected_blocks,
     }
     yield _by_label(
         CounterMetricFamily(
-            "ebb_redis_blocks", "Number of blocks exchanged with Redis, by outcome", labels=["outcome"]
+            f"{prefix}_blocks", f"Number of blocks exchanged with {name}, by outcome", labels=["outcome"]
         ),
         outcomes,
     )
     yield CounterMetricFamily(
-        "ebb_redis_shed_blocks",
-        "Number of blocks not written because too many waited for Redis",
-        tiers.redis_shed_blocks,
+        f"{prefix}_shed_blocks",
+        f"Number of blocks not written because too many waited for {name}",
+        stats.shed_blocks,
     )
     yield _by_label(
         CounterMetricFamily(
-            "ebb_redis_rejected_blocks", "Number of blocks found in Redis and rejected, by reason", labels=["reason"]
+            f"{prefix}_rejected_blocks", f"Number of blocks found in {name} and rejected, by reason", labels=["reason"]
         ),
-        tiers.redis_rejects,
+        stats.rejects,
     )
-    if tiers.redis_speed.answer_seconds is not None:
+    if stats.speed.answer_seconds is not None:
         yield GaugeMetricFamily(
-            "ebb_redis_answer_seconds",
-            "Seconds until a response of Redis begins, as measured recently",
-            tiers.redis_speed.answer_seconds,
+            f"{prefix}_answer_seconds",
+            f"Seconds until a response of {name} begins, as measured recently",
+            stats.speed.answer_seconds,
         )
-    if tiers.redis_speed.bytes_per_second is not None:
+    if stats.speed.bytes_per_second is not None:
         yield GaugeMetricFamily(
-            "ebb_redis_bytes_per_second",
-            "Bytes per second at which blocks are read from Redis, as measured recently",
-            tiers.redis_speed.bytes_per_second,
+            f"{prefix}_bytes_per_second",
+            f"Bytes per second at which blocks are read from {name}, as measured recently",
+            stats.speed.bytes_per_second,
         )
 
 

@@ -3,12 +3,13 @@
 from typing import Literal
 
 from app.host.backend import Backend
+from cache_tiers.lower_tier import LowerTierStats
 from cache_tiers.store import StoreStats
-from engine.outputs import TierName
+from cache_tiers.tier import CPU, DEVICE, TierId
 from engine.stats import EngineStats
 
 LATE_SECONDS = 2.0
-"""Age of the oldest block waiting for Redis from which Redis is reported as slow."""
+"""Age of the oldest block waiting to be written from which a tier is reported as slow."""
 
 
 def device_words(stats: EngineStats) -> str:
@@ -24,45 +25,51 @@ def cpu_words(engine: Backend, stats: EngineStats) -> str:
     if tiers is None:
         return "off: --no-prefix-cache"
     if tiers.cpu_memory == 0:
-        through = "; blocks only pass through it, to and from Redis" if stats.tiers is not None else ""
+        through = "; blocks only pass through it, to and from the tiers below" if stats.tiers is not None else ""
         return f"off: --cpu-kv-memory 0{through}"
     if stats.stores_refused:
         return f"full: accepts no more blocks at the moment; {stats.unstored_blocks} wait on the device for room"
     return "ok"
 
 
-def redis_words(note: str, tiers: StoreStats | None) -> str:
-    """Describe Redis.
+def lower_tier_words(note: str, stats: LowerTierStats | None) -> str:
+    """Describe a tier below CPU memory.
 
     note: the reason why it is off; empty if it is on.
     """
-    if note or tiers is None:
+    if note or stats is None:
         return note or "off"
-    if tiers.redis_state != "ok":
-        left = tiers.redis_retry_seconds
+    if stats.state != "ok":
+        left = stats.retry_seconds
         how_long = f"for {left:.1f} s more" if left else "while one probe is in progress"
-        return f"not used {how_long}: {tiers.redis_state}"
-    if tiers.redis_refusal:
-        return f"refuses writes, blocks are still read from it: {tiers.redis_refusal}"
-    if tiers.redis_write_lag_seconds > LATE_SECONDS:
+        return f"not used {how_long}: {stats.state}"
+    if stats.refusal:
+        return f"refuses writes, blocks are still read from it: {stats.refusal}"
+    if stats.write_lag_seconds > LATE_SECONDS:
         return (
-            f"slow: {tiers.redis_pending_writes} blocks are waiting to be written, the oldest for "
-            f"{tiers.redis_write_lag_seconds:.0f} s"
+            f"slow: {stats.pending_writes} blocks are waiting to be written, the oldest for "
+            f"{stats.write_lag_seconds:.0f} s"
         )
     return "ok"
 
 
-def breaker_state(tiers: StoreStats) -> Literal["closed", "open", "half-open"]:
-    """Return the state of the circuit breaker for Redis. Half-open: a probe is in progress."""
-    if tiers.redis_state == "ok":
-        return "closed"
-    return "open" if tiers.redis_retry_seconds else "half-open"
+def breaker_state(tiers: StoreStats) -> Literal["closed", "open", "half-open"] | None:
+    """Return the state of the lower tiers' circuit breakers: the worst of them; None if no lower tier is on.
+
+    Half-open: a probe is in progress.
+    """
+    lower = [each for each in tiers.lower.values() if each.is_on]
+    failing = [each for each in lower if each.state != "ok"]
+    if not failing:
+        return "closed" if lower else None
+    return "open" if any(each.retry_seconds for each in failing) else "half-open"
 
 
-def tier_words(engine: Backend, stats: EngineStats) -> dict[TierName, str]:
-    """Describe all three tiers, whether on or off."""
+def tier_words(engine: Backend, stats: EngineStats) -> dict[TierId, str]:
+    """Describe all tiers, whether on or off."""
+    lower = stats.tiers.lower if stats.tiers is not None else {}
     return {
-        "device": device_words(stats),
-        "cpu": cpu_words(engine, stats),
-        "redis": redis_words(engine.redis_note, stats.tiers),
+        DEVICE.id: device_words(stats),
+        CPU.id: cpu_words(engine, stats),
+        **{tier: lower_tier_words(note, lower.get(tier)) for tier, note in engine.tier_notes.items()},
     }

@@ -24,6 +24,7 @@ from starlette.types import Scope
 
 from app.logs.request_log import PROBES, RequestRecord
 from app.version import VERSION
+from cache_tiers.registry import all_tiers
 from engine.outputs import RequestOutput, Usage
 
 NS_PER_MS = 1_000_000
@@ -107,9 +108,7 @@ class RequestSpan:
             {
                 "gen_ai.usage.input_tokens": usage.prompt_tokens,
                 "gen_ai.usage.output_tokens": usage.completion_tokens,
-                "ebb.kv.device": kv.device,
-                "ebb.kv.cpu": kv.cpu,
-                "ebb.kv.redis": kv.redis,
+                **{f"ebb.kv.{tier.id}": kv.reused[tier.id] for tier in all_tiers()},
                 "ebb.kv.computed": kv.computed,
             }
         )

@@ -1,9 +1,12 @@
 """Summary of a profile: a table of where the time of a step went."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from app.observability.percentiles import percentile
+from cache_tiers.registry import all_tiers
+from cache_tiers.tier import DEVICE
 from engine.step_trace import FORWARD
 from engine.tracing import Span, Track
 
@@ -60,8 +63,9 @@ def _tiers(spans: Sequence[Span]) -> Iterator[str]:
             yield f"{len(copies)} blocks copied by a {name}, {mean} each"
     restores = [span for span in spans if span.track is Track.RESTORES]
     if restores:
-        cpu, redis = (sum(int(span.facts[tier]) for span in restores) for tier in ("cpu", "redis"))
-        yield f"{len(restores)} look-ups below the device: {cpu} blocks came from CPU memory, {redis} from Redis"
+        blocks = sum((Counter({tier: int(num) for tier, num in span.facts.items()}) for span in restores), Counter())
+        sources = ", ".join(f"{blocks[tier.id]} from {tier.name}" for tier in all_tiers() if tier is not DEVICE)
+        yield f"{len(restores)} look-ups below the device brought these blocks: {sources}"
 
 
 def _lateness(late: Sequence[float]) -> str:

@@ -17,13 +17,13 @@ from math import inf
 from app.storage.answers import AnswerStore, SealedAnswer
 from cache_tiers.owned_keys import OwnedKeys
 from cache_tiers.owners import Owners
-from cache_tiers.store import REDIS_TTL_SECONDS
+from cache_tiers.tier import BLOCK_TTL_SECONDS
 
 HOT_BYTES = 32 << 20
 MAX_BYTES = 256 << 20
 """Maximum size of the answers in the store: 64 million tokens at 4 bytes each."""
 
-MAX_AGE_SECONDS = REDIS_TTL_SECONDS
+MAX_AGE_SECONDS = BLOCK_TTL_SECONDS
 """Seconds since its last use after which an answer expires. By then its KV has left every tier."""
 
 USE_SECONDS = 3600.0

@@ -14,7 +14,8 @@ from app.host.backend import TextTokenizer
 from app.prompts.earlier_prompts import Earlier, Known
 from app.schemas.response_bodies.reuse_report import Divergence, PromptSide, ReuseReport
 from app.schemas.response_bodies.usage import StoredReuse
-from cache_tiers.store import REDIS_TTL_SECONDS
+from cache_tiers.registry import LOWER_TIERS
+from cache_tiers.tier import BLOCK_TTL_SECONDS
 from engine.outputs import Reuse
 
 CONTEXT = 8
@@ -26,14 +27,14 @@ TEMPLATE_CHANGED = "The system prompt, the chat template or the tokenizer has ch
 PARTIAL_BLOCK = (
     "The next tokens had been computed before, but do not fill a block, and only full blocks are sure to be kept."
 )
-EXPIRED = "The next tokens had been computed before, but were unused for longer than Redis keeps a block."
+EXPIRED = "The next tokens had been computed before, but were unused for longer than any tier keeps a block."
 OFF = "No prompt is ever reused: the server runs with --no-prefix-cache."
 NOT_RECORDED = "No receipt was recorded: the run ended before its turn, or the server stopped before the run ended."
 NOT_ENDED = "The run has not ended yet. Its receipt follows when it ends."
 LOST = {
     "evicted": "The next tokens had been computed before, but their KV is gone",
     "rejected": "The next tokens had been computed before, but their KV could not be used",
-    "breaker_open": "The next tokens had been computed before, but Redis was not used",
+    "breaker_open": "The next tokens had been computed before, but a tier was not used",
     "not_worth_loading": "The next tokens had been computed before, but recomputing them was judged cheaper",
     "not_brought": "The next tokens had been computed before, but their KV could not be loaded",
 }
@@ -163,7 +164,8 @@ def _lost(case: _Case) -> Verdict:
     if case.end is None:
         return Verdict("evicted", f"{LOST['evicted']}.", ("device",))
     cause, gone_from = case.end["cause"], case.end["gone_from"]
-    if cause == "evicted" and "redis" in gone_from and case.unused_seconds > REDIS_TTL_SECONDS:
+    was_below = any(kind.tier.id in gone_from for kind in LOWER_TIERS)
+    if cause == "evicted" and was_below and case.unused_seconds > BLOCK_TTL_SECONDS:
         return Verdict("expired", EXPIRED, gone_from)
     return Verdict(cause, f"{LOST[cause]}: {case.end['detail']}.", gone_from)
 

@@ -1,11 +1,14 @@
 """Usage as JSON: the fields of an API, along with the KV receipt."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from app.runs.reuse_report import stored_reuse
 from app.schemas.response_bodies import usage as bodies
+from cache_tiers.registry import all_tiers
+from cache_tiers.tier import DEVICE
 from engine.outputs import KVReceipt, Usage
 
 
@@ -21,10 +24,10 @@ def combined_usage(usages: Sequence[Usage]) -> Usage:
         phases=max((kv.phases for kv in receipts), key=lambda phases: phases.first_token),
         restore_ms=max(kv.restore_ms for kv in receipts),
         saved_ms=sum(kv.saved_ms or 0.0 for kv in receipts),
-        **{
-            name: sum(getattr(kv, name) for kv in receipts)
-            for name in ("device", "cpu", "redis", "computed", "cpu_bytes", "redis_bytes", "blocks_verified")
-        },
+        reused=sum((kv.reused for kv in receipts), Counter()),
+        loaded_bytes=sum((kv.loaded_bytes for kv in receipts), Counter()),
+        computed=sum(kv.computed for kv in receipts),
+        blocks_verified=sum(kv.blocks_verified for kv in receipts),
     )
     return Usage(
         prompt_tokens=sum(usage.prompt_tokens for usage in usages),
@@ -81,12 +84,10 @@ def _receipt(kv: KVReceipt) -> bodies.KVReceipt:
     """Serialize the receipt: tokens by tier, costs and savings. See `engine.outputs.KVReceipt`."""
     phases = kv.phases
     return {
-        "device": kv.device,
-        "cpu": kv.cpu,
-        "redis": kv.redis,
+        **{tier.id: kv.reused[tier.id] for tier in all_tiers()},
         "computed": kv.computed,
         "restore_ms": round(kv.restore_ms, 2),
-        "bytes": {"cpu": kv.cpu_bytes, "redis": kv.redis_bytes},
+        "bytes": {tier.id: kv.loaded_bytes[tier.id] for tier in all_tiers() if tier is not DEVICE},
         "blocks_verified": kv.blocks_verified,
         "saved_ms": round(kv.saved_ms, 2) if kv.saved_ms is not None else None,
         "phases_ms": {

@@ -14,11 +14,12 @@ from bench.api.byte_tokenizer import SAID, VOCABULARY, ByteChatFormat, ByteToken
 from bench.api.schedule import STEP_SECONDS, clock, steps_until
 from cache_tiers.block_key import KeyNamespace
 from cache_tiers.histogram import Histogram
+from cache_tiers.tier import TierId
 from engine.async_llm import RequestStream
 from engine.config import EngineConfig
 from engine.errors import NotReadyError
 from engine.generate_request import GenerateRequest
-from engine.outputs import FinishReason, KVReceipt, RequestOutput, TierName, Usage
+from engine.outputs import FinishReason, KVReceipt, RequestOutput, Usage
 from engine.processor import ModelLimits, Processor
 from engine.request import Request
 from engine.stats import EngineStats
@@ -60,7 +61,7 @@ class NoPrefixes:
     def leave(self, name: str) -> None:
         """Do nothing: nothing was loaded."""
 
-    async def places(self, prefixes: Sequence[Sequence[int]], *, tenant: str) -> list[TierName | None]:
+    async def places(self, prefixes: Sequence[Sequence[int]], *, tenant: str) -> list[TierId | None]:
         """Return None for each prefix."""
         del tenant
         return [None] * len(prefixes)
@@ -80,7 +81,7 @@ class ReplayEngine:
         self.kv_fingerprint = MODEL
         self.max_model_len = window
         self.config = EngineConfig(Path(MODEL), MODEL, None, b"secret", prefix_cache=False)
-        self.redis_note = "off"
+        self.tier_notes = {"redis": "off"}
         self.is_broken = False
         self.gave_up = asyncio.Event()
         self.why_gave_up = ""
@@ -188,9 +189,7 @@ class ReplayEngine:
             reclaims=0,
             requests_finished=dict(self._finished),
             generation_tokens=self._tokens,
-            device_tokens=0,
-            cpu_tokens=0,
-            redis_tokens=0,
+            reused_tokens=Counter(),
             computed_tokens=0,
             unstored_blocks=0,
             checks={"clean": 0, "failed": 0},

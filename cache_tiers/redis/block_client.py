@@ -8,16 +8,17 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from cache_tiers.block_key import Owner, owner_of
 from cache_tiers.histogram import Histogram
 from cache_tiers.link_speed import LinkMeter, LinkSpeed
+from cache_tiers.lower_tier import Block, LowerTierStats, TierMiss, TierMissReason
 from cache_tiers.owners import Owners
 from cache_tiers.recent_keys import RecentKeys
 from cache_tiers.redis.address import RedisAddress
-from cache_tiers.redis.block_commands import Block
 from cache_tiers.redis.block_format import BlockFormat
 from cache_tiers.redis.breaker import CircuitBreaker
 from cache_tiers.redis.job_queue import JobQueue
@@ -25,13 +26,15 @@ from cache_tiers.redis.jobs import EraseJob, FindJob, LoadJob, PutJob, RenewJob
 from cache_tiers.redis.known_keys import KnownKeys
 from cache_tiers.redis.load_line import Load, LoadLine
 from cache_tiers.redis.resp import Timeouts
-from cache_tiers.redis.value import BlockSeal, Reject
 from cache_tiers.redis.watcher import RedisWatcher
 from cache_tiers.redis.worker import RedisWorker
 from cache_tiers.redis.write_ledger import WriteLedger
-from cache_tiers.store import REDIS_TTL_SECONDS, TierMiss, TierMissReason
+from cache_tiers.sealed_value import BlockSeal, Reject
+from cache_tiers.tier import BLOCK_TTL_SECONDS, Tier
 
 logger = logging.getLogger(__name__)
+
+REDIS: Final = Tier("redis", "Redis")
 
 RENEW_EVERY_SECONDS = 60.0
 MAX_KNOWN = 1 << 16
@@ -52,46 +55,10 @@ class BlockClientOptions:
 
     max_write_bytes: int
     num_values: int = 1
-    ttl_seconds: int = REDIS_TTL_SECONDS
+    ttl_seconds: int = BLOCK_TTL_SECONDS
     renew_every_seconds: float = RENEW_EVERY_SECONDS
     connections: int = 4
     timeouts: Timeouts = field(default_factory=Timeouts)
-
-
-@dataclass(frozen=True, slots=True)
-class BlockClientStats:
-    """Counts of blocks since the start, except where stated otherwise.
-
-    state: "ok", or the reason why Redis is not used.
-    used_bytes: memory of the server; 0 if unknown.
-    limit_bytes: memory limit of the server; 0 if unknown or unlimited.
-    evicted_keys: keys evicted by the server since the server's own start.
-    pending: announced blocks that are not settled.
-    lag_seconds: age of the oldest of these.
-    failed: blocks that did not reach Redis, for any reason.
-    shed: failed blocks that found the write queue full.
-    refused: failed blocks that the server answered with an error.
-    retry_seconds: time until Redis is tried again; 0 while it is used.
-    refusal: the error reply to the last write; empty if the write succeeded.
-    """
-
-    state: str
-    used_bytes: int = 0
-    limit_bytes: int = 0
-    evicted_keys: int = 0
-    pending: int = 0
-    lag_seconds: float = 0.0
-    stored: int = 0
-    failed: int = 0
-    shed: int = 0
-    refused: int = 0
-    loaded: int = 0
-    rejected: Mapping[Reject, int] = field(default_factory=dict)
-    speed: LinkSpeed = field(default_factory=LinkSpeed)
-    retry_seconds: float = 0.0
-    refusal: str = ""
-    lookup_seconds: Histogram = field(default_factory=Histogram.of_seconds)
-    store_seconds: Histogram = field(default_factory=Histogram.of_seconds)
 
 
 class RedisBlockClient:
@@ -99,6 +66,8 @@ class RedisBlockClient:
 
     The constructor makes one attempt to reach Redis, which takes about a second at worst, and succeeds without it.
     """
+
+    tier = REDIS
 
     def __init__(
         self, address: RedisAddress, seal: BlockSeal, options: BlockClientOptions, owners: Owners | None = None
@@ -286,26 +255,27 @@ class RedisBlockClient:
     def note_unanswered(self, keys: Sequence[bytes]) -> None:
         """Record that Redis gave no answer about keys that were requested."""
         if keys:
-            absence = TierMissReason.NO_ANSWER if self._breaker.closed else TierMissReason.LEFT_ALONE
+            absence = TierMissReason.NO_ANSWER if self._breaker.closed else TierMissReason.SKIPPED
             self._missing.note(keys, TierMiss(absence, "" if self._breaker.closed else self._breaker.describe()))
 
-    def stats(self) -> BlockClientStats:
+    def stats(self) -> LowerTierStats:
         """Return the current statistics without asking the server."""
         memory = self._watcher.memory
         with self._lock:
-            return BlockClientStats(
+            return LowerTierStats(
+                tier=self.tier,
                 state=self._breaker.describe(),
                 used_bytes=memory.used,
-                limit_bytes=memory.limit,
-                evicted_keys=memory.evicted_keys,
-                pending=self._ledger.pending,
-                lag_seconds=self._ledger.lag_seconds,
-                stored=self._ledger.stored,
-                failed=self._ledger.failed,
-                shed=self._shed,
-                refused=self._refused,
-                loaded=self._loaded,
-                rejected=dict(self._rejected),
+                capacity_bytes=memory.limit,
+                evicted_blocks=memory.evicted_keys,
+                pending_writes=self._ledger.pending,
+                write_lag_seconds=self._ledger.lag_seconds,
+                stored_blocks=self._ledger.stored,
+                failed_blocks=self._ledger.failed,
+                shed_blocks=self._shed,
+                refused_blocks=self._refused,
+                loaded_blocks=self._loaded,
+                rejects={reject.name.lower(): count for reject, count in self._rejected.items()},
                 speed=self._meter.speed,
                 retry_seconds=self._breaker.retry_seconds,
                 refusal=self._refusal,

@@ -3,30 +3,19 @@
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
 from cache_tiers.link_speed import LinkMeter
+from cache_tiers.lower_tier import Block
 from cache_tiers.redis.block_format import BlockFormat
 from cache_tiers.redis.resp import ErrorReply, RespConnection, command
-from cache_tiers.redis.value import HEADER_BYTES, BlockSeal, Reject
+from cache_tiers.sealed_value import HEADER_BYTES, BlockSeal, Reject
 
 KEY_PREFIX = b"ebb:kv:"
 _PROBE_KEY = b"ebb:probe"
 _FIRST_AHEAD: Final = 8
 """Blocks to request ahead while the link's speed is unknown."""
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """A whole block, or one of its Redis values.
-
-    payload: memory to send from or receive into, contiguous, format 'B'.
-    """
-
-    key: bytes
-    payload: memoryview
 
 
 def redis_key(key: bytes) -> bytes:

@@ -5,8 +5,8 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from cache_tiers.redis.block_commands import Block
-from cache_tiers.redis.value import Reject
+from cache_tiers.lower_tier import Block
+from cache_tiers.sealed_value import Reject
 
 
 @dataclass(slots=True, eq=False)

@@ -1,18 +1,20 @@
 """Connection between the scheduler and the cache tiers. Device blocks are pinned here while bytes move in or out."""
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from cache_tiers.block_key import BlockKey
 from cache_tiers.manager import LoadOutcome, TierManager
+from cache_tiers.tier import TierId
 from cache_tiers.transfer import TransferJob, TransferResult
 from engine.kv.block_manager import BlockManager
 from engine.kv_block import KVCacheBlock
 from engine.offload.idle_promotion import PROMOTION_ID
 from engine.offload.late_copies import LateCopies
-from engine.offload.load_choice import FromRedis, RedisCost, choose
-from engine.offload.miss_reason import end_not_worth, end_without_redis, reason_of_load, reason_of_miss
+from engine.offload.load_choice import ExpectedLoad, LoadChoice, choose
+from engine.offload.miss_reason import end_not_worth, end_without_look_up, reason_of_load, reason_of_miss
 from engine.offload.prefetch_hints import PrefetchHints
 from engine.offload.prefill_cost import PrefillCost
 from engine.offload.stored_partials import StoredPartial, StoredPartials
@@ -77,7 +79,7 @@ class _Restoring:
 
 @dataclass(slots=True)
 class _Asked:
-    """A Redis lookup that runs while its request computes."""
+    """A lookup in the lower tiers that runs while its request computes."""
 
     request: Request
     handle: int
@@ -89,7 +91,7 @@ class _Asked:
     asked: float
     """Start of the lookup, in seconds on the clock."""
     num_found: int | None = None
-    """Leading blocks of the lookup that Redis has; None until it answers."""
+    """Leading blocks of the lookup that the tiers have; None until they answer."""
 
 
 class OffloadConnector:
@@ -155,13 +157,13 @@ class OffloadConnector:
         return self.tiers.next_poll_seconds()
 
     def on_arrival(self, request: Request) -> None:
-        """Prefetch the queued request's blocks from Redis into host memory, and cancel the hints that it fulfils."""
+        """Prefetch the queued request's blocks into host memory, and cancel the hints that it fulfils."""
         self.hints.on_arrival(request)
         device = self._blocks.num_on_device(request)
         keys = request.block_keys[device : self._blocks.num_loadable(request)]
         in_cpu = self.tiers.num_in_cpu(keys)
         self.tiers.protect(keys[:in_cpu])
-        if in_cpu == len(keys) or self.tiers.redis_speed is None:
+        if in_cpu == len(keys) or self.tiers.store.link_speed() is None:
             return
         if wanted := self._choose(request, device + in_cpu, keys[in_cpu:]):
             self.tiers.warm(request.request_id, keys[in_cpu : in_cpu + wanted])
@@ -194,7 +196,7 @@ class OffloadConnector:
         self.tiers.protect(keys[:in_cpu])
         wanted = in_cpu
         if in_cpu < len(keys) and keys[in_cpu] == self.tiers.missing(request.request_id):
-            # Redis was asked when the request arrived.
+            # The lower tiers were asked when the request arrived.
             missing = self.tiers.store.miss_of(keys[in_cpu])
             request.miss_reason = reason_of_miss(missing, self.tiers.places_of(keys[in_cpu]))
         elif in_cpu < len(keys):
@@ -206,47 +208,47 @@ class OffloadConnector:
         return self._load(_Restoring(request, device, len(keys), partial), keys)
 
     def _choose(self, request: Request, index: int, keys: Sequence[BlockKey]) -> int:
-        """Return how many of `keys` to load from Redis.
+        """Return how many of `keys` to load from the lower tiers.
 
-        If the result is 0, record why, and ask Redis in the background where that is worthwhile.
+        If the result is 0, record why, and ask the tiers in the background where that is worthwhile.
 
         keys: keys of the request's blocks from `index` on. The first block is not in host memory.
         """
-        known = self.tiers.store.num_known_in_redis(keys)
+        known = self.tiers.store.num_known_below(keys)
         choice = self._choice(index, keys, known=known == len(keys))
-        if choice is FromRedis.LOAD:
+        if choice is LoadChoice.LOAD:
             return len(keys)
-        if known and self._choice(index, keys[:known], known=True) is FromRedis.LOAD:
+        if known and self._choice(index, keys[:known], known=True) is LoadChoice.LOAD:
             return known
-        if choice is FromRedis.ASK and request.request_id not in self._asked:
+        if choice is LoadChoice.ASK and request.request_id not in self._asked:
             handle = self.tiers.store.look_up(keys)
             self._asked[request.request_id] = _Asked(request, handle, index, keys[0], self._clock())
-        elif choice is FromRedis.LEAVE:
+        elif choice is LoadChoice.LEAVE:
             self.tiers.probe(keys[0])
         request.miss_reason = self._reason_of_choice(choice, index, keys)
         return 0
 
-    def _reason_of_choice(self, choice: FromRedis, index: int, keys: Sequence[BlockKey]) -> MissReason:
+    def _reason_of_choice(self, choice: LoadChoice, index: int, keys: Sequence[BlockKey]) -> MissReason:
         gone_from = self.tiers.places_of(keys[0])
         match choice:
-            case FromRedis.NOTHING:
-                state = self.tiers.store.stats().redis_state
-                return end_without_redis(state, redis=self.tiers.has_redis, gone_from=gone_from)
-            case FromRedis.ASK:
-                return MissReason("not_worth_loading", "the prefill began before Redis had answered", gone_from)
+            case LoadChoice.NOTHING:
+                return end_without_look_up(self.tiers.store.stats().lower.values(), gone_from)
+            case LoadChoice.ASK:
+                detail = "the prefill began before the lower tiers had answered"
+                return MissReason("not_worth_loading", detail, gone_from)
             case _:
-                cost = self._redis_cost(keys, known=True)
-                load_seconds = cost.load_seconds if cost is not None else None
+                load = self._expected_load(keys, known=True)
+                load_seconds = load.load_seconds if load is not None else None
                 return end_not_worth(load_seconds, self._compute_seconds(index, len(keys)), gone_from)
 
-    def _choice(self, index: int, keys: Sequence[BlockKey], *, known: bool) -> FromRedis:
-        return choose(self._redis_cost(keys, known=known), self._compute_seconds(index, len(keys)))
+    def _choice(self, index: int, keys: Sequence[BlockKey], *, known: bool) -> LoadChoice:
+        return choose(self._expected_load(keys, known=known), self._compute_seconds(index, len(keys)))
 
-    def _redis_cost(self, keys: Sequence[BlockKey], *, known: bool) -> RedisCost | None:
-        speed = self.tiers.redis_speed
+    def _expected_load(self, keys: Sequence[BlockKey], *, known: bool) -> ExpectedLoad | None:
+        speed = self.tiers.store.link_speed(keys)
         if speed is None:
             return None
-        return RedisCost(self.tiers.cost.redis_seconds(speed, len(keys), known=known), speed.answer_seconds, known)
+        return ExpectedLoad(self.tiers.cost.load_seconds(speed, len(keys), known=known), speed.answer_seconds, known)
 
     def _compute_seconds(self, index: int, num_blocks: int) -> float | None:
         size = self._blocks.block_size
@@ -266,16 +268,16 @@ class OffloadConnector:
         )
         return True
 
-    # Requests that compute while Redis is asked
+    # Requests that compute while the lower tiers are asked
 
     def tokens_until_answer(self, request: Request) -> int | None:
-        """Return how many tokens a request should compute before Redis is expected to answer its lookup.
+        """Return how many tokens a request should compute before its lookup is expected to be answered.
 
         None means no limit: the request has no lookup in flight, its duration cannot be estimated, or the answer is
-        long overdue. 0 means that Redis has answered, and the request waits for its steps in flight.
+        long overdue. 0 means that the tiers have answered, and the request waits for its steps in flight.
         """
         asked = self._asked.get(request.request_id)
-        speed = self.tiers.redis_speed
+        speed = self.tiers.store.link_speed()
         if asked is None or speed is None or speed.answer_seconds is None:
             return None
         if asked.num_found is not None:
@@ -287,7 +289,7 @@ class OffloadConnector:
         return size * max(1, int(left / seconds)) if seconds and left > -speed.answer_seconds else None
 
     def take_answered(self) -> list[Request]:
-        """Start loads for running requests if Redis has blocks that are faster to load than to compute.
+        """Start loads for running requests if the lower tiers have blocks that are faster to load than to compute.
 
         Return these requests; the caller suspends them.
         """
@@ -315,7 +317,7 @@ class OffloadConnector:
         return turned
 
     def _warm_answered(self, asked: _Asked) -> None:
-        """Prefetch the blocks that Redis has into host memory, for a request that has not had its turn yet."""
+        """Prefetch the blocks that the lower tiers have into host memory, for a request that still waits."""
         del self._asked[asked.request.request_id]
         if asked.num_found:
             keys = asked.request.block_keys[asked.index : asked.index + asked.num_found]
@@ -329,14 +331,14 @@ class OffloadConnector:
 
     def _still_worth(self, asked: _Asked) -> bool:
         first, keys = self._left(asked)
-        return bool(keys) and self._choice(first, keys, known=True) is FromRedis.LOAD
+        return bool(keys) and self._choice(first, keys, known=True) is LoadChoice.LOAD
 
     def _turn(self, asked: _Asked) -> bool:
         request, (first, keys) = asked.request, self._left(asked)
         return self._load(_Restoring(request, first, len(keys), num_computed=request.num_computed_tokens), keys)
 
     def _left(self, asked: _Asked) -> tuple[int, Sequence[BlockKey]]:
-        """Return the index of the first block that is not computed yet, and the keys from there on that Redis has.
+        """Return the index of the first block that is not computed yet, and the keys from there on that the tiers have.
 
         Return no keys if blocks before those of the lookup are not computed yet, since they may have left the tiers.
         """
@@ -404,7 +406,7 @@ class OffloadConnector:
             if outcome.load_id == PROMOTION_ID:
                 self.hints.on_promoted(outcome)
                 continue
-            now, counts = time.perf_counter(), {"cpu": outcome.from_cpu, "redis": outcome.from_redis}
+            now, counts = time.perf_counter(), Counter(outcome.sources)
             self._trace.add(Track.RESTORES, outcome.load_id, now - outcome.seconds, now, **counts)
             restoring = self._restoring.pop(outcome.load_id)
             request = restoring.request
@@ -414,8 +416,7 @@ class OffloadConnector:
                     request.restored = None
                     ended.append(request)
                 continue
-            request.cpu_blocks += outcome.from_cpu
-            request.redis_blocks += outcome.from_redis
+            request.loaded_blocks += counts
             request.timeline.lookup += outcome.lookup_seconds
             if outcome.num_blocks < restoring.num_blocks:
                 key = restoring.keys[outcome.num_blocks]
@@ -440,8 +441,10 @@ class OffloadConnector:
         """Count the tokens before `end` that this load restored, by tier. The last block may be needed only partly."""
         size = self._blocks.block_size
         tokens = max(0, end - restoring.num_before * size)
-        cpu = min(outcome.from_cpu * size, tokens)
-        return Restored(cpu, tokens - cpu, outcome.seconds)
+        by_tier = Counter[TierId]()
+        for index, source in enumerate(outcome.sources):
+            by_tier[source] += max(0, min(size, tokens - index * size))
+        return Restored(by_tier, outcome.seconds)
 
     def _give_up(self, restoring: _Restoring) -> None:
         request = restoring.request
@@ -455,7 +458,9 @@ class OffloadConnector:
         if request.reuse_seconds is not None and more is not None:
             request.reuse_seconds += more
         if request.reuse is not None and request.reuse.end is not None:
-            detail = f"the prefill began before Redis had answered; tokens from {before} on were loaded after all"
+            detail = (
+                f"the prefill began before the lower tiers had answered; tokens from {before} on were loaded after all"
+            )
             request.reuse = replace(request.reuse, end=replace(request.reuse.end, detail=detail))
 
     def num_kept(self, request: Request) -> int:
@@ -478,9 +483,10 @@ class OffloadConnector:
             self._blocks.pool.mark_unsaved(block)
 
     def would_lose(self, request: Request) -> bool:
-        """Return whether admitting `request` now evicts blocks of its own tenant that could be in Redis moments later.
+        """Return whether admitting `request` now evicts blocks of its own tenant that could be stored moments later.
 
-        A short wait then keeps them. Return False if Redis is unavailable, or if loading takes longer than computing.
+        A short wait then keeps them. Return False if no lower tier is available, or if loading takes longer than
+        computing.
         """
         pool, missing = self._blocks.pool, self._blocks.num_missing(request)
         if not pool.num_losses(request.owner, missing) or not self.tiers.may_store_soon:
@@ -488,7 +494,7 @@ class OffloadConnector:
         found = 0 if request.blocks else self._blocks.num_on_device(request)
         if not pool.num_losses(request.owner, missing - found) or not request.block_keys:
             return False
-        return self._choice(0, request.block_keys, known=True) is FromRedis.LOAD
+        return self._choice(0, request.block_keys, known=True) is LoadChoice.LOAD
 
     def miss_reason(self, request: Request) -> MissReason | None:
         """Return why reuse ended where it did at the request's admission; None if nothing was missing."""
@@ -596,11 +602,9 @@ def _with_restored(receipt: KVReceipt, tokens: int, restored: Restored) -> KVRec
     Tokens that are recomputed after a preemption are in no receipt, so at most `receipt.computed` tokens are moved.
     """
     tokens = min(tokens, receipt.computed)
-    cpu = min(restored.cpu, tokens)
     return replace(
         receipt,
-        cpu=receipt.cpu + cpu,
-        redis=receipt.redis + tokens - cpu,
+        reused=receipt.reused + restored.first(tokens),
         computed=receipt.computed - tokens,
         restore_ms=receipt.restore_ms + restored.seconds * 1e3,
     )

@@ -3,18 +3,19 @@
 `gone_from` lists the tiers that had that block and no longer have it.
 """
 
+from collections.abc import Iterable
+
+from cache_tiers.lower_tier import LowerTierStats, TierMiss, TierMissReason
 from cache_tiers.manager import LoadEnd
-from cache_tiers.store import TierMiss, TierMissReason
+from cache_tiers.tier import TierId
 from engine.outputs import MissReason
 
 
-def end_without_redis(state: str, *, redis: bool, gone_from: tuple[str, ...]) -> MissReason:
-    """Explain a block that was not looked up in Redis.
-
-    redis: whether there is a Redis; if so, it was not used, and `state` says why.
-    """
-    if redis:
-        return MissReason("breaker_open", f"Redis was skipped: {state}", gone_from)
+def end_without_look_up(lower: Iterable[LowerTierStats], gone_from: tuple[TierId, ...]) -> MissReason:
+    """Explain a block that was not looked up in any lower tier, because all that are on are unavailable."""
+    states = [f"{stats.tier.name} was skipped: {stats.state}" for stats in lower if stats.is_on]
+    if states:
+        return MissReason("breaker_open", "; ".join(states), gone_from)
     return MissReason("evicted", "the block had been evicted from every tier", gone_from)
 
 
@@ -28,7 +29,7 @@ def end_not_worth(load_seconds: float | None, compute_seconds: float | None, gon
         figures = f" (about {load_seconds * 1e3:.0f} ms against {compute_seconds * 1e3:.0f} ms)"
     return MissReason(
         "not_worth_loading",
-        f"loading the block from Redis would have taken longer than computing it{figures}",
+        f"loading the block would have taken longer than computing it{figures}",
         gone_from,
     )
 
@@ -36,11 +37,11 @@ def end_not_worth(load_seconds: float | None, compute_seconds: float | None, gon
 def reason_of_load(end: LoadEnd, missing: TierMiss, gone_from: tuple[str, ...]) -> MissReason:
     """Explain a load that ended before its last block.
 
-    missing: Redis's answer about the first block that was not loaded.
+    missing: the lower tiers' answer about the first block that was not loaded.
     """
     match end:
         case LoadEnd.TOO_SLOW:
-            return MissReason("not_worth_loading", "Redis was so slow that computing the rest was faster", gone_from)
+            return MissReason("not_worth_loading", "loading was so slow that computing the rest was faster", gone_from)
         case LoadEnd.COPY_FAILED:
             return MissReason("not_brought", "the copy to the device failed", gone_from)
         case _:
@@ -48,18 +49,16 @@ def reason_of_load(end: LoadEnd, missing: TierMiss, gone_from: tuple[str, ...]) 
 
 
 def reason_of_miss(missing: TierMiss, gone_from: tuple[str, ...]) -> MissReason:
-    """Explain a block that Redis did not have or could not supply."""
-    absence, detail = missing.absence, missing.absence.value
-    if missing.detail:
-        detail += f": {missing.detail}"
-    match absence:
+    """Explain a block that no lower tier had or could supply."""
+    detail = missing.text
+    match missing.reason:
         case TierMissReason.OFF:
             return MissReason("evicted", detail, gone_from)
         case TierMissReason.GONE | TierMissReason.UNKNOWN_KEY:
-            return MissReason("evicted", detail, (*gone_from, "redis"))
+            return MissReason("evicted", detail, (*gone_from, *missing.gone_from))
         case TierMissReason.REJECTED:
             return MissReason("rejected", detail, gone_from)
-        case TierMissReason.LEFT_ALONE | TierMissReason.NO_ANSWER:
+        case TierMissReason.SKIPPED | TierMissReason.NO_ANSWER:
             return MissReason("breaker_open", detail, gone_from)
         case TierMissReason.NOT_TAKEN:
             return MissReason("not_brought", detail, gone_from)

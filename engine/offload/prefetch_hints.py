@@ -1,7 +1,7 @@
 """Prefetch hints: prefixes of requests that are expected soon, loaded before the request arrives.
 
-Blocks move from Redis into host memory alongside running requests, and from there to the device while there is no
-request at all.
+Blocks move from the lower tiers into host memory alongside running requests, and from there to the device while there
+is no request at all.
 """
 
 from collections import deque
@@ -23,7 +23,7 @@ LAPSE_SECONDS: Final = 30.0
 MAX_PER_TENANT: Final = 4
 """Hints that one tenant may have at once; a new one replaces the oldest."""
 MAX_AT_ONCE: Final = 64
-"""Hints of all tenants that may be waiting for Redis at once."""
+"""Hints of all tenants that may be waiting for a lower tier at once."""
 
 
 @dataclass(slots=True)
@@ -37,7 +37,7 @@ class _Hint:
     """Keys of the full blocks, then the key of the partly filled last block where one is known."""
     num_full: int
     num_brought: int
-    """Blocks that may come from Redis; once the hint is cancelled, the blocks that did."""
+    """Blocks that may come from a lower tier; once the hint is cancelled, the blocks that did."""
     below: deque[PrefixBlock]
     """Blocks that are still to be copied to the device."""
     num_promoted: int = 0
@@ -55,7 +55,7 @@ class PrefetchHints:
     Within `LAPSE_SECONDS`, hints fill at most a quarter of the device and `TierManager.most_blocks_ahead` blocks of
     host memory. One tenant gets at most half of that, so that a client that opens chat after chat does not evict the
     blocks of others. A tenant keeps its newest `MAX_PER_TENANT` hints. No hint is accepted while `MAX_AT_ONCE` are
-    waiting for Redis.
+    waiting for a lower tier.
     """
 
     def __init__(
@@ -102,14 +102,14 @@ class PrefetchHints:
     def _plan(
         self, tenant: str, keys: Sequence[BlockKey], token_ids: Sequence[int]
     ) -> tuple[_Hint, Sequence[BlockKey]]:
-        """Plan the prefetch of a prefix. Return the hint and the keys to load from Redis."""
+        """Plan the prefetch of a prefix. Return the hint and the keys to load from the lower tiers."""
         prefix = self._prefix(keys, token_ids)
         chain = [block.key for block in prefix]
         above = next((index for index, key in enumerate(chain) if not self._pool.has(key)), len(chain))
         below = above + self._tiers.num_in_cpu(chain[above:])
         self._tiers.protect(chain[above:below])
         missing: Sequence[BlockKey] = ()
-        if self._tiers.redis_speed is not None:
+        if self._tiers.store.link_speed() is not None:
             missing = chain[below:][: self._room(tenant, self._tiers.most_blocks_ahead, lambda each: each.num_brought)]
         room = self._room(tenant, self._pool.num_blocks // 4, lambda each: each.num_promoted + len(each.below))
         to_promote = deque(prefix[above : min(below + len(missing), above + room)])

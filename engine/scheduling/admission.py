@@ -1,7 +1,9 @@
 """Admission of requests to the batch: reuse the cached prefix, then allocate blocks for the rest."""
 
+from collections import Counter
 from collections.abc import Sequence
 
+from cache_tiers.tier import DEVICE
 from cache_tiers.transfer import BlockCopy
 from engine.kv.block_manager import BlockManager
 from engine.offload.interface import TierConnector
@@ -118,8 +120,8 @@ class Admission:
 
     def _receipt(self, request: Request) -> KVReceipt:
         """Make the receipt of the first admission: cached tokens that no load restored were on the device."""
-        cached, restored = request.num_computed_tokens, request.restored or Restored(0, 0, 0.0)
-        cpu = min(restored.cpu, cached)
-        redis = min(restored.redis, cached - cpu)
-        seconds = restored.seconds if cpu or redis else 0.0
-        return KVReceipt(cached - cpu - redis, cpu, redis, request.num_tokens - cached, seconds * 1e3)
+        cached, restored = request.num_computed_tokens, request.restored or Restored(Counter(), 0.0)
+        reused = restored.first(cached)
+        seconds = restored.seconds if reused.total() else 0.0
+        reused[DEVICE.id] = cached - reused.total()
+        return KVReceipt(reused, request.num_tokens - cached, seconds * 1e3)

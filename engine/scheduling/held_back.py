@@ -1,9 +1,9 @@
 """Backpressure on tenants that produce blocks faster than the blocks can be offloaded.
 
-A queued request is held back while its blocks would evict blocks of its own tenant that are still on their way to
-Redis. The next step copies those blocks first, so the wait lasts a step or two. `MAX_HELD_BACK_SECONDS` limits the
-wait regardless of the state of the tiers. Requests are not held back while Redis is unavailable, or while loading a
-block would cost more than recomputing it.
+A queued request is held back while its blocks would evict blocks of its own tenant that are still on their way to a
+lower tier. The next step copies those blocks first, so the wait lasts a step or two. `MAX_HELD_BACK_SECONDS` limits the
+wait regardless of the state of the tiers. Requests are not held back while no lower tier is available, or while loading
+a block would cost more than recomputing it.
 """
 
 from typing import Final

@@ -377,7 +377,7 @@ class Scheduler:
             self._queue.charge(request, count)
 
     def _until_answer(self, request: Request, count: int) -> int:
-        """Limit `count` so that no long chunk is in flight when Redis answers that it has the prompt."""
+        """Limit `count` so that no long chunk is in flight when a lower tier answers that it has the prompt."""
         most = self.connector.tokens_until_answer(request)
         return count if most is None else min(count, most)
 

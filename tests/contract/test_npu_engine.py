@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.config import TierConfig
+from cache_tiers.config import TierConfig
 from engine.llm import LLM
 from engine.offload.connector import OffloadConnector
 from engine.scheduler_output import SchedulerOutput
@@ -43,11 +43,11 @@ def test_prefix_reused_from_device_and_cpu_gives_same_tokens(npu: FakeNpu, llm: 
     computed = answers(llm, [question], 8)[0]
     assert computed.usage.kv.computed == len(question)
     on_device = answers(llm, [question], 8)[0]
-    assert on_device.usage.kv.device >= 2 * BLOCK
+    assert on_device.usage.kv.reused["device"] >= 2 * BLOCK
     fill_device(llm)
     restored = answers(llm, [question], 8)[0]
     # The partial last block was restored too, so only the last token was computed, for its logits.
-    assert (restored.usage.kv.device, restored.usage.kv.cpu) == (0, len(question) - 1)
+    assert (restored.usage.kv.reused["device"], restored.usage.kv.reused["cpu"]) == (0, len(question) - 1)
     assert computed.token_ids == on_device.token_ids == restored.token_ids
     assert sum(graph.replays for graph in npu.graphs) > 0
     llm.engine.check()
@@ -71,7 +71,7 @@ def test_stream_decodes_while_prefix_of_another_request_loads(
     monkeypatch.setattr(Scheduler, "schedule", schedule)
     both = answers(llm, [stream, question], 8)
     assert [each.token_ids for each in both] == [answers(llm, [stream], 8)[0].token_ids, computed.token_ids]
-    assert both[1].usage.kv.cpu > 0
+    assert both[1].usage.kv.reused["cpu"] > 0
     assert sum(num > 0 for num in late) > 1, "no token was computed while a load was in flight"
     llm.engine.check()
 
@@ -83,7 +83,7 @@ def test_redis_prefix_is_restored_for_same_attention_only(npu: FakeNpu, pangu: P
         config = npu_config(pangu, attention=attention, tiers=tiers(tmp_path / "state", "auto"), blocks=6)
         with LLM(config) as llm:
             told.append(answers(llm, [question], 6)[0])
-    assert [each.usage.kv.redis for each in told] == [0, 0, 2 * BLOCK]
+    assert [each.usage.kv.reused["redis"] for each in told] == [0, 0, 2 * BLOCK]
     assert [each.usage.kv.computed for each in told] == [len(question), len(question), 30]
     assert told[0].token_ids == told[2].token_ids
 
@@ -110,5 +110,5 @@ def test_unsupported_head_size_uses_torch_and_is_logged(
         restored = answers(llm, [question], 4)[0]
     assert "attention on npu: torch (" in caplog.text
     assert "npu: head size 64 is not one of 128, 192" in caplog.text
-    assert restored.usage.kv.cpu == len(question) - 1
+    assert restored.usage.kv.reused["cpu"] == len(question) - 1
     assert restored.token_ids == computed.token_ids

@@ -24,7 +24,7 @@ sys.modules["torch.npu"] = torch.npu
 
 from cache_tiers.lmcache_store import open_store
 from cache_tiers.block_key import BlockKey
-from cache_tiers.redis.value import BlockSeal
+from cache_tiers.sealed_value import BlockSeal
 from lmcache.v1 import platform
 
 assert type(platform.current_device_spec).__name__ == "EbbNpuSpec", platform.current_device_spec
@@ -36,7 +36,7 @@ key = BlockKey(bytes(32))
 (slot,) = store.reserve([key])
 store.pool[slot.offset : slot.offset + 4096] = b"x" * 4096
 store.commit([key])
-result = store.poll(store.prefetch([key], redis=False))
+result = store.poll(store.prefetch([key], lower=False))
 assert result.from_cpu == 1 and bytes(store.pool[slot.offset : slot.offset + 4]) == b"xxxx"
 store.release([key])
 store.close()

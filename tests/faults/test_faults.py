@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from bench.slow_link import FAST, SlowLink
-from cache_tiers.redis.value import HEADER_BYTES
+from cache_tiers.sealed_value import HEADER_BYTES
 from engine.async_llm import AsyncLLMEngine
 from engine.build import build_engine
 from engine.config import EngineConfig

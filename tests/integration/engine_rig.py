@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from engine.config import EngineConfig, TierConfig
+from cache_tiers.config import TierConfig
+from engine.config import EngineConfig
 from engine.llm import LLM, Completion
 from engine.sampling_params import SamplingParams
 from tests.conftest import default_cache_dir

@@ -73,7 +73,7 @@ class SchedulerLife(RuleBasedStateMachine):
         self.store = ToyStore(self.cpu_blocks, max_window=3)
         self.late = random.Random(0) if late else None
         self.worker = ToyWorker(BLOCK, VOCAB, self.store.host, self.late)
-        self.tiers = TierManager(self.store, LoadCost(1, deadline=3.0), clock=self.clock, rest=0.0, redis=True)
+        self.tiers = TierManager(self.store, LoadCost(1, deadline=3.0), clock=self.clock, rest=0.0)
         self.pool = BlockPool(self.pool_blocks, on_evict=self.tiers.forget, clock=self.clock)
         blocks = BlockManager(self.pool, BLOCK, 1, prefix_cache=True)
         self.store.speed = LinkSpeed(0.06, 1000.0)
@@ -237,7 +237,7 @@ class SchedulerLife(RuleBasedStateMachine):
         receipt = request.receipt
         assert receipt is not None
         assert receipt.cached + receipt.computed == request.num_prompt_tokens
-        assert min(receipt.device, receipt.cpu, receipt.redis, receipt.computed) >= 0
+        assert min(receipt.reused["device"], receipt.reused["cpu"], receipt.reused["redis"], receipt.computed) >= 0
         self.finished_prompts.append([*request.prompt_token_ids, *request.output_token_ids])
 
     @rule(which=st.integers(0, 9))

@@ -150,7 +150,7 @@ class ToyEngine:
             tokenizer=tokenizer,
             chat_format=chat_format,
             sampling_defaults={},
-            redis_note="",
+            tier_notes={},
             on_close=lambda _: None,
         )
 
@@ -160,7 +160,7 @@ class ToyEngine:
 
     def _make_scheduler(self, former: Scheduler | None) -> Scheduler:
         clock = time.monotonic
-        tiers = TierManager(self.store, LoadCost(1, deadline=3.0), clock=clock, rest=0.0, redis=True)
+        tiers = TierManager(self.store, LoadCost(1, deadline=3.0), clock=clock, rest=0.0)
         if former is not None and former.connector.tiers is not None:
             if self.worker.pending:
                 self.executor.wrong.append(AssertionError("a new scheduler allocates blocks of copies in flight"))

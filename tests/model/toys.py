@@ -10,9 +10,12 @@ from cache_tiers.block_key import BlockKey, Owner, owner_of
 from cache_tiers.cpu.eviction import LeastRecentlyUsed
 from cache_tiers.cpu.eviction_index import EvictionIndex
 from cache_tiers.link_speed import LinkSpeed
+from cache_tiers.lower_tier import LowerTierStats, TierMiss, TierMissReason
 from cache_tiers.owners import Owners
+from cache_tiers.redis.block_client import REDIS
 from cache_tiers.shares import MemoryShares
-from cache_tiers.store import HostSlot, PrefetchResult, StoreStats, TierMiss, TierMissReason
+from cache_tiers.store import CPUTierStats, HostSlot, PrefetchResult, StoreStats
+from cache_tiers.tier import CPU, Tier, TierId
 from cache_tiers.transfer import Direction, TransferJob, TransferResult
 from engine.offload.prefill_cost import PrefillCost
 from engine.request import Request
@@ -234,6 +237,7 @@ class ToyStore:
     latency: polls until a prefetch or a lookup that needs Redis has a result.
     speed: claimed speed of the link to Redis.
     known: keys that the store believes to be in Redis.
+    has_redis: whether there is a Redis, up or not.
     refuses: find no free slot in host memory.
     uses: arguments of each call of `used`.
     """
@@ -245,6 +249,7 @@ class ToyStore:
     known: set[BlockKey] = field(default_factory=set)
     look_ups: dict[int, _Pending] = field(default_factory=dict)
     redis_up: bool = True
+    has_redis: bool = True
     refuses: bool = False
     pending_writes: int = 0
     host: dict[int, Slots] = field(default_factory=dict)
@@ -296,7 +301,7 @@ class ToyStore:
     def commit(self, keys: Sequence[BlockKey]) -> None:
         for key in keys:
             self._put(key, self.reserved.pop(key))
-            if self.redis_up:
+            if self.has_redis and self.redis_up:
                 self.redis[key] = list(self.host[self.ready[key]])
 
     def discard(self, keys: Sequence[BlockKey]) -> None:
@@ -304,10 +309,19 @@ class ToyStore:
             del self.reserved[key]
 
     @property
-    def redis_speed(self) -> LinkSpeed | None:
-        return self.speed if self.redis_up else None
+    def lower_tiers(self) -> tuple[Tier, ...]:
+        return (REDIS,) if self.has_redis else ()
 
-    def num_known_in_redis(self, keys: Sequence[BlockKey]) -> int:
+    def link_speed(self, keys: Sequence[BlockKey] = ()) -> LinkSpeed | None:
+        return self.speed if self.has_redis and self.redis_up else None
+
+    def place_below(self, key: BlockKey) -> TierId | None:
+        return REDIS.id if key in self.known else None
+
+    def source_of(self, key: BlockKey) -> TierId:
+        return REDIS.id
+
+    def num_known_below(self, keys: Sequence[BlockKey]) -> int:
         return next((index for index, key in enumerate(keys) if key not in self.known), len(keys))
 
     def look_up(self, keys: Sequence[BlockKey]) -> int:
@@ -326,10 +340,10 @@ class ToyStore:
         self.known.update(key for key in pending.keys if key in there)
         return found
 
-    def prefetch(self, keys: Sequence[BlockKey], *, redis: bool) -> int:
+    def prefetch(self, keys: Sequence[BlockKey], *, lower: bool) -> int:
         self.handles += 1
         in_cpu = all(key in self.ready for key in keys)
-        self.pending[self.handles] = _Pending(list(keys), redis, 0 if in_cpu else self.latency)
+        self.pending[self.handles] = _Pending(list(keys), lower and self.has_redis, 0 if in_cpu else self.latency)
         return self.handles
 
     def poll(self, handle: int) -> PrefetchResult | None:
@@ -338,16 +352,15 @@ class ToyStore:
             pending.ticks -= 1
             return None
         del self.pending[handle]
-        slots, from_cpu = list[HostSlot](), 0
+        slots, sources = list[HostSlot](), list[TierId]()
         for key in pending.keys:
-            if key in self.ready:
-                if len(slots) == from_cpu:
-                    from_cpu += 1
-            elif not (pending.redis and self.redis_up and key in self.redis and self._fetch(key)):
+            was_ready = key in self.ready
+            if not was_ready and not (pending.redis and self.redis_up and key in self.redis and self._fetch(key)):
                 break
             self.locks[key] = self.locks.get(key, 0) + 1
             slots.append(HostSlot(key, self.ready[key]))
-        return PrefetchResult(tuple(slots), from_cpu, len(slots) - from_cpu)
+            sources.append(CPU.id if was_ready else REDIS.id)
+        return PrefetchResult(tuple(slots), tuple(sources))
 
     def _fetch(self, key: BlockKey) -> bool:
         if key in self.reserved or (offset := self._free_offset(owner_of(key))) is None:
@@ -357,7 +370,9 @@ class ToyStore:
         return True
 
     def miss_of(self, key: BlockKey) -> TierMiss:
-        return TierMiss(TierMissReason.UNKNOWN_KEY)
+        if not self.has_redis:
+            return TierMiss(TierMissReason.OFF)
+        return TierMiss(TierMissReason.UNKNOWN_KEY, tier=REDIS.name, gone_from=(REDIS.id,))
 
     def release(self, keys: Sequence[BlockKey]) -> None:
         for key in keys:
@@ -398,7 +413,8 @@ class ToyStore:
         return list(self.pending)
 
     def stats(self) -> StoreStats:
-        return StoreStats(len(self.ready), self.capacity, "ok", 0, 0, self.pending_writes, 0.0, 0, 0, 0)
+        redis = LowerTierStats(REDIS, "ok" if self.has_redis else "off", pending_writes=self.pending_writes)
+        return StoreStats(CPUTierStats(len(self.ready), self.capacity), {REDIS.id: redis})
 
     def check(self) -> None:
         assert not any(self.locks.values()), "a read lock has no owner"

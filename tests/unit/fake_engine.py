@@ -12,10 +12,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from cache_tiers.histogram import Histogram
+from cache_tiers.tier import TierId
 from engine.config import EngineConfig
 from engine.errors import InvalidRequestError, NotReadyError, OverloadedError
 from engine.generate_request import GenerateRequest
-from engine.outputs import FinishReason, KVReceipt, RequestOutput, TierName, TokenLogprobs, Usage
+from engine.outputs import FinishReason, KVReceipt, RequestOutput, TokenLogprobs, Usage
 from engine.sampling_params import SamplingParams
 from engine.stats import EngineStats
 from engine.trail import Trail
@@ -152,7 +153,7 @@ class FakePrefixes:
     """A recorder of prefetch hints. `places` reports `place` for every prefix."""
 
     def __init__(self) -> None:
-        self.place: TierName | None = None
+        self.place: TierId | None = None
         self.warmed: dict[str, tuple[str, list[int]]] = {}
         self.asked: list[tuple[str, list[int]]] = []
 
@@ -163,7 +164,7 @@ class FakePrefixes:
     def leave(self, name: str) -> None:
         self.warmed.pop(name, None)
 
-    async def places(self, prefixes: Sequence[Sequence[int]], *, tenant: str) -> list[TierName | None]:
+    async def places(self, prefixes: Sequence[Sequence[int]], *, tenant: str) -> list[TierId | None]:
         self.asked += [(tenant, list(token_ids)) for token_ids in prefixes]
         return [self.place] * len(prefixes)
 
@@ -176,7 +177,7 @@ class FakeEngine:
         self.kv_fingerprint = "fake"
         self.max_model_len = WINDOW
         self.config = EngineConfig(Path("fake"), "fake-1", None, b"secret", max_waiting=max_waiting)
-        self.redis_note = "off"
+        self.tier_notes = {"redis": "off"}
         self.gave_up = asyncio.Event()
         self.why_gave_up = ""
         self.tokenizer = FakeTokenizer()
@@ -348,9 +349,7 @@ class FakeEngine:
             reclaims=0,
             requests_finished=dict(self.finished),
             generation_tokens=sum(len(stream.produced) for stream in self.requests),
-            device_tokens=0,
-            cpu_tokens=0,
-            redis_tokens=0,
+            reused_tokens=Counter(),
             computed_tokens=sum(len(stream.prompt) for stream in self.requests),
             unstored_blocks=0,
             checks={"clean": 3, "failed": 0},
@@ -419,7 +418,7 @@ class FakeEngine:
         self._change.set()
         self.finished[reason] += 1
         cached = self._cached(stream)
-        kv = KVReceipt(device=cached, computed=len(stream.prompt) - cached)
+        kv = KVReceipt(Counter(device=cached), computed=len(stream.prompt) - cached)
         usage = Usage(len(stream.prompt), len(stream.produced) + len(ids), kv, 1.0, 2.0, 10.0)
         retry_after = 7 if reason == "queue_timeout" else None
         last = RequestOutput(stream.request_id, text, ids, reason, usage, error, retry_after, stop_string=stop_string)

@@ -61,9 +61,7 @@ class Rig:
     def __post_init__(self) -> None:
         self.worker = ToyWorker(BLOCK, VOCAB, self.store.host if self.store else {})
         self.tiers = (
-            TierManager(self.store, LoadCost(1, deadline=1.0), clock=self.clock, rest=self.rest, redis=True)
-            if self.store
-            else None
+            TierManager(self.store, LoadCost(1, deadline=1.0), clock=self.clock, rest=self.rest) if self.store else None
         )
         self.pool = BlockPool(self.pool_blocks, on_evict=self.tiers.forget if self.tiers else None)
         self.blocks = BlockManager(self.pool, BLOCK, 1, prefix_cache=self.prefix_cache)

@@ -36,8 +36,9 @@ ORDER = {
         stored_prefixes async_llm open_tiers build llm
         """,
     "cache_tiers": """
-        block_key owners shares cpu fair_line histogram link_speed layout transfer owned_keys recent_keys store fetches
-        redis lmcache_adapter tier_stats lmcache_store load_cost ready_loads warming manager npu
+        tier block_key owners shares cpu fair_line histogram link_speed layout transfer owned_keys recent_keys mailbox
+        config sealed_value lower_tier lower_tiers store fetches redis registry lmcache_adapter lmcache_store load_cost
+        ready_loads warming manager npu
         """,
     "models": """
         errors folder fingerprint safetensors_writer interface layers parallel slices sentencepiece_model

@@ -48,11 +48,11 @@ def test_reserve_skips_blocks_stored_or_being_written(rig: Rig) -> None:
 
 
 def test_discarded_slot_is_invisible_and_free_again(rig: Rig) -> None:
-    before = rig.store.stats().cpu_used_bytes
+    before = rig.store.stats().cpu.used_bytes
     rig.store.reserve(keys(range(8)))
-    assert rig.store.stats().cpu_used_bytes == before + 8 * BLOCK
+    assert rig.store.stats().cpu.used_bytes == before + 8 * BLOCK
     rig.store.discard(keys(range(8)))
-    assert rig.store.stats().cpu_used_bytes == before
+    assert rig.store.stats().cpu.used_bytes == before
     assert rig.counts(keys(range(8))) == (0, 0)
 
 
@@ -89,12 +89,12 @@ def test_recently_used_chain_is_evicted_last_and_from_its_end(rig: Rig) -> None:
     left = [rig.store.contains(name) for name in first]
     assert left == sorted(left, reverse=True), "a chain must be evicted from its end"
     stats = rig.store.stats()
-    assert stats.cpu_evicted_blocks == 620 - stats.cpu_used_bytes // BLOCK
+    assert stats.cpu.evicted_blocks == 620 - stats.cpu.used_bytes // BLOCK
 
 
 def test_block_being_read_is_not_evicted(rig: Rig) -> None:
     rig.put(keys(range(8)))
-    held = rig.wait(rig.store.prefetch(keys(range(8)), redis=True))
+    held = rig.wait(rig.store.prefetch(keys(range(8)), lower=True))
     for name in keys(range(8, 600)):
         rig.put([name])
     for slot in held.slots:
@@ -104,7 +104,7 @@ def test_block_being_read_is_not_evicted(rig: Rig) -> None:
 
 def test_clear_keeps_blocks_being_read_until_released(rig: Rig) -> None:
     rig.put(keys(range(8)))
-    rig.wait(rig.store.prefetch(keys(range(4)), redis=True))
+    rig.wait(rig.store.prefetch(keys(range(4)), lower=True))
     assert not rig.store.clear_cpu()
     assert [rig.store.contains(name) for name in keys(range(8))] == [True] * 4 + [False] * 4
     rig.store.release(keys(range(4)))
@@ -115,9 +115,9 @@ def test_clear_keeps_blocks_being_read_until_released(rig: Rig) -> None:
 
 def test_each_reader_of_a_block_has_its_own_lock(rig: Rig) -> None:
     rig.put([key(1)])
-    handles = [rig.store.prefetch([key(1)], redis=False) for _ in range(3)]
+    handles = [rig.store.prefetch([key(1)], lower=False) for _ in range(3)]
     for handle in handles:
-        assert rig.wait(handle).from_cpu == 1
+        assert rig.wait(handle).sources == ("cpu",)
     rig.store.release([key(1), key(1)])
     with pytest.raises(AssertionError, match="1 read locks"):
         rig.store.check()
@@ -137,7 +137,7 @@ def test_double_release_is_refused(rig: Rig) -> None:
 
 def test_prefetch_result_is_handed_out_once(rig: Rig) -> None:
     rig.put([key(1)])
-    handle = rig.store.prefetch([key(1)], redis=True)
+    handle = rig.store.prefetch([key(1)], lower=True)
     assert len(rig.wait(handle).slots) == 1
     assert rig.wait(handle).slots == ()
     rig.store.release([key(1)])
@@ -145,9 +145,9 @@ def test_prefetch_result_is_handed_out_once(rig: Rig) -> None:
 
 def test_abandon_reclaims_slots_locks_and_prefetches(rig: Rig) -> None:
     rig.put(keys(range(4)))
-    taken = rig.store.prefetch(keys(range(3)), redis=False)
+    taken = rig.store.prefetch(keys(range(3)), lower=False)
     for _ in range(2):
-        rig.store.poll(rig.store.prefetch(keys(range(2)), redis=False))
+        rig.store.poll(rig.store.prefetch(keys(range(2)), lower=False))
     rig.store.reserve(keys(range(4, 8)))
     assert rig.store.abandon() == [taken]
     result = rig.store.poll(taken)
@@ -163,7 +163,7 @@ def test_check_names_resources_without_an_owner(rig: Rig) -> None:
     with pytest.raises(AssertionError, match="1 reserved slots"):
         rig.store.check()
     rig.store.discard([key(1)])
-    handle = rig.store.prefetch([key(1)], redis=True)
+    handle = rig.store.prefetch([key(1)], lower=True)
     with pytest.raises(AssertionError, match="1 prefetches"):
         rig.store.check()
     rig.wait(handle)
@@ -172,15 +172,19 @@ def test_check_names_resources_without_an_owner(rig: Rig) -> None:
 def test_prefetch_window_is_bounded(rig: Rig) -> None:
     most = rig.store.max_window
     with pytest.raises(ValueError, match=f"at most {most} keys"):
-        rig.store.prefetch(keys(range(most + 1)), redis=False)
+        rig.store.prefetch(keys(range(most + 1)), lower=False)
 
 
 def test_flush_without_redis_returns_at_once(rig: Rig) -> None:
     rig.put(keys(range(8)))
     assert rig.store.flush(0.0)
     stats = rig.store.stats()
-    assert (stats.redis_state, stats.redis_pending_writes, stats.redis_write_lag_seconds) == ("off", 0, 0.0)
-    assert (stats.cpu_used_bytes, stats.cpu_capacity_bytes) == (8 * BLOCK, POOL)
+    assert (
+        stats.lower["redis"].state,
+        stats.lower["redis"].pending_writes,
+        stats.lower["redis"].write_lag_seconds,
+    ) == ("off", 0, 0.0)
+    assert (stats.cpu.used_bytes, stats.cpu.capacity_bytes) == (8 * BLOCK, POOL)
 
 
 def test_pool_of_two_blocks_works(rigs: Rigs) -> None:
@@ -202,5 +206,5 @@ def test_pool_is_backed_by_memory_from_the_start(rigs: Rigs) -> None:
 
 
 def test_store_without_any_tier_is_refused() -> None:
-    with pytest.raises(ValueError, match="both off"):
-        open_store(block_nbytes=BLOCK, cpu_bytes=0, redis_address=None, seal=SEAL, keep_in_cpu=False, eviction="lru")
+    with pytest.raises(ValueError, match="all lower tiers are off"):
+        open_store(block_nbytes=BLOCK, cpu_bytes=0, lower=[], seal=SEAL, keep_in_cpu=False, eviction="lru")

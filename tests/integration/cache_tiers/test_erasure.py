@@ -31,7 +31,7 @@ def test_erase_removes_only_its_blocks_from_both_tiers(redis_server: RedisServer
     left = [key(number) for number in (0, 1, 3, 4, 6, 7)]
     until(lambda: in_redis(redis_server) == names(left))
     assert [rig.store.contains(key(number)) for number in range(8)] == [n not in (2, 5) for n in range(8)]
-    assert rig.store.num_known_in_redis(keys(range(8))) == 2
+    assert rig.store.num_known_below(keys(range(8))) == 2
     assert rig.counts(keys(range(8))) == (2, 0)
     rig.store.check()
 
@@ -49,7 +49,7 @@ def test_block_being_read_is_erased_after_its_release(redis_server: RedisServer,
     rig = rigs.open(redis_server.address)
     rig.put(keys(range(2)))
     assert rig.store.flush(10)
-    result = rig.wait(rig.store.prefetch(keys(range(1)), redis=True))
+    result = rig.wait(rig.store.prefetch(keys(range(1)), lower=True))
     until(lambda: rig.store.erase(keys(range(2))) == [key(0)])
     assert rig.store.contains(key(0))
     until(lambda: in_redis(redis_server) == names([key(0)]))
@@ -80,7 +80,7 @@ def test_write_under_way_does_not_restore_an_erased_block(redis_server: RedisSer
     rig.put([key(99)])
     assert rig.store.flush(10)
     until(lambda: in_redis(redis_server) == names([key(99)]))
-    assert rig.store.stats().redis_failed_blocks == 0
+    assert rig.store.stats().lower["redis"].failed_blocks == 0
 
 
 def test_erased_block_can_be_stored_again(redis_server: RedisServer, rigs: Rigs) -> None:

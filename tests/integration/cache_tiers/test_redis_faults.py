@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cache_tiers.redis.block_commands import redis_key
-from cache_tiers.redis.value import FINGERPRINT_BYTES, HEADER_BYTES, BlockSeal
+from cache_tiers.sealed_value import FINGERPRINT_BYTES, HEADER_BYTES, BlockSeal
 from tests.redis_server import RedisServer
 from tests.store_rig import SECRET, Rig, Rigs, key, keys
 from tests.waiting import until
@@ -26,11 +26,11 @@ def seconds(action: Callable[[], object]) -> float:
 
 
 def until_up(rig: Rig) -> None:
-    rig.until_stats(lambda stats: stats.redis_state == "ok")
+    rig.until_stats(lambda stats: stats.lower["redis"].state == "ok")
 
 
 def until_down(rig: Rig) -> None:
-    rig.until_stats(lambda stats: stats.redis_state != "ok")
+    rig.until_stats(lambda stats: stats.lower["redis"].state != "ok")
 
 
 @pytest.fixture
@@ -51,10 +51,10 @@ def test_tier_recovers_after_redis_restarts_empty(redis_server: RedisServer, rig
     assert rig.counts(keys(range(8))) == (8, 0)
     assert rig.counts(keys(range(8, 16))) == (0, 0)
     until_down(rig)
-    assert rig.store.stats().redis_state == "nothing is listening at the Redis address"
+    assert rig.store.stats().lower["redis"].state == "nothing is listening at the Redis address"
     assert seconds(lambda: rig.fetch(keys(range(8, 16)))) < AT_ONCE
     rig.put([key(100)])
-    rig.until_stats(lambda stats: stats.redis_failed_blocks == 1)
+    rig.until_stats(lambda stats: stats.lower["redis"].failed_blocks == 1)
     assert rig.counts([key(100)]) == (1, 0)
 
     redis_server.start()
@@ -71,7 +71,7 @@ def test_failed_writes_are_repeated_when_redis_is_back(redis_server: RedisServer
     rig.put(keys(range(100, 120)))
     until_down(rig)
     rig.put(keys(range(120, 130)))
-    rig.until_stats(lambda stats: stats.redis_failed_blocks == 30)
+    rig.until_stats(lambda stats: stats.lower["redis"].failed_blocks == 30)
     assert rig.store.write_missed(begin=True)
     redis_server.start()
     until_up(rig)
@@ -96,7 +96,7 @@ def test_frozen_redis_delays_only_operations_under_way(redis_server: RedisServer
     assert seconds(lambda: rig.fetch(keys(range(8)))) < AT_ONCE, "blocks in CPU memory must not wait for Redis"
     assert seconds(lambda: rig.fetch(keys(range(8, 16)))) < ONE_TIMEOUT
     until_down(rig)
-    assert rig.store.stats().redis_state == "Redis does not answer in time"
+    assert rig.store.stats().lower["redis"].state == "Redis does not answer in time"
     assert seconds(lambda: rig.fetch(keys(range(8, 16)))) < AT_ONCE
     assert rig.counts(keys(range(8))) == (8, 0)
     assert rig.put([key(100)]) == [key(100)]
@@ -117,10 +117,10 @@ def test_freeze_is_detected_without_traffic(redis_server: RedisServer, rig: Rig)
 
 def test_prefetches_during_a_freeze_end_and_leave_no_lock(redis_server: RedisServer, rig: Rig) -> None:
     redis_server.freeze()
-    handles = [rig.store.prefetch(keys(range(4, 12)), redis=True) for _ in range(20)]
+    handles = [rig.store.prefetch(keys(range(4, 12)), lower=True) for _ in range(20)]
     for handle in handles:
         result = rig.wait(handle, timeout=5)
-        assert (result.from_cpu, result.from_redis) == (4, 0)
+        assert result.sources == ("cpu",) * 4
         rig.store.release([slot.key for slot in result.slots])
     redis_server.thaw()
 
@@ -129,7 +129,7 @@ def test_redis_that_starts_later_is_used(tmp_path: Path, rigs: Rigs) -> None:
     server = RedisServer(tmp_path)
     server.kill()
     rig = rigs.open(server.address)
-    assert rig.store.stats().redis_state == "nothing is listening at the Redis address"
+    assert rig.store.stats().lower["redis"].state == "nothing is listening at the Redis address"
     assert rig.put(keys(range(8))) == keys(range(8))
     assert rig.counts(keys(range(8))) == (8, 0)
     server.start()
@@ -145,10 +145,10 @@ def test_flush_reports_blocks_that_did_not_reach_redis(redis_server: RedisServer
     redis_server.freeze()
     rig.put(keys(range(20, 28)))
     assert not rig.store.flush(0.05), "the writes are still pending"
-    assert rig.store.stats().redis_write_lag_seconds > 0.05
+    assert rig.store.stats().lower["redis"].write_lag_seconds > 0.05
     assert not rig.store.flush(10), "the writes were dropped"
     stats = rig.store.stats()
-    assert (stats.redis_failed_blocks, stats.redis_pending_writes) == (8, 0)
+    assert (stats.lower["redis"].failed_blocks, stats.lower["redis"].pending_writes) == (8, 0)
     redis_server.thaw()
 
 
@@ -169,9 +169,9 @@ def test_full_redis_only_refuses_blocks(tmp_path: Path, rigs: Rigs) -> None:
         rig.put(keys(range(100)))
         assert not rig.store.flush(10)
         stats = rig.store.stats()
-        assert stats.redis_state == "ok"
-        assert stats.redis_stored_blocks > 10
-        assert stats.redis_failed_blocks > 10
+        assert stats.lower["redis"].state == "ok"
+        assert stats.lower["redis"].stored_blocks > 10
+        assert stats.lower["redis"].failed_blocks > 10
         assert rig.counts(keys(range(92, 100))) == (8, 0)
     finally:
         server.kill()
@@ -221,7 +221,7 @@ def test_damaged_value_is_counted_and_ends_the_hit(
 ) -> None:
     poison(redis_server, key(10), change)
     assert rig.counts(keys(range(8, 16))) == (0, 2)
-    assert rig.store.stats().redis_rejected_blocks == 1
+    assert rig.store.stats().lower["redis"].rejected_blocks == 1
     assert rig.counts(keys(range(11, 16))) in ((0, 5), (5, 0)), "the connection must stay in sync"
     assert not rig.store.contains(key(10))
     rig.put([key(10)])
@@ -233,7 +233,7 @@ def test_value_of_another_block_is_rejected(redis_server: RedisServer, rig: Rig)
     with redis_server.client() as client:
         client.copy(redis_key(key(9)).decode(), redis_key(key(8)).decode(), replace=True)
     assert rig.counts(keys(range(8, 16))) == (0, 0)
-    assert rig.store.stats().redis_rejected_blocks == 1
+    assert rig.store.stats().lower["redis"].rejected_blocks == 1
 
 
 @pytest.mark.parametrize(
@@ -248,7 +248,7 @@ def test_block_of_another_server_is_rejected_and_rewritten(
 ) -> None:
     other = rigs.open(redis_server.address, seal=seal)
     assert other.counts(keys(range(8, 16))) == (0, 0)
-    assert other.store.stats().redis_rejected_blocks == 8
+    assert other.store.stats().lower["redis"].rejected_blocks == 8
     other.put([key(8)])
     assert other.store.flush(10)
     assert rig.counts([key(8)]) == (0, 0)
@@ -270,8 +270,8 @@ def test_key_of_another_type_is_rejected(redis_server: RedisServer, rig: Rig) ->
         client.delete(redis_key(key(8)))
         client.rpush(redis_key(key(8)), "a", "b")
     assert rig.counts(keys(range(8, 16))) == (0, 0)
-    assert rig.store.stats().redis_rejected_blocks == 1
-    assert rig.store.stats().redis_state == "ok"
+    assert rig.store.stats().lower["redis"].rejected_blocks == 1
+    assert rig.store.stats().lower["redis"].state == "ok"
     assert len(rig.fetch(keys(range(9, 16))).slots) == 7
 
 
@@ -291,6 +291,6 @@ def test_repeatedly_cut_connections_corrupt_no_block(redis_server: RedisServer, 
             rig.put([key(number)])
             number += 1
             rig.fetch(keys(range(8, 16)))
-            until(lambda: rig.store.stats().redis_pending_writes < 50)
+            until(lambda: rig.store.stats().lower["redis"].pending_writes < 50)
     until_up(rig)
     assert len(rig.fetch(keys(range(8, 16))).slots) == 8

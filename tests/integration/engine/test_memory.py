@@ -6,7 +6,8 @@ import pytest
 
 from app.config.settings import load_settings
 from app.doctor.memory_plan import plan_memory
-from engine.config import EngineConfig, TierConfig
+from cache_tiers.config import TierConfig
+from engine.config import EngineConfig
 from engine.errors import EngineError
 from engine.llm import LLM
 from tests.tiny_models import make_tiny_model
@@ -28,7 +29,7 @@ def test_default_pool_holds_three_windows_and_is_logged(tmp_path: Path) -> None:
         stats = llm.engine.stats()
         assert stats.blocks_total * 64 == 3 * WINDOW
         assert stats.tiers is not None
-        assert stats.tiers.cpu_capacity_bytes == 3 * 3 * WINDOW * TOKEN_BYTES
+        assert stats.tiers.cpu.capacity_bytes == 3 * 3 * WINDOW * TOKEN_BYTES
     (line,) = [line for line in said if line.startswith("KV memory:")]
     assert line.startswith("KV memory: 6 MiB (of ")
     assert line.endswith(" MiB free) for 12288 tokens in 192 blocks of 0.03 MiB")

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.config import EngineConfig, TierConfig
+from cache_tiers.config import TierConfig
+from engine.config import EngineConfig
 from engine.generate_request import GenerateRequest
 from engine.llm import LLM
 from engine.outputs import KVReceipt
@@ -77,4 +78,4 @@ def test_stats_report_bytes_per_tenant(llm: LLM) -> None:
     assert stats.device_tenants == {"flood": 6 * BLOCK_BYTES, "quiet": 5 * BLOCK_BYTES}
     assert stats.cpu_tenants == {"flood": 5 * BLOCK_BYTES, "quiet": 5 * BLOCK_BYTES}
     assert stats.tiers is not None
-    assert sum(stats.cpu_tenants.values()) == stats.tiers.cpu_used_bytes
+    assert sum(stats.cpu_tenants.values()) == stats.tiers.cpu.used_bytes

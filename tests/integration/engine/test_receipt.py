@@ -25,16 +25,20 @@ def test_receipt_accounts_for_bytes_and_phases_of_every_tier(model_path: Path, t
     with LLM(config) as llm:
         first = answer(llm, PROMPT, 2).usage
         block_nbytes = llm.engine.stats().block_nbytes
-        assert (first.kv.computed, first.kv.cpu_bytes, first.kv.redis_bytes) == (len(PROMPT), 0, 0)
+        assert (first.kv.computed, first.kv.loaded_bytes["cpu"], first.kv.loaded_bytes["redis"]) == (len(PROMPT), 0, 0)
         assert first.kv.saved_ms is None, "the speed is unknown before the first prompt"
         on_device = answer(llm, PROMPT, 2).usage
-        assert (on_device.kv.cpu_bytes, on_device.kv.redis_bytes, on_device.kv.blocks_verified) == (0, 0, 0)
+        assert (on_device.kv.loaded_bytes["cpu"], on_device.kv.loaded_bytes["redis"], on_device.kv.blocks_verified) == (
+            0,
+            0,
+            0,
+        )
         assert on_device.kv.saved_ms is not None
         assert on_device.kv.saved_ms > 0
         assert (on_device.kv.phases.load, on_device.kv.phases.lookup) == (0, 0)
         fill_device(llm, 1)
         from_cpu = answer(llm, PROMPT, 2).usage
-        assert (from_cpu.kv.cpu_bytes, from_cpu.kv.redis_bytes) == (6 * block_nbytes, 0)
+        assert (from_cpu.kv.loaded_bytes["cpu"], from_cpu.kv.loaded_bytes["redis"]) == (6 * block_nbytes, 0)
         assert from_cpu.kv.blocks_verified == 0
         assert from_cpu.kv.phases.lookup == 0, "blocks in CPU memory need no look-up"
         assert from_cpu.kv.phases.load > 0
@@ -44,7 +48,7 @@ def test_receipt_accounts_for_bytes_and_phases_of_every_tier(model_path: Path, t
         assert stats.evicted_blocks >= 6
     with LLM(config) as llm:
         from_redis = answer(llm, PROMPT, 2).usage
-        assert (from_redis.kv.cpu_bytes, from_redis.kv.redis_bytes) == (0, 6 * block_nbytes)
+        assert (from_redis.kv.loaded_bytes["cpu"], from_redis.kv.loaded_bytes["redis"]) == (0, 6 * block_nbytes)
         assert from_redis.kv.blocks_verified == 6
         assert from_redis.kv.phases.lookup > 0
         assert from_redis.kv.phases.load > 0
@@ -57,7 +61,7 @@ def test_follower_of_a_prefix_waits_in_the_queue_without_loads(model_path: Path,
     params = SamplingParams(temperature=0.0, max_tokens=2, ignore_eos=True)
     with LLM(config) as llm:
         leader, follower = (done.usage for done in llm.generate([PROMPT, [*PROMPT, 7]], params))
-    assert (leader.kv.device, follower.kv.device) == (0, len(PROMPT) - 1)
+    assert (leader.kv.reused["device"], follower.kv.reused["device"]) == (0, len(PROMPT) - 1)
     assert follower.kv.phases.queue > leader.kv.phases.queue
     assert (follower.kv.phases.lookup, follower.kv.phases.load) == (0, 0)
     check_phases(leader)

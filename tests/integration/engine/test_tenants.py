@@ -64,7 +64,7 @@ def settle(llm: LLM) -> None:
     """Step until no copy between tiers is pending."""
     store = llm.tiers.store
     assert store is not None
-    while llm.engine.core.next_poll_seconds() is not None or store.stats().redis_pending_writes:
+    while llm.engine.core.next_poll_seconds() is not None or store.stats().lower["redis"].pending_writes:
         llm.engine.step()
 
 
@@ -94,7 +94,7 @@ def test_equal_prompts_of_two_tenants_share_no_blocks_in_a_tier(llm: LLM, server
     assert len(of_one) == len(of_two) == 6
     leave_only_in(llm, tier)
     again = ask(llm, PROMPT, "one")
-    assert (getattr(again, tier), again.computed) == (len(PROMPT) - 1, 1)
+    assert (again.reused[tier], again.computed) == (len(PROMPT) - 1, 1)
 
 
 def test_equal_prompts_of_two_tenants_in_a_batch_share_no_blocks(llm: LLM) -> None:
@@ -108,7 +108,7 @@ def test_equal_prompts_of_two_tenants_in_a_batch_share_no_blocks(llm: LLM) -> No
     receipts = [request.receipt for request in requests]
     assert [receipt.cached for receipt in receipts[:2] if receipt is not None] == [0, 0]
     assert receipts[2] is not None
-    assert receipts[2].device >= 10 * BLOCK
+    assert receipts[2].reused["device"] >= 10 * BLOCK
 
 
 @pytest.mark.parametrize("tier", TIERS)
@@ -119,7 +119,7 @@ def test_deleted_tenants_blocks_are_not_found_in_any_tier(llm: LLM, tier: str) -
     leave_only_in(llm, tier)
     assert ask(llm, PROMPT, "one").cached == 0
     leave_only_in(llm, tier)
-    assert getattr(ask(llm, PROMPT, "two"), tier) == len(PROMPT) - 1
+    assert ask(llm, PROMPT, "two").reused[tier] == len(PROMPT) - 1
 
 
 def test_deleted_tenant_stays_deleted_after_a_restart(config: EngineConfig) -> None:
@@ -129,7 +129,7 @@ def test_deleted_tenant_stays_deleted_after_a_restart(config: EngineConfig) -> N
         llm.engine.processor.salts.rotate("one")
     with LLM(config) as llm:
         # The order matters: until the cost of computing is known, a request waits for any blocks that Redis may hold.
-        assert ask(llm, PROMPT, "two").redis == 5 * BLOCK
+        assert ask(llm, PROMPT, "two").reused["redis"] == 5 * BLOCK
         assert ask(llm, PROMPT, "one").cached == 0
 
 
@@ -175,10 +175,10 @@ def test_tenants_share_only_the_blocks_of_a_public_prefix(config: EngineConfig, 
         of_one = redis_keys(server)
         leave_only_in(llm, tier)
         receipt = ask(llm, prompt, "two")
-        assert (getattr(receipt, tier), receipt.computed) == (public * BLOCK, len(prompt) - public * BLOCK)
+        assert (receipt.reused[tier], receipt.computed) == (public * BLOCK, len(prompt) - public * BLOCK)
         of_two = redis_keys(server) - of_one
         assert len(of_two) == len(of_one) - public
-        assert ask(llm, prompt, "two").device == len(prompt) - 1
+        assert ask(llm, prompt, "two").reused["device"] == len(prompt) - 1
 
 
 def test_prompt_that_diverges_in_the_public_prefix_is_not_shared(config: EngineConfig) -> None:
@@ -196,8 +196,8 @@ def test_public_prefix_outlives_a_deleted_tenant(config: EngineConfig) -> None:
         ask(llm, prompt, "one")
         llm.engine.processor.salts.rotate("one")
         llm.engine.core.erase(llm.engine.processor.keys_of_trails([Trail(prompt)], "one"))
-        assert ask(llm, prompt, "two").device >= BLOCK
-        assert BLOCK <= ask(llm, prompt, "one").device < len(prompt) - 1
+        assert ask(llm, prompt, "two").reused["device"] >= BLOCK
+        assert BLOCK <= ask(llm, prompt, "one").reused["device"] < len(prompt) - 1
 
 
 def test_public_prefix_shorter_than_a_block_is_refused(config: EngineConfig) -> None:

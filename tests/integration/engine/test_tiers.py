@@ -28,16 +28,16 @@ def test_long_conversation_continues_the_same_from_every_tier(
         on_device = answer(llm, prompt, count)
         # On the device even the partial block is still cached. Every token of the previous turns is found there, except
         # the last one, whose KV no step has computed.
-        assert (on_device.usage.kv.device, on_device.usage.kv.computed) == (len(prompt) - 4, 4)
+        assert (on_device.usage.kv.reused["device"], on_device.usage.kv.computed) == (len(prompt) - 4, 4)
 
         fill_device(llm, 1)
         from_cpu = answer(llm, prompt, count)
-        assert (from_cpu.usage.kv.cpu, from_cpu.usage.kv.computed) == (full, len(prompt) - full)
+        assert (from_cpu.usage.kv.reused["cpu"], from_cpu.usage.kv.computed) == (full, len(prompt) - full)
         assert from_cpu.token_ids == on_device.token_ids
 
     with LLM(config) as llm:
         from_redis = answer(llm, prompt, count)
-        assert (from_redis.usage.kv.redis, from_redis.usage.kv.computed) == (full, len(prompt) - full)
+        assert (from_redis.usage.kv.reused["redis"], from_redis.usage.kv.computed) == (full, len(prompt) - full)
         assert from_redis.token_ids == on_device.token_ids
         llm.engine.check()
 
@@ -53,9 +53,9 @@ def test_blocks_loaded_from_redis_stay_in_cpu_memory(model_path: Path, tmp_path:
     with LLM(config) as llm:
         answer(llm, prompt, 1)
     with LLM(config) as llm:
-        assert answer(llm, prompt, 1).usage.kv.redis == 4 * BLOCK
+        assert answer(llm, prompt, 1).usage.kv.reused["redis"] == 4 * BLOCK
         fill_device(llm, 2)
-        assert answer(llm, prompt, 1).usage.kv.cpu == 4 * BLOCK
+        assert answer(llm, prompt, 1).usage.kv.reused["cpu"] == 4 * BLOCK
 
 
 def test_redis_tier_works_without_cpu_memory(model_path: Path, tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_redis_tier_works_without_cpu_memory(model_path: Path, tmp_path: Path) -
         until(lambda: _step_and_see(llm, 6))
         fill_device(llm, 3)
         again = answer(llm, prompt, 8)
-    assert again.usage.kv.redis == 6 * BLOCK
+    assert again.usage.kv.reused["redis"] == 6 * BLOCK
     assert again.token_ids == first.token_ids
 
 
@@ -74,7 +74,7 @@ def _step_and_see(llm: LLM, blocks: int) -> bool:
     llm.engine.step()
     stats = llm.engine.stats().tiers
     assert stats is not None
-    return stats.redis_stored_blocks >= blocks
+    return stats.lower["redis"].stored_blocks >= blocks
 
 
 def test_cpu_tier_works_without_redis(model_path: Path, tmp_path: Path) -> None:
@@ -84,8 +84,8 @@ def test_cpu_tier_works_without_redis(model_path: Path, tmp_path: Path) -> None:
         answer(llm, prompt, 1)
         fill_device(llm, 4)
         kv = answer(llm, prompt, 1).usage.kv
-        assert (kv.cpu, kv.redis) == (6 * BLOCK, 0)
-        assert llm.tiers.redis_note == "off: --redis-url off"
+        assert (kv.reused["cpu"], kv.reused["redis"]) == (6 * BLOCK, 0)
+        assert llm.tiers.notes["redis"] == "off: --redis-url off"
 
 
 def test_every_token_is_computed_without_prefix_cache(model_path: Path, tmp_path: Path) -> None:

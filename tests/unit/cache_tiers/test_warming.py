@@ -51,7 +51,7 @@ def test_waiting_request_finds_its_prefix_in_host_memory(speed: LinkSpeed) -> No
     assert in_cpu(rig, request) == 8
     rig.run()
     assert request.receipt is not None
-    assert (request.receipt.redis, request.receipt.cpu) == (8 * BLOCK, 0), (
+    assert (request.receipt.reused["redis"], request.receipt.reused["cpu"]) == (8 * BLOCK, 0), (
         "the blocks must count as loaded from Redis for this request"
     )
     assert request.output_token_ids == expected_output(request.prompt_token_ids, request.sampling, VOCAB)
@@ -68,7 +68,7 @@ def test_turn_during_warming_fetches_only_the_rest() -> None:
     assert len(asked) == len(set(asked)) == 8
     rig.run()
     assert request.receipt is not None
-    assert request.receipt.redis == 8 * BLOCK
+    assert request.receipt.reused["redis"] == 8 * BLOCK
 
 
 def test_window_whose_blocks_came_another_way_is_released() -> None:
@@ -129,7 +129,7 @@ def test_tiers_receive_used_blocks_and_number_of_hits() -> None:
 def test_flood_leaves_other_tenant_its_share_of_warming() -> None:
     quiet, flood = ([BlockKey(bytes([owner] * 8) + bytes([at] * 24)) for at in range(40)] for owner in (1, 2))
     store = ToyStore(capacity=64, redis={key: [0] * BLOCK for key in (*quiet, *flood)})
-    fetches = Fetches(store, clock=lambda: 0.0, redis=True)
+    fetches = Fetches(store, clock=lambda: 0.0)
     warming = Warming(store, fetches, LoadCost(1), Owners(), most_blocks=16)
     for number in range(5):
         warming.begin(f"flood{number}", flood[8 * number : 8 * number + 8])

@@ -1,5 +1,6 @@
 """The periodic log line of the engine's statistics."""
 
+from collections import Counter
 from dataclasses import replace
 
 from cache_tiers.histogram import Histogram
@@ -21,9 +22,7 @@ STATS = EngineStats(
     reclaims=0,
     requests_finished={},
     generation_tokens=50,
-    device_tokens=0,
-    cpu_tokens=0,
-    redis_tokens=10,
+    reused_tokens=Counter(redis=10),
     computed_tokens=7,
     unstored_blocks=0,
     checks={"clean": 3, "failed": 0},
@@ -41,7 +40,9 @@ def test_line_reports_changes_since_previous_line() -> None:
     log = StatsLog(10.0, STATS, now=100.0)
     assert not log.is_due(109.0)
     assert log.is_due(110.0)
-    later = replace(STATS, running=3, generation_tokens=450, redis_tokens=74, computed_tokens=27, blocks_used=9)
+    later = replace(
+        STATS, running=3, generation_tokens=450, reused_tokens=Counter(redis=74), computed_tokens=27, blocks_used=9
+    )
     assert log.line(later, 120.0) == (
         "3 running, 0 waiting, 0 loading; 20 tokens/s generated; prompts: 20 tokens computed, 64 from Redis; "
         "9 of 100 blocks in use, 0 hold prefixes"

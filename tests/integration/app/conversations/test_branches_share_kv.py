@@ -86,5 +86,5 @@ async def test_every_tier_holds_common_prefix_once(
     with redis_server.client() as client:
         in_redis = sum(1 for _ in client.scan_iter(b"ebb:kv:*"))
     # Each answer may leave one partly filled block behind.
-    for held in (stats.blocks_cached, stats.tiers.cpu_used_bytes / stats.block_nbytes, in_redis):
+    for held in (stats.blocks_cached, stats.tiers.cpu.used_bytes / stats.block_nbytes, in_redis):
         assert shared <= held <= shared + answers

@@ -115,7 +115,7 @@ async def test_full_cpu_tier_reports_the_number_of_waiting_blocks(
         store = scheduler.connector.tiers.store
         held = [key for key in scheduler.blocks.pool._by_key if store.contains(key)]
         for key in held:
-            assert store.poll(store.prefetch([key], redis=False)) is not None
+            assert store.poll(store.prefetch([key], lower=False)) is not None
         body = {"model": "smollm2", "prompt": "Something else. " * 60, "max_tokens": 2}
         assert (await http.post("/v1/completions", json=body)).status == 200
         await asyncio.to_thread(until, lambda: engine.stats().stores_refused)

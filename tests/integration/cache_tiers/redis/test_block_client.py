@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from cache_tiers.lower_tier import Block
 from cache_tiers.redis.address import RedisAddress
 from cache_tiers.redis.block_client import BlockClientOptions, RedisBlockClient
-from cache_tiers.redis.block_commands import Block, redis_key
+from cache_tiers.redis.block_commands import redis_key
 from cache_tiers.redis.resp import Timeouts
 from tests.redis_server import RedisServer
 from tests.store_rig import SEAL
@@ -76,12 +77,12 @@ def test_writes_beyond_the_queue_limit_are_shed_and_counted(
     results = Results()
     for number in range(20):
         client.put([block(number)], results)
-    shed = client.stats().shed
+    shed = client.stats().shed_blocks
     # Four writes may wait, and each of the two workers may have taken one before.
     assert 14 <= shed <= 16
     assert results.wait(20) == [False] * 20, "the other writes must fail when Redis does not answer"
     stats = client.stats()
-    assert (stats.failed, stats.pending, stats.shed) == (20, 0, shed)
+    assert (stats.failed_blocks, stats.pending_writes, stats.shed_blocks) == (20, 0, shed)
     redis_server.thaw()
 
 

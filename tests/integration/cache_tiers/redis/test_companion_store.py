@@ -60,7 +60,7 @@ def test_store_survives_sigkill_of_companion(tmp_path: Path, rigs: Rigs) -> None
     os.kill(companion.pid, signal.SIGKILL)
     assert rig.counts(keys(range(8))) == (8, 0)
     until(lambda: companion.relaunches == 1)
-    rig.until_stats(lambda stats: stats.redis_state == "ok")
+    rig.until_stats(lambda stats: stats.lower["redis"].state == "ok")
     until(lambda: rig.put(keys(range(8, 16))) is not None and rig.store.flush(10))
     companion.stop()
     assert rig.counts(keys(range(16))[:8]) == (8, 0)

@@ -1,16 +1,18 @@
 """Blocks split over several Redis values: found whole or not at all."""
 
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
 from cache_tiers.block_key import BlockKey
 from cache_tiers.lmcache_store import open_store
+from cache_tiers.lower_tier import Block
 from cache_tiers.redis.block_client import BlockClientOptions, RedisBlockClient
-from cache_tiers.redis.block_commands import Block, redis_key
+from cache_tiers.redis.block_commands import redis_key
 from cache_tiers.redis.block_format import BlockFormat
 from cache_tiers.redis.inspection import verify
-from cache_tiers.redis.value import Reject
+from cache_tiers.redis.tier import open_redis
 from tests.integration.cache_tiers.redis.test_block_client import Results
 from tests.redis_server import RedisServer
 from tests.store_rig import SEAL, SECRET, Rig
@@ -83,7 +85,7 @@ def test_value_under_the_name_of_another_is_rejected(
         assert isinstance(value, bytes)
         redis.set(names(target[0])[target[1]], value)
     assert load(client, 1, 2) == [None, payload(2)]
-    assert client.stats().rejected == {Reject.KEY: 1}
+    assert client.stats().rejects == {"key": 1}
 
 
 def test_renewal_and_erasure_cover_every_value_of_a_block(redis_server: RedisServer, client: RedisBlockClient) -> None:
@@ -114,7 +116,7 @@ def test_tiers_store_and_load_blocks_of_five_mebibytes(redis_server: RedisServer
     store = open_store(
         block_nbytes=nbytes,
         cpu_bytes=8 * nbytes,
-        redis_address=redis_server.address,
+        lower=[partial(open_redis, redis_server.address)],
         seal=SEAL,
         keep_in_cpu=True,
         eviction="lru",
@@ -128,8 +130,8 @@ def test_tiers_store_and_load_blocks_of_five_mebibytes(redis_server: RedisServer
         with redis_server.client() as redis:
             assert redis.dbsize() == 6
         until(store.clear_cpu)
-        result = rig.wait(store.prefetch(chain, redis=True))
-        assert result.from_redis == 2
+        result = rig.wait(store.prefetch(chain, lower=True))
+        assert result.sources == ("redis", "redis")
         assert [store.pool[slot.offset + nbytes - 1] for slot in result.slots] == [1, 2]
         store.release(chain)
         store.check()

@@ -10,7 +10,7 @@ import pytest
 
 from cache_tiers.redis.address import RedisAddress, parse_redis_url
 from cache_tiers.redis.block_commands import redis_key
-from cache_tiers.store import REDIS_TTL_SECONDS
+from cache_tiers.tier import BLOCK_TTL_SECONDS
 from tests.redis_server import RedisServer, free_port
 from tests.store_rig import BLOCK, POOL, Rig, Rigs, key, keys
 from tests.tls_files import TlsFiles, make_tls_files
@@ -30,11 +30,11 @@ def filled(rigs: Rigs, address: RedisAddress, numbers: range) -> None:
 def test_new_store_loads_every_block_from_redis_bit_for_bit(redis_server: RedisServer, rigs: Rigs) -> None:
     filled(rigs, redis_server.address, range(20))
     rig = rigs.open(redis_server.address)
-    assert rig.counts(keys(range(8)), redis=False) == (0, 0)
+    assert rig.counts(keys(range(8)), lower=False) == (0, 0)
     assert rig.counts(keys(range(8))) == (0, 8)
     assert rig.counts(keys(range(8, 16))) == (0, 8)
     assert rig.counts(keys(range(16, 24))) == (0, 4)
-    assert rig.store.stats().redis_loaded_blocks == 20
+    assert rig.store.stats().lower["redis"].loaded_blocks == 20
 
 
 def test_another_process_finds_every_block(redis_server: RedisServer, rigs: Rigs) -> None:
@@ -83,8 +83,12 @@ def test_committed_block_is_in_redis_within_a_second(redis_server: RedisServer, 
             rig.put([key(number)])
             while not client.exists(name):
                 assert time.monotonic() - began < 1.0
-        stats = rig.until_stats(lambda stats: stats.redis_pending_writes == 0)
-    assert (stats.redis_stored_blocks, stats.redis_failed_blocks, stats.redis_write_lag_seconds) == (50, 0, 0.0)
+        stats = rig.until_stats(lambda stats: stats.lower["redis"].pending_writes == 0)
+    assert (
+        stats.lower["redis"].stored_blocks,
+        stats.lower["redis"].failed_blocks,
+        stats.lower["redis"].write_lag_seconds,
+    ) == (50, 0, 0.0)
 
 
 def test_flush_waits_for_every_block(redis_server: RedisServer, rigs: Rigs) -> None:
@@ -99,7 +103,7 @@ def test_staging_pool_keeps_no_blocks(redis_server: RedisServer, rigs: Rigs) -> 
     rig = rigs.open(redis_server.address, cpu_bytes=0, keep_in_cpu=False)
     assert rig.store.pool.nbytes == 64 << 20
     rig.put(keys(range(8)))
-    rig.until_stats(lambda stats: stats.redis_stored_blocks == 8)
+    rig.until_stats(lambda stats: stats.lower["redis"].stored_blocks == 8)
     for _ in range(2):
         until(lambda: not any(map(rig.store.contains, keys(range(8)))))
         assert rig.counts(keys(range(8))) == (0, 8)
@@ -132,7 +136,7 @@ def test_staging_pool_recovers_after_writes_during_an_outage(redis_server: Redis
 
     until(put_some)
     redis_server.start()
-    rig.until_stats(lambda stats: stats.redis_state == "ok")
+    rig.until_stats(lambda stats: stats.lower["redis"].state == "ok")
     until(lambda: not rig.store.write_missed(begin=True))
     rig.put(keys(range(2000, 2008)))
     assert rig.store.flush(20)
@@ -170,7 +174,7 @@ def test_concurrent_prefetches_get_their_own_windows(redis_server: RedisServer, 
     filled(rigs, redis_server.address, range(64))
     rig = rigs.open(redis_server.address)
     windows = [keys(range(start, start + 8)) for start in range(0, 64, 8)] * 3
-    handles = [rig.store.prefetch(window, redis=True) for window in windows]
+    handles = [rig.store.prefetch(window, lower=True) for window in windows]
     for window, handle in zip(windows, handles, strict=True):
         slots = rig.wait(handle).slots
         assert [slot.key for slot in slots] == window
@@ -185,7 +189,7 @@ def test_many_prefetches_of_one_window_get_every_block(redis_server: RedisServer
     rig = rigs.open(redis_server.address)
     for start in range(0, 96, 8):
         window = keys(range(start, start + 8))
-        for handle in [rig.store.prefetch(window, redis=True) for _ in range(16)]:
+        for handle in [rig.store.prefetch(window, lower=True) for _ in range(16)]:
             assert [slot.key for slot in rig.wait(handle).slots] == window
             rig.store.release(window)
 
@@ -193,7 +197,7 @@ def test_many_prefetches_of_one_window_get_every_block(redis_server: RedisServer
 def test_unclaimed_result_fails_the_check_until_released(redis_server: RedisServer, rigs: Rigs) -> None:
     filled(rigs, redis_server.address, range(8))
     rig = rigs.open(redis_server.address)
-    handle = rig.store.prefetch(keys(range(8)), redis=True)
+    handle = rig.store.prefetch(keys(range(8)), lower=True)
     with pytest.raises(AssertionError, match="prefetches"):
         rig.store.check()
     rig.store.release([slot.key for slot in rig.wait(handle).slots])
@@ -203,24 +207,24 @@ def test_unclaimed_result_fails_the_check_until_released(redis_server: RedisServ
 def test_block_expires_seven_days_after_its_last_use(redis_server: RedisServer, rigs: Rigs) -> None:
     filled(rigs, redis_server.address, range(1))
     with redis_server.client() as client:
-        assert REDIS_TTL_SECONDS - 60 < client.ttl(redis_key(key(0))) <= REDIS_TTL_SECONDS
+        assert BLOCK_TTL_SECONDS - 60 < client.ttl(redis_key(key(0))) <= BLOCK_TTL_SECONDS
         client.expire(redis_key(key(0)), 1000)
         assert rigs.open(redis_server.address).counts(keys(range(1))) == (0, 1)
-        assert client.ttl(redis_key(key(0))) > REDIS_TTL_SECONDS - 60
+        assert client.ttl(redis_key(key(0))) > BLOCK_TTL_SECONDS - 60
 
 
 def test_statistics_report_the_memory_of_the_server(tmp_path: Path, rigs: Rigs) -> None:
     server = RedisServer(tmp_path, "--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru")
     try:
         rig = rigs.open(server.address)
-        assert rig.store.stats().redis_capacity_bytes == 100 << 20
+        assert rig.store.stats().lower["redis"].capacity_bytes == 100 << 20
         rig.put(keys(range(100)))
-        rig.until_stats(lambda stats: stats.redis_used_bytes > 100 * BLOCK)
-        assert rig.store.stats().cpu_capacity_bytes == POOL
-        assert rig.store.stats().redis_evicted_keys == 0
+        rig.until_stats(lambda stats: stats.lower["redis"].used_bytes > 100 * BLOCK)
+        assert rig.store.stats().cpu.capacity_bytes == POOL
+        assert rig.store.stats().lower["redis"].evicted_blocks == 0
         with server.client() as client:
             client.config_set("maxmemory", 50 * BLOCK)
-        rig.until_stats(lambda stats: stats.redis_evicted_keys > 0)
+        rig.until_stats(lambda stats: stats.lower["redis"].evicted_blocks > 0)
     finally:
         server.kill()
 
@@ -270,7 +274,7 @@ def test_server_with_an_untrusted_certificate_is_not_used(tmp_path: Path, rigs: 
     server = RedisServer(tmp_path, "--tls-port", str(port), *tls_files.server_arguments)
     try:
         rig = rigs.open(parse_redis_url(f"rediss://localhost:{port}"))
-        assert "certificate verify failed" in rig.store.stats().redis_state
+        assert "certificate verify failed" in rig.store.stats().lower["redis"].state
         assert rig.put(keys(range(3))) == keys(range(3))
         assert rig.counts(keys(range(3))) == (3, 0)
     finally:
@@ -283,7 +287,7 @@ def test_password_is_required_and_used(tmp_path: Path, rigs: Rigs) -> None:
         round_trip(rigs, RedisAddress(unix_path=server.socket, password="s3cret"))
         for wrong in (None, "wrong"):
             rig = rigs.open(RedisAddress(unix_path=server.socket, password=wrong))
-            assert rig.store.stats().redis_state.startswith("Redis refuses commands: ")
+            assert rig.store.stats().lower["redis"].state.startswith("Redis refuses commands: ")
             assert rig.counts(keys(range(3))) == (0, 0)
     finally:
         server.kill()
@@ -306,7 +310,7 @@ def test_concurrent_loads_find_room_in_a_full_cpu_tier(redis_server: RedisServer
         assert rig.store.flush(10)
     windows = [keys(range(start, start + 8)) for start in range(0, 8 * at_once, 8)]
     assert not any(rig.store.contains(name) for window in windows for name in window)
-    handles = [rig.store.prefetch(window, redis=True) for window in windows]
+    handles = [rig.store.prefetch(window, lower=True) for window in windows]
     results = [rig.wait(handle) for handle in handles]
     for result in results:
         rig.store.release([slot.key for slot in result.slots])

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.config import EngineConfig, TierConfig
+from cache_tiers.config import TierConfig
+from engine.config import EngineConfig
 from engine.errors import EngineError
 from engine.executor import multiproc, rank_processes, step_limit
 from engine.executor.multiproc import MultiprocExecutor
@@ -83,7 +84,7 @@ def test_several_answers_share_their_prompt_on_every_rank(llm: LLM) -> None:
 def test_every_rank_restores_its_part_from_cpu_memory(llm: LLM, alone: list[tuple[int, ...]]) -> None:
     llm.engine.core.scheduler.blocks.pool.forget_free()
     again = answer(llm, PROMPTS[0], ANSWER)
-    assert (again.usage.kv.cpu, again.usage.kv.computed) == (len(PROMPTS[0]) - 1, 1)
+    assert (again.usage.kv.reused["cpu"], again.usage.kv.computed) == (len(PROMPTS[0]) - 1, 1)
     assert again.token_ids == alone[0]
 
 
@@ -166,5 +167,5 @@ def test_every_rank_restores_its_part_from_redis_after_restart(
     assert llm.tiers.store.flush(10.0)
     with LLM(pair) as other:
         again = answer(other, PROMPTS[1], ANSWER)
-    assert again.usage.kv.redis == 3 * BLOCK
+    assert again.usage.kv.reused["redis"] == 3 * BLOCK
     assert again.token_ids == alone[1]

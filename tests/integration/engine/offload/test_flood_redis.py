@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.config import EngineConfig, TierConfig
+from cache_tiers.config import TierConfig
+from engine.config import EngineConfig
 from engine.generate_request import GenerateRequest
 from engine.llm import LLM
 from engine.sampling_params import SamplingParams
@@ -46,9 +47,9 @@ def test_all_blocks_of_flood_and_quiet_tenant_reach_redis(server: RedisServer, t
                 llm.engine.step()
         store = llm.tiers.store
         assert store is not None
-        while llm.engine.core.next_poll_seconds() is not None or store.stats().redis_pending_writes:
+        while llm.engine.core.next_poll_seconds() is not None or store.stats().lower["redis"].pending_writes:
             llm.engine.step()
-        assert [store.num_known_in_redis(chat.block_keys[:4]) for chat in chats] == [4] * 4
-        assert [store.num_known_in_redis(request.block_keys[:5]) for request in flood] == [5] * len(FLOOD)
+        assert [store.num_known_below(chat.block_keys[:4]) for chat in chats] == [4] * 4
+        assert [store.num_known_below(request.block_keys[:5]) for request in flood] == [5] * len(FLOOD)
         stats = llm.engine.stats()
-        assert (stats.lost_blocks, store.stats().cpu_lost_blocks, store.stats().redis_shed_blocks) == (0, 0, 0)
+        assert (stats.lost_blocks, store.stats().cpu.lost_blocks, store.stats().lower["redis"].shed_blocks) == (0, 0, 0)

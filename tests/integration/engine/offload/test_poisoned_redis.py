@@ -44,12 +44,12 @@ def test_mutated_block_in_redis_never_changes_answer(
             client.set(name, mutate(source, value))
             again = answer(llm, prompt, ANSWER)
             assert again.token_ids == expected[number % PROMPTS], f"{mutate.__name__} of block {at}"
-            assert again.usage.kv.redis == at * BLOCK
+            assert again.usage.kv.reused["redis"] == at * BLOCK
             settle(llm)
             assert client.get(name) == value, "the recomputed block differs from the original"
         stats = llm.engine.stats().tiers
         assert stats is not None
-        assert stats.redis_rejected_blocks == number + 1
+        assert stats.lower["redis"].rejected_blocks == number + 1
         llm.engine.check()
 
 
@@ -65,6 +65,6 @@ def settle(llm: LLM) -> None:
     def written() -> bool:
         llm.engine.step()
         stats = llm.engine.stats()
-        return stats.unstored_blocks == 0 and stats.tiers is not None and stats.tiers.redis_pending_writes == 0
+        return stats.unstored_blocks == 0 and stats.tiers is not None and stats.tiers.lower["redis"].pending_writes == 0
 
     until(written)

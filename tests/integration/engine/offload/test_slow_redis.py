@@ -64,8 +64,8 @@ def test_new_engine_loads_blocks_from_a_distant_redis(
         completion = answer(llm, PROMPT, COUNT)
         kv = completion.usage.kv
         assert completion.token_ids == computed.token_ids
-        assert kv.redis > 0
-        assert kv.redis + kv.computed == len(PROMPT)
+        assert kv.reused["redis"] > 0
+        assert kv.reused["redis"] + kv.computed == len(PROMPT)
         llm.engine.check()
 
 
@@ -79,7 +79,7 @@ def test_two_requests_load_their_common_prefix_once(
         assert [completion.token_ids for completion in both] == [computed.token_ids] * 2
         stats = llm.engine.stats().tiers
         assert stats is not None
-        assert stats.redis_loaded_blocks == len(PROMPT) // BLOCK
+        assert stats.lower["redis"].loaded_blocks == len(PROMPT) // BLOCK
         llm.engine.check()
 
 
@@ -92,9 +92,9 @@ def test_link_of_1_mb_per_second_is_abandoned(
         for _ in range(2):
             completion = answer(llm, PROMPT, COUNT)
             assert completion.token_ids == computed.token_ids
-            assert completion.usage.kv.redis < len(PROMPT) // 2
+            assert completion.usage.kv.reused["redis"] < len(PROMPT) // 2
             llm.engine.core.scheduler.blocks.pool.forget_free()
-        assert completion.usage.kv.redis == 0
+        assert completion.usage.kv.reused["redis"] == 0
         link.set(0.0, FAST)
         # Loads under way end late, and no lock is left.
         until(lambda: _step_and_see_no_late(llm))

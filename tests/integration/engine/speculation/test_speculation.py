@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from cache_tiers.config import TierConfig
 from engine import build
-from engine.config import EngineConfig, TierConfig
+from engine.config import EngineConfig
 from engine.generate_request import GenerateRequest
 from engine.llm import LLM
 from engine.request import Request

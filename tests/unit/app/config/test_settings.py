@@ -7,6 +7,7 @@ import pytest
 from app.config.options import SettingsError
 from app.config.settings import OPTIONS, Settings, load_settings
 from engine.attention.backends import BACKENDS
+from engine.open_tiers import wants_tiers
 
 HOME = {"HOME": "/home/ann"}
 
@@ -274,7 +275,7 @@ def test_unset_memory_sizes_are_left_to_the_engine() -> None:
 def test_engine_gets_tiers_only_if_one_is_enabled(flags: dict[str, str], on: bool) -> None:
     settings = load_settings(flags, environ=HOME)
     config = settings.engine_config(model_path=Path("/m"), model_name="m", secret=b"s" * 32)
-    assert (config.tiers is not None and not config.tiers.all_off) is on
+    assert wants_tiers(config) is on
     assert config.prefix_cache is not settings.no_prefix_cache
 
 

@@ -3,6 +3,7 @@
 import json
 import logging
 import sys
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
@@ -84,7 +85,7 @@ def test_address_without_password_stays_readable() -> None:
 
 
 def output(name: str) -> RequestOutput:
-    usage = Usage(8, 3, KVReceipt(cpu=5, computed=3), 1.0, 2.0, 10.0)
+    usage = Usage(8, 3, KVReceipt(Counter(cpu=5), computed=3), 1.0, 2.0, 10.0)
     return RequestOutput(name, "", (), "stop", usage)
 
 

@@ -1,39 +1,37 @@
 """Samples of the live view, whose rates are differences of the counters in /metrics."""
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
 
 from app.observability.live_sample import Reading, sample_of
 from app.schemas.response_bodies.live import TierSample
-from cache_tiers.store import StoreStats
+from cache_tiers.lower_tier import LowerTierStats
+from cache_tiers.redis.block_client import REDIS
+from cache_tiers.store import CPUTierStats, StoreStats
 from engine.stats import EngineStats
 from tests.unit.fake_engine import FakeEngine
 
-TIERS = StoreStats(
-    cpu_used_bytes=10,
-    cpu_capacity_bytes=100,
-    redis_state="ok",
-    redis_used_bytes=5,
-    redis_capacity_bytes=50,
-    redis_pending_writes=0,
-    redis_write_lag_seconds=0.0,
-    redis_stored_blocks=4,
-    redis_failed_blocks=0,
-    redis_loaded_blocks=2,
-)
+CPU_STATS = CPUTierStats(used_bytes=10, capacity_bytes=100)
+REDIS_STATS = LowerTierStats(REDIS, "ok", used_bytes=5, capacity_bytes=50, stored_blocks=4, loaded_blocks=2)
+
+
+def tiers_of(redis: LowerTierStats = REDIS_STATS, cpu: CPUTierStats = CPU_STATS) -> StoreStats:
+    """Build statistics of the tiers below the device."""
+    return StoreStats(cpu, {REDIS.id: redis})
 
 
 @pytest.fixture
 def engine() -> FakeEngine:
     engine = FakeEngine()
-    engine.redis_note = ""
+    engine.tier_notes = {"redis": ""}
     return engine
 
 
 def stats_of(engine: FakeEngine) -> EngineStats:
     """Build statistics with tiers. A block has 1,000 bytes."""
-    return replace(engine.stats(), tiers=TIERS, asked_tokens={"device": 100, "cpu": 40, "redis": 20})
+    return replace(engine.stats(), tiers=tiers_of(), asked_tokens=Counter(device=100, cpu=40, redis=20))
 
 
 def test_rates_are_per_second_and_hit_rates_over_a_minute(engine: FakeEngine) -> None:
@@ -42,12 +40,15 @@ def test_rates_are_per_second_and_hit_rates_over_a_minute(engine: FakeEngine) ->
         before,
         generation_tokens=30,
         prefilled_tokens=512,
-        cpu_tokens=24,
-        asked_tokens={"device": 132, "cpu": 72, "redis": 28},
+        reused_tokens=Counter(cpu=24),
+        asked_tokens=Counter(device=132, cpu=72, redis=28),
         copied_up_blocks=8,
         copied_down_blocks=2,
         evicted_blocks=6,
-        tiers=replace(TIERS, redis_stored_blocks=5, redis_loaded_blocks=6, cpu_evicted_blocks=4, redis_evicted_keys=2),
+        tiers=tiers_of(
+            replace(REDIS_STATS, stored_blocks=5, loaded_blocks=6, evicted_blocks=2),
+            replace(CPU_STATS, evicted_blocks=4),
+        ),
     )
     first, now = Reading.of(before, 10.0), Reading.of(after, 12.0)
     sample = sample_of(engine, after, now, first, first)
@@ -79,7 +80,7 @@ def test_batch_size_is_mean_of_steps_since_last_sample(engine: FakeEngine) -> No
 
 
 def test_restarted_redis_gives_no_negative_rate(engine: FakeEngine) -> None:
-    before = replace(stats_of(engine), tiers=replace(TIERS, redis_evicted_keys=9))
+    before = replace(stats_of(engine), tiers=tiers_of(replace(REDIS_STATS, evicted_blocks=9)))
     after = stats_of(engine)
     sample = sample_of(engine, after, Reading.of(after, 2.0), Reading.of(before, 1.0), Reading.of(before, 1.0))
     assert sample["tiers"]["redis"]["evictions_per_second"] == 0
@@ -87,7 +88,8 @@ def test_restarted_redis_gives_no_negative_rate(engine: FakeEngine) -> None:
 
 @pytest.mark.parametrize(("left", "breaker"), [(0.4, "open"), (0.0, "half-open")])
 def test_unavailable_redis_is_shown_with_its_breaker(engine: FakeEngine, left: float, breaker: str) -> None:
-    away = replace(stats_of(engine), tiers=replace(TIERS, redis_state="connection refused", redis_retry_seconds=left))
+    redis = replace(REDIS_STATS, state="connection refused", retry_seconds=left)
+    away = replace(stats_of(engine), tiers=tiers_of(redis))
     now = Reading.of(away, 1.0)
     sample = sample_of(engine, away, now, now, now)
     assert sample["breaker"] == breaker
@@ -95,7 +97,7 @@ def test_unavailable_redis_is_shown_with_its_breaker(engine: FakeEngine, left: f
 
 
 def test_disabled_tier_has_only_its_state(engine: FakeEngine) -> None:
-    engine.redis_note = "off: no redis-server"
+    engine.tier_notes = {"redis": "off: no redis-server"}
     stats = engine.stats()
     now = Reading.of(stats, 1.0)
     sample = sample_of(engine, stats, now, now, now)

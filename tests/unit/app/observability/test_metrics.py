@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,9 @@ from app.host.engine_host import EngineHost
 from app.observability.metrics import Metrics
 from cache_tiers.histogram import Histogram
 from cache_tiers.link_speed import LinkSpeed
-from cache_tiers.store import StoreStats
+from cache_tiers.lower_tier import LowerTierStats
+from cache_tiers.redis.block_client import REDIS
+from cache_tiers.store import CPUTierStats, StoreStats
 from engine.executor.workers import WorkersState
 from engine.stats import EngineStats
 from tests.unit.fake_engine import FakeEngine
@@ -33,23 +36,24 @@ class EngineWithEverything(FakeEngine):
     def stats(self) -> EngineStats:
         seconds = Histogram.of_seconds()
         tiers = StoreStats(
-            cpu_used_bytes=1,
-            cpu_capacity_bytes=2,
-            redis_state="ok",
-            redis_used_bytes=1,
-            redis_capacity_bytes=2,
-            redis_pending_writes=0,
-            redis_write_lag_seconds=0.0,
-            redis_stored_blocks=1,
-            redis_failed_blocks=0,
-            redis_loaded_blocks=1,
-            redis_rejects={"wrong length": 1},
-            redis_speed=LinkSpeed(answer_seconds=0.001, bytes_per_second=1e9),
+            CPUTierStats(used_bytes=1, capacity_bytes=2),
+            {
+                REDIS.id: LowerTierStats(
+                    REDIS,
+                    "ok",
+                    used_bytes=1,
+                    capacity_bytes=2,
+                    stored_blocks=1,
+                    loaded_blocks=1,
+                    rejects={"wrong length": 1},
+                    speed=LinkSpeed(answer_seconds=0.001, bytes_per_second=1e9),
+                )
+            },
         )
         return replace(
             super().stats(),
             requests_finished={"stop": 1},
-            asked_tokens={"device": 3, "cpu": 2, "redis": 1},
+            asked_tokens=Counter(device=3, cpu=2, redis=1),
             load_seconds={"cpu": seconds},
             tiers=tiers,
             device_tenants={"local": 1},

@@ -7,7 +7,7 @@ import pytest
 from app.domain.records import Message
 from app.prompts.earlier_prompts import Earlier, Known
 from app.runs.reuse_report import reuse_report
-from cache_tiers.store import REDIS_TTL_SECONDS
+from cache_tiers.tier import BLOCK_TTL_SECONDS
 from tests.unit.fake_engine import FakeTokenizer
 
 NOW = 1_000_000_000.0
@@ -29,7 +29,7 @@ def cause(message: Message, known: Known) -> str | None:
 
 
 @pytest.mark.parametrize(
-    ("unused_seconds", "expected"), [(REDIS_TTL_SECONDS - 60, "evicted"), (REDIS_TTL_SECONDS + 60, "expired")]
+    ("unused_seconds", "expected"), [(BLOCK_TTL_SECONDS - 60, "evicted"), (BLOCK_TTL_SECONDS + 60, "expired")]
 )
 def test_prefix_unused_longer_than_redis_ttl_has_expired(unused_seconds: float, expected: str) -> None:
     message = answer({"until": 0, "known": 0, "end": GONE})

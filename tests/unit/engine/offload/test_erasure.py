@@ -63,7 +63,7 @@ def test_unused_blocks_are_erased_from_every_tier_at_once() -> None:
     again = rig.add(PROMPT, max_tokens=1)
     settle(rig)
     assert again.receipt is not None
-    assert (again.receipt.device, again.receipt.computed) == (BLOCK, len(PROMPT) - BLOCK)
+    assert (again.receipt.reused["device"], again.receipt.computed) == (BLOCK, len(PROMPT) - BLOCK)
 
 
 def test_store_in_flight_is_dropped_when_it_ends() -> None:

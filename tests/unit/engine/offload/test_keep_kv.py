@@ -24,12 +24,12 @@ def test_request_without_keep_kv_reuses_blocks_and_leaves_them() -> None:
     passing = rig.add([*so_far, 40, 41, 42], max_tokens=3, keep_kv=False)
     rig.run()
     assert passing.receipt is not None
-    assert passing.receipt.device == len(so_far) - 1
+    assert passing.receipt.reused["device"] == len(so_far) - 1
     assert left_behind(rig) == before
     following = rig.add([*so_far, 30], max_tokens=1)
     rig.run()
     assert following.receipt is not None
-    assert following.receipt.device == len(so_far) - 1
+    assert following.receipt.reused["device"] == len(so_far) - 1
 
 
 def test_request_without_keep_kv_publishes_no_block() -> None:

@@ -72,7 +72,7 @@ def test_stream_goes_on_while_load_is_under_way() -> None:
     assert not output.loads, "the step must only wait for the copies"
     rig.run()
     assert chat.receipt is not None
-    assert chat.receipt.cpu == 40
+    assert chat.receipt.reused["cpu"] == 40
     assert chat.output_token_ids == expected_output(chat.prompt_token_ids, chat.sampling, VOCAB)
 
 
@@ -153,7 +153,7 @@ def test_copies_of_failed_step_end_with_later_one() -> None:
     assert chat.status is RequestStatus.LOADING
     rig.run()
     assert chat.receipt is not None
-    assert chat.receipt.cpu == 40
+    assert chat.receipt.reused["cpu"] == 40
     assert chat.output_token_ids == expected_output(chat.prompt_token_ids, chat.sampling, VOCAB)
 
 

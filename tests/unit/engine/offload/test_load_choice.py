@@ -8,7 +8,7 @@ from cache_tiers.link_speed import LinkMeter, LinkSpeed
 from cache_tiers.load_cost import LoadCost
 from cache_tiers.owners import Owners
 from cache_tiers.redis.known_keys import KnownKeys
-from engine.offload.load_choice import FromRedis, RedisCost, choose
+from engine.offload.load_choice import ExpectedLoad, LoadChoice, choose
 from engine.offload.prefill_cost import PrefillCost
 from engine.request import Request, RequestStatus
 from engine.scheduler_output import CachedRequestData, NewRequestData, SchedulerOutput
@@ -21,18 +21,18 @@ MIB = 1 << 20
 @pytest.mark.parametrize(
     ("cost", "compute_seconds", "choice"),
     [
-        (None, 1.0, FromRedis.NOTHING),
-        (RedisCost(None, None, False), 1.0, FromRedis.LOAD),
-        (RedisCost(5.0, 0.001, True), None, FromRedis.LOAD),
-        (RedisCost(0.1, 0.001, False), 1.0, FromRedis.LOAD),
-        (RedisCost(0.9, 0.4, False), 1.0, FromRedis.ASK),
-        (RedisCost(0.9, 0.4, True), 1.0, FromRedis.LOAD),
-        (RedisCost(1.1, 0.001, True), 1.0, FromRedis.LEAVE),
-        (RedisCost(None, 0.4, False), 1.0, FromRedis.ASK),
+        (None, 1.0, LoadChoice.NOTHING),
+        (ExpectedLoad(None, None, False), 1.0, LoadChoice.LOAD),
+        (ExpectedLoad(5.0, 0.001, True), None, LoadChoice.LOAD),
+        (ExpectedLoad(0.1, 0.001, False), 1.0, LoadChoice.LOAD),
+        (ExpectedLoad(0.9, 0.4, False), 1.0, LoadChoice.ASK),
+        (ExpectedLoad(0.9, 0.4, True), 1.0, LoadChoice.LOAD),
+        (ExpectedLoad(1.1, 0.001, True), 1.0, LoadChoice.LEAVE),
+        (ExpectedLoad(None, 0.4, False), 1.0, LoadChoice.ASK),
     ],
 )
 def test_cheaper_way_is_chosen_and_unknown_one_is_tried(
-    cost: RedisCost | None, compute_seconds: float | None, choice: FromRedis
+    cost: ExpectedLoad | None, compute_seconds: float | None, choice: LoadChoice
 ) -> None:
     assert choose(cost, compute_seconds) is choice
 
@@ -221,7 +221,7 @@ def test_prompt_is_computed_while_asking_redis_then_loaded() -> None:
     rig.run()
     receipt = request.receipt
     assert receipt is not None
-    assert (receipt.redis, receipt.computed) == (8 * BLOCK - 2 * BLOCK, 2 * BLOCK + 1)
+    assert (receipt.reused["redis"], receipt.computed) == (8 * BLOCK - 2 * BLOCK, 2 * BLOCK + 1)
     # BelievedCost counts 0.05 s for each token that was loaded in the end.
     assert request.reuse_seconds == pytest.approx(6 * BLOCK * 0.05)
     assert end_of(request) == ("not_worth_loading", ("device", "cpu"))
@@ -252,7 +252,7 @@ def test_only_blocks_ahead_of_computation_are_loaded() -> None:
     request = rig.add([*PROMPT, 9])
     rig.run()
     assert request.receipt is not None
-    assert request.receipt.redis == 5 * BLOCK - 2 * BLOCK
+    assert request.receipt.reused["redis"] == 5 * BLOCK - 2 * BLOCK
     assert request.output_token_ids == expected_output(request.prompt_token_ids, request.sampling, VOCAB)
 
 
@@ -263,7 +263,7 @@ def test_known_blocks_are_loaded_without_asking() -> None:
     assert request.status is RequestStatus.LOADING
     rig.run()
     assert request.receipt is not None
-    assert request.receipt.redis == 8 * BLOCK
+    assert request.receipt.reused["redis"] == 8 * BLOCK
 
 
 def test_known_blocks_of_longer_chat_are_loaded_without_asking() -> None:
@@ -273,7 +273,7 @@ def test_known_blocks_of_longer_chat_are_loaded_without_asking() -> None:
     assert request.status is RequestStatus.LOADING
     rig.run()
     assert request.receipt is not None
-    assert request.receipt.redis == 8 * BLOCK
+    assert request.receipt.reused["redis"] == 8 * BLOCK
 
 
 def test_redis_answer_for_waiting_request_is_kept() -> None:
@@ -299,7 +299,7 @@ def test_slow_link_is_probed_with_one_block_only() -> None:
     assert [len(pending.keys) for pending in rig.store.pending.values()] == [1]
     rig.run()
     assert request.receipt is not None
-    assert request.receipt.redis == 0
+    assert request.receipt.reused["redis"] == 0
     assert end_of(request) == ("not_worth_loading", ("device", "cpu"))
 
 

@@ -100,7 +100,11 @@ def test_hint_brings_prefix_from_redis_to_device() -> None:
     request = rig.add([*PROMPT, 9])
     rig.run()
     assert request.receipt is not None
-    assert (request.receipt.device, request.receipt.cpu, request.receipt.redis) == (8 * BLOCK, 0, 0)
+    assert (request.receipt.reused["device"], request.receipt.reused["cpu"], request.receipt.reused["redis"]) == (
+        8 * BLOCK,
+        0,
+        0,
+    )
     assert request.output_token_ids == expected_output(request.prompt_token_ids, request.sampling, VOCAB)
     assert not add_hint(rig, "chat", PROMPT), "the prompt is already on the device"
 
@@ -151,7 +155,10 @@ def test_request_loads_the_rest_of_a_lifted_prefix() -> None:
     rig.scheduler.update(output, result)
     rig.run()
     assert request.receipt is not None
-    assert (request.receipt.device, request.receipt.cpu) == (MAX_BLOCKS * BLOCK, (8 - MAX_BLOCKS) * BLOCK)
+    assert (request.receipt.reused["device"], request.receipt.reused["cpu"]) == (
+        MAX_BLOCKS * BLOCK,
+        (8 - MAX_BLOCKS) * BLOCK,
+    )
     assert request.output_token_ids == expected_output(request.prompt_token_ids, request.sampling, VOCAB)
 
 
@@ -276,7 +283,7 @@ def test_request_takes_over_blocks_in_flight() -> None:
     rig.run()
     assert len(asked) == len(set(asked)), "a block was fetched twice"
     assert request.receipt is not None
-    assert request.receipt.cpu + request.receipt.redis == 8 * BLOCK
+    assert request.receipt.reused["cpu"] + request.receipt.reused["redis"] == 8 * BLOCK
     assert rig.tiers is not None
     assert rig.tiers.num_warmed_ahead == 0
 
@@ -371,5 +378,9 @@ def test_partial_block_is_prefetched() -> None:
     again = rig.add([*PROMPT, *rest, *first.output_token_ids, 7])
     rig.run()
     assert again.receipt is not None
-    assert (again.receipt.device, again.receipt.cpu, again.receipt.redis) == (8 * BLOCK + len(rest), 0, 0)
+    assert (again.receipt.reused["device"], again.receipt.reused["cpu"], again.receipt.reused["redis"]) == (
+        8 * BLOCK + len(rest),
+        0,
+        0,
+    )
     assert again.output_token_ids == expected_output(again.prompt_token_ids, again.sampling, VOCAB)

@@ -93,7 +93,7 @@ def test_second_turn_computes_only_new_tokens() -> None:
     second = rig.add([*history, 7, 8, 9])
     rig.run()
     assert second.receipt is not None
-    assert second.receipt.device == 13
+    assert second.receipt.reused["device"] == 13
     assert second.receipt.computed == 17 - 13
     assert rig.scheduler.num_prefilled == 10 + 4, "answer tokens must not count as prompt tokens"
     assert second.output_token_ids == expected_output(second.prompt_token_ids, second.sampling, VOCAB)
@@ -106,7 +106,7 @@ def test_diverging_turn_reuses_only_common_prefix() -> None:
     other = rig.add([*range(10), 40, 41], max_tokens=2)
     rig.run()
     assert other.receipt is not None
-    assert other.receipt.device == 10
+    assert other.receipt.reused["device"] == 10
     assert other.output_token_ids == expected_output(other.prompt_token_ids, other.sampling, VOCAB)
 
 
@@ -120,7 +120,7 @@ def test_chats_that_diverge_within_a_block_are_all_found() -> None:
         turn = rig.add([*opening, 7], max_tokens=1)
         rig.run()
         assert turn.receipt is not None
-        assert (turn.receipt.device, turn.receipt.computed) == (3, 1)
+        assert (turn.receipt.reused["device"], turn.receipt.computed) == (3, 1)
 
 
 def test_two_turns_after_one_do_not_share_partial_block() -> None:
@@ -141,7 +141,7 @@ def test_full_hit_computes_only_last_token() -> None:
     output, _ = rig.step()
     assert output.total_tokens == 1
     assert again.receipt is not None
-    assert again.receipt.device == 2 * BLOCK - 1
+    assert again.receipt.reused["device"] == 2 * BLOCK - 1
     rig.run()
     assert again.output_token_ids == expected_output(again.prompt_token_ids, again.sampling, VOCAB)
 
@@ -155,7 +155,7 @@ def test_full_hit_in_lower_tier_computes_only_last_token() -> None:
     again = restarted.add(range(16), max_tokens=1)
     restarted.run()
     assert again.receipt is not None
-    assert (again.receipt.redis, again.receipt.computed) == (15, 1)
+    assert (again.receipt.reused["redis"], again.receipt.computed) == (15, 1)
     assert again.output_token_ids == expected_output(again.prompt_token_ids, again.sampling, VOCAB)
 
 
@@ -199,7 +199,7 @@ def test_evicted_prefix_is_loaded_from_lower_tier() -> None:
     second = rig.add([*range(16), *first.output_token_ids, 5, 6], max_tokens=2)
     rig.run()
     assert second.receipt is not None
-    assert (second.receipt.device, second.receipt.cpu, second.receipt.computed) == (0, 16, 3)
+    assert (second.receipt.reused["device"], second.receipt.reused["cpu"], second.receipt.computed) == (0, 16, 3)
 
 
 def test_evicted_turn_is_loaded_with_its_partial_block() -> None:
@@ -207,7 +207,7 @@ def test_evicted_turn_is_loaded_with_its_partial_block() -> None:
     second = rig.add([*range(16), *first.output_token_ids, 5, 6], max_tokens=2)
     rig.run()
     assert second.receipt is not None
-    assert (second.receipt.device, second.receipt.cpu, second.receipt.computed) == (0, 19, 3)
+    assert (second.receipt.reused["device"], second.receipt.reused["cpu"], second.receipt.computed) == (0, 19, 3)
     assert second.output_token_ids == expected_output(second.prompt_token_ids, second.sampling, VOCAB)
 
 
@@ -219,7 +219,7 @@ def test_receipt_counts_only_filled_tokens_of_partial_block() -> None:
     second = rig.add([*range(16), *first.output_token_ids, 5, 6], max_tokens=2)
     rig.run()
     assert second.receipt is not None
-    assert (second.receipt.device, second.receipt.cpu, second.receipt.computed) == (16, 3, 3)
+    assert (second.receipt.reused["device"], second.receipt.reused["cpu"], second.receipt.computed) == (16, 3, 3)
 
 
 def test_partial_block_in_lower_tier_is_reused_up_to_divergence() -> None:
@@ -227,7 +227,7 @@ def test_partial_block_in_lower_tier_is_reused_up_to_divergence() -> None:
     other = rig.add([*range(16), *first.output_token_ids[:2], 49, 48, 47], max_tokens=2)
     rig.run()
     assert other.receipt is not None
-    assert (other.receipt.cpu, other.receipt.computed) == (18, 3)
+    assert (other.receipt.reused["cpu"], other.receipt.computed) == (18, 3)
     assert other.output_token_ids == expected_output(other.prompt_token_ids, other.sampling, VOCAB)
 
 
@@ -242,7 +242,7 @@ def test_full_block_replaces_its_partial_block_in_lower_tier() -> None:
     third = rig.add([*history, 5, *second.output_token_ids, 9], max_tokens=1)
     rig.run()
     assert third.receipt is not None
-    assert (third.receipt.cpu, third.receipt.computed) == (24, 2)
+    assert (third.receipt.reused["cpu"], third.receipt.computed) == (24, 2)
     assert third.output_token_ids == expected_output(third.prompt_token_ids, third.sampling, VOCAB)
 
 
@@ -255,7 +255,7 @@ def test_prefix_is_loaded_from_redis_after_restart() -> None:
     second = restarted.add(range(17), max_tokens=1)
     restarted.run()
     assert second.receipt is not None
-    assert (second.receipt.redis, second.receipt.computed) == (16, 1)
+    assert (second.receipt.reused["redis"], second.receipt.computed) == (16, 1)
 
 
 def test_loading_request_does_not_block_others() -> None:
@@ -303,7 +303,7 @@ def test_turn_reuses_partial_block_that_is_being_stored() -> None:
     rig.scheduler.update(going, gone)
     rig.scheduler.check()
     assert going_on.receipt is not None
-    assert (going_on.receipt.device, going_on.receipt.computed) == (BLOCK + 3, 2)
+    assert (going_on.receipt.reused["device"], going_on.receipt.computed) == (BLOCK + 3, 2)
 
 
 def test_abort_during_load_keeps_blocks_until_copies_end() -> None:

@@ -138,7 +138,7 @@ def test_prompt_is_loaded_from_tiers_once() -> None:
     answers = rig.add_answers(PROMPT, 3)
     rig.run()
     receipts = [answer.receipt for answer in answers if answer.receipt is not None]
-    assert [receipt.cpu for receipt in receipts] == [len(PROMPT) - 1, 0, 0]
+    assert [receipt.reused["cpu"] for receipt in receipts] == [len(PROMPT) - 1, 0, 0]
     assert [receipt.computed for receipt in receipts] == [1, 1, 1]
     assert are_right(answers)
 

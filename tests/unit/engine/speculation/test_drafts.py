@@ -123,7 +123,7 @@ def test_rejected_tokens_are_in_no_published_block() -> None:
         again = rig.add([*text, 7], 1)
         rig.run()
         assert again.receipt is not None
-        assert again.receipt.device == len(text) - 1
+        assert again.receipt.reused["device"] == len(text) - 1
         assert is_alone(request)
         assert is_alone(again)
     assert rig.store is not None

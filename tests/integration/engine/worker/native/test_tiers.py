@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 import torch
 
+from cache_tiers.config import TierConfig
 from cache_tiers.layout import BlockLayout
-from engine.config import EngineConfig, TierConfig
+from engine.config import EngineConfig
 from engine.cpu.instruction_set import usable_instruction_sets
 from engine.llm import LLM
 from engine.worker import worker
@@ -61,14 +62,14 @@ class Exactness:
 
             self._fill_device(llm)
             from_cpu = [self._ask(llm, prompt) for prompt in self.prompts]
-            assert [answer.kv.cpu for answer in from_cpu] == [
+            assert [answer.kv.reused["cpu"] for answer in from_cpu] == [
                 restorable(prompt, partial=True) for prompt in self.prompts
             ]
             check_same(from_cpu, expected)
 
             self._fill_device(llm)
             together = self._ask_in_batches(llm)
-            assert sum(answer.kv.cpu for answer in together) > 0
+            assert sum(answer.kv.reused["cpu"] for answer in together) > 0
             check_same(together, expected)
             llm.engine.check()
         return expected
@@ -77,7 +78,9 @@ class Exactness:
         """Compare answers restored from Redis after a restart, and answers resumed after a cut."""
         with LLM(self.config) as llm:
             from_redis = [self._ask(llm, prompt) for prompt in self.prompts]
-            assert [answer.kv.redis for answer in from_redis] == [restorable(prompt) for prompt in self.prompts]
+            assert [answer.kv.reused["redis"] for answer in from_redis] == [
+                restorable(prompt) for prompt in self.prompts
+            ]
             check_same(from_redis, expected)
             cut = ANSWER // 2
             for prompt, whole in zip(self.prompts, expected, strict=True):

@@ -3,7 +3,7 @@ from itertools import cycle, islice
 
 import pytest
 
-from cache_tiers.redis.value import FINGERPRINT_BYTES, HEADER_BYTES, BlockSeal, Reject
+from cache_tiers.sealed_value import FINGERPRINT_BYTES, HEADER_BYTES, BlockSeal, Reject
 from tests.mutations import MUTATIONS
 from tests.sizes import Size
 

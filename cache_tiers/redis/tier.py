@@ -1,0 +1,64 @@
+"""Redis as a tier below CPU memory: identity, settings and opening."""
+
+import logging
+from contextlib import ExitStack
+from functools import partial
+
+from cache_tiers.config import TierConfig
+from cache_tiers.lower_tier import FoundTier, LowerTierOptions, Progress, TierError
+from cache_tiers.redis.address import RedisAddress, parse_redis_url
+from cache_tiers.redis.block_client import REDIS, BlockClientOptions, RedisBlockClient
+from cache_tiers.redis.block_format import num_values
+from cache_tiers.redis.companion import RedisCompanion
+from cache_tiers.redis.errors import CompanionError, RedisAddressError, StateDirInUseError
+from cache_tiers.redis.server_binary import find_redis_server
+
+logger = logging.getLogger(__name__)
+
+
+class RedisKind:
+    """The Redis tier: a server that the user names, or a companion that this process starts."""
+
+    tier = REDIS
+
+    def is_off(self, config: TierConfig) -> bool:
+        """See LowerTierKind."""
+        return config.redis_url == "off"
+
+    def find(self, config: TierConfig, progress: Progress, closing: ExitStack) -> FoundTier:
+        """See LowerTierKind."""
+        if self.is_off(config):
+            return FoundTier(None, "off: --redis-url off")
+        if config.redis_url != "auto":
+            try:
+                return _found(parse_redis_url(config.redis_url))
+            except RedisAddressError as error:
+                raise TierError(f"--redis-url: {error}") from error
+        binary = find_redis_server()
+        if binary is None:
+            note = "off: no redis-server or valkey-server on PATH; install one and restart"
+            logger.warning("Redis is %s", note)
+            return FoundTier(None, note)
+        progress(f"starting Redis ({binary.name}) and loading its snapshot")
+        try:
+            companion = RedisCompanion(config.state_dir, binary=binary, max_memory=config.redis_memory)
+            companion.start()
+        except StateDirInUseError as error:
+            raise TierError(str(error)) from error
+        except CompanionError as error:
+            logger.warning("Redis is off: %s", error)
+            return FoundTier(None, f"off: {error}")
+        closing.callback(companion.stop)
+        return _found(companion.address)
+
+
+def _found(address: RedisAddress) -> FoundTier:
+    return FoundTier(partial(open_redis, address), str(address))
+
+
+def open_redis(address: RedisAddress, options: LowerTierOptions) -> RedisBlockClient:
+    """Connect to the Redis at `address`, which does not have to be reachable."""
+    values = num_values(options.block_nbytes)
+    return RedisBlockClient(
+        address, options.seal, BlockClientOptions(options.max_write_bytes, num_values=values), options.owners
+    )

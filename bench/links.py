@@ -105,7 +105,7 @@ def three_engines(settings: Settings, redis: str, root: Path) -> Iterator[dict[s
 def ttft(llm: LLM, token_ids: Sequence[int]) -> float:
     """Return the milliseconds to the first token, with none of the prompt on the device or in host memory."""
     if llm.tiers.store is not None:
-        while llm.engine.core.next_poll_seconds() is not None or llm.tiers.store.stats().lower["redis"].pending_writes:
+        while llm.engine.core.next_poll_seconds() is not None or llm.tiers.store.stats().pending_writes:
             llm.engine.step()
         empty_cpu(llm.tiers.store)
     llm.engine.core.scheduler.blocks.pool.forget_free()

@@ -193,7 +193,7 @@ class Chats:
         while True:
             stats = self._engine.stats()
             assert stats.tiers is not None
-            if self._engine.is_idle and not (stats.unstored_blocks or stats.tiers.lower["redis"].pending_writes):
+            if self._engine.is_idle and not (stats.unstored_blocks or stats.tiers.pending_writes):
                 return
             await asyncio.sleep(0.01)
 

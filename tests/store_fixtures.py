@@ -59,5 +59,5 @@ def rigs(closer: Closer) -> Iterator[Rigs]:
 
 def assert_nothing_leaked(store: LMCacheStore) -> None:
     """Wait for the last write to succeed or fail, and assert that no lock or slot is held."""
-    until(lambda: store.stats().lower["redis"].pending_writes == 0)
+    until(lambda: store.stats().pending_writes == 0)
     store.check()

@@ -8,6 +8,7 @@ from functools import partial
 from cache_tiers.block_key import OWNER_BYTES, BlockKey
 from cache_tiers.lmcache_store import LMCacheStore, open_store
 from cache_tiers.redis.address import RedisAddress
+from cache_tiers.redis.block_client import REDIS
 from cache_tiers.redis.tier import open_redis
 from cache_tiers.sealed_value import FINGERPRINT_BYTES, BlockSeal
 from cache_tiers.store import PrefetchResult, StoreStats
@@ -92,6 +93,7 @@ class Rigs:
             block_nbytes=BLOCK,
             cpu_bytes=cpu_bytes,
             lower=[partial(open_redis, redis)] if redis is not None else [],
+            off=[REDIS] if redis is None else [],
             seal=seal,
             keep_in_cpu=keep_in_cpu,
             eviction="lru",

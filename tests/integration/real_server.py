@@ -29,4 +29,4 @@ async def settled(engine: AsyncLLMEngine) -> None:
 
 def _nothing_waits(engine: AsyncLLMEngine) -> bool:
     stats = engine.stats()
-    return stats.unstored_blocks == 0 and (stats.tiers is None or stats.tiers.lower["redis"].pending_writes == 0)
+    return stats.unstored_blocks == 0 and (stats.tiers is None or stats.tiers.pending_writes == 0)

@@ -181,7 +181,7 @@ def test_flush_without_redis_returns_at_once(rig: Rig) -> None:
     stats = rig.store.stats()
     assert (
         stats.lower["redis"].state,
-        stats.lower["redis"].pending_writes,
+        stats.pending_writes,
         stats.lower["redis"].write_lag_seconds,
     ) == ("off", 0, 0.0)
     assert (stats.cpu.used_bytes, stats.cpu.capacity_bytes) == (8 * BLOCK, POOL)

@@ -64,7 +64,7 @@ def settle(llm: LLM) -> None:
     """Step until no copy between tiers is pending."""
     store = llm.tiers.store
     assert store is not None
-    while llm.engine.core.next_poll_seconds() is not None or store.stats().lower["redis"].pending_writes:
+    while llm.engine.core.next_poll_seconds() is not None or store.stats().pending_writes:
         llm.engine.step()
 
 

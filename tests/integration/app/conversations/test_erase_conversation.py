@@ -62,7 +62,7 @@ async def settled(server: RunningServer[AsyncLLMEngine], redis_server: RedisServ
 def _pending(engine: AsyncLLMEngine) -> int:
     tiers = engine.stats().tiers
     assert tiers is not None
-    return tiers.lower["redis"].pending_writes
+    return tiers.pending_writes
 
 
 def in_redis(redis_server: RedisServer) -> set[bytes]:

@@ -83,7 +83,7 @@ def test_committed_block_is_in_redis_within_a_second(redis_server: RedisServer, 
             rig.put([key(number)])
             while not client.exists(name):
                 assert time.monotonic() - began < 1.0
-        stats = rig.until_stats(lambda stats: stats.lower["redis"].pending_writes == 0)
+        stats = rig.until_stats(lambda stats: stats.pending_writes == 0)
     assert (
         stats.lower["redis"].stored_blocks,
         stats.lower["redis"].failed_blocks,

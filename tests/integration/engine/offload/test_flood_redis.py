@@ -47,7 +47,7 @@ def test_all_blocks_of_flood_and_quiet_tenant_reach_redis(server: RedisServer, t
                 llm.engine.step()
         store = llm.tiers.store
         assert store is not None
-        while llm.engine.core.next_poll_seconds() is not None or store.stats().lower["redis"].pending_writes:
+        while llm.engine.core.next_poll_seconds() is not None or store.stats().pending_writes:
             llm.engine.step()
         assert [store.num_known_below(chat.block_keys[:4]) for chat in chats] == [4] * 4
         assert [store.num_known_below(request.block_keys[:5]) for request in flood] == [5] * len(FLOOD)

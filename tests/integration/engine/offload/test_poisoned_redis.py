@@ -65,6 +65,6 @@ def settle(llm: LLM) -> None:
     def written() -> bool:
         llm.engine.step()
         stats = llm.engine.stats()
-        return stats.unstored_blocks == 0 and stats.tiers is not None and stats.tiers.lower["redis"].pending_writes == 0
+        return stats.unstored_blocks == 0 and stats.tiers is not None and stats.tiers.pending_writes == 0
 
     until(written)

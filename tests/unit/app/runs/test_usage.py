@@ -7,6 +7,7 @@ from typing import Any
 
 from app.runs.usage import combined_usage, openai_usage
 from app.schemas.response_bodies import usage as bodies
+from cache_tiers.registry import all_tiers
 from engine.outputs import KVReceipt, Usage
 
 RECEIPT_DOC = Path(__file__).parents[4] / "docs" / "receipt.md"
@@ -31,7 +32,8 @@ def test_several_prompts_sum_every_count_of_their_receipts() -> None:
 def test_every_field_of_the_receipt_is_described() -> None:
     sent = set(openai_usage(usage_with(KVReceipt()))["kv"])
     # A field that stored messages may lack is not required, so mypy does not miss it. `reuse` is in stored ones only.
-    assert sent == bodies.KVReceipt.__annotations__.keys() - {"reuse"}
+    figures = bodies.ReceiptFigures.__annotations__.keys() - {"reuse"}
+    assert sent == figures | {tier.id for tier in all_tiers()}
     table = RECEIPT_DOC.read_text().partition("| field | meaning |")[2].partition("\n\n")[0]
     first_cells = "".join(line.split(" | ")[0] for line in table.splitlines())
     assert set(re.findall(r"`(\w+)", first_cells)) == sent

@@ -199,38 +199,41 @@ class AsyncLLMEngine:
         """Start the loop task."""
         self._task = asyncio.create_task(self._guarded(), name="engine-loop")
 
-    async def prepare(self, request: GenerateRequest) -> None:
-        """Compile the answer form and hash a long prompt on other threads, so that `generate` does not have to.
+    async def generate(self, request: GenerateRequest) -> list[RequestStream]:
+        """Queue a request, and return a stream for each of its answers. All are queued, or none.
 
-        `generate` should follow immediately. Raise InvalidRequestError if a token id or the form is invalid or beyond
-        the limits, OverloadedError if forms occupy all places.
+        A long prompt is hashed and an answer form compiled on other threads first. Raise InvalidRequestError naming the
+        field, OverloadedError or NotReadyError.
         """
-        await self._engine.grammars.prepare(request.params, request.tenant)
-        if len(request.prompt_token_ids) >= LONG_PROMPT:
-            await asyncio.to_thread(self._engine.processor.prepare, request.prompt_token_ids, request.tenant)
-
-    def generate(self, request: GenerateRequest) -> RequestStream:
-        """Queue a request. Raise InvalidRequestError naming the field, OverloadedError or NotReadyError at once."""
-        if self.is_broken:
-            raise NotReadyError(LOOP_BROKE)
-        if self._task is None or self._stopping:
-            raise NotReadyError("the engine is stopping" if self._stopping else "the engine has not started")
+        self._check_serving()
+        await self._prepare(request)
+        self._check_serving()
+        # Nothing is awaited from here on, so a caller that is cancelled leaves nothing queued.
         queued = self._engine.add_request(request)
-        stream = self._stream(queued)
+        streams = [self._stream(queued)]
+        try:
+            for choice in range(1, request.num_answers):
+                streams.append(self._stream(self._engine.add_fork(queued.request_id, choice)))  # noqa: PERF401
+        except BaseException:
+            for stream in streams:
+                self.abort(stream.request_id)
+            raise
         if (last := self._engine.end_if_complete(queued)) is not None:
             self._deliver(last)
         self._watch_deadlines()
         self._wake.set()
-        return stream
+        return streams
 
-    def fork(self, request_id: str, choice: int) -> RequestStream:
-        """Queue answer number `choice` to the prompt of a request that `generate` has just returned as number 0.
+    def _check_serving(self) -> None:
+        if self.is_broken:
+            raise NotReadyError(LOOP_BROKE)
+        if self._task is None or self._stopping:
+            raise NotReadyError("the engine is stopping" if self._stopping else "the engine has not started")
 
-        No await may come in between. The prompt is computed once, and its blocks are shared. Raise OverloadedError.
-        """
-        stream = self._stream(self._engine.add_fork(request_id, choice))
-        self._watch_deadlines()
-        return stream
+    async def _prepare(self, request: GenerateRequest) -> None:
+        await self._engine.grammars.prepare(request.params, request.tenant)
+        if len(request.prompt_token_ids) >= LONG_PROMPT:
+            await asyncio.to_thread(self._engine.processor.prepare, request.prompt_token_ids, request.tenant)
 
     def _stream(self, request: Request) -> RequestStream:
         stream = RequestStream(

@@ -17,6 +17,7 @@ class GenerateRequest:
     keep_kv: whether other requests may find the KV that this one computes. If False, the request reuses cached KV
         without changing it.
     on_place: called when the request gets its place in the batch. The callback must neither block nor raise.
+    num_answers: number of answers to the prompt, which is computed once.
     """
 
     prompt_token_ids: Sequence[int]
@@ -27,3 +28,4 @@ class GenerateRequest:
     produced: Sequence[int] = ()
     keep_kv: bool = True
     on_place: Callable[[], None] | None = None
+    num_answers: int = 1

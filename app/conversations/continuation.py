@@ -94,10 +94,11 @@ class Continuation:
         params = replace(params_from_json(answer.params), max_tokens=None)
         request = GenerateRequest(prompt_ids, params, run_id, produced=unpack_ids(answer.tokens.ids))
         try:
-            return await self._gate.generate(engine, request)
+            [stream] = await self._gate.generate(engine, request)
         except InvalidRequestError as error:
             error.param = "id"
             raise
+        return stream
 
 
 def _reopened(answer: Message, tenant: str, stream: GenerationStream, run_id: str) -> Run:

@@ -94,7 +94,7 @@ class NextPromptPrefill:
         kept = MessageTokens(pack_ids([*ids, *ids[:1]]), starts_prompt=True)
         if not ids or not await self._store.next_prefixes.keep(run.answer.id, kept.ids):
             return True
-        stream = engine.generate(
+        [stream] = await engine.generate(
             GenerateRequest(ids, params, request_id=new_id("next"), tenant=run.tenant, urgency=behind_all(engine))
         )
         try:

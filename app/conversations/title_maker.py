@@ -83,7 +83,7 @@ class TitleMaker:
         """Ask the model for a title. Returns None if another request arrived, and "" if the title had no end."""
         params = SamplingParams(temperature=0.0, max_tokens=MAX_TOKENS, stop=(END, "\n"))
         urgency, name = behind_all(engine), new_id("title")
-        stream = engine.generate(
+        [stream] = await engine.generate(
             GenerateRequest(prompt, params, request_id=name, tenant=tenant, urgency=urgency, keep_kv=False)
         )
         text = ""

@@ -210,7 +210,7 @@ class Turns:
         rename: maps the engine's name of a field to the client's. Raises as `ask` does.
         """
         run_id = new_id("run")
-        stream = await generate(
+        [stream] = await generate(
             self._gate,
             engine,
             GenerateRequest(draft.prompt.ids, draft.sampling, run_id, urgency=draft.urgency),

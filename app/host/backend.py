@@ -167,19 +167,10 @@ class Backend(Protocol):
     def sampling_defaults(self) -> Mapping[str, float]:
         """Sampling recommended by the model's makers: some of temperature, top_p and top_k."""
 
-    async def prepare(self, request: GenerateRequest) -> None:
-        """Do the expensive checks of `generate` in other threads. Call `generate` with the same request right after.
+    async def generate(self, request: GenerateRequest) -> Sequence[GenerationStream]:
+        """Queue a request, and return a stream for each of its answers. All are queued, or none.
 
-        Raises InvalidRequestError, OverloadedError.
-        """
-
-    def generate(self, request: GenerateRequest) -> GenerationStream:
-        """Queue a request. Raises an EbbError before any work is done for a request that is refused."""
-
-    def fork(self, request_id: str, choice: int) -> GenerationStream:
-        """Queue answer number `choice` to the prompt of a request that `generate` has just returned.
-
-        Call before anything is awaited. The answer of `generate` is number 0. Raises OverloadedError.
+        Nothing stays queued if the call is cancelled. Raises an EbbError if the request is refused.
         """
 
     def abort(self, request_id: str) -> None:

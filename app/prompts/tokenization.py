@@ -72,18 +72,18 @@ async def generate(
     request: GenerateRequest,
     *,
     rename: Callable[[str], str],
-    answers: int = 1,
-) -> GenerationStream:
-    """Queue a tenant's request. Raises the refusal of the engine or of the tenant's limits.
+) -> list[GenerationStream]:
+    """Queue a tenant's request, and return a stream for each of its answers.
+
+    Raises the refusal of the engine or of the tenant's limits.
 
     rename: maps the engine's name of a field to the client's.
-    answers: see `TenantGate.generate`.
     """
     try:
         if (form := request.params.form) is not None:
             params = replace(request.params, form=replace(form, path=rename("form")))
             request = replace(request, params=params)
-        return await gate.generate(engine, request, answers=answers)
+        return await gate.generate(engine, request)
     except InvalidRequestError as exc:
         if exc.param is not None:
             is_form, exc.param = exc.param == "form", rename(exc.param)

@@ -165,8 +165,7 @@ class Resumption:
             tuple(run.token_ids),
             on_place=partial(self._places.note, run.id, len(run.token_ids)),
         )
-        await engine.prepare(request)
-        stream = engine.generate(request)
+        [stream] = await engine.generate(request)
         self._runs.drive(run, stream, lambda: engine.abort(stream.request_id))
 
 

@@ -75,7 +75,7 @@ async def answer(
     if the answer is incomplete.
     """
     request_id: str = request.state.request_id
-    stream = await generate(
+    [stream] = await generate(
         gate_of(request),
         engine,
         GenerateRequest(prompt, params, request_id, urgency=fields.urgency()),

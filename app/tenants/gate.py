@@ -58,29 +58,28 @@ class TenantGate:
         self._requests = TokenBucket(clock, former.requests)
         self._tokens = TokenBucket(clock, former.tokens)
         self._started: set[str] = set()
+        self._admitting = 0
 
-    async def generate(self, engine: Backend, request: GenerateRequest, *, answers: int = 1) -> GenerationStream:
-        """Prepare and queue a request of this tenant.
+    async def generate(self, engine: Backend, request: GenerateRequest) -> list[GenerationStream]:
+        """Queue a request of this tenant, and return a stream for each of its answers.
 
-        Raises as `Backend.prepare` and `Backend.generate` do, and LimitReachedError before any costly work.
-
-        answers: number of answers that must fit: this one, and those for which `fork` is called next.
+        Raises as `Backend.generate` does, and LimitReachedError before any costly work.
         """
-        request, num_tokens = replace(request, tenant=self.tenant), len(request.prompt_token_ids)
+        num_tokens, answers = len(request.prompt_token_ids), request.num_answers
         self.check(engine, num_tokens=num_tokens, answers=answers)
-        await engine.prepare(request)
-        # Other requests of the tenant may have been queued in the meantime.
-        self.check(engine, num_tokens=num_tokens, answers=answers)
-        # A request that the engine refuses counts, too: refusing it has a cost.
-        self._count_request()
-        stream = engine.generate(request)
+        # Counted before the engine is asked, because other requests of the tenant may arrive in the meantime. A request
+        # that the engine refuses counts, too: refusing it has a cost.
+        self._count_requests(answers)
         self._count(num_tokens)
-        return self._metered(stream)
-
-    def fork(self, engine: Backend, first: GenerationStream, choice: int) -> GenerationStream:
-        """Queue one more answer to a prompt that was counted already, as `Backend.fork` does."""
-        self._count_request()
-        return self._metered(engine.fork(first.request_id, choice))
+        self._admitting += answers
+        try:
+            streams = await engine.generate(replace(request, tenant=self.tenant))
+        except BaseException:
+            self._count(-num_tokens)
+            raise
+        finally:
+            self._admitting -= answers
+        return [self._metered(stream) for stream in streams]
 
     def _metered(self, stream: GenerationStream) -> GenerationStream:
         self._started.add(stream.request_id)
@@ -103,7 +102,7 @@ class TenantGate:
 
     def check(self, engine: Backend, *, num_tokens: int = 0, answers: int = 1) -> None:
         """Raise LimitReachedError if a request is over a limit. Call before any costly work is done for it."""
-        limits, live = self._limits_of(self.tenant), self.live(engine)
+        limits, live = self._limits_of(self.tenant), self.live(engine) + self._admitting
         most = limits.concurrent_runs
         if most is not None and answers > max(most, 1):
             text = f"{answers} answers are too many for one request: this tenant may run {most} generations at once"
@@ -123,9 +122,9 @@ class TenantGate:
             text = f"Token limit reached: this tenant may use {most} tokens per minute, and the prompt has {num_tokens}"
             raise _reached("tokens_per_minute", text, seconds)
 
-    def _count_request(self) -> None:
-        self._requests.add(1, self._limits_of(self.tenant).requests_per_minute)
-        self.used.requests += 1
+    def _count_requests(self, count: int) -> None:
+        self._requests.add(count, self._limits_of(self.tenant).requests_per_minute)
+        self.used.requests += count
 
     def _count(self, num_tokens: int) -> None:
         self._tokens.add(num_tokens, self._limits_of(self.tenant).tokens_per_minute)

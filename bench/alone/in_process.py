@@ -51,7 +51,8 @@ class InProcess:
         """Return the times of the first and the last token."""
         params = SamplingParams(temperature=0.0, max_tokens=self._plan.decode_tokens, ignore_eos=True)
         first = last = 0.0
-        async for _ in self._engine.generate(GenerateRequest(prompt, params)):
+        [stream] = await self._engine.generate(GenerateRequest(prompt, params))
+        async for _ in stream:
             last = time.perf_counter()
             first = first or last
         return first, last

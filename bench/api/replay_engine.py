@@ -119,18 +119,19 @@ class ReplayEngine:
             self.abort(request_id)
         await self._task
 
-    async def prepare(self, request: GenerateRequest) -> None:
-        pass
+    async def generate(self, request: GenerateRequest) -> list[RequestStream]:
+        """Start the answers to a request, all with the same text.
 
-    def generate(self, request: GenerateRequest) -> RequestStream:
-        """Start an answer. Raise the errors of the real engine for an invalid request."""
+        Raise the errors of the real engine for an invalid request.
+        """
         if self._stopping:
             raise NotReadyError("the engine is stopping")
-        return self._begin(self._processor.process(f"{request.request_id}-{self._tokens}", request))
-
-    def fork(self, request_id: str, choice: int) -> RequestStream:
-        """Start another answer to the same prompt, with the same text."""
-        return self._begin(self._processor.fork(self._answers[request_id].request, f"{request_id}-{choice}", choice))
+        first = self._processor.process(f"{request.request_id}-{self._tokens}", request)
+        forks = (
+            self._processor.fork(first, f"{first.request_id}-{choice}", choice)
+            for choice in range(1, request.num_answers)
+        )
+        return [self._begin(each) for each in (first, *forks)]
 
     def _begin(self, request: Request) -> RequestStream:
         stream = RequestStream(request, self.abort)

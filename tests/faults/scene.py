@@ -78,7 +78,8 @@ class Scene:
         ids: list[int] = []
         began = time.perf_counter()
         ttft = 0.0
-        async with self.engine.generate(GenerateRequest(prompt, params)) as stream:
+        [asked] = await self.engine.generate(GenerateRequest(prompt, params))
+        async with asked as stream:
             async for output in stream:
                 ttft = ttft or time.perf_counter() - began
                 ids += output.token_ids
@@ -132,7 +133,8 @@ class Scene:
 
     async def _stream(self, times: list[float], number: int) -> None:
         params = SamplingParams(temperature=0.0, max_tokens=FOREVER, ignore_eos=True)
-        async with self.engine.generate(GenerateRequest([500 + number, 7, 8, 9], params)) as stream:
+        [asked] = await self.engine.generate(GenerateRequest([500 + number, 7, 8, 9], params))
+        async with asked as stream:
             async for output in stream:
                 times.append(time.perf_counter())
                 assert output.finish_reason is None, f"a stream ended: {output.error}"

@@ -177,7 +177,7 @@ class Life:
         self.toy = ToyEngine(speculation=speculation, late=random.Random(seed) if seed % 2 else None)
         self.asked: list[Asked] = []
 
-    def ask(self, prompt: Sequence[int] = ()) -> None:
+    async def ask(self, prompt: Sequence[int] = ()) -> None:
         length = self.random.choice((1, 6, 13, 20, 20))
         prompt = [*(prompt or (*COMMON[: length - 1], self.random.randrange(5)))]
         params = SamplingParams(
@@ -186,10 +186,9 @@ class Life:
             seed=0,
             form=StructuredOutput("json", "{}") if self.random.random() < 0.3 else None,
         )
-        stream = self.toy.engine.generate(GenerateRequest(prompt, params, tenant=self.random.choice("ab")))
-        self.note(stream, prompt)
-        for choice in range(1, self.random.choice((1, 1, 1, 3))):
-            self.note(self.toy.engine.fork(stream.request_id, choice), prompt)
+        tenant, count = self.random.choice("ab"), self.random.choice((1, 1, 1, 3))
+        for stream in await self.toy.engine.generate(GenerateRequest(prompt, params, tenant=tenant, num_answers=count)):
+            self.note(stream, prompt)
 
     def note(self, stream: RequestStream, prompt: list[int]) -> None:
         listener = Listener()
@@ -200,7 +199,7 @@ class Life:
         await self.toy.engine.start()
         await self.fill_tiers()
         for _ in range(self.random.randrange(4, 12)):
-            self.ask()
+            await self.ask()
             self.toy.store.latency = self.random.choice((0, 0, 2, 5))
             self.toy.store.refuses = self.random.random() < 0.2
             if self.random.random() < 0.8:
@@ -223,7 +222,7 @@ class Life:
 
     async def fill_tiers(self) -> None:
         """Compute the shared prefix, and wait for its copies to the lower tiers."""
-        self.ask((*COMMON, 0))
+        await self.ask((*COMMON, 0))
         await self.end_of(self.asked[0])
         for _ in range(200):
             await asyncio.sleep(0)
@@ -310,11 +309,11 @@ def test_defect_that_persists_makes_engine_give_up() -> None:
     async def live() -> ToyEngine:
         toy = ToyEngine()
         await toy.engine.start()
-        stream = toy.engine.generate(GenerateRequest([1, 2, 3], SamplingParams(0.0, max_tokens=4, seed=0)))
+        [stream] = await toy.engine.generate(GenerateRequest([1, 2, 3], SamplingParams(0.0, max_tokens=4, seed=0)))
         async with asyncio.timeout(20):
             assert (await anext(stream)).finish_reason == "abort"
         with pytest.raises(NotReadyError, match="the server is restarting"):
-            toy.engine.generate(GenerateRequest([1], SamplingParams(0.0, max_tokens=4, seed=0)))
+            await toy.engine.generate(GenerateRequest([1], SamplingParams(0.0, max_tokens=4, seed=0)))
         await toy.engine.stop(1.0)
         return toy
 
@@ -333,7 +332,7 @@ def test_hung_step_makes_engine_give_up(monkeypatch: pytest.MonkeyPatch) -> None
         toy = ToyEngine()
         toy.executor.held = True
         await toy.engine.start()
-        stream = toy.engine.generate(GenerateRequest([1, 2, 3], SamplingParams(0.0, max_tokens=4, seed=0)))
+        [stream] = await toy.engine.generate(GenerateRequest([1, 2, 3], SamplingParams(0.0, max_tokens=4, seed=0)))
         async with asyncio.timeout(20):
             assert (await anext(stream)).finish_reason == "abort"
             await toy.engine.gave_up.wait()

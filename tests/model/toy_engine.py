@@ -110,6 +110,13 @@ class ToyExecutor:
         pass
 
 
+class _ToyGrammars:
+    """Grammars of toy masks, which need no preparation."""
+
+    async def prepare(self, params: SamplingParams, tenant: str) -> None:
+        pass
+
+
 @dataclass
 class ToyEngine:
     """The real engine from the stream to the block pool, with a toy model, store and texts.
@@ -141,9 +148,9 @@ class ToyEngine:
         )
         outputs = OutputProcessor(AnswerFormat(lambda id_: f"{id_} ".encode()), clock=time.monotonic, block_nbytes=1)
         core = EngineCore(self._make_scheduler, self.executor)
-        # Prompts arrive as tokens and masks are toys, so neither a tokenizer nor grammars are needed.
+        # Prompts arrive as tokens, so no tokenizer is needed.
         tokenizer, chat_format = cast("TextTokenizer", object()), cast("ChatFormat", object())
-        grammars = cast("Grammars", object())
+        grammars = cast("Grammars", _ToyGrammars())
         self.engine = AsyncLLMEngine(
             LLMEngine(processor, core, outputs, grammars),
             config=EngineConfig(Path("toy"), "toy", None, b"secret"),

@@ -185,7 +185,6 @@ class FakeEngine:
         self.sampling_defaults: dict[str, float] = {}
         self.prefixes = FakePrefixes()
         self.requests: list[FakeStream] = []
-        self.prepared: list[SamplingParams] = []
         self.erased: list[Trail] = []
         self.erased_of: list[str] = []
         self.deleted_tenants: list[str] = []
@@ -256,10 +255,18 @@ class FakeEngine:
         self._wake.set()
         await self._task
 
-    async def prepare(self, request: GenerateRequest) -> None:
-        self.prepared.append(request.params)
+    async def generate(self, request: GenerateRequest) -> list[FakeStream]:
+        streams = [self._queue(request)]
+        try:
+            for choice in range(1, request.num_answers):
+                streams.append(self._fork(streams[0].request_id, choice))
+        except OverloadedError:
+            for stream in streams:
+                self.abort(stream.request_id)
+            raise
+        return streams
 
-    def generate(self, request: GenerateRequest) -> FakeStream:
+    def _queue(self, request: GenerateRequest) -> FakeStream:
         params, produced = request.params, request.produced
         if self._stopping or self.is_broken:
             raise NotReadyError("the engine is stopping" if self._stopping else "the engine has failed")
@@ -288,7 +295,7 @@ class FakeEngine:
         self._wake.set()
         return stream
 
-    def fork(self, request_id: str, choice: int) -> FakeStream:
+    def _fork(self, request_id: str, choice: int) -> FakeStream:
         first = self._live[request_id]
         if len(self._live) >= self.config.max_waiting:
             raise OverloadedError("too many requests are waiting", retry_after=3)

@@ -53,17 +53,12 @@ async def answer_several(
     try:
         # Queued one after another, so that the requests before a refused one are known.
         for prompt in prompts:
-            first = await generate(
+            streams += await generate(
                 gate,
                 engine,
-                GenerateRequest(prompt, params, request_id, urgency=fields.urgency()),
+                GenerateRequest(prompt, params, request_id, urgency=fields.urgency(), num_answers=num_drawn),
                 rename=fields.client_field,
-                answers=num_drawn,
             )
-            streams.append(first)
-            for choice in range(1, num_drawn):
-                fork = gate.fork(engine, first, choice)
-                streams.append(fork)
     except BaseException:
         abort_all(engine, streams)
         raise

@@ -139,16 +139,15 @@ async def test_deleting_a_tenant_aborts_only_its_requests(config: EngineConfig) 
     long = SamplingParams(temperature=0.0, max_tokens=1000, ignore_eos=True)
     short = SamplingParams(temperature=0.0, max_tokens=8, ignore_eos=True)
     try:
-        ours, others = (
-            engine.generate(GenerateRequest(PROMPT, long, tenant="one")),
-            engine.generate(GenerateRequest(PROMPT, short, tenant="two")),
-        )
+        [ours] = await engine.generate(GenerateRequest(PROMPT, long, tenant="one"))
+        [others] = await engine.generate(GenerateRequest(PROMPT, short, tenant="two"))
         assert (await anext(ours)).token_ids
         await engine.delete_tenant("one")
         async with asyncio.timeout(20):
             assert [output async for output in ours][-1].finish_reason == "abort"
             assert [output async for output in others][-1].finish_reason == "length"
-            again = [output async for output in engine.generate(GenerateRequest(PROMPT, short, tenant="one"))][-1]
+            [stream] = await engine.generate(GenerateRequest(PROMPT, short, tenant="one"))
+            again = [output async for output in stream][-1]
         assert again.usage is not None
         assert again.usage.kv.cached == 0
     finally:

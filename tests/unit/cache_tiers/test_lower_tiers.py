@@ -78,10 +78,14 @@ def test_run_continues_in_the_next_tier(lower: LowerTiers, near: DictTier, far: 
 def test_unavailable_tier_is_passed_over(lower: LowerTiers, near: DictTier, far: DictTier) -> None:
     put(lower, KEYS)
     near.is_up = False
-    assert lower.available
     assert load(lower, KEYS) == [key[:1] * 8 for key in KEYS]
     assert (near.loaded, far.loaded) == (0, 6)
-    far.is_up = False
+    assert lower.speed_for(KEYS) == far.speed
+
+
+def test_unavailable_tiers_deliver_nothing(lower: LowerTiers, near: DictTier, far: DictTier) -> None:
+    put(lower, KEYS)
+    near.is_up = far.is_up = False
     assert not lower.available
     assert lower.speed_for(KEYS) is None
     assert load(lower, KEYS) == [None] * 6

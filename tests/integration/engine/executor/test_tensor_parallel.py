@@ -146,9 +146,8 @@ async def test_health_reports_why_repeated_rank_deaths_end_the_engine(
     async with serving(replace(pair, tiers=None), tmp_path) as (http, engine):
         workers = (await (await http.get("/health")).json())["workers"]
         assert [(rank["rank"], rank["state"]) for rank in workers["ranks"]] == [(0, "ok"), (1, "ok")]
-        async with engine.generate(
-            GenerateRequest(PROMPTS[0], SamplingParams(max_tokens=500, ignore_eos=True))
-        ) as stream:
+        [asked] = await engine.generate(GenerateRequest(PROMPTS[0], SamplingParams(max_tokens=500, ignore_eos=True)))
+        async with asked as stream:
             await anext(stream)
             os.kill(workers["ranks"][1]["pid"], signal.SIGKILL)
             *_, last = [output async for output in stream]

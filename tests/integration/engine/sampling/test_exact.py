@@ -59,14 +59,14 @@ async def tokens_of(
     engine: AsyncLLMEngine, number: int, params: SamplingParams, produced: Sequence[int] = ()
 ) -> list[int]:
     prompt, seeded = asked(number, params)
-    async with engine.generate(GenerateRequest(prompt, seeded, produced=produced)) as stream:
+    [asked_again] = await engine.generate(GenerateRequest(prompt, seeded, produced=produced))
+    async with asked_again as stream:
         return [*produced, *[token for output in [each async for each in stream] for token in output.token_ids]]
 
 
 async def answers_of(engine: AsyncLLMEngine, number: int, params: SamplingParams, count: int) -> list[list[int]]:
     """Generate `count` answers to one prompt."""
-    first = engine.generate(GenerateRequest(*asked(number, params)))
-    streams = [first, *(engine.fork(first.request_id, choice) for choice in range(1, count))]
+    streams = await engine.generate(GenerateRequest(*asked(number, params), num_answers=count))
 
     async def tokens(stream: RequestStream) -> list[int]:
         return [token async for output in stream for token in output.token_ids]

@@ -85,13 +85,13 @@ async def test_continued_answer_survives_restart(services: Services, engine: Fak
     await later.close()
 
 
-async def test_form_is_compiled_again_before_continuing(services: Services, engine: FakeEngine) -> None:
+async def test_continuation_has_the_form_of_its_answer(services: Services, engine: FakeEngine) -> None:
     body = {"model": "fake-1", "input": "hi", "max_output_tokens": 2, "text": {"format": {"type": "json_object"}}}
     _, begun = await services.responses.create(parse_object(ResponseRequest, body))
     run = await services.continuation.go_on((await ended(begun)).id)
     await ended(run)
-    first, again = engine.prepared
-    assert again.form == first.form is not None
+    first, again = (stream.params.form for stream in engine.requests)
+    assert again == first is not None
 
 
 async def test_only_cut_answer_that_is_not_running_continues(services: Services, engine: FakeEngine) -> None:

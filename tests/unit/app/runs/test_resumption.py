@@ -259,10 +259,9 @@ async def test_form_is_compiled_again_before_resuming(path: Path) -> None:
         await begun.ended.wait()
     async with process(path) as second:
         answer = await end_of(second.run(begun.id))
-        [prepared], [resumed] = second.engine.prepared, second.engine.requests
-    assert prepared.form is not None
-    assert prepared.form.kind == "calls"
-    assert resumed.params.form == prepared.form
+        [resumed] = second.engine.requests
+    assert resumed.params.form is not None
+    assert resumed.params.form.kind == "calls"
     assert answer.tool_use == MayCall("<tool_call>", "</tool_call>", parallel=True)
 
 
@@ -270,11 +269,11 @@ async def test_full_queue_delays_resumption_without_loss(path: Path) -> None:
     class FullAtFirst(FakeEngine):
         refused = 0
 
-        def generate(self, request: GenerateRequest) -> FakeStream:
+        async def generate(self, request: GenerateRequest) -> list[FakeStream]:
             self.refused += 1
             if self.refused < 3:
                 raise OverloadedError("too many requests are waiting", retry_after=0)
-            return super().generate(request)
+            return await super().generate(request)
 
     async with process(path) as first:
         run = await first.interrupted(4)
@@ -286,7 +285,7 @@ async def test_server_stopped_before_resuming_leaves_run_to_the_next(path: Path)
     class Stopping(FakeEngine):
         asked = asyncio.Event()
 
-        def generate(self, request: GenerateRequest) -> FakeStream:
+        async def generate(self, request: GenerateRequest) -> list[FakeStream]:
             self.asked.set()
             raise NotReadyError("the engine is stopping")
 

@@ -15,7 +15,7 @@ from app.schemas.response_bodies.health import Health, ModelHealth, TierHealth
 from app.services import Services, server_services
 from app.tenants.principal import Principal
 from app.version import VERSION
-from engine.outputs import TierName
+from cache_tiers.tier import TierId
 
 
 async def health(request: Request) -> Response:
@@ -114,7 +114,7 @@ def _model(engine: Backend) -> ModelHealth:
     }
 
 
-def _tiers(engine: Backend) -> dict[TierName, TierHealth]:
+def _tiers(engine: Backend) -> dict[TierId, TierHealth]:
     stats = engine.stats()
     figures = tier_figures(stats)
     return {tier: _tier(figures.get(tier), words) for tier, words in tier_words(engine, stats).items()}

@@ -80,11 +80,10 @@ def anthropic_usage(usage: Usage) -> dict[str, Any]:
     }
 
 
-def _receipt(kv: KVReceipt) -> bodies.KVReceipt:
+def _receipt(kv: KVReceipt) -> dict[str, Any]:
     """Serialize the receipt: tokens by tier, costs and savings. See `engine.outputs.KVReceipt`."""
     phases = kv.phases
-    return {
-        **{tier.id: kv.reused[tier.id] for tier in all_tiers()},
+    figures: bodies.ReceiptFigures = {
         "computed": kv.computed,
         "restore_ms": round(kv.restore_ms, 2),
         "bytes": {tier.id: kv.loaded_bytes[tier.id] for tier in all_tiers() if tier is not DEVICE},
@@ -98,6 +97,7 @@ def _receipt(kv: KVReceipt) -> bodies.KVReceipt:
             "first_token": round(phases.first_token, 2),
         },
     }
+    return {**{tier.id: kv.reused[tier.id] for tier in all_tiers()}, **figures}
 
 
 def message_usage(usage: Usage) -> bodies.Usage:

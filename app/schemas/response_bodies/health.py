@@ -7,8 +7,9 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from app.host.engine_host import Status
+from app.schemas.response_bodies.by_tier import ByTier
 from app.schemas.response_bodies.described_as import DescribedAs
-from engine.outputs import TierName
+from cache_tiers.tier import TierId
 from models.thinking import ThinkingMode
 
 
@@ -42,14 +43,6 @@ class ModelHealth(TypedDict):
     thinking: list[ThinkingMode]
 
 
-class TiersHealth(TypedDict):
-    """All three tiers, whether on or off."""
-
-    device: TierHealth
-    cpu: TierHealth
-    redis: TierHealth
-
-
 class Health(TypedDict):
     """The state of the server. Without a key, all fields except `status` are null.
 
@@ -62,6 +55,9 @@ class Health(TypedDict):
     model: ModelHealth | None
     starting: str | None
     reason: str | None
-    tiers: Annotated[Mapping[TierName, TierHealth], DescribedAs(TiersHealth)] | None
+    tiers: (
+        Annotated[Mapping[TierId, TierHealth], ByTier("TiersHealth", TierHealth, "All tiers, whether on or off.")]
+        | None
+    )
     workers: dict[str, Any] | None
     unindexed: int | None

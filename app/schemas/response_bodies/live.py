@@ -6,8 +6,9 @@ from typing import Annotated, Literal, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from app.schemas.response_bodies.by_tier import ByTier
 from app.schemas.response_bodies.described_as import DescribedAs
-from engine.outputs import TierName
+from cache_tiers.tier import TierId
 
 
 class RequestCounts(TypedDict):
@@ -20,12 +21,9 @@ class RequestCounts(TypedDict):
     following: int
 
 
-class PromptRates(TypedDict):
-    """Prompt tokens per second by the source of their KV. Null if no time has passed."""
+class ComputedRate(TypedDict):
+    """Prompt tokens per second whose KV was computed."""
 
-    device: float | None
-    cpu: float | None
-    redis: float | None
     computed: float | None
 
 
@@ -34,7 +32,7 @@ class TierSample(TypedDict):
 
     capacity_bytes: 0 for no limit.
     hit_rate: over the last minute; null if nothing was looked up.
-    tenants: bytes held by the largest tenants, by name, and by `(others)`; empty for Redis.
+    tenants: bytes held by the largest tenants, by name, and by `(others)`; empty for tiers below CPU memory.
     """
 
     state: str
@@ -45,14 +43,6 @@ class TierSample(TypedDict):
     bytes_out_per_second: NotRequired[Annotated[float | None, Field(default=None)]]
     evictions_per_second: NotRequired[Annotated[float | None, Field(default=None)]]
     tenants: NotRequired[Annotated[dict[str, int], Field(default_factory=dict)]]
-
-
-class TierSamples(TypedDict):
-    """All three tiers, whether on or off."""
-
-    device: TierSample
-    cpu: TierSample
-    redis: TierSample
 
 
 class SampleTime(TypedDict):
@@ -67,14 +57,22 @@ class LiveFigures(TypedDict):
     requests: Annotated[Mapping[str, int], DescribedAs(RequestCounts)]
     batch_size: float | None
     generated_tokens_per_second: float | None
-    prompt_tokens_per_second: Annotated[Mapping[str, float | None], DescribedAs(PromptRates)]
+    prompt_tokens_per_second: Annotated[
+        Mapping[str, float | None],
+        ByTier(
+            "PromptRates",
+            float | None,
+            "Prompt tokens per second by the source of their KV. Null if no time has passed.",
+            ComputedRate,
+        ),
+    ]
     breaker: Literal["closed", "open", "half-open"] | None
-    tiers: Annotated[Mapping[TierName, TierSample], DescribedAs(TierSamples)]
+    tiers: Annotated[Mapping[TierId, TierSample], ByTier("TierSamples", TierSample, "All tiers, whether on or off.")]
 
 
 class LiveSample(SampleTime, LiveFigures):
     """Data of the event `sample`: figures of the whole server, for one second.
 
     batch_size: average number of requests in a step; null if there was no step.
-    breaker: state of the circuit breaker in front of Redis; null without Redis.
+    breaker: state of the circuit breakers in front of the tiers below CPU memory; null if there is none.
     """

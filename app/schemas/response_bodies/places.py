@@ -1,8 +1,11 @@
 """Response bodies of the places of chats, and of their prefetch."""
 
+from typing import Annotated
+
 from typing_extensions import TypedDict
 
-from engine.outputs import TierName
+from app.schemas.response_bodies.by_tier import OneTier
+from cache_tiers.tier import TierId
 
 
 class ChatPlace(TypedDict):
@@ -12,7 +15,7 @@ class ChatPlace(TypedDict):
     """
 
     conversation_id: str
-    place: TierName | None
+    place: Annotated[TierId, OneTier()] | None
 
 
 class Places(TypedDict):

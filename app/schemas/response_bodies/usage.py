@@ -1,9 +1,13 @@
 """Usage in a response body, with the KV receipt and the record of KV reuse that is stored with it."""
 
-from typing import Annotated, NotRequired
+from collections.abc import Mapping
+from typing import Annotated, Any, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
+
+from app.schemas.response_bodies.by_tier import ByTier
+from cache_tiers.tier import TierId
 
 
 class Phases(TypedDict):
@@ -14,13 +18,6 @@ class Phases(TypedDict):
     load: float
     prefill: float
     first_token: float
-
-
-class TierBytes(TypedDict):
-    """Bytes loaded from each tier."""
-
-    cpu: int
-    redis: int
 
 
 class ReuseEnd(TypedDict):
@@ -47,23 +44,31 @@ class StoredReuse(TypedDict):
     end: ReuseEnd | None
 
 
-class KVReceipt(TypedDict):
-    """Origin of the KV of the prompt's tokens. `device`, `cpu`, `redis` and `computed` add up to the prompt.
+class ReceiptFigures(TypedDict):
+    """Fields of the receipt after those of the tiers."""
 
-    saved_ms: estimated time to compute the reused tokens, minus the wait for them; null while there is no estimate.
-    blocks_verified: blocks from Redis whose MAC was verified.
-    """
-
-    device: int
-    cpu: int
-    redis: int
     computed: int
     restore_ms: float
-    bytes: TierBytes
+    bytes: Annotated[Mapping[TierId, int], ByTier("TierBytes", int, "Bytes loaded, by tier.", leaves_out=("device",))]
     blocks_verified: int
     saved_ms: float | None
     phases_ms: Phases
     reuse: NotRequired[Annotated[StoredReuse | None, Field(default=None)]]
+
+
+KVReceipt = Annotated[
+    dict[str, Any],
+    ByTier(
+        "KVReceipt",
+        int,
+        """Origin of the KV of the prompt's tokens. The tokens of each tier and `computed` add up to the prompt.
+
+saved_ms: estimated time to compute the reused tokens, minus the wait for them; null while there is no estimate.
+blocks_verified: blocks from tiers below CPU memory whose MAC was verified.""",
+        ReceiptFigures,
+    ),
+]
+"""Tokens by tier, and the fields of ReceiptFigures."""
 
 
 class PromptDetails(TypedDict):

@@ -168,7 +168,7 @@ export const en = {
     todo: "to do",
   },
 
-  /** Texts of each tier. `off` and `offTodo` are empty where a tier cannot be off. */
+  /** Texts of each known tier. `off` and `offTodo` are empty where a tier cannot be off. */
   tiers: {
     device: {
       name: "Device memory",
@@ -199,6 +199,17 @@ export const en = {
     },
   },
 
+  /** Texts of a tier that the page does not know, below CPU memory. */
+  otherTier: (name: string) => ({
+    name,
+    short: name,
+    from: `the ${name} tier`,
+    where: `in the ${name} tier`,
+    mark: `Cold: kept in the ${name} tier`,
+    off: `${name} is off.`,
+    offTodo: "Turn it on in the server's settings and restart Ebb.",
+  }),
+
   receipt: {
     title: "Where this answer's context came from",
     computed: (total: string) => `${en.receipt.tokens(total)} computed`,
@@ -215,7 +226,7 @@ export const en = {
     saved: "Time saved",
     answer: "Answer",
     all: "In all",
-    verified: (blocks: string) => (blocks === "1" ? "One block from Redis was verified" : `${blocks} blocks from Redis were verified`),
+    verified: (blocks: string) => (blocks === "1" ? "One block from a lower tier was verified" : `${blocks} blocks from lower tiers were verified`),
   },
 
   reuse: {

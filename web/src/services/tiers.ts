@@ -1,34 +1,47 @@
-import type { LiveSample } from "./api/types";
+import type { Catalogue } from "../i18n/en";
+import { t } from "../i18n/language.svelte";
+import type { TierId } from "./api/types";
 
-export type TierId = keyof LiveSample["tiers"];
-
-/** One tier of the KV cache, as the page draws it. The catalogues hold the texts, under `tiers`. */
+/** One tier of the KV cache, as the page draws it. */
 export interface Tier {
   id: TierId;
   /** Class of the style sheet that fills with the tier's colour, and name of the custom property that holds it. */
   colour: string;
   /** SVG path of the filled part of the tier's mark, inside a circle of radius 6 around (8, 8). */
   level: string;
-  /** Whether `LiveSample.breaker` is the circuit breaker of this tier. */
+  /** Whether a circuit breaker stands in front of the tier. */
   hasBreaker: boolean;
 }
 
-/** The tiers of the KV cache, the nearest first: the page's one list of them. */
-export const TIERS: readonly Tier[] = [
+/** Texts about one tier. */
+export type TierTexts = ReturnType<Catalogue["otherTier"]>;
+
+/** The tiers with their own colours, marks and texts, the nearest first. The catalogues hold the texts, under `tiers`. */
+export const KNOWN_TIERS: readonly Tier[] = [
   { id: "device", colour: "depth-1", level: "M2 8a6 6 0 0 0 12 0a6 6 0 0 0-12 0z", hasBreaker: false },
   { id: "cpu", colour: "depth-2", level: "M2 8a6 6 0 0 0 12 0z", hasBreaker: false },
   { id: "redis", colour: "depth-3", level: "M2.8 11a6 6 0 0 0 10.4 0z", hasBreaker: true },
 ];
 
+/** Appearance of every other tier. It is below CPU memory. */
+const OTHER: Omit<Tier, "id"> = { colour: "depth-4", level: "M4.4 12.8a6 6 0 0 0 7.2 0z", hasBreaker: true };
+
 /** The tier from which a prompt's KV needs no loading. */
-export const NEAREST_TIER: TierId = TIERS[0]!.id;
+export const NEAREST_TIER: TierId = KNOWN_TIERS[0]!.id;
 
-/** Origins of a prompt's tokens: the tiers, then the model. */
-export type SourceId = TierId | "computed";
-
-export const SOURCES: readonly { id: SourceId; colour: string }[] = [...TIERS, { id: "computed", colour: "computed" }];
-
-/** Return the tier with an id. */
+/** Return the tier with an id, whether the page knows it or not. */
 export function tierOf(id: TierId): Tier {
-  return TIERS.find((tier) => tier.id === id)!;
+  return KNOWN_TIERS.find((tier) => tier.id === id) ?? { id, ...OTHER };
+}
+
+/** Return the tiers with these ids: the known ones, the nearest first, then the others in the order of `ids`. */
+export function tiersOf(ids: readonly TierId[]): Tier[] {
+  const known = KNOWN_TIERS.filter(({ id }) => ids.includes(id));
+  return [...known, ...ids.map(tierOf).filter(({ id }) => !known.some((tier) => tier.id === id))];
+}
+
+/** Return the texts about a tier. A tier that the page does not know is named after its id: "disk" becomes "Disk". */
+export function tierTexts(id: TierId): TierTexts {
+  const known: Record<TierId, TierTexts | undefined> = t().tiers;
+  return known[id] ?? t().otherTier(id.charAt(0).toUpperCase() + id.slice(1).replaceAll("_", " "));
 }

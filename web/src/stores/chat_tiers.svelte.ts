@@ -2,7 +2,8 @@ import { untrack } from "svelte";
 import { SvelteMap } from "svelte/reactivity";
 
 import type { ApiClient } from "../services/api/client";
-import { NEAREST_TIER, type TierId } from "../services/tiers";
+import type { TierId } from "../services/api/types";
+import { NEAREST_TIER } from "../services/tiers";
 import type { Conversations } from "./conversations.svelte";
 import type { HealthStore } from "./health.svelte";
 

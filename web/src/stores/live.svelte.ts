@@ -1,8 +1,9 @@
 import type { ApiClient } from "../services/api/client";
 import { ApiError } from "../services/api/errors";
 import { followLive, type LiveObserver } from "../services/api/live_stream";
-import type { LiveSample } from "../services/api/types";
+import type { LiveSample, TierId } from "../services/api/types";
 import { SHOWN_SECONDS } from "../services/live/columns";
+import { tiersOf } from "../services/tiers";
 
 export type LiveState = "connecting" | "live" | "away" | "refused";
 
@@ -11,6 +12,9 @@ export class Live {
   samples = $state.raw<readonly LiveSample[]>([]);
   state = $state<LiveState>("connecting");
   readonly last = $derived(this.samples.at(-1) ?? null);
+  private readonly tierIds = $derived(JSON.stringify(Object.keys(this.last?.tiers ?? {})));
+  /** Tiers of the last sample. The list stays the same object while the ids are the same, so that no chart is created again. */
+  readonly tiers = $derived(tiersOf(JSON.parse(this.tierIds) as TierId[]));
 
   private leaving: AbortController | null = null;
   private readonly observer: LiveObserver = {

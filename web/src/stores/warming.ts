@@ -1,5 +1,6 @@
 import type { ApiClient } from "../services/api/client";
-import { NEAREST_TIER, type TierId } from "../services/tiers";
+import type { TierId } from "../services/api/types";
+import { NEAREST_TIER } from "../services/tiers";
 
 /** The server keeps a hint for half a minute. */
 const REPEAT_MS = 20_000;

@@ -1,15 +1,16 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 
-import { TIERS } from "../../src/services/tiers";
+import { language } from "../../src/i18n/language.svelte";
+import { KNOWN_TIERS, tierOf, tierTexts, tiersOf } from "../../src/services/tiers";
 
 const SOURCE = resolve(import.meta.dirname, "../../src");
 /** The list of tiers and their texts. The generated types of the API are not read. */
 const MAY_NAME_A_TIER = ["services/tiers.ts", "i18n/en.ts", "i18n/zh.ts"];
 
 it("names the farthest tier in one module and in the catalogues", () => {
-  const name = new RegExp(`\\b${TIERS.at(-1)!.id}\\b`);
+  const name = new RegExp(`\\b${KNOWN_TIERS.at(-1)!.id}\\b`);
   const files = readdirSync(SOURCE, { recursive: true, encoding: "utf-8" }).map((path) => path.replaceAll("\\", "/"));
   const naming = files.filter((path) => /(?<!\.d)\.(?:css|svelte|ts)$/.test(path) && name.test(readFileSync(join(SOURCE, path), "utf-8")));
   expect(naming.filter((path) => !MAY_NAME_A_TIER.includes(path))).toEqual([]);
@@ -17,8 +18,42 @@ it("names the farthest tier in one module and in the catalogues", () => {
 
 it("has a colour for each tier in the style sheet", () => {
   const [base, tokens] = ["base", "tokens"].map((name) => readFileSync(join(SOURCE, `styles/${name}.css`), "utf-8"));
-  for (const { colour } of TIERS) {
+  for (const { colour } of [...KNOWN_TIERS, tierOf("disk")]) {
     expect(tokens).toContain(`--${colour}:`);
     expect(base).toContain(`background: var(--${colour});`);
   }
+});
+
+describe("the tiers of the server", () => {
+  const ids = (given: readonly string[]) => tiersOf(given).map(({ id }) => id);
+
+  it("put the known ones first, then the others in their order", () => {
+    expect(ids(["tape", "redis", "disk", "device", "cpu"])).toEqual(["device", "cpu", "redis", "tape", "disk"]);
+  });
+
+  it("include no tier that the server lacks", () => {
+    expect(ids(["disk", "device"])).toEqual(["device", "disk"]);
+    expect(ids([])).toEqual([]);
+  });
+});
+
+describe("an unknown tier", () => {
+  afterEach(() => language.choose("en"));
+
+  it("has a colour and a mark of its own", () => {
+    const { id, colour, level } = tierOf("disk");
+    expect(id).toBe("disk");
+    expect(KNOWN_TIERS.filter((tier) => tier.colour === colour || tier.level === level)).toEqual([]);
+  });
+
+  it("is named after its id in both languages", () => {
+    expect(tierTexts("disk")).toMatchObject({ name: "Disk", from: "the Disk tier", mark: "Cold: kept in the Disk tier" });
+    expect(tierTexts("far_disk").name).toBe("Far disk");
+    language.choose("zh");
+    expect(tierTexts("disk")).toMatchObject({ name: "Disk", mark: "冷：保存在 Disk 层中" });
+  });
+
+  it("does not change the texts of a known one", () => {
+    expect(tierTexts("cpu").name).toBe("CPU memory");
+  });
 });

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
 import { UnreachableError } from "../../src/services/api/errors";
-import type { TierId } from "../../src/services/tiers";
+import type { TierId } from "../../src/services/api/types";
 import { ChatTiers } from "../../src/stores/chat_tiers.svelte";
 import { FakeApi } from "../fake_server";
 

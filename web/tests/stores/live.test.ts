@@ -50,6 +50,23 @@ describe("live samples", () => {
     expect(seconds()).toEqual([-5_000]);
   });
 
+  it("keep one list of tiers while the ids are the same", async () => {
+    const wire = new Wire("live").send(1, "sample", sample(1));
+    const more = (at: number) => sample(at, { tiers: { ...sample(at).tiers, disk: { state: "ok" } } });
+    api.followed = [wire.response];
+    expect(live.tiers).toEqual([]);
+    stop = live.start();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(live.tiers.map(({ id }) => id)).toEqual(["device", "cpu", "redis"]);
+    wire.send(2, "sample", more(2));
+    await vi.advanceTimersByTimeAsync(0);
+    const tiers = live.tiers;
+    expect(tiers.map(({ id }) => id)).toEqual(["device", "cpu", "redis", "disk"]);
+    wire.send(3, "sample", more(3));
+    await vi.advanceTimersByTimeAsync(0);
+    expect(live.tiers).toBe(tiers);
+  });
+
   it("are not requested while the page is hidden", async () => {
     api.followed = [new Wire("live").send(7, "sample", sample(7)).response, new Wire("live").response];
     stop = live.start();

@@ -6,6 +6,11 @@ import type { components } from "./schema";
 
 type Schemas = components["schemas"];
 
+/** Id of a tier of the KV cache. The schema names those that every server has; a server may have more. */
+export type TierId = string;
+/** Figures by the id of their tier. */
+type ByTier<T> = Readonly<Record<TierId, T>>;
+
 export type ErrorBody = Schemas["ErrorBody"];
 export type KvReceipt = Schemas["KVReceipt"];
 export type Usage = Schemas["Usage"];
@@ -24,15 +29,18 @@ export type PromptSide = Schemas["PromptSide"];
 export type ReuseReport = Schemas["ReuseReport"];
 export type ModelHealth = Schemas["ModelHealth"];
 export type SamplingDefaults = Schemas["SamplingDefaults"];
-export type Health = Schemas["Health"];
-export type LiveSample = Schemas["LiveSample"];
+export type Health = Omit<Schemas["Health"], "tiers"> & { tiers: ByTier<Schemas["TierHealth"]> | null };
+export type LiveSample = Omit<Schemas["LiveSample"], "tiers" | "prompt_tokens_per_second"> & {
+  tiers: ByTier<Schemas["TierSample"]>;
+  prompt_tokens_per_second: ByTier<number | null>;
+};
 export type ChatParams = Schemas["ChatParams"];
 
 export type Role = Message["role"];
 export type ThinkingMode = ModelHealth["thinking"][number];
 
 /** The lowest tier that the next turn of a chat loads from; null if no KV of the chat is kept. */
-export type ChatTier = Schemas["ChatPlace"]["place"];
+export type ChatTier = TierId | null;
 
 /**
  * A question with an id that the page chose. Without `parent_id` it follows the conversation's head; null makes it

@@ -1,25 +1,50 @@
 import { t } from "../../i18n/language.svelte";
-import type { KvReceipt, Usage } from "../api/types";
+import type { KvReceipt, TierId, Usage } from "../api/types";
 import { count, decimal, duration } from "../format/numbers";
-import { SOURCES, TIERS, type SourceId } from "../tiers";
+import { KNOWN_TIERS, tierTexts, tiersOf } from "../tiers";
 
-/** Return the receipt as one sentence: "1,920 of 2,010 tokens from Redis". */
-export function describeReceipt(kv: Pick<KvReceipt, SourceId>): string {
-  const { computed, first, other, and } = t().receipt;
-  const total = count(SOURCES.reduce((sum, { id }) => sum + kv[id], 0));
-  const hits = TIERS.filter(({ id }) => kv[id] > 0);
-  if (hits.length === 0) return computed(total);
-  return and(
-    hits.map(({ id }, index) => {
-      const { from } = t().tiers[id];
-      return index === 0 ? first(count(kv[id]), total, from) : other(count(kv[id]), from);
-    }),
-  );
+/** The token counts of a receipt, by tier id. The keys of `bytes` are the tiers below the device. Receipts of old messages lack it. */
+interface TokenCounts {
+  readonly [id: TierId]: unknown;
+  readonly computed: number;
+  readonly bytes?: Readonly<Record<TierId, number>>;
 }
 
-/** Return the name of a source of tokens. */
-export function sourceName(id: SourceId): string {
-  return id === "computed" ? t().receipt.recomputed : t().tiers[id].name;
+/** Origin of some of a prompt's tokens: a tier, or the model that computed them. */
+export interface Source {
+  /** Id of the tier, or "computed". */
+  id: string;
+  name: string;
+  /** Class of the style sheet that fills with the source's colour. */
+  colour: string;
+  tokens: number;
+}
+
+const COMPUTED = "computed";
+
+/** Return all sources of a prompt's tokens: the tiers, then the model. */
+export function sourcesOf(kv: TokenCounts): Source[] {
+  const known = KNOWN_TIERS.map(({ id }) => id).filter((id) => id in kv);
+  const tiers = tiersOf([...known, ...Object.keys(kv.bytes ?? {})]);
+  return [
+    ...tiers.map(({ id, colour }) => ({ id, name: tierTexts(id).name, colour, tokens: Number(kv[id] ?? 0) })),
+    { id: COMPUTED, name: t().receipt.recomputed, colour: COMPUTED, tokens: kv.computed },
+  ];
+}
+
+/** Return the receipt as one sentence: "1,920 of 2,010 tokens from Redis". */
+export function describeReceipt(kv: TokenCounts): string {
+  const { computed, first, other, and } = t().receipt;
+  const sources = sourcesOf(kv);
+  const total = count(sources.reduce((sum, { tokens }) => sum + tokens, 0));
+  const hits = sources.filter(({ id, tokens }) => id !== COMPUTED && tokens > 0);
+  if (hits.length === 0) return computed(total);
+  return and(
+    hits.map(({ id, tokens }, index) => {
+      const { from } = tierTexts(id);
+      return index === 0 ? first(count(tokens), total, from) : other(count(tokens), from);
+    }),
+  );
 }
 
 /** The time without reuse is an estimate of its order of magnitude. */

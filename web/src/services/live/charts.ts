@@ -1,7 +1,7 @@
 import { t } from "../../i18n/language.svelte";
-import type { LiveSample } from "../api/types";
+import type { LiveSample, TierId } from "../api/types";
 import { bytesPerSecond, percent, quantity } from "../format/numbers";
-import { TIERS, type Tier, type TierId } from "../tiers";
+import { tierTexts, type Tier } from "../tiers";
 import type { Metric } from "./columns";
 
 /** One line of a chart. */
@@ -33,11 +33,11 @@ export function formatValue(kind: Kind, value: number | null | undefined): strin
   return value == null ? "–" : FORMATS[kind](value);
 }
 
-/** Return the charts of the whole server. */
-export function serverCharts(): ChartSpec[] {
+/** Return the charts of the whole server, which has these tiers. */
+export function serverCharts(tiers: readonly Tier[]): ChartSpec[] {
   const texts = t().live;
   const perTier = (read: (sample: LiveSample, tier: TierId) => number | null | undefined): Series[] =>
-    TIERS.map(({ id, colour }) => ({ label: t().tiers[id].short, colour, read: (sample) => read(sample, id) ?? null }));
+    tiers.map(({ id, colour }) => ({ label: tierTexts(id).short, colour, read: (sample) => read(sample, id) ?? null }));
   return [
     {
       title: texts.generated,
@@ -52,7 +52,7 @@ export function serverCharts(): ChartSpec[] {
       stacked: true,
       series: [
         ...perTier((sample, tier) => sample.prompt_tokens_per_second[tier]),
-        { label: texts.computed, colour: "computed", read: (sample) => sample.prompt_tokens_per_second.computed },
+        { label: texts.computed, colour: "computed", read: (sample) => sample.prompt_tokens_per_second["computed"] ?? null },
       ],
     },
     {
@@ -69,19 +69,19 @@ export function serverCharts(): ChartSpec[] {
       title: texts.occupancy,
       unit: "",
       kind: "share",
-      series: perTier(({ tiers }, tier) => occupancy(tiers[tier].used_bytes, tiers[tier].capacity_bytes)),
+      series: perTier((sample, tier) => occupancy(sample.tiers[tier]?.used_bytes, sample.tiers[tier]?.capacity_bytes)),
     },
     {
       title: texts.hitRate,
       unit: "",
       kind: "share",
-      series: perTier(({ tiers }, tier) => tiers[tier].hit_rate),
+      series: perTier((sample, tier) => sample.tiers[tier]?.hit_rate),
     },
     {
       title: texts.evictions,
       unit: texts.blocks,
       kind: "count",
-      series: perTier(({ tiers }, tier) => tiers[tier].evictions_per_second),
+      series: perTier((sample, tier) => sample.tiers[tier]?.evictions_per_second),
     },
   ];
 }
@@ -90,12 +90,12 @@ export function serverCharts(): ChartSpec[] {
 export function trafficChart({ id, colour }: Tier): ChartSpec {
   const texts = t().live;
   return {
-    title: texts.traffic(t().tiers[id].name),
+    title: texts.traffic(tierTexts(id).name),
     unit: "",
     kind: "bytes",
     series: [
-      { label: texts.in, colour, read: ({ tiers }) => tiers[id].bytes_in_per_second ?? null },
-      { label: texts.out, colour, dashed: true, read: ({ tiers }) => tiers[id].bytes_out_per_second ?? null },
+      { label: texts.in, colour, read: ({ tiers }) => tiers[id]?.bytes_in_per_second ?? null },
+      { label: texts.out, colour, dashed: true, read: ({ tiers }) => tiers[id]?.bytes_out_per_second ?? null },
     ],
   };
 }

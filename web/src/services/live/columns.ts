@@ -9,8 +9,11 @@ export type Metric = (sample: LiveSample) => number | null;
 /** Longest time between two samples of one line. A longer silence is drawn as a gap. */
 const MAX_STEP_SECONDS = 2.5;
 
-/** Return the columns of a chart: the times, then one column for each metric. */
-export function columns(samples: readonly LiveSample[], metrics: readonly Metric[]): [number[], ...(number | null)[][]] {
+/** Columns of a chart: the times, then one column for each metric. */
+export type Columns = [number[], ...(number | null)[][]];
+
+/** Return the columns of some metrics. */
+export function columns(samples: readonly LiveSample[], metrics: readonly Metric[]): Columns {
   const times: number[] = [];
   const values = metrics.map((): (number | null)[] => []);
   for (const sample of samples) {
@@ -23,6 +26,13 @@ export function columns(samples: readonly LiveSample[], metrics: readonly Metric
     metrics.forEach((read, index) => values[index]!.push(read(sample)));
   }
   return [times, ...values];
+}
+
+/** Return the columns of a stacked chart, in which each series is drawn on top of those after it. An unknown value adds nothing. */
+export function stacked([times, ...values]: Columns): Columns {
+  const below = times.map(() => 0);
+  const add = (value: number | null, at: number) => (value === null ? null : (below[at]! += value));
+  return [times, ...values.reverse().map((column) => column.map(add)).reverse()];
 }
 
 /** Return the last number of a column, and the mean and the maximum of the known ones. */

@@ -75,16 +75,6 @@ export function plotOptions(spec: ChartSpec, colours: Colours, hover: (index: nu
   };
 }
 
-/** Return the columns of a stacked chart, in which each series is drawn on top of those after it. */
-export function stacked([times, ...values]: [number[], ...(number | null)[][]]): [number[], ...(number | null)[][]] {
-  const sums = [...values];
-  for (let index = sums.length - 2; index >= 0; index--) {
-    const below = sums[index + 1]!;
-    sums[index] = sums[index]!.map((value, at) => (value === null ? null : value + (below[at] ?? 0)));
-  }
-  return [times, ...sums];
-}
-
 /** Return the labelled times below a chart of `span` seconds, as seconds before the newest sample, the oldest first. */
 function marks(span: number): number[] {
   const step = span < 100 ? 30 : span < 200 ? 60 : 120;

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { describeReceipt, describeSpeed } from "../../../src/services/chat/receipt";
+import { describeReceipt, describeSpeed, sourcesOf } from "../../../src/services/chat/receipt";
 
 const none = { device: 0, cpu: 0, redis: 0, computed: 0 };
 
@@ -19,6 +19,22 @@ it("names every tier with tokens", () => {
 it("says that everything was computed", () => {
   expect(describeReceipt({ ...none, computed: 1234 })).toBe("1,234 tokens computed");
   expect(describeReceipt({ ...none, computed: 1 })).toBe("1 token computed");
+});
+
+it("names tiers unknown to the page after the others", () => {
+  const kv = { disk: 512, ...none, cpu: 128, computed: 2, restore_ms: 38, bytes: { cpu: 9, disk: 7, redis: 8 } };
+  expect(describeReceipt(kv)).toBe("128 of 642 tokens from CPU memory and 512 from the Disk tier");
+  expect(sourcesOf(kv).map(({ name, tokens }) => [name, tokens])).toEqual([
+    ["Device memory", 0],
+    ["CPU memory", 128],
+    ["Redis", 0],
+    ["Disk", 512],
+    ["Computed", 2],
+  ]);
+});
+
+it("lists no tier that the receipt lacks", () => {
+  expect(sourcesOf({ device: 64, computed: 2 }).map(({ id }) => id)).toEqual(["device", "computed"]);
 });
 
 it("leaves out an unknown speed", () => {

@@ -226,7 +226,7 @@ export const en = {
     saved: "Time saved",
     answer: "Answer",
     all: "In all",
-    verified: (blocks: string) => (blocks === "1" ? "One block from Redis was verified" : `${blocks} blocks from Redis were verified`),
+    verified: (blocks: string) => (blocks === "1" ? "One block from a lower tier was verified" : `${blocks} blocks from lower tiers were verified`),
   },
 
   reuse: {

@@ -223,7 +223,7 @@ export const zh: Catalogue = {
     saved: "省下的计算",
     answer: "回答",
     all: "总用时",
-    verified: (blocks) => `来自 Redis 的 ${blocks} 个块已通过校验`,
+    verified: (blocks) => `来自下层缓存的 ${blocks} 个块已通过校验`,
   },
 
   reuse: {
@@ -411,9 +411,9 @@ const CAUSES: Record<string, string> = {
   never_seen: "据服务器所知，后面的内容以前没有计算过。",
   template_changed: "系统提示词、对话模板或分词器与上一轮不同。",
   evicted: "后面的内容曾经算过，但已被淘汰。",
-  expired: "后面的内容曾经算过，但太久没有使用，已在 Redis 中过期。",
-  rejected: "Redis 中的内容已损坏、属于另一个模型，或由另一个密钥写入。",
-  breaker_open: "Redis 没有应答，或因此被暂时跳过。",
+  expired: "后面的内容曾经算过，但太久没有使用，已经过期。",
+  rejected: "缓存中的内容已损坏、属于另一个模型，或由另一个密钥写入。",
+  breaker_open: "有一层缓存没有应答，或因此被暂时跳过。",
   not_worth_loading: "判断重新计算比取回更快。",
   not_brought: "CPU 层放不下，或复制到设备时失败。",
   partial_block: "后面的内容已知，但不满一个完整的块。",

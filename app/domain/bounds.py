@@ -69,6 +69,9 @@ WRITE_SECONDS = 20.0
 DRAIN_SECONDS = 60.0
 """Time for a client to read most of the sent bytes, before more is written."""
 
+EXIT_SECONDS = 1.5
+"""Time for an answer to be sent to its end once the server exits. Less than `CLOSE_SECONDS` of `app/server.py`."""
+
 MAX_UNSENT_BYTES = 64 << 10
 """Unsent bytes of a connection in the kernel. A client that does not read is noticed before it fills megabytes."""
 

@@ -29,6 +29,7 @@ from app.domain.bounds import (
     BODY_SECONDS,
     DISCARD_SECONDS,
     DRAIN_SECONDS,
+    EXIT_SECONDS,
     HEAD_SECONDS,
     MAX_HEADER_BYTES,
     MAX_HEADERS,
@@ -229,6 +230,15 @@ class HttpProtocol(HttpToolsProtocol):
             self._connections.on_response(self)
             if self._half_closed:
                 self.transport.close()
+
+    def shutdown(self) -> None:
+        """Close the connection, or abort it if the answer in progress does not end within EXIT_SECONDS (uvicorn).
+
+        uvicorn alone would cancel the request later, and log an error.
+        """
+        super().shutdown()
+        if self._answers:
+            self.loop.call_later(EXIT_SECONDS, self.transport.abort)
 
     @property
     def peer(self) -> str | None:

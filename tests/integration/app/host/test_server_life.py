@@ -1,9 +1,11 @@
 """Start, stop and crash of the server as a process."""
 
 import asyncio
+import json
 import os
 import re
 import signal
+import socket
 import sqlite3
 import ssl
 import sys
@@ -194,6 +196,24 @@ async def test_answer_beyond_the_drain_time_resumes_after_restart(tmp_path: Path
             ("complete", "hi"),
             ("complete", WHOLE_ANSWER),
         ]
+
+
+async def test_reader_that_stopped_does_not_delay_the_exit(tmp_path: Path) -> None:
+    async with serving(tmp_path) as (server, _):
+        small = socket.socket()
+        small.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 12)
+        small.connect(("127.0.0.1", int(server.url.rpartition(":")[2])))
+        reader, writer = await asyncio.open_connection(sock=small, limit=1 << 10)
+        body = json.dumps(
+            {"model": "fake-1", "prompt": "x", "stream": True, "max_tokens": 4000, "ignore_eos": True}
+        ).encode()
+        head = b"POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body)
+        writer.write(head + body)
+        await reader.readuntil(b"\r\n\r\n")
+        server.process.send_signal(signal.SIGTERM)
+        assert await server.exit_code() == 0
+        writer.close()
+        assert "timeout graceful shutdown exceeded" not in server.log
 
 
 async def test_second_signal_ends_the_server_at_once(tmp_path: Path) -> None:

@@ -1,34 +1,43 @@
-"""Response that streams server-sent events.
+"""Response that streams server-sent events, on sse-starlette.
 
-Every token of every stream passes through here, so a token costs no timer, and no `send` where the stream writes it
-directly. One timer per connection sends the pings and detects clients that do not read.
+The library makes the headers, answers HEAD, sends the pings, watches for a client that leaves, and limits the time of a
+send. The loop that sends and the task group around it are replaced:
+
+- In the library's loop each frame has a cancel scope and a timer. Here a frame has them only if the connection cannot
+  take it at once, because every token of every stream may pass through the loop.
+- The library's four tasks in anyio's group take several times the memory of the two plain tasks here. The others are
+  the loop, which runs in the task of the request, and the wait for the server's exit, at which `app.transport.protocol`
+  aborts streams without a task for each.
 """
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
+from typing import Final
 
-from starlette.responses import Response
+from sse_starlette import EventSourceResponse, ServerSentEvent
+from sse_starlette.sse import SendTimeoutError
 from starlette.types import Receive, Scope, Send
 
 from app.transport.direct_writer import DirectWriter, direct_writer
 
-PING_SECONDS = 15.0
-PINGS_TO_A_FROZEN_READER = 2
-PING_FRAME = b": ping\n\n"
+PING_SECONDS: Final = 15.0
+PINGS_TO_A_FROZEN_READER: Final = 2
+
+LINE_END: Final = "\n"
+PING: Final = ServerSentEvent(comment="ping", sep=LINE_END)
+PING_FRAME: Final = PING.encode()
 
 Frames = Callable[[DirectWriter | None], AsyncGenerator[bytes, None]]
 """Makes the frames of a stream. While the generator waits for output, it may write to the given writer."""
 
 
-class EventStream(Response):
+class EventStream(EventSourceResponse):
     """A stream of encoded frames (see `app.transport.sse`).
 
     `on_close` runs exactly once however the stream ends, even if it never began. A generator's `finally` would not
     suffice: it does not run if the generator was never entered.
     """
-
-    media_type = "text/event-stream"
 
     def __init__(
         self,
@@ -42,100 +51,79 @@ class EventStream(Response):
 
         ping_seconds: interval of the comments that keep proxies from closing a silent connection.
         """
-        self.status_code = 200
-        self.background = None
-        self.init_headers({"Cache-Control": "no-cache", "X-Accel-Buffering": "no", **headers})
+        super().__init__(
+            iter(()),
+            headers={"Cache-Control": "no-cache", **headers},
+            ping=ping_seconds,
+            sep=LINE_END,
+            ping_message_factory=lambda: PING,
+            send_timeout=PINGS_TO_A_FROZEN_READER * ping_seconds,
+        )
+        # The server declares whether the connection stays open, and the client may have asked for its end.
+        del self.headers["Connection"]
+        # Unlike the library's lock, this one takes no memory for waiters and no pass of the loop until a task waits.
+        self._send_lock = asyncio.Lock()  # type: ignore[assignment]
         self._frames = frames
         self._on_close = on_close
-        self._ping_seconds = ping_seconds
+        self._writer: DirectWriter | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the frames until they end, the client leaves, or it does not read for PINGS_TO_A_FROZEN_READER pings."""
-        writer = direct_writer(scope)
-        if writer is not None:
-            writer.filler = PING_FRAME
-        watch = _Watch(send, self._ping_seconds)
-        leaving = asyncio.ensure_future(_client_left(receive))
-        leaving.add_done_callback(watch.give_up)
+        """Send the frames until they end, or the client leaves or stops reading."""
+        self._writer = direct_writer(scope)
+        if self._writer is not None:
+            self._writer.filler = PING_FRAME
         try:
-            await self._send_frames(self._frames(writer), send, watch)
-        except asyncio.CancelledError:
-            if not watch.took_back_its_cancelling():
-                raise
-            if writer is not None:
-                writer.abort()
+            if scope["method"] == "HEAD":
+                await super().__call__(scope, receive, send)
+            else:
+                await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+                await self._stream_until_cut(receive, send)
         finally:
-            leaving.remove_done_callback(watch.give_up)
-            leaving.cancel()
-            watch.stop()
             if self._on_close is not None:
                 self._on_close()
 
-    async def _send_frames(self, frames: AsyncGenerator[bytes, None], send: Send, watch: "_Watch") -> None:
-        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-        watch.is_sending = False
-        async with aclosing(frames):
+    async def _stream_until_cut(self, receive: Receive, send: Send) -> None:
+        """Stream until the end of the frames. Abort the connection if one of the library's watchers returns first.
+
+        This task is cancelled once, unlike in anyio's scopes, so a generator of frames may await in its cleanup.
+        """
+        watchers = [asyncio.create_task(self._ping(send)), asyncio.create_task(self._listen_for_disconnect(receive))]
+        try:
+            async with asyncio.timeout(None) as life:
+
+                def cut(_watcher: object) -> None:
+                    # RuntimeError: the stream has ended.
+                    with suppress(RuntimeError):
+                        life.reschedule(0)
+
+                for watcher in watchers:
+                    watcher.add_done_callback(cut)
+                await self._stream_response(send)
+        except TimeoutError as error:
+            if not (life.expired() or isinstance(error, SendTimeoutError)):
+                raise
+            if self._writer is not None:
+                self._writer.abort()
+        finally:
+            for watcher in watchers:
+                watcher.cancel()
+
+    async def _ping(self, send: Send) -> None:
+        """Send pings until the client does not take one in time."""
+        with suppress(SendTimeoutError):
+            await super()._ping(send)
+
+    async def _stream_response(self, send: Send) -> None:
+        """Send the frames and the end. A ping is sent only while neither is pending."""
+        async with aclosing(self._frames(self._writer)) as frames:
             async for frame in frames:
-                watch.sends += 1
-                watch.is_sending = True
-                await send({"type": "http.response.body", "body": frame, "more_body": True})
-                watch.is_sending = False
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
-
-
-class _Watch:
-    """Watch that pings the client of the task that creates it, and cancels the task if the client left or stalls.
-
-    is_sending: whether the task is waiting in `send`. Pings are sent only while it is not.
-    sends: number of times the task has called `send` with a frame.
-    """
-
-    __slots__ = ("_clock", "_frozen", "_given_up", "_ping_seconds", "_pinging", "_seen", "_send", "_task",
-                 "is_sending", "sends")  # fmt: skip
-
-    def __init__(self, send: Send, ping_seconds: float) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self.is_sending = True
-        self.sends = 0
-        self._task = task
-        self._send = send
-        self._ping_seconds = ping_seconds
-        self._pinging: asyncio.Future[None] | None = None
-        self._seen = self._frozen = 0
-        self._given_up = False
-        self._clock = asyncio.get_running_loop().call_later(ping_seconds, self._ring)
-
-    def give_up(self, _: object = None) -> None:
-        """Cancel the task: the client has left."""
-        if not self._given_up:
-            self._given_up = True
-            self._task.cancel()
-
-    def took_back_its_cancelling(self) -> bool:
-        """Undo this object's own cancellation of the task. Returns False if another party cancelled it too."""
-        return self._given_up and self._task.uncancel() == 0
-
-    def stop(self) -> None:
-        """Stop the timer once the answer has ended."""
-        self._clock.cancel()
-        if self._pinging is not None:
-            self._pinging.cancel()
-
-    def _ring(self) -> None:
-        self._frozen = self._frozen + 1 if self.is_sending and self._seen == self.sends else 0
-        self._seen = self.sends
-        if self._frozen == PINGS_TO_A_FROZEN_READER or (self._pinging is not None and not self._pinging.done()):
-            self.give_up()
-            return
-        if not self.is_sending:
-            self._pinging = asyncio.ensure_future(self._ping())
-        self._clock = asyncio.get_running_loop().call_later(self._ping_seconds, self._ring)
-
-    async def _ping(self) -> None:
-        await self._send({"type": "http.response.body", "body": PING_FRAME, "more_body": True})
-
-
-async def _client_left(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
+                message = {"type": "http.response.body", "body": frame, "more_body": True}
+                if self._writer is not None and self._writer.ready:
+                    # Returns without waiting, so no ping can come between.
+                    await send(message)
+                else:
+                    async with self._send_lock:
+                        await self._send_with_timeout(send, message)
+        async with self._send_lock:
+            self.active = False
+            await self._send_with_timeout(send, {"type": "http.response.body", "body": b"", "more_body": False})

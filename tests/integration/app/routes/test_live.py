@@ -44,6 +44,15 @@ async def test_sample_agrees_with_metrics_and_health(
     assert sample.data["tiers"]["redis"] == {"state": "off"}
 
 
+async def test_head_request_ends_without_following(http: aiohttp.ClientSession, api: RunningServer[FakeEngine]) -> None:
+    async with asyncio.timeout(20):
+        response = await http.head("/api/live")
+        assert response.headers["Content-Type"].startswith("text/event-stream")
+        # A stream would have begun by the end of another request.
+        assert (await http.get("/health")).status == 200
+    assert not api.services.live.is_sampling
+
+
 async def test_stream_ends_on_key_revocation_and_on_server_stop(tmp_path: Path) -> None:
     async with people(tmp_path) as everybody, asyncio.timeout(20):
         administration = everybody.server.services.administration

@@ -1,10 +1,15 @@
 import asyncio
+import sys
 from collections.abc import AsyncGenerator, MutableMapping
+from types import FrameType
 from typing import Any
 
+import anyio
 import pytest
+from sse_starlette import ServerSentEvent
 
-from app.transport.event_stream import PING_FRAME, EventStream
+from app.transport.direct_writer import EXTENSION
+from app.transport.event_stream import PING, PING_FRAME, EventStream
 
 Scope = MutableMapping[str, Any]
 SCOPE: Scope = {"type": "http", "method": "GET", "headers": []}
@@ -46,9 +51,59 @@ async def test_frames_are_sent_unchanged_and_stream_ends_cleanly() -> None:
     await EventStream(lambda _: frames(), headers={"X-Run-Id": "run_1"})(SCOPE, never, sent)
     assert sent.body == b"data: 1\n\ndata: 2\n\n"
     assert sent.ended
-    assert sent.headers["content-type"].startswith("text/event-stream")
+    assert sent.headers == {
+        "cache-control": "no-cache",
+        "content-type": "text/event-stream; charset=utf-8",
+        "x-accel-buffering": "no",
+        "x-run-id": "run_1",
+    }
+
+
+class Writer:
+    """A connection that takes every message at once."""
+
+    filler = b""
+    ready = True
+    aborted = False
+
+    def write(self, piece: bytes) -> None:
+        raise AssertionError
+
+    def abort(self) -> None:
+        self.aborted = True
+
+
+async def test_frame_on_ready_connection_calls_no_loop() -> None:
+    folders = (*asyncio.__path__, *anyio.__path__)
+    called = []
+
+    def note(frame: FrameType, event: str, _argument: object) -> None:
+        if event == "call" and frame.f_code.co_filename.startswith(folders):
+            called.append(frame.f_code.co_qualname)
+
+    async def frames() -> AsyncGenerator[bytes, None]:
+        sys.setprofile(note)
+        for _ in range(10):
+            yield b"data: 1\n\n"
+        sys.setprofile(None)
+
+    sent = Sent()
+    await EventStream(lambda _: frames(), headers={})({**SCOPE, "extensions": {EXTENSION: Writer()}}, never, sent)
+    assert called == []
+    assert sent.body == b"data: 1\n\n" * 10
+
+
+async def test_head_request_gets_headers_and_no_frames() -> None:
+    closed = []
+
+    async def frames() -> AsyncGenerator[bytes, None]:
+        yield b"data: 1\n\n"
+
+    sent = Sent()
+    response = EventStream(lambda _: frames(), headers={"X-Run-Id": "run_1"}, on_close=lambda: closed.append(True))
+    await response({**SCOPE, "method": "HEAD"}, never, sent)
     assert sent.headers["x-run-id"] == "run_1"
-    assert "no-" in sent.headers["cache-control"]
+    assert (sent.body, sent.ended, closed) == (b"", True, [True])
 
 
 async def test_on_close_runs_if_client_leaves_before_first_event() -> None:
@@ -74,6 +129,22 @@ async def test_on_close_runs_when_frames_fail() -> None:
     assert closed == [True]
 
 
+async def test_frames_may_await_in_their_cleanup_when_client_leaves() -> None:
+    cleaned = []
+
+    async def frames() -> AsyncGenerator[bytes, None]:
+        try:
+            await never()
+            yield b""
+        finally:
+            for _ in range(3):
+                await asyncio.sleep(0)
+            cleaned.append(True)
+
+    await EventStream(lambda _: frames(), headers={})(SCOPE, gone, Sent())
+    assert cleaned == [True]
+
+
 async def test_silent_stream_is_kept_alive_by_comments() -> None:
     pinged = asyncio.Event()
 
@@ -91,6 +162,32 @@ async def test_silent_stream_is_kept_alive_by_comments() -> None:
     await EventStream(lambda _: frames(), headers={}, ping_seconds=0.001)(SCOPE, never, sent)
     assert sent.body.startswith(PING_FRAME * 2)
     assert sent.body.endswith(b"data: 1\n\n")
+    assert sent.ended
+
+
+async def test_ping_waits_for_frame_that_is_pending() -> None:
+    due = asyncio.Event()
+
+    async def frames() -> AsyncGenerator[bytes, None]:
+        yield b"data: 1\n\n"
+
+    class Slow(Sent):
+        async def __call__(self, message: Scope) -> None:
+            if message.get("body") == b"data: 1\n\n":
+                await due.wait()
+            await super().__call__(message)
+
+    def ping() -> ServerSentEvent:
+        due.set()
+        return PING
+
+    sent = Slow()
+    response = EventStream(lambda _: frames(), headers={}, ping_seconds=0.001)
+    response.send_timeout = None
+    response.ping_message_factory = ping
+    async with asyncio.timeout(20):
+        await response(SCOPE, never, sent)
+    assert sent.body == b"data: 1\n\n" + PING_FRAME
     assert sent.ended
 
 

@@ -9,9 +9,11 @@ import aiohttp
 import openai
 import pytest
 from openai import AsyncOpenAI
+from sse_starlette import ServerSentEvent
 
 from app.logs.log_lines import TextLines
-from app.transport.event_stream import EventStream, _Watch
+from app.transport import event_stream
+from app.transport.event_stream import LINE_END, EventStream
 from engine.urgency import Urgency
 from tests.integration.api_server import RunningServer, running_server
 from tests.integration.compatibility import row
@@ -118,13 +120,13 @@ async def test_client_ignores_keep_alive_comments(
     client: AsyncOpenAI, api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pinged = asyncio.Event()
-    ping = _Watch._ping
 
-    async def noted(self: _Watch) -> None:
-        pinged.set()
-        await ping(self)
+    class Noted(ServerSentEvent):
+        def encode(self) -> bytes:
+            pinged.set()
+            return super().encode()
 
-    monkeypatch.setattr(_Watch, "_ping", noted)
+    monkeypatch.setattr(event_stream, "PING", Noted(comment="ping", sep=LINE_END))
     defaults = EventStream.__init__.__kwdefaults__
     assert defaults is not None
     monkeypatch.setitem(defaults, "ping_seconds", 0.01)

@@ -1,10 +1,14 @@
 """A tier below CPU memory that keeps its blocks in a dictionary."""
 
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
+import pytest
+
+from app.openapi import openapi_document
+from cache_tiers import registry
 from cache_tiers.config import TierConfig
 from cache_tiers.histogram import Histogram
 from cache_tiers.link_speed import LinkSpeed
@@ -163,3 +167,14 @@ class DictKind:
 
     def _open(self, options: LowerTierOptions) -> DictTier:
         return DictTier(self.tier, self.blocks)
+
+
+@contextmanager
+def registered(tier: Tier) -> Iterator[DictKind]:
+    """Register a tier after all others, and describe responses with it."""
+    kind = DictKind(tier)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(registry, "LOWER_TIERS", (*registry.LOWER_TIERS, kind))
+        openapi_document.cache_clear()
+        yield kind
+    openapi_document.cache_clear()

@@ -15,10 +15,15 @@ from tests.waiting import until
 
 
 @asynccontextmanager
-async def serving(config: EngineConfig, folder: Path) -> AsyncIterator[tuple[aiohttp.ClientSession, AsyncLLMEngine]]:
-    """Serve an engine, and yield a client of the server and the engine. Conversations are stored in `folder`."""
+async def serving(
+    config: EngineConfig, folder: Path, *, static: Path | None = None
+) -> AsyncIterator[tuple[aiohttp.ClientSession, AsyncLLMEngine]]:
+    """Serve an engine, and yield a client of the server and the engine. Conversations are stored in `folder`.
+
+    static: see `running_server`.
+    """
     engine = await asyncio.to_thread(build_engine, config, lambda _: None)
-    async with running_server(folder, engine) as server, api_client(server.url) as http:
+    async with running_server(folder, engine, static=static) as server, api_client(server.url) as http:
         yield http, engine
 
 

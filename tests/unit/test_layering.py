@@ -157,6 +157,24 @@ def test_parts_of_a_subpackage_form_no_circle(package: str) -> None:
     TopologicalSorter(arrows(package)).prepare()
 
 
+def test_tiers_are_named_only_where_they_are_registered_and_checked() -> None:
+    importers = {
+        name
+        for name, path in modules().items()
+        if not name.startswith("cache_tiers.redis")
+        and any(target.startswith("cache_tiers.redis") for target in imports(path))
+    }
+    assert importers == {"cache_tiers.registry", "app.cli.cache", "app.doctor.checks", "app.doctor.security_checks"}
+    named = {
+        name
+        for name, path in modules().items()
+        if not name.startswith("cache_tiers.redis.")
+        for node in nodes_of(path)
+        if isinstance(node, ast.Constant) and node.value == "redis"
+    }
+    assert named == {"app.config.settings", "app.doctor.checks", "app.doctor.security_checks"}
+
+
 def test_only_seam_modules_import_lmcache() -> None:
     importers = {name for name, path in modules().items() if any(top(target) == "lmcache" for target in imports(path))}
     assert importers == {"cache_tiers.lmcache_adapter", "cache_tiers.lmcache_store", "cache_tiers.npu.lmcache_plugin"}

@@ -157,7 +157,7 @@ def test_parts_of_a_subpackage_form_no_circle(package: str) -> None:
     TopologicalSorter(arrows(package)).prepare()
 
 
-def test_tiers_are_named_only_where_they_are_registered_and_checked() -> None:
+def test_redis_is_named_only_by_registry_settings_and_checks() -> None:
     importers = {
         name
         for name, path in modules().items()

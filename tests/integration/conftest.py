@@ -11,6 +11,7 @@ import pytest
 import torch
 from openai import AsyncOpenAI
 
+from engine.offload.prefill_cost import PrefillCost
 from models.layers.linear import can_prepack
 from tests.integration.api_server import RunningServer, api_client, running_server
 from tests.unit.fake_engine import FakeEngine
@@ -53,3 +54,9 @@ async def client(api: RunningServer[FakeEngine]) -> AsyncIterator[AsyncOpenAI]:
     """OpenAI's own client of `api`, without retries."""
     async with AsyncOpenAI(base_url=f"{api.url}/v1", api_key="none", max_retries=0) as client:
         yield client
+
+
+@pytest.fixture
+def patient_loads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the engine from learning how fast it computes, so that no load loses against computing on a busy machine."""
+    monkeypatch.setattr(PrefillCost, "seconds", lambda _cost, _start, _stop: None)

@@ -15,6 +15,7 @@ from tests.redis_server import RedisServer
 from tests.waiting import until
 
 pytest_plugins = ["tests.store_fixtures"]
+pytestmark = pytest.mark.usefixtures("patient_loads")
 
 TEXT = "Tell me about rivers, please. " * 40
 

@@ -11,6 +11,8 @@ from tests.integration.engine_rig import BLOCK, answer, converse, engine_config,
 from tests.sizes import Size
 from tests.waiting import until
 
+pytestmark = pytest.mark.usefixtures("patient_loads")
+
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
 def test_long_conversation_continues_the_same_from_every_tier(

@@ -25,6 +25,8 @@ from tests.native_rig import KernelsFor, Threads
 from tests.sizes import Size
 from tests.tiny_models import make_tiny_model
 
+pytestmark = pytest.mark.usefixtures("patient_loads")
+
 ANSWER = 12
 STREAMS = 32
 NARROWER = [each.name for each in usable_instruction_sets()[1:]]

@@ -1,5 +1,4 @@
-"""`python -m bench.adapters`: restore speed from functools import partial
-from Redis of Ebb, LMCache's adapter and redis-py.
+"""`python -m bench.adapters`: restore speed from Redis of Ebb, LMCache's adapter and redis-py.
 
 One Redis, on loopback TCP and the same cores, holds the blocks of a prompt of 4,096 tokens. Each round restores all of
 them once through each of the three. Only Ebb verifies the blocks, and only its reads renew their expiry.

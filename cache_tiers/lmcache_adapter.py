@@ -208,7 +208,7 @@ class _LowerAdapter(L2AdapterInterface):  # type: ignore[misc]
         return {"is_healthy": self._lower.available, "type": _ADAPTER}
 
     def close(self) -> None:
-        """Close the events. The store closes the client first, so that no event is signalled afterwards."""
+        """Close the events. The store closes the lower tiers first, so that no event is signalled afterwards."""
         for event in self._events:
             event.close()
 

@@ -144,7 +144,8 @@ class LMCacheStore:
         """See KVTierStore. Raise ValueError for a key that is not reserved."""
         self._book.end_write(keys)
         # LMCache drops a block as a duplicate if a lower tier delivered it in the meantime: no write will follow.
-        self._lower.announce([key for key in keys if not self.contains(key)])
+        if self._lower.tiers:
+            self._lower.announce([key for key in keys if not self.contains(key)])
         self._l1.finish_write([object_key(key) for key in keys], tag=_WRITER)
 
     def discard(self, keys: Sequence[BlockKey]) -> None:
@@ -405,8 +406,10 @@ def open_store(
     )
     if shared_pool is not None:
         shared_pool.touch()
-    # Blocks that wait to be written cannot be evicted. A staging pool refuses new blocks rather than drop waiting ones.
-    waiting = max(size // 2, 2 * block_nbytes) if keep_in_cpu else size
+    # Blocks that wait to be written cannot be evicted, so the lower tiers share a bound. A staging pool refuses new
+    # blocks rather than drop waiting ones.
+    share = max(1, len(lower))
+    waiting = max(size // 2 // share, 2 * block_nbytes) if keep_in_cpu else size // share
     options = LowerTierOptions(block_nbytes, waiting, seal, owners)
     tiers = LowerTiers([open_tier(options) for open_tier in lower], owners, off=off)
     eviction_index = EvictionIndex(partial(make_eviction, eviction), MemoryShares(owners))

@@ -156,13 +156,16 @@ class LowerTier(Protocol):
         """Whether a pending reply could add to the missed blocks."""
 
     def take_missed(self, most: int) -> list[bytes]:
-        """Take at most `most` missed blocks to put again, oldest first. None while the tier cannot take any."""
+        """Take at most `most` missed blocks to put again, oldest first: no block while it cannot take any."""
 
     def renew(self, chain: Sequence[bytes]) -> None:
         """Mark blocks as used that were used in a tier above, so that this tier evicts them last."""
 
     def num_known(self, keys: Sequence[bytes]) -> int:
-        """Return the length of the leading run of `keys` that the tier should hold, without asking it."""
+        """Return the length of the leading run of `keys` that the tier should hold, without asking it.
+
+        Keys that `find` or `load` has just found, or `put` has stored, count until an answer says otherwise.
+        """
 
     def find(self, keys: Sequence[bytes], done: Callable[[list[bool]], None]) -> None:
         """Look up which keys the tier holds."""
@@ -212,6 +215,7 @@ class LowerTierOptions:
 
 
 LowerTierOpener = Callable[[LowerTierOptions], LowerTier]
+"""Opens a tier. Does not raise: a tier whose server is unreachable opens as unavailable."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,9 @@
 """All tiers below CPU memory, used as one: possibly none."""
 
 import threading
-import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Final, Generic, TypeVar
 
@@ -119,8 +119,8 @@ class LowerTiers:
         return known
 
     def place_of(self, key: bytes) -> TierId | None:
-        """Return the nearest tier that should hold `key`, without asking any; None if there is none."""
-        return next((each.tier.id for each in self._tiers if each.num_known([key])), None)
+        """Return the nearest available tier that should hold `key`, without asking any; None if there is none."""
+        return next((each.tier.id for each in self._tiers if each.available and each.num_known([key])), None)
 
     def find(self, keys: Sequence[bytes], done: Callable[[list[bool]], None]) -> None:
         """Look up which keys the tiers hold. Each tier is asked about the keys that the nearer ones do not have."""
@@ -137,7 +137,13 @@ class LowerTiers:
                 found[position] = is_there
             self._find(index + 1, keys, found, done)
 
-        self._tiers[index].find([keys[position] for position in left], on_answer)
+        tier, asked = self._tiers[index], [keys[position] for position in left]
+        if tier.available or len(self._tiers) == 1:
+            tier.find(asked, on_answer)
+        else:
+            # A tier that is not available could still claim the keys that it knows.
+            tier.note_unanswered(asked)
+            self._find(index + 1, keys, found, done)
 
     def load(self, blocks: Sequence[Block], done: Callable[[list[bool]], None]) -> None:
         """Fill the blocks' memory. `done` receives True for each block that is complete and verified."""
@@ -156,7 +162,9 @@ class LowerTiers:
             for reader, outcome in zip(readers, outcomes, strict=True):
                 for position, is_there in zip(parts[reader], outcome, strict=True):
                     loaded[position] = is_there
-                self._sources.note([blocks[position].key for position in parts[reader]], reader.tier.id)
+                if len(self._tiers) > 1:
+                    arrived = (at for at, is_there in zip(parts[reader], outcome, strict=True) if is_there)
+                    self._sources.note([blocks[at].key for at in arrived], reader.tier.id)
             done(loaded)
 
         results = _Results[list[bool]](len(readers), on_loaded)
@@ -195,9 +203,9 @@ class LowerTiers:
 
     def flush(self, timeout: float) -> bool:
         """Block until every announced block is settled. Return False on timeout or if one did not reach a tier."""
-        end = time.monotonic() + timeout
-        flushed = [each.flush(max(0.0, end - time.monotonic())) for each in self._tiers]
-        return all(flushed)
+        # All at once, since a tier reports only the blocks that it loses while it is flushed.
+        with ThreadPoolExecutor(max(1, len(self._tiers))) as threads:
+            return all(list(threads.map(lambda each: each.flush(timeout), self._tiers)))
 
     def close(self) -> None:
         """Fail all operations and end every thread. No block's memory is touched afterwards."""

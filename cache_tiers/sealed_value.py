@@ -1,4 +1,4 @@
-"""One block, or a part of a large one, as a Redis value: a fixed header, then the payload as stored in the pool.
+"""One block, or a part of a large one, as a value outside the process: a fixed header, then the payload of the pool.
 
     offset  bytes  field
     0       4      magic "EbbK"

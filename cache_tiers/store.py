@@ -52,7 +52,7 @@ class CPUTierStats:
 class StoreStats:
     """Occupancy and health of the tiers below the device.
 
-    lower: the tiers below CPU memory, the nearest first, on or off.
+    lower: the tiers below CPU memory: those that are on, the nearest first, then those that are off.
     """
 
     cpu: CPUTierStats

@@ -210,13 +210,14 @@ class AsyncLLMEngine:
         self._check_serving()
         # Nothing is awaited from here on, so a caller that is cancelled leaves nothing queued.
         queued = self._engine.add_request(request)
-        streams = [self._stream(queued)]
+        answers = [queued]
         try:
             for choice in range(1, request.num_answers):
-                streams.append(self._stream(self._engine.add_fork(queued.request_id, choice)))  # noqa: PERF401
+                answers.append(self._engine.add_fork(queued.request_id, choice))  # noqa: PERF401
+            streams = [self._stream(answer) for answer in answers]
         except BaseException:
-            for stream in streams:
-                self.abort(stream.request_id)
+            for answer in answers:
+                self.abort(answer.request_id)
             raise
         if (last := self._engine.end_if_complete(queued)) is not None:
             self._deliver(last)

@@ -44,7 +44,7 @@ class Restored:
     seconds: float
 
     def first(self, most: int) -> Counter[TierId]:
-        """Return at most `most` of the tokens, by tier: those of the nearer tiers first."""
+        """Return at most `most` of the tokens, by tier, in the order of `by_tier`."""
         taken, left = Counter[TierId](), most
         for tier, count in self.by_tier.items():
             taken[tier] = min(count, left)

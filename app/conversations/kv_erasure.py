@@ -1,7 +1,7 @@
 """Erasure of deleted conversations from the cache tiers, except for prefixes that other conversations share.
 
-Erasure runs after the deletion, which does not wait for it. Blocks that it misses, because the engine or Redis is
-unavailable or the server stops, age out like all unused blocks.
+Erasure runs after the deletion, which does not wait for it. Blocks that it misses, because the engine or a lower tier
+is unavailable or the server stops, age out like all unused blocks.
 """
 
 import asyncio

@@ -159,7 +159,7 @@ def parse_usage(usage: Mapping[str, Any]) -> TokenUsage:
         kv=None
         if kv is None
         else TierTokens(
-            reused={tier.id: int(kv[tier.id]) for tier in all_tiers()},
+            reused={tier.id: int(kv.get(tier.id, 0)) for tier in all_tiers()},
             computed=int(kv["computed"]),
             restore_ms=float(kv["restore_ms"]),
         ),

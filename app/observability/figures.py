@@ -17,7 +17,7 @@ class TierFigures:
     found_tokens: number of those tokens that were reused from this tier.
     bytes_in, bytes_out: bytes of blocks that were copied into this tier, and from it to a neighbour.
     evicted: blocks that were evicted; below CPU memory values of any kind, including those of other programs.
-    lost: number of evicted blocks that the next lower tier did not have; None where no tier is below.
+    lost: number of evicted blocks that the next lower tier did not have; None for tiers below CPU memory.
     tenants: bytes held by the largest tenants, by name, and by all others together; empty if unknown.
     """
 

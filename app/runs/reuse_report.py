@@ -14,7 +14,7 @@ from app.host.backend import TextTokenizer
 from app.prompts.earlier_prompts import Earlier, Known
 from app.schemas.response_bodies.reuse_report import Divergence, PromptSide, ReuseReport
 from app.schemas.response_bodies.usage import StoredReuse
-from cache_tiers.registry import LOWER_TIERS
+from cache_tiers import registry
 from cache_tiers.tier import BLOCK_TTL_SECONDS
 from engine.outputs import Reuse
 
@@ -164,7 +164,7 @@ def _lost(case: _Case) -> Verdict:
     if case.end is None:
         return Verdict("evicted", f"{LOST['evicted']}.", ("device",))
     cause, gone_from = case.end["cause"], case.end["gone_from"]
-    was_below = any(kind.tier.id in gone_from for kind in LOWER_TIERS)
+    was_below = any(kind.tier.id in gone_from for kind in registry.LOWER_TIERS)
     if cause == "evicted" and was_below and case.unused_seconds > BLOCK_TTL_SECONDS:
         return Verdict("expired", EXPIRED, gone_from)
     return Verdict(cause, f"{LOST[cause]}: {case.end['detail']}.", gone_from)

@@ -30,7 +30,7 @@ BUSY_RETRY_SECONDS = 2
 
 @dataclass(slots=True)
 class Usage:
-    """Use since the server started: accepted requests, and tokens of their prompts and answers."""
+    """Use since the server started: requests within the limits, and tokens of prompts and answers."""
 
     requests: int = 0
     tokens: int = 0

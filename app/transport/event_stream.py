@@ -100,7 +100,9 @@ class EventStream(EventSourceResponse):
                     watcher.add_done_callback(cut)
                 await self._stream_response(send)
         except TimeoutError as error:
-            if not (life.expired() or isinstance(error, SendTimeoutError)):
+            # A generator's cleanup may raise a timeout of its own.
+            is_cut = life.expired() and isinstance(error.__cause__, asyncio.CancelledError)
+            if not (is_cut or isinstance(error, SendTimeoutError)):
                 raise
             if self._writer is not None:
                 self._writer.abort()

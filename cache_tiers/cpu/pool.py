@@ -10,8 +10,8 @@ _STAGING_BLOCKS = 32
 def pool_bytes(wanted: int, block_nbytes: int, *, staging: bool) -> int:
     """Return the number of bytes to allocate, in whole pages.
 
-    staging: the pool only passes blocks between the device and Redis. A staging pool is at least 64 MiB, and holds
-        several windows of blocks of any size.
+    staging: the pool only passes blocks between the device and the lower tiers. A staging pool is at least 64 MiB, and
+        holds several windows of blocks of any size.
     """
     if staging:
         wanted = max(wanted, STAGING_BYTES, _STAGING_BLOCKS * -(-block_nbytes // mmap.PAGESIZE) * mmap.PAGESIZE)

@@ -36,8 +36,8 @@ class ExpectedLoad:
 def choose(load: ExpectedLoad | None, compute_seconds: float | None) -> LoadChoice:
     """Choose how to obtain blocks that are not in host memory.
 
-    Costs that are not known yet are learned by loading. Where no tier may have the blocks, wait for the answer only if
-    it takes little time compared with computing, because the wait may gain nothing.
+    Costs that are not known yet are learned by loading. Where the tiers may lack the blocks, wait for the answer only
+    if it takes little time compared with computing, because the wait may gain nothing.
 
     load: None if there is no lower tier, or none is used for now. compute_seconds: time to compute the blocks; None if
     not known yet.

@@ -19,7 +19,9 @@ def end_without_look_up(lower: Iterable[LowerTierStats], gone_from: tuple[TierId
     return MissReason("evicted", "the block had been evicted from every tier", gone_from)
 
 
-def end_not_worth(load_seconds: float | None, compute_seconds: float | None, gone_from: tuple[str, ...]) -> MissReason:
+def end_not_worth(
+    load_seconds: float | None, compute_seconds: float | None, gone_from: tuple[TierId, ...]
+) -> MissReason:
     """Explain a block that was not loaded because computing was expected to be faster.
 
     load_seconds, compute_seconds: expected times; None if not known.
@@ -34,7 +36,7 @@ def end_not_worth(load_seconds: float | None, compute_seconds: float | None, gon
     )
 
 
-def reason_of_load(end: LoadEnd, missing: TierMiss, gone_from: tuple[str, ...]) -> MissReason:
+def reason_of_load(end: LoadEnd, missing: TierMiss, gone_from: tuple[TierId, ...]) -> MissReason:
     """Explain a load that ended before its last block.
 
     missing: the lower tiers' answer about the first block that was not loaded.
@@ -48,14 +50,14 @@ def reason_of_load(end: LoadEnd, missing: TierMiss, gone_from: tuple[str, ...]) 
             return reason_of_miss(missing, gone_from)
 
 
-def reason_of_miss(missing: TierMiss, gone_from: tuple[str, ...]) -> MissReason:
+def reason_of_miss(missing: TierMiss, gone_from: tuple[TierId, ...]) -> MissReason:
     """Explain a block that no lower tier had or could supply."""
-    detail = missing.text
+    detail, gone_from = missing.text, (*gone_from, *missing.gone_from)
     match missing.reason:
         case TierMissReason.OFF:
             return MissReason("evicted", detail, gone_from)
         case TierMissReason.GONE | TierMissReason.UNKNOWN_KEY:
-            return MissReason("evicted", detail, (*gone_from, *missing.gone_from))
+            return MissReason("evicted", detail, gone_from)
         case TierMissReason.REJECTED:
             return MissReason("rejected", detail, gone_from)
         case TierMissReason.SKIPPED | TierMissReason.NO_ANSWER:

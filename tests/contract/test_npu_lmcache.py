@@ -29,7 +29,7 @@ from lmcache.v1 import platform
 
 assert type(platform.current_device_spec).__name__ == "EbbNpuSpec", platform.current_device_spec
 store = open_store(
-    block_nbytes=4096, cpu_bytes=1 << 20, redis_address=None, seal=BlockSeal(b"s", bytes(16)), keep_in_cpu=True,
+    block_nbytes=4096, cpu_bytes=1 << 20, lower=[], seal=BlockSeal(b"s", bytes(16)), keep_in_cpu=True,
     eviction="lru",
 )
 key = BlockKey(bytes(32))
@@ -37,7 +37,7 @@ key = BlockKey(bytes(32))
 store.pool[slot.offset : slot.offset + 4096] = b"x" * 4096
 store.commit([key])
 result = store.poll(store.prefetch([key], lower=False))
-assert result.from_cpu == 1 and bytes(store.pool[slot.offset : slot.offset + 4]) == b"xxxx"
+assert result.sources == ("cpu",) and bytes(store.pool[slot.offset : slot.offset + 4]) == b"xxxx"
 store.release([key])
 store.close()
 print("stored")

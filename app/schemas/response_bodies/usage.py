@@ -7,7 +7,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from app.schemas.response_bodies.by_tier import ByTier
-from cache_tiers.tier import TierId
+from cache_tiers.tier import DEVICE, TierId
 
 
 class Phases(TypedDict):
@@ -49,7 +49,7 @@ class ReceiptFigures(TypedDict):
 
     computed: int
     restore_ms: float
-    bytes: Annotated[Mapping[TierId, int], ByTier("TierBytes", int, "Bytes loaded, by tier.", leaves_out=("device",))]
+    bytes: Annotated[Mapping[TierId, int], ByTier("TierBytes", int, "Bytes loaded, by tier.", leaves_out=(DEVICE.id,))]
     blocks_verified: int
     saved_ms: float | None
     phases_ms: Phases

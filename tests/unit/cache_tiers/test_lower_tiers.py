@@ -120,6 +120,20 @@ def test_statistics_include_tiers_that_are_off(near: DictTier) -> None:
     ]
 
 
+def test_unavailable_tier_claims_no_block(lower: LowerTiers, near: DictTier, far: DictTier) -> None:
+    put(lower, KEYS)
+    far.erase(KEYS[2:])
+    near.is_up = False
+    assert find(lower, KEYS) == [True, True, False, False, False, False]
+    assert [lower.place_of(key) for key in KEYS[:3]] == ["far", "far", None]
+
+
+@pytest.mark.parametrize("name", ["", "Disk", "local-disk", "computed", "tier"])
+def test_id_that_collides_with_another_name_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="cannot be the id of a tier"):
+        Tier(name, "a tier")
+
+
 def test_no_tiers_have_nothing_and_take_nothing() -> None:
     lower = LowerTiers([], Owners())
     assert not put(lower, KEYS)

@@ -1,4 +1,4 @@
-"""Continuation of an answer that was cut off: the same message, and a new run after the tokens that it has."""
+"""Continuation of an answer that was cut off: a new run extends the same message after its existing tokens."""
 
 from dataclasses import replace
 
@@ -54,7 +54,7 @@ class Continuation:
         def abort() -> None:
             engine.abort(stream.request_id)
 
-        # The engine has begun: abort if the answer cannot be reopened.
+        # The engine is already generating: abort the request if the answer cannot be reopened.
         try:
             run = _reopened(answer, self._store.tenant, stream, run_id)
             record = RunRecord(run_id, answer.id, engine.kv_fingerprint, pack_ids(prompt_ids))
@@ -62,7 +62,7 @@ class Continuation:
         except BaseException:
             abort()
             raise
-        # The existing text is sent as the first delta.
+        # The existing reasoning and text are sent as the first deltas.
         run.log.open(opening_event(changed, question, replace(run.answer, content="", reasoning=None)))
         run.saved_ids, run.saved_deltas = len(run.token_ids), len(run.log.deltas_from(0))
         self._runs.add(run)
@@ -116,7 +116,7 @@ def _reopened(answer: Message, tenant: str, stream: GenerationStream, run_id: st
         run_id=run_id,
         params=params_to_json(stream.params),
     )
-    # Number the deltas so that the last has the number that its tokens imply. Numbers must increase.
+    # Number the deltas so that the last one has the number implied by the token count. Numbers must increase.
     before = [(stream.reasoning_before, True), (stream.text_before, False)]
     pieces = [(text, is_thought) for text, is_thought in before if text]
     first = OPENING + len(ids) + 1 - len(pieces)

@@ -18,7 +18,7 @@ WordOfChoice = Literal["none", "auto", "required"]
 class NamedChoice:
     """The one function that must be called.
 
-    param: the client's name of the field that requires it.
+    param: name in the client's API of the field that requires the function.
     """
 
     name: str
@@ -29,7 +29,7 @@ class NamedChoice:
 class ToolOffer:
     """Tools that an answer may call.
 
-    functions: `name`, and `description` and `parameters` (a JSON Schema) if given.
+    functions: each with its `name`, and with `description` and `parameters` (a JSON Schema) if given.
     choice: whether the model may, must, or must not call a function, or the one that it must call.
     parallel: whether an answer may call more than one function. If False, only the first call counts.
     """
@@ -72,7 +72,7 @@ class ToolOffer:
         return replace(params, form=form)
 
     def as_message(self, how: ToolFormat, text: str) -> Message:
-        """Convert an answer's text to the message that the client sends back."""
+        """Convert an answer's text to the message that the client will send back as history."""
         parsed = how.parser(parallel=self.parallel).whole(text)
         return Message("assistant", parsed.text, parsed.calls)
 

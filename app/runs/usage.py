@@ -13,7 +13,10 @@ from engine.outputs import KVReceipt, Usage
 
 
 def combined_usage(usages: Sequence[Usage]) -> Usage:
-    """Combine the usage of all prompts of one request. Counts and bytes are summed, times are the longest.
+    """Combine the usage of all prompts of one request.
+
+    Counts, bytes and saved times are summed. Every other time is the longest of any prompt. The phases are those of the
+    prompt with the latest first token.
 
     usages: at least one.
     """
@@ -41,7 +44,7 @@ def combined_usage(usages: Sequence[Usage]) -> Usage:
 
 
 def usage_of_answers(usages: Sequence[Usage]) -> Usage:
-    """Combine the usage of several answers to one prompt. The prompt counts once, as for the first answer."""
+    """Combine the usage of several answers to one prompt. The prompt counts once, with the first answer's figures."""
     first = usages[0]
     return replace(
         first,
@@ -52,7 +55,7 @@ def usage_of_answers(usages: Sequence[Usage]) -> Usage:
 
 
 def openai_usage(usage: Usage) -> bodies.TokenUsage:
-    """Serialize usage for OpenAI's API, in tokens. `cached_tokens` are those reused from a tier."""
+    """Serialize usage for OpenAI's API. `cached_tokens` are the prompt tokens reused from a tier."""
     shown: bodies.TokenUsage = {
         "prompt_tokens": usage.prompt_tokens,
         "completion_tokens": usage.completion_tokens,
@@ -67,7 +70,7 @@ def openai_usage(usage: Usage) -> bodies.TokenUsage:
 
 
 def anthropic_usage(usage: Usage) -> dict[str, Any]:
-    """Serialize usage for Anthropic's API. `input_tokens` exclude those reused from a tier.
+    """Serialize usage for Anthropic's API. `input_tokens` exclude the prompt tokens reused from a tier.
 
     Cache creation is always 0: with Anthropic, clients request it and pay for it.
     """

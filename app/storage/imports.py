@@ -1,6 +1,6 @@
 """Atomic import of exported conversations, in short transactions.
 
-Conversations are first staged: written but hidden, in batches between which other writers have their turn. One
+Conversations are first staged: written but hidden, in batches, so that other writers get their turn. One
 transaction then makes them visible. If an import fails or its process ends, its staged conversations are removed later.
 """
 
@@ -19,7 +19,7 @@ from app.storage.rows import add_conversation, insert_messages
 
 BATCH_MESSAGES = 25
 BATCH_CHARACTERS = 65_536
-"""Characters of text per transaction, which always holds at least one message."""
+"""Characters of text at which a batch ends. Each batch is one transaction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class ImportStore:
     def _show(self, connection: Connection, import_id: str) -> set[str]:
         """Make the staged conversations visible, and return their ids.
 
-        Conversations that another import has added since are marked for removal instead.
+        If another import has added the same conversation since, the staged copy is marked for removal instead.
         """
         connection.execute(
             "INSERT INTO removal(conversation_id) "
@@ -160,7 +160,7 @@ def _batches(given: Iterable[Imported]) -> Iterator[list[_Piece]]:
 
 
 def _pieces(one: Imported) -> Iterator[_Piece]:
-    """Split a conversation into pieces, none much larger than a batch."""
+    """Split a conversation into pieces that exceed the bounds of a batch only by their last message."""
     piece, characters, is_first = list[Message](), 0, True
     for message in one.messages:
         piece.append(message)

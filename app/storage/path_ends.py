@@ -1,7 +1,7 @@
-"""Removal in batches of messages that no response needs any longer, from the end of their path upwards.
+"""Removal of messages that no response needs any longer, from the end of their path upwards, in batches.
 
 A row in `path_end` names the message to continue with. Each batch determines the unneeded messages again, so a message
-that gained a child between two batches stays. If the process ends between two batches, the next one continues.
+that gained a child between two batches stays. If the process ends between two batches, the next process continues.
 """
 
 from dataclasses import dataclass
@@ -55,7 +55,7 @@ class _Batch:
 def mark_path_end(connection: Connection, message_id: str) -> None:
     """Mark a message that may have become unneeded, within the caller's transaction.
 
-    Deleted messages are not marked: they can still be restored, and are removed when they are due.
+    Deleted messages are not marked: they can still be restored until their removal is due.
     """
     connection.execute(
         "INSERT INTO path_end(message_id) SELECT id FROM shown_message WHERE id = ? ON CONFLICT DO NOTHING",

@@ -1,8 +1,8 @@
 """Pieces of messages that show where the words of a query were found.
 
-FTS5's own `snippet()` and `highlight()` take time with the square of the findings, and cannot be interrupted. Here a
-bounded number of characters is looked through, in Python, as the index does: without case and accents, each character
-of an unspaced script by itself.
+FTS5's own `snippet()` and `highlight()` take time quadratic in the number of matches, and cannot be interrupted. This
+module instead scans a bounded number of characters in Python. Text is compared as the index compares it: case and
+accents are ignored, and each character of an unspaced script is a word.
 """
 
 import re
@@ -15,16 +15,16 @@ from itertools import pairwise
 from app.storage.search_words import UNSPACED, may_be_unfinished, query_pieces
 
 CHARACTERS = 200
-"""Length of a snippet, roughly: it begins and ends between two words."""
+"""Approximate length of a snippet, which begins and ends between two words."""
 BEFORE = 40
-"""Characters of a snippet before its first finding."""
+"""Characters of a snippet before its first match."""
 SLACK = 20
-"""Characters within which a gap between two words is looked for."""
+"""Number of characters to search for a gap between two words."""
 MAX_FINDINGS = 64
-"""Findings among which the best place is chosen."""
+"""Number of matches among which the best window is chosen."""
 CHUNK = 4096
 OVERLAP = 512
-"""Characters that two chunks share, so that a phrase is found on the seam."""
+"""Characters that two chunks share, so that a phrase across their boundary is found."""
 
 _WORD = "[^\\W_]"
 _SPACED = f"[^\\W_{UNSPACED}]"
@@ -35,7 +35,7 @@ _TOKEN = re.compile(f"[{UNSPACED}]|{_SPACED}+")
 class Snippet:
     """A piece of a text.
 
-    matches: (start, end) of each finding in `text`, in UTF-16 code units, as JavaScript counts.
+    matches: (start, end) of each match in `text`, in UTF-16 code units, as JavaScript counts.
     """
 
     text: str
@@ -43,7 +43,7 @@ class Snippet:
 
 
 class SnippetMaker:
-    """The words of one query as a pattern."""
+    """Maker of snippets for one query, with the query's words compiled to a pattern."""
 
     def __init__(self, query: str) -> None:
         pieces = [_TOKEN.findall(_folded(unicodedata.normalize("NFC", piece))) for piece in query_pieces(query)]
@@ -55,9 +55,11 @@ class SnippetMaker:
         self._pattern = re.compile("|".join(f"({phrase})" for phrase in dict.fromkeys(phrases))) if phrases else None
 
     def snippet(self, text: str, *, whole_length: int | None = None) -> Snippet:
-        """Return the piece of `text` in which most of the query's words are, or its beginning if none is found.
+        """Return a piece of `text` with matches of the query's words, or the beginning of `text` if there are none.
 
-        whole_length: of the text that `text` is the beginning of, in characters; None if it is all of it.
+        The piece is from the first chunk with a match. There, it is the window with the most different words.
+
+        whole_length: length in characters of the message that begins with `text`; None if `text` is the whole message.
         """
         whole_length = len(text) if whole_length is None else whole_length
         for at in range(0, max(len(text), 1), CHUNK - OVERLAP):
@@ -78,7 +80,7 @@ class SnippetMaker:
 
 
 def _phrase(tokens: Sequence[str], *, is_prefix: bool) -> str:
-    """Return the pattern of words that follow each other."""
+    """Return the pattern of consecutive words."""
     parts = [re.escape(tokens[0])]
     for before, token in pairwise(tokens):
         touching = _is_unspaced(before) or _is_unspaced(token)
@@ -95,7 +97,7 @@ def _is_unspaced(token: str) -> bool:
 
 
 def _cut(chunk: str, found: Sequence[re.Match[str]], *, is_beginning: bool, is_end: bool) -> Snippet:
-    """Cut the snippet out of the chunk in which the findings are."""
+    """Cut the snippet out of the chunk that contains the matches `found`."""
     kept = _best(found)
     start = max(0, kept[0].start() - BEFORE) if kept else 0
     if start > 0:
@@ -115,7 +117,7 @@ def _cut(chunk: str, found: Sequence[re.Match[str]], *, is_beginning: bool, is_e
 
 
 def _best(found: Sequence[re.Match[str]]) -> list[re.Match[str]]:
-    """Return the findings of the window that holds the most different words; of several, the first."""
+    """Return the matches in the first of the windows that hold the most different words."""
     best = list[re.Match[str]]()
     best_kinds = 0
     for index, first in enumerate(found):

@@ -11,7 +11,7 @@ RECONNECT_MILLISECONDS = 500
 DONE_FRAME = b"data: [DONE]\n\n"
 
 
-# These end no line in the format, but do in str.splitlines(), which many clients use to read lines.
+# These characters do not end a line in the format, but str.splitlines(), which many clients use, splits at them.
 _LINE_ENDS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 
 # json.dumps would make an encoder for each call.

@@ -86,7 +86,7 @@ def certificate_files(settings: Settings) -> CertificateFiles | None:
 
 
 def own_certificate(settings: Settings) -> ssl.SSLContext | None:
-    """Create a client context for this machine's server with these settings; None without TLS.
+    """Create a client context for connecting to this machine's server, which uses `settings`; None without TLS.
 
     The client trusts exactly the server's certificate, so neither a CA nor the host name in the URL matters. If the
     certificate file cannot be read, the client trusts no server.

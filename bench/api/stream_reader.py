@@ -83,7 +83,7 @@ class StreamReader(asyncio.Protocol):
 
     def _take(self, step: int, now: float) -> None:
         if self.steps == 0:
-            # The request triggers the first token, not the schedule.
+            # The request, not the schedule, triggers the first token.
             self.opened.set_result(now - self.sent)
         elif step != self._expected:
             self.faults += 1
@@ -101,7 +101,7 @@ class Address:
     port: int
 
     def post(self, path: str, body: Mapping[str, Any]) -> bytes:
-        """Build a request with a JSON body that closes its connection."""
+        """Build a request that has a JSON body and asks the server to close the connection."""
         content = json.dumps(body).encode()
         return self._head("POST", path, f"Content-Length: {len(content)}\r\n") + content
 

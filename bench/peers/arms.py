@@ -1,4 +1,4 @@
-"""Compared servers, and how each is started for each kind of load: every peer at its best, with the same threads."""
+"""Compared servers, and how each is started for each kind of load: every peer at its best, with equal thread counts."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ LLAMA: Final = "llama.cpp"
 BF16: Final = "bf16"
 
 _POOL: Final = 512 << 20
-"""Size of Ebb's device pool, and again of its CPU tier. Each holds all chats of the turns."""
+"""Bytes of Ebb's device pool, and of its CPU tier. Each of the two holds all chats of the multi-turn suite."""
 _VLLM_POOL_GIB: Final = 1
 """Smallest pool that vLLM accepts."""
 _VLLM_BLOCK: Final = 128
@@ -39,9 +39,9 @@ class Setup(StrEnum):
 
 
 def slot(stream: int) -> Mapping[str, object]:
-    """Assign streams to neighbouring slots of llama.cpp.
+    """Return the request fields that assign stream number `stream` to llama.cpp's slot of the same number.
 
-    Only such slots are computed together when each has its own KV.
+    When each slot has its own KV, llama.cpp computes only neighbouring slots together.
     """
     return {"id_slot": stream}
 
@@ -86,7 +86,7 @@ def ebb(weights: str, model: Path, state: Path, plan: PeersPlan, command: Sequen
 
 
 def vllm(installed: VllmCpu, model: Path, plan: PeersPlan) -> Arm:
-    """Configure vLLM in bfloat16, the only kind of weights that vLLM computes fast on CPUs."""
+    """Configure vLLM in bfloat16, the only weight format with which vLLM is fast on CPUs."""
     environment = {
         "VLLM_CPU_KVCACHE_SPACE": str(_VLLM_POOL_GIB),
         "VLLM_CPU_OMP_THREADS_BIND": ",".join(str(core) for core in sorted(os.sched_getaffinity(0))),
@@ -129,7 +129,7 @@ def llama(built: LlamaCpp, weights: str, plan: PeersPlan, threads: int) -> Arm:
 def endless(tokens: int) -> Generation:
     """Request an answer of exactly `tokens` tokens from llama.cpp.
 
-    Unlike other servers (see `fixed_length`), llama.cpp never samples an end if `ignore_eos` is set.
+    Unlike other servers (see `fixed_length`), llama.cpp never samples an end token if `ignore_eos` is set.
     """
     return Generation(tokens)
 

@@ -1,13 +1,14 @@
 """Copies of whole blocks between an accelerator's pool and the host pool, concurrent with the computation.
 
-A block that is one piece of the pool is copied straight to the host. A block in many pieces is first gathered in a
-staging buffer, one per direction, or scattered from it: one long copy over the bus costs less than many short ones.
+A block that is one piece of the pool is copied directly. A block in many pieces passes through a staging buffer, one
+per direction: a store gathers the pieces in the buffer, and a load scatters them from it. One long copy over the bus
+costs less than many short ones.
 Loads and stores have a stream each. These rules alone order them:
 
 - a copy begins after the work that was queued in the model's stream before it;
 - the model's stream never waits for a copy. A block being loaded is neither read nor written, and a block being stored
   is not written, until the host has seen the copy end. From then on the host's order holds. The scheduler guarantees
-  this, since both blocks belong to their copy until its result has come;
+  this, since a block belongs to its copy until the result of the copy has arrived;
 - copies keep their order within a stream, so a staging buffer is never in use twice.
 """
 
@@ -43,7 +44,7 @@ class StagedCopies:
         self._host = self._memory.pinned(host)
 
     def copy_within(self, copies: Iterable[BlockCopy]) -> None:
-        """Queue copies between blocks in the model's stream. Raise IndexError for an id outside the pool."""
+        """Queue copies between blocks of the pool, in the model's stream. Raise IndexError for ids outside the pool."""
         stream = self._memory.compute_stream()
         for copy in copies:
             stream.copy(self._block(copy.target_id), self._block(copy.source_id))
@@ -51,8 +52,8 @@ class StagedCopies:
     def start(self, jobs: Iterable[TransferJob]) -> Sequence[CopyBatch]:
         """Queue copies, loads before stores, and return them.
 
-        A job outside either pool copies nothing and returns an `error`. If the device raises, no copy is in flight when
-        the exception propagates.
+        A job outside either pool copies nothing, and its result has an `error`. If the device raises, no copy is in
+        flight when the exception propagates.
         """
         failed: list[TransferResult] = []
         moves: dict[Direction, list[tuple[TransferJob, Ends]]] = {direction: [] for direction in Direction}

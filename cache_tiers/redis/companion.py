@@ -43,7 +43,7 @@ class RedisCompanion:
 
     The constructor locks the state directory, and raises StateDirInUseError or CompanionError.
 
-    max_memory: bytes of data beyond which the server evicts the least recently used.
+    max_memory: bytes of data beyond which the server evicts the least recently used keys.
     """
 
     def __init__(self, state_dir: Path, *, binary: Path, max_memory: int) -> None:
@@ -169,7 +169,7 @@ class RedisCompanion:
                     start_new_session=True,
                 )
             except OSError as error:
-                # A lack of descriptors, memory or processes, which passes.
+                # A temporary lack of descriptors, memory or processes.
                 self._not_launched = str(error.strerror)
                 return None
             return self._process

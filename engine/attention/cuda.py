@@ -78,7 +78,7 @@ class CudaAttention:
     def decode_context(
         self, block_tables: torch.Tensor, slot_mapping: torch.Tensor, positions: torch.Tensor
     ) -> ForwardContext:
-        """See GraphedAttention. The kernel derives lengths from the positions, so a replay needs only its tensors."""
+        """See GraphedAttention. The kernel derives lengths from the positions, so a replay needs only these tensors."""
         rows = list(range(len(positions)))
         tiles = self._tiles([rows, rows, [1] * len(rows)], positions, self._decode)
         return _CudaContext(self._kv_cache, block_tables, slot_mapping, [tiles])

@@ -15,7 +15,7 @@ TIMES_SLOWEST: Final = 20.0
 
 
 class StepLimit:
-    """Time limit of the steps of one start of the workers, which run one after the other.
+    """Time limit of the steps since the workers were started. The steps run one after another.
 
     `on_ended` must be called on the thread that reads the results; everything else is safe on any thread.
     """

@@ -1,16 +1,16 @@
-"""Schemas of JSON that no value can satisfy, since each value would contain another one without an end."""
+"""JSON schemas that no finite value satisfies, because each value would contain another one without end."""
 
 from collections.abc import Callable, Iterator, Mapping
 
 MAX_ROUNDS = 32
-"""Schemas that take more rounds are taken for satisfiable: their answers end at the limit of tokens."""
+"""Maximum number of rounds. A schema that needs more counts as satisfiable: its answers end at the token limit."""
 
 
 def endless_reference(root: object) -> str | None:
     """Return a `$ref` of the schema `root` whose values would never end, if `root` requires one; else None.
 
-    A definition ends if all that it requires ends. Each round finds the definitions that end with the help of those
-    found before.
+    A definition can end if everything that it requires can end. Each round finds the definitions that can end, given
+    the definitions found in earlier rounds.
     """
     targets = {ref: _resolved(root, ref) for ref in _references(root)}
     endless = set(targets)
@@ -67,7 +67,7 @@ def _references(root: object) -> Iterator[str]:
 
 
 def _resolved(root: object, ref: str) -> object:
-    """Return the schema that a reference into `root` names; None for one that leads elsewhere."""
+    """Return the schema that a reference into `root` names; None for a reference that leads elsewhere."""
     if not ref.startswith("#"):
         return None
     node = root

@@ -33,8 +33,8 @@ class _Siblings(Generic[Partial]):
 class PartialIndex(Generic[Partial]):
     """Partial blocks by parent block.
 
-    All chats that begin with the same system prompt follow one block, so a lookup among thousands must take
-    microseconds.
+    All chats that begin with the same system prompt follow one block, so a lookup among thousands of partial blocks
+    must take microseconds.
     """
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ class PartialIndex(Generic[Partial]):
         return partial
 
     def begun_by(self, parent: BlockKey, token_ids: TokenIds) -> list[Partial]:
-        """List the partial blocks of `parent` that a block of `token_ids` replaces, because theirs are a prefix."""
+        """List the partial blocks of `parent` that a block of `token_ids` replaces: their tokens are a prefix."""
         siblings = self._siblings.get(parent)
         if siblings is None:
             return []

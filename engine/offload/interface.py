@@ -28,11 +28,11 @@ class TierConnector(Protocol):
 
     @property
     def has_late_copies(self) -> bool:
-        """Whether copies wait for their results, which come with a later step."""
+        """Whether results of copies are outstanding. They come with a later step."""
 
     @property
     def num_prefetched(self) -> int:
-        """Number of blocks prefetched from the lowest tier into host memory before a request needed them."""
+        """Number of blocks prefetched from lower tiers into host memory before a request needed them."""
 
     def next_poll_seconds(self) -> float | None:
         """Return the seconds until `poll` is worth a call; None if only a new request can change that."""
@@ -64,7 +64,7 @@ class TierConnector(Protocol):
         """Mark the published blocks of `request`, which finishes, as recently used in every tier."""
 
     def offer(self, request: Request, indices: Iterable[int]) -> None:
-        """Offer blocks of the request's table that just became full to the tiers."""
+        """Offer to the tiers the blocks of the request's table that have just become full."""
 
     def num_kept(self, request: Request) -> int:
         """Count the leading blocks that a preempted request can reuse later."""
@@ -106,7 +106,7 @@ class TierConnector(Protocol):
         """Take the results of copies that came with a step. Some may belong to copies of earlier steps."""
 
     def fail_step(self, step: SchedulerOutput) -> None:
-        """Expect the results of a step that raised to come with later steps."""
+        """Record that `step` raised. The results of its copies come with later steps."""
 
     def lose_step(self, step: SchedulerOutput) -> None:
         """Fail the copies of a step whose workers are gone."""
@@ -118,4 +118,4 @@ class TierConnector(Protocol):
         """Erase the blocks of `keys` from the tiers below."""
 
     def check(self) -> None:
-        """Raise AssertionError if a pin or a load has no owner, or a block waits to be stored and never is."""
+        """Raise AssertionError if a pin or a load has no owner, or a block waits for a store that never comes."""

@@ -1,4 +1,4 @@
-"""Interface of draft token sources."""
+"""Interface of the sources of drafts."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -12,7 +12,9 @@ class Proposer(Protocol):
     def propose(self, request: Request, behind: int, most: int) -> Sequence[int]:
         """Propose at most `most` tokens to follow the known tokens and the next `behind` ones; none without a guess.
 
-        Called once per step for each decoding request. behind: tokens that steps in flight will sample.
+        Called once per step for each decoding request.
+
+        behind: number of tokens that steps in flight will sample.
         """
 
     def chance(self, request: Request) -> float:

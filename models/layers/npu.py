@@ -1,6 +1,6 @@
-"""A decoder's small layers in the fused operators of an Ascend NPU, each with plain torch where it is missing.
+"""A decoder's small layers as fused operators of an Ascend NPU. Plain torch replaces an operator that is missing.
 
-The operators are reached as `torch.ops.npu`, which is the same object with and without torch_npu; the names and
+The operators are reached through `torch.ops.npu`, which is the same object with and without torch_npu; the names and
 arguments are those that torch_npu 2.13 registers.
 """
 
@@ -34,14 +34,14 @@ def _exist(*names: str) -> bool:
 
 
 class NpuRMSNorm(RMSNorm):
-    """npu_rms_norm, and npu_add_rms_norm for the sum before it."""
+    """RMSNorm by npu_rms_norm, and by npu_add_rms_norm where a sum precedes the norm."""
 
     def __init__(self, size: int, eps: float, *, dtype: torch.dtype, device: torch.device, check: bool) -> None:
         super().__init__(size, eps, dtype=dtype, device=device)
         self._check = check
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
-        """x [T, size] -> [T, size] in x's dtype; x is not changed."""
+        """Normalize x [T, size]. Return [T, size] in x's dtype; x is not changed."""
         if self._check:
             limits.check_rms_norm(x, self.weight)
         normed: torch.Tensor = torch.ops.npu.npu_rms_norm(x, self.weight, self._eps)[0]
@@ -56,7 +56,10 @@ class NpuRMSNorm(RMSNorm):
 
 
 class NpuRotaryTable(RotaryTable):
-    """npu_rotary_mul, which wants cos and sin in the dtype of what it turns, and makes the minus itself."""
+    """Rotation by npu_rotary_mul, which needs cos and sin in the dtype of its input.
+
+    The operator negates half of its input itself, so this table drops the minus of RotaryTable's sin.
+    """
 
     def __init__(
         self,
@@ -73,8 +76,8 @@ class NpuRotaryTable(RotaryTable):
         self._check = check
 
     def rotate(self, x: torch.Tensor, rows: RopeRows) -> torch.Tensor:
-        """x [T, heads, head_dim] -> the same rotated to the positions of `rows`, in x's dtype."""
-        # T rows of one sequence, as the operator sees it: layout BSND with cos and sin as 1S1D.
+        """Rotate x [T, heads, head_dim] to the positions of `rows`. Return the same shape and dtype."""
+        # The operator gets the T rows as one sequence: layout BSND, with cos and sin as 1S1D.
         cos, sin = (table.to(x.dtype)[None] for table in rows)
         if self._check:
             limits.check_rotary_mul(x[None], cos, sin)
@@ -83,7 +86,7 @@ class NpuRotaryTable(RotaryTable):
 
 
 def npu_swiglu(gate_up: torch.Tensor, *, check: bool) -> torch.Tensor:
-    """gate_up [T, 2 * inner], gate before up -> silu(gate) * up [T, inner]."""
+    """Return silu(gate) * up [T, inner] for gate_up [T, 2 * inner], where gate comes before up."""
     if check:
         limits.check_swiglu(gate_up)
     activated: torch.Tensor = torch.ops.npu.npu_swiglu(gate_up, -1)

@@ -1,8 +1,8 @@
 """The operators of torch_npu on the CPU: the real schemas, from the snapshot, on top of reference kernels.
 
 Production code calls `torch.ops.npu.*` as on an NPU. A wrong name, argument or type fails in torch, as on an NPU. The
-kernels check what the schemas do not express: every limit of `npu_limits`, and that no call needs a feature that the
-reference kernel lacks. Reads and writes of memory are reported to the fake devices.
+kernels check the rules that the schemas do not express: every limit of `npu_limits`, and that no call needs a feature
+that the reference kernel lacks. Reads and writes of memory are reported to the fake devices.
 """
 
 import json

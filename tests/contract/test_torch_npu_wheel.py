@@ -1,4 +1,4 @@
-"""Ebb's calls on the installed torch_npu wheel, checked by its own shape functions, without an NPU or CANN."""
+"""Ebb's calls to the installed torch_npu wheel, checked by the wheel's own shape functions, without an NPU or CANN."""
 
 import subprocess
 import sys

@@ -1,4 +1,7 @@
-"""A response from its run to the client. Unless it is in the background it ends when the client leaves."""
+"""Delivery of a response to its client.
+
+When the client disconnects, the run is stopped, unless the response is in the background.
+"""
 
 import asyncio
 
@@ -14,7 +17,10 @@ from app.transport.event_stream import EventStream
 
 
 def streamed(runs: RunRegistry, record: ResponseRecord, run: Run, *, is_stored: bool) -> Response:
-    """Answer with its events."""
+    """Answer with the events of the response `record`.
+
+    is_stored: whether the response can be retrieved later. Otherwise its run is forgotten when the connection ends.
+    """
 
     def on_close() -> None:
         if not record.background:
@@ -29,7 +35,7 @@ def streamed(runs: RunRegistry, record: ResponseRecord, run: Run, *, is_stored: 
 async def collect_response(
     request: Request, runs: RunRegistry, record: ResponseRecord, run: Run, *, is_stored: bool
 ) -> Response:
-    """Answer with the whole response. Raises what it failed with."""
+    """Answer with the whole response. Raises the error with which its run failed."""
     gone = asyncio.ensure_future(request.receive())
     ended = asyncio.ensure_future(run.ended.wait())
     try:
@@ -37,7 +43,7 @@ async def collect_response(
     finally:
         gone.cancel()
         ended.cancel()
-        # A run that has ended is not touched by this.
+        # Has no effect on a run that has ended.
         runs.stop(run)
         if not is_stored:
             runs.forget(run)

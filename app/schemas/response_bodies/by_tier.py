@@ -15,7 +15,9 @@ from cache_tiers.tier import TierId
 
 @dataclass(frozen=True, slots=True)
 class ByTier:
-    """Annotation that describes a mapping by tier id: `Annotated[Mapping[TierId, int], ByTier("TierBytes", int)]`.
+    """Annotation that describes a mapping by tier id.
+
+    Example: `Annotated[Mapping[TierId, int], ByTier("TierBytes", int, "Bytes of each tier.")]`.
 
     name: name of the object in the OpenAPI document.
     value: type of each tier's value.
@@ -38,7 +40,7 @@ class ByTier:
 
 @cache
 def _object(described: ByTier, tiers: tuple[TierId, ...]) -> type[Any]:
-    """Make the TypedDict of an object: the same type for the same tiers, so that a document names it once."""
+    """Make the TypedDict of an object. The same tiers give the same type, so a document names it once."""
     make: Any = TypedDict
     others = get_type_hints(described.body, include_extras=True) if described.body is not None else {}
     made: type[Any] = make(described.name, dict.fromkeys(tiers, described.value) | others)

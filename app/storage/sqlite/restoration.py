@@ -1,13 +1,13 @@
-"""The swap of a restored database into its place, which no kill can leave half done.
+"""Atomic replacement of the database by a restored one, even if the process is killed.
 
-The conversations are two files, the database and its write-ahead log, so no single rename replaces both. A plan that
-names all parts is written in one step. Before that the old state is in place. Afterwards the new one is as good as in
-place: the next process that takes the lock of the state directory completes the plan before it looks at anything.
+The conversations are in two files, the database and its write-ahead log, so no single rename replaces both. Instead, a
+plan is written atomically. Until then the old state is valid. From then on the new state is, because the next process
+that locks the state directory completes the plan before it uses the database.
 
     draft whole and synced ──> plan written ──> old log, then old database renamed ──> draft renamed ──> plan removed
                                      └── the point of no return
 
-The old files are renamed, not linked, so nothing that runs later can write into them.
+The old files are renamed, not linked, so no later process can write to them.
 """
 
 import json
@@ -19,16 +19,17 @@ from pathlib import Path
 LOG, INDEX = "-wal", "-shm"
 
 _BESIDE = (INDEX, "-mark")
-"""Endings of files that describe a database and are worthless for another one."""
+"""Suffixes of files that describe one database and are useless for any other."""
 
 
 def replace_database(database: Path, draft: Path) -> Path | None:
-    """Put `draft`, a synced database in the same folder, in the place of `database`. Return where the old one is kept.
+    """Replace `database` with `draft`, a synced database in the same folder.
 
-    To be called with the state directory locked.
+    Return the path to which the old database was moved, or None if there was none. The caller must hold the lock of the
+    state directory.
     """
     aside = _free_name(database)
-    # Under this name nothing but the plan disposes of it.
+    # Only `complete_restore` moves or removes a file of this name.
     os.rename(draft, _restored(database))
     _write_plan(_plan_of(database), aside.name)
     complete_restore(database)
@@ -36,14 +37,14 @@ def replace_database(database: Path, draft: Path) -> Path | None:
 
 
 def is_restore_pending(database: Path) -> bool:
-    """Return whether a restore is under way, or was killed in the middle."""
+    """Return whether a restore is in progress or was interrupted."""
     return _plan_of(database).exists()
 
 
 def complete_restore(database: Path) -> bool:
-    """Complete the restore of a process that was killed; return whether there was one.
+    """Complete a restore that has a plan. Return False if there is none, and delete a draft that no plan covers.
 
-    To be called with the state directory locked. Every step may have been done before.
+    The caller must hold the lock of the state directory. A killed process may already have done any of the steps.
     """
     folder, restored = database.parent, _restored(database)
     try:
@@ -52,7 +53,7 @@ def complete_restore(database: Path) -> bool:
         restored.unlink(missing_ok=True)
         return False
     if restored.exists():
-        # A log alongside a database that it does not belong to would be replayed into it.
+        # SQLite would replay the old database's log into the new database.
         _rename(_with(database, LOG), _with(aside, LOG))
         for ending in _BESIDE:
             _with(database, ending).unlink(missing_ok=True)
@@ -65,7 +66,7 @@ def complete_restore(database: Path) -> bool:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make renames in `folder` last, where the file system can."""
+    """Make renames in `folder` durable if the file system supports that."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

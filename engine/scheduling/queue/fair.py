@@ -1,8 +1,8 @@
 """Weighted fair queueing between tenants: the tenant that was served least for its weight is next.
 
 This is the virtual token counter of Sheng et al., "Fairness in Serving Large Language Models" (OSDI 2024): start-time
-fair queueing with tokens for time. There are three differences. Tokens are counted when they are computed, so a cached
-prompt costs its tenant nothing. A tenant has a maximum wait. Priorities order the requests of one tenant.
+fair queueing with tokens in place of time. There are three differences. Tokens are counted when they are computed, so a
+cached prompt costs its tenant nothing. A tenant has a maximum wait. Priorities order the requests of one tenant.
 """
 
 from collections import Counter
@@ -18,7 +18,7 @@ DEFAULT_WEIGHT = 1.0
 MAX_OVER_FULL = 2
 """Limit of the queue's length for tenants within their share, as a multiple of `max_waiting`."""
 MAX_CANDIDATES = 16
-"""Tenants whose next request is tried in one step, if there is no room for the requests before it."""
+"""Number of tenants whose next request is tried in one step if there is no room for the requests before it."""
 
 
 @dataclass(slots=True)
@@ -39,9 +39,10 @@ class FairQueue:
     Between two tenants that always wait, the values differ by at most the tokens that one step and one tenant's running
     requests can compute.
 
-    A tenant without a turn for `max_wait` seconds is next, as in a Line for every second turn at most. Tenants become
-    overdue, not requests. Otherwise all requests of a tenant that floods the queue would be overdue, and served before
-    every other tenant's. A single tenant has the order of a Line, which is arrival if all priorities are equal.
+    A tenant without a turn for `max_wait` seconds is next. As in a Line, overdue tenants get at most every second turn.
+    Tenants become overdue, not requests. Otherwise all requests of a tenant that floods the queue would be overdue, and
+    served before every other tenant's. The requests of a single tenant have the order of a Line, which is the order of
+    arrival if all priorities are equal.
 
     A request that returns, loaded or preempted, waits in its tenant's line at its former place.
     """
@@ -129,8 +130,8 @@ class FairQueue:
     def _least_served(self) -> float:
         """Return the smallest virtual service among waiting tenants.
 
-        If no tenant waits, return that of the last one that did, whose requests may still be running. If none ever did,
-        return 0.0.
+        If no tenant waits, return the value of the last tenant that waited, whose requests may still be running. If no
+        tenant has ever waited, return 0.0.
         """
         names = self._lines or ([self._last_left] if self._last_left is not None else [])
         return min((self._served[name] for name in names), default=0.0)

@@ -34,7 +34,7 @@ def pack_for_native(
     threads: int,
     compilers: tuple[str, ...] = COMPILERS,
 ) -> PackedModel | None:
-    """Pack the weights of `model` for the native step if it can serve, and log the choice, its reason and its cost.
+    """Pack the weights of `model` if the native step can serve it, and log the choice, its reason and its cost.
 
     compilers: names to look for on PATH, in order.
 
@@ -120,4 +120,4 @@ class _NotNativeError(Exception):
 
 
 class _NotWantedError(_NotNativeError):
-    """A setting that rules out the native step, so the reason is not worth a warning."""
+    """A setting that rules out the native step. The choice is logged without a warning."""

@@ -1,4 +1,4 @@
-"""Redis faults: they cost time, but never a wrong byte, a leaked lock or the CPU tier."""
+"""Redis faults, which cost time but never cause a wrong byte, a leaked lock or the loss of the CPU tier."""
 
 import time
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Deadlines in the real engine: they pass while the loop waits for the model, and while it has nothing else to do."""
+"""Deadlines in the real engine, which end requests while the loop waits for the model and while the loop is idle."""
 
 import asyncio
 from collections.abc import AsyncIterator

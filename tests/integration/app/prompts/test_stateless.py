@@ -70,7 +70,7 @@ class Chat:
         self.known = usage.prompt_tokens + (0 if "stop" in self.fields else usage.completion_tokens - 1)
 
     async def ids(self, http: aiohttp.ClientSession) -> list[int]:
-        """Tokenize the history as the prompt of a next turn."""
+        """Tokenize the history as in the prompt of the next turn."""
         async with http.post("/tokenize", json={"messages": self.messages}) as response:
             ids: list[int] = (await response.json())["tokens"]
             return ids

@@ -19,7 +19,7 @@ from app.transport.connections import (
 
 
 class Line:
-    """A connection of the test."""
+    """Fake connection that records whether it was cut."""
 
     def __init__(self, peer: str | None = "192.0.2.1") -> None:
         self.peer = peer

@@ -1,4 +1,4 @@
-"""Drafts guessed from a request's own tokens, and the decision whether a draft pays."""
+"""Drafts guessed from a request's own tokens, and the decision whether a draft pays off."""
 
 from dataclasses import replace
 

@@ -144,12 +144,12 @@ class OffloadConnector:
 
     @property
     def has_late_copies(self) -> bool:
-        """Whether copies wait for their results, which come with a later step."""
+        """Whether results of copies are outstanding. They come with a later step."""
         return len(self.late) > 0
 
     @property
     def num_prefetched(self) -> int:
-        """Number of blocks prefetched from the lowest tier into host memory before a request needed them."""
+        """Number of blocks prefetched from lower tiers into host memory before a request needed them."""
         return self.tiers.num_brought_ahead
 
     def next_poll_seconds(self) -> float | None:

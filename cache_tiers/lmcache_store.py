@@ -158,11 +158,6 @@ class LMCacheStore:
         """See KVTierStore."""
         return self._max_window
 
-    @property
-    def lower_tiers(self) -> tuple[Tier, ...]:
-        """See KVTierStore."""
-        return self._lower.tiers
-
     def link_speed(self, keys: Sequence[BlockKey] = ()) -> LinkSpeed | None:
         """See KVTierStore."""
         return self._lower.speed_for(keys)

@@ -80,7 +80,6 @@ class LowerTierStats:
     write_lag_seconds: age of the oldest of these.
     failed_blocks: blocks that did not reach the tier, for any reason.
     shed_blocks: failed blocks that found the write queue full.
-    refused_blocks: failed blocks that the tier answered with an error.
     rejects: blocks that were found but not used, by a keyword for the reason.
     retry_seconds: time until the tier is tried again; 0 while it is used.
     refusal: the error reply to the last write; empty if the write succeeded.
@@ -98,7 +97,6 @@ class LowerTierStats:
     stored_blocks: int = 0
     failed_blocks: int = 0
     shed_blocks: int = 0
-    refused_blocks: int = 0
     loaded_blocks: int = 0
     rejects: Mapping[str, int] = field(default_factory=dict)
     speed: LinkSpeed = field(default_factory=LinkSpeed)

@@ -7,7 +7,7 @@ from typing import Protocol
 from cache_tiers.block_key import BlockKey, Owner
 from cache_tiers.link_speed import LinkSpeed
 from cache_tiers.lower_tier import LowerTierStats, TierMiss
-from cache_tiers.tier import Tier, TierId
+from cache_tiers.tier import TierId
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +93,6 @@ class KVTierStore(Protocol):
     @property
     def max_window(self) -> int:
         """Maximum number of keys in one prefetch."""
-
-    @property
-    def lower_tiers(self) -> tuple[Tier, ...]:
-        """Tiers below CPU memory that are on, available or not, the nearest first."""
 
     def link_speed(self, keys: Sequence[BlockKey] = ()) -> LinkSpeed | None:
         """Return the speed of the link to the lower tier that the first of `keys` would be read from.

@@ -273,7 +273,6 @@ class RedisBlockClient:
                 stored_blocks=self._ledger.stored,
                 failed_blocks=self._ledger.failed,
                 shed_blocks=self._shed,
-                refused_blocks=self._refused,
                 loaded_blocks=self._loaded,
                 rejects={reject.name.lower(): count for reject, count in self._rejected.items()},
                 speed=self._meter.speed,

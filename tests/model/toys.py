@@ -15,7 +15,7 @@ from cache_tiers.owners import Owners
 from cache_tiers.redis.block_client import REDIS
 from cache_tiers.shares import MemoryShares
 from cache_tiers.store import CPUTierStats, HostSlot, PrefetchResult, StoreStats
-from cache_tiers.tier import CPU, Tier, TierId
+from cache_tiers.tier import CPU, TierId
 from cache_tiers.transfer import Direction, TransferJob, TransferResult
 from engine.offload.prefill_cost import PrefillCost
 from engine.request import Request
@@ -307,10 +307,6 @@ class ToyStore:
     def discard(self, keys: Sequence[BlockKey]) -> None:
         for key in keys:
             del self.reserved[key]
-
-    @property
-    def lower_tiers(self) -> tuple[Tier, ...]:
-        return (REDIS,) if self.has_redis else ()
 
     def link_speed(self, keys: Sequence[BlockKey] = ()) -> LinkSpeed | None:
         return self.speed if self.has_redis and self.redis_up else None

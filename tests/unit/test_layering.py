@@ -189,7 +189,7 @@ SQLITE_SQL = re.compile(
     r"INSERT OR|REPLACE INTO|PRAGMA|MATCH|LIMIT -1|\bIS (?!NOT |NULL)|\browid\b|\bjson_\w+\(|\bx''"
     r"|\b(iif|hex|char|total_changes)\(|\bIN (?!\(|\{)[a-z]"
 )
-"""SQL that PostgreSQL rejects or understands differently, as far as a pattern can tell."""
+"""Pattern of SQL that PostgreSQL rejects or interprets differently. Differences that need a parser are not found."""
 
 
 def test_only_sqlite_side_imports_sqlite3() -> None:

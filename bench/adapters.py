@@ -30,7 +30,7 @@ from bench.stats import median
 from cache_tiers.block_key import BlockKey
 from cache_tiers.lmcache_store import LMCacheStore, open_store
 from cache_tiers.load_cost import LoadCost
-from cache_tiers.manager import WINDOWS_AHEAD
+from cache_tiers.loads import WINDOWS_AHEAD
 from cache_tiers.redis.address import RedisAddress
 from cache_tiers.redis.server_binary import KEEP_PAGES, find_redis_server
 from cache_tiers.redis.tier import open_redis

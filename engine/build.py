@@ -298,7 +298,7 @@ def _scheduler(
         )
         if former is not None and former.connector.tiers is not None:
             manager.succeed(former.connector.tiers)
-    pool = BlockPool(loaded.num_blocks, loaded.owners, on_evict=manager.forget if manager is not None else None)
+    pool = BlockPool(loaded.num_blocks, loaded.owners, on_evict=manager.stores.forget if manager is not None else None)
     blocks = BlockManager(pool, config.block_size, loaded.block_nbytes, prefix_cache=config.prefix_cache)
     limits = SchedulerLimits(
         config.max_num_seqs, config.max_num_batched_tokens, config.itl_target, config.decode_passes

@@ -17,7 +17,8 @@ from engine.outputs import FinishReason
 from engine.pace import StepPace, time_to_prepare
 from engine.request import Request
 from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
-from engine.scheduling.scheduler import Scheduler, TokenUpdate
+from engine.scheduling.results import TokenUpdate
+from engine.scheduling.scheduler import Scheduler
 from engine.step_trace import trace_step
 from engine.tracing import NO_TRACE, Trace, Track
 

@@ -17,7 +17,8 @@ from engine.output_processor import OutputProcessor
 from engine.outputs import FinishReason, RequestOutput
 from engine.processor import Processor
 from engine.request import Request
-from engine.scheduling.scheduler import Scheduler, TokenUpdate
+from engine.scheduling.results import TokenUpdate
+from engine.scheduling.scheduler import Scheduler
 from engine.stats import EngineStats
 from engine.tenant_memory import tenant_bytes
 from engine.tracing import Track
@@ -283,7 +284,7 @@ class LLMEngine:
             generation_tokens=self._tokens["generation"],
             reused_tokens=self._reused.copy(),
             computed_tokens=self._tokens["computed"],
-            unstored_blocks=tiers.num_unstored if tiers is not None else 0,
+            unstored_blocks=tiers.stores.num_unstored if tiers is not None else 0,
             checks=dict(self._checks),
             step_seconds=self.core.step_seconds,
             gap_seconds=self.core.gap_seconds,
@@ -292,13 +293,13 @@ class LLMEngine:
             queue_seconds=dict(self._queue),
             inter_token_seconds=self._inter_token,
             tiers=store,
-            stores_refused=tiers is not None and tiers.refuses_stores,
+            stores_refused=tiers is not None and tiers.stores.is_refused,
             asked_tokens=self._asked.copy(),
-            load_seconds=tiers.load_seconds if tiers is not None else {},
-            cpu_store_seconds=tiers.store_seconds if tiers is not None else Histogram.of_seconds(),
+            load_seconds=tiers.loads.seconds if tiers is not None else {},
+            cpu_store_seconds=tiers.stores.seconds if tiers is not None else Histogram.of_seconds(),
             prefilled_tokens=counted["prefilled"],
-            copied_up_blocks=tiers.num_copied_up if tiers is not None else 0,
-            copied_down_blocks=tiers.num_copied_down if tiers is not None else 0,
+            copied_up_blocks=tiers.loads.num_copied if tiers is not None else 0,
+            copied_down_blocks=tiers.stores.num_copied if tiers is not None else 0,
             warmed_blocks=counted["warmed"],
             evicted_blocks=counted["evicted"],
             lost_blocks=counted["lost"],

@@ -10,7 +10,7 @@ from engine.detokenizer import StopStrings
 from engine.outputs import FinishReason, KVReceipt, RequestOutput, Usage
 from engine.request import Request
 from engine.scheduling.ending import reason_to_end
-from engine.scheduling.scheduler import TokenUpdate
+from engine.scheduling.results import TokenUpdate
 
 
 @dataclass(slots=True)

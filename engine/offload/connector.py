@@ -3,23 +3,25 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from cache_tiers.block_key import BlockKey
-from cache_tiers.manager import LoadOutcome, TierManager
-from cache_tiers.tier import TierId
+from cache_tiers.manager import TierManager
 from cache_tiers.transfer import TransferJob, TransferResult
 from engine.kv.block_manager import BlockManager
 from engine.kv_block import KVCacheBlock
 from engine.offload.idle_promotion import PROMOTION_ID
 from engine.offload.late_copies import LateCopies
-from engine.offload.load_choice import ExpectedLoad, LoadChoice, choose
-from engine.offload.miss_reason import end_not_worth, end_without_look_up, reason_of_load, reason_of_miss
+from engine.offload.load_choice import LoadChoice
+from engine.offload.load_policy import LoadPolicy
+from engine.offload.miss_reason import reason_of_load, reason_of_miss
+from engine.offload.pending_lookups import FoundBlocks, PendingLookups
 from engine.offload.prefetch_hints import PrefetchHints
 from engine.offload.prefill_cost import PrefillCost
+from engine.offload.restoring import Restoring, with_restored
 from engine.offload.stored_partials import StoredPartial, StoredPartials
 from engine.outputs import KVReceipt, MissReason
-from engine.request import Request, RequestStatus, Restored
+from engine.request import Request, Restored
 from engine.scheduler_output import SchedulerOutput
 from engine.tracing import NO_TRACE, Trace, Track
 
@@ -48,52 +50,6 @@ def stores_of_step(last_step_tokens: int, *, others_wait: bool) -> int:
     return 1 if others_wait else MAX_STORES_AT_REST
 
 
-@dataclass(slots=True)
-class _Restoring:
-    """A load in flight that restores a prefix into a request's block table."""
-
-    request: Request
-    num_before: int
-    """Blocks in the table before those of the load."""
-    num_blocks: int
-    """Blocks that the load should bring."""
-    partial: StoredPartial | None = None
-    """The last block of the load if it is only partly filled."""
-    keys: Sequence[BlockKey] = ()
-    num_computed: int = 0
-    """Tokens that the request had computed before the load began; 0 if it had not run."""
-    aborted: bool = False
-    """Whether the request has finished, so that its blocks are freed when the load ends."""
-    erased: bool = False
-    """Whether the loaded blocks must not be published."""
-    lost: bool = False
-    """Whether the device's memory was lost, and the loaded blocks with it."""
-
-    def restored(self, outcome: LoadOutcome, block_size: int) -> int:
-        """Return how many leading tokens have their KV on the device now. At least one token is left to compute."""
-        tokens = (self.num_before + outcome.num_blocks) * block_size
-        if self.partial is not None and outcome.num_blocks == self.num_blocks:
-            tokens -= block_size - self.partial.num_tokens
-        return min(tokens, self.request.num_tokens - 1)
-
-
-@dataclass(slots=True)
-class _Asked:
-    """A lookup in the lower tiers that runs while its request computes."""
-
-    request: Request
-    handle: int
-    """Handle of the lookup in the tier store."""
-    index: int
-    """Index of the first block of the lookup in the request's table."""
-    key: BlockKey
-    """Key of that block."""
-    asked: float
-    """Start of the lookup, in seconds on the clock."""
-    num_found: int | None = None
-    """Leading blocks of the lookup that the tiers have; None until they answer."""
-
-
 class OffloadConnector:
     """Mover of KV blocks: restores prefixes into block tables, and stores full blocks in the tiers below.
 
@@ -118,8 +74,9 @@ class OffloadConnector:
         self._blocks = blocks
         self._clock = clock
         self._trace = trace
-        self._restoring: dict[str, _Restoring] = {}
-        self._asked: dict[str, _Asked] = {}
+        self._restoring: dict[str, Restoring] = {}
+        self._policy = LoadPolicy(tiers, prefill, block_size=blocks.block_size)
+        self._lookups = PendingLookups(tiers, self._policy, prefill, block_size=blocks.block_size, clock=clock)
         self._partials = StoredPartials(blocks.pool.owners, most=MAX_PARTIALS, least=max(1, blocks.block_size // 8))
         self.hints = PrefetchHints(tiers, blocks, self._partials, clock=clock)
         blocks.watch_partials(self._offer_partial)
@@ -198,14 +155,14 @@ class OffloadConnector:
         if in_cpu < len(keys) and keys[in_cpu] == self.tiers.missing(request.request_id):
             # The lower tiers were asked when the request arrived.
             missing = self.tiers.store.miss_of(keys[in_cpu])
-            request.miss_reason = reason_of_miss(missing, self.tiers.places_of(keys[in_cpu]))
+            request.miss_reason = reason_of_miss(missing, self.tiers.stores.places_of(keys[in_cpu]))
         elif in_cpu < len(keys):
             wanted += self._choose(request, device + in_cpu, keys[in_cpu:])
         if wanted < len(keys):
             partial, keys = None, keys[:wanted]
         if not keys:
             return False
-        return self._load(_Restoring(request, device, len(keys), partial), keys)
+        return self._load(Restoring(request, device, len(keys), partial), keys)
 
     def _choose(self, request: Request, index: int, keys: Sequence[BlockKey]) -> int:
         """Return how many of `keys` to load from the lower tiers.
@@ -215,138 +172,49 @@ class OffloadConnector:
         keys: keys of the request's blocks from `index` on. The first block is not in host memory.
         """
         known = self.tiers.store.num_known_below(keys)
-        choice = self._choice(index, keys, known=known == len(keys))
+        choice = self._policy.choose(index, keys, known=known == len(keys))
         if choice is LoadChoice.LOAD:
             return len(keys)
-        if known and self._choice(index, keys[:known], known=True) is LoadChoice.LOAD:
+        if known and self._policy.is_worth_loading(index, keys[:known]):
             return known
-        if choice is LoadChoice.ASK and request.request_id not in self._asked:
-            handle = self.tiers.store.look_up(keys)
-            self._asked[request.request_id] = _Asked(request, handle, index, keys[0], self._clock())
+        if choice is LoadChoice.ASK:
+            self._lookups.start(request, index, keys)
         elif choice is LoadChoice.LEAVE:
             self.tiers.probe(keys[0])
-        request.miss_reason = self._reason_of_choice(choice, index, keys)
+        request.miss_reason = self._policy.reason(choice, index, keys)
         return 0
 
-    def _reason_of_choice(self, choice: LoadChoice, index: int, keys: Sequence[BlockKey]) -> MissReason:
-        gone_from = self.tiers.places_of(keys[0])
-        match choice:
-            case LoadChoice.NOTHING:
-                return end_without_look_up(self.tiers.store.stats().lower.values(), gone_from)
-            case LoadChoice.ASK:
-                detail = "the prefill began before the lower tiers had answered"
-                return MissReason("not_worth_loading", detail, gone_from)
-            case _:
-                load = self._expected_load(keys, known=True)
-                load_seconds = load.load_seconds if load is not None else None
-                return end_not_worth(load_seconds, self._compute_seconds(index, len(keys)), gone_from)
-
-    def _choice(self, index: int, keys: Sequence[BlockKey], *, known: bool) -> LoadChoice:
-        return choose(self._expected_load(keys, known=known), self._compute_seconds(index, len(keys)))
-
-    def _expected_load(self, keys: Sequence[BlockKey], *, known: bool) -> ExpectedLoad | None:
-        speed = self.tiers.store.link_speed(keys)
-        if speed is None:
-            return None
-        return ExpectedLoad(self.tiers.cost.load_seconds(speed, len(keys), known=known), speed.answer_seconds, known)
-
-    def _compute_seconds(self, index: int, num_blocks: int) -> float | None:
-        size = self._blocks.block_size
-        return self.prefill.seconds(index * size, (index + num_blocks) * size)
-
-    def _load(self, restoring: _Restoring, keys: Sequence[BlockKey]) -> bool:
+    def _load(self, restoring: Restoring, keys: Sequence[BlockKey]) -> bool:
         request, before, count = restoring.request, restoring.num_before, restoring.num_blocks
         if self._blocks.grow(request, (before + count) * self._blocks.block_size) is None:
             return False
         restoring.keys = keys
         self._restoring[request.request_id] = restoring
-        self.tiers.begin_load(
+        self.tiers.loads.begin(
             request.request_id,
             keys,
             [block.block_id for block in request.blocks[before:]],
-            compute_seconds=self._compute_seconds(before, count),
+            compute_seconds=self._policy.compute_seconds(before, count),
         )
         return True
-
-    # Requests that compute while the lower tiers are asked
 
     def tokens_until_answer(self, request: Request) -> int | None:
         """Return how many tokens a request should compute before its lookup is expected to be answered.
 
-        None means no limit: the request has no lookup in flight, its duration cannot be estimated, or the answer is
-        long overdue. 0 means that the tiers have answered, and the request waits for its steps in flight.
+        None means no limit. 0 means that the tiers have answered, and the request waits for its steps in flight.
         """
-        asked = self._asked.get(request.request_id)
-        speed = self.tiers.store.link_speed()
-        if asked is None or speed is None or speed.answer_seconds is None:
-            return None
-        if asked.num_found is not None:
-            return 0
-        size, computed = self._blocks.block_size, request.num_computed_tokens
-        seconds = self.prefill.seconds(computed, computed + size)
-        left = asked.asked + speed.answer_seconds - self._clock()
-        # An answer that is long overdue is stuck behind other work, so small steps would only be slow.
-        return size * max(1, int(left / seconds)) if seconds and left > -speed.answer_seconds else None
+        return self._lookups.tokens_until_answer(request)
 
     def take_answered(self) -> list[Request]:
         """Start loads for running requests if the lower tiers have blocks that are faster to load than to compute.
 
         Return these requests; the caller suspends them.
         """
-        turned = []
-        for request_id, asked in list(self._asked.items()):
-            if asked.num_found is None:
-                found = self.tiers.store.poll_look_up(asked.handle)
-                if found is None:
-                    continue
-                asked.num_found = found
-            request = asked.request
-            if request.status is RequestStatus.LOADING:
-                continue
-            if request.status is RequestStatus.WAITING:
-                if not request.tiers_asked:
-                    self._warm_answered(asked)
-                continue
-            if request.status is not RequestStatus.RUNNING or not self._still_worth(asked):
-                del self._asked[request_id]
-                self._explain_absence(asked)
-            elif request.steps_in_flight == 0:
-                del self._asked[request_id]
-                if self._turn(asked):
-                    turned.append(request)
-        return turned
+        return [found.request for found in self._lookups.take_found() if self._load_found(found)]
 
-    def _warm_answered(self, asked: _Asked) -> None:
-        """Prefetch the blocks that the lower tiers have into host memory, for a request that still waits."""
-        del self._asked[asked.request.request_id]
-        if asked.num_found:
-            keys = asked.request.block_keys[asked.index : asked.index + asked.num_found]
-            self.tiers.warm(asked.request.request_id, keys)
-
-    def _explain_absence(self, asked: _Asked) -> None:
-        request = asked.request
-        if asked.num_found == 0 and request.reuse is not None:
-            missing = self.tiers.store.miss_of(asked.key)
-            request.reuse = replace(request.reuse, end=reason_of_miss(missing, self.tiers.places_of(asked.key)))
-
-    def _still_worth(self, asked: _Asked) -> bool:
-        first, keys = self._left(asked)
-        return bool(keys) and self._choice(first, keys, known=True) is LoadChoice.LOAD
-
-    def _turn(self, asked: _Asked) -> bool:
-        request, (first, keys) = asked.request, self._left(asked)
-        return self._load(_Restoring(request, first, len(keys), num_computed=request.num_computed_tokens), keys)
-
-    def _left(self, asked: _Asked) -> tuple[int, Sequence[BlockKey]]:
-        """Return the index of the first block that is not computed yet, and the keys from there on that the tiers have.
-
-        Return no keys if blocks before those of the lookup are not computed yet, since they may have left the tiers.
-        """
-        assert asked.num_found is not None
-        first = asked.request.num_computed_tokens // self._blocks.block_size
-        if first < asked.index:
-            return first, []
-        return first, asked.request.block_keys[first : asked.index + asked.num_found]
+    def _load_found(self, found: FoundBlocks) -> bool:
+        request, count = found.request, len(found.keys)
+        return self._load(Restoring(request, found.index, count, num_computed=request.num_computed_tokens), found.keys)
 
     def _find_partial(self, request: Request, device: int) -> StoredPartial | None:
         """Return the last block that was stored partly filled; None if there is none, or the device has as much of it.
@@ -375,7 +243,7 @@ class OffloadConnector:
     def abort(self, request: Request) -> None:
         """Cancel the load of a request. The blocks return to the pool once no copy can write to them."""
         self._restoring[request.request_id].aborted = True
-        self.tiers.cancel_load(request.request_id)
+        self.tiers.loads.cancel(request.request_id)
 
     def lose_device(self) -> None:
         """Cancel all loads, discarding their blocks, and fail late copies: the workers that made them are gone."""
@@ -384,7 +252,7 @@ class OffloadConnector:
         for request_id, restoring in self._restoring.items():
             restoring.lost = True
             if not restoring.aborted:
-                self.tiers.cancel_load(request_id)
+                self.tiers.loads.cancel(request_id)
 
     def erase(self, keys: Sequence[BlockKey]) -> None:
         """Erase the blocks of `keys` from the tiers below.
@@ -402,7 +270,7 @@ class OffloadConnector:
         """Return the requests whose load ended. Their tables hold the blocks that arrived, which are published."""
         ended: list[Request] = []
         self.hints.forget_lapsed()
-        for outcome in self.tiers.poll_loads():
+        for outcome in self.tiers.poll():
             if outcome.load_id == PROMOTION_ID:
                 self.hints.on_promoted(outcome)
                 continue
@@ -421,11 +289,11 @@ class OffloadConnector:
             if outcome.num_blocks < restoring.num_blocks:
                 key = restoring.keys[outcome.num_blocks]
                 missing = self.tiers.store.miss_of(key)
-                request.miss_reason = reason_of_load(outcome.end, missing, self.tiers.places_of(key))
+                request.miss_reason = reason_of_load(outcome.end, missing, self.tiers.stores.places_of(key))
             self._blocks.shrink(request, restoring.num_before + outcome.num_blocks)
-            restored = restoring.restored(outcome, self._blocks.block_size)
+            restored = restoring.num_restored(outcome, self._blocks.block_size)
             request.restore_to(restored)
-            request.restored = self._restored(restoring, outcome, restored)
+            request.restored = restoring.restored(outcome, restored, self._blocks.block_size)
             if request.receipt is not None and restored > restoring.num_computed > 0:
                 self._add_to_receipt(request, request.receipt, request.restored, restoring.num_computed, restored)
             if restoring.erased:
@@ -437,23 +305,14 @@ class OffloadConnector:
                 ended.append(request)
         return ended
 
-    def _restored(self, restoring: _Restoring, outcome: LoadOutcome, end: int) -> Restored:
-        """Count the tokens before `end` that this load restored, by tier. The last block may be needed only partly."""
-        size = self._blocks.block_size
-        tokens = max(0, end - restoring.num_before * size)
-        by_tier = Counter[TierId]()
-        for index, source in enumerate(outcome.sources):
-            by_tier[source] += max(0, min(size, tokens - index * size))
-        return Restored(by_tier, outcome.seconds)
-
-    def _give_up(self, restoring: _Restoring) -> None:
+    def _give_up(self, restoring: Restoring) -> None:
         request = restoring.request
         request.reset()
         self._blocks.free(request)
 
     def _add_to_receipt(self, request: Request, receipt: KVReceipt, restored: Restored, before: int, end: int) -> None:
         """Update the receipt of a request that had computed `before` tokens when the rest up to `end` was restored."""
-        request.receipt = _with_restored(receipt, end - before, restored)
+        request.receipt = with_restored(receipt, end - before, restored)
         more = self.prefill.seconds(before, end)
         if request.reuse_seconds is not None and more is not None:
             request.reuse_seconds += more
@@ -467,7 +326,7 @@ class OffloadConnector:
         """Count the leading full blocks that are stored below, or are being stored, and so outlive the request."""
         kept = request.num_published_blocks
         # Blocks are stored in the order in which they fill, so those that are not stored are the last.
-        while kept and not self.tiers.has_taken(request.block_keys[kept - 1]):
+        while kept and not self.tiers.stores.has_taken(request.block_keys[kept - 1]):
             kept -= 1
         return kept
 
@@ -489,12 +348,12 @@ class OffloadConnector:
         computing.
         """
         pool, missing = self._blocks.pool, self._blocks.num_missing(request)
-        if not pool.num_losses(request.owner, missing) or not self.tiers.may_store_soon:
+        if not pool.num_losses(request.owner, missing) or not self.tiers.stores.may_store_soon:
             return False
         found = 0 if request.blocks else self._blocks.num_on_device(request)
         if not pool.num_losses(request.owner, missing - found) or not request.block_keys:
             return False
-        return self._choice(0, request.block_keys, known=True) is LoadChoice.LOAD
+        return self._policy.is_worth_loading(0, request.block_keys)
 
     def miss_reason(self, request: Request) -> MissReason | None:
         """Return why reuse ended where it did at the request's admission; None if nothing was missing."""
@@ -518,7 +377,7 @@ class OffloadConnector:
 
     def take_loads(self, seconds: float) -> tuple[TransferJob, ...]:
         """Take the loads of the next step: as many as should be copied within `seconds`, counting late ones."""
-        return self.tiers.take_loads(seconds, self.late.num_loads)
+        return self.tiers.loads.take(seconds, self.late.num_loads)
 
     def take_stores(
         self, last_step_tokens: int, *, at_rest: bool, others_wait: bool, prompts: bool, urgent: bool = False
@@ -549,7 +408,7 @@ class OffloadConnector:
     def _take_stores(self, most: int, *, at_rest: bool) -> tuple[TransferJob, ...]:
         pool, stores = self._blocks.pool, []
         most = min(most, MAX_STORES - self.late.num_stores)
-        for key, job in self.tiers.take_stores(most, at_rest=at_rest):
+        for key, job in self.tiers.stores.take(most, at_rest=at_rest):
             pool.mark_saved(key)
             if job is not None:
                 block = pool.acquire_published(key)
@@ -561,7 +420,7 @@ class OffloadConnector:
 
     def on_computed(self, step: SchedulerOutput, seconds: float) -> None:
         """Record that a forward pass of `step` took `seconds`."""
-        self.tiers.on_computed()
+        self.tiers.stores.on_computed()
         self.prefill.note(step, seconds)
 
     def complete(self, step: SchedulerOutput, results: tuple[TransferResult, ...]) -> None:
@@ -591,20 +450,8 @@ class OffloadConnector:
 
     def check(self) -> None:
         """Raise AssertionError if a pin or a load has no owner, or a block waits to be stored and never is."""
-        assert len(self._restoring) + self.hints.is_promoting == self.tiers.num_loading, "a load has no owner"
-        assert self._blocks.pool.num_unsaved == self.tiers.num_unstored, "an unsaved block is not going to be stored"
+        assert len(self._restoring) + self.hints.is_promoting == len(self.tiers.loads), "a load has no owner"
+        assert self._blocks.pool.num_unsaved == self.tiers.stores.num_unstored, (
+            "an unsaved block is not going to be stored"
+        )
         self.tiers.check()
-
-
-def _with_restored(receipt: KVReceipt, tokens: int, restored: Restored) -> KVReceipt:
-    """Move `tokens` from computed to restored in the receipt of a request that had already begun to compute.
-
-    Tokens that are recomputed after a preemption are in no receipt, so at most `receipt.computed` tokens are moved.
-    """
-    tokens = min(tokens, receipt.computed)
-    return replace(
-        receipt,
-        reused=receipt.reused + restored.first(tokens),
-        computed=receipt.computed - tokens,
-        restore_ms=receipt.restore_ms + restored.seconds * 1e3,
-    )

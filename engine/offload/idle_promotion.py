@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from cache_tiers.block_key import BlockKey, owner_of
-from cache_tiers.manager import LoadOutcome, TierManager
+from cache_tiers.loads import LoadOutcome
+from cache_tiers.manager import TierManager
 from engine.kv.block_pool import BlockPool
 from engine.kv_block import KVCacheBlock
 
@@ -46,7 +47,7 @@ class IdlePromotion:
         assert not self.is_busy
         self._run, self._blocks = run, self._pool.allocate(len(run), owner_of(run[-1].key))
         ids = [block.block_id for block in self._blocks]
-        self._tiers.begin_load(PROMOTION_ID, [block.key for block in run], ids, compute_seconds=None, ahead=True)
+        self._tiers.loads.begin(PROMOTION_ID, [block.key for block in run], ids, compute_seconds=None, ahead=True)
 
     def drop(self) -> None:
         """Publish none of the blocks that are being copied."""

@@ -11,7 +11,8 @@ from itertools import islice
 from typing import Final
 
 from cache_tiers.block_key import BlockKey
-from cache_tiers.manager import LoadOutcome, TierManager
+from cache_tiers.loads import LoadOutcome
+from cache_tiers.manager import TierManager
 from engine.kv.block_manager import BlockManager
 from engine.offload.idle_promotion import MAX_BLOCKS, IdlePromotion, PrefixBlock
 from engine.offload.stored_partials import StoredPartials

@@ -6,30 +6,29 @@ steps, `num_confirmed_tokens` only steps whose result was received. Only confirm
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from cache_tiers.block_key import BlockKey
 from cache_tiers.transfer import TransferJob
 from engine.errors import OverloadedError
 from engine.kv.block_manager import BlockManager
 from engine.offload.interface import TierConnector
-from engine.outputs import FinishReason, TokenLogprobs
+from engine.outputs import FinishReason
 from engine.request import Request, RequestStatus
 from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.scheduling.admission import Admission
 from engine.scheduling.budget import SchedulingBudget
 from engine.scheduling.chunking import AUTO_STEP_SECONDS, longest_chunk
 from engine.scheduling.division import Claim
-from engine.scheduling.ending import reason_to_end
-from engine.scheduling.held_back import HeldBack
 from engine.scheduling.multi_step import LONGEST_STEP_SECONDS, passes_of_step, passes_within
-from engine.scheduling.overload import TurnPace, retry_after
+from engine.scheduling.overload import retry_after
 from engine.scheduling.queue.request_queue import RequestQueue
 from engine.scheduling.request_states import RequestStates
+from engine.scheduling.results import StepResults, TokenUpdate
 from engine.scheduling.room import Room
-from engine.scheduling.shares import Shares
 from engine.scheduling.step_draft import StepDraft
 from engine.scheduling.step_time import StepTime
+from engine.scheduling.turns import Turns
 from engine.speculation.proposer import Proposer
 from engine.speculation.speculation import DraftPlan, Speculation
 
@@ -46,30 +45,6 @@ class SchedulerLimits:
     """Seconds that a step with running streams may take; 0 means the default of `prompt_tokens_alongside`."""
     decode_passes: int = 1
     """Most forward passes of one step, made while no request waits."""
-
-
-@dataclass(frozen=True, slots=True)
-class TokenUpdate:
-    """A change that a step made to one request: a token, the finish, or both."""
-
-    request: Request
-    token_id: int | None
-    finish_reason: FinishReason | None
-    logprobs: TokenLogprobs | None = None
-
-
-@dataclass(slots=True)
-class _Taken:
-    """The result of a step for one request, while `update` processes it."""
-
-    request: Request
-    count: int
-    """Tokens scheduled in the step, without drafts."""
-    token_ids: tuple[int, ...]
-    """Sampled tokens."""
-    updates: list[TokenUpdate] = field(default_factory=list)
-    reason: FinishReason | None = None
-    """Reason to finish; None if the request continues."""
 
 
 class Scheduler:
@@ -98,14 +73,15 @@ class Scheduler:
         self._states = RequestStates(queue, blocks, connector)
         self._room = Room(self._states, blocks, connector, num_places=limits.max_num_seqs)
         self._admission = Admission(self._states, blocks, connector, self._room)
+        self._turns = Turns(
+            self._states, blocks, connector, self._admission, self._room, num_places=limits.max_num_seqs
+        )
         self._standing: list[Request] = []
-        self._pace = TurnPace()
         self._expired: list[Request] = []
         self._last_step_tokens = 0
-        self._num_prefilled = 0
-        self._held_back = HeldBack(connector)
         most_rows = limits.max_num_batched_tokens
         self._speculation = Speculation(proposer, blocks, most_rows=most_rows) if proposer is not None else None
+        self._results = StepResults(self._states, blocks, connector, self._speculation)
 
     # Arrival and end of requests
 
@@ -152,7 +128,7 @@ class Scheduler:
 
     def retry_after(self) -> int:
         """Return after how many seconds a refused client should retry."""
-        return retry_after(len(self._queue), self._pace.seconds_each)
+        return retry_after(len(self._queue), self._turns.seconds_each)
 
     def take_expired(self) -> list[Request]:
         """Return the requests that a passed deadline has finished since the last call."""
@@ -221,7 +197,7 @@ class Scheduler:
     @property
     def num_prefilled(self) -> int:
         """Number of prompt tokens computed by completed steps, counting tokens recomputed after a preemption again."""
-        return self._num_prefilled
+        return self._results.num_prefilled
 
     def has_unfinished_requests(self) -> bool:
         """Return whether any request is unfinished."""
@@ -237,14 +213,14 @@ class Scheduler:
         self._turn_to_tiers(now)
         self._collect_loads(now)
         self._states.release_prefix_waiters()
-        self._start_below_share(now)
+        self._turns.start_below_share(now, self._standing)
         plan = self._plan_drafts()
         step_seconds = self.step_time.shared_seconds(self._states.running, now)
         decodes = self._decodes(step_seconds)
         budget = self._budget(len(decodes), step_seconds)
         draft = StepDraft(now, budget, 1 if plan.drafts or plan.is_near else self._passes())
         if self._schedule_decodes(draft, decodes, plan.drafts):
-            self._start_waiting(now)
+            self._turns.start_waiting(now)
         self._schedule_prompts(draft)
         if not self.has_unfinished_requests():
             self.connector.promote_hints()
@@ -279,7 +255,7 @@ class Scheduler:
             at_rest=not running,
             others_wait=others_wait,
             prompts=prompts,
-            urgent=self._held_back.take_any(),
+            urgent=self._turns.take_held_back(),
         )
 
     def _load_seconds(self) -> float:
@@ -381,83 +357,6 @@ class Scheduler:
         most = self.connector.tokens_until_answer(request)
         return count if most is None else min(count, most)
 
-    # Start of waiting requests
-
-    def _start_below_share(self, now: float) -> None:
-        """Start requests of tenants that hold less than their share, preempting requests of tenants that hold more.
-
-        Call before running requests take blocks and become part of the step.
-        """
-        while (found := self._next_below_share(now)) is not None:
-            request, stoppable = found
-            self._start(request, now)
-            if (
-                request.status is not RequestStatus.WAITING_FOR_PREFIX
-                and len(self._states.running) > self.limits.max_num_seqs
-            ):
-                self._room.stop_one(stoppable, 0, now)
-
-    def _next_below_share(self, now: float) -> tuple[Request, list[Request]] | None:
-        """Admit a waiting request; return it with the running ones that may be preempted for its place, or None."""
-        if not len(self._queue):
-            return None
-        shares = self._states.shares(self.limits.max_num_seqs)
-        standing = [shares.rank(request) for request in self._standing if request in self._states.running]
-        for request in self._queue.candidates(now):
-            rank = shares.rank(request)
-            if request.steps_in_flight or (standing and min(standing) < rank) or self._held_back.holds(request, now):
-                continue
-            stoppable = self._stoppable_for(request, shares)
-            if stoppable and self._admission.admit(request, now, stoppable):
-                return request, stoppable
-        return None
-
-    def _stoppable_for(self, request: Request, shares: Shares) -> list[Request]:
-        num_blocks = self.blocks.num_blocks_for(request.num_tokens)
-        return [other for other in self._states.running if shares.may_begin_before(request, num_blocks, other)]
-
-    def _start_waiting(self, now: float) -> None:
-        """Start requests in the order of the queue while places in the batch and free blocks are left."""
-        while self._states.num_holding < self.limits.max_num_seqs:
-            request = self._next_waiting(now)
-            if request is None:
-                return
-            self._start(request, now)
-
-    def _next_waiting(self, now: float) -> Request | None:
-        """Admit a waiting request and return it, or None. Only requests of a higher rank overtake an overdue one."""
-        overdue: Request | None = None
-        for request in self._queue.candidates(now):
-            if overdue is not None and not self._ranks_before(request, overdue):
-                continue
-            if self._held_back.holds(request, now):
-                continue
-            if not request.steps_in_flight and self._admit(request, now):
-                return request
-            if self._queue.is_overdue(request, now):
-                overdue = request
-        return None
-
-    def _ranks_before(self, request: Request, other: Request) -> bool:
-        shares = self._states.shares(self.limits.max_num_seqs)
-        return shares.rank(request) < shares.rank(other)
-
-    def _admit(self, request: Request, now: float) -> bool:
-        """Admit `request`; return False if it must wait for the blocks of running requests.
-
-        If no request runs, restored blocks of other waiting requests are taken back to make room.
-        """
-        while not self._admission.admit(request, now):
-            if self._states.running or not self._states.reclaim_restored(exclude=request):
-                return False
-        return True
-
-    def _start(self, request: Request, now: float) -> None:
-        """Start an admitted request."""
-        self._states.start(request, now)
-        if request.status is not RequestStatus.WAITING_FOR_PREFIX:
-            self._pace.note(now, others_wait=len(self._queue) > 0)
-
     def _collect_loads(self, now: float) -> None:
         for request in self.connector.poll():
             self._states.end_load(request, now)
@@ -474,64 +373,7 @@ class Scheduler:
         if self._speculation is not None and output.total_tokens:
             plain_seconds = self.step_time.cost.decode_seconds(len(output.num_scheduled_tokens))
             self._speculation.on_computed(output, result, plain_seconds)
-        taken: list[_Taken] = []
-        for request_id, count in output.num_scheduled_tokens.items():
-            request = self._states.get(request_id)
-            if request is not None:
-                if chunk := result.prompt_logprobs.get(request_id):
-                    request.prompt_logprobs[chunk.start :] = chunk.tokens
-                token_ids = result.sampled_token_ids.get(request_id, ())
-                if speculated := output.drafts.get(request_id):
-                    self._take_speculated(request, speculated, token_ids)
-                    count -= len(speculated)
-                taken.append(_Taken(request, count, token_ids))
-                self._append_tokens(taken[-1], token_ids, result.logprobs.get(request_id, ()))
-        # Settling waits for masks. All of them were begun above, so they are computed in parallel.
-        return [update for each in taken for update in self._settle(each)]
-
-    def _append_tokens(
-        self, taken: "_Taken", token_ids: Sequence[int], logprobs: tuple[TokenLogprobs, ...] = ()
-    ) -> None:
-        """Append tokens until one finishes the request, or else begin to compute the mask of the next token."""
-        request = taken.request
-        for index, token_id in enumerate(token_ids):
-            request.append_token(token_id)
-            taken.reason = reason_to_end(request, token_id)
-            logprob = logprobs[index] if index < len(logprobs) else None
-            taken.updates.append(TokenUpdate(request, token_id, taken.reason, logprob))
-            if taken.reason is not None:
-                # Discard tokens that later passes sampled after the last one.
-                return
-        if request.mask is not None:
-            request.mask.begin()
-
-    def _settle(self, taken: "_Taken") -> list[TokenUpdate]:
-        """Append tokens that the mask forces, publish full blocks, and finish the request if it has reached its end."""
-        request, count, token_ids, updates = taken.request, taken.count, taken.token_ids, taken.updates
-        request.steps_in_flight -= 1
-        request.samples_in_flight -= len(token_ids)
-        if token_ids and taken.reason is None:
-            self._append_tokens(taken, request.forced_tokens())
-        if request.status is RequestStatus.RUNNING:
-            self._num_prefilled += max(0, min(count, request.num_prompt_tokens - request.num_confirmed_tokens))
-            request.confirm(count + max(0, min(len(updates), len(token_ids)) - 1))
-            published = self.blocks.publish_full(request)
-            self.connector.offer(request, published)
-        if taken.reason is not None:
-            self.finish_request(request.request_id, taken.reason)
-        return updates
-
-    def _take_speculated(self, request: Request, speculated: tuple[int, ...], token_ids: tuple[int, ...]) -> None:
-        """Count the accepted tokens of a draft as computed. The next step overwrites the KV of the rejected ones."""
-        assert self._speculation is not None
-        accepted = len(token_ids) - 1
-        self._speculation.note(speculated, accepted)
-        request.num_drafted = 0
-        # One sample was scheduled; `_settle` subtracts every token that came of it.
-        request.samples_in_flight += accepted
-        if request.status is RequestStatus.RUNNING:
-            request.advance(accepted)
-            self._queue.charge(request, accepted)
+        return self._results.take(output, result)
 
     def lose_step(self, output: SchedulerOutput) -> None:
         """Give up on a step whose result will never come. The data it wrote is lost, and its copies count as failed."""

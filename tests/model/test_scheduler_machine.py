@@ -74,7 +74,7 @@ class SchedulerLife(RuleBasedStateMachine):
         self.late = random.Random(0) if late else None
         self.worker = ToyWorker(BLOCK, VOCAB, self.store.host, self.late)
         self.tiers = TierManager(self.store, LoadCost(1, deadline=3.0), clock=self.clock, rest=0.0)
-        self.pool = BlockPool(self.pool_blocks, on_evict=self.tiers.forget, clock=self.clock)
+        self.pool = BlockPool(self.pool_blocks, on_evict=self.tiers.stores.forget, clock=self.clock)
         blocks = BlockManager(self.pool, BLOCK, 1, prefix_cache=True)
         self.store.speed = LinkSpeed(0.06, 1000.0)
         self.prefill = BelievedCost()

@@ -172,7 +172,7 @@ class ToyEngine:
             if self.worker.pending:
                 self.executor.wrong.append(AssertionError("a new scheduler allocates blocks of copies in flight"))
             tiers.succeed(former.connector.tiers)
-        pool = BlockPool(POOL_BLOCKS, on_evict=tiers.forget)
+        pool = BlockPool(POOL_BLOCKS, on_evict=tiers.stores.forget)
         blocks = BlockManager(pool, BLOCK, 1, prefix_cache=True)
         prefill = BelievedCost()
         prefill.token_seconds = 0.05

@@ -18,7 +18,8 @@ from engine.request import Request
 from engine.sampling_params import SamplingParams
 from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.scheduling.queue.policy import QueuePolicy, make_queue
-from engine.scheduling.scheduler import Scheduler, SchedulerLimits, TokenUpdate
+from engine.scheduling.results import TokenUpdate
+from engine.scheduling.scheduler import Scheduler, SchedulerLimits
 from engine.speculation.proposer import Proposer
 from tests.model.toys import ToyStore, ToyWorker
 
@@ -63,7 +64,7 @@ class Rig:
         self.tiers = (
             TierManager(self.store, LoadCost(1, deadline=1.0), clock=self.clock, rest=self.rest) if self.store else None
         )
-        self.pool = BlockPool(self.pool_blocks, on_evict=self.tiers.forget if self.tiers else None)
+        self.pool = BlockPool(self.pool_blocks, on_evict=self.tiers.stores.forget if self.tiers else None)
         self.blocks = BlockManager(self.pool, BLOCK, 1, prefix_cache=self.prefix_cache)
         connector: TierConnector = NoTiers()
         if self.tiers is not None:

@@ -38,7 +38,7 @@ ORDER = {
     "cache_tiers": """
         tier block_key owners shares cpu fair_line histogram link_speed layout transfer owned_keys recent_keys mailbox
         config sealed_value lower_tier lower_tiers store fetches redis registry lmcache_adapter lmcache_store load_cost
-        ready_loads warming manager npu
+        ready_loads warming loads stores manager npu
         """,
     "models": """
         errors folder fingerprint safetensors_writer interface layers parallel slices sentencepiece_model

@@ -81,7 +81,7 @@ def test_window_whose_blocks_came_another_way_is_released() -> None:
     rig.scheduler.finish_request(rig.requests[0].request_id, "abort")
     rig.run()
     for _ in range(10):
-        rig.tiers.poll_loads()
+        rig.tiers.poll()
     assert not rig.store.pending, "the result of a window was never collected"
     assert not any(rig.store.locks.values())
     rig.scheduler.check()
@@ -107,7 +107,7 @@ def test_abort_while_waiting_leaves_no_fetch_behind(num_steps: int) -> None:
     rig.run()
     assert rig.tiers is not None
     for _ in range(5):
-        rig.tiers.poll_loads()
+        rig.tiers.poll()
     assert rig.tiers.next_poll_seconds() is None
     rig.scheduler.check()
 

@@ -39,7 +39,7 @@ def test_long_load_comes_up_over_many_steps() -> None:
     rig = rig_with_stored_chat()
     assert rig.tiers is not None
     for _ in range(100):
-        rig.tiers._ready_loads.on_copied(COPY_SECONDS)
+        rig.tiers.loads.ready.on_copied(COPY_SECONDS)
     stream = rig.add([1, 2, 3], max_tokens=60, tenant="reader")
     slow_step(rig)
     chat = rig.add(LONG_CHAT, max_tokens=3)
@@ -59,7 +59,7 @@ def test_aborted_load_copies_nothing_more() -> None:
     rig = rig_with_stored_chat()
     assert rig.tiers is not None
     for _ in range(100):
-        rig.tiers._ready_loads.on_copied(COPY_SECONDS)
+        rig.tiers.loads.ready.on_copied(COPY_SECONDS)
     rig.add([1, 2, 3], max_tokens=60, tenant="reader")
     slow_step(rig)
     chat = rig.add(LONG_CHAT, max_tokens=3)

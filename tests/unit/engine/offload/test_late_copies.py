@@ -94,7 +94,7 @@ def test_late_loads_count_against_ration_of_next_steps() -> None:
     rig = rig_with_stored_chat()
     assert rig.tiers is not None
     for _ in range(100):
-        rig.tiers._ready_loads.on_copied(0.005)
+        rig.tiers.loads.ready.on_copied(0.005)
     rig.add([1, 2, 3], max_tokens=60, tenant="reader")
     rig.step()
     rig.add(CHAT, max_tokens=3)

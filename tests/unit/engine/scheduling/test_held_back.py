@@ -57,7 +57,7 @@ def test_nothing_waits_while_memory_has_room() -> None:
     rig.step()
     assert [request.held_back_since for request in rig.requests] == [None, None]
     assert rig.tiers is not None
-    assert rig.tiers.num_copied_down == 0
+    assert rig.tiers.stores.num_copied == 0
 
 
 def test_no_wait_while_redis_is_left_alone() -> None:

@@ -330,14 +330,14 @@ def test_refused_store_is_retried_while_block_is_on_device() -> None:
     rig.add(range(16), max_tokens=1)
     rig.run()
     assert rig.tiers is not None
-    assert rig.tiers.num_unstored == 4
+    assert rig.tiers.stores.num_unstored == 4
     rig.now += 1.0
     # The time for the next attempt has come, but the tier is full until a block fits.
-    was_full = rig.tiers.refuses_stores
+    was_full = rig.tiers.stores.is_refused
     store.refuses = False
     rig.step()
-    assert (was_full, rig.tiers.refuses_stores) == (True, False)
-    assert rig.tiers.num_unstored == 0
+    assert (was_full, rig.tiers.stores.is_refused) == (True, False)
+    assert rig.tiers.stores.num_unstored == 0
     assert len(store.redis) == 4
 
 
@@ -346,7 +346,7 @@ def test_stores_pause_after_an_answer() -> None:
     rig.add(range(16), max_tokens=1)
     rig.run()
     assert rig.tiers is not None
-    assert rig.tiers.num_unstored == 4
+    assert rig.tiers.stores.num_unstored == 4
     assert rig.scheduler.schedule() is None
     assert rig.tiers.has_copies
     assert rig.tiers.next_poll_seconds() == 0.5

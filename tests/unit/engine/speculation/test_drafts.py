@@ -7,7 +7,7 @@ import pytest
 from engine.request import Request
 from engine.sampling_params import SamplingParams
 from engine.scheduler_output import SchedulerOutput
-from engine.scheduling.scheduler import TokenUpdate
+from engine.scheduling.results import TokenUpdate
 from tests.model.toys import HalfRight, ToyStore, expected_output
 from tests.unit.engine.scheduling.test_masks import add_masked, is_alternating
 from tests.unit.scheduling_rig import BLOCK, VOCAB, Rig

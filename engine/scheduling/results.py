@@ -1,0 +1,114 @@
+"""Effects of a step's results on its requests: tokens, confirmed blocks and ends."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from engine.kv.block_manager import BlockManager
+from engine.offload.interface import TierConnector
+from engine.outputs import FinishReason, TokenLogprobs
+from engine.request import Request, RequestStatus
+from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
+from engine.scheduling.ending import reason_to_end
+from engine.scheduling.request_states import RequestStates
+from engine.speculation.speculation import Speculation
+
+
+@dataclass(frozen=True, slots=True)
+class TokenUpdate:
+    """A change that a step made to one request: a token, the finish, or both."""
+
+    request: Request
+    token_id: int | None
+    finish_reason: FinishReason | None
+    logprobs: TokenLogprobs | None = None
+
+
+@dataclass(slots=True)
+class _Taken:
+    """The result of a step for one request, while it is processed."""
+
+    request: Request
+    count: int
+    """Tokens scheduled in the step, without drafts."""
+    token_ids: tuple[int, ...]
+    """Sampled tokens."""
+    updates: list[TokenUpdate] = field(default_factory=list)
+    reason: FinishReason | None = None
+    """Reason to finish; None if the request continues."""
+
+
+class StepResults:
+    """Application of results to requests.
+
+    speculation: None where no draft is computed.
+    num_prefilled: prompt tokens computed since the start, counting tokens recomputed after a preemption again.
+    """
+
+    def __init__(
+        self, states: RequestStates, blocks: BlockManager, connector: TierConnector, speculation: Speculation | None
+    ) -> None:
+        self.num_prefilled = 0
+        self._states = states
+        self._blocks = blocks
+        self._connector = connector
+        self._speculation = speculation
+
+    def take(self, output: SchedulerOutput, result: ModelRunnerOutput) -> list[TokenUpdate]:
+        """Apply the result of one step and return the changes. Call in the order in which steps were scheduled."""
+        taken: list[_Taken] = []
+        for request_id, count in output.num_scheduled_tokens.items():
+            request = self._states.get(request_id)
+            if request is not None:
+                if chunk := result.prompt_logprobs.get(request_id):
+                    request.prompt_logprobs[chunk.start :] = chunk.tokens
+                token_ids = result.sampled_token_ids.get(request_id, ())
+                if speculated := output.drafts.get(request_id):
+                    self._take_speculated(request, speculated, token_ids)
+                    count -= len(speculated)
+                taken.append(_Taken(request, count, token_ids))
+                _append_tokens(taken[-1], token_ids, result.logprobs.get(request_id, ()))
+        # Settling waits for masks. All of them were begun above, so they are computed in parallel.
+        return [update for each in taken for update in self._settle(each)]
+
+    def _settle(self, taken: _Taken) -> list[TokenUpdate]:
+        """Append tokens that the mask forces, publish full blocks, and finish the request if it has reached its end."""
+        request, count, token_ids, updates = taken.request, taken.count, taken.token_ids, taken.updates
+        request.steps_in_flight -= 1
+        request.samples_in_flight -= len(token_ids)
+        if token_ids and taken.reason is None:
+            _append_tokens(taken, request.forced_tokens())
+        if request.status is RequestStatus.RUNNING:
+            self.num_prefilled += max(0, min(count, request.num_prompt_tokens - request.num_confirmed_tokens))
+            request.confirm(count + max(0, min(len(updates), len(token_ids)) - 1))
+            published = self._blocks.publish_full(request)
+            self._connector.offer(request, published)
+        if taken.reason is not None:
+            self._states.finish(request.request_id, taken.reason)
+        return updates
+
+    def _take_speculated(self, request: Request, speculated: tuple[int, ...], token_ids: tuple[int, ...]) -> None:
+        """Count the accepted tokens of a draft as computed. The next step overwrites the KV of the rejected ones."""
+        assert self._speculation is not None
+        accepted = len(token_ids) - 1
+        self._speculation.note(speculated, accepted)
+        request.num_drafted = 0
+        # One sample was scheduled; `_settle` subtracts every token that came of it.
+        request.samples_in_flight += accepted
+        if request.status is RequestStatus.RUNNING:
+            request.advance(accepted)
+            self._states.queue.charge(request, accepted)
+
+
+def _append_tokens(taken: _Taken, token_ids: Sequence[int], logprobs: tuple[TokenLogprobs, ...] = ()) -> None:
+    """Append tokens until one finishes the request, or else begin to compute the mask of the next token."""
+    request = taken.request
+    for index, token_id in enumerate(token_ids):
+        request.append_token(token_id)
+        taken.reason = reason_to_end(request, token_id)
+        logprob = logprobs[index] if index < len(logprobs) else None
+        taken.updates.append(TokenUpdate(request, token_id, taken.reason, logprob))
+        if taken.reason is not None:
+            # Discard tokens that later passes sampled after the last one.
+            return
+    if request.mask is not None:
+        request.mask.begin()

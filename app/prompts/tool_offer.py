@@ -67,7 +67,8 @@ class ToolOffer:
             return params
         if params.form is not None:
             raise InvalidRequestError(
-                "tool_choice: an answer that must call a tool cannot have another form", param="tool_choice"
+                "tool_choice: a request that requires a tool call cannot require another output format too",
+                param="tool_choice",
             )
         return replace(params, form=form)
 
@@ -84,7 +85,9 @@ class ToolOffer:
             name = self.choice.name
             functions = [function for function in functions if function["name"] == name][:1]
             if not functions:
-                raise InvalidRequestError(f"tool_choice: there is no tool {name} in tools", param=self.choice.param)
+                raise InvalidRequestError(f"tool_choice: tools has no function {name}", param=self.choice.param)
         elif not functions:
-            raise InvalidRequestError("tool_choice: there are no tools to call", param="tool_choice")
+            raise InvalidRequestError(
+                "tool_choice: tools is empty, so no tool call can be required", param="tool_choice"
+            )
         return StructuredOutput("calls", how.grammar(functions, parallel=self.parallel and not self.is_named))

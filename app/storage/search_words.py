@@ -10,10 +10,10 @@ import re
 import unicodedata
 
 SEPARATOR = "\u200b"
-"""No letter, and of no width."""
+"""A zero-width space: no letter, and invisible."""
 
 LEAST_PREFIX = 2
-"""Letters of a last word that may be the beginning of a longer one: of a single one there would be too many."""
+"""Minimum length of a last word that also matches longer words. A single letter would match too many."""
 
 PIECE_CHARACTERS = 4096
 """Characters between two moments at which other threads may run. A text of 262,144 takes 60 ms in all."""

@@ -11,7 +11,7 @@ class RMSNorm:
         self.weight = torch.empty(size, dtype=dtype, device=device)
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
-        """x [T, size] -> [T, size] in x's dtype; x is not changed."""
+        """Return the norm of `x` [T, size] in the same shape and dtype. `x` is not changed."""
         wide = x.float()
         scale = wide.square().mean(-1, keepdim=True).add_(self._eps).rsqrt_()
         return (wide * scale).to(x.dtype).mul_(self.weight)

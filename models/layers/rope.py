@@ -16,7 +16,7 @@ class Llama3Scaling:
     original_max_position: int
 
     def apply(self, inv_freq: torch.Tensor) -> torch.Tensor:
-        """inv_freq [head_dim / 2] -> the scaled frequencies, same shape."""
+        """Return the scaled frequencies of `inv_freq` [head_dim / 2], in the same shape."""
         wavelength = 2 * math.pi / inv_freq
         turns = self.original_max_position / wavelength
         keep = ((turns - self.low_freq_factor) / (self.high_freq_factor - self.low_freq_factor)).clamp(0, 1)
@@ -40,11 +40,11 @@ class RotaryTable:
         self._sin = torch.cat((-sin, sin), dim=-1).unsqueeze(1).to(device)
 
     def rows(self, positions: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """positions [T] int64 -> (cos, sin), each float32 [T, 1, head_dim]; gathered once per forward pass."""
+        """Return (cos, sin), each float32 [T, 1, head_dim], of `positions` [T] int64. Call once per forward pass."""
         return self._cos[positions], self._sin[positions]
 
     def rotate(self, x: torch.Tensor, rows: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
-        """x [T, heads, head_dim] -> the same rotated to the positions of `rows`; float32 inside, x's dtype out."""
+        """Rotate `x` [T, heads, head_dim] to the positions of `rows`. Computes in float32, returns x's dtype."""
         cos, sin = rows
         wide = x.float()
         return torch.addcmul(wide * cos, wide.roll(self._half, -1), sin).to(x.dtype)

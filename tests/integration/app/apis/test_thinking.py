@@ -49,7 +49,7 @@ async def claude(api: RunningServer[AsyncLLMEngine]) -> AsyncIterator[AsyncAnthr
 
 
 @row("openai", "responses.create(...)", "a `reasoning` item with the thoughts in its `content` before the message; "
-     "sent back in `input` it is passed over; none with `reasoning={'effort': 'none'}`")  # fmt: skip
+     "an item that is sent back in `input` is ignored; no item with `reasoning={'effort': 'none'}`")  # fmt: skip
 async def test_response_has_its_reasoning_in_an_item(openai: AsyncOpenAI) -> None:
     response = await openai.responses.create(model=MODEL, input="Hi")
     reasoning, message = response.output

@@ -49,8 +49,8 @@ async def test_tokens_from_a_tier_count_as_cache_reads(client: AsyncAnthropic, a
     assert (answer.usage.input_tokens, answer.usage.cache_creation_input_tokens) == (0, 0)
 
 
-@row("anthropic", "messages.create(messages=[..., answer, ...])", "an answer sent back stands there by the exact "
-     "tokens that were produced: they are cached too")  # fmt: skip
+@row("anthropic", "messages.create(messages=[..., answer, ...])", "an answer that is sent back is matched to the "
+     "exact tokens that were generated, so those are cached too")  # fmt: skip
 async def test_answer_sent_back_is_cached(client: AsyncAnthropic, api: Api) -> None:
     first = await client.messages.create(model="fake-1", max_tokens=100, messages=HI)
     history: Any = [*HI, {"role": "assistant", "content": first.content}, *HI]

@@ -69,8 +69,8 @@ async def test_tokens_from_a_tier_count_as_cache_reads(models: Models) -> None:
     assert answer.usage_metadata["input_token_details"]["cache_read"] == answer.usage_metadata["input_tokens"]
 
 
-@row("langchain-openai", "ChatOpenAI(...).ainvoke([..., answer, ...])", "an answer sent back stands there by the exact "
-     "tokens that were produced: they are cached too")  # fmt: skip
+@row("langchain-openai", "ChatOpenAI(...).ainvoke([..., answer, ...])", "an answer that is sent back is matched to the "
+     "exact tokens that were generated, so those are cached too")  # fmt: skip
 async def test_answer_sent_back_is_cached(models: Models, api: Api) -> None:
     first = await models.chat().ainvoke([HumanMessage("hi")])
     second = await models.chat().ainvoke([HumanMessage("hi"), first, HumanMessage("and?")])
@@ -96,7 +96,7 @@ async def test_sampling_fields_reach_the_engine(models: Models, api: Api) -> Non
     assert (params.max_tokens, params.stop, params.temperature, params.seed) == (5, ("w3",), 0.5, 3)
 
 
-@row("langchain-openai", "ChatOpenAI(...).abatch([...])", "an answer to each")
+@row("langchain-openai", "ChatOpenAI(...).abatch([...])", "one answer per question")
 async def test_batch_answers_each_question(models: Models) -> None:
     answers = await models.chat().abatch(["one", "two", "three"])
     assert [answer.content for answer in answers] == [WHOLE_ANSWER] * 3
@@ -131,7 +131,7 @@ async def test_responses_stream_chunks_add_up_with_usage(models: Models) -> None
 
 
 @row("langchain-openai", "ChatOpenAI(use_previous_response_id=True).ainvoke([..., answer, ...])",
-     "sends only what is new after the last answer; all before it is cached")  # fmt: skip
+     "sends only the messages after the last answer; everything before them is cached")  # fmt: skip
 async def test_previous_response_id_sends_only_new_messages(models: Models, api: Api) -> None:
     model = models.chat(use_responses_api=True, use_previous_response_id=True)
     first = await model.ainvoke([HumanMessage("hi")])

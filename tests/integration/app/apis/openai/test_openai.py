@@ -56,8 +56,8 @@ async def test_tokens_from_a_tier_count_as_cached(client: AsyncOpenAI) -> None:
     assert answer.usage.prompt_tokens_details.cached_tokens == answer.usage.prompt_tokens
 
 
-@row("openai", "chat.completions.create(messages=[..., answer, ...])", "an answer sent back stands there by the "
-     "exact tokens that were produced: they are cached too")  # fmt: skip
+@row("openai", "chat.completions.create(messages=[..., answer, ...])", "an answer that is sent back is matched to the "
+     "exact tokens that were generated, so those are cached too")  # fmt: skip
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("cut", [{}, {"stop": "4"}, {"max_tokens": 3}])
 async def test_answer_sent_back_is_cached(client: AsyncOpenAI, api: Api, cut: dict[str, Any], stream: bool) -> None:

@@ -1,6 +1,7 @@
 """Options of the command line, the environment and TOML files: names, parsers, help and errors."""
 
 import difflib
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import Field, dataclass, field
 from pathlib import Path
@@ -10,6 +11,7 @@ from app.config.sizes import parse_size
 from engine.errors import EbbError
 
 ENV_PREFIX = "EBB_"
+_LINK = re.compile(r"\[(.+?)\]\(.+?\)")
 
 
 class SettingsError(EbbError):
@@ -24,12 +26,15 @@ class Option:
 
     parse: parses the text of the value. Raises ValueError with the reason.
     metavar: placeholder in the help; empty for a switch, which takes no value.
+    text: description, in Markdown.
+    default_text: the default as a reader should see it, in Markdown; empty if `text` says it.
     """
 
     name: str
     parse: Callable[[str], object]
     metavar: str
-    help: str
+    text: str
+    default_text: str = ""
 
     @property
     def field_name(self) -> str:
@@ -41,14 +46,25 @@ class Option:
         """Name of the environment variable."""
         return ENV_PREFIX + self.name.replace("-", "_").upper()
 
+    @property
+    def help(self) -> str:
+        """Description for a terminal, with the default of an option that takes a value."""
+        default = f" (default {self.default_text})" if self.default_text and self.metavar else ""
+        return _LINK.sub(r"\1", self.text + default).replace("`", "")
 
-def setting(default: Any, parse: Callable[[str], object], metavar: str, help: str, **of_field: Any) -> Any:
-    """Declare a setting as a dataclass field. `parse`, `metavar` and `help` are those of its `Option`.
+
+def setting(
+    default: Any, parse: Callable[[str], object], metavar: str, text: str, default_text: str = "", **of_field: Any
+) -> Any:
+    """Declare a setting as a dataclass field. `parse`, `metavar` and `text` are those of its `Option`.
 
     default: MISSING if `load_settings` derives it, or if `of_field` has a `default_factory`.
+    default_text: the default for readers; by default the value itself.
     of_field: further arguments of `dataclasses.field`, such as `repr=False` for a value that may hold a password.
     """
-    return field(default=default, metadata={"parse": parse, "metavar": metavar, "help": help}, **of_field)
+    value = str(default).lower() if isinstance(default, bool) else default
+    metadata = {"parse": parse, "metavar": metavar, "text": text, "default_text": default_text or f"`{value}`"}
+    return field(default=default, metadata=metadata, **of_field)
 
 
 def option_of(declared: Field[Any]) -> Option:

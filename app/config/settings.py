@@ -63,156 +63,266 @@ def _http_url(text: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """All choices of the user. Sizes are in bytes, paths absolute.
+    """All choices of the user. Sizes are in bytes, paths absolute."""
 
-    state_dir: durable files: chats, secret, deleted tenants, the snapshot of Redis.
-    cache_dir: files that can be made again: models.
-    max_model_len: tokens; 0 means the model's own window.
-    kv_memory: 0 derives it from the free memory.
-    cpu_kv_memory: 0 means no CPU tier, None three times the device pool.
-    device: "auto" selects an NPU if there is one.
-    attention: a backend by name; "auto" selects the first that can serve.
-    tensor_parallel_size: number of processes that compute the model together and share kv_memory.
-    no_decode_graphs: for debugging, on an NPU or a GPU.
-    check_operators: for debugging, on an NPU.
-    itl_target: milliseconds that a step with running streams may take. 0 means 50, or twice a step without prompts if
-        that is more.
-    max_waiting, max_queue_wait, queue_timeout (seconds), decode_passes, max_answers: as in `EngineConfig`.
-    public_prefix: a text file with a system prompt; all tenants share the KV of its full blocks.
-    chat_titles: "model" asks the model, when idle, to title the chats that no person has named.
-    response_days: age at which stored responses without a conversation expire; 0 keeps them forever.
-    redis_url: auto, off, redis://, rediss:// or unix://. Left out of the repr, since it may hold a password.
-    cors_origins: origins of other sites whose pages may call the API.
-    log_messages: log the messages of users.
-    tls_certificate, tls_key: PEM files with which the server speaks TLS; None for plain HTTP.
-    max_connections, max_connections_per_address: 0 derives them from the limit on open files.
-    public_url: the origin under which a proxy publishes the server; empty without one.
-    otlp_endpoint: the URL that traces are sent to; empty without tracing.
-    without_keys: require no key, even if other machines can reach the server.
-    """
-
-    host: str = setting("127.0.0.1", any_text, "ADDRESS", "address to listen on (default 127.0.0.1: this machine only)")
-    port: int = setting(8000, integer(0, 65535), "PORT", "port to listen on (default 8000; 0 takes a free one)")
-    model: str = setting(
-        DEFAULT_MODEL, any_text, "NAME", f"alias, folder, .gguf file or hub id (default {DEFAULT_MODEL})"
-    )
+    host: str = setting("127.0.0.1", any_text, "ADDRESS", "address to listen on")
+    port: int = setting(8000, integer(0, 65535), "PORT", "port to listen on; `0` takes a free one")
+    model: str = setting(DEFAULT_MODEL, any_text, "NAME", "alias, folder, `.gguf` file or hub id")
     state_dir: Path = setting(
-        MISSING, any_path, "DIR", "durable data: chats, secret, Redis snapshot (default $XDG_STATE_HOME/ebb)"
+        MISSING,
+        any_path,
+        "DIR",
+        "directory of durable data: chats, secret, deleted tenants, snapshot of Redis",
+        default_text="`$XDG_STATE_HOME/ebb`",
     )
     cache_dir: Path = setting(
-        MISSING, any_path, "DIR", "replaceable data: models, kernels (default $XDG_CACHE_HOME/ebb)"
+        MISSING,
+        any_path,
+        "DIR",
+        "directory of replaceable data: models, compiled kernels",
+        default_text="`$XDG_CACHE_HOME/ebb`",
     )
     secret_file: Path = setting(
-        MISSING, any_path, "FILE", "secret that tenants' block keys derive from (default STATE_DIR/secret)"
+        MISSING,
+        any_path,
+        "FILE",
+        "secret that the tenants' block keys derive from; servers that share a Redis share it",
+        default_text="`secret` in the state directory",
     )
-    dtype: str = setting("bfloat16", one_of("bfloat16", "float32"), "DTYPE", "bfloat16 or float32 (default bfloat16)")
+    dtype: str = setting("bfloat16", one_of("bfloat16", "float32"), "DTYPE", "`bfloat16` or `float32`")
     quantization: str = setting(
-        "none", one_of("none", "int8"), "KIND", "none or int8: half the bytes to read per token, on CPUs"
+        "none",
+        one_of("none", "int8"),
+        "KIND",
+        (
+            "`none` or `int8`: half the bytes to read per token, so faster on CPUs, and a little less exact "
+            "than `bfloat16`"
+        ),
     )
     device: str = setting(
-        "auto", one_of(*DEVICES), "DEVICE", "auto, cpu, npu or cuda (default auto: an NPU if there is one)"
+        "auto",
+        one_of(*DEVICES),
+        "DEVICE",
+        (
+            "`auto` (an NPU if there is one, else the CPU), `cpu`, `npu` ([Ascend](docs/ascend.md)) or `cuda` "
+            "([GPUs](docs/cuda.md))"
+        ),
     )
     attention: str = setting(
-        "auto", one_of(*ATTENTIONS), "KIND", "auto, or the backend to compute attention with (default auto)"
+        "auto",
+        one_of(*ATTENTIONS),
+        "KIND",
+        (
+            "backend that computes attention: `auto` (the first that can serve), `npu`, `cuda`, `torch`, "
+            "`reference` or `placeholder`; `ebb doctor` says why one cannot serve"
+        ),
     )
     tensor_parallel_size: int = setting(
-        1, integer(1, 64), "N", "processes that share the model, one device each (default 1)"
+        1,
+        integer(1, 64),
+        "N",
+        (
+            "processes that share the model, each on a device of its own or on its share of the cores; must "
+            "divide the heads, the KV heads and the MLP"
+        ),
     )
     no_decode_graphs: bool = setting(
-        False, switch, "", "NPU, GPU: launch decode steps call by call, without captured graphs"
+        False, switch, "", "NPU and GPU: launch decode steps call by call, without captured graphs"
     )
     check_operators: bool = setting(
-        False, switch, "", "NPU: check each operator call against its documented limits (slow)"
+        False, switch, "", "NPU: check every operator call against its documented limits; slow"
     )
     cpu_kernels: str = setting(
-        "auto", one_of(*CPU_KERNELS), "KIND", "auto, torch, or instructions to compile for (default auto)"
+        "auto",
+        one_of(*CPU_KERNELS),
+        "KIND",
+        (
+            "`auto` (the best that the CPU has), `amx_bf16`, `avx512_bf16`, `avx512`, `avx2` or `portable`; "
+            "`onednn` and `torch` compute without the native step"
+        ),
     )
     max_model_len: int = setting(
-        0, integer(0, 1 << 24), "TOKENS", "longest prompt plus answer (default: the model's window)"
+        0,
+        integer(0, 1 << 24),
+        "TOKENS",
+        "maximum tokens of prompt and answer together",
+        default_text="the model's window",
     )
-    max_num_seqs: int = setting(32, integer(1, 4096), "N", "maximum requests computed at the same time (default 32)")
+    max_num_seqs: int = setting(32, integer(1, 4096), "N", "maximum number of requests computed at the same time")
     max_num_batched_tokens: int = setting(
-        512, integer(1, 1 << 20), "TOKENS", "maximum tokens of one step (default 512)"
+        512, integer(1, 1 << 20), "TOKENS", "maximum number of tokens computed in one step"
     )
     queue_policy: QueuePolicy = setting(
-        "fair", one_of(*get_args(QueuePolicy)), "POLICY", "fcfs, priority or fair (default fair: between tenants)"
+        "fair",
+        one_of(*get_args(QueuePolicy)),
+        "POLICY",
+        "which request is next: `fair` between tenants, `priority` or `fcfs`",
     )
-    max_waiting: int = setting(256, integer(1, 1 << 20), "N", "maximum waiting requests; others get 429 (default 256)")
+    max_waiting: int = setting(
+        256, integer(1, 1 << 20), "N", "maximum number of waiting requests; more are refused with 429"
+    )
     max_queue_wait: int = setting(
-        30, integer(1, 86_400), "S", "seconds after which a request or tenant is next, whatever the policy (default 30)"
+        30,
+        integer(1, 86_400),
+        "S",
+        "seconds of waiting after which a request (a tenant, if `fair`) is next, whatever the policy",
     )
     queue_timeout: int = setting(
-        0, integer(0, 86_400), "S", "seconds after which a waiting request is refused (default 0: never)"
+        0, integer(0, 86_400), "S", "seconds of waiting after which a request is refused; `0`: never"
     )
     tenant_weights: Mapping[str, float] = setting(
         MISSING,
         parse_weights,
         "NAME=W,...",
-        "shares of tenants under the policy fair (default 1 each)",
+        "shares of tenants under the policy `fair`: `research=2,batch=0.5`, or a table in TOML",
+        default_text="all 1",
         default_factory=dict,
     )
     public_prefix: Path | None = setting(
-        None, any_path, "FILE", "system prompt whose KV all tenants share (default: none)"
+        None,
+        any_path,
+        "FILE",
+        "text file with a system prompt whose KV all tenants share; every tenant can detect its use",
+        default_text="none",
     )
     itl_target: int = setting(
-        0, integer(0, 60_000), "MS", "longest step while streams are running (default 50, more if decodes need it)"
+        0,
+        integer(0, 60_000),
+        "MS",
+        ("longest step while streams are running, in ms; `0`: 50, or twice a step without prompts if that is more"),
     )
     decode_passes: int = setting(
-        4, integer(1, 64), "N", "maximum tokens per stream and step while no request waits (default 4)"
+        4,
+        integer(1, 64),
+        "N",
+        (
+            "maximum number of tokens per stream and step while all requests decode and none waits; never "
+            "more than fit in 50 ms (or `itl-target`)"
+        ),
     )
     max_answers: int = setting(
-        16, integer(1, MAX_ANSWERS), "N", "maximum answers to one prompt: n, best_of (default 16)"
+        16,
+        integer(1, MAX_ANSWERS),
+        "N",
+        "maximum number of answers to one prompt of a request (`n`, `best_of`), up to 128",
     )
     no_speculation: bool = setting(
-        False, switch, "", "compute tokens one after another, even where they can be guessed"
+        False,
+        switch,
+        "",
+        ("compute tokens one after another, even where they can be [guessed](docs/decisions/speculation.md)"),
     )
     kv_memory: int = setting(
-        0, size_from(1 << 20), "SIZE", "KV blocks (default: 3 windows, at most a tenth of free memory)"
+        0,
+        size_from(1 << 20),
+        "SIZE",
+        "memory of the KV blocks on the device, or on all devices together",
+        default_text="three windows, at most a tenth of the free memory",
     )
     cpu_kv_memory: int | None = setting(
-        None, size_from(0), "SIZE", "memory of the CPU tier; 0 turns it off (default 3 x --kv-memory)"
+        None, size_from(0), "SIZE", "memory of the CPU tier; `0` turns it off", default_text="3 × `kv-memory`"
     )
     eviction_policy: EvictionName = setting(
-        "returning", one_of(*get_args(EvictionName)), "POLICY", "eviction of the CPU tier: returning or lru"
+        "returning",
+        one_of(*get_args(EvictionName)),
+        "POLICY",
+        (
+            "blocks that a full CPU tier evicts first: `returning` keeps live chats and shared prefixes "
+            "longer, `lru` goes by last use"
+        ),
     )
     redis_url: str = setting(
-        "auto", _redis_url, "URL", "auto, off, redis://, rediss:// or unix:// (default auto: a companion)", repr=False
+        "auto",
+        _redis_url,
+        "URL",
+        "Redis of the lower tier: `auto` (a companion), `off`, `redis://`, `rediss://` or `unix://`",
+        repr=False,
     )
-    redis_memory: int = setting(2 << 30, size_from(1 << 20), "SIZE", "memory of the companion Redis (default 2GiB)")
+    redis_memory: int = setting(
+        2 << 30, size_from(1 << 20), "SIZE", "memory of the companion Redis", default_text="`2GiB`"
+    )
     chat_titles: str = setting(
-        "model", one_of("model", "first-words"), "KIND", "model (while idle) or first-words (default model)"
+        "model",
+        one_of("model", "first-words"),
+        "KIND",
+        (
+            "titles of unnamed chats: `model` generates them while idle, `first-words` takes the beginning of "
+            "the first message"
+        ),
     )
     response_days: int = setting(
-        30, integer(0, 36_500), "DAYS", "age at which stored responses expire (default 30; 0: never)"
+        30,
+        integer(0, 36_500),
+        "DAYS",
+        (
+            "days of serving after which a stored response expires, unless it is in a conversation that its "
+            "client named; `0`: never"
+        ),
     )
     no_prefix_cache: bool = setting(False, switch, "", "recompute every prompt: no reuse from any tier")
     tls_certificate: Path | None = setting(
-        None, any_path, "FILE", "certificate chain (PEM) for TLS (default: plain HTTP)"
+        None,
+        any_path,
+        "FILE",
+        "certificate chain (PEM) for TLS; reloaded when it changes ([keys](docs/keys.md#tls))",
+        default_text="none",
     )
     tls_key: Path | None = setting(
-        None, any_path, "FILE", "private key of --tls-certificate (PEM, without a passphrase)"
+        None, any_path, "FILE", "private key of the certificate (PEM, without a passphrase)", default_text="none"
     )
     max_connections: int = setting(
-        0, integer(0, 1 << 20), "N", "maximum open connections (default 0: by ulimit -n, at most 8192)"
+        0,
+        integer(0, 1 << 20),
+        "N",
+        "maximum number of open connections; `0`: what `ulimit -n` has room for, at most 8,192",
     )
     max_connections_per_address: int = setting(
-        0, integer(0, 1 << 20), "N", "maximum open connections per address (default 0: a quarter of all)"
+        0,
+        integer(0, 1 << 20),
+        "N",
+        "maximum number of open connections per address other than this machine's; `0`: a quarter of all",
     )
     public_url: str = setting(
-        "", parse_public_url, "URL", "URL that people open, if a proxy forwards its own name (default: none)"
+        "",
+        parse_public_url,
+        "URL",
+        (
+            "URL that people open, if a proxy in front forwards its own name: `https://chat.example` "
+            "([keys](docs/keys.md#behind-a-proxy))"
+        ),
+        default_text="none",
     )
     cors_origins: tuple[str, ...] = setting(
-        (), parse_origins, "ORIGIN,...", "pages of other origins that may use the API (default: none)"
+        (),
+        parse_origins,
+        "ORIGIN,...",
+        "pages of other origins that may use the API: `https://chat.example,http://localhost:3000`",
+        default_text="none",
     )
     without_keys: bool = setting(
-        False, switch, "", "serve clients without a key (default: on this machine, until a key exists)"
+        False,
+        switch,
+        "",
+        (
+            "serve every client without a key; otherwise a key is required once one has been created, and "
+            "always on other addresses ([keys](docs/keys.md))"
+        ),
     )
     log_format: LogFormat = setting(
-        "text", one_of(*get_args(LogFormat)), "FORMAT", "lines of text or json objects (default text)"
+        "text", one_of(*get_args(LogFormat)), "FORMAT", "`text`, or `json`: one object per line"
     )
-    log_messages: bool = setting(False, switch, "", "write the text of messages to the log (default: numbers only)")
+    log_messages: bool = setting(
+        False, switch, "", "write the text of messages to the log; otherwise it contains only numbers"
+    )
     otlp_endpoint: str = setting(
-        "", _http_url, "URL", "endpoint of OpenTelemetry traces: http://HOST:4318/v1/traces (default: none)"
+        "",
+        _http_url,
+        "URL",
+        (
+            "endpoint of OpenTelemetry traces: `http://localhost:4318/v1/traces`; needs `pip install "
+            "'ebb-chat[tracing]'`"
+        ),
+        default_text="none",
     )
 
     def engine_config(self, *, model_path: Path, model_name: str, secret: bytes) -> EngineConfig:

@@ -6,6 +6,7 @@ import pytest
 
 from app.config.options import SettingsError
 from app.config.settings import OPTIONS, Settings, load_settings
+from app.config.settings_table import with_settings_table
 from engine.attention.backends import BACKENDS
 from engine.open_tiers import wants_tiers
 
@@ -302,10 +303,17 @@ def test_failure_to_create_directory_names_its_setting(tmp_path: Path) -> None:
         settings.make_directories()
 
 
-def test_readme_lists_every_setting_with_its_variable() -> None:
+def test_readme_has_the_declared_settings() -> None:
     readme = (Path(__file__).parents[4] / "README.md").read_text()
-    for option in OPTIONS:
-        assert f"| `{option.name}` | `{option.variable}` |" in readme
+    assert readme == with_settings_table(readme), "run: python -m app.config.settings_table README.md"
+    assert f"| `{OPTIONS[0].name}` | `{OPTIONS[0].variable}` |" in readme
+
+
+def test_help_is_plain_text_with_the_default() -> None:
+    help_of = {option.name: option.help for option in OPTIONS}
+    assert help_of["device"].startswith("auto (an NPU if there is one, else the CPU), cpu, npu (Ascend) or cuda (GPUs)")
+    assert help_of["port"] == "port to listen on; 0 takes a free one (default 8000)"
+    assert "(default" not in help_of["no-speculation"]
 
 
 def test_public_prefix_is_read_without_final_newline(tmp_path: Path) -> None:

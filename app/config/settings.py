@@ -41,7 +41,7 @@ DEFAULT_MODEL = "smollm2-135m-instruct"
 UNSPECIFIED_ADDRESSES = ("0.0.0.0", "::")
 """Addresses that a server can listen on, but a client cannot connect to."""
 ATTENTIONS = ("auto", *BACKENDS)
-CPU_KERNELS = ("auto", "onednn", "torch", "avx512_bf16", "avx512", "avx2", "portable")
+CPU_KERNELS = ("auto", "onednn", "torch", "amx_bf16", "avx512_bf16", "avx512", "avx2", "portable")
 
 
 def _redis_url(text: str) -> str:

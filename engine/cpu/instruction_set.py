@@ -1,5 +1,7 @@
 """Vector instruction sets that the kernels can be compiled for."""
 
+import ctypes
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -26,10 +28,12 @@ _AVX2: Final = ("-mavx2", "-mfma")
 _AVX512: Final = (*_AVX2, "-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl")
 _AVX512_NEEDS: Final = ("avx2", "fma3", "avx512_f", "avx512_bw", "avx512_dq", "avx512_vl")
 
+_BF16: Final = (*_AVX512, "-mavx512bf16", "-mavx512vbmi")
+_BF16_NEEDS: Final = (*_AVX512_NEEDS, "avx512_bf16", "avx512_vbmi")
+
 INSTRUCTION_SETS: Final = (
-    InstructionSet(
-        "avx512_bf16", (*_AVX512, "-mavx512bf16", "-mavx512vbmi"), (*_AVX512_NEEDS, "avx512_bf16", "avx512_vbmi")
-    ),
+    InstructionSet("amx_bf16", (*_BF16, "-mamx-tile", "-mamx-bf16"), (*_BF16_NEEDS, "amx_tile", "amx_bf16")),
+    InstructionSet("avx512_bf16", _BF16, _BF16_NEEDS),
     InstructionSet("avx512", _AVX512, _AVX512_NEEDS),
     InstructionSet("avx2", _AVX2, ("avx2", "fma3")),
     InstructionSet("portable", (), ()),
@@ -42,7 +46,7 @@ def usable_instruction_sets(capabilities: Mapping[str, object] | None = None) ->
 
     capabilities: by torch's names; None for those of this CPU.
     """
-    has = torch.cpu.get_capabilities() if capabilities is None else capabilities
+    has = _capabilities() if capabilities is None else capabilities
     return tuple(chosen for chosen in INSTRUCTION_SETS if all(has.get(need) for need in chosen.needs))
 
 
@@ -60,3 +64,23 @@ def choose_instruction_set(name: str, capabilities: Mapping[str, object] | None 
         if chosen.name == name:
             return chosen
     raise EngineError(f"this CPU cannot run kernels for {name!r}; it can run {', '.join(each.name for each in usable)}")
+
+
+def _capabilities() -> Mapping[str, object]:
+    """Return the capabilities of this CPU as far as the kernel lets this process use them."""
+    capabilities = dict(torch.cpu.get_capabilities())
+    if capabilities.get("amx_tile"):
+        capabilities["amx_tile"] = _is_amx_permitted()
+    return capabilities
+
+
+def _is_amx_permitted() -> bool:
+    """Ask Linux to let the threads of this process use AMX tiles, and return whether they may.
+
+    Source: Documentation/arch/x86/xstate.rst of Linux.
+    """
+    if not sys.platform.startswith("linux"):
+        return False
+    syscall_number, request_permission, tile_data = 158, 0x1023, 18
+    libc = ctypes.CDLL(None)
+    return bool(libc.syscall(syscall_number, request_permission, tile_data) == 0)

@@ -10,6 +10,7 @@
 #include <new>
 #include <vector>
 
+#include "amx.h"
 #include "attention.h"
 #include "buffer.h"
 #include "head.h"
@@ -67,6 +68,7 @@ private:
         last_chosen_.reserve(step.samples);
         auto job = [&](int thread) {
             const FloatMode mode;
+            const TileMode tiles;
             if (thread == pool_.size() - 1) begun();
             if (model_.head_dim == 64)
                 Run<64>{*this, plan, step, thread}.all();

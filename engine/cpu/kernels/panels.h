@@ -10,6 +10,7 @@
 namespace ebb {
 
 constexpr int kPanel = 32;
+constexpr size_t kPairStride = 2 * kPanel * sizeof(bf16);  // bytes from one pair of the depth to the next
 
 struct Panels {
     const bf16* data;

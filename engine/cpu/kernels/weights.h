@@ -2,7 +2,6 @@
 #pragma once
 
 #include "gemm.h"
-#include "gemm_int8.h"
 #include "interface.h"
 
 namespace ebb {

@@ -11,6 +11,7 @@ from engine.cpu.instruction_set import INSTRUCTION_SETS, choose_instruction_set,
 from engine.errors import EngineError
 
 AVX512 = ("avx2", "fma3", "avx512_f", "avx512_bw", "avx512_dq", "avx512_vl")
+BF16 = (*AVX512, "avx512_bf16", "avx512_vbmi")
 PORTABLE = choose_instruction_set("portable")
 
 
@@ -90,7 +91,9 @@ def test_compiled_kernels_are_private_to_their_owner(compiler: Compiler, tmp_pat
         (("avx2", "fma3", "avx512_f"), ["avx2", "portable"]),
         (AVX512, ["avx512", "avx2", "portable"]),
         ((*AVX512, "avx512_bf16"), ["avx512", "avx2", "portable"]),
-        ((*AVX512, "avx512_bf16", "avx512_vbmi"), ["avx512_bf16", "avx512", "avx2", "portable"]),
+        (BF16, ["avx512_bf16", "avx512", "avx2", "portable"]),
+        ((*BF16, "amx_bf16"), ["avx512_bf16", "avx512", "avx2", "portable"]),
+        ((*BF16, "amx_bf16", "amx_tile"), ["amx_bf16", "avx512_bf16", "avx512", "avx2", "portable"]),
     ],
 )
 def test_instruction_set_is_usable_if_the_cpu_has_all_of_it(capabilities: tuple[str, ...], usable: list[str]) -> None:

@@ -10,8 +10,8 @@
 #include <array>
 #include <utility>
 
-#include "gemm.h"
 #include "int8_panels.h"
+#include "operands.h"
 
 namespace ebb {
 

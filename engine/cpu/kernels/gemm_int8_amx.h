@@ -1,0 +1,82 @@
+// Multiplication by int8 weights with AMX tiles: out [rows, columns] = left [rows, depth] times panels.
+//
+// Exactness: for each group of the depth in ascending order, the tile product of the left side with the integers, then
+// one fused multiply-add of it with the scale. The same for any number of rows.
+#pragma once
+
+#include <algorithm>
+
+#include "amx.h"
+#include "int8_panels.h"
+#include "operands.h"
+
+namespace ebb {
+
+static_assert(kGroup == kAmxDepth);
+
+// Groups that are decoded at once: 16 KB, which stay in the first cache while all rows are multiplied by them.
+constexpr int kDecodedGroups = 8;
+// Distance of the fetches from memory.
+constexpr int kInt8FetchedBytes = 4 * kGroupBytes;
+
+// Some groups of one panel as bf16, in the order of a panel of bf16.
+struct DecodedGroups {
+    alignas(64) bf16 values[kDecodedGroups][kGroupPairs * 2 * kPanel];
+
+    void decode(const Int8Panels& right, int panel, int first, int count) {
+        const Int8Decoder decoder;
+        for (int index = 0; index < count; ++index) {
+            const uint8_t* const group = right.group(panel, first + index);
+            for (int pair = 0; pair < kGroupPairs; ++pair) {
+                const uint8_t* const bytes = pair_bytes(group, pair);
+                __builtin_prefetch(bytes + kInt8FetchedBytes, 0, 3);
+                decoder.decode(bytes, reinterpret_cast<Pair*>(values[index] + pair * 2 * kPanel));
+            }
+        }
+    }
+};
+
+// Add groups [first, first + count) to one tile of rows. Rows before `skip` already have theirs.
+inline void add_groups(Left left, int skip, int rows, const DecodedGroups& decoded, const Int8Panels& right, int panel,
+                       int first, int count, Out out) {
+    for (int index = 0; index < count; ++index) {
+        alignas(64) float products[kAmxRows][kPanel];
+        _tile_zero(0);
+        _tile_zero(1);
+        _tile_loadd(4, left.data + (first + index) * kGroup, left.stride * sizeof(bf16));
+        _tile_loadd(6, decoded.values[index], kPairStride);
+        _tile_dpbf16ps(0, 4, 6);
+        _tile_loadd(7, decoded.values[index] + 2 * kAmxColumns, kPairStride);
+        _tile_dpbf16ps(1, 4, 7);
+        _tile_stored(0, products, sizeof products[0]);
+        _tile_stored(1, products[0] + kAmxColumns, sizeof products[0]);
+        const uint8_t* const group = right.group(panel, first + index);
+        for (int v = 0; v < kPairVectors; ++v) {
+            const Vec scale = load_scales(group, v * kLanes);
+            for (int row = skip; row < rows; ++row) {
+                float* const sum = out.data + row * out.stride + v * kLanes;
+                store(sum, fma(scale, load(products[row] + v * kLanes), first + index == 0 ? Vec{} : load(sum)));
+            }
+        }
+    }
+}
+
+// out [rows, columns] = left times columns [first, first + columns) of `right`; both are multiples of kPanel.
+inline void multiply(Left left, int rows, const Int8Panels& right, int first, int columns, Out out) {
+    const int taken = std::min(rows, kAmxRows);
+    configure_tiles(taken);
+    DecodedGroups decoded;
+    for (int panel = first / kPanel; panel < (first + columns) / kPanel; ++panel, out.data += kPanel)
+        for (int group = 0; group < right.groups(); group += kDecodedGroups) {
+            const int count = std::min(kDecodedGroups, right.groups() - group);
+            decoded.decode(right, panel, group, count);
+            for (int row = 0; row < rows; row += taken) {
+                // A last tile starts early enough to be full.
+                const int from = std::min(row, rows - taken);
+                add_groups({left.data + from * left.stride, left.stride}, row - from, taken, decoded, right, panel,
+                           group, count, {out.data + from * out.stride, out.stride});
+            }
+        }
+}
+
+}  // namespace ebb

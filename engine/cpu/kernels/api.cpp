@@ -1,4 +1,4 @@
-// The C functions that engine/cpu/library.py calls. None of them throws: a failure is a null pointer or a message.
+// C functions that engine/cpu/library.py calls. None of them throws: a failure is a null pointer or a message.
 #include <exception>
 #include <new>
 
@@ -30,7 +30,7 @@ EBB_EXPORT StepQueue* ebb_create(const Model* model, int32_t threads) {
 
 EBB_EXPORT void ebb_destroy(StepQueue* queue) { delete queue; }
 
-// Null, or why the step was not taken.
+// Queue a step. Return null, or the reason why the queue refused the step.
 EBB_EXPORT const char* ebb_submit(StepQueue* queue, StepInput* step) {
     try {
         queue->submit(step);

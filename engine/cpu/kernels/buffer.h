@@ -1,4 +1,4 @@
-// Scratch memory that only grows, aligned for vectors. Its contents do not survive growing.
+// Scratch memory that only grows, aligned for vectors. Growing discards the contents.
 #pragma once
 
 #include <cstddef>

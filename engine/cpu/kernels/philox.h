@@ -1,14 +1,15 @@
-// Philox4x32-10: random numbers as a pure function of a seed, a choice and a position, so an answer can go on at any token.
+// Philox4x32-10. A random number is a pure function of seed, choice and position, so an answer can be resumed at any
+// token.
 //
-// Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC 2011. engine/sampling/philox.py is the
-// same in Python.
+// Source: Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
+// engine/sampling/philox.py computes the same numbers in Python.
 #pragma once
 
 #include <cstdint>
 
 namespace ebb {
 
-// A double in [0, 1) with 53 random bits, for the token at `position` of a request's answer number `choice`.
+// Return a double in [0, 1) with 53 random bits for the token at `position` of answer number `choice` to a request.
 inline double uniform(uint64_t seed, uint32_t choice, uint32_t position) {
     constexpr uint32_t kMultipliers[] = {0xD2511F53, 0xCD9E8D57}, kWeyl[] = {0x9E3779B9, 0xBB67AE85};
     constexpr int kRounds = 10;

@@ -1,4 +1,4 @@
-// What happens to one row of activations between two multiplications. One function per row: it knows no batch.
+// Operations on one row of activations between two multiplications. None of them knows the batch.
 #pragma once
 
 #include <cmath>
@@ -7,7 +7,7 @@
 
 namespace ebb {
 
-// Root mean square norm: row / rms(row) * weight.
+// Normalize by the root mean square: row / rms(row) * weight.
 inline void rms_norm(const float* row, const float* weight, int size, float epsilon, Activation* out) {
     Vec squares = Vec{};
     for (int i = 0; i < size; i += kLanes) squares = fma(load(row + i), load(row + i), squares);
@@ -15,7 +15,7 @@ inline void rms_norm(const float* row, const float* weight, int size, float epsi
     for (int i = 0; i < size; i += kLanes) store_activation(out + i, load(row + i) * scale * load(weight + i));
 }
 
-// Rotary position embedding in the half-split order; cos and sin [head_dim / 2] of the row's position.
+// Apply the rotary position embedding in the half-split order. cos, sin: [head_dim / 2], for the row's position.
 inline void rotate(const float* head, int head_dim, const float* cos, const float* sin, float* out) {
     const int half = head_dim / 2;
     for (int i = 0; i < half; i += kLanes) {
@@ -25,7 +25,7 @@ inline void rotate(const float* head, int head_dim, const float* cos, const floa
     }
 }
 
-// silu(gate) * up.
+// Compute silu(gate) * up.
 inline void swiglu(const float* gate, const float* up, int size, Activation* out) {
     for (int i = 0; i < size; i += kLanes) {
         const Vec g = load(gate + i);

@@ -1,6 +1,8 @@
-// The instruction sets: everything above this file is written in terms of Vec, Activation and the functions here.
+// Vectors of one instruction set. The other kernels compute with Vec, Activation and the functions of this file. Other
+// intrinsics are used only for AMX tiles (amx.h, gemm_amx.h, gemm_int8_amx.h) and for decoding int8 (int8_panels.h).
 //
-// Built with -ffp-contract=off, so a multiplication and an addition are fused exactly where `fma` says so.
+// The kernels are compiled with -ffp-contract=off, so the compiler never fuses a multiplication and an addition by
+// itself. Fused multiply-adds are written as `fma`, which the portable build on x86 computes as two operations.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +39,7 @@ typedef int32_t Ints __attribute__((vector_size(4 * kLanes)));
 typedef float UnalignedVec __attribute__((vector_size(4 * kLanes), aligned(4), may_alias));
 typedef uint32_t UnalignedWords __attribute__((vector_size(4 * kLanes), aligned(2), may_alias));
 
-// What a matrix multiplication takes on its left side: pairs of bf16 where the CPU multiplies them, else floats.
+// Element type of the left operand of a multiplication: bf16 if the CPU has dot products of bf16 pairs, else float.
 #if EBB_BF16_DOT
 using Activation = bf16;
 #else
@@ -62,7 +64,7 @@ inline Vec fma(Vec a, Vec b, Vec c) {
 #endif
 }
 
-// a where a > b, else b: a NaN in `a` gives b.
+// Return a where a > b, else b, lane by lane. A NaN in `a` therefore gives b.
 inline Vec maximum(Vec a, Vec b) {
 #if defined(__AVX512F__)
     return (Vec)_mm512_max_ps((__m512)a, (__m512)b);
@@ -73,7 +75,7 @@ inline Vec maximum(Vec a, Vec b) {
 #endif
 }
 
-// Combine all lanes: halves with halves, so the order is the same on every compiler.
+// Combine all lanes by repeatedly combining the two halves. The order is therefore the same with every compiler.
 template <typename Combine>
 float reduce(Vec value, Combine&& combine) {
 #if defined(__AVX512F__)
@@ -97,7 +99,7 @@ inline float maximum_lane(Vec value) {
     return reduce(value, [](auto a, auto b) { return a > b ? a : b; });
 }
 
-// 0, 1, 2 ... as floats.
+// Return the lane numbers 0, 1, 2, ... as floats.
 inline Vec lane_numbers() {
     Vec numbers;
     for (int lane = 0; lane < kLanes; ++lane) numbers[lane] = static_cast<float>(lane);
@@ -111,7 +113,7 @@ inline float to_float(bf16 value) {
     return result;
 }
 
-// bf16 bits of each lane in the lower half of its word, rounded to nearest even.
+// Round each lane to bf16, to nearest even. The bits are in the lower half of each word.
 inline Words round_to_bf16(Vec value) {
     const Words bits = (Words)value;
     return (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
@@ -125,7 +127,7 @@ inline void store_activation(Activation* to, Vec value) {
 #endif
 }
 
-// Two neighbours along the depth of a matrix, for kLanes columns: what one step of a dot product takes.
+// Pairs of values that are adjacent along the depth of a matrix, for kLanes columns: an operand of `dot`.
 #if EBB_BF16_DOT
 using Pair = __m512bh;
 
@@ -157,11 +159,12 @@ inline Vec dot(Vec sum, Pair weights, Pair values) {
 }
 #endif
 
-// e^x to a relative error of 2e-7, the same bits in every lane and on every compiler. Below 2^-126 it stays there.
+// Compute e^x with a relative error of at most 2e-7, and with the same bits in every lane and with every compiler.
+// Results are clamped to the range from 2^-126 to 2^127.
 inline Vec exp(Vec x) {
     x = maximum(x * 1.44269504f, broadcast(-126.f));
     x = x < 127.f ? x : broadcast(127.f);
-    constexpr float kToInteger = 12582912.f;  // 1.5 * 2^23: adding it leaves no bits for a fraction
+    constexpr float kToInteger = 12582912.f;  // 1.5 * 2^23: adding this rounds to an integer
     const Vec whole = (x + kToInteger) - kToInteger;
     const Vec part = x - whole;
     Vec power = broadcast(1.5403530e-4f);
@@ -173,7 +176,7 @@ inline Vec exp(Vec x) {
 
 inline float exp(float x) { return exp(broadcast(x))[0]; }
 
-// The rounding of every thread that computes, whatever the process set: to nearest, denormals are zero.
+// A scope in which a thread rounds to nearest and treats denormals as zero, whatever float mode the process has set.
 class FloatMode {
 public:
     FloatMode() : before_(get()) { set(kRoundToNearestFlushDenormals); }

@@ -1,7 +1,9 @@
-// int8 weights: groups of 32 along the depth share a scale per column, in float16.
+// Layout, quantization and decoding of int8 weights. Every 32 weights of a column that are adjacent along the depth
+// share a float16 scale.
 //
-// A panel of 32 columns is, group after group, 32 scales and 16 pairs of the depth with 64 bytes each: 1088 bytes for
-// 1024 weights. A weight is an integer from -127 to 127, which bf16 holds exactly.
+// A panel of 32 columns is a sequence of groups. A group covers 32 places of the depth: 32 scales, one per column, then
+// 16 pairs of the depth with 64 bytes each. A group of 1024 weights takes 1088 bytes. Quantized weights are integers
+// from -127 to 127, which bf16 represents exactly.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +19,7 @@ constexpr int kGroup = 32;
 constexpr int kGroupPairs = kGroup / 2;
 constexpr int kPairBytes = 2 * kPanel;
 constexpr int kGroupBytes = kPanel * sizeof(uint16_t) + kGroupPairs * kPairBytes;
-constexpr int kPairVectors = kPanel / kLanes;  // vectors of one pair over all columns of a panel
+constexpr int kPairVectors = kPanel / kLanes;  // vectors that hold one pair of all columns of a panel
 
 struct Int8Panels {
     const uint8_t* data;
@@ -35,7 +37,7 @@ Byte* pair_bytes(Byte* group, int pair) {
 }
 
 #if EBB_BF16_DOT
-// Byte `index` of the bf16 of each magnitude.
+// Tabulate byte `index` of the bf16 of each magnitude from 0 to 127.
 constexpr std::array<uint8_t, 128> bf16_bytes(int index) {
     std::array<uint8_t, 128> bytes{};
     for (int magnitude = 0; magnitude < 128; ++magnitude)
@@ -44,7 +46,8 @@ constexpr std::array<uint8_t, 128> bf16_bytes(int index) {
     return bytes;
 }
 
-// A byte is sign and magnitude: the low and the high byte of its bf16 come from tables, the sign goes to the top.
+// Decoder of bytes in sign-magnitude form. Two tables give the low and the high byte of a magnitude's bf16. The sign is
+// then copied to the top bit.
 class Int8Decoder {
 public:
     Int8Decoder() {
@@ -55,7 +58,7 @@ public:
         }
     }
 
-    // All 32 columns of one pair.
+    // Decode one pair of all 32 columns.
     void decode(const uint8_t* bytes, Pair* pairs) const {
         const __m512i packed = _mm512_loadu_si512(bytes);
         const __m512i low = _mm512_permutex2var_epi8(low_[0], packed, low_[1]);
@@ -69,14 +72,15 @@ public:
     static uint8_t encode(int value) { return static_cast<uint8_t>(value < 0 ? 0x80 - value : value); }
     static int value(uint8_t byte) { return byte & 0x80 ? 0x80 - byte : byte; }
 
-    // Where decode expects a weight: unpacking goes by pieces of 128 bits, four columns of either half.
+    // Return the position at which `decode` expects a weight. The unpack instructions work on lanes of 128 bits, so
+    // each lane holds four columns of either half of the panel.
     static int byte_of(int column, int odd) { return column % 16 / 4 * 16 + column / 16 * 8 + column % 4 * 2 + odd; }
 
 private:
     __m512i low_[2], high_[2];
 };
 #else
-// A byte is in two's complement: shifts separate the two of a pair, and give them their signs.
+// Decoder of bytes in two's complement. Shifts separate the two bytes of a pair and extend their signs.
 class Int8Decoder {
 public:
     void decode(const uint8_t* bytes, Pair* pairs) const {
@@ -93,7 +97,8 @@ public:
 };
 #endif
 
-// Scales of columns [first, first + kLanes) of a group: float16 to float, subnormal numbers too.
+// Load the scales of columns [first, first + kLanes) of a group and convert them from float16 to float. Subnormal
+// numbers are converted exactly too.
 inline Vec load_scales(const uint8_t* group, int first) {
     typedef uint16_t Halves __attribute__((vector_size(2 * kLanes), aligned(1), may_alias));
     const Halves halves = *reinterpret_cast<const Halves*>(group + first * sizeof(uint16_t));
@@ -108,11 +113,12 @@ inline Vec load_scales(const uint8_t* group, int first) {
 #endif
 }
 
+// Convert a non-negative, finite float16 to float.
 inline float half_to_float(uint16_t bits) {
     return std::ldexp(static_cast<float>(bits & 0x3ff) + (bits >> 10 ? 1024.f : 0.f), (bits >> 10 ? bits >> 10 : 1) - 25);
 }
 
-// The least float16 of at least `value`, which is not negative and not above 65504.
+// Return the smallest float16 that is at least `value`, which must be in [0, 65504].
 inline uint16_t half_not_below(float value) {
     constexpr float kSmallestNormal = 0x1p-14f;
     if (value < kSmallestNormal) return static_cast<uint16_t>(std::ceil(value * 0x1p24f));
@@ -120,7 +126,8 @@ inline uint16_t half_not_below(float value) {
     return static_cast<uint16_t>(((std::bit_cast<uint32_t>(value) + (1u << kLostBits) - 1) >> kLostBits) - kRebias);
 }
 
-// Quantise rows [rows, depth] into panels, as pack_rows does it with bf16. Scales round up, so magnitudes fit.
+// Quantize a row-major matrix [rows, depth] into panels first_panel, first_panel + step, ..., like pack_rows. Scales
+// are rounded up, so that no magnitude exceeds 127.
 inline void pack_rows_int8(const bf16* source, int rows, int depth, uint8_t* packed, int first_panel, int step) {
     const size_t panel_size = static_cast<size_t>(depth / kGroup) * kGroupBytes;
     for (int row = 0; row < rows; ++row) {
@@ -143,7 +150,7 @@ inline void pack_rows_int8(const bf16* source, int rows, int depth, uint8_t* pac
     }
 }
 
-// Row `column` of the matrix as floats.
+// Convert row `column` of the matrix to float32.
 inline void unpack_row(const Int8Panels& matrix, int column, float* to) {
     for (int index = 0; index < matrix.groups(); ++index) {
         const uint8_t* group = matrix.group(column / kPanel, index);

@@ -1,8 +1,8 @@
-// The one layout of every matrix that is multiplied: weights, and the pages of the KV cache.
+// Layout of every right operand in bf16: weights, and the pages of the KV cache.
 //
-// A matrix W [columns, depth] (y = x W^T) is cut into panels of 32 columns. A panel holds its columns' values pair by
-// pair along the depth: [depth / 2][32 columns][2]. That is what a bf16 dot product reads in one go, and it is read
-// from start to end.
+// A matrix W [columns, depth] (y = x W^T) is cut into panels of 32 columns. A panel stores pairs of values that are
+// adjacent along the depth: [depth / 2][32 columns][2]. One instruction loads the pairs of several columns for a bf16
+// dot product. A multiplication reads a panel from start to end.
 #pragma once
 
 #include "vec.h"
@@ -10,7 +10,7 @@
 namespace ebb {
 
 constexpr int kPanel = 32;
-constexpr size_t kPairStride = 2 * kPanel * sizeof(bf16);  // bytes from one pair of the depth to the next
+constexpr size_t kPairStride = 2 * kPanel * sizeof(bf16);  // bytes of one pair of the depth, over all columns
 
 struct Panels {
     const bf16* data;
@@ -18,21 +18,22 @@ struct Panels {
 
     size_t panel_size() const { return static_cast<size_t>(kPanel) * depth; }
 
-    // The first value of a column that is a multiple of kLanes.
+    // Return the address of the first value of column `index`.
     const bf16* column(int index) const {
         return data + static_cast<size_t>(index / kPanel) * panel_size() + (index % kPanel) * 2;
     }
 };
 
-// Put rows [rows, depth] of a row-major matrix into panels first_panel, first_panel + step, ...; a last panel that
-// they do not fill keeps what it holds.
+// Pack a row-major matrix [rows, depth] into panels first_panel, first_panel + step, ... If the rows do not fill the
+// last panel, its other columns stay unchanged.
 inline void pack_rows(const bf16* source, int rows, int depth, bf16* packed, int first_panel, int step) {
     constexpr int kLine = 32;
     const size_t panel_size = static_cast<size_t>(kPanel) * depth;
     for (int first = 0; first < rows; first += kPanel) {
         bf16* panel = packed + (first_panel + static_cast<size_t>(first / kPanel) * step) * panel_size;
         const int count = rows - first < kPanel ? rows - first : kPanel;
-        // A cache line of each column at a time: what it is scattered over stays in the first cache.
+        // Copy one cache line of each column at a time. The 2 KB of the panel that these lines are scattered over stay
+        // in the L1 cache.
         for (int block = 0; block < depth; block += kLine)
             for (int column = 0; column < count; ++column) {
                 const bf16* from = source + static_cast<size_t>(first + column) * depth;
@@ -43,7 +44,7 @@ inline void pack_rows(const bf16* source, int rows, int depth, bf16* packed, int
     }
 }
 
-// Row `column` of W as floats: how a tied model reads its embedding out of its packed head.
+// Convert row `column` of W to float32. A model whose embedding is tied to the head reads the packed head this way.
 inline void unpack_row(const Panels& matrix, int column, float* to) {
     const bf16* from = matrix.column(column);
     for (int k = 0; k < matrix.depth; k += 2) {

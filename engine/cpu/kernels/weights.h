@@ -1,4 +1,4 @@
-// The matrices of a model, in whatever format it was packed.
+// A matrix of weights in either of the two formats, bf16 or int8.
 #pragma once
 
 #include "gemm.h"
@@ -15,7 +15,7 @@ struct Weights {
     Int8Panels int8_panels() const { return {static_cast<const uint8_t*>(data), depth}; }
 };
 
-// out [rows, columns] = left times columns [first, first + columns).
+// Compute out [rows, columns] = left times columns [first, first + columns) of `right`.
 inline void multiply(Left left, int rows, const Weights& right, int first, int columns, Out out) {
     if (right.int8)
         multiply(left, rows, right.int8_panels(), first, columns, out);

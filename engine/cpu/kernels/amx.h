@@ -1,11 +1,11 @@
-// The tile registers of AMX. Register 0 to 3 hold sums [rows][16] in float32, 4 and 5 rows of the left side
-// [rows][32] in bf16, 6 and 7 a piece of a panel: 16 pairs of the depth by 16 columns.
+// Tile registers of AMX. Registers 0 to 3 hold sums [rows][16] in float32. Registers 4 and 5 hold rows of the left
+// operand [rows][32] in bf16. Registers 6 and 7 hold a part of a panel in bf16: 16 pairs of the depth by 16 columns.
 //
-// A tile product adds to each sum one number: a chain of 16 fused multiply-adds over the even places of the depth, plus
-// the same over the odd ones, both started from zero. It depends on its own row alone. Denormals count as zero, and
-// rounding is to nearest, whatever the float mode.
+// A tile product adds one number to each sum: a chain of 16 fused multiply-adds over the even places of the depth, plus
+// a second chain over the odd places. Both chains start from zero and read only the sum's own row of the left operand.
+// Denormals count as zero and rounding is to nearest, whatever the float mode.
 //
-// Without AMX only `TileMode` remains, and does nothing.
+// Without AMX, this file defines only `TileMode`, which then does nothing.
 #pragma once
 
 #include "vec.h"
@@ -18,10 +18,10 @@ constexpr int kAmxRows = 16;
 constexpr int kAmxColumns = 16;
 constexpr int kAmxDepth = 32;
 
-// Rows of a tile as this thread last configured them; 0 if it has no configuration.
+// Rows per tile in this thread's tile configuration; 0 without a configuration.
 inline thread_local int configured_rows = 0;
 
-// Make tiles 0 to 5 `rows` high, 1 to 16. This clears all tiles.
+// Configure tiles 0 to 5 to have `rows` rows, 1 to 16. A change of the configuration clears all tiles.
 inline void configure_tiles(int rows) {
     if (rows == configured_rows) return;
     struct {
@@ -38,7 +38,8 @@ inline void configure_tiles(int rows) {
     configured_rows = rows;
 }
 
-// Give the tiles back at the end: a thread that holds none is switched faster.
+// A scope in which a thread uses tiles. The tiles are released at its end, because context switches are faster without
+// them.
 class TileMode {
 public:
     TileMode() = default;

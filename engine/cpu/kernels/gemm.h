@@ -1,4 +1,4 @@
-// Matrix multiplication with the instructions of this build: AMX tiles where the CPU has them, else vectors.
+// Selection of the multiplication for this build's instruction set: AMX tiles if the set has them, else vectors.
 #pragma once
 
 #if defined(__AMX_BF16__)

@@ -1,8 +1,8 @@
-// Matrix multiplication by AMX tiles: out [rows, columns] = left [rows, depth] times panels.
+// Matrix multiplication with AMX tiles: out [rows, columns] = left [rows, depth] times panels.
 //
-// Exactness: an output adds up the products of 32 places of the depth each (see amx.h), with the depth ascending, in
-// every shape. So it does not depend on how many rows are multiplied together. Parallelism comes from rows and columns,
-// never from the depth.
+// Exactness: an output adds up tile products of 32 places of the depth each (see amx.h), in ascending order of the
+// depth, in every tile shape. The output therefore does not depend on the number of rows that are multiplied together.
+// Threads divide rows and columns, never the depth.
 #pragma once
 
 #include <algorithm>
@@ -14,12 +14,12 @@
 namespace ebb {
 
 constexpr int kAmxPairs = kAmxDepth / 2;
-constexpr size_t kPanelStep = kAmxPairs * kPairStride;  // bytes of a panel that one step over the depth reads
+constexpr size_t kPanelStep = kAmxPairs * kPairStride;  // bytes of a panel per step over the depth
 
-// Distance of the fetches from memory when a few rows run at its speed.
+// Prefetch distance in bytes with few rows, where memory bandwidth is the limit.
 constexpr size_t kFetchedBytes = 4 * kPanelStep;
 
-// Memory to fetch on the way, `stride` bytes for each step over the depth.
+// Memory that a tile prefetches into the L2 cache while it multiplies, `stride` bytes per step over the depth.
 struct Ahead {
     const char* data;
     size_t stride;
@@ -30,7 +30,7 @@ struct Ahead {
     }
 };
 
-// The last pairs of a depth that fills no step, and zeros for the others: what lies there may be NaN.
+// Last pairs of a depth that does not fill its last step. The pairs after them may hold NaN and are replaced by zeros.
 struct LastPairs {
     alignas(64) bf16 values[kAmxPairs * 2 * kPanel];
 
@@ -40,8 +40,8 @@ struct LastPairs {
     }
 };
 
-// kRowTiles tiles of rows by kPanels panels, at most two of either together. The second tile of rows begins at row
-// `second`.
+// Multiply one or two tiles of rows by one panel, or one tile of rows by two panels, over the first `pairs` pairs of
+// the depth. The panels begin at column `first` of `right`. A second tile of rows begins at row `second`.
 template <int kRowTiles, int kPanels>
 void multiply_tiles(Left left, int second, const Panels& right, int pairs, int first, Out out, Ahead ahead) {
     static_assert(kRowTiles * kPanels <= 2);
@@ -94,7 +94,8 @@ void multiply_tiles(Left left, int second, const Panels& right, int pairs, int f
     }
 }
 
-// Up to one tile of rows: at memory's speed, and fetching the same panels further on.
+// Multiply at most one tile of rows, two panels at a time. Memory bandwidth is the limit, so the first panel of the two
+// is prefetched kFetchedBytes ahead.
 inline void multiply_few_rows(Left left, const Panels& right, int pairs, int first, int columns, Out out) {
     const int end = first + columns;
     const auto ahead = [&] {
@@ -105,15 +106,15 @@ inline void multiply_few_rows(Left left, const Panels& right, int pairs, int fir
     if (first < end) multiply_tiles<1, 1>(left, 0, right, pairs, first, out, ahead());
 }
 
-// More rows than a tile has. Only the first tiles read a panel from memory. So that memory does not rest during the
-// others, they fetch the next panel together.
+// Multiply more rows than a tile holds by one panel. Only the first tiles read the panel from memory. To keep memory
+// busy during the other tiles, all tiles together prefetch the next panel.
 inline void multiply_many_rows(Left left, int rows, const Panels& right, int pairs, int first, Out out) {
     const int turns = (rows + 2 * kAmxRows - 1) / (2 * kAmxRows);
     const size_t stride = (kPanelStep / turns + 63) / 64 * 64;
     const char* next = reinterpret_cast<const char*>(right.column(first + kPanel));
     const int last = rows - kAmxRows;
     for (int row = 0; row < rows; row += 2 * kAmxRows, next += stride * (pairs / kAmxPairs)) {
-        // A last tile starts early enough to be full, and computes some rows again, to the same bits.
+        // The last tile starts early enough to be full and recomputes some rows, with the same bits.
         const int from = std::min(row, last), second = std::min(row + kAmxRows, last) - from;
         const Left rows_left{left.data + from * left.stride, left.stride};
         const Out rows_out{out.data + from * out.stride, out.stride};
@@ -124,8 +125,8 @@ inline void multiply_many_rows(Left left, int rows, const Panels& right, int pai
     }
 }
 
-// out [rows, columns] = left times columns [first, first + columns) of `right`, over the first `pairs` pairs of the
-// depth. first and columns are multiples of kPanel, the depth is one of kAmxDepth.
+// Compute out [rows, columns] = left times columns [first, first + columns) of `right`, over the first `pairs` pairs of
+// the depth. first and columns are multiples of kPanel, the depth is a multiple of kAmxDepth.
 inline void multiply(Left left, int rows, const Panels& right, int pairs, int first, int columns, Out out) {
     configure_tiles(std::min(rows, kAmxRows));
     if (rows <= kAmxRows) return multiply_few_rows(left, right, pairs, first, columns, out);
@@ -133,7 +134,7 @@ inline void multiply(Left left, int rows, const Panels& right, int pairs, int fi
         multiply_many_rows(left, rows, right, pairs, first, out);
 }
 
-// The same over the whole depth.
+// Multiply over the whole depth.
 inline void multiply(Left left, int rows, const Panels& right, int first, int columns, Out out) {
     multiply(left, rows, right, right.depth / 2, first, columns, out);
 }

@@ -1,7 +1,8 @@
 // Multiplication by int8 weights with AMX tiles: out [rows, columns] = left [rows, depth] times panels.
 //
-// Exactness: for each group of the depth in ascending order, the tile product of the left side with the integers, then
-// one fused multiply-add of it with the scale. The same for any number of rows.
+// Exactness: an output adds up the groups of the depth in ascending order. The sum of a group is one tile product with
+// the integers (see amx.h). One fused multiply-add multiplies that sum by the scale and adds it to the output. The
+// operations on a row are the same for any number of rows.
 #pragma once
 
 #include <algorithm>
@@ -14,12 +15,12 @@ namespace ebb {
 
 static_assert(kGroup == kAmxDepth);
 
-// Groups that are decoded at once: 16 KB, which stay in the first cache while all rows are multiplied by them.
+// Groups that are decoded at a time: 16 KB, which stay in the L1 cache while all rows are multiplied by them.
 constexpr int kDecodedGroups = 8;
-// Distance of the fetches from memory.
+// Prefetch distance in bytes.
 constexpr int kInt8FetchedBytes = 4 * kGroupBytes;
 
-// Some groups of one panel as bf16, in the order of a panel of bf16.
+// Consecutive groups of one int8 panel, decoded to the layout of a bf16 panel.
 struct DecodedGroups {
     alignas(64) bf16 values[kDecodedGroups][kGroupPairs * 2 * kPanel];
 
@@ -36,7 +37,8 @@ struct DecodedGroups {
     }
 };
 
-// Add groups [first, first + count) to one tile of rows. Rows before `skip` already have theirs.
+// Add the products of groups [first, first + count) to the sums of one tile of rows. The sums of the first `skip` rows
+// already include them.
 inline void add_groups(Left left, int skip, int rows, const DecodedGroups& decoded, const Int8Panels& right, int panel,
                        int first, int count, Out out) {
     for (int index = 0; index < count; ++index) {
@@ -61,7 +63,8 @@ inline void add_groups(Left left, int skip, int rows, const DecodedGroups& decod
     }
 }
 
-// out [rows, columns] = left times columns [first, first + columns) of `right`; both are multiples of kPanel.
+// Compute out [rows, columns] = left times columns [first, first + columns) of `right`. first and columns are multiples
+// of kPanel.
 inline void multiply(Left left, int rows, const Int8Panels& right, int first, int columns, Out out) {
     const int taken = std::min(rows, kAmxRows);
     configure_tiles(taken);
@@ -71,7 +74,7 @@ inline void multiply(Left left, int rows, const Int8Panels& right, int first, in
             const int count = std::min(kDecodedGroups, right.groups() - group);
             decoded.decode(right, panel, group, count);
             for (int row = 0; row < rows; row += taken) {
-                // A last tile starts early enough to be full.
+                // The last tile starts early enough to be full.
                 const int from = std::min(row, rows - taken);
                 add_groups({left.data + from * left.stride, left.stride}, row - from, taken, decoded, right, panel,
                            group, count, {out.data + from * out.stride, out.stride});

@@ -1,10 +1,11 @@
-// Multiplication by int8 weights: out [rows, columns] = left [rows, depth] times panels.
+// Multiplication by int8 weights with vectors: out [rows, columns] = left [rows, depth] times panels.
 //
-// Exactness: for each group of the depth in ascending order, a chain of dot products with the integers, then one fused
-// multiply-add of its sum with the scale. The same for every tile.
+// Exactness: an output adds up the groups of the depth in ascending order. The sum of a group is one chain of dot
+// products with the integers. One fused multiply-add multiplies that sum by the scale and adds it to the output. The
+// operations on a row are the same in every tile shape.
 //
-// Every tile decodes the weights in registers, however many rows there are: decoding costs little beside the products
-// of 8 or 12 rows, while a decoded copy costs a pass through memory that nothing overlaps.
+// Every tile decodes the weights in registers, whatever the number of rows. Decoding is cheap compared to the products
+// of 8 or 12 rows. A decoded copy would cost a pass through memory that overlaps with no computation.
 #pragma once
 
 #include <array>
@@ -15,7 +16,7 @@
 
 namespace ebb {
 
-// A tile keeps a sum of the group for each output in a register. The sum of all groups before it may be in memory.
+// Tile shapes in which the sums of the current group fit the registers. The sums of earlier groups may be on the stack.
 #if defined(__AVX512F__)
 constexpr int kMaxInt8Rows = 12;
 constexpr int kWidePanels = 2;
@@ -23,12 +24,13 @@ constexpr int kWidePanels = 2;
 constexpr int kMaxInt8Rows = 8;
 constexpr int kWidePanels = 1;
 #endif
+// Maximum number of rows of a tile that is kWidePanels panels wide.
 constexpr int kMaxWideRows = 2;
 
-// Bytes that are fetched ahead of their use.
+// Prefetch distance in bytes.
 constexpr int kInt8PrefetchBytes = 4096;
 
-// One tile: kRows rows by kPanels panels, the first of which is `panel`.
+// Multiply one tile of kRows rows by kPanels panels, from `panel` on.
 template <int kPanels, int kRows>
 void multiply_int8_tile(Left left, const Int8Panels& right, int panel, Out out) {
     constexpr int kVectors = kPanels * kPairVectors;
@@ -86,7 +88,8 @@ void multiply_int8_panels(Left left, int rows, const Int8Panels& right, int pane
     }
 }
 
-// out [rows, columns] = left times columns [first, first + columns) of `right`; both are multiples of kPanel.
+// Compute out [rows, columns] = left times columns [first, first + columns) of `right`. first and columns are multiples
+// of kPanel.
 inline void multiply(Left left, int rows, const Int8Panels& right, int first, int columns, Out out) {
     int panel = first / kPanel;
     const int end = (first + columns) / kPanel;

@@ -1,7 +1,8 @@
-// Matrix multiplication: out [rows, columns] = left [rows, depth] times panels.
+// Matrix multiplication with vectors: out [rows, columns] = left [rows, depth] times panels.
 //
-// Exactness: an output is one chain of fused multiply-adds with the depth ascending, in every shape of tile. So it does
-// not depend on how many rows are multiplied together. Parallelism comes from rows and columns, never from the depth.
+// Exactness: an output is one chain of dot products of pairs, in ascending order of the depth, in every tile shape. The
+// output therefore does not depend on the number of rows that are multiplied together. Threads divide rows and columns,
+// never the depth.
 #pragma once
 
 #include <array>
@@ -12,7 +13,7 @@
 
 namespace ebb {
 
-// Tiles fill the registers: few rows take many columns.
+// Tile shapes that fill the registers: the fewer rows a tile has, the more columns it has.
 #if defined(__AVX512F__)
 constexpr int kMaxTileRows = 12;
 constexpr int vectors_for(int rows) { return rows == 1 ? 8 : rows <= 6 ? 4 : 2; }
@@ -24,16 +25,17 @@ constexpr int kMaxTileRows = 6;
 constexpr int vectors_for(int) { return 2; }
 #endif
 
-// Depth pairs that are fetched ahead of their use: up to a fifth of a step with few rows, which runs at memory speed.
+// Prefetch distance in pairs of the depth. With few rows, memory bandwidth is the limit, and prefetching saves up to a
+// fifth of a step.
 constexpr int kPrefetchPairs = 64;
 
-// Memory that a tile fetches into the second cache on its way, `stride` bytes for each pair of its depth.
+// Memory that a tile prefetches into the L2 cache while it multiplies, `stride` bytes per pair of the depth.
 struct Ahead {
     const char* data;
     size_t stride;
 };
 
-// One tile: kRows rows by kVectors * kLanes columns, the first of which is column `first` of `right`, over the first
+// Multiply one tile of kRows rows by kVectors * kLanes columns of `right`, from column `first` on, over the first
 // `pairs` pairs of the depth.
 template <int kRows, int kVectors>
 void multiply_tile(Left left, const Panels& right, int pairs, int first, Out out, Ahead ahead) {
@@ -66,7 +68,7 @@ void multiply_tile(Left left, const Panels& right, int pairs, int first, Out out
 
 using Tile = void (*)(Left, const Panels&, int, int, Out, Ahead);
 
-// tiles<kVectors>()[n - 1] multiplies n rows.
+// Make the table of tiles that are kVectors vectors wide. Entry n - 1 multiplies n rows.
 template <int kVectors, int... kRows>
 constexpr std::array<Tile, sizeof...(kRows)> make_tiles(std::integer_sequence<int, kRows...>) {
     return {&multiply_tile<kRows + 1, kVectors>...};
@@ -81,10 +83,10 @@ constexpr int max_rows_with(int vectors) {
 template <int kVectors>
 void multiply_columns(Left left, int rows, const Panels& right, int pairs, int first, Out out) {
     static constexpr auto kTiles = make_tiles<kVectors>(std::make_integer_sequence<int, max_rows_with(kVectors)>());
-    // Equal tiles: a last tile of one row would wait for its own sums.
+    // Divide the rows evenly. In a last tile of one row, every dot product would wait for the one before it.
     int tiles = (rows + static_cast<int>(kTiles.size()) - 1) / static_cast<int>(kTiles.size());
-    // Only the first tile reads this panel from memory. So that memory does not rest during the others, the tiles
-    // together fetch the panel that comes next. A single tile reads at memory's pace anyway.
+    // Only the first tile reads this panel from memory. To keep memory busy during the other tiles, all tiles together
+    // prefetch the next panel. A single tile runs at memory speed anyway.
     const bool fetches = tiles > 1 && kVectors * kLanes == kPanel;
     const size_t stride = fetches ? kPanel * 2 * sizeof(bf16) / tiles : 0;
     const char* next = reinterpret_cast<const char*>(right.column(first + kVectors * kLanes));
@@ -97,7 +99,8 @@ void multiply_columns(Left left, int rows, const Panels& right, int pairs, int f
     }
 }
 
-// kVectors at a time where such tiles hold the rows, then ever fewer for the columns that are left.
+// Multiply columns [first, end), kVectors vectors at a time if tiles of that width have room for the rows. The
+// remaining columns are multiplied in tiles of half the width, and so on.
 template <int kVectors>
 void multiply_from(Left left, int rows, const Panels& right, int pairs, int first, int end, Out out) {
     if (vectors_for(rows < kMaxTileRows ? rows : kMaxTileRows) >= kVectors) {
@@ -108,13 +111,13 @@ void multiply_from(Left left, int rows, const Panels& right, int pairs, int firs
     if constexpr (kVectors > 2) multiply_from<kVectors / 2>(left, rows, right, pairs, first, end, out);
 }
 
-// out [rows, columns] = left times columns [first, first + columns) of `right`, over the first `pairs` pairs of the
-// depth. first and columns are multiples of kPanel.
+// Compute out [rows, columns] = left times columns [first, first + columns) of `right`, over the first `pairs` pairs of
+// the depth. first and columns are multiples of kPanel.
 inline void multiply(Left left, int rows, const Panels& right, int pairs, int first, int columns, Out out) {
     multiply_from<vectors_for(1)>(left, rows, right, pairs, first, first + columns, out);
 }
 
-// The same over the whole depth.
+// Multiply over the whole depth.
 inline void multiply(Left left, int rows, const Panels& right, int first, int columns, Out out) {
     multiply(left, rows, right, right.depth / 2, first, columns, out);
 }

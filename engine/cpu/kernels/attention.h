@@ -1,9 +1,9 @@
 // Paged causal attention of a tile of query rows over one KV head.
 //
-// Exactness: keys are taken in splits of 256 at fixed absolute positions. Each split starts afresh, and `merge` joins
-// splits in ascending order. Whether one thread takes all splits of a row or several threads share them, the operations
-// on the row are the same; so are they whatever rows share its tile, because a page beyond a row's position never
-// touches that row.
+// Exactness: keys are divided into splits of 256 at fixed absolute positions. Each split starts from zero, and `merge`
+// joins the splits in ascending order. The operations on a row are therefore the same whether one thread computes all
+// of its splits or several threads share them. They do not depend on the other rows of the tile either, because a page
+// beyond a row's position never touches that row.
 #pragma once
 
 #include <algorithm>
@@ -16,20 +16,22 @@
 namespace ebb {
 
 constexpr int kSplitPages = 4;
-constexpr int kTileRows = 48;          // query rows times heads of a group; one tile's scratch fits the first cache
+// Rows of a tile: query rows times heads per group. With bf16 activations and a head_dim of 64, the scratch of one tile
+// takes 48 KB and fits the L1 cache.
+constexpr int kTileRows = 48;
 constexpr float kBelowAllScores = -1e30f;
 
-// One sequence of the step. Its rows are [first_row, first_row + query_len) of the batch.
+// One sequence of the step: rows [first_row, first_row + query_len) of the batch.
 struct Sequence {
     int first_row;
     int query_len;
-    int context_len;  // keys that were there before this step
+    int context_len;  // keys in the cache before this step
     const int32_t* blocks;
 
     int position(int row) const { return context_len + row - first_row; }
 };
 
-// A share of the attention of one layer.
+// A part of one layer's attention: some rows of a sequence, one KV head, and a range of splits.
 struct AttentionTask {
     int sequence;
     int kv_head;
@@ -37,20 +39,21 @@ struct AttentionTask {
     int num_rows;
     int first_split;
     int end_split;
-    int partial;     // index of its first partial result, or -1: it has all splits, and writes finished rows
-    bool writes_kv;  // it is the only reader of its row's page, so it writes the row's key and value itself
+    int partial;     // index of the first partial result; -1: the task has all splits and writes finished rows
+    bool writes_kv;  // the task also writes its row's key and value, because no other task reads their page
 };
 
 inline int num_splits(int position) { return position / (kPageKeys * kSplitPages) + 1; }
 
-// The sums of a softmax over some keys: values[head_dim] = sum of weight * value, weights relative to e^maximum.
+// Sums of a softmax over some of the keys. The weight of a key is e^(score - maximum). `values` [head_dim] is the sum
+// of weight * value, and `sum` is the sum of the weights.
 struct Softmax {
     float* values;
     float maximum;
     float sum;
 };
 
-// The only place where splits meet.
+// Merge the sums of the next split into the sums of all splits before it. No other function combines splits.
 template <int kHeadDim>
 void merge(Softmax& into, const Softmax& next) {
     const float maximum = into.maximum > next.maximum ? into.maximum : next.maximum;
@@ -67,10 +70,10 @@ void finish(const Softmax& softmax, Activation* out) {
     for (int d = 0; d < kHeadDim; d += kLanes) store_activation(out + d, load(softmax.values + d) * scale);
 }
 
-// A thread's memory for one tile.
+// Scratch memory of one thread for one tile.
 struct AttentionScratch {
     Buffer<Activation> queries, weights;   // [rows][head_dim], [rows][kPageKeys]
-    Buffer<float> products;                // [rows][the larger of the two]
+    Buffer<float> products;                // [rows][max(head_dim, kPageKeys)]
     Buffer<float> split_values, values;    // [rows][head_dim]
     Buffer<Softmax> split, total;          // [rows]
 
@@ -86,12 +89,12 @@ struct AttentionScratch {
     }
 };
 
-// What a task reads and writes.
+// Input and output of one layer's attention, shared by all tasks.
 struct AttentionLayer {
     const KvCache* cache;
     int layer;
     int heads;
-    const float* qkv;  // [rows][(heads + 2 * kv_heads) * head_dim], not rotated
+    const float* qkv;  // [rows][(heads + 2 * kv_heads) * head_dim], before rotation
     const float* cos;  // [positions][head_dim / 2]
     const float* sin;
     Activation* out;   // [rows][heads * head_dim]
@@ -106,7 +109,7 @@ class Attention {
 public:
     Attention(const AttentionLayer& layer, AttentionScratch& scratch) : layer_(layer), scratch_(scratch) {}
 
-    // Rotate and write the keys and values of rows [first_row, end_row), which lie in one page.
+    // Write the rotated keys and the values of rows [first_row, end_row), which are all in one page.
     void write(const Sequence& sequence, int kv_head, int first_row, int end_row) const {
         const int block = sequence.blocks[sequence.position(first_row) / kPageKeys];
         bf16* keys = layer_.cache->key_page(block, layer_.layer, kv_head);
@@ -152,7 +155,7 @@ public:
             finish<kHeadDim>(total[row], out(task.first_row + row / group, task.kv_head * group + row % group));
     }
 
-    // Finish one row and head whose splits were shared: `splits` partial results, `step` apart.
+    // Finish one row and head whose splits were divided among tasks. Partial result i is first[i * step].
     void join(int row, int head, Softmax* first, int splits, int step) const {
         for (int index = 1; index < splits; ++index) merge<kHeadDim>(*first, first[index * step]);
         finish<kHeadDim>(*first, out(row, head));
@@ -168,7 +171,8 @@ private:
         rotate(head, kHeadDim, layer_.cos + angles, layer_.sin + angles, rotated);
     }
 
-    // Row r of the tile is batch row first_row + r / group and query head kv_head * group + r % group.
+    // Load the rotated queries of a tile. Tile row r is batch row first_row + r / group and query head
+    // kv_head * group + r % group.
     void load_queries(const AttentionTask& task, const Sequence& sequence) {
         const int group = layer_.group();
         for (int row = 0; row < task.num_rows * group; ++row) {
@@ -194,7 +198,8 @@ private:
         }
     }
 
-    // With few rows attention runs at memory speed: while a page is multiplied, the next one is on its way.
+    // Add one page to the sums of the split. With few rows, memory bandwidth limits attention, so the next page is
+    // prefetched while this one is multiplied.
     void run_page(const AttentionTask& task, const Sequence& sequence, int page, bool fetch_next) {
         const int group = layer_.group(), rows = task.num_rows * group, block = sequence.blocks[page];
         const Panels keys{layer_.cache->key_page(block, layer_.layer, task.kv_head), kHeadDim};
@@ -208,7 +213,7 @@ private:
                 weigh(products + row * kPageKeys, visible, scratch_.weights.data() + row * kPageKeys,
                       scratch_.split.data()[row]);
         }
-        // The last row sees the most keys; pairs of slots beyond them have weight 0 for every row.
+        // The last row attends to the most keys. Pairs of slots after them have weight 0 in every row and are skipped.
         const int visible_to_any = sequence.position(task.first_row + task.num_rows - 1) - page * kPageKeys + 1;
         const int pairs = (std::min(kPageKeys, visible_to_any) + 1) / 2;
         if (fetch_next) fetch(layer_.cache->value_page(sequence.blocks[page + 1], layer_.layer, task.kv_head));
@@ -218,14 +223,15 @@ private:
                 add(products + row * kHeadDim, kHeadDim, scratch_.split.data()[row].values);
     }
 
-    // Scores to softmax weights of one page's first `visible` keys; what was summed before is scaled to the new maximum.
+    // Convert the scores of one page to softmax weights, and add the weights to `softmax.sum`. Keys after the first
+    // `visible` ones get weight 0. The earlier sums are scaled to the new maximum.
     static void weigh(const float* scores, int visible, Activation* weights, Softmax& softmax) {
         constexpr int kVectors = kPageKeys / kLanes;
         const float scale = 1.f / std::sqrt(static_cast<float>(kHeadDim));
         const Vec numbers = lane_numbers();
         Vec scaled[kVectors], highest = broadcast(kBelowAllScores);
         for (int v = 0; v < kVectors; ++v) {
-            // A select, not arithmetic: a stale key may hold NaN.
+            // Select instead of masking by arithmetic: the score of a stale key may be NaN.
             const Vec end = broadcast(static_cast<float>(visible - v * kLanes));
             scaled[v] = numbers < end ? load(scores + v * kLanes) * scale : broadcast(kBelowAllScores);
             highest = maximum(highest, scaled[v]);

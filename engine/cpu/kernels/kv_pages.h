@@ -1,11 +1,11 @@
-// The KV cache: pages of 64 keys.
+// Layout of the KV cache: pages of 64 keys.
 //
-// A block is one contiguous piece: [layer][K, V][kv_head][page]. A page is a matrix in panels (see panels.h), so that
-// both halves of attention are plain multiplications:
+// A block is contiguous: [layer][K, V][kv_head][page]. A page is a matrix in panels (see panels.h), so that both halves
+// of attention are plain multiplications:
 //   K: columns are the 64 slots, the depth is head_dim    (scores = q K^T)
 //   V: columns are head_dim,    the depth is the 64 slots (out = weights V)
 //
-// Invariant: when an even slot of a V page holds a value, its odd partner holds a finite one. A multiplication reads
+// Invariant: if an even slot of a V page holds a value, the odd slot of the same pair is finite. A multiplication reads
 // slots in pairs, and weight 0 times a stale NaN would be NaN.
 #pragma once
 
@@ -18,7 +18,7 @@ constexpr int kPageKeys = 64;
 
 struct KvCache {
     bf16* data;
-    size_t block_size;  // in elements, all layers
+    size_t block_size;  // elements from one block to the next
     int kv_heads;
     int head_dim;
 
@@ -33,7 +33,7 @@ struct KvCache {
     }
 };
 
-// Write one rotated key.
+// Write a rotated key to a slot of a K page.
 template <int kHeadDim>
 void write_key(const float* key, int slot, bf16* page) {
     uint32_t rounded[kHeadDim];
@@ -45,7 +45,8 @@ void write_key(const float* key, int slot, bf16* page) {
     }
 }
 
-// Write one value. An even slot clears its partner, so slots are written in ascending order, a pair by one thread.
+// Write a value to a slot of a V page. Writing an even slot clears the odd slot of the same pair. Slots are therefore
+// written in ascending order, and a step writes both slots of a pair in the same thread.
 template <int kHeadDim>
 void write_value(const float* value, int slot, bf16* page) {
     for (int d = 0; d < kHeadDim; d += kLanes) {

@@ -1,4 +1,4 @@
-// How the attention of a step is shared out; made once per step, the same for every layer.
+// Division of a step's attention into tasks, made once per step and used by every layer.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace ebb {
 
-// A piece of a chunk within one page, whose keys and values one thread writes.
+// Rows of a chunk within one page, whose keys and values one thread writes.
 struct WriteTask {
     int sequence;
     int kv_head;
@@ -17,7 +17,8 @@ struct WriteTask {
     int end_row;
 };
 
-// A decoding row whose splits several tasks share; its partial results lie as [kv_heads][splits][group].
+// A decoding row whose splits are divided among several tasks. The layout of its partial results, from index `partial`
+// on, is [kv_heads][splits][group].
 struct SharedRow {
     int row;
     int splits;
@@ -28,7 +29,7 @@ class StepPlan {
 public:
     std::vector<Sequence> sequences;
     std::vector<WriteTask> writes;
-    std::vector<AttentionTask> tasks;  // the longest first
+    std::vector<AttentionTask> tasks;  // longest first
     std::vector<SharedRow> shared;
     int rows = 0;
     int partials = 0;
@@ -53,7 +54,7 @@ public:
     }
 
 private:
-    // With this many or fewer, rows alone do not keep the threads busy.
+    // Up to this number of sequences, rows alone do not keep the threads busy.
     static constexpr int kFewSequences = 4;
 
     void add_chunk(int index) {

@@ -1,4 +1,4 @@
-// From hidden rows to tokens: logits in small pieces, so that a row which only needs its arg max never stores them.
+// Logits of hidden rows, computed in small pieces. A row that needs only its arg max never stores all of its logits.
 #pragma once
 
 #include <algorithm>
@@ -9,11 +9,13 @@
 
 namespace ebb {
 
+// The largest logit so far, and its token id.
 struct Best {
     float logit = -std::numeric_limits<float>::infinity();
     int id = 0;
 
-    // Of equal logits the lowest id stays, in whatever order the pieces come.
+    // Update the best with the logits of ids [first_id, first_id + count). The lowest id wins among equal logits,
+    // whatever the order of the pieces.
     void update(const float* logits, int count, int first_id) {
         Vec highest = broadcast(-std::numeric_limits<float>::infinity());
         int i = 0;
@@ -29,19 +31,19 @@ struct Best {
     }
 };
 
-// Columns that are multiplied at once.
+// Columns of the head in one multiplication.
 constexpr int kHeadColumns = 4 * kPanel;
 
-// What becomes of one row's logits besides its best: the ids that get -inf, and places for a copy [vocab] from before and
-// after that, or null.
+// Barred ids of one row, and the destinations of its logits.
 struct HeadRow {
-    const int32_t* barred;
+    const int32_t* barred;  // ids whose logits become -inf
     int num_barred;
-    float* logits;
-    float* all;
+    float* logits;  // [vocab], output: logits before ids are barred; null: not needed
+    float* all;     // [vocab], output: logits after ids are barred; null: not needed
 };
 
-// Columns [first_panel, end_panel) of the head. piece: scratch [num_rows][kHeadColumns]; best, rows [num_rows].
+// Compute the logits of panels [first_panel, end_panel) of the head and update the best of each row.
+// piece: scratch [num_rows][kHeadColumns]. best, rows: [num_rows].
 inline void compute_logits(Left hidden, int num_rows, const Weights& head, int vocab, int first_panel, int end_panel,
                            float* piece, Best* best, const HeadRow* rows) {
     const int end = end_panel * kPanel;

@@ -1,7 +1,7 @@
-// A token chosen from one row of logits: biases, penalties and masks, then temperature, top_k, top_p, min_p, and one
-// uniform number.
+// Sampling of a token from one row of logits: biases, penalties and masks, then temperature, top_k, top_p and min_p,
+// then a draw with one uniform random number.
 //
-// One thread chooses from a whole row, in one order, so a row's token depends on that row alone.
+// One thread samples from a whole row, in a fixed order of operations, so a token depends only on its own row.
 #pragma once
 
 #include <algorithm>
@@ -23,12 +23,12 @@ public:
         likeliest_.reserve(vocab);
     }
 
-    // Whether the largest logit alone does not say which token it is.
+    // Return whether the token depends on more than the arg max.
     static bool needs_all(const RowSampling& sampling) {
         return sampling.temperature > 0 || sampling.mask != nullptr || sampling.adjustments != nullptr;
     }
 
-    // values [vocab]: logits, overwritten; best: the largest of them.
+    // Choose a token. values: logits [vocab], overwritten. best: the largest of the logits.
     int choose(float* values, int vocab, Best best, const RowSampling& sampling) {
         const Adjustments* adjustments = sampling.adjustments;
         if (adjustments != nullptr) adjust(*adjustments, values, vocab);
@@ -79,7 +79,7 @@ private:
         }
     }
 
-    // highest: the largest of values.
+    // Draw a token at random. highest: the largest of `values`.
     int draw(float* values, int vocab, float highest, const RowSampling& sampling) {
         const bool all = sampling.top_k == 0 && sampling.top_p >= 1;
         const double total = to_weights(values, vocab, highest, sampling.temperature, all ? sampling.min_p : 0.f);
@@ -89,7 +89,7 @@ private:
         return among_likeliest(kept, u);
     }
 
-    // Sums are made of these, so that one row has one order of addition.
+    // Number of values per partial sum. A fixed number fixes the order of additions in a row.
     static constexpr int kStretch = 256;
 
     struct Token {
@@ -97,8 +97,8 @@ private:
         int id;
     };
 
-    // values = e^((values - highest) / temperature); returns their sum. What is 2^-126 of the likeliest or less is 0, and
-    // what is less than `least`.
+    // Replace each value by its weight, e^((value - highest) / temperature), and return the sum of the weights. Weights
+    // below `least` become 0, and so do weights of at most e^-87, about the smallest normal float.
     double to_weights(float* values, int vocab, float highest, float temperature, float least) {
         constexpr float kLeast = -87.f;
         sums_.clear();
@@ -127,7 +127,7 @@ private:
         return total;
     }
 
-    // The first id at which the running sum of weights exceeds `mass`; never one of weight 0.
+    // Return the first id at which the running sum of weights exceeds `mass`. An id of weight 0 is never returned.
     int at_mass(const float* weights, int vocab, double mass) const {
         size_t hit = 0;
         double reached = 0;
@@ -137,21 +137,22 @@ private:
             if (weights[i] > 0) last = i;
             if ((reached += weights[i]) > mass) return i;
         }
-        // A stretch's sum and the sum inside it are rounded differently, so that the end may be passed: then it is the
-        // last one that has any weight.
+        // The sum of a stretch and the running sum inside it are rounded differently, so the loop may pass the end. The
+        // token is then the last one with a weight above 0.
         return last;
     }
 
-    // Fills likeliest_, in order, and returns how many of it top_k, top_p and min_p keep.
+    // Fill likeliest_, most likely first, and return how many of its tokens top_k, top_p and min_p keep.
     size_t keep_likeliest(const float* weights, int vocab, double total, const RowSampling& sampling) {
         size_t kept = head_of_mass(weights, vocab, total, sampling);
-        // The likeliest has weight 1.
+        // The most likely token has weight 1, so min_p is compared with the weights themselves.
         while (kept > 1 && likeliest_[kept - 1].weight < sampling.min_p) --kept;
         return kept;
     }
 
-    // The same of top_k and top_p. Most rows need a few hundred of the
-    // vocabulary, so only those are sorted; where they are not enough, more are taken.
+    // Fill likeliest_, most likely first, and return how many of its tokens top_k and top_p keep. Most rows need only a
+    // few hundred tokens of the vocabulary, so only tokens with a weight above a floor are sorted. If there are too few
+    // of them, the next lower floor is tried.
     size_t head_of_mass(const float* weights, int vocab, double total, const RowSampling& sampling) {
         for (const float floor : {0x1p-10f, 0x1p-20f, 0.f}) {
             collect_above(floor, weights, vocab);
@@ -173,7 +174,8 @@ private:
         return likeliest_.size();
     }
 
-    // The likeliest first; of equal ones the lowest id.
+    // Collect the tokens with a weight above `floor` in likeliest_, most likely first. Tokens of equal weight are in
+    // ascending order of their ids.
     void collect_above(float floor, const float* weights, int vocab) {
         likeliest_.clear();
         for (int i = 0; i < vocab; ++i)

@@ -1,7 +1,8 @@
-// One step of the decoder, run by all threads together, phase after phase with a barrier between them.
+// One step of the decoder. All threads run it together, phase by phase, with a barrier between phases.
 //
-// Exactness: a value depends on its own row's tokens alone. Threads divide columns, rows and attention tasks, some of it
-// as chance will have it, and none of these divisions changes an operation on a row. The residual stream is float32.
+// Exactness: a value depends only on the tokens of its own row. The threads divide columns, rows and attention tasks
+// among themselves. The division may vary from run to run, but it changes no operation on a row. The residual stream is
+// float32.
 #pragma once
 
 #include <algorithm>
@@ -25,10 +26,10 @@
 
 namespace ebb {
 
-// What one thread computes in before it is added to what all see.
+// Memory of one thread for results that are not yet in the shared buffers.
 struct ThreadScratch {
     Buffer<Activation> normed;  // [kOwnNormRows][hidden]
-    Buffer<float> product;      // [rows][the columns of one multiplication]
+    Buffer<float> product;      // [rows][columns of one multiplication]
     Buffer<Best> best;          // [samples]
     AttentionScratch attention;
     Sampler sampler;
@@ -38,8 +39,8 @@ class Engine {
 public:
     Engine(const Model& model, int threads) : model_(model), pool_(threads), shares_(threads), scratch_(threads) {}
 
-    // Where `problem` is set, nothing was computed or moved. begun() is called once, when the threads are at work, if they
-    // ever are, or at the latest when the step ends.
+    // Run one step. If `problem` is set afterwards, nothing was computed or moved. Call begun() exactly once: when the
+    // threads have started, or at the end of a step that starts no threads.
     template <typename Begun>
     void step(StepInput& step, Begun&& begun) {
         bool is_called = false;
@@ -79,7 +80,8 @@ private:
         return nullptr;
     }
 
-    // Put what the step before chose in the place of what stands for it.
+    // Replace each reference to a sample of the previous step by the sampled token. Return null, or an error message
+    // for the first invalid token id.
     const char* resolve(int32_t* token_ids, int rows) const {
         for (int row = 0; row < rows; ++row) {
             int32_t& id = token_ids[row];
@@ -92,9 +94,9 @@ private:
         return nullptr;
     }
 
-    // With so few rows every thread norms all of them for itself: cheaper than a barrier.
+    // Up to this number of rows, every thread normalizes all of them for itself, which is cheaper than a barrier.
     static constexpr int kOwnNormRows = 8;
-    // Panels of the head that a thread takes at once.
+    // Panels of the head that a thread takes at a time.
     static constexpr int kHeadPanels = 16;
 
     struct Range {
@@ -183,7 +185,7 @@ private:
             }
         }
 
-        // Norm `count` rows; row_of(i) is the residual row of the i-th.
+        // Normalize rows row_of(0) to row_of(count - 1) of the residual stream, and return the normalized rows.
         template <typename RowOf>
         Left norm(const float* weight, int count, RowOf&& row_of) {
             const bool own_copy = count <= kOwnNormRows;
@@ -209,7 +211,7 @@ private:
                     add(weights.qkv_bias + first, columns,
                         engine.qkv_.data() + static_cast<ptrdiff_t>(row) * qkv_width + first);
             });
-            // Nobody takes attention tasks before the barrier.
+            // No thread takes an attention task before the barrier.
             if (thread == 0) engine.next_task_.store(0, std::memory_order_relaxed);
             barrier();
         }
@@ -240,7 +242,7 @@ private:
             barrier();
         }
 
-        // residual += left times right + bias.
+        // Add left times right, and the bias if there is one, to the residual stream.
         void add_product(Left left, const Weights& right, const float* bias) {
             const int at_once = rows == 1 ? 4 : rows <= 6 ? 2 : 1;
             each(hidden / kPanel, at_once, [&](int panel, int end) {
@@ -336,9 +338,9 @@ private:
     Buffer<float> residual_, qkv_, partial_values_;
     Buffer<Activation> normed_, attended_, gated_;
     Buffer<Softmax> partials_;
-    Buffer<float> whole_rows_;  // [rows that are not just an arg max][vocab]
+    Buffer<float> whole_rows_;  // [rows that need all logits][vocab]
     std::vector<HeadRow> head_rows_;
-    std::vector<int32_t> last_chosen_;  // of the step before; none if it failed
+    std::vector<int32_t> last_chosen_;  // samples of the previous step; empty if that step failed
     std::atomic<size_t> next_task_{0};
 };
 

@@ -1,4 +1,4 @@
-// Whole blocks from one place in memory to another, shared out among the threads.
+// Copies of whole blocks from one address to another, divided among the threads.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,8 @@ inline double seconds_now() {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// The moves of one kind do not depend on each other.
+// Make this thread's part of the moves of one kind, and record their durations. Moves of one kind do not depend on each
+// other.
 inline void make_moves(Move* moves, int count, size_t block_bytes, int thread, int threads) {
     for (int i = thread; i < count; i += threads) {
         const double started = seconds_now();

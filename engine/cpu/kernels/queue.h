@@ -1,7 +1,7 @@
-// Steps in the order in which they were submitted, computed on a thread that knows nothing but them.
+// Queue of submitted steps. A dedicated thread computes them in the order of submission.
 //
-// The next step begins when the one before ends, whatever the interpreter does meanwhile: its tokens go from one step to
-// the next in here, and who submitted it learns of them beside its computation.
+// A step begins when the previous one ends, whatever the Python interpreter is doing at that moment. Sampled tokens
+// pass from one step to the next without Python. Python reads them while the next step is computed.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ class StepQueue {
 public:
     StepQueue(const Model& model, int threads) : engine_(model, threads), thread_([this, threads] { serve(threads); }) {}
 
-    // What was submitted is computed first.
+    // Compute all submitted steps, then stop the thread.
     ~StepQueue() {
         {
             const std::lock_guard lock(mutex_);
@@ -29,7 +29,7 @@ public:
         thread_.join();
     }
 
-    // `step`, and all that it points to, stays where it is until `wait` returns.
+    // Append a step to the queue. `step` and all memory that it points to must stay valid until `wait` returns.
     void submit(StepInput* step) {
         {
             const std::lock_guard lock(mutex_);
@@ -39,7 +39,7 @@ public:
         submitted_.notify_one();
     }
 
-    // Steps end in the order in which they were submitted. Any number of threads may wait.
+    // Wait until a step has ended. Steps end in the order of submission. Any number of threads may wait.
     void wait(const StepInput* step) {
         std::unique_lock lock(mutex_);
         awaited_.push_back(step);
@@ -48,8 +48,9 @@ public:
     }
 
 private:
-    // A thread that wakes up takes the core of one that computes. So whoever waits for a step is woken when the next one
-    // has begun, where other threads take over what lies about, and only for the step that it waits for.
+    // Compute steps until the queue is closed. A waiting thread that wakes up takes a core from a computing thread. The
+    // end of a step is therefore announced only after the next step has begun: other threads then take over the pieces
+    // of the thread that loses its core. If no thread waits for the step, no thread is woken.
     void serve(int threads) {
         keep_to_core(0, threads);
         StepInput* ended = nullptr;
@@ -59,7 +60,8 @@ private:
         }
     }
 
-    // The next step, or null when there will be none. If it is not there yet, the one before ends here.
+    // Return the next step, or null if the queue is closed and empty. If no step is queued yet, end the previous one
+    // before waiting.
     StepInput* next(StepInput*& ended) {
         std::unique_lock lock(mutex_);
         if (steps_.empty()) {
@@ -90,9 +92,9 @@ private:
     std::mutex mutex_;
     std::condition_variable submitted_, ended_;
     std::deque<StepInput*> steps_;
-    std::vector<const StepInput*> awaited_;  // once for each thread that waits
+    std::vector<const StepInput*> awaited_;  // one entry per waiting thread
     bool closed_ = false;
-    std::thread thread_;  // the last member: it uses the others
+    std::thread thread_;  // the last member, because the thread uses the others
 };
 
 }  // namespace ebb

@@ -1,5 +1,6 @@
-// How the pieces of a phase are divided: every thread has its own part, takes it piece by piece from the front, and then
-// takes what others have left. On cores that the event loop also needs, a thread that lost its core holds nobody up.
+// Division of a phase's pieces among the threads. Every thread takes pieces from the front of its own part, and then
+// pieces that remain in the parts of other threads. A thread that lost its core to the event loop therefore delays only
+// the pieces that it has begun.
 #pragma once
 
 #include <algorithm>
@@ -12,18 +13,18 @@ class Shares {
 public:
     explicit Shares(int threads) : threads_(threads), taken_(2 * static_cast<size_t>(threads)) {}
 
-    // Between steps.
+    // Reset the counters. Call this only between steps.
     void reset() {
         for (Taken& each : taken_) each.pieces.store(0, std::memory_order_relaxed);
     }
 
-    // Phase number `phase` (0, 1, ...) of a step, on every thread: work(begin, end) for all of [0, count), at most
-    // `at_once` in a call. Between two phases of a step lies a barrier.
+    // Run phase number `phase` (0, 1, ...) of a step. Every thread calls this function, with a barrier between two
+    // phases. Together, the threads call work(begin, end) for all pieces [0, count), at most `at_once` pieces a call.
     template <typename Work>
     void each(unsigned phase, int thread, int count, int at_once, Work&& work) {
         Taken* const now = taken_.data() + phase % 2 * threads_;
         Taken* const next = taken_.data() + (phase + 1) % 2 * threads_;
-        // Everybody has left the phase before, whose counters serve the next one.
+        // All threads have left the previous phase, so its counters can be reused for the next one.
         next[thread].pieces.store(0, std::memory_order_relaxed);
         for (int i = 0; i < threads_; ++i) {
             const int owner = (thread + i) % threads_;

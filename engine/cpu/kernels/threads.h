@@ -1,7 +1,7 @@
-// The threads of one engine: they run one job together, meet at barriers inside it, and sleep between jobs.
+// Threads of one engine. All threads run a job together, meet at barriers inside the job, and sleep between jobs.
 //
-// Waiting spins for microseconds, because phases are that short, and then gives the core away: the event loop and the
-// cache tiers share the cores with the model.
+// A waiting thread spins for microseconds, because phases are that short, and then yields its core: the event loop and
+// the cache tiers share the cores with the model.
 #pragma once
 
 #include <sched.h>
@@ -22,8 +22,9 @@ inline void pause_core() {
 #endif
 }
 
-// Where every core has its thread, each keeps to its own: otherwise Linux, which wakes a thread where its waker runs if
-// something else has the other core just then, leaves two of them on one core for milliseconds.
+// Pin the calling thread to core number `thread` of the allowed cores, if there are as many threads as cores. Without
+// pinning, two threads may share a core for milliseconds. Linux wakes a thread on the core of its waker if the other
+// core is busy at that moment.
 inline void keep_to_core(int thread, int threads) {
 #if defined(__linux__)
     cpu_set_t allowed;
@@ -55,7 +56,7 @@ void spin_until(Condition&& condition) {
 
 class ThreadPool {
 public:
-    // The caller of `run` is thread 0; the others are started here.
+    // Start threads 1 to size - 1. The caller of `run` is thread 0.
     explicit ThreadPool(int size) : size_(size) {
         for (int thread = 1; thread < size; ++thread) threads_.emplace_back([this, thread] { serve(thread); });
     }
@@ -68,7 +69,7 @@ public:
 
     int size() const { return size_; }
 
-    // Call job(thread) on every thread, and return when all have returned. `job` must not throw.
+    // Call job(thread) on every thread, and return when all calls have returned. `job` must not throw.
     template <typename Job>
     void run(Job& job) {
         context_ = &job;
@@ -79,7 +80,8 @@ public:
         spin_until([this] { return finished_.load(std::memory_order_acquire) == size_ - 1; });
     }
 
-    // Inside a job: wait until every thread is here. What was written before is visible to all after.
+    // Wait until every thread has arrived. Call this only inside a job. Writes before the barrier are visible to all
+    // threads after it.
     void barrier() {
         if (size_ == 1) return;
         const unsigned round = round_.load(std::memory_order_acquire);

@@ -12,7 +12,7 @@
 
 namespace ebb {
 
-#if defined(__AMX_BF16__)
+#if EBB_AMX
 
 constexpr int kAmxRows = 16;
 constexpr int kAmxColumns = 16;

@@ -1,10 +1,39 @@
-// Selection of the multiplication for this build's instruction set: AMX tiles if the set has them, else vectors.
+// Matrix multiplication: out [rows, columns] = left [rows, depth] times panels.
+//
+// With AMX, more than a few rows are multiplied with tiles. Fewer rows are limited by the memory, which vectors read
+// faster. The bits of an output are the same.
 #pragma once
 
-#if defined(__AMX_BF16__)
-#include "gemm_amx.h"
-#include "gemm_int8_amx.h"
-#else
 #include "gemm_int8_vectors.h"
 #include "gemm_vectors.h"
+
+#if EBB_AMX
+#include "gemm_amx.h"
+#include "gemm_int8_amx.h"
 #endif
+
+namespace ebb {
+
+// Compute out [rows, columns] = left times columns [first, first + columns) of `right`, over the first `pairs` pairs of
+// the depth. first and columns are multiples of kPanel.
+inline void multiply(Left left, int rows, const Panels& right, int pairs, int first, int columns, Out out) {
+#if EBB_AMX
+    if (rows > kMaxTileRows) return multiply_by_tiles(left, rows, right, pairs, first, columns, out);
+#endif
+    multiply_by_vectors(left, rows, right, pairs, first, columns, out);
+}
+
+// Multiply over the whole depth.
+inline void multiply(Left left, int rows, const Panels& right, int first, int columns, Out out) {
+    multiply(left, rows, right, right.depth / 2, first, columns, out);
+}
+
+// Multiply by int8 weights, over the whole depth.
+inline void multiply(Left left, int rows, const Int8Panels& right, int first, int columns, Out out) {
+#if EBB_AMX
+    if (rows > kMaxInt8Rows) return multiply_by_tiles(left, rows, right, first, columns, out);
+#endif
+    multiply_by_vectors(left, rows, right, first, columns, out);
+}
+
+}  // namespace ebb

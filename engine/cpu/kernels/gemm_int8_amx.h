@@ -65,7 +65,7 @@ inline void add_groups(Left left, int skip, int rows, const DecodedGroups& decod
 
 // Compute out [rows, columns] = left times columns [first, first + columns) of `right`. first and columns are multiples
 // of kPanel.
-inline void multiply(Left left, int rows, const Int8Panels& right, int first, int columns, Out out) {
+inline void multiply_by_tiles(Left left, int rows, const Int8Panels& right, int first, int columns, Out out) {
     const int taken = std::min(rows, kAmxRows);
     configure_tiles(taken);
     DecodedGroups decoded;

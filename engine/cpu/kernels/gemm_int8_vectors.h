@@ -16,8 +16,13 @@
 
 namespace ebb {
 
+static_assert(kGroupPairs <= kChainPairs);
+
 // Tile shapes in which the sums of the current group fit the registers. The sums of earlier groups may be on the stack.
-#if defined(__AVX512F__)
+#if EBB_AMX
+constexpr int kMaxInt8Rows = 4;
+constexpr int kWidePanels = 2;
+#elif defined(__AVX512F__)
 constexpr int kMaxInt8Rows = 12;
 constexpr int kWidePanels = 2;
 #else
@@ -39,9 +44,9 @@ void multiply_int8_tile(Left left, const Int8Panels& right, int panel, Out out) 
     for (int row = 0; row < kRows; ++row)
         for (int v = 0; v < kVectors; ++v) sums[row][v] = Vec{};
     for (int group = 0; group < right.groups(); ++group) {
-        Vec partial[kRows][kVectors];
+        Chain partial[kRows][kVectors];
         for (int row = 0; row < kRows; ++row)
-            for (int v = 0; v < kVectors; ++v) partial[row][v] = Vec{};
+            for (int v = 0; v < kVectors; ++v) partial[row][v] = {Vec{}};
         for (int pair = 0; pair < kGroupPairs; ++pair) {
             Pair weights[kVectors];
 #pragma GCC unroll 2
@@ -54,7 +59,7 @@ void multiply_int8_tile(Left left, const Int8Panels& right, int panel, Out out) 
             for (int row = 0; row < kRows; ++row) {
                 const Pair values = broadcast_pair(left.data + row * left.stride + group * kGroup + 2 * pair);
 #pragma GCC unroll 8
-                for (int v = 0; v < kVectors; ++v) partial[row][v] = dot(partial[row][v], weights[v], values);
+                for (int v = 0; v < kVectors; ++v) partial[row][v].add(weights[v], values);
             }
         }
 #pragma GCC unroll 8
@@ -62,7 +67,7 @@ void multiply_int8_tile(Left left, const Int8Panels& right, int panel, Out out) 
             const uint8_t* scales = right.group(panel + v / kPairVectors, group);
             const Vec scale = load_scales(scales, v % kPairVectors * kLanes);
 #pragma GCC unroll 12
-            for (int row = 0; row < kRows; ++row) sums[row][v] = fma(scale, partial[row][v], sums[row][v]);
+            for (int row = 0; row < kRows; ++row) sums[row][v] = fma(scale, partial[row][v].end(), sums[row][v]);
         }
     }
     for (int row = 0; row < kRows; ++row)
@@ -90,7 +95,7 @@ void multiply_int8_panels(Left left, int rows, const Int8Panels& right, int pane
 
 // Compute out [rows, columns] = left times columns [first, first + columns) of `right`. first and columns are multiples
 // of kPanel.
-inline void multiply(Left left, int rows, const Int8Panels& right, int first, int columns, Out out) {
+inline void multiply_by_vectors(Left left, int rows, const Int8Panels& right, int first, int columns, Out out) {
     int panel = first / kPanel;
     const int end = (first + columns) / kPanel;
     if (rows <= kMaxWideRows)

@@ -1,10 +1,11 @@
 // Matrix multiplication with vectors: out [rows, columns] = left [rows, depth] times panels.
 //
-// Exactness: an output is one chain of dot products of pairs, in ascending order of the depth, in every tile shape. The
-// output therefore does not depend on the number of rows that are multiplied together. Threads divide rows and columns,
-// never the depth.
+// Exactness: an output adds up chains of dot products of pairs, in ascending order of the depth, in every tile shape.
+// The output therefore does not depend on the number of rows that are multiplied together. Threads divide rows and
+// columns, never the depth.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -14,7 +15,10 @@
 namespace ebb {
 
 // Tile shapes that fill the registers: the fewer rows a tile has, the more columns it has.
-#if defined(__AVX512F__)
+#if EBB_AMX
+constexpr int kMaxTileRows = 1;
+constexpr int vectors_for(int) { return 8; }
+#elif defined(__AVX512F__)
 constexpr int kMaxTileRows = 12;
 constexpr int vectors_for(int rows) { return rows == 1 ? 8 : rows <= 6 ? 4 : 2; }
 #elif defined(__AVX2__)
@@ -29,44 +33,45 @@ constexpr int vectors_for(int) { return 2; }
 // fifth of a step.
 constexpr int kPrefetchPairs = 64;
 
-// Memory that a tile prefetches into the L2 cache while it multiplies, `stride` bytes per pair of the depth.
-struct Ahead {
-    const char* data;
-    size_t stride;
-};
-
 // Multiply one tile of kRows rows by kVectors * kLanes columns of `right`, from column `first` on, over the first
 // `pairs` pairs of the depth.
 template <int kRows, int kVectors>
-void multiply_tile(Left left, const Panels& right, int pairs, int first, Out out, Ahead ahead) {
+void multiply_tile(Left left, const Panels& right, int pairs, int first, Out out, Ahead& ahead) {
     Vec sums[kRows][kVectors];
     for (int row = 0; row < kRows; ++row)
         for (int v = 0; v < kVectors; ++v) sums[row][v] = Vec{};
     const bf16* start = right.column(first);
     const size_t panel_size = right.panel_size();
-    for (int pair = 0; pair < pairs; ++pair) {
-        const auto column = [&](int v) {
-            return start + v * kLanes / kPanel * panel_size + v * kLanes % kPanel * 2 +
-                   static_cast<size_t>(pair) * kPanel * 2;
-        };
+    for (int pair = 0; pair < pairs;) {
+        Chain chains[kRows][kVectors];
+        for (int row = 0; row < kRows; ++row)
+            for (int v = 0; v < kVectors; ++v) chains[row][v] = {sums[row][v]};
+        for (const int end = std::min(pair + kChainPairs, pairs); pair < end; ++pair) {
+            const auto column = [&](int v) {
+                return start + v * kLanes / kPanel * panel_size + v * kLanes % kPanel * 2 +
+                       static_cast<size_t>(pair) * kPanel * 2;
+            };
 #pragma GCC unroll 8
-        for (int v = 0; v < kVectors; ++v) __builtin_prefetch(column(v) + kPrefetchPairs * kPanel * 2, 0, 3);
-        __builtin_prefetch(ahead.data + static_cast<size_t>(pair) * ahead.stride, 0, 2);
-        Pair weights[kVectors];
+            for (int v = 0; v < kVectors; ++v) __builtin_prefetch(column(v) + kPrefetchPairs * kPanel * 2, 0, 3);
+            ahead.fetch_next();
+            Pair weights[kVectors];
 #pragma GCC unroll 8
-        for (int v = 0; v < kVectors; ++v) weights[v] = load_pair(column(v));
+            for (int v = 0; v < kVectors; ++v) weights[v] = load_pair(column(v));
 #pragma GCC unroll 12
-        for (int row = 0; row < kRows; ++row) {
-            const Pair values = broadcast_pair(left.data + row * left.stride + 2 * pair);
+            for (int row = 0; row < kRows; ++row) {
+                const Pair values = broadcast_pair(left.data + row * left.stride + 2 * pair);
 #pragma GCC unroll 8
-            for (int v = 0; v < kVectors; ++v) sums[row][v] = dot(sums[row][v], weights[v], values);
+                for (int v = 0; v < kVectors; ++v) chains[row][v].add(weights[v], values);
+            }
         }
+        for (int row = 0; row < kRows; ++row)
+            for (int v = 0; v < kVectors; ++v) sums[row][v] = chains[row][v].end();
     }
     for (int row = 0; row < kRows; ++row)
         for (int v = 0; v < kVectors; ++v) store(out.data + row * out.stride + v * kLanes, sums[row][v]);
 }
 
-using Tile = void (*)(Left, const Panels&, int, int, Out, Ahead);
+using Tile = void (*)(Left, const Panels&, int, int, Out, Ahead&);
 
 // Make the table of tiles that are kVectors vectors wide. Entry n - 1 multiplies n rows.
 template <int kVectors, int... kRows>
@@ -89,10 +94,10 @@ void multiply_columns(Left left, int rows, const Panels& right, int pairs, int f
     // prefetch the next panel. A single tile runs at memory speed anyway.
     const bool fetches = tiles > 1 && kVectors * kLanes == kPanel;
     const size_t stride = fetches ? kPanel * 2 * sizeof(bf16) / tiles : 0;
-    const char* next = reinterpret_cast<const char*>(right.column(first + kVectors * kLanes));
-    for (; rows > 0; --tiles, next += stride * pairs) {
+    Ahead ahead{reinterpret_cast<const char*>(right.column(first + kVectors * kLanes)), stride};
+    for (; rows > 0; --tiles) {
         const int taken = (rows + tiles - 1) / tiles;
-        kTiles[taken - 1](left, right, pairs, first, out, {next, stride});
+        kTiles[taken - 1](left, right, pairs, first, out, ahead);
         left.data += taken * left.stride;
         out.data += taken * out.stride;
         rows -= taken;
@@ -113,13 +118,9 @@ void multiply_from(Left left, int rows, const Panels& right, int pairs, int firs
 
 // Compute out [rows, columns] = left times columns [first, first + columns) of `right`, over the first `pairs` pairs of
 // the depth. first and columns are multiples of kPanel.
-inline void multiply(Left left, int rows, const Panels& right, int pairs, int first, int columns, Out out) {
+inline void multiply_by_vectors(Left left, int rows, const Panels& right, int pairs, int first, int columns,
+                                Out out) {
     multiply_from<vectors_for(1)>(left, rows, right, pairs, first, first + columns, out);
-}
-
-// Multiply over the whole depth.
-inline void multiply(Left left, int rows, const Panels& right, int first, int columns, Out out) {
-    multiply(left, rows, right, right.depth / 2, first, columns, out);
 }
 
 }  // namespace ebb

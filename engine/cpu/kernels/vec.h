@@ -21,6 +21,12 @@
 #define EBB_BF16_DOT 0
 #endif
 
+#if defined(__AMX_BF16__)
+#define EBB_AMX 1
+#else
+#define EBB_AMX 0
+#endif
+
 namespace ebb {
 
 #if defined(__AVX512F__)
@@ -72,6 +78,35 @@ inline Vec maximum(Vec a, Vec b) {
     return (Vec)_mm256_max_ps((__m256)a, (__m256)b);
 #else
     return a > b ? a : b;
+#endif
+}
+
+inline Vec minimum(Vec a, Vec b) {
+#if defined(__AVX512F__)
+    return (Vec)_mm512_min_ps((__m512)a, (__m512)b);
+#elif defined(__AVX2__)
+    return (Vec)_mm256_min_ps((__m256)a, (__m256)b);
+#else
+    return a < b ? a : b;
+#endif
+}
+
+// Round to the nearest integer, for magnitudes below 2^22.
+inline Vec round_to_integer(Vec x) {
+#if defined(__AVX512F__)
+    return (Vec)_mm512_roundscale_ps((__m512)x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+#else
+    constexpr float kToInteger = 12582912.f;  // 1.5 * 2^23: adding this rounds to an integer
+    return (x + kToInteger) - kToInteger;
+#endif
+}
+
+// Multiply by 2^exponent, for integers from -126 to 127.
+inline Vec scale_by_power_of_two(Vec x, Vec exponent) {
+#if defined(__AVX512F__)
+    return (Vec)_mm512_scalef_ps((__m512)x, (__m512)exponent);
+#else
+    return x * (Vec)((__builtin_convertvector(exponent, Ints) + 127) << 23);
 #endif
 }
 
@@ -159,19 +194,45 @@ inline Vec dot(Vec sum, Pair weights, Pair values) {
 }
 #endif
 
+#if EBB_AMX
+// A part of a dot product over at most kChainPairs pairs of the depth, added to `start`. The operations are those of a
+// tile product (see amx.h), so vectors and tiles give the same bits.
+constexpr int kChainPairs = 16;
+
+struct Chain {
+    Vec start, even{}, odd{};
+
+    void add(Pair weights, Pair values) {
+        const Words w = (Words)weights, v = (Words)values;
+        even = fma((Vec)(w << 16), (Vec)(v << 16), even);
+        odd = fma((Vec)(w & 0xffff0000u), (Vec)(v & 0xffff0000u), odd);
+    }
+
+    Vec end() const { return start + (even + odd); }
+};
+#else
+// A part of a dot product over at most kChainPairs pairs of the depth, which continues the chain that ends in `start`.
+constexpr int kChainPairs = 1 << 30;
+
+struct Chain {
+    Vec start;
+
+    void add(Pair weights, Pair values) { start = dot(start, weights, values); }
+
+    Vec end() const { return start; }
+};
+#endif
+
 // Compute e^x with a relative error of at most 2e-7, and with the same bits in every lane and with every compiler.
 // Results are clamped to the range from 2^-126 to 2^127.
 inline Vec exp(Vec x) {
-    x = maximum(x * 1.44269504f, broadcast(-126.f));
-    x = x < 127.f ? x : broadcast(127.f);
-    constexpr float kToInteger = 12582912.f;  // 1.5 * 2^23: adding this rounds to an integer
-    const Vec whole = (x + kToInteger) - kToInteger;
+    x = minimum(maximum(x * 1.44269504f, broadcast(-126.f)), broadcast(127.f));
+    const Vec whole = round_to_integer(x);
     const Vec part = x - whole;
     Vec power = broadcast(1.5403530e-4f);
     for (const float coefficient : {1.3333558e-3f, 9.6181291e-3f, 5.5504109e-2f, 2.4022651e-1f, 6.9314718e-1f, 1.f})
         power = fma(power, part, broadcast(coefficient));
-    const Ints exponent = (__builtin_convertvector(whole, Ints) + 127) << 23;
-    return power * (Vec)exponent;
+    return scale_by_power_of_two(power, whole);
 }
 
 inline float exp(float x) { return exp(broadcast(x))[0]; }

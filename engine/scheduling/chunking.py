@@ -13,19 +13,21 @@ At 20 pieces of text a second a reader does not notice the steps. A longer step 
 AUTO_STRETCH = 2.0
 
 
-def prompt_tokens_alongside(cost: StepCost, decodes: int, target_seconds: float, room: int) -> int:
+def prompt_tokens_alongside(cost: StepCost, decodes: int, target_seconds: float, room: int, context: int = 0) -> int:
     """Return how many prompt tokens fit in a step of `target_seconds` alongside `decodes` decodes.
 
     The result is at most `room`, and at least `SMALLEST_CHUNK` where `room` allows, so that prompts make progress.
     Without decodes, or until the costs are known, return `room`.
 
+    context: tokens before those of the prompts, on average.
     target_seconds: 0 means `AUTO_STEP_SECONDS`, or twice the time of a step of decodes alone where that is longer.
     """
     alone = cost.decode_seconds(decodes)
-    if not decodes or alone is None or not cost.token_seconds:
+    if not decodes or alone is None:
         return room
     target = target_seconds or max(AUTO_STEP_SECONDS, AUTO_STRETCH * alone)
-    return min(room, max(SMALLEST_CHUNK, int((target - alone) / cost.token_seconds)))
+    within = cost.prompt_tokens_within(target - alone, context)
+    return room if within is None else min(room, max(SMALLEST_CHUNK, within))
 
 
 def longest_chunk(request: Request) -> int:

@@ -18,7 +18,7 @@ from engine.request import Request, RequestStatus
 from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.scheduling.admission import Admission
 from engine.scheduling.budget import SchedulingBudget
-from engine.scheduling.chunking import AUTO_STEP_SECONDS, longest_chunk
+from engine.scheduling.chunking import AUTO_STEP_SECONDS, SMALLEST_CHUNK, longest_chunk
 from engine.scheduling.division import Claim
 from engine.scheduling.multi_step import LONGEST_STEP_SECONDS, passes_of_step, passes_within
 from engine.scheduling.overload import retry_after
@@ -214,10 +214,13 @@ class Scheduler:
         self._collect_loads(now)
         self._states.release_prefix_waiters()
         self._turns.start_below_share(now, self._standing)
-        plan = self._plan_drafts()
         step_seconds = self.step_time.shared_seconds(self._states.running, now)
         decodes = self._decodes(step_seconds)
-        budget = self._budget(len(decodes), step_seconds)
+        prompts = [request for request in self._states.running if not _is_decode(request)]
+        most_rows = self.limits.max_num_batched_tokens
+        prompt_rows = self.step_time.prompt_tokens(len(decodes), step_seconds, most_rows, prompts)
+        plan = self._plan_drafts(prompt_rows if prompts else None)
+        budget = self._budget(prompt_rows, plan)
         draft = StepDraft(now, budget, 1 if plan.drafts or plan.is_near else self._passes())
         if self._schedule_decodes(draft, decodes, plan.drafts):
             self._turns.start_waiting(now)
@@ -267,11 +270,11 @@ class Scheduler:
         for request in self.connector.take_answered():
             self._states.suspend(request, now)
 
-    def _plan_drafts(self) -> DraftPlan:
+    def _plan_drafts(self, prompt_rows: int | None) -> DraftPlan:
         if self._speculation is None:
             return DraftPlan()
         running = list(self._states.running)
-        return self._speculation.plan(running, self.step_time.cost.decode_seconds(len(running)))
+        return self._speculation.plan(running, self.step_time.cost.decode_seconds(len(running)), prompt_rows)
 
     def _passes(self) -> int:
         running = self._states.running
@@ -289,10 +292,14 @@ class Scheduler:
         prompts = (request for request in running if not _is_decode(request))
         return self.step_time.choose_decodes(decodes, prompts, step_seconds)
 
-    def _budget(self, num_decodes: int, step_seconds: float | None) -> SchedulingBudget:
-        room = self.limits.max_num_batched_tokens
-        prompts = self.step_time.prompt_tokens(num_decodes, step_seconds, room)
-        return SchedulingBudget(room, self.limits.max_num_seqs, prompts)
+    def _budget(self, prompt_rows: int, plan: DraftPlan) -> SchedulingBudget:
+        """Return the budget of a step with time for `prompt_rows` prompt tokens, less the time that the drafts take."""
+        # A draft token costs about as much time as a prompt token.
+        left = prompt_rows - sum(map(len, plan.drafts.values()))
+        limits = self.limits
+        return SchedulingBudget(
+            limits.max_num_batched_tokens, limits.max_num_seqs, max(left, min(prompt_rows, SMALLEST_CHUNK))
+        )
 
     def _schedule_decodes(
         self, draft: StepDraft, decodes: Sequence[Request], drafts: Mapping[str, tuple[int, ...]]

@@ -1,21 +1,24 @@
 """Cost model of a step: a fixed time for reading the weights, plus a time per decode and a time per prompt token.
 
-The three costs are learned from measured steps by a Kalman filter with a random-walk state (Kalman, "A New Approach to
-Linear Filtering and Prediction Problems", 1960). An hour of steps of one kind does not degrade the estimates for the
-other kinds. On a CPU, a decode often costs more than a prompt token. On an accelerator, both cost little.
+Attention makes a prompt token slower the more keys precede it, so there is also a time per prompt token and 1,000 keys.
+
+The costs are learned from measured steps by a Kalman filter with a random-walk state (Kalman, "A New Approach to Linear
+Filtering and Prediction Problems", 1960). An hour of steps of one kind does not degrade the estimates for the other
+kinds. On a CPU, a decode often costs more than a prompt token. On an accelerator, both cost little.
 """
 
 from collections.abc import Sequence
+from math import sqrt
 from typing import Final
 
 from engine.scheduler_output import SchedulerOutput
 
 _NOISE: Final = 0.1
 """Standard deviation of a step's time, as a fraction of it."""
-_DRIFT: Final = (0.002, 0.03, 0.03)
+_DRIFT: Final = (0.002, 0.03, 0.03, 0.03)
 """Standard deviation of each cost's change between two steps, as a fraction of the cost.
 
-The cost of a token depends on the length of its context. Reading the weights always takes the same time.
+The cost of a decode depends on the length of its context. Reading the weights always takes the same time.
 """
 _DISTURBED: Final = 1.25
 _DISTURBED_NOISE: Final = 0.5
@@ -29,14 +32,18 @@ _LEAST_COST: Final = 0.01
 With this bound, the estimate for a token that seemed to cost nothing can still rise.
 """
 
-_Row = tuple[float, float, float]
+_KEYS: Final = 1000.0
+"""Keys per unit of the cost that depends on context."""
+
+_Row = tuple[float, float, float, float]
+"""Amounts of a step: 1, its decodes, its prompt tokens, and the keys before each prompt token in units of `_KEYS`."""
 
 
 class StepCost:
-    """Learned seconds per step, per decode and per prompt token."""
+    """Learned seconds per step, per decode, per prompt token, and per prompt token and 1,000 keys before it."""
 
     def __init__(self) -> None:
-        self._costs: list[float] = [0.0, 0.0, 0.0]
+        self._costs: list[float] = [0.0, 0.0, 0.0, 0.0]
         self._variances: list[list[float]] = []
         self._has_seen_decodes = False
         self._has_seen_prompts = False
@@ -53,18 +60,31 @@ class StepCost:
 
     @property
     def token_seconds(self) -> float | None:
-        """Seconds per prompt token; None until a prompt token was measured."""
+        """Seconds per prompt token at the beginning of a prompt; None until a prompt token was measured."""
         return self._costs[2] if self._has_seen_prompts else None
 
+    def prompt_tokens_within(self, seconds: float, context: int) -> int | None:
+        """Return how many tokens of a prompt take `seconds` after its first `context` tokens; None if unknown."""
+        first, more = self._costs[2] + self._costs[3] * context / _KEYS, self._costs[3] / _KEYS
+        if not self._has_seen_prompts or not first:
+            return None
+        # The n-th token takes first + n * more.
+        return int(seconds / first if not more else (sqrt(first**2 + 2 * more * max(0.0, seconds)) - first) / more)
+
     def note(self, step: SchedulerOutput, seconds: float) -> None:
-        """Learn from a forward pass of `step` that took `seconds`. Steps with drafts are left to `DraftCost`."""
+        """Learn from a forward pass of `step` that took `seconds`.
+
+        Steps with drafts and without prompts are left to `DraftCost`.
+        """
         # A coarse clock may not have advanced during the step.
-        if step.drafts or not step.total_tokens or seconds <= 0:
+        if not step.total_tokens or seconds <= 0:
             return
-        decodes, prompt_tokens = _kinds_of_tokens(step)
-        self._has_seen_decodes |= decodes > 0
-        self._has_seen_prompts |= prompt_tokens > 0
-        self._learn((1.0, float(decodes), float(prompt_tokens)), seconds)
+        row = _row(step)
+        if step.drafts and row[2] == _num_drafted(step):
+            return
+        self._has_seen_decodes |= row[1] > 0
+        self._has_seen_prompts |= row[2] > 0
+        self._learn(row, seconds)
 
     def decode_seconds(self, decodes: int) -> float | None:
         """Return the expected seconds of a step with only `decodes` decodes; None until a decode was measured."""
@@ -74,16 +94,23 @@ class StepCost:
 
     def expected_seconds(self, step: SchedulerOutput) -> float | None:
         """Return the expected seconds of `step`; None until the costs of all its parts are known."""
-        decodes, prompt_tokens = _kinds_of_tokens(step)
-        if (decodes and not self._has_seen_decodes) or (prompt_tokens and not self._has_seen_prompts):
+        row = _row(step)
+        if (row[1] and not self._has_seen_decodes) or (row[2] and not self._has_seen_prompts):
             return None
-        return self._costs[0] * step.passes + self._costs[1] * decodes * step.passes + self._costs[2] * prompt_tokens
+        # Only steps without prompts have several passes.
+        return step.passes * _dot(self._costs, row)
 
     def _learn(self, row: _Row, seconds: float) -> None:
         if not self._variances:
-            # Prior: a decode costs about as much as a prompt token, and all tokens together at most the step's time.
+            # Prior: a decode costs about as much as a prompt token and as 1,000 keys of one, and all tokens together at
+            # most the step's time.
             own, each = seconds**2, (seconds / max(row[1] + row[2], 1.0)) ** 2
-            self._variances = [[own, 0.0, 0.0], [0.0, each, 0.0], [0.0, 0.0, each]]
+            self._variances = [
+                [own, 0.0, 0.0, 0.0],
+                [0.0, each, 0.0, 0.0],
+                [0.0, 0.0, each, 0.0],
+                [0.0, 0.0, 0.0, each],
+            ]
         self._drift()
         expected = _dot(self._costs, row)
         is_disturbed = 0.0 < expected * _DISTURBED < seconds
@@ -108,10 +135,21 @@ class StepCost:
                 self._variances[index][index] += (_DRIFT[index] * size) ** 2
 
 
-def _kinds_of_tokens(step: SchedulerOutput) -> tuple[int, int]:
-    """Return the number of sequences with a single token, and the number of tokens of all other sequences."""
-    decodes = sum(count == 1 for count in step.num_scheduled_tokens.values())
-    return decodes, step.total_tokens - decodes
+def _row(step: SchedulerOutput) -> _Row:
+    """Return the amounts of one forward pass. A draft token counts as a prompt token, since it costs about as much."""
+    decodes = sum(count == 1 for count in step.num_scheduled_tokens.values()) + len(step.drafts)
+    contexts = {each.request_id: each.num_computed_tokens for each in step.new_requests}
+    contexts |= {each.request_id: each.num_computed_tokens for each in step.cached_requests}
+    keys = sum(
+        count * (contexts.get(request_id, 0) + count / 2)
+        for request_id, count in step.num_scheduled_tokens.items()
+        if count > 1 and request_id not in step.drafts
+    )
+    return 1.0, float(decodes), float(step.total_tokens - decodes), keys / _KEYS
+
+
+def _num_drafted(step: SchedulerOutput) -> int:
+    return sum(map(len, step.drafts.values()))
 
 
 def _dot(left: Sequence[float], right: Sequence[float]) -> float:

@@ -70,15 +70,17 @@ class StepTime:
         rooms = decodes_of_tenants(self.cost, seconds, counts, tokens, self._weight_ahead(tokens))
         return self._decode_turns.choose(decodes, rooms, tenant_of)
 
-    def prompt_tokens(self, num_decodes: int, seconds: float | None, room: int) -> int:
+    def prompt_tokens(self, num_decodes: int, seconds: float | None, room: int, prompts: Sequence[Request] = ()) -> int:
         """Return the number of prompt tokens, at most `room`, that fit into the step alongside `num_decodes` decodes.
 
+        prompts: requests that have prompt tokens to compute.
         seconds: the step's time limit from `shared_seconds`.
         """
+        context = _mean_context(prompts)
         if seconds is None:
-            return prompt_tokens_alongside(self.cost, num_decodes, self._target_seconds, room)
+            return prompt_tokens_alongside(self.cost, num_decodes, self._target_seconds, room, context)
         # A request of another tenant may arrive at any time and wait for this step, as a stream would.
-        return prompt_tokens_alongside(self.cost, max(num_decodes, 1), seconds, room)
+        return prompt_tokens_alongside(self.cost, max(num_decodes, 1), seconds, room, context)
 
     def divide_prompts(self, claims: Sequence[Claim], room: int) -> dict[str, int]:
         """Divide `room` prompt tokens among `claims`, and return the tokens of each request id that gets some."""
@@ -92,3 +94,12 @@ class StepTime:
         """
         ahead = {tenant for tenant in tenants if self._bursts.may_be_first(tenant)}
         return lambda tenant: self._queue.weight_of(tenant) * (WEIGHT_AHEAD if tenant in ahead else 1.0)
+
+
+def _mean_context(prompts: Iterable[Request]) -> int:
+    """Return the mean number of computed tokens before a pending token of `prompts`."""
+    pending, weighted = 0, 0
+    for request in prompts:
+        pending += request.num_pending_tokens
+        weighted += request.num_pending_tokens * request.num_computed_tokens
+    return weighted // pending if pending else 0

@@ -17,6 +17,11 @@ from engine.speculation.proposer import Proposer
 
 LONGEST_DRAFT: Final = 11
 """Tokens of the longest draft. With the token before it, it fills the largest tile of the CPU kernels."""
+PROMPTS_PART: Final = 8
+"""While prompts are computed, drafts take at most one row for every `PROMPTS_PART` prompt tokens that fit in the step.
+
+The first tokens of a draft are the likeliest, and every row delays the first token of another answer.
+"""
 MARGIN: Final = 1.5
 """Factor by which the expected gain of a draft must exceed its cost, since both are estimates."""
 
@@ -64,10 +69,13 @@ class Speculation:
         self._drafted: Sequence[str] = ()
         self._ended = 0.0
 
-    def plan(self, running: Sequence[Request], plain_seconds: float | None) -> DraftPlan:
+    def plan(
+        self, running: Sequence[Request], plain_seconds: float | None, prompt_rows: int | None = None
+    ) -> DraftPlan:
         """Plan the drafts of the next step.
 
         plain_seconds: expected time of the step without drafts; None, if not known yet, gives no drafts.
+        prompt_rows: prompt tokens that fit in the step; None if there are no prompts.
         """
         open_to_drafts = [request for request in running if may_be_drafted(request)]
         if not open_to_drafts or not plain_seconds:
@@ -82,8 +90,11 @@ class Speculation:
             return DraftPlan()
         drafts: dict[str, tuple[int, ...]] = {}
         promised, is_near, has_guess = 0.0, False, False
-        # Half of the remaining rows of the step are left to prompts.
-        longest = min(LONGEST_DRAFT, (self._most_rows - len(running)) // (2 * len(open_to_drafts)))
+        # Half of the remaining rows of the step are left to requests that start in it.
+        most_rows = (self._most_rows - len(running)) // 2
+        if prompt_rows is not None:
+            most_rows = min(most_rows, prompt_rows // PROMPTS_PART)
+        longest = min(LONGEST_DRAFT, most_rows // len(open_to_drafts))
         for request in open_to_drafts:
             behind, most = request.samples_in_flight, min(longest, request.num_wanted_tokens - 1)
             guess = self._proposer.propose(request, behind, most)

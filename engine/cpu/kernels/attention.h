@@ -45,7 +45,8 @@ struct AttentionTask {
 
 inline int num_splits(int position) { return position / (kPageKeys * kSplitPages) + 1; }
 
-// Sums of a softmax over some of the keys. The weight of a key is e^(score - maximum). `values` [head_dim] is the sum
+// Sums of a softmax over some of the keys. The weight of a key is 2^(score - maximum), with scores in
+// units of log2(e). `values` [head_dim] is the sum
 // of weight * value, and `sum` is the sum of the weights.
 struct Softmax {
     float* values;
@@ -57,7 +58,7 @@ struct Softmax {
 template <int kHeadDim>
 void merge(Softmax& into, const Softmax& next) {
     const float maximum = into.maximum > next.maximum ? into.maximum : next.maximum;
-    const float keep = exp(into.maximum - maximum), take = exp(next.maximum - maximum);
+    const float keep = exp2(into.maximum - maximum), take = exp2(next.maximum - maximum);
     for (int d = 0; d < kHeadDim; d += kLanes)
         store(into.values + d, fma(load(next.values + d), broadcast(take), load(into.values + d) * broadcast(keep)));
     into.sum = into.sum * keep + next.sum * take;
@@ -210,8 +211,9 @@ private:
         for (int row = 0; row < rows; ++row) {
             const int visible = sequence.position(task.first_row + row / group) - page * kPageKeys + 1;
             if (visible > 0)
-                weigh(products + row * kPageKeys, visible, scratch_.weights.data() + row * kPageKeys,
-                      scratch_.split.data()[row]);
+                (visible >= kPageKeys ? weigh<true> : weigh<false>)(products + row * kPageKeys, visible,
+                                                                    scratch_.weights.data() + row * kPageKeys,
+                                                                    scratch_.split.data()[row]);
         }
         // The last row attends to the most keys. Pairs of slots after them have weight 0 in every row and are skipped.
         const int visible_to_any = sequence.position(task.first_row + task.num_rows - 1) - page * kPageKeys + 1;
@@ -224,33 +226,37 @@ private:
     }
 
     // Convert the scores of one page to softmax weights, and add the weights to `softmax.sum`. Keys after the first
-    // `visible` ones get weight 0. The earlier sums are scaled to the new maximum.
+    // `visible` ones get weight 0; with kWhole there are none. The earlier sums are scaled to the new maximum.
+    template <bool kWhole>
     static void weigh(const float* scores, int visible, Activation* weights, Softmax& softmax) {
         constexpr int kVectors = kPageKeys / kLanes;
-        const float scale = 1.f / std::sqrt(static_cast<float>(kHeadDim));
+        const float scale = kLog2OfE / std::sqrt(static_cast<float>(kHeadDim));
         const Vec numbers = lane_numbers();
+        // Select instead of masking by arithmetic: the score of a stale key may be NaN.
+        const auto where_visible = [&](int v, Vec value, Vec other) {
+            if constexpr (kWhole) return value;
+            return numbers < broadcast(static_cast<float>(visible - v * kLanes)) ? value : other;
+        };
         Vec scaled[kVectors], highest = broadcast(kBelowAllScores);
         for (int v = 0; v < kVectors; ++v) {
-            // Select instead of masking by arithmetic: the score of a stale key may be NaN.
-            const Vec end = broadcast(static_cast<float>(visible - v * kLanes));
-            scaled[v] = numbers < end ? load(scores + v * kLanes) * scale : broadcast(kBelowAllScores);
+            scaled[v] = where_visible(v, load(scores + v * kLanes) * scale, broadcast(kBelowAllScores));
             highest = maximum(highest, scaled[v]);
         }
         const float page_maximum = maximum_lane(highest);
-        const float maximum = page_maximum > softmax.maximum ? page_maximum : softmax.maximum;
-        const float keep = exp(softmax.maximum - maximum);
+        if (page_maximum > softmax.maximum) {
+            const float keep = exp2(softmax.maximum - page_maximum);
+            softmax.maximum = page_maximum;
+            softmax.sum *= keep;
+            for (int d = 0; d < kHeadDim; d += kLanes)
+                store(softmax.values + d, load(softmax.values + d) * broadcast(keep));
+        }
         Vec total = Vec{};
         for (int v = 0; v < kVectors; ++v) {
-            const Vec end = broadcast(static_cast<float>(visible - v * kLanes));
-            const Vec weight = numbers < end ? exp(scaled[v] - broadcast(maximum)) : Vec{};
+            const Vec weight = where_visible(v, exp2(scaled[v] - broadcast(softmax.maximum)), Vec{});
             total += weight;
             store_activation(weights + v * kLanes, weight);
         }
-        softmax.sum = softmax.sum * keep + sum(total);
-        softmax.maximum = maximum;
-        if (keep != 1.f)
-            for (int d = 0; d < kHeadDim; d += kLanes)
-                store(softmax.values + d, load(softmax.values + d) * broadcast(keep));
+        softmax.sum += sum(total);
     }
 
     static void fetch(const bf16* page) {

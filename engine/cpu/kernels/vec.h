@@ -223,10 +223,12 @@ struct Chain {
 };
 #endif
 
-// Compute e^x with a relative error of at most 2e-7, and with the same bits in every lane and with every compiler.
+constexpr float kLog2OfE = 1.44269504f;
+
+// Compute 2^x with a relative error of at most 2e-7, and with the same bits in every lane and with every compiler.
 // Results are clamped to the range from 2^-126 to 2^127.
-inline Vec exp(Vec x) {
-    x = minimum(maximum(x * 1.44269504f, broadcast(-126.f)), broadcast(127.f));
+inline Vec exp2(Vec x) {
+    x = minimum(maximum(x, broadcast(-126.f)), broadcast(127.f));
     const Vec whole = round_to_integer(x);
     const Vec part = x - whole;
     Vec power = broadcast(1.5403530e-4f);
@@ -234,6 +236,11 @@ inline Vec exp(Vec x) {
         power = fma(power, part, broadcast(coefficient));
     return scale_by_power_of_two(power, whole);
 }
+
+inline float exp2(float x) { return exp2(broadcast(x))[0]; }
+
+// Compute e^x, with the precision and the range of `exp2`.
+inline Vec exp(Vec x) { return exp2(x * kLog2OfE); }
 
 inline float exp(float x) { return exp(broadcast(x))[0]; }
 

@@ -1,5 +1,6 @@
 import pytest
 
+from engine.scheduler_output import CachedRequestData, SchedulerOutput
 from engine.scheduling.chunking import SMALLEST_CHUNK, prompt_tokens_alongside
 from engine.scheduling.step_cost import StepCost
 from tests.unit.engine.scheduling.test_step_cost import MIXED, learned
@@ -13,6 +14,18 @@ def cost() -> StepCost:
 
 def test_a_chunk_keeps_the_step_within_the_target(cost: StepCost) -> None:
     assert prompt_tokens_alongside(cost, 8, 0.035, 512) == pytest.approx(250, rel=0.05)
+
+
+def test_a_chunk_is_shorter_later_in_a_prompt() -> None:
+    cost = StepCost()
+    for context in [*range(0, 2000, 200)] * 4:
+        for decodes, tokens in [(0, 200), (8, 200), (8, 20)]:
+            counts = {**{f"d{index}": 1 for index in range(decodes)}, "p": tokens}
+            seconds = 0.002 + 0.001 * decodes + tokens * (0.0001 + 0.0002 * (context + tokens / 2) / 1000)
+            after = (CachedRequestData("p", (), context),)
+            cost.note(SchedulerOutput(0, num_scheduled_tokens=counts, cached_requests=after), seconds)
+    assert prompt_tokens_alongside(cost, 8, 0.030, 512, 0) == pytest.approx(170, rel=0.15)
+    assert prompt_tokens_alongside(cost, 8, 0.030, 512, 2000) == pytest.approx(39, rel=0.15)
 
 
 def test_default_step_is_50_ms_or_twice_its_decodes(cost: StepCost) -> None:

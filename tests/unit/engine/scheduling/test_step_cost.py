@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from engine.scheduler_output import SchedulerOutput
+from engine.scheduler_output import CachedRequestData, SchedulerOutput
 from engine.scheduling.step_cost import StepCost
 
 
@@ -63,6 +63,37 @@ def test_changed_token_cost_is_tracked() -> None:
     assert cost.step_seconds == pytest.approx(0.011, rel=0.1)
 
 
+def after(context: int, tokens: int) -> SchedulerOutput:
+    """Return a step that computes `tokens` tokens of a prompt after its first `context` ones."""
+    return replace(step(0, tokens), cached_requests=(CachedRequestData("p", (), context),))
+
+
+def test_tokens_later_in_a_prompt_are_expected_to_take_longer() -> None:
+    def seconds(context: int, tokens: int) -> float:
+        return 0.010 + tokens * (0.0001 + 0.0002 * (context + tokens / 2) / 1000)
+
+    cost = StepCost()
+    for _ in range(4):
+        for context in range(0, 2000, 200):
+            for tokens in (200, 20):
+                cost.note(after(context, tokens), seconds(context, tokens))
+    for context in (0, 1000, 3000):
+        assert cost.expected_seconds(after(context, 100)) == pytest.approx(seconds(context, 100), rel=0.05)
+        within = cost.prompt_tokens_within(0.030, context)
+        assert within is not None
+        assert seconds(context, within) - 0.010 == pytest.approx(0.030, rel=0.1)
+
+
+def test_prompts_alongside_drafts_are_learned_from() -> None:
+    cost = StepCost()
+    for decodes, tokens, drafted in [(1, 200, 8), (2, 40, 20), (4, 100, 10), (1, 40, 4), (4, 200, 2)] * 8:
+        drafts = {"d0": (1,) * drafted}
+        counts = {**step(decodes, tokens).num_scheduled_tokens, "d0": 1 + drafted}
+        seconds = 0.010 + 0.001 * decodes + 0.0002 * (tokens + drafted)
+        cost.note(SchedulerOutput(0, num_scheduled_tokens=counts, drafts=drafts), seconds)
+    assert cost.expected_seconds(step(3, 150)) == pytest.approx(0.043, rel=0.1)
+
+
 def test_single_outlier_barely_moves_cost() -> None:
     cost = learned(0.010, 0.001, 0.001, MIXED * 10)
     before = cost.decode_seconds(8)
@@ -96,6 +127,6 @@ def test_uninformative_steps_are_ignored() -> None:
     cost = StepCost()
     cost.note(step(0, 0), 0.1)
     cost.note(step(3, 0), 0.0)
-    cost.note(replace(step(3, 0), drafts={"d0": (1, 2)}), 0.1)
+    cost.note(SchedulerOutput(0, num_scheduled_tokens={"d0": 3, "d1": 1}, drafts={"d0": (1, 2)}), 0.1)
     assert cost.decode_seconds(3) is None
     assert cost.step_seconds == 0

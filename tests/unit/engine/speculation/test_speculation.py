@@ -11,7 +11,7 @@ from engine.sampling_params import SamplingParams
 from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.speculation.ngram_index import MAX_PLACES, NgramIndex
 from engine.speculation.prompt_lookup import FIRST_CHANCE, MAX_INDEXED, PromptLookup
-from engine.speculation.speculation import LONGEST_DRAFT, Speculation
+from engine.speculation.speculation import LONGEST_DRAFT, PROMPTS_PART, Speculation
 from engine.speculation.verify import verify
 from tests.unit.scheduling_rig import ROOT
 
@@ -152,6 +152,14 @@ def teach(costs: Speculation, row: float, wait: float, steps: int = 20) -> None:
         result = ModelRunnerOutput(number, {}, started=now, ended=now + STEP + 2 * row)
         costs.on_computed(step, result, STEP)
         now = result.ended + wait
+
+
+def test_drafts_are_short_while_prompts_are_computed() -> None:
+    planner, running = speculation(0.9), decoding(2)
+    alone = planner.plan(running, STEP).drafts
+    alongside = planner.plan(running, STEP, prompt_rows=64).drafts
+    assert sum(map(len, alone.values())) > sum(map(len, alongside.values())) == 64 // PROMPTS_PART
+    assert not planner.plan(running, STEP, prompt_rows=0).drafts
 
 
 @pytest.mark.parametrize(("row", "wait"), [(STEP, 0.0), (0.0, 10 * STEP)])

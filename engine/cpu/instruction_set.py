@@ -1,4 +1,4 @@
-"""Vector instruction sets that the kernels can be compiled for."""
+"""Instruction sets that the kernels can be compiled for."""
 
 import ctypes
 import sys
@@ -13,7 +13,7 @@ from engine.errors import EngineError
 
 @dataclass(frozen=True, slots=True)
 class InstructionSet:
-    """A set of vector instructions.
+    """A set of instructions of a CPU.
 
     flags: compiler flags that enable the instructions.
     needs: required capabilities of the CPU, by torch's names.

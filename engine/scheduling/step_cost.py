@@ -65,11 +65,11 @@ class StepCost:
 
     def prompt_tokens_within(self, seconds: float, context: int) -> int | None:
         """Return how many tokens of a prompt take `seconds` after its first `context` tokens; None if unknown."""
+        seconds = max(0.0, seconds)
         first, more = self._costs[2] + self._costs[3] * context / _KEYS, self._costs[3] / _KEYS
-        if not self._has_seen_prompts or not first:
-            return None
-        # The n-th token takes first + n * more.
-        return int(seconds / first if not more else (sqrt(first**2 + 2 * more * max(0.0, seconds)) - first) / more)
+        # The n-th token takes first + n * more. This form of the solution loses no digits where `more` is tiny.
+        divisor = first + sqrt(first**2 + 2 * more * seconds)
+        return int(2 * seconds / divisor) if self._has_seen_prompts and divisor else None
 
     def note(self, step: SchedulerOutput, seconds: float) -> None:
         """Learn from a forward pass of `step` that took `seconds`.

@@ -1,7 +1,7 @@
 // Matrix multiplication: out [rows, columns] = left [rows, depth] times panels.
 //
-// With AMX, more than a few rows are multiplied with tiles. Fewer rows are limited by the memory, which vectors read
-// faster. The bits of an output are the same.
+// With AMX, tiles multiply all but the fewest rows. With so few rows memory bandwidth is the limit, and vectors read
+// memory faster. Tiles and vectors give the same bits.
 #pragma once
 
 #include "gemm_int8_vectors.h"

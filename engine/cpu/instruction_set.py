@@ -67,7 +67,7 @@ def choose_instruction_set(name: str, capabilities: Mapping[str, object] | None 
 
 
 def _capabilities() -> Mapping[str, object]:
-    """Return the capabilities of this CPU as far as the kernel lets this process use them."""
+    """Return the capabilities of this CPU, without AMX tiles if Linux denies them to this process."""
     capabilities = dict(torch.cpu.get_capabilities())
     if capabilities.get("amx_tile"):
         capabilities["amx_tile"] = _is_amx_permitted()

@@ -215,8 +215,8 @@ class Scheduler:
         self._states.release_prefix_waiters()
         self._turns.start_below_share(now, self._standing)
         step_seconds = self.step_time.shared_seconds(self._states.running, now)
-        decodes = self._decodes(step_seconds)
         prompts = [request for request in self._states.running if not _is_decode(request)]
+        decodes = self._decodes(prompts, step_seconds)
         most_rows = self.limits.max_num_batched_tokens
         prompt_rows = self.step_time.prompt_tokens(len(decodes), step_seconds, most_rows, prompts)
         plan = self._plan_drafts(prompt_rows if prompts else None)
@@ -285,11 +285,10 @@ class Scheduler:
         most = passes_within(self.limits.decode_passes, self.step_time.cost.decode_seconds(len(running)), longest)
         return passes_of_step(most, running, self.blocks) if most > 1 else 1
 
-    def _decodes(self, step_seconds: float | None) -> Sequence[Request]:
-        """Return the running requests that decode in this step, as far as there are blocks for them."""
+    def _decodes(self, prompts: Sequence[Request], step_seconds: float | None) -> Sequence[Request]:
+        """Return the running requests that decode in this step alongside `prompts`."""
         running = self._states.running
         decodes = [request for request in running if _is_decode(request) and self._num_computable(request)]
-        prompts = (request for request in running if not _is_decode(request))
         return self.step_time.choose_decodes(decodes, prompts, step_seconds)
 
     def _budget(self, prompt_rows: int, plan: DraftPlan) -> SchedulingBudget:

@@ -138,14 +138,21 @@ class StepCost:
 def _row(step: SchedulerOutput) -> _Row:
     """Return the amounts of one forward pass. A draft token counts as a prompt token, since it costs about as much."""
     decodes = sum(count == 1 for count in step.num_scheduled_tokens.values()) + len(step.drafts)
-    contexts = {each.request_id: each.num_computed_tokens for each in step.new_requests}
-    contexts |= {each.request_id: each.num_computed_tokens for each in step.cached_requests}
-    keys = sum(
-        count * (contexts.get(request_id, 0) + count / 2)
+    prompts = {
+        request_id: count
         for request_id, count in step.num_scheduled_tokens.items()
         if count > 1 and request_id not in step.drafts
-    )
+    }
+    # Most steps only decode.
+    contexts = _contexts(step) if prompts else {}
+    keys = sum(count * (contexts.get(request_id, 0) + count / 2) for request_id, count in prompts.items())
     return 1.0, float(decodes), float(step.total_tokens - decodes), keys / _KEYS
+
+
+def _contexts(step: SchedulerOutput) -> dict[str, int]:
+    """Return the tokens that each request of the step had computed before it."""
+    contexts = {each.request_id: each.num_computed_tokens for each in step.new_requests}
+    return contexts | {each.request_id: each.num_computed_tokens for each in step.cached_requests}
 
 
 def _num_drafted(step: SchedulerOutput) -> int:

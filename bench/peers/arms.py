@@ -65,10 +65,14 @@ class Arm:
 def ebb(weights: str, model: Path, state: Path, plan: PeersPlan, command: Sequence[str] = EBB_SERVE) -> Arm:
     """Configure Ebb.
 
-    weights: "bf16" or "int8".
+    weights: "bf16" or "int8", followed by "-plain" to compute tokens one after another.
     state: folder of the state directories.
     """
-    kind = () if weights == BF16 else ("--quantization", weights)
+    stored, _, plain = weights.partition("-")
+    kind = (
+        *(() if stored == BF16 else ("--quantization", stored)),
+        *(("--no-speculation",) if plain else ()),
+    )
 
     def launch(setup: Setup, pool: int, window: int) -> Launch:
         place = ("--host", "127.0.0.1", "--port", "{port}", "--state-dir", str(state / f"{weights}-{setup.name}"))

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 
 from bench.peers.points import SUITES
 
-ARMS = ("ebb-bf16", "ebb-int8", "vllm-bf16", "llama-bf16", "llama-Q8_0", "llama-Q4_1")
-UNASKED = ("llama-Q4_1",)
-"""Arms that run only when named: they are slower than their siblings everywhere."""
+ARMS = ("ebb-bf16", "ebb-int8", "ebb-bf16-plain", "vllm-bf16", "llama-bf16", "llama-Q8_0", "llama-Q4_1")
+UNASKED = ("ebb-bf16-plain", "llama-Q4_1")
+"""Arms that run only when named. The first shows how much of Ebb's decoding is due to guessed tokens, since the answers
+of a small model that may not end soon repeat themselves. The other is slower than its siblings everywhere.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,8 +40,8 @@ LONG_PROMPT = 8192
 MAX_MERGED = 64
 """Maximum number of unread outputs merged into one."""
 
-MAX_MERGED_LOGPROBS = 8
-"""The same limit for outputs with log probabilities, of which a token has up to twenty."""
+MAX_MERGED_LOGPROBS = 2
+"""The same limit for outputs with log probabilities, of which a token has up to twenty: half a millisecond of writing."""
 
 LISTENER_FAILED = "The answer could not be delivered: the server failed while writing it. Try again."
 
@@ -68,6 +68,7 @@ class RequestStream(AsyncIterator[RequestOutput]):
         self._abort = abort
         self._pending = deque[RequestOutput]()
         self._reader: asyncio.Future[None] | None = None
+        self._is_behind = False
         self._on_output: Callable[[RequestOutput], bool] | None = None
         self._ended = False
         self._has_failed = False
@@ -122,7 +123,11 @@ class RequestStream(AsyncIterator[RequestOutput]):
         if not self._pending:
             self._reader = asyncio.get_running_loop().create_future()
             await self._reader
+        elif self._is_behind:
+            # A connection that takes many frames at once must not keep the loop from other streams.
+            await asyncio.sleep(0)
         output = _merged(self._pending)
+        self._is_behind = bool(self._pending)
         self._ended = output.finished
         return output
 

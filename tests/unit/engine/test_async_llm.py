@@ -54,7 +54,26 @@ async def test_unread_logprobs_are_merged_in_small_pieces(stream: RequestStream)
     for number in range(20):
         stream.put(RequestOutput("r", "", (number,), logprobs=logprobs))
     stream.put(LAST)
-    assert [len(output.token_ids) async for output in stream] == [MAX_MERGED_LOGPROBS] * 2 + [5]
+    assert [len(output.token_ids) async for output in stream] == [MAX_MERGED_LOGPROBS] * 10 + [1]
+
+
+async def test_backlog_leaves_the_loop_to_others_between_pieces(stream: RequestStream) -> None:
+    for number in range(3 * MAX_MERGED):
+        stream.put(RequestOutput("r", "", (number,)))
+    stream.put(LAST)
+    turns = 0
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    async with asyncio.TaskGroup() as tasks:
+        counting = tasks.create_task(count())
+        num_pieces = len([output async for output in stream])
+        counting.cancel()
+    assert (num_pieces, turns) == (4, 3)
 
 
 async def test_listener_receives_unread_output_in_pieces(stream: RequestStream) -> None:

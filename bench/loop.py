@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -62,6 +63,8 @@ class Load:
         self._session = session
         self._model = model
         self._count = 0
+        # Made once: the loop that sends them also watches the stream.
+        self._refused = [self._encoded(text) for text in (" " * 50_000 + "the " * 880_000, "the " * (3 * WINDOW))]
 
     async def long_arrivals(self) -> None:
         """Send prompts of nearly the window, each another one, and leave when they are queued."""
@@ -73,10 +76,8 @@ class Load:
 
     async def refused_prompts(self) -> None:
         """Send prompts of several windows."""
-        text = " " * 50_000 + "the " * 880_000
-        await self._ask({"messages": [{"role": "user", "content": text}], "max_tokens": 1})
-        text = "the " * (3 * WINDOW)
-        await self._ask({"messages": [{"role": "user", "content": text}], "max_tokens": 1})
+        for body in self._refused:
+            await self._send(body)
 
     async def slow_masks(self) -> None:
         """Ask for an answer of a form whose masks take a long time."""
@@ -113,8 +114,16 @@ class Load:
         finally:
             writer.transport.abort()
 
+    def _encoded(self, text: str) -> bytes:
+        messages = [{"role": "user", "content": text}]
+        return json.dumps({"model": self._model, "messages": messages, "max_tokens": 1}).encode()
+
     async def _ask(self, body: Body) -> None:
-        async with self._session.post("/v1/chat/completions", json={"model": self._model, **body}) as response:
+        await self._send(json.dumps({"model": self._model, **body}).encode())
+
+    async def _send(self, body: bytes) -> None:
+        headers = {"Content-Type": "application/json"}
+        async with self._session.post("/v1/chat/completions", data=BytesIO(body), headers=headers) as response:
             await response.read()
             self.statuses[response.status] += 1
 

@@ -30,9 +30,9 @@ class Bursts:
         self._saved: dict[str, float] = {}
         self._in_a_row = 0
 
-    def may_be_first(self, tenant: str) -> bool:
-        """Return whether `tenant` has saved at least one step."""
-        return self._saved.get(tenant, MAX_SAVED) >= 1
+    def ahead(self, tenants: Iterable[str]) -> set[str]:
+        """Return those of `tenants` that have saved a step, or none if the next step is shared by all tenants."""
+        return set() if self._in_a_row == MAX_IN_A_ROW else {each for each in tenants if self._may_be_first(each)}
 
     def first(self, tenants: Iterable[str]) -> set[str]:
         """Select the tenants whose prompts this step computes, and charge those that spend a saved step.
@@ -44,7 +44,7 @@ class Bursts:
             self._saved[tenant] += SAVED_PER_STEP
             if self._saved[tenant] >= MAX_SAVED:
                 del self._saved[tenant]
-        ahead = {tenant for tenant in present if self.may_be_first(tenant)}
+        ahead = {tenant for tenant in present if self._may_be_first(tenant)}
         for tenant in ahead:
             self._saved[tenant] = self._saved.get(tenant, MAX_SAVED) - 1
         if not ahead or ahead == present or self._in_a_row == MAX_IN_A_ROW:
@@ -52,3 +52,6 @@ class Bursts:
             return present
         self._in_a_row += 1
         return ahead
+
+    def _may_be_first(self, tenant: str) -> bool:
+        return self._saved.get(tenant, MAX_SAVED) >= 1

@@ -13,6 +13,7 @@ class Claim:
     """A prompt in the batch.
 
     tokens: maximum number of prompt tokens that this step may compute.
+    context: number of computed tokens before them.
     left: number of prompt tokens still to be computed, in this step and later ones.
     urgency: among prompts of the same tenant, the smallest value is served first.
     order: sequence number of the arrival, across all tenants.
@@ -21,6 +22,7 @@ class Claim:
     request_id: str
     tenant: str
     tokens: int
+    context: int
     left: int
     urgency: float
     order: int

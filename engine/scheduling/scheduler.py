@@ -224,7 +224,7 @@ class Scheduler:
         draft = StepDraft(now, budget, 1 if plan.drafts or plan.is_near else self._passes())
         if self._schedule_decodes(draft, decodes, plan.drafts):
             self._turns.start_waiting(now)
-        self._schedule_prompts(draft)
+        self._schedule_prompts(draft, step_seconds)
         if not self.has_unfinished_requests():
             self.connector.promote_hints()
         loads = self.connector.take_loads(self._load_seconds())
@@ -317,14 +317,15 @@ class Scheduler:
                 self._schedule(request, 1, draft, drafts.get(request.request_id, ()))
         return not self._standing and self.num_preemptions == preempted_before
 
-    def _schedule_prompts(self, draft: StepDraft) -> None:
+    def _schedule_prompts(self, draft: StepDraft, step_seconds: float | None) -> None:
         """Divide the rest of the step among the prompts in the batch."""
         prompts = [request for request in self._states.running if not _is_decode(request)]
         claims = [
             (request, self._claim(request, most)) for request in prompts if (most := self._num_computable(request))
         ]
         room = min(draft.budget.tokens, draft.budget.prompt_tokens)
-        chunks = self.step_time.divide_prompts([claim for _, claim in claims if claim.tokens > 0], room)
+        waiting = [claim for _, claim in claims if claim.tokens > 0]
+        chunks = self.step_time.divide_prompts(waiting, room, len(draft.counts), step_seconds)
         for request, claim in claims:
             count = chunks.get(claim.request_id, 0)
             # An earlier prompt of this step may have preempted the request.
@@ -334,7 +335,8 @@ class Scheduler:
     def _claim(self, request: Request, most: int) -> Claim:
         tokens = self._until_answer(request, min(most, longest_chunk(request)))
         left, tenant = request.num_pending_tokens, self._queue.tenant_of(request)
-        return Claim(request.request_id, tenant, tokens, left, self._queue.urgency(request), request.order)
+        context, urgency = request.num_computed_tokens, self._queue.urgency(request)
+        return Claim(request.request_id, tenant, tokens, context, left, urgency, request.order)
 
     def _num_computable(self, request: Request) -> int:
         """Return how many tokens of `request` could be computed now."""

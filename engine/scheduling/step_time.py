@@ -5,17 +5,22 @@ While several tenants are or recently were active, a step has a time limit, and 
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Final
 
 from engine.request import Request
 from engine.scheduling.bursts import WEIGHT_AHEAD, Bursts
-from engine.scheduling.chunking import AUTO_STEP_SECONDS, AUTO_STRETCH, prompt_tokens_alongside
+from engine.scheduling.chunking import AUTO_STRETCH, prompt_tokens_alongside
 from engine.scheduling.decode_turns import DecodeTurns, decodes_of_tenants
 from engine.scheduling.division import Claim, divide
 from engine.scheduling.queue.request_queue import RequestQueue
 from engine.scheduling.recent_tenants import RecentTenants
 from engine.scheduling.step_cost import StepCost
+
+SHARED_STEP_SECONDS: Final = 0.025
+"""Default time of a step that several tenants share. A tenant's turn waits for half a step on average, or for one and a
+half if the next step was scheduled before it arrived.
+"""
 
 RECENT_SECONDS: Final = 300.0
 """Seconds for which steps stay short after a tenant's last request: a person may still be reading the answer."""
@@ -30,7 +35,8 @@ class StepTime:
     def __init__(self, queue: RequestQueue, target_seconds: float) -> None:
         """Create the budget for the requests of `queue`.
 
-        target_seconds: maximum seconds of a step with running streams; 0 means `AUTO_STEP_SECONDS` or more.
+        target_seconds: maximum seconds of a step with running streams or several tenants; 0 means `AUTO_STEP_SECONDS` or
+            `SHARED_STEP_SECONDS`, or more.
         """
         self.cost = StepCost()
         self._queue = queue
@@ -51,7 +57,7 @@ class StepTime:
         tenants = {self._queue.tenant_of(request) for request in running}
         if len(tenants) <= 1 and not self._recent.are_several(now):
             return None
-        return max(self._target_seconds or AUTO_STEP_SECONDS, AUTO_STRETCH * self.cost.step_seconds)
+        return max(self._target_seconds or SHARED_STEP_SECONDS, AUTO_STRETCH * self.cost.step_seconds)
 
     def choose_decodes(
         self, decodes: Sequence[Request], prompts: Iterable[Request], seconds: float | None
@@ -67,7 +73,10 @@ class StepTime:
         counts, tokens = Counter(tenant_of(request) for request in decodes), Counter[str]()
         for request in prompts:
             tokens[tenant_of(request)] += request.num_pending_tokens
-        rooms = decodes_of_tenants(self.cost, seconds, counts, tokens, self._weight_ahead(tokens))
+        ahead = self._bursts.ahead(tokens)
+        # The prompts of a returning tenant need no whole step, so the others' decodes do not fill one.
+        seconds_of_decodes = seconds / 2 if ahead else seconds
+        rooms = decodes_of_tenants(self.cost, seconds_of_decodes, counts, tokens, self._weight_ahead(ahead))
         return self._decode_turns.choose(decodes, rooms, tenant_of)
 
     def prompt_tokens(self, num_decodes: int, seconds: float | None, room: int, prompts: Sequence[Request] = ()) -> int:
@@ -82,17 +91,26 @@ class StepTime:
         # A request of another tenant may arrive at any time and wait for this step, as a stream would.
         return prompt_tokens_alongside(self.cost, max(num_decodes, 1), seconds, room, context)
 
-    def divide_prompts(self, claims: Sequence[Claim], room: int) -> dict[str, int]:
-        """Divide `room` prompt tokens among `claims`, and return the tokens of each request id that gets some."""
-        first = self._bursts.first(claim.tenant for claim in claims)
-        return divide(room, [claim for claim in claims if claim.tenant in first], self._queue.weight_of)
+    def divide_prompts(
+        self, claims: Sequence[Claim], room: int, num_decodes: int, seconds: float | None
+    ) -> dict[str, int]:
+        """Divide `room` prompt tokens among `claims`, and return the tokens of each request id that gets some.
 
-    def _weight_ahead(self, tenants: Iterable[str]) -> Callable[[str], float]:
-        """Return a weight function that favors tenants with a saved step.
+        A shared step keeps to its time: the prompts that get tokens may have more keys before them than the others.
 
-        tenants: the tenants that have prompts.
+        seconds: the step's time limit from `shared_seconds`.
         """
-        ahead = {tenant for tenant in tenants if self._bursts.may_be_first(tenant)}
+        first = self._bursts.first(claim.tenant for claim in claims)
+        claims = [claim for claim in claims if claim.tenant in first]
+        chunks = divide(room, claims, self._queue.weight_of)
+        if seconds is None or not chunks:
+            return chunks
+        context = sum(chunks.get(claim.request_id, 0) * claim.context for claim in claims) // sum(chunks.values())
+        fitting = prompt_tokens_alongside(self.cost, max(num_decodes, 1), seconds, room, context)
+        return chunks if fitting >= sum(chunks.values()) else divide(fitting, claims, self._queue.weight_of)
+
+    def _weight_ahead(self, ahead: Container[str]) -> Callable[[str], float]:
+        """Return a weight function that favors the tenants `ahead`, which have saved a step."""
         return lambda tenant: self._queue.weight_of(tenant) * (WEIGHT_AHEAD if tenant in ahead else 1.0)
 
 

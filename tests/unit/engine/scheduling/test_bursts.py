@@ -18,10 +18,10 @@ def test_idle_tenant_earns_burst_steps_back() -> None:
     bursts = Bursts()
     for _ in range(3):
         bursts.first(["flood", "calm"])
-    assert not bursts.may_be_first("calm")
+    assert not bursts.ahead(["calm"])
     bursts.first(["flood"])
     bursts.first(["flood"])
-    assert bursts.may_be_first("calm")
+    assert bursts.ahead(["calm"])
     assert bursts.first(["flood", "calm"]) == {"calm"}
     assert bursts.first(["flood", "calm"]) == {"flood", "calm"}
 

@@ -44,8 +44,8 @@ def test_flood_gets_whole_steps_while_others_are_idle() -> None:
 def test_steps_stay_short_while_other_tenant_is_recent() -> None:
     rig = Rig(pool_blocks=2000, max_num_seqs=32, max_tokens_per_step=512)
     for _ in range(20):
-        rig.scheduler.step_time.cost.note(SchedulerOutput(0, num_scheduled_tokens={"d": 1}), 0.010)
-        rig.scheduler.step_time.cost.note(SchedulerOutput(0, num_scheduled_tokens={"d": 1, "p": 100}), 0.110)
+        rig.scheduler.step_time.cost.note(SchedulerOutput(0, num_scheduled_tokens={"d": 1}), 0.005)
+        rig.scheduler.step_time.cost.note(SchedulerOutput(0, num_scheduled_tokens={"d": 1, "p": 100}), 0.055)
     visitor = rig.add(prompt(99, 4), max_tokens=1, tenant="calm")
     steps_to_first_token(rig, visitor)
     flood = [rig.add(prompt(number, 900), max_tokens=1, tenant="flood") for number in range(4)]
@@ -184,7 +184,7 @@ def test_blocked_request_matches_prefix_only_once(monkeypatch: pytest.MonkeyPatc
 
 
 def claim(name: str, tokens: int, *, tenant: str = "", left: int = 0, urgency: float = 0.0, order: int = 0) -> Claim:
-    return Claim(name, tenant, tokens, left or tokens, urgency, order)
+    return Claim(name, tenant, tokens, 0, left or tokens, urgency, order)
 
 
 @pytest.mark.parametrize(

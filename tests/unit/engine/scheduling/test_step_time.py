@@ -2,9 +2,10 @@
 
 import pytest
 
+from engine.scheduling.division import Claim
 from engine.scheduling.queue.policy import make_queue
-from engine.scheduling.step_time import RECENT_SECONDS, StepTime
-from tests.unit.engine.scheduling.test_step_cost import MIXED, learned
+from engine.scheduling.step_time import RECENT_SECONDS, SHARED_STEP_SECONDS, StepTime
+from tests.unit.engine.scheduling.test_step_cost import MIXED, after, learned
 from tests.unit.scheduling_rig import bare_request
 
 ALICE, BOB = bare_request(0, tenant="alice"), bare_request(1, tenant="bob")
@@ -27,22 +28,47 @@ def test_single_tenant_has_no_shared_step_time() -> None:
 
 def test_steps_stay_shared_while_other_tenant_is_recent() -> None:
     time = step_time()
-    assert time.shared_seconds([ALICE, BOB], 0.0) == 0.050
+    assert time.shared_seconds([ALICE, BOB], 0.0) == SHARED_STEP_SECONDS
     time.on_arrival(ALICE, 0.0)
     time.on_arrival(BOB, 0.0)
-    assert time.shared_seconds([ALICE], RECENT_SECONDS - 1) == 0.050
+    assert time.shared_seconds([ALICE], RECENT_SECONDS - 1) == SHARED_STEP_SECONDS
     assert time.shared_seconds([ALICE], RECENT_SECONDS + 1) is None
 
 
 def test_shared_step_stays_within_its_time() -> None:
-    time = step_time()
+    time = step_time(0.005, 0.001, 0.0005)
     many = [bare_request(number, tenant="alice") for number in range(40)]
     asked = bare_request(41, tenant="bob", prompt_tokens=60)
     seconds = time.shared_seconds([*many, BOB, asked], 0.0)
     chosen = time.choose_decodes([*many, BOB], [asked], seconds)
     tokens = time.prompt_tokens(len(chosen), seconds, 512)
     assert BOB in chosen
-    assert 0.010 + 0.002 * len(chosen) + 0.001 * tokens == pytest.approx(0.050, rel=0.1)
+    assert 0.005 + 0.001 * len(chosen) + 0.0005 * tokens == pytest.approx(SHARED_STEP_SECONDS, rel=0.1)
+
+
+def test_decodes_of_others_do_not_fill_the_step_of_a_returning_tenant() -> None:
+    time = step_time(0.005, 0.001, 0.0005)
+    many = [bare_request(number, tenant="alice") for number in range(40)]
+    asked = bare_request(41, tenant="bob", prompt_tokens=4)
+    counts = []
+    for _ in range(6):
+        counts.append(len(time.choose_decodes(many, [asked], SHARED_STEP_SECONDS)))
+        claims = [Claim("long", "alice", 9, 0, 9, 0.0, 1), Claim("short", "bob", 4, 0, 4, 0.0, 2)]
+        time.divide_prompts(claims, 9, 1, SHARED_STEP_SECONDS)
+    # Two steps belong to the tenants that were idle, and the third is shared.
+    assert counts[0] == counts[1] < counts[2] / 2
+
+
+def test_prompts_late_in_their_text_get_fewer_tokens() -> None:
+    time = step_time(0.005, 0.001, 0.0001)
+    for context in [0, 1000, 2000] * 20:
+        time.cost.note(after(context, 20), 0.005 + 20 * (0.0001 + 0.0002 * context / 1000))
+    early, late = (
+        time.divide_prompts([Claim("a", "alice", 500, context, 500, 0.0, 1)], 150, 0, SHARED_STEP_SECONDS)["a"]
+        for context in (0, 4000)
+    )
+    assert early == 150
+    assert late * (0.0001 + 0.0002 * 4) == pytest.approx(SHARED_STEP_SECONDS - 0.006, rel=0.2)
 
 
 def test_slow_model_gets_longer_shared_steps() -> None:

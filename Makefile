@@ -81,11 +81,12 @@ wheel: setup ## build the wheel with the page, and check that it is served witho
 soak: setup .make/dev ## run 64 chats for 30 minutes while Redis breaks every 10 s; JSON and report in bench/results
 	@$(BIN)/python -m bench.soak $(ARGS)
 
-lint: .make/dev ## check style, format and types
+lint: .make/dev ## check style, format and types, and that the fault tests can be collected
 	@echo "==> Checking style, format and types"
 	@$(BIN)/ruff check --quiet
 	@$(BIN)/ruff format --check --quiet
 	@$(BIN)/mypy
+	@$(BIN)/python -m pytest -qq --collect-only tests/faults tests/faults_api
 
 bench: setup .make/dev ## compare Ebb's own speed ratios with an earlier version's (ARGS=--update saves a new baseline)
 	@$(BIN)/python -m bench.alone $(ARGS)

@@ -61,7 +61,7 @@ def failing(point: FaultPoint, *, times: int) -> Callable[[Broken], Strike]:
 
 
 @pytest.mark.parametrize(
-    ("name", "place", "times"),
+    ("name", "point", "times"),
     [
         ("the scheduler fails during a load", in_scheduler, 1),
         ("the tiers fail during a load", in_tiers, 1),

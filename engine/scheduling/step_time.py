@@ -35,8 +35,8 @@ class StepTime:
     def __init__(self, queue: RequestQueue, target_seconds: float) -> None:
         """Create the budget for the requests of `queue`.
 
-        target_seconds: maximum seconds of a step with running streams or several tenants; 0 means `AUTO_STEP_SECONDS` or
-            `SHARED_STEP_SECONDS`, or more.
+        target_seconds: maximum seconds of a step with running streams or several tenants; 0 means `AUTO_STEP_SECONDS`
+            or `SHARED_STEP_SECONDS`, or more.
         """
         self.cost = StepCost()
         self._queue = queue

@@ -46,7 +46,7 @@ def test_shared_step_stays_within_its_time() -> None:
     assert 0.005 + 0.001 * len(chosen) + 0.0005 * tokens == pytest.approx(SHARED_STEP_SECONDS, rel=0.1)
 
 
-def test_decodes_of_others_do_not_fill_the_step_of_a_returning_tenant() -> None:
+def test_decodes_of_others_leave_room_for_a_returning_tenant() -> None:
     time = step_time(0.005, 0.001, 0.0005)
     many = [bare_request(number, tenant="alice") for number in range(40)]
     asked = bare_request(41, tenant="bob", prompt_tokens=4)

@@ -93,7 +93,9 @@ class ToolFormat:
         rules.append("call: " + " | ".join(f"call_{index}" for index in range(len(tools))))
         for index, tool in enumerate(tools):
             schema = tool.get("parameters") or NO_ARGUMENTS
-            compact = {**schema, "x-guidance": {"whitespace_flexible": False}}
+            # Without `strict`, keywords that cannot be enforced are annotations, as in other servers.
+            options = {"whitespace_flexible": False, "lenient": tool.get("strict") is not True}
+            compact = {**schema, "x-guidance": options}
             head = json.dumps(f'{{"name":{_json(tool["name"])},"arguments":')
             rules += [f'call_{index}: {head} arguments_{index} "}}"', f"arguments_{index}: %json {_json(compact)}"]
         return "\n".join(rules)

@@ -1,6 +1,7 @@
 """Adapter for llguidance: a tokenizer in its terms, a compiled form, and an answer's position in it."""
 
 import json
+import re
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ import llguidance
 from llguidance import LLMatcher, LLParserLimits, LLTokenizer
 
 from engine.errors import InvalidRequestError
+from engine.grammar.call_rules import tool_at
 from engine.grammar.endless import endless_reference
 from engine.structured_output import StructuredOutput
 from models.text_tokenizer import TextTokenizer
@@ -24,6 +26,8 @@ MAX_CPU_SECONDS = 0.25
 NO_TEXT = "no text is allowed from here on, so no answer can have this form. Look for a part that matches nothing."
 TOO_COSTLY = ("too many expressions", "Too many items", "max is", "fuel", "too complex", "TooComplex")
 """Fragments of the library's error messages about its limits."""
+
+_IN_SCHEMA = re.compile(r"at (\d+)\(\d+\): failed to compile JSON schema: ([^\n]{1,500})")
 
 LIMITS = LLParserLimits(
     step_lexer_fuel=100_000, step_max_items=10_000, max_lexer_states=50_000, max_grammar_size=100_000,
@@ -94,7 +98,9 @@ class Automaton:
         limits = LARK_LIMITS if form.kind == "lark" else LIMITS
         matcher = LLMatcher(tokenizer, grammar, limits=limits, log_level=0)
         if matcher.is_error():
-            raise InvalidRequestError(_in_words(matcher.get_error()), param="form")
+            error = matcher.get_error()
+            told = _of_arguments(error, form.text) if form.kind == "calls" else None
+            raise InvalidRequestError(told or _in_words(error), param="form")
         return cls(matcher)
 
     def copy(self) -> "Automaton":
@@ -125,6 +131,13 @@ def _grammar(form: StructuredOutput) -> str:
             return LLMatcher.grammar_from_regex(form.text)
         case "lark" | "calls":
             return LLMatcher.grammar_from_lark(form.text)
+
+
+def _of_arguments(error: str, grammar: str) -> str | None:
+    """Name the tool of an error about its schema, in place of the line of the grammar; None for other errors."""
+    found = _IN_SCHEMA.match(error)
+    tool = tool_at(grammar, int(found[1])) if found is not None else None
+    return None if found is None or tool is None else f"the arguments of {tool}: {found[2]}"
 
 
 def _in_words(error: str) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from engine.errors import InvalidRequestError
+from engine.grammar.call_rules import tool_at
 from engine.structured_output import FormKind, StructuredOutput
 
 MAX_BYTES: Mapping[FormKind, int] = {"json": 32 << 10, "regex": 8 << 10, "lark": 16 << 10, "calls": 64 << 10}
@@ -41,6 +42,10 @@ BRANCHES = ("anyOf", "oneOf", "allOf", "prefixItems")
 MEETING = ("$ref", *BRANCHES)
 """Keywords that can bring a second pattern for the same string when they stand next to a pattern."""
 
+MAX_PATH = 200
+"""Maximum length of a path in an error, in characters. Clients choose the names in it."""
+
+_LOOK_AROUND = re.compile(r"\(\?<?[=!]")
 _EMBEDDED = re.compile(r"%json\s*")
 _COUNTED = re.compile(r"\{(\d+)(,?)(\d*)\}")
 _TERMINAL = re.compile(r"^[ \t]*(_?[A-Z][A-Z0-9_]*)(?:\.\d+)?[ \t]*:(.*(?:\n[ \t]*\|.*)*)", re.MULTILINE)
@@ -83,7 +88,11 @@ def _check_embedded(grammar: str) -> str:
             schema, end = json.JSONDecoder().raw_decode(grammar, start.end())
         except (ValueError, RecursionError):
             raise _refused("the text after %json is not JSON, or is nested too deeply") from None
-        _check_schema(schema)
+        try:
+            _check_schema(schema)
+        except InvalidRequestError as error:
+            tool = tool_at(grammar, grammar.count("\n", 0, start.start()) + 1)
+            raise error if tool is None else _refused(f"the arguments of {tool}: {error.message}") from None
     return "".join([*rules, grammar[end:]])
 
 
@@ -101,12 +110,12 @@ def _parsed(text: str) -> object:
 def _check_schema(schema: object) -> None:
     branches = patterns = 0
     may_meet = False
-    for node in _nodes(schema):
+    for path, node in _nodes(schema):
         branches += len(node["properties"]) if isinstance(node.get("properties"), dict) else 0
         branches += sum(len(node[name]) for name in BRANCHES if isinstance(node.get(name), list))
         if branches > MAX_BRANCHES:
             raise _refused(f"the schema has more than {MAX_BRANCHES} properties and branches")
-        _check_node(node)
+        _check_node(node, path)
         has_pattern = isinstance(node.get("pattern"), str)
         patterns += has_pattern
         may_meet |= has_pattern and any(name in node for name in MEETING)
@@ -115,7 +124,7 @@ def _check_schema(schema: object) -> None:
         raise _refused(f"the schema has more than {MAX_MEETING} patterns, some of which apply to the same string")
 
 
-def _check_node(node: dict[str, Any]) -> None:
+def _check_node(node: dict[str, Any], path: str) -> None:
     if isinstance(node.get("enum"), list) and len(node["enum"]) > MAX_ENUM:
         raise _refused(f"an enum of the schema has more than {MAX_ENUM} values")
     for name in COUNTS:
@@ -126,24 +135,30 @@ def _check_node(node: dict[str, Any]) -> None:
             f"multipleOf in the schema is {multiple}; without its decimal point, it must be at most {MAX_MULTIPLE}"
         )
     if isinstance(pattern := node.get("pattern"), str):
-        _check_written_out(pattern)
+        _check_pattern(pattern, f"{path}.pattern")
     if isinstance(patterns := node.get("patternProperties"), dict):
         for pattern in patterns:
-            _check_written_out(str(pattern))
+            _check_pattern(str(pattern), f"{path}.patternProperties")
 
 
-def _nodes(schema: object) -> Iterator[dict[str, Any]]:
-    """Yield all objects in the schema, including those that are not schemas."""
-    todo = [(schema, 0)]
+def _check_pattern(pattern: str, path: str) -> None:
+    if _LOOK_AROUND.search(pattern):
+        raise _refused(f"{path} has a look-ahead or a look-behind, which cannot be enforced")
+    _check_written_out(pattern)
+
+
+def _nodes(schema: object) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the paths of all objects in the schema and the objects, including those that are not schemas."""
+    todo = [("schema", schema, 0)]
     while todo:
-        node, depth = todo.pop()
+        path, node, depth = todo.pop()
         if depth > 2 * MAX_DEPTH:
             raise _refused(f"the schema is nested more than {MAX_DEPTH} levels deep")
         if isinstance(node, dict):
-            yield node
-            todo += [(below, depth + 1) for below in node.values()]
+            yield path, node
+            todo += [(f"{path}.{name}"[:MAX_PATH], below, depth + 1) for name, below in node.items()]
         elif isinstance(node, list):
-            todo += [(below, depth + 1) for below in node]
+            todo += [(f"{path}[{index}]"[:MAX_PATH], below, depth + 1) for index, below in enumerate(node)]
 
 
 def _without_point(number: float) -> float:

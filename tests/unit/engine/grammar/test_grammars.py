@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,7 @@ from engine.sampling_params import SamplingParams
 from engine.structured_output import FormKind, StructuredOutput
 from models.thinking import Thinking
 from models.tokenizer import Tokenizer
+from models.tool_format import find_tool_format
 from tests.hostile_forms import WITHIN
 from tests.tiny_tokenizer import BYTE_VOCAB, byte_tokenizer
 
@@ -139,6 +141,29 @@ async def test_invalid_form_is_rejected_with_reason(grammars: Grammars, kind: st
         await grammars.prepare(params(kind, text), "local")
     assert caught.value.param == "form"
     assert len(caught.value.message) > 10
+
+
+@pytest.mark.parametrize(
+    ("schema", "strict", "says"),
+    [
+        ({"type": "string", "format": "binary"}, None, None),
+        ({"type": "array", "items": {"type": "integer"}, "uniqueItems": True}, None, None),
+        ({"type": "string", "format": "binary"}, True, "arguments of second: Unknown format: binary"),
+        ({"type": "string", "pattern": "^(?!x).*$"}, None, r"arguments of second: schema.properties.a.pattern has a look"),
+        ({"type": "strange"}, None, "arguments of second: Invalid type: strange"),
+    ],
+)
+async def test_schemas_of_tools_are_taken_or_named(
+    grammars: Grammars, schema: dict[str, Any], strict: bool | None, says: str | None
+) -> None:
+    parameters = {"type": "object", "properties": {"a": schema}}
+    tools = [{"name": "first"}, {"name": "second", "parameters": parameters, "strict": strict}]
+    form = params("calls", find_tool_format({}, "").grammar(tools, parallel=True))
+    if says is None:
+        await grammars.prepare(form, "local")
+        return
+    with pytest.raises(InvalidRequestError, match=says):
+        await grammars.prepare(form, "local")
 
 
 async def test_event_loop_runs_while_form_is_compiled(grammars: Grammars) -> None:

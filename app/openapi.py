@@ -12,7 +12,7 @@ import asyncio
 import inspect
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final
@@ -29,7 +29,7 @@ from app.apis.openai.chat_schema import ChatCompletionRequest
 from app.apis.openai.completions_schema import CompletionRequest
 from app.apis.openai.tokens_schema import DetokenizeRequest, TokenizeRequest
 from app.apis.responses.conversations_schema import ConversationUpdate, ItemsToAdd, NewConversation
-from app.apis.responses.schema import ResponseRequest
+from app.apis.responses.schema import InputTokensRequest, ResponseRequest
 from app.domain.bounds import MAX_ITEMS_PAGE, MAX_PAGE, MAX_QUERY_LENGTH
 from app.http.query_params import SOURCES
 from app.routes.api import ROUTES
@@ -43,7 +43,7 @@ from app.schemas.conversations import (
     RetryFields,
 )
 from app.schemas.imports import ImportFile
-from app.schemas.parsing import RequestModel
+from app.schemas.parsing import CompatibleRequest, RequestModel
 from app.schemas.response_bodies.conversations import (
     Conversation,
     ConversationPage,
@@ -116,6 +116,7 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     "POST /v1/messages": Operation(MessagesRequest, answers=(JSON, EVENTS)),
     "POST /v1/messages/count_tokens": Operation(CountTokensRequest),
     "POST /v1/responses": Operation(ResponseRequest, answers=(JSON, EVENTS)),
+    "POST /v1/responses/input_tokens": Operation(InputTokensRequest),
     "GET /v1/responses/{id}": Operation(query={"stream": _SWITCH, "starting_after": _EVENT}, answers=(JSON, EVENTS)),
     "GET /v1/responses/{id}/input_items": Operation(query=_ITEMS),
     "POST /v1/conversations": Operation(NewConversation),
@@ -195,6 +196,9 @@ def openapi_document() -> Schema:
         ref_template=_REF,
         schema_generator=_ClosedObjects,
     )
+    described = schemas.get("$defs", {})
+    for name in _open_objects(operations.values()) & described.keys():
+        described[name].pop("additionalProperties", None)
     paths: dict[str, Schema] = {}
     for name, (path, summary) in endpoints.items():
         method = name.partition(" ")[0].lower()
@@ -203,8 +207,14 @@ def openapi_document() -> Schema:
         "openapi": "3.1.0",
         "info": {"title": "Ebb", "version": VERSION},
         "paths": paths,
-        "components": {"schemas": {**schemas.get("$defs", {}), "Error": _ERROR}},
+        "components": {"schemas": {**described, "Error": _ERROR}},
     }
+
+
+def _open_objects(operations: Iterable[Operation]) -> set[str]:
+    """Return the schemas of compatible routes, whose unknown fields are ignored."""
+    bodies = {each.body for each in operations if each.body is not None and issubclass(each.body, CompatibleRequest)}
+    return {name for body in bodies for name in (body.__name__, *body.model_json_schema().get("$defs", {}))}
 
 
 class _ClosedObjects(GenerateJsonSchema):

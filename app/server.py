@@ -34,6 +34,7 @@ from app.config.options import SettingsError
 from app.config.settings import Settings
 from app.domain.bounds import KEEP_ALIVE_SECONDS
 from app.host.engine_host import EngineHost
+from app.host.model_aliases import ModelAliases
 from app.host.startup import Build, Startup, engine_builder
 from app.host.supervisor import RESTART, not_ignored
 from app.http.error_responses import on_ebb_error, on_http_error
@@ -74,6 +75,7 @@ def make_app(
     public_url: str = "",
     static: Path = STATIC,
     cors_origins: tuple[str, ...] = (),
+    strict_fields: bool = False,
     log_messages: bool = False,
     begin_trace: BeginTrace | None = None,
 ) -> Starlette:
@@ -83,6 +85,7 @@ def make_app(
     public_url: the URL at which people open the server, "" without a proxy. Requests for other host names are refused,
         unless a key is always required.
     cors_origins: origins of other sites whose pages may call the API.
+    strict_fields: refuse unknown fields on the compatible routes too.
     log_messages: log the bodies of requests.
     begin_trace: called with every request; None without tracing.
     """
@@ -116,6 +119,7 @@ def make_app(
     app.state.services = services
     app.state.gates = services.gates
     app.state.public_url = public_url
+    app.state.strict_fields = strict_fields
     return app
 
 
@@ -146,7 +150,7 @@ def run_server(
     if (reason := why_not_to_serve(settings)) is not None:
         logger.error("%s", reason)
         return 1
-    host = EngineHost()
+    host = EngineHost(aliases=ModelAliases(settings.model_alias))
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         try:
             status = runner.run(_serve(settings, listener, host, build or engine_builder(settings), drain_seconds))
@@ -196,6 +200,7 @@ async def _serve(
                 bound_host=settings.host,
                 public_url=settings.public_url,
                 cors_origins=settings.cors_origins,
+                strict_fields=settings.strict_fields,
                 log_messages=settings.log_messages,
                 begin_trace=tracing.begin if tracing is not None else None,
             ),

@@ -94,6 +94,7 @@ def build_llm_engine(
         loaded.num_blocks * config.block_size,
         config.block_size,
         loaded.tokenizer.eos_token_ids,
+        config.max_answer_tokens,
     )
     clock = time.monotonic
     public = _public_ids(config, loaded.chat_format, progress) if config.public_prompt and config.prefix_cache else ()

@@ -28,6 +28,7 @@ class EngineConfig:
     prefix_cache: False turns all reuse off.
     max_waiting: maximum length of the queue. Further requests are refused.
     max_answers: maximum number of answers to one prompt.
+    max_answer_tokens: maximum length of an answer whose client sets no limit; 0 means as many tokens as fit.
     queue_policy: order of the queue: "fcfs", "priority", or "fair" between tenants and by priority within one.
     max_queue_wait: seconds after which a request (a tenant, under "fair") is next regardless of the policy.
     queue_timeout: seconds within which a request must first be scheduled; 0 means no limit.
@@ -65,6 +66,7 @@ class EngineConfig:
     prefix_cache: bool = True
     max_waiting: int = 256
     max_answers: int = 16
+    max_answer_tokens: int = 0
     queue_policy: QueuePolicy = "fair"
     max_queue_wait: float = 30.0
     queue_timeout: float = 0.0

@@ -3,6 +3,7 @@
 EbbError
 ├── ClientError              the request is wrong; the message is shown to the client
 │   ├── InvalidRequestError  400: a field is missing, of a wrong type or out of range
+│   │   └── PromptTooLongError   the prompt does not fit in the context window
 │   ├── NotFoundError        404: unknown model, conversation, message or run
 │   ├── ConflictError        409: the state does not allow it now
 │   └── OverloadedError      429: try again after `retry_after` seconds
@@ -49,6 +50,21 @@ class ClientError(EbbError):
 
 class InvalidRequestError(ClientError):
     """A field is missing, of a wrong type, or out of range."""
+
+
+class PromptTooLongError(InvalidRequestError):
+    """The prompt does not fit in the context window. Clients recognize this error and shorten the conversation.
+
+    num_tokens: length of the prompt; None if it was so long that it was not counted.
+    maximum: number of tokens that fit.
+    """
+
+    code = "context_length_exceeded"
+
+    def __init__(self, message: str, *, param: str, num_tokens: int | None, maximum: int) -> None:
+        super().__init__(message, param=param)
+        self.num_tokens = num_tokens
+        self.maximum = maximum
 
 
 class NotFoundError(ClientError):

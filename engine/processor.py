@@ -16,7 +16,7 @@ from cache_tiers.block_key import (
     unfindable_root,
 )
 from cache_tiers.owners import PUBLIC, Owners
-from engine.errors import InvalidRequestError
+from engine.errors import InvalidRequestError, PromptTooLongError
 from engine.generate_request import GenerateRequest
 from engine.public_prefix import PublicPrefix
 from engine.request import Request
@@ -37,6 +37,7 @@ class ModelLimits:
 
     window: tokens of prompt and answer together.
     pool_tokens: tokens that fit in the device's block pool.
+    answer: tokens of an answer whose client sets no limit; 0 means as many as fit.
     """
 
     vocab_size: int
@@ -44,6 +45,7 @@ class ModelLimits:
     pool_tokens: int
     block_size: int
     eos_token_ids: tuple[int, ...]
+    answer: int = 0
 
 
 MAX_PREPARED = 8
@@ -235,18 +237,20 @@ class Processor:
             raise InvalidRequestError("the prompt is empty", param="prompt")
         self._check_ids(prompt)
         if len(prompt) >= self.limits.window:
-            raise InvalidRequestError(
-                f"the prompt has {len(prompt)} tokens, but this model's window is {self.limits.window} tokens "
-                "for prompt and answer together",
+            raise PromptTooLongError(
+                f"This model's maximum context length is {self.limits.window} tokens for prompt and answer together. "
+                f"However, the prompt has {len(prompt)} tokens. Shorten it.",
                 param="prompt",
-                code="context_length_exceeded",
+                num_tokens=len(prompt),
+                maximum=self.limits.window,
             )
         if len(prompt) >= self.limits.pool_tokens:
-            raise InvalidRequestError(
-                f"the prompt has {len(prompt)} tokens, but the KV memory of this server holds "
-                f"{self.limits.pool_tokens} tokens. Shorten the prompt or raise --kv-memory.",
+            raise PromptTooLongError(
+                f"The KV memory of this server holds {self.limits.pool_tokens} tokens. However, the prompt has "
+                f"{len(prompt)} tokens. Shorten it or raise --kv-memory.",
                 param="prompt",
-                code="context_length_exceeded",
+                num_tokens=len(prompt),
+                maximum=self.limits.pool_tokens,
             )
 
     def _check_ids(self, token_ids: Sequence[int]) -> None:
@@ -257,18 +261,22 @@ class Processor:
 
     def _resolve(self, params: SamplingParams, prompt_len: int) -> SamplingParams:
         room = min(self.limits.window, self.limits.pool_tokens) - prompt_len
-        max_tokens = room if params.max_tokens is None else params.max_tokens
+        max_tokens = params.max_tokens
+        if max_tokens is None:
+            max_tokens = min(room, self.limits.answer or room)
         if prompt_len + max_tokens > self.limits.window:
             raise InvalidRequestError(
-                f"max_tokens is {max_tokens}, but {prompt_len} prompt tokens leave "
-                f"{self.limits.window - prompt_len} in this model's window of {self.limits.window}",
+                f"This model's maximum context length is {self.limits.window} tokens. However, max_tokens is "
+                f"{max_tokens} and the prompt has {prompt_len} tokens, which leave {self.limits.window - prompt_len}.",
                 param="max_tokens",
+                code="context_length_exceeded",
             )
         if max_tokens > room:
             raise InvalidRequestError(
                 f"{prompt_len} prompt tokens and max_tokens {max_tokens} need KV memory for {prompt_len + max_tokens} "
                 f"tokens, but this server has it for {self.limits.pool_tokens}. Lower max_tokens or raise --kv-memory.",
                 param="max_tokens",
+                code="context_length_exceeded",
             )
         if params.min_tokens > max_tokens:
             raise InvalidRequestError(

@@ -14,7 +14,7 @@ from app.http.error_responses import ForbiddenError, error_response
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 CORS_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
-CORS_ANSWER_HEADERS = ("ETag", "Request-Id", "Retry-After", "X-Request-Id", "X-Run-Id")
+CORS_ANSWER_HEADERS = ("ETag", "Request-Id", "Retry-After", "X-Ebb-Ignored", "X-Request-Id", "X-Run-Id")
 
 
 def cors(origins: Collection[str]) -> list[Middleware]:

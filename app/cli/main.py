@@ -48,6 +48,8 @@ OF_THE_SERVER = (
     "secret-file",
     "chat-titles",
     "response-days",
+    "model-alias",
+    "strict-fields",
     "tls-certificate",
     "tls-key",
     "max-connections",

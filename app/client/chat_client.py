@@ -15,7 +15,7 @@ from engine.errors import EbbError
 CONNECT_SECONDS = 5.0
 HEALTH_SECONDS = 5.0
 SILENCE_SECONDS = 60.0
-"""Seconds of silence after which a stream is dead: the server pings every 15 s."""
+"""Seconds of silence after which a stream is dead: the server pings every 5 s."""
 
 
 class NoServerError(EbbError):

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, get_args
 from urllib.parse import urlsplit
 
+from app.config.model_aliases import parse_aliases
 from app.config.options import (
     ENV_PREFIX,
     SettingsError,
@@ -68,6 +69,17 @@ class Settings:
     host: str = setting("127.0.0.1", any_text, "ADDRESS", "address to listen on")
     port: int = setting(8000, integer(0, 65535), "PORT", "port to listen on; `0` takes a free one")
     model: str = setting(DEFAULT_MODEL, any_text, "NAME", "alias, folder, `.gguf` file or hub id")
+    model_alias: Mapping[str, str] = setting(
+        MISSING,
+        parse_aliases,
+        "ALIAS=NAME,...",
+        (
+            "further names of the model for clients that insist on theirs, or a table in TOML; `*` stands for any "
+            "characters: `gpt-4o=smollm2-135m-instruct,claude-*=smollm2-135m-instruct`"
+        ),
+        default_text="none",
+        default_factory=dict,
+    )
     state_dir: Path = setting(
         MISSING,
         any_path,
@@ -206,6 +218,12 @@ class Settings:
         "N",
         "maximum number of answers to one prompt of a request (`n`, `best_of`), up to 128",
     )
+    max_answer_tokens: int = setting(
+        0,
+        integer(0, 1 << 31),
+        "N",
+        "maximum number of tokens of an answer whose client sets no limit; `0`: up to the end of the window",
+    )
     no_speculation: bool = setting(
         False,
         switch,
@@ -257,6 +275,15 @@ class Settings:
         (
             "days of serving after which a stored response expires, unless it is in a conversation that its "
             "client named; `0`: never"
+        ),
+    )
+    strict_fields: bool = setting(
+        False,
+        switch,
+        "",
+        (
+            "refuse [fields](docs/api.md#fields) that Ebb does not know on OpenAI's and Anthropic's routes; otherwise "
+            "they are ignored, and the response names them"
         ),
     )
     no_prefix_cache: bool = setting(False, switch, "", "recompute every prompt: no reuse from any tier")

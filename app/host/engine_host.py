@@ -13,7 +13,8 @@ from typing import Literal
 
 from app.domain.storage_health import StorageHealth
 from app.host.backend import Backend
-from engine.errors import NotReadyError
+from app.host.model_aliases import ModelAliases
+from engine.errors import NotFoundError, NotReadyError
 
 State = Literal["starting", "ok", "stopping", "failed"]
 Status = Literal["starting", "ok", "recovering", "degraded", "stopping", "failed"]
@@ -31,6 +32,7 @@ class EngineHost:
     prompt_identity: identity of the tokenizer and template. Stored token ids are used only under the same one.
     ready_at: Unix seconds; 0 until the engine is ready.
     storage: the health of the database.
+    aliases: further names of the model.
     """
 
     state: State = "starting"
@@ -40,6 +42,7 @@ class EngineHost:
     prompt_identity: str = ""
     ready_at: int = 0
     storage: StorageHealth = field(default_factory=StorageHealth)
+    aliases: ModelAliases = field(default_factory=ModelAliases)
     _is_ready: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
@@ -122,3 +125,11 @@ class EngineHost:
                 raise NotReadyError(f"The engine could not be started: {self.progress}")
             case _:
                 raise NotReadyError("The server is stopping")
+
+    def check_model(self, name: str) -> None:
+        """Raise NotFoundError unless `name` is the model that is served, or an alias of it."""
+        served = self.require().model_name
+        if self.aliases.model(name) != served:
+            raise NotFoundError(
+                f"The model {name!r} does not exist; this server has {served!r}", param="model", code="model_not_found"
+            )

@@ -5,7 +5,7 @@ Source: https://docs.anthropic.com/en/api/errors.
 
 from typing import Any
 
-from engine.errors import EbbError
+from engine.errors import EbbError, PromptTooLongError
 
 ROUTE = "/v1/messages"
 
@@ -29,13 +29,25 @@ def is_anthropic(path: str) -> bool:
 
 
 def anthropic_error(error: EbbError, request_id: str) -> dict[str, Any]:
-    """Return the error body. This API has no field for the name of the parameter at fault, so the message names it."""
-    named = error.param is None or error.param in error.message
+    """Return the error body. This API has no field for the name of the parameter at fault, so the message names it.
+
+    `details.error_code` has the error's code, which Anthropic's clients read for conversations that the server holds.
+    """
     return {
         "type": "error",
         "error": {
             "type": _TYPES.get(error.status, "invalid_request_error" if error.status < 500 else "api_error"),
-            "message": error.message if named else f"{error.param}: {error.message}",
+            "message": _message(error),
+            "details": {"error_code": error.code},
         },
         "request_id": request_id,
     }
+
+
+def _message(error: EbbError) -> str:
+    """Return the message, for a prompt that is too long in the words by which Anthropic's clients recognize it."""
+    if isinstance(error, PromptTooLongError):
+        length = f"more than {error.maximum}" if error.num_tokens is None else error.num_tokens
+        return f"prompt is too long: {length} tokens > {error.maximum} maximum"
+    named = error.param is None or error.param in error.message
+    return error.message if named else f"{error.param}: {error.message}"

@@ -1,6 +1,7 @@
 """Request bodies, read with limits on their size and time."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import TypeVar
@@ -11,13 +12,19 @@ from app.config.sizes import format_size
 from app.domain.bounds import BODY_SECONDS, DISCARD_SECONDS, MAX_BODY_BYTES, MAX_DISCARDED_BYTES
 from app.http.error_responses import BodyTooLargeError, TooSlowError
 from app.http.inflating import decompressor
-from app.schemas.parsing import RequestModel, parse_body
+from app.logs.request_log import said
+from app.schemas.ignored_fields import IgnoredFields
+from app.schemas.parsing import CompatibleRequest, RequestModel, parse_body
 
 Model = TypeVar("Model", bound=RequestModel)
+
+logger = logging.getLogger(__name__)
 
 
 async def read_body(request: Request, model: type[Model]) -> Model:
     """Read and validate the JSON body.
+
+    Unknown fields of a CompatibleRequest are ignored, and the response names them, unless the server is strict.
 
     Raises:
         BodyTooLargeError: the body has more than MAX_BODY_BYTES, by its Content-Length or in fact.
@@ -25,7 +32,14 @@ async def read_body(request: Request, model: type[Model]) -> Model:
         UnsupportedEncodingError: the body has a compression other than gzip and deflate.
         InvalidRequestError: the body does not match `model`.
     """
-    return parse_body(model, await read_bytes(request, MAX_BODY_BYTES))
+    body = await read_bytes(request, MAX_BODY_BYTES)
+    if request.app.state.strict_fields or not issubclass(model, CompatibleRequest):
+        return parse_body(model, body)
+    request.state.ignored_fields = unknown = IgnoredFields()
+    fields = parse_body(model, body, unknown)
+    if unknown:
+        logger.debug("ignored unknown fields", extra=said({"fields": str(unknown)}))
+    return fields
 
 
 async def read_bytes(request: Request, limit: int) -> bytes:

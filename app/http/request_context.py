@@ -38,7 +38,8 @@ _REQUEST_ID = re.compile(r"[\w.:-]+", re.ASCII)
 class RequestContext:
     """Middleware that names, counts and logs each request, and adds the security headers.
 
-    A client's X-Request-Id is used as the request id if it is valid.
+    A client's X-Request-Id is used as the request id if it is valid. X-Ebb-Ignored names the unknown fields that a
+    compatible route ignored.
     """
 
     def __init__(
@@ -77,6 +78,8 @@ class RequestContext:
                 record.status = message["status"]
                 headers = MutableHeaders(scope=message)
                 headers["X-Request-Id"] = record.request_id
+                if ignored := scope["state"].get("ignored_fields"):
+                    headers["X-Ebb-Ignored"] = str(ignored)
                 for name, value in SECURITY_HEADERS.items():
                     headers.setdefault(name, value)
                 self._metrics.http_responses.labels(method, record.status).inc()

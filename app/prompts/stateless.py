@@ -65,12 +65,16 @@ class WholePrompt:
     added: ids after the last remembered answer.
     tag: tag of that answer, or NO_TAG.
     dialogue: hash of the messages.
+    opening: beginning of the answer, which the client wrote.
+    opening_ids: its token ids, the last of `ids`.
     """
 
     ids: list[int]
     added: list[int]
     tag: bytes
     dialogue: Dialogue
+    opening: str = ""
+    opening_ids: Sequence[int] = ()
 
 
 def plain_answer(text: str) -> Message:
@@ -93,11 +97,13 @@ class WholePrompts:
         *,
         param: str,
         thinking: ThinkingMode | None = None,
+        opening: str = "",
     ) -> WholePrompt:
         """Build the prompt for an answer to `messages`. Changes nothing.
 
         param: the client's name of the messages.
         thinking: the answer's thinking mode; None leaves it to the model.
+        opening: beginning of the answer, which the model continues.
 
         Raises:
             InvalidRequestError: the prompt is too long, or the template refuses the messages.
@@ -108,14 +114,17 @@ class WholePrompts:
         seals = await _apart_if(is_long, lambda: seals_of_answers(dialogue, messages))
         found = await self._memory.find([seal.name for seal in seals.values()]) if seals else {}
         history = await _apart_if(is_long, lambda: longest_history(seals, found))
-        begun, added = await to_ids(
+        (begun, added), opening_ids = await to_ids(
             gate,
             engine,
-            lambda: _continued(engine.chat_format, history, messages, thinking),
-            size_of(messages[history.num_messages :]),
+            lambda: (
+                _continued(engine.chat_format, history, messages, thinking),
+                engine.tokenizer.encode(opening, special=False) if opening else [],
+            ),
+            size_of(messages[history.num_messages :]) + len(opening),
             param=param,
         )
-        return WholePrompt(begun.ids + added, added, begun.tag, dialogue)
+        return WholePrompt([*begun.ids, *added, *opening_ids], added, begun.tag, dialogue, opening, opening_ids)
 
     async def remember(
         self,
@@ -126,6 +135,8 @@ class WholePrompts:
         as_message: Callable[[str], Message] = plain_answer,
     ) -> None:
         """Remember the answer to `prompt`: the ids generated for it and the text that the client received. Never fails.
+
+        The prompt's opening is part of the answer, as in the message that the client will send back.
 
         as_message: converts the text to the message that the client will send back.
         """
@@ -143,6 +154,7 @@ class WholePrompts:
         as_message: Callable[[str], Message],
     ) -> None:
         marks = engine.chat_format.tools.names_of_marks()
+        produced, text = [*prompt.opening_ids, *produced], prompt.opening + text
         ids = await _apart_if(len(produced) >= MANY_IDS, lambda: exact_ids(engine.tokenizer, produced, text, marks))
         if ids is None:
             return

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from app.host.backend import Backend, GenerationStream
 from app.tenants.gate import TenantGate
-from engine.errors import InvalidRequestError
+from engine.errors import InvalidRequestError, PromptTooLongError
 from engine.generate_request import GenerateRequest
 from models.chat_format import Message
 from models.errors import ModelError, TextTooLongError
@@ -33,7 +33,8 @@ async def to_ids(gate: TenantGate, engine: Backend, encode: Callable[[], T], num
     Long texts are encoded in a thread, and tenants take turns. A text that cannot fit costs no more than one that does.
 
     Raises:
-        InvalidRequestError: the text far exceeds the context window, or the template refuses the messages.
+        PromptTooLongError: the text far exceeds the context window.
+        InvalidRequestError: the template refuses the messages.
         OverloadedError: too many long texts of this tenant are waiting.
     """
     try:
@@ -44,10 +45,12 @@ async def to_ids(gate: TenantGate, engine: Backend, encode: Callable[[], T], num
         async with gate.long_text(num_characters):
             return await asyncio.to_thread(encode)
     except TextTooLongError as error:
-        raise InvalidRequestError(
-            f"the prompt is far longer than this model's window of {engine.max_model_len} tokens: {error}",
+        raise PromptTooLongError(
+            f"This model's maximum context length is {engine.max_model_len} tokens. However, the prompt is far longer: "
+            f"{error}",
             param=param,
-            code="context_length_exceeded",
+            num_tokens=None,
+            maximum=engine.max_model_len,
         ) from error
     except ModelError as error:
         raise InvalidRequestError(str(error), param=param) from error

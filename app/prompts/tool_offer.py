@@ -49,6 +49,11 @@ class ToolOffer:
         return isinstance(self.choice, NamedChoice)
 
     @property
+    def is_required(self) -> bool:
+        """Whether the answer must be a call."""
+        return self.is_named or self.choice == "required"
+
+    @property
     def messages(self) -> list[Message]:
         """Messages that describe the tools at the beginning of the prompt."""
         if not self.is_made:
@@ -56,21 +61,30 @@ class ToolOffer:
         tools = [{"type": "function", "function": dict(function)} for function in self.functions]
         return [Message("tools", json.dumps(tools, ensure_ascii=False))]
 
+    def among(self, names: Sequence[str], choice: WordOfChoice, *, param: str) -> "ToolOffer":
+        """Return the offer of only the functions `names`.
+
+        param: name in the client's API of the field that lists them.
+
+        Raises:
+            InvalidRequestError: one of them is not offered.
+        """
+        offered = {str(function["name"]): function for function in self.functions}
+        if missing := next((name for name in names if name not in offered), None):
+            raise InvalidRequestError(f"{param}: tools has no function {missing}", param=param)
+        chosen = [function for name, function in offered.items() if name in names]
+        return replace(self, functions=chosen, choice=choice)
+
     def applied(self, params: SamplingParams, how: ToolFormat) -> SamplingParams:
         """Return `params`, restricted to an answer that calls a tool if one is required.
 
+        Such an answer has no text, so a format that the request demands of the text does not apply.
+
         Raises:
-            InvalidRequestError: the required tool is not offered, or the request demands another format.
+            InvalidRequestError: the required tool is not offered.
         """
         form = self._form(how)
-        if form is None:
-            return params
-        if params.form is not None:
-            raise InvalidRequestError(
-                "tool_choice: a request that requires a tool call cannot require another output format too",
-                param="tool_choice",
-            )
-        return replace(params, form=form)
+        return params if form is None else replace(params, form=form)
 
     def as_message(self, how: ToolFormat, text: str) -> Message:
         """Convert an answer's text to the message that the client will send back as history."""

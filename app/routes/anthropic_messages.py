@@ -14,7 +14,7 @@ from app.http.anthropic_errors import ROUTE
 from app.http.request_body import read_body
 from app.prompts.stateless import WholePrompt
 from app.services import services_of
-from app.serving.request import answer, check_model
+from app.serving.request import answer
 from app.tenants.gate import gate_of
 
 
@@ -23,7 +23,7 @@ async def messages(request: Request) -> Response:
     services = services_of(request)
     engine = services.host.require()
     fields = await read_body(request, MessagesRequest)
-    check_model(engine, fields.model)
+    services.host.check_model(fields.model)
     offer, how = fields.offer, engine.chat_format.tools
     params = offer.applied(fields.sampling_params(engine.sampling_defaults), how)
     prompt = await _prompt(request, engine, fields)
@@ -58,7 +58,7 @@ async def count_tokens(request: Request) -> Response:
     services = services_of(request)
     engine = services.host.require()
     fields = await read_body(request, CountTokensRequest)
-    check_model(engine, fields.model)
+    services.host.check_model(fields.model)
     prompt = await _prompt(request, engine, fields)
     return _named(request, JSONResponse({"input_tokens": len(prompt.ids)}))
 
@@ -68,7 +68,9 @@ async def _prompt(request: Request, engine: Backend, fields: CountTokensRequest)
     prompts = services_of(request).prompts
     gate = gate_of(request)
     gate.check(engine)
-    return await prompts.prompt(gate, engine, fields.turns(), param="messages", thinking=thinking)
+    return await prompts.prompt(
+        gate, engine, fields.turns(), param="messages", thinking=thinking, opening=fields.opening
+    )
 
 
 def _named(request: Request, response: Response) -> Response:

@@ -1,4 +1,4 @@
-"""GET /v1/models: the served model, with the fields of OpenAI's and of Anthropic's API side by side."""
+"""GET /v1/models: the served model and its aliases, with the fields of OpenAI's, vLLM's and Anthropic's APIs."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -7,39 +7,46 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from app.host.backend import Backend
+from app.host.engine_host import EngineHost
 from app.services import server_services
-from app.serving.request import check_model
 
 
-def _model(engine: Backend, created: int) -> dict[str, Any]:
-    name = engine.model_name
-    openai = {"id": name, "object": "model", "created": created, "owned_by": "ebb"}
+def _model(host: EngineHost, name: str) -> dict[str, Any]:
+    """Describe the model under its own name or under an alias."""
+    engine = host.require()
+    is_alias = name != engine.model_name
+    openai = {"id": name, "object": "model", "created": host.ready_at, "owned_by": "ebb"}
+    vllm = {
+        "root": engine.model_name,
+        "parent": engine.model_name if is_alias else None,
+        "max_model_len": engine.max_model_len,
+    }
     anthropic = {
         "type": "model",
         "display_name": name,
-        "created_at": datetime.fromtimestamp(created, UTC).isoformat(),
+        "created_at": datetime.fromtimestamp(host.ready_at, UTC).isoformat(),
         "lifecycle": "active",
         "max_input_tokens": engine.max_model_len,
         "max_tokens": engine.max_model_len,
     }
-    return {**openai, **anthropic, "max_model_len": engine.max_model_len}
+    return {**openai, **vllm, **anthropic}
 
 
 async def list_models(request: Request) -> Response:
-    """List the one model that is served."""
+    """List the one model that is served, and its aliases."""
     host = server_services(request).host
-    engine = host.require()
-    page = {"has_more": False, "first_id": engine.model_name, "last_id": engine.model_name}
-    return JSONResponse({"object": "list", "data": [_model(engine, host.ready_at)], **page})
+    served = host.require().model_name
+    names = [served, *host.aliases.names_of(served)]
+    page = {"has_more": False, "first_id": names[0], "last_id": names[-1]}
+    return JSONResponse({"object": "list", "data": [_model(host, name) for name in names], **page})
 
 
 async def get_model(request: Request) -> Response:
-    """Return a model by its name."""
+    """Return a model by its name or by an alias."""
     host = server_services(request).host
-    engine = host.require()
-    check_model(engine, request.path_params["name"])
-    return JSONResponse(_model(engine, host.ready_at))
+    name = request.path_params["name"]
+    host.check_model(name)
+    return JSONResponse(_model(host, name))
 
 
 routes = [Route("/v1/models", list_models), Route("/v1/models/{name:path}", get_model)]

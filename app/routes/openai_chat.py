@@ -9,12 +9,12 @@ from starlette.routing import Route
 
 from app.apis.openai.chat_schema import ChatCompletionRequest
 from app.apis.openai.logprobs import ChatLogprobs, TokenNames
-from app.apis.openai.serializer import ChatShape, Head
+from app.apis.openai.serializer import ChatShape, Head, TokenDetails
 from app.apis.openai.several_answers import answer_several
 from app.apis.openai.tool_calls import ToolCallShape
 from app.http.request_body import read_body
 from app.services import services_of
-from app.serving.request import answer, check_model
+from app.serving.request import answer
 from app.tenants.gate import gate_of
 
 
@@ -23,15 +23,18 @@ async def chat_completions(request: Request) -> Response:
     services = services_of(request)
     engine = services.host.require()
     fields = await read_body(request, ChatCompletionRequest)
-    check_model(engine, fields.model)
+    services.host.check_model(fields.model)
     thinking, how = fields.thinking_mode(engine), engine.chat_format.tools
     offer = fields.offer
     params = offer.applied(fields.sampling_params(engine.sampling_defaults), how)
     num_answers = fields.num_answers(engine.config.max_answers)
     gate = gate_of(request)
     gate.check(engine)
-    prompt = await services.prompts.prompt(gate, engine, fields.turns(), param="messages", thinking=thinking)
-    remember = partial(services.prompts.remember, engine, prompt)
+    prompt = await services.prompts.prompt(
+        gate, engine, fields.turns(), param="messages", thinking=thinking, opening=fields.opening
+    )
+    ids = fields.kept(prompt.ids, engine.max_model_len)
+    remember = partial(services.prompts.remember, engine, prompt) if ids is prompt.ids else None
     head = Head.new(
         "chatcmpl",
         model=engine.model_name,
@@ -45,15 +48,18 @@ async def chat_completions(request: Request) -> Response:
     )
     if offer.is_made:
         shape_of = partial(ToolCallShape, how, offer, head, logprobs)
-        remember = partial(remember, as_message=partial(offer.as_message, how))
+        remember = partial(remember, as_message=partial(offer.as_message, how)) if remember is not None else None
+    shape_of = partial(
+        shape_of, details=TokenDetails.of(fields, ids), with_reasoning=fields.include_reasoning is not False
+    )
     if num_answers == 1:
-        return await answer(request, engine, fields, shape_of(), prompt=prompt.ids, params=params, remember=remember)
+        return await answer(request, engine, fields, shape_of(), prompt=ids, params=params, remember=remember)
     return await answer_several(
         request,
         engine,
         fields,
         [shape_of(index=index) for index in range(num_answers)],
-        prompts=[prompt.ids],
+        prompts=[ids],
         params=params,
         num_drawn=num_answers,
         remember=remember,

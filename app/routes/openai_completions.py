@@ -1,5 +1,6 @@
 """POST /v1/completions."""
 
+from collections.abc import Sequence
 from functools import partial
 
 from starlette.requests import Request
@@ -9,13 +10,13 @@ from starlette.routing import Route
 from app.apis.openai.completions_schema import CompletionRequest
 from app.apis.openai.logprobs import TextLogprobs, TokenNames
 from app.apis.openai.scored_prompt import PromptShape
-from app.apis.openai.serializer import Echo, Head, TextShape
+from app.apis.openai.serializer import Echo, Head, TextShape, TokenDetails
 from app.apis.openai.several_answers import answer_several
 from app.host.backend import Backend
 from app.http.request_body import read_body
 from app.prompts.tokenization import LONG_TEXT, to_ids
 from app.services import services_of
-from app.serving.request import answer, check_model
+from app.serving.request import answer
 from app.tenants.gate import TenantGate, gate_of
 
 
@@ -24,7 +25,7 @@ async def completions(request: Request) -> Response:
     host = services_of(request).host
     engine = host.require()
     fields = await read_body(request, CompletionRequest)
-    check_model(engine, fields.model)
+    host.check_model(fields.model)
     params = fields.sampling_params(engine.sampling_defaults)
     num_answers = fields.num_answers(engine.config.max_answers)
     num_drawn = fields.num_drawn(engine.config.max_answers)
@@ -39,7 +40,8 @@ async def completions(request: Request) -> Response:
     gate, given = gate_of(request), fields.prompts()
     gate.check(engine)
     num_characters = sum(map(len, given))
-    prompts = [(prompt, await _ids(gate, engine, prompt, num_characters)) for prompt in given]
+    window = engine.max_model_len
+    prompts = [(each, fields.kept(await _ids(gate, engine, each, num_characters), window)) for each in given]
     shape_of = PromptShape if fields.is_prompt_alone else TextShape
     shapes = [
         shape_of(
@@ -48,6 +50,7 @@ async def completions(request: Request) -> Response:
             index=number * num_answers + choice,
             echo=_echo(names, prompt, ids) if fields.echo and ids else None,
             ends_with_stop_token=params.include_stop_str_in_output,
+            details=TokenDetails.of(fields, ids),
         )
         for number, (prompt, ids) in enumerate(prompts)
         for choice in range(num_answers)
@@ -67,7 +70,7 @@ async def _ids(gate: TenantGate, engine: Backend, prompt: str | list[int], num_c
     return await to_ids(gate, engine, encode, max(len(prompt), min(num_characters, LONG_TEXT)), param="prompt")
 
 
-def _echo(names: TokenNames, prompt: str | list[int], ids: list[int]) -> Echo:
+def _echo(names: TokenNames, prompt: str | list[int], ids: Sequence[int]) -> Echo:
     """Describe the prompt for `echo`. A start token that tokenization added before a text is not shown."""
     if isinstance(prompt, str):
         return Echo(prompt, ids[0], first_is_shown=prompt.encode().startswith(names.bytes_of(ids[0])))

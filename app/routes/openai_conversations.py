@@ -7,8 +7,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from app.apis.responses.conversations_schema import ConversationUpdate, ItemsToAdd, NewConversation
+from app.apis.responses.include import check_include
 from app.apis.responses.input_items import Item, said_in
-from app.apis.responses.listing import Listing, list_json, refuse_include
+from app.apis.responses.listing import Listing, list_json
 from app.apis.responses.serializer import conversation_json, items_json
 from app.domain.response_record import message_id_of_item
 from app.http.request_body import read_body
@@ -51,7 +52,7 @@ async def delete_conversation(request: Request) -> Response:
 
 async def create_items(request: Request) -> Response:
     """Add items to a conversation without generating an answer."""
-    refuse_include(request.query_params)
+    check_include(request.query_params)
     fields = await read_body(request, ItemsToAdd)
     added = await _add(services_of(request), request.path_params["id"], _new_items(fields.items))
     return JSONResponse(list_json(added))
@@ -71,7 +72,7 @@ async def list_items(request: Request) -> Response:
 
 async def get_item(request: Request) -> Response:
     """Return one item of a conversation."""
-    refuse_include(request.query_params)
+    check_include(request.query_params)
     services = services_of(request)
     conversation = await services.store.conversations.get(request.path_params["id"])
     item_id = request.path_params["item_id"]

@@ -5,8 +5,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from app.apis.responses.events import BEFORE_THE_FIRST, ResponseEvents
-from app.apis.responses.listing import Listing, number, refuse_include
-from app.apis.responses.schema import ResponseRequest
+from app.apis.responses.include import check_include
+from app.apis.responses.listing import Listing, number
+from app.apis.responses.schema import InputTokensRequest, ResponseRequest
 from app.apis.responses.serializer import items_json, response_json
 from app.apis.responses.serving import collect_response, streamed
 from app.http.request_body import read_body
@@ -30,9 +31,18 @@ async def create_response(request: Request) -> Response:
     return await collect_response(request, services.runs, record, run, is_stored=fields.is_stored)
 
 
+async def count_input_tokens(request: Request) -> Response:
+    """Count the tokens of the prompt that a response would have."""
+    services = services_of(request)
+    services.host.require()
+    fields = await read_body(request, InputTokensRequest)
+    num_tokens = await services.responses.count(fields)
+    return JSONResponse({"object": "response.input_tokens", "input_tokens": num_tokens})
+
+
 async def get_response(request: Request) -> Response:
     """Return a response as it is now, or stream its events, optionally only those after `starting_after`."""
-    refuse_include(request.query_params)
+    check_include(request.query_params)
     services = services_of(request)
     response = await services.responses.get(request.path_params["id"])
     if request.query_params.get("stream") != "true":
@@ -68,6 +78,7 @@ async def list_input_items(request: Request) -> Response:
 
 routes = [
     Route("/v1/responses", create_response, methods=["POST"]),
+    Route("/v1/responses/input_tokens", count_input_tokens, methods=["POST"]),
     Route("/v1/responses/{id}", get_response),
     Route("/v1/responses/{id}", delete_response, methods=["DELETE"]),
     Route("/v1/responses/{id}/cancel", cancel_response, methods=["POST"]),

@@ -13,7 +13,6 @@ from app.http.request_body import read_body
 from app.prompts.tokenization import to_ids
 from app.schemas.response_bodies.tokens import TokenCount
 from app.services import services_of
-from app.serving.request import check_model
 from app.tenants.gate import TenantGate, gate_of
 
 
@@ -23,7 +22,7 @@ async def tokenize(request: Request) -> Response:
     engine = services.host.require()
     fields = await read_body(request, TokenizeRequest)
     if fields.model is not None:
-        check_model(engine, fields.model)
+        services.host.check_model(fields.model)
     fields.check()
     gate = gate_of(request)
     gate.check(engine)
@@ -37,10 +36,11 @@ async def tokenize(request: Request) -> Response:
 
 async def detokenize(request: Request) -> Response:
     """Return the text of token ids. Control tokens appear by name."""
-    engine = services_of(request).host.require()
+    services = services_of(request)
+    engine = services.host.require()
     fields = await read_body(request, DetokenizeRequest)
     if fields.model is not None:
-        check_model(engine, fields.model)
+        services.host.check_model(fields.model)
     fields.check(vocab_size=engine.tokenizer.vocab_size, max_tokens=engine.max_model_len)
     return JSONResponse({"prompt": await asyncio.to_thread(engine.tokenizer.describe, fields.tokens)})
 

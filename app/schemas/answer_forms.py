@@ -2,7 +2,8 @@
 
 import json
 import re
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Discriminator, Field, Tag
 
@@ -70,6 +71,8 @@ class StructuredOutputs(RequestModel):
 
     White space is always compact, whatever `disable_any_whitespace` says.
     """
+
+    neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {"structural_tag": (), "whitespace_pattern": ()}
 
     json_: Annotated[JsonSchema | FormText | None, Field(alias="json")] = None
     regex: FormText | None = None

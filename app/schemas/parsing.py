@@ -1,13 +1,22 @@
 """Parsing of request bodies into validated models. An InvalidRequestError names the field at fault."""
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Any, ClassVar, Final, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
-from pydantic_core import CoreSchema, ErrorDetails, from_json
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
+from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError, from_json
 
-from app.domain.bounds import MAX_FIELDS, MAX_MESSAGES
+from app.domain.bounds import MAX_FIELDS
+from app.schemas.ignored_fields import IgnoredFields
 from app.schemas.json_bounds import check_bounds
 from engine.errors import InvalidRequestError
 
@@ -25,9 +34,11 @@ def _stop_at_first_fault(schema: Any) -> None:
 
 
 class RequestModel(BaseModel):
-    """A JSON object whose fields are all known. Types are strict: "1" is not a number and true is not an integer.
+    """A JSON object. Types are strict: "1" is not a number and true is not an integer.
 
-    ignored: fields that clients send and that have no effect.
+    An unknown field is refused, unless `parse_body` collects unknown fields.
+
+    ignored: known fields that clients send and that have no effect.
     neutral: unsupported fields, each with the values that are accepted because they request nothing. Null is always
         accepted.
     """
@@ -36,6 +47,48 @@ class RequestModel(BaseModel):
 
     ignored: ClassVar[frozenset[str]] = frozenset()
     neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
+    _names: ClassVar[frozenset[str]] = frozenset()
+    """Names of the model's fields in JSON."""
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        """Note the names of the fields."""
+        cls._names = frozenset(field.alias or name for name, field in cls.model_fields.items())
+
+    @model_validator(mode="before")
+    @classmethod
+    def _supported(cls, value: Any, info: ValidationInfo) -> Any:
+        """Remove the fields without effect from an object. info.context: where unknown fields are collected, if at all.
+
+        Raises:
+            PydanticCustomError: there are far too many fields, or one asks for something that is not supported.
+        """
+        if not isinstance(value, dict) or value.keys() <= cls._names:
+            return value
+        if len(value) > MAX_FIELDS:
+            raise PydanticCustomError("too_many_fields", "{number} fields", {"number": len(value)})
+        unknown = info.context
+        kept = {}
+        for name, field in value.items():
+            if name in cls.neutral:
+                cls._check_neutral(name, field)
+            elif name in cls.ignored:
+                continue
+            elif isinstance(unknown, IgnoredFields) and name not in cls._names:
+                unknown.add(cls._path_of(name))
+            else:
+                kept[name] = field
+        return kept
+
+    @classmethod
+    def _check_neutral(cls, name: str, value: object) -> None:
+        accepted = (None, *cls.neutral[name])
+        if not any(value is each or (value == each and type(value) is type(each)) for each in accepted):
+            raise PydanticCustomError("unsupported", "{name} is not supported yet", {"name": name})
+
+    @classmethod
+    def _path_of(cls, unknown: str) -> str:
+        return f"{cls.__name__}.{unknown}"
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -46,12 +99,23 @@ class RequestModel(BaseModel):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        """Add the fields that pydantic never sees, because `supported_fields` removes them beforehand."""
+        """Add the fields that pydantic never sees, because `_supported` removes them beforehand."""
         schema = handler.resolve_ref_schema(handler(core_schema))
         fields = schema.setdefault("properties", {})
         fields |= {name: {"description": "No effect."} for name in sorted(cls.ignored)}
         fields |= {name: {"enum": [None, *values]} for name, values in cls.neutral.items()}
         return schema
+
+
+class CompatibleRequest(RequestModel):
+    """The body of a route of another server's API.
+
+    Clients of these APIs send fields that only some servers know, and expect the others to ignore them.
+    """
+
+    @classmethod
+    def _path_of(cls, unknown: str) -> str:
+        return unknown
 
 
 LONGEST_NAME: Final = 200
@@ -65,67 +129,31 @@ def optional(description: str) -> Any:
 
 Model = TypeVar("Model", bound=RequestModel)
 
-NO_OTHERS: Final[Mapping[str, type[RequestModel]]] = MappingProxyType({})
 
-
-def parse_body(model: type[Model], body: bytes) -> Model:
+def parse_body(model: type[Model], body: bytes, unknown: IgnoredFields | None = None) -> Model:
     """Parse `body` as `model`. An empty body counts as {}.
+
+    unknown: collects the names of unknown fields, which then have no effect. None refuses unknown fields.
 
     Raises:
         InvalidRequestError: the body is not a JSON object, is nested too deep or has too many values, or a field is
             wrong. `param` is the path of the field.
     """
-    return parse_object(model, _json_object(body))
+    return parse_object(model, _json_object(body), unknown=unknown)
 
 
-def parse_object(model: type[Model], fields: Mapping[str, Any], at: tuple[int | str, ...] = ()) -> Model:
+def parse_object(
+    model: type[Model],
+    fields: Mapping[str, Any],
+    at: tuple[int | str, ...] = (),
+    unknown: IgnoredFields | None = None,
+) -> Model:
     """Validate `fields` against `model`. at: path of `fields` within the body. Raises as `parse_body`."""
     try:
-        return model.model_validate(supported_fields(model, fields, f"{field_path(at)}." if at else ""))
+        return model.model_validate(fields, context=unknown)
     except ValidationError as exc:
         error = exc.errors(include_url=False, include_input=False)[0]
         raise _as_invalid_request({**error, "loc": (*at, *error["loc"])}) from None
-
-
-def supported_fields(model: type[RequestModel], fields: Mapping[str, Any], path: str) -> dict[str, Any]:
-    """Return `fields` without those that `model` ignores. path: prefix of field names in errors.
-
-    Raises:
-        InvalidRequestError: a field asks for something that is not supported yet, or there are far too many fields.
-    """
-    if len(fields) > MAX_FIELDS:
-        where = path.removesuffix(".") or "The body"
-        raise InvalidRequestError(f"{where} has {len(fields)} fields; at most {MAX_FIELDS} are allowed")
-    kept = {}
-    for name, value in fields.items():
-        if name in model.ignored:
-            continue
-        if name not in model.neutral:
-            kept[name] = value
-        elif not any(value is harmless or (value == harmless and type(value) is type(harmless))
-                     for harmless in (None, *model.neutral[name])):  # fmt: skip
-            raise InvalidRequestError(f"{path}{name} is not supported yet", param=f"{path}{name}", code="unsupported")
-    return kept
-
-
-def supported_items(
-    model: type[RequestModel], value: object, path: str, others: Mapping[str, type[RequestModel]] = NO_OTHERS
-) -> object:
-    """Return `value`, a list of objects at `path`, with the ignored fields of each object removed.
-
-    An object is read as `model`, or as the model that `others` has for the object's `type`. Values of any other shape
-    are left for pydantic to reject. Raises as `supported_fields`.
-    """
-    if not isinstance(value, list):
-        return value
-    if len(value) > MAX_MESSAGES:
-        raise InvalidRequestError(f"{path}: List should have at most {MAX_MESSAGES} items", param=path)
-    return [
-        supported_fields(others.get(str(item.get("type")), model), item, f"{path}[{index}].")
-        if isinstance(item, dict)
-        else item
-        for index, item in enumerate(value)
-    ]
 
 
 def text_or_list(value: object) -> str:
@@ -158,10 +186,15 @@ def _json_object(body: bytes) -> dict[str, Any]:
 
 
 def _as_invalid_request(error: ErrorDetails) -> InvalidRequestError:
-    path = field_path(error["loc"])
+    context = error.get("ctx", {})
+    path = field_path((*error["loc"], context["name"]) if error["type"] == "unsupported" else error["loc"])
     if len(path) > LONGEST_NAME:
         path = f"{path[:LONGEST_NAME]}..."
     match error["type"]:
+        case "unsupported":
+            return InvalidRequestError(f"{path} is not supported yet", param=path, code="unsupported")
+        case "too_many_fields":
+            message = f"{path or 'The body'} has {context['number']} fields; at most {MAX_FIELDS} are allowed"
         case "extra_forbidden":
             message = f"Unknown field {path}"
         case "missing":

@@ -1,6 +1,6 @@
 """Sampling fields that all generating routes share."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Final
 
@@ -18,15 +18,21 @@ from app.domain.bounds import (
     MAX_TOP_LOGPROBS,
 )
 from app.schemas.answer_forms import FormFields
-from app.schemas.parsing import RequestModel, optional
+from app.schemas.parsing import CompatibleRequest, RequestModel, optional
 from app.schemas.urgency import UrgencyFields
 from engine.errors import InvalidRequestError
 from engine.sampling_params import SamplingParams
 from models.thinking import ThinkingMode
 
+UNLIMITED: Final = -1
+
 
 def _as_list(value: object) -> object:
     return [value] if isinstance(value, str) else value
+
+
+def _none_if_unlimited(value: object) -> object:
+    return None if value == UNLIMITED and type(value) is int else value
 
 
 StopString = Annotated[str, Field(min_length=1, max_length=MAX_STOP_LENGTH)]
@@ -36,6 +42,8 @@ TopP = Annotated[float, Field(gt=0, le=1)]
 TopK = Annotated[int, Field(ge=-1, lt=1 << 31)]
 Seed = Annotated[int, Field(ge=-(1 << 63), lt=1 << 63)]
 TokenCount = Annotated[int, Field(ge=1, le=1 << 31)]
+OptionalTokenCount = Annotated[TokenCount | None, BeforeValidator(_none_if_unlimited)]
+"""A limit on tokens. -1 means none, as in llama.cpp's server."""
 MinTokens = Annotated[int, Field(ge=0, le=1 << 31)]
 TokenId = Annotated[int, Field(ge=0, lt=1 << 31)]
 MinP = Annotated[float, Field(ge=0, le=1)]
@@ -48,6 +56,7 @@ StopTokens = Annotated[list[TokenId], Field(max_length=MAX_STOP_TOKENS)]
 AllowedTokens = Annotated[list[TokenId], Field(min_length=1, max_length=MAX_ALLOWED_TOKENS)]
 BadWord = Annotated[str, Field(min_length=1, max_length=MAX_BAD_WORD_LENGTH)]
 BadWords = Annotated[list[BadWord], Field(max_length=MAX_BAD_WORDS)]
+PromptLength = Annotated[int, Field(ge=-1, lt=1 << 31)]
 AnswerCount = Annotated[int, Field(ge=1, le=MAX_ANSWERS)]
 TopLogprobs = Annotated[int, Field(ge=0, le=MAX_TOP_LOGPROBS)]
 ModelName = Annotated[str, Field(min_length=1, max_length=1024)]
@@ -86,8 +95,8 @@ class SamplingFields(RequestModel):
     stop: StopStrings | None = optional("strings before which the answer ends; a single string is accepted as well")
     stop_token_ids: StopTokens | None = optional("tokens that end the answer, as the model's own end tokens do")
     include_stop_str_in_output: bool | None = optional("includes the string or token that ended the answer")
-    max_tokens: TokenCount | None = optional(
-        "maximum number of tokens of the answer; default: up to the end of the window"
+    max_tokens: OptionalTokenCount = optional(
+        "maximum number of tokens of the answer; default and -1: up to the end of the window"
     )
     min_tokens: MinTokens | None = optional("number of tokens before which nothing ends the answer")
     ignore_eos: bool | None = optional("the model's own end tokens do not end the answer")
@@ -122,7 +131,7 @@ class ChatParams(SamplingFields):
     thinking: ThinkingMode | None = None
 
 
-class GenerationRequest(SamplingFields, UrgencyFields):
+class GenerationRequest(SamplingFields, UrgencyFields, CompatibleRequest):
     """Fields of every route that generates an answer without storing it."""
 
     model: Annotated[ModelName, Field(description="name of the model that is served")]
@@ -145,18 +154,41 @@ class OpenAIRequest(GenerationRequest, FormFields):
             "service_tier",
             "safety_identifier",
             "prompt_cache_key",
+            "prompt_cache_retention",
+            "prompt_cache_options",
+            "moderation",
+            "store",
+            "cache_salt",
+            "request_id",
+            "spaces_between_special_tokens",
+            "num_ctx",
+            "cache_prompt",
         }
     )
+    neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {
+        "use_beam_search": (False,),
+        "length_penalty": (1, 1.0),
+        "typical_p": (1, 1.0),
+        "mirostat": (0,),
+    }
     n: AnswerCount | None = optional(
         "number of answers to each prompt, which is computed once; at most `--max-answers` (16)"
     )
-    stream_options: "StreamOptions | None" = optional(
-        "`include_usage` adds a last chunk with usage; `include_obfuscation` has no effect"
+    return_token_ids: bool | None = optional("adds `prompt_token_ids` and `token_ids`, as in vLLM")
+    truncate_prompt_tokens: PromptLength | None = optional(
+        "keeps this number of last tokens of the prompt; -1: as many as leave room for `max_tokens` in the window"
     )
+    stream_options: "StreamOptions | None" = optional(
+        "`include_usage` adds a last chunk with usage, `continuous_usage_stats` adds usage to every chunk; "
+        "`include_obfuscation` has no effect"
+    )
+    repeat_penalty: RepetitionPenalty | None = optional("Ollama's and llama.cpp's name of `repetition_penalty`")
 
     def sampling_params(self, defaults: Mapping[str, float] = NO_DEFAULTS) -> SamplingParams:
         """Build the sampling parameters, including the form of the answer."""
-        params, form = super().sampling_params(defaults), self.answer_form()
+        named = self.repeat_penalty if self.repetition_penalty is None else self.repetition_penalty
+        fields = self.model_copy(update={"repetition_penalty": named})
+        params, form = super(OpenAIRequest, fields).sampling_params(defaults), self.answer_form()
         return params if form is None else replace(params, form=form[0])
 
     def num_answers(self, most: int) -> int:
@@ -172,18 +204,33 @@ class OpenAIRequest(GenerationRequest, FormFields):
         The form of the answer may come from one of several fields.
         """
         form = self.answer_form() if engine_param == "form" else None
+        if engine_param == "repetition_penalty" and self.repetition_penalty is None:
+            return "repeat_penalty"
         return form[1] if form is not None else super().client_field(engine_param)
+
+    def kept(self, prompt: Sequence[int], window: int) -> Sequence[int]:
+        """Return the part of the prompt that `truncate_prompt_tokens` keeps: all of it without the field."""
+        if self.truncate_prompt_tokens is None:
+            return prompt
+        room = window - (self.max_tokens or 1) if self.truncate_prompt_tokens < 0 else self.truncate_prompt_tokens
+        return prompt[-max(room, 1) :]
 
     @property
     def include_usage(self) -> bool:
         """Whether a stream ends with a chunk of usage."""
         return self.stream_options is not None and bool(self.stream_options.include_usage)
 
+    @property
+    def has_continuous_usage(self) -> bool:
+        """Whether every chunk of a stream has the usage so far. As in vLLM, only together with `include_usage`."""
+        return self.include_usage and bool(self.stream_options and self.stream_options.continuous_usage_stats)
+
 
 class StreamOptions(RequestModel):
     """Options for streams. `include_obfuscation` is accepted and has no effect: Ebb does not pad chunks."""
 
     include_usage: bool | None = None
+    continuous_usage_stats: bool | None = None
     include_obfuscation: bool | None = None
 
 

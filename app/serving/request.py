@@ -20,7 +20,7 @@ from app.schemas.sampling import GenerationRequest
 from app.tenants.gate import gate_of
 from app.transport.direct_writer import DirectWriter
 from app.transport.event_stream import EventStream
-from engine.errors import EbbError, EngineError, NotFoundError
+from engine.errors import EbbError, EngineError
 from engine.generate_request import GenerateRequest
 from engine.outputs import RequestOutput, joined
 from engine.sampling_params import SamplingParams
@@ -45,16 +45,6 @@ class AnswerShape(Protocol):
 
     def whole(self, answer: RequestOutput) -> dict[str, Any]:
         """Return the body of an answer that is not streamed. `answer` has a finish_reason and usage."""
-
-
-def check_model(engine: Backend, name: str) -> None:
-    """Raise NotFoundError unless `name` is the model that is served."""
-    if name != engine.model_name:
-        raise NotFoundError(
-            f"The model {name!r} does not exist; this server has {engine.model_name!r}",
-            param="model",
-            code="model_not_found",
-        )
 
 
 async def answer(

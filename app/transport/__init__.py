@@ -8,7 +8,7 @@ While the stream waits for output, `RunLog` or the route may write a frame direc
     WAITING -> SENDING   the connection was not ready for a direct write, so the generator yields the frame to `send`
     SENDING -> WAITING   `send` returned: the connection has taken the frame
     WAITING -> WAITING   `ping_seconds` passed: a comment was sent, which keeps proxies from closing the connection
-    any -> ABORTED       the connection did not take a frame or a comment for two `ping_seconds`
+    any -> ABORTED       the connection did not take a frame or a comment for six `ping_seconds`
     any -> ABORTED       the client left, or the stream did not end within EXIT_SECONDS of the server's exit
     WAITING -> ENDED     the generator ended, and the last chunk was sent
 

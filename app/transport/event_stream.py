@@ -21,8 +21,8 @@ from starlette.types import Receive, Scope, Send
 
 from app.transport.direct_writer import DirectWriter, direct_writer
 
-PING_SECONDS: Final = 15.0
-PINGS_TO_A_FROZEN_READER: Final = 2
+PING_SECONDS: Final = 5.0
+PINGS_TO_A_FROZEN_READER: Final = 6
 
 LINE_END: Final = "\n"
 PING: Final = ServerSentEvent(comment="ping", sep=LINE_END)

@@ -17,6 +17,7 @@ from app.access.auth_policy import AuthPolicy
 from app.domain.bounds import KEEP_ALIVE_SECONDS
 from app.host.backend import Backend
 from app.host.engine_host import EngineHost
+from app.host.model_aliases import ModelAliases
 from app.http.request_context import BeginTrace
 from app.server import http_protocol, make_app
 from app.services import Services
@@ -120,6 +121,8 @@ async def running_server(
     auth_policy: AuthPolicy = "once made",
     limits: ConnectionLimits = ROOMY,
     tls: TlsContext | None = None,
+    strict_fields: bool = False,
+    aliases: ModelAliases | None = None,
     log_messages: bool = False,
     begin_trace: BeginTrace | None = None,
     routes: Sequence[Route] = (),
@@ -129,9 +132,10 @@ async def running_server(
     ready: False keeps the server reporting that it is starting.
     static: the folder of the web page; None stands for `state_dir`/static, which need not exist.
     bound_host: the address that the application believes it listens on.
+    aliases: further names of the model.
     routes: routes matched before the application's own.
     """
-    host = EngineHost()
+    host = EngineHost(aliases=aliases or ModelAliases())
     services = await Services.open(state_dir / "conversations.db", host, auth_policy=auth_policy)
     await engine.start()
     if ready:
@@ -143,6 +147,7 @@ async def running_server(
         public_url=public_url,
         static=static if static is not None else state_dir / "static",
         cors_origins=cors_origins,
+        strict_fields=strict_fields,
         log_messages=log_messages,
         begin_trace=begin_trace,
     )

@@ -14,7 +14,7 @@ from pathlib import Path
 from cache_tiers.histogram import Histogram
 from cache_tiers.tier import TierId
 from engine.config import EngineConfig
-from engine.errors import InvalidRequestError, NotReadyError, OverloadedError
+from engine.errors import InvalidRequestError, NotReadyError, OverloadedError, PromptTooLongError
 from engine.generate_request import GenerateRequest
 from engine.outputs import FinishReason, KVReceipt, RequestOutput, TokenLogprobs, Usage
 from engine.sampling_params import SamplingParams
@@ -272,7 +272,8 @@ class FakeEngine:
             raise NotReadyError("the engine is stopping" if self._stopping else "the engine has failed")
         room = WINDOW - len(request.prompt_token_ids)
         if room <= 0:
-            raise InvalidRequestError("the prompt is too long", param="prompt", code="context_length_exceeded")
+            num_tokens = len(request.prompt_token_ids)
+            raise PromptTooLongError("the prompt is too long", param="prompt", num_tokens=num_tokens, maximum=WINDOW)
         if params.max_tokens is not None and params.max_tokens > room:
             raise InvalidRequestError(f"max_tokens leaves the window of {WINDOW}", param="max_tokens")
         if len(self._live) >= self.config.max_waiting:

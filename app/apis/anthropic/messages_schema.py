@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag
+from pydantic import Discriminator, Field, Tag
 
 from app.apis.anthropic.serializer import ShownThoughts
 from app.apis.anthropic.tools_schema import AnthropicChoice, AnthropicTools, ToolUseBlock, offer_of
@@ -13,9 +13,9 @@ from app.host.backend import Backend
 from app.prompts.thinking import preferred_mode, required_mode
 from app.prompts.tool_offer import ToolOffer
 from app.schemas.answer_forms import JsonSchema, of_schema
-from app.schemas.parsing import RequestModel, kind_by_type, supported_fields, supported_items, text_or_list
+from app.schemas.parsing import CompatibleRequest, RequestModel, kind_by_type, text_or_list
 from app.schemas.sampling import NO_DEFAULTS, GenerationRequest, ModelName, StopStrings, TokenCount
-from engine.errors import InvalidRequestError
+from engine.errors import InvalidRequestError, NotFoundError
 from engine.sampling_params import SamplingParams
 from models.chat_format import Message
 from models.thinking import ThinkingMode
@@ -42,6 +42,50 @@ class ThoughtBlock(RequestModel):
     type: Literal["thinking", "redacted_thinking"]
 
 
+class UnreadBlock(RequestModel):
+    """A part of a tool's result that is no text. The model reads that it is missing."""
+
+    ignored: ClassVar[frozenset[str]] = frozenset({"source", "title", "context", "citations", "cache_control"})
+
+    type: Literal["image", "document"]
+
+    @property
+    def text(self) -> str:
+        """A note in place of the content."""
+        return f"[{self.type} omitted: this model reads text only]"
+
+
+class ToolReferenceBlock(RequestModel):
+    """The name of a tool that a search for tools found."""
+
+    ignored: ClassVar[frozenset[str]] = frozenset({"cache_control"})
+
+    type: Literal["tool_reference"]
+    tool_name: str
+
+    @property
+    def text(self) -> str:
+        """The name of the tool."""
+        return f"[tool: {self.tool_name}]"
+
+
+RESULT_KINDS: Mapping[str, type[RequestModel]] = {
+    "image": UnreadBlock,
+    "document": UnreadBlock,
+    "tool_reference": ToolReferenceBlock,
+}
+ResultBlock = Annotated[
+    Annotated[TextBlock, Tag("<TextBlock>")]
+    | Annotated[UnreadBlock, Tag("<UnreadBlock>")]
+    | Annotated[ToolReferenceBlock, Tag("<ToolReferenceBlock>")],
+    Discriminator(kind_by_type(TextBlock, RESULT_KINDS)),
+]
+ResultContent = Annotated[
+    Annotated[str, Tag("<text>")] | Annotated[list[ResultBlock], Field(max_length=MAX_MESSAGES), Tag("<list>")],
+    Discriminator(text_or_list),
+]
+
+
 class ToolResultBlock(RequestModel):
     """The result of a tool call. `is_error` has no effect: the model learns of an error from the content."""
 
@@ -49,7 +93,7 @@ class ToolResultBlock(RequestModel):
 
     type: Literal["tool_result"]
     tool_use_id: str
-    content: "SystemContent | None" = None
+    content: ResultContent | None = None
 
 
 KINDS: Mapping[str, type[RequestModel]] = {
@@ -69,9 +113,13 @@ Block = Annotated[
     Discriminator(kind_by_type(TextBlock, KINDS)),
 ]
 SystemContent = Annotated[
-    Annotated[str, Tag("<text>")] | Annotated[list[TextBlock], Tag("<list>")], Discriminator(text_or_list)
+    Annotated[str, Tag("<text>")] | Annotated[list[TextBlock], Field(max_length=MAX_MESSAGES), Tag("<list>")],
+    Discriminator(text_or_list),
 ]
-Content = Annotated[Annotated[str, Tag("<text>")] | Annotated[list[Block], Tag("<list>")], Discriminator(text_or_list)]
+Content = Annotated[
+    Annotated[str, Tag("<text>")] | Annotated[list[Block], Field(max_length=MAX_MESSAGES), Tag("<list>")],
+    Discriminator(text_or_list),
+]
 
 
 class MessageTurn(RequestModel):
@@ -112,62 +160,40 @@ def _text(content: str | Sequence[RequestModel] | None) -> str:
     """Join the text blocks without a separator."""
     if content is None or isinstance(content, str):
         return content or ""
-    return "".join(block.text for block in content if isinstance(block, TextBlock))
+    return "".join(block.text for block in content if isinstance(block, TextBlock | UnreadBlock | ToolReferenceBlock))
 
 
-def _supported_output_config(value: object) -> object:
-    return supported_fields(OutputConfig, value, "output_config.") if isinstance(value, dict) else value
+class ThreadFields(RequestModel):
+    """A request to hold the conversation on the server, or to continue one that is held there.
+
+    Ebb holds none. A client that continues one learns that it is lost and sends the whole conversation again, whose KV
+    is found by its prefix.
+    """
+
+    type: Literal["create", "continue"]
+    previous_message_id: str | None = None
 
 
-def _supported_thinking(value: object) -> object:
-    return supported_fields(ThinkingConfig, value, "thinking.") if isinstance(value, dict) else value
+class CountTokensRequest(CompatibleRequest):
+    """The fields that determine a prompt.
 
+    `context_management` has no effect: the client decides which messages it sends.
+    """
 
-def _supported_system(value: object) -> object:
-    return supported_items(TextBlock, value, "system")
-
-
-def _supported_messages(value: object) -> object:
-    if not isinstance(value, list):
-        return value
-    return [
-        {**turn, "content": _supported_blocks(turn["content"], f"messages[{index}].content")}
-        if isinstance(turn, dict) and "content" in turn
-        else turn
-        for index, turn in enumerate(value)
-    ]
-
-
-def _supported_blocks(value: object, path: str) -> object:
-    blocks = supported_items(TextBlock, value, path, KINDS)
-    if not isinstance(blocks, list):
-        return blocks
-    return [
-        {**block, "content": supported_items(TextBlock, block["content"], f"{path}[{index}].content")}
-        if isinstance(block, dict) and "content" in block
-        else block
-        for index, block in enumerate(blocks)
-    ]
-
-
-class CountTokensRequest(RequestModel):
-    """The fields that determine a prompt."""
-
-    ignored: ClassVar[frozenset[str]] = frozenset({"cache_control"})
+    ignored: ClassVar[frozenset[str]] = frozenset({"cache_control", "context_management"})
     neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {
-        "output_format": (),
         "speed": ("standard",),
-        "context_management": ({},),
         "mcp_servers": ([],),
+        "compaction": (),
     }
 
     model: ModelName
-    messages: Annotated[
-        list[MessageTurn], Field(min_length=1, max_length=MAX_MESSAGES), BeforeValidator(_supported_messages)
-    ]
-    system: Annotated[SystemContent, BeforeValidator(_supported_system)] | None = None
-    thinking: Annotated[ThinkingConfig, BeforeValidator(_supported_thinking)] | None = None
-    output_config: Annotated[OutputConfig, BeforeValidator(_supported_output_config)] | None = None
+    messages: Annotated[list[MessageTurn], Field(min_length=1, max_length=MAX_MESSAGES)]
+    system: SystemContent | None = None
+    thinking: ThinkingConfig | None = None
+    output_config: OutputConfig | None = None
+    output_format: OutputFormat | None = None
+    thread: ThreadFields | None = None
     tools: AnthropicTools | None = None
     tool_choice: AnthropicChoice | None = None
 
@@ -194,17 +220,62 @@ class CountTokensRequest(RequestModel):
             return preferred_mode(engine, "low")
         return required_mode(engine, "slow", param="thinking")
 
+    @property
+    def answer_format(self) -> OutputFormat | None:
+        """The required form of the answer."""
+        newer = self.output_config.format if self.output_config is not None else None
+        return newer or self.output_format
+
+    @property
+    def opening(self) -> str:
+        """The beginning of the answer, which the last message is if it is the assistant's."""
+        last = self.messages[-1]
+        return _text(last.content) if last.role == "assistant" else ""
+
     def turns(self) -> list[Message]:
         """Return the messages for the chat template: first the tools, then the system prompt, then the turns.
+
+        The beginning of an answer is not among them.
 
         Raises:
             InvalidRequestError: a role has a block that only another role may have, or a result answers a call that the
                 previous answer did not make.
+            NotFoundError: the request continues a conversation that the server would hold.
         """
+        if self.thread is not None and self.thread.type == "continue":
+            raise NotFoundError(
+                "thread: this server holds no conversations; send all messages",
+                param="thread",
+                code="thread_not_found",
+            )
         system = _text(self.system) if self.system is not None else ""
         turns = [turn for index, message in enumerate(self.messages) for turn in _turns(message, f"messages[{index}]")]
         _check_results(self.messages)
+        if self.messages[-1].role == "assistant":
+            self._check_opening(turns[-1])
+            turns.pop()
         return [*self.offer.messages, *([Message("system", system)] if system else []), *turns]
+
+    @property
+    def _name_of_format(self) -> str:
+        newer = self.output_config is not None and self.output_config.format is not None
+        return "output_config.format" if newer else "output_format"
+
+    def _check_opening(self, turn: Message) -> None:
+        """Raise InvalidRequestError if `turn`, the last one, cannot be the beginning of an answer."""
+        param = f"messages[{len(self.messages) - 1}].role"
+        excluded = "a tool call" if turn.tool_calls else None
+        if self.thinking is not None and self.thinking.type == "enabled":
+            excluded = "thinking"
+        elif self.answer_format is not None:
+            excluded = self._name_of_format
+        elif self.offer.is_required:
+            excluded = "tool_choice"
+        if excluded is not None:
+            raise InvalidRequestError(
+                f"{param}: the last message begins the answer, which cannot be combined with {excluded}",
+                param=param,
+            )
 
 
 def _check_results(messages: Sequence[MessageTurn]) -> None:
@@ -246,7 +317,14 @@ def _turns(message: MessageTurn, path: str) -> list[Message]:
 class MessagesRequest(CountTokensRequest, GenerationRequest):
     """A request of Anthropic's Messages API, with Ebb's own sampling and urgency fields."""
 
-    ignored: ClassVar[frozenset[str]] = CountTokensRequest.ignored | {"metadata", "service_tier", "inference_geo"}
+    ignored: ClassVar[frozenset[str]] = CountTokensRequest.ignored | {
+        "metadata",
+        "service_tier",
+        "inference_geo",
+        "fallbacks",
+        "fallback_credit_token",
+        "billing_policy",
+    }
     neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {
         **CountTokensRequest.neutral,
         "container": (),
@@ -256,33 +334,13 @@ class MessagesRequest(CountTokensRequest, GenerationRequest):
     max_tokens: TokenCount
     stop: StopStrings | None = Field(default=None, alias="stop_sequences")
 
-    def turns(self) -> list[Message]:
-        """Return the messages for the chat template, as for a request that counts tokens.
-
-        Raises:
-            InvalidRequestError: as there, or the last message is the beginning of an answer (prefill).
-        """
-        last = len(self.messages) - 1
-        if self.messages[last].role == "assistant":
-            param = f"messages[{last}].role"
-            raise InvalidRequestError(
-                f"{param}: the last message is the assistant's; continuing a prefilled answer is not supported",
-                param=param,
-                code="unsupported",
-            )
-        return super().turns()
-
     def sampling_params(self, defaults: Mapping[str, float] = NO_DEFAULTS) -> SamplingParams:
         """Build the sampling parameters, including the form of the answer."""
-        params, form = super().sampling_params(defaults), self._format
+        params, form = super().sampling_params(defaults), self.answer_format
         return params if form is None else replace(params, form=of_schema(form.schema_))
 
     def client_field(self, engine_param: str) -> str:
         """Return the client's name of the field behind an engine parameter, for error messages."""
-        form = "output_config.format.schema" if self._format is not None else "tools"
+        form = "tools" if self.answer_format is None else f"{self._name_of_format}.schema"
         names = {"prompt": "messages", "stop": "stop_sequences", "form": form}
         return names.get(engine_param, engine_param)
-
-    @property
-    def _format(self) -> OutputFormat | None:
-        return self.output_config.format if self.output_config is not None else None

@@ -4,11 +4,11 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag
+from pydantic import Discriminator, Field, Tag
 
 from app.apis.openai.tools_schema import MAX_TOOLS, FunctionName
 from app.prompts.tool_offer import NamedChoice, ToolOffer
-from app.schemas.parsing import RequestModel, supported_items
+from app.schemas.parsing import RequestModel
 from models.tool_calls import ToolCall
 
 
@@ -32,11 +32,7 @@ class AnthropicTool(RequestModel):
         return {"name": self.name, **described, "parameters": self.input_schema}
 
 
-AnthropicTools = Annotated[
-    list[AnthropicTool],
-    Field(max_length=MAX_TOOLS),
-    BeforeValidator(lambda value: supported_items(AnthropicTool, value, "tools")),
-]
+AnthropicTools = Annotated[list[AnthropicTool], Field(max_length=MAX_TOOLS)]
 
 
 class FreeChoice(RequestModel):

@@ -2,16 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag
+from pydantic import Discriminator, Field, Tag
 
-from app.apis.openai.tools_schema import MAX_CALLS, CallOfTool, ToolFields
+from app.apis.openai.tools_schema import MAX_CALLS, CalledFunction, CallOfTool, ToolFields
 from app.domain.bounds import MAX_MESSAGES
 from app.host.backend import Backend
 from app.prompts.thinking import preferred_mode, required_mode
-from app.schemas.parsing import RequestModel, optional, supported_items, text_or_list
-from app.schemas.sampling import NO_DEFAULTS, OpenAIRequest, TokenCount, TopLogprobs
+from app.schemas.parsing import RequestModel, optional, text_or_list
+from app.schemas.sampling import NO_DEFAULTS, OpenAIRequest, OptionalTokenCount, TopLogprobs
 from engine.errors import InvalidRequestError
 from engine.sampling_params import SamplingParams
 from models.chat_format import Message
@@ -19,7 +19,9 @@ from models.thinking import ThinkingMode
 
 
 class TextPart(RequestModel):
-    """One part of a message's content. Only text is supported."""
+    """One part of a message's content. Only text is supported. Every prompt is cached, so a mark for it is ignored."""
+
+    ignored: ClassVar[frozenset[str]] = frozenset({"cache_control", "prompt_cache_breakpoint"})
 
     type: Literal["text"]
     text: str
@@ -30,24 +32,29 @@ Content = Annotated[
 ]
 
 
+NEWER_ROLES: Final = {"developer": "system", "function": "tool"}
+"""Roles of the chat template for the roles of OpenAI's API that it does not know."""
+
+
 class ChatMessage(RequestModel):
     """One message of the conversation.
 
-    The empty fields of an echoed earlier answer, such as `refusal`, are accepted.
+    The empty fields of an echoed earlier answer, such as `refusal`, are accepted. So are the call and the result of
+    OpenAI's first API for functions: `function_call`, and the role `function`.
     """
 
-    ignored: ClassVar[frozenset[str]] = frozenset({"name", "reasoning_content"})
+    ignored: ClassVar[frozenset[str]] = frozenset({"name", "reasoning_content", "reasoning"})
     neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {
         "refusal": (),
-        "function_call": (),
         "audio": (),
         "annotations": ([],),
     }
 
-    role: Literal["system", "developer", "user", "assistant", "tool"]
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     content: Content | None = None
     tool_calls: Annotated[list[CallOfTool], Field(max_length=MAX_CALLS)] | None = None
     tool_call_id: str | None = None
+    function_call: CalledFunction | None = None
 
     @property
     def text(self) -> str:
@@ -57,7 +64,7 @@ class ChatMessage(RequestModel):
         return self.content or ""
 
     def turn(self, index: int) -> Message:
-        """Convert to a message of the chat template. OpenAI's newer role "developer" becomes "system".
+        """Convert to a message of the chat template.
 
         index: position among the request's messages, for error messages.
 
@@ -65,23 +72,22 @@ class ChatMessage(RequestModel):
             InvalidRequestError: there is no content, or a field that the role may not have.
         """
         path = f"messages[{index}]"
-        if self.tool_calls and self.role != "assistant":
-            param = f"{path}.tool_calls"
-            raise InvalidRequestError(f"{param}: only assistant messages may have tool calls", param=param)
+        for field in ("tool_calls", "function_call"):
+            if getattr(self, field) and self.role != "assistant":
+                param = f"{path}.{field}"
+                raise InvalidRequestError(f"{param}: only assistant messages may have tool calls", param=param)
         if self.tool_call_id is not None and self.role != "tool":
             param = f"{path}.tool_call_id"
             raise InvalidRequestError(f"{param}: only tool messages may answer a call", param=param)
-        if not self.tool_calls and "content" not in self.model_fields_set:
+        if not self.tool_calls and self.function_call is None and "content" not in self.model_fields_set:
             raise InvalidRequestError(f"{path}.content is required", param=f"{path}.content")
         calls = tuple(call.call(f"{path}.tool_calls[{number}]") for number, call in enumerate(self.tool_calls or ()))
-        return Message("system" if self.role == "developer" else self.role, self.text, calls)
+        if self.function_call is not None:
+            calls += (self.function_call.call(f"{path}.function_call"),)
+        return Message(NEWER_ROLES.get(self.role, self.role), self.text, calls)
 
 
-ChatMessages = Annotated[
-    list[ChatMessage],
-    Field(min_length=1, max_length=MAX_MESSAGES),
-    BeforeValidator(lambda value: supported_items(ChatMessage, value, "messages")),
-]
+ChatMessages = Annotated[list[ChatMessage], Field(min_length=1, max_length=MAX_MESSAGES)]
 
 
 def to_messages(messages: list[ChatMessage]) -> list[Message]:
@@ -117,9 +123,9 @@ class ChatCompletionRequest(OpenAIRequest, ToolFields):
 
     ignored: ClassVar[frozenset[str]] = (OpenAIRequest.ignored - {"parallel_tool_calls"}) | {"verbosity"}
     neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {
+        **OpenAIRequest.neutral,
         "functions": ([],),
         "function_call": ("none", "auto"),
-        "store": (False,),
         "modalities": (["text"],),
         "audio": (),
         "prediction": (),
@@ -130,7 +136,7 @@ class ChatCompletionRequest(OpenAIRequest, ToolFields):
         ChatMessages,
         Field(description="messages with the roles system, developer, user, assistant and tool; text parts only"),
     ]
-    max_completion_tokens: TokenCount | None = optional("newer name of `max_tokens`; takes precedence over it")
+    max_completion_tokens: OptionalTokenCount = optional("newer name of `max_tokens`; takes precedence over it")
     logprobs: bool | None = optional(
         "returns the model's own log probability of every token of the answer, including its thoughts"
     )
@@ -142,10 +148,37 @@ class ChatCompletionRequest(OpenAIRequest, ToolFields):
         "`none` and `minimal` turn thinking off, other values turn it on, if the model can think"
     )
     chat_template_kwargs: TemplateArguments | None = optional("`enable_thinking`, as in vLLM")
+    include_reasoning: bool | None = optional("`false` leaves the model's thoughts out of the answer")
+    continue_final_message: bool | None = optional(
+        "the answer continues the last message, which must be the assistant's; needs `add_generation_prompt: false`"
+    )
+    add_generation_prompt: bool | None = optional("`false` is accepted together with `continue_final_message` only")
+
+    @property
+    def opening(self) -> str:
+        """The beginning of the answer, if the request continues its last message."""
+        return self.messages[-1].text if self.continue_final_message else ""
 
     def turns(self) -> list[Message]:
-        """Return the messages for the chat template, with the tools first. Raises as `to_messages`."""
-        return [*self.offer.messages, *to_messages(self.messages)]
+        """Return the messages for the chat template, with the tools first. The answer's beginning is not among them.
+
+        Raises:
+            InvalidRequestError: as `to_messages`, or the last message cannot be continued.
+        """
+        turns = to_messages(self.messages)
+        if bool(self.continue_final_message) == (self.add_generation_prompt is not False):
+            raise InvalidRequestError(
+                "add_generation_prompt must be false with continue_final_message, and true without it",
+                param="add_generation_prompt",
+            )
+        if self.continue_final_message:
+            last = turns.pop()
+            if last.role != "assistant" or last.tool_calls or self.offer.is_required:
+                param = f"messages[{len(turns)}]"
+                raise InvalidRequestError(
+                    f"{param}: only the text of an assistant's message can be continued", param=param
+                )
+        return [*self.offer.messages, *turns]
 
     def thinking_mode(self, engine: Backend) -> ThinkingMode | None:
         """Choose the thinking mode from the most explicit of the three fields that can state it.

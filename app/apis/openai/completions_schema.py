@@ -8,7 +8,7 @@ from pydantic import Discriminator, Field, Tag
 
 from app.domain.bounds import MAX_ANSWERS, MAX_PROMPTS
 from app.schemas.parsing import optional
-from app.schemas.sampling import NO_DEFAULTS, AnswerCount, OpenAIRequest, TokenId, TopLogprobs
+from app.schemas.sampling import NO_DEFAULTS, UNLIMITED, AnswerCount, OpenAIRequest, TokenId, TopLogprobs
 from engine.errors import InvalidRequestError
 from engine.sampling_params import SamplingParams
 
@@ -37,9 +37,7 @@ Prompt = Annotated[
 class CompletionRequest(OpenAIRequest):
     """A request of OpenAI's older completions API, which continues texts or lists of token ids."""
 
-    neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {
-        "suffix": ("",),
-    }
+    neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {**OpenAIRequest.neutral, "suffix": ("",)}
 
     prompt: Annotated[
         Prompt, Field(description="a text, token ids, or a list of either; each prompt has its own choices")
@@ -48,8 +46,9 @@ class CompletionRequest(OpenAIRequest):
         "number of answers to generate, of which the `n` with the highest mean log probability per token are "
         "returned; limited as `n` is; more than `n` cannot be streamed"
     )
-    max_tokens: Annotated[int, Field(ge=0, le=1 << 31)] | None = optional(
-        "maximum number of tokens of the answer; default 16; 0 with `echo` returns the prompt alone"
+    max_tokens: Annotated[int, Field(ge=-1, le=1 << 31)] | None = optional(
+        "maximum number of tokens of the answer; default 16; -1: up to the end of the window; 0 with `echo` returns the "
+        "prompt alone"
     )
     echo: bool | None = optional("begins the text with the prompt")
     logprobs: TopLogprobs | None = optional(
@@ -101,8 +100,8 @@ class CompletionRequest(OpenAIRequest):
         """
         if self.is_prompt_alone and not self.echo:
             raise InvalidRequestError("max_tokens: 0 needs echo to be true", param="max_tokens")
-        limit = DEFAULT_MAX_TOKENS if self.max_tokens is None else max(self.max_tokens, 1)
-        fields = self.model_copy(update={"max_tokens": limit})
+        given = DEFAULT_MAX_TOKENS if self.max_tokens is None else self.max_tokens
+        fields = self.model_copy(update={"max_tokens": None if given == UNLIMITED else max(given, 1)})
         params = super(CompletionRequest, fields).sampling_params(defaults)
         # Answers are ranked by their log probabilities.
         needed = 0 if (self.best_of or 1) > (self.n or 1) else None

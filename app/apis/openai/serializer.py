@@ -3,7 +3,7 @@
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from app.apis.openai.logprobs import ChatLogprobs, TextLogprobs, joined_logprobs, shown_logprobs
@@ -11,6 +11,7 @@ from app.domain.ids import new_id
 from app.http.error_responses import error_body
 from app.runs.usage import combined_usage, openai_usage, usage_of_answers
 from app.schemas.response_bodies.usage import TokenUsage
+from app.schemas.sampling import OpenAIRequest
 from app.transport.sse import DONE_FRAME, data_frame, encode_json
 from engine.errors import EbbError
 from engine.outputs import FinishReason, RequestOutput
@@ -47,19 +48,50 @@ class Head:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class TokenDetails:
+    """vLLM's additions to an answer and to the chunks of its stream.
+
+    prompt_ids: token ids of the prompt.
+    with_ids: add the ids of the prompt and of the answer.
+    with_usage: add the usage so far to every chunk.
+    """
+
+    prompt_ids: Sequence[int]
+    with_ids: bool
+    with_usage: bool
+
+    @classmethod
+    def of(cls, fields: OpenAIRequest, prompt_ids: Sequence[int]) -> "TokenDetails | None":
+        """Return the additions that a request asked for; None without any."""
+        with_ids, with_usage = bool(fields.return_token_ids), fields.has_continuous_usage
+        return cls(prompt_ids, with_ids, with_usage) if with_ids or with_usage else None
+
+
 class OpenAIShape(ABC):
     """Serializer of one answer. The constant parts of a text chunk are encoded once.
 
     ends_with_stop_token: whether a token that ends the answer is shown.
+    details: additions that the client asked for; None without any.
     """
 
     object_name: str
     chunk_name: str
 
-    def __init__(self, head: Head, *, index: int = 0, ends_with_stop_token: bool = False) -> None:
+    def __init__(
+        self,
+        head: Head,
+        *,
+        index: int = 0,
+        ends_with_stop_token: bool = False,
+        details: TokenDetails | None = None,
+    ) -> None:
         self._head = head
         self._index = index
         self._ends_with_stop_token = ends_with_stop_token
+        self._details = details
+        self._num_tokens = 0
+        self._unsent_ids: list[int] = []
         mark = "\0"
         before, _, after = self._chunk([self._choice(self._content(mark), None)]).partition(encode_json(mark).encode())
         self._before_text, self._after_text = before, after
@@ -70,11 +102,14 @@ class OpenAIShape(ABC):
 
     def step(self, output: RequestOutput) -> bytes:
         """Return a chunk of reasoning, a chunk of text, both, or nothing."""
+        self._count(output)
         frame = b""
         if output.reasoning:
             frame = self._chunk([self._choice(self._thought(output.reasoning), None)])
         if (logprobs := self._logprobs_of(output)) is not None:
             frame += self._chunk([self._choice(self._content(output.text), None, logprobs)])
+        elif output.text and self._details is not None:
+            frame += self._chunk([self._choice(self._content(output.text), None)])
         elif output.text:
             frame += self._before_text + encode_json(output.text).encode() + self._after_text
         return frame
@@ -107,6 +142,7 @@ class OpenAIShape(ABC):
 
     def choice(self, answer: RequestOutput) -> dict[str, Any]:
         """Return the choice of an answer in a response body."""
+        self._count(answer)
         message = self._message(answer.text, answer.reasoning)
         return self._choice(message, answer.finish_reason, self._logprobs_of(answer))
 
@@ -124,19 +160,43 @@ class OpenAIShape(ABC):
         of_prompts = [usage_of_answers(usages[at : at + count]) for at in range(0, len(usages), count)]
         return openai_usage(combined_usage(of_prompts))
 
-    def _chunk(self, choices: list[dict[str, Any]]) -> bytes:
+    def _chunk(self, choices: list[dict[str, Any]], **more: Any) -> bytes:
         # OpenAI sends a null usage with every chunk of a stream that ends with usage.
-        usage = {"usage": None} if self._head.include_usage else {}
-        return data_frame({**self._head.fields(self.chunk_name), "choices": choices, **usage})
+        usage = {"usage": self._usage_so_far()} if self._head.include_usage else {}
+        return data_frame({**self._head.fields(self.chunk_name), "choices": choices, **usage, **more})
 
     def _choice(
         self, content: dict[str, Any], reason: FinishReason | None, logprobs: dict[str, Any] | None = None
     ) -> dict[str, Any]:
-        choice = {"index": self._index, **content, "logprobs": logprobs, "finish_reason": reason}
+        choice: dict[str, Any] = {"index": self._index, **content, "logprobs": logprobs, "finish_reason": reason}
         if reason == "timeout":
             # OpenAI's clients know a closed set of reasons. A timeout, too, is a limit that cut the answer.
             choice |= {"finish_reason": "length", "stop_reason": "timeout"}
+        if self._details is not None and self._details.with_ids:
+            choice["token_ids"], self._unsent_ids = self._unsent_ids, []
         return choice
+
+    def _count(self, output: RequestOutput) -> None:
+        """Count the tokens of an output. Their ids go with the next choice that is written."""
+        if self._details is not None:
+            self._num_tokens += len(output.token_ids)
+            self._unsent_ids += output.token_ids
+
+    def _usage_so_far(self) -> dict[str, int] | None:
+        if self._details is None or not self._details.with_usage:
+            return None
+        prompt = len(self._details.prompt_ids)
+        return {
+            "prompt_tokens": prompt,
+            "completion_tokens": self._num_tokens,
+            "total_tokens": prompt + self._num_tokens,
+        }
+
+    def _prompt_ids(self) -> dict[str, Any]:
+        """Return the field with the prompt's ids, if the client asked for it."""
+        if self._details is None or not self._details.with_ids:
+            return {}
+        return {"prompt_token_ids": list(self._details.prompt_ids)}
 
     @abstractmethod
     def _logprobs_of(self, output: RequestOutput) -> dict[str, Any] | None:
@@ -169,15 +229,35 @@ class ChatShape(OpenAIShape):
     chunk_name = "chat.completion.chunk"
 
     def __init__(
-        self, head: Head, logprobs: ChatLogprobs | None = None, *, index: int = 0, ends_with_stop_token: bool = False
+        self,
+        head: Head,
+        logprobs: ChatLogprobs | None = None,
+        *,
+        index: int = 0,
+        ends_with_stop_token: bool = False,
+        details: TokenDetails | None = None,
+        with_reasoning: bool = True,
     ) -> None:
-        """Make the serializer. `logprobs` serializes log probabilities; None leaves them out."""
+        """Make the serializer.
+
+        logprobs: serializes log probabilities; None leaves them out.
+        with_reasoning: send the reasoning.
+        """
         self._logprobs = logprobs
-        super().__init__(head, index=index, ends_with_stop_token=ends_with_stop_token)
+        self._with_reasoning = with_reasoning
+        super().__init__(head, index=index, ends_with_stop_token=ends_with_stop_token, details=details)
 
     def opening(self) -> bytes:
         """Return the chunk with the role."""
-        return self._chunk([self._choice({"delta": {"role": "assistant", "content": ""}}, None)])
+        return self._chunk([self._choice({"delta": {"role": "assistant", "content": ""}}, None)], **self._prompt_ids())
+
+    def step(self, output: RequestOutput) -> bytes:
+        """Return a chunk of reasoning, a chunk of text, both, or nothing."""
+        return super().step(output if self._with_reasoning else replace(output, reasoning=""))
+
+    def body(self, choices: Sequence[dict[str, Any]], answers: Sequence[RequestOutput]) -> dict[str, Any]:
+        """Return the response body."""
+        return {**super().body(choices, answers), **self._prompt_ids()}
 
     def _logprobs_of(self, output: RequestOutput) -> dict[str, Any] | None:
         if self._logprobs is None or not output.logprobs:
@@ -195,7 +275,7 @@ class ChatShape(OpenAIShape):
         return {"delta": {}}
 
     def _message(self, text: str, reasoning: str) -> dict[str, Any]:
-        thought = {"reasoning_content": reasoning} if reasoning else {}
+        thought = {"reasoning_content": reasoning} if reasoning and self._with_reasoning else {}
         return {"message": {"role": "assistant", "content": text, "refusal": None, **thought}}
 
 
@@ -225,12 +305,15 @@ class TextShape(OpenAIShape):
         index: int = 0,
         echo: Echo | None = None,
         ends_with_stop_token: bool = False,
+        details: TokenDetails | None = None,
     ) -> None:
         """Make the serializer. `logprobs` serializes this completion's log probabilities; None leaves them out."""
         self._logprobs = logprobs
         self._echo = echo
         self._echo_is_due = echo is not None
-        super().__init__(head, index=index, ends_with_stop_token=ends_with_stop_token)
+        self._prompt_ids_are_due = False
+        super().__init__(head, index=index, ends_with_stop_token=ends_with_stop_token, details=details)
+        self._prompt_ids_are_due = True
 
     def opening(self) -> bytes:
         """Return the echoed prompt. With logprobs it is sent along with the first of them."""
@@ -242,6 +325,7 @@ class TextShape(OpenAIShape):
     def step(self, output: RequestOutput) -> bytes:
         """Return the chunks of a step, the first along with an echoed prompt."""
         if self._echo_is_due and self._echo is not None:
+            self._count(output)
             logprobs = self._logprobs_of(output)
             return self._chunk([self._choice(self._content(self._echo.text + output.text), None, logprobs)])
         return super().step(output)
@@ -265,6 +349,15 @@ class TextShape(OpenAIShape):
 
     def _no_content(self) -> dict[str, Any]:
         return {"text": ""}
+
+    def _choice(
+        self, content: dict[str, Any], reason: FinishReason | None, logprobs: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        choice = super()._choice(content, reason, logprobs)
+        if self._prompt_ids_are_due:
+            self._prompt_ids_are_due = False
+            choice |= self._prompt_ids()
+        return choice
 
     def _message(self, text: str, reasoning: str) -> dict[str, Any]:
         return {"text": (self._echo.text if self._echo is not None else "") + reasoning + text}

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from app.apis.openai.chat_schema import ChatMessages
-from app.schemas.parsing import RequestModel
+from app.schemas.parsing import CompatibleRequest
 from app.schemas.sampling import ModelName, TokenId
 from engine.errors import InvalidRequestError
 
 
-class TokenizeRequest(RequestModel):
+class TokenizeRequest(CompatibleRequest):
     """A text or messages, with vLLM's fields.
 
     For messages, the chat template always adds what its model expects, such as the generation prompt.
@@ -43,7 +43,7 @@ class TokenizeRequest(RequestModel):
             )
 
 
-class DetokenizeRequest(RequestModel):
+class DetokenizeRequest(CompatibleRequest):
     """Token ids to convert to text."""
 
     model: ModelName | None = None

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from app.apis.openai.logprobs import ChatLogprobs
-from app.apis.openai.serializer import ChatShape, Head
+from app.apis.openai.serializer import ChatShape, Head, TokenDetails
 from app.domain.ids import new_id
 from app.prompts.tool_offer import ToolOffer
 from engine.outputs import FinishReason, RequestOutput
@@ -16,14 +16,22 @@ class ToolCallShape(ChatShape):
     """ChatShape with tool calls apart from the content. A complete call is sent in one chunk."""
 
     def __init__(
-        self, how: ToolFormat, offer: ToolOffer, head: Head, logprobs: ChatLogprobs | None = None, *, index: int = 0
+        self,
+        how: ToolFormat,
+        offer: ToolOffer,
+        head: Head,
+        logprobs: ChatLogprobs | None = None,
+        *,
+        index: int = 0,
+        details: TokenDetails | None = None,
+        with_reasoning: bool = True,
     ) -> None:
         """Make the serializer. `offer` has the tools that the answer may call."""
         self._parser = how.parser(parallel=offer.parallel)
         # OpenAI reports "stop" if the request named the function to call.
         self._reason_of_calls = "stop" if offer.is_named else "tool_calls"
         self._num_calls = 0
-        super().__init__(head, logprobs, index=index)
+        super().__init__(head, logprobs, index=index, details=details, with_reasoning=with_reasoning)
 
     def step(self, output: RequestOutput) -> bytes:
         """Return the chunks of a step. Text that is, or may become, part of a call is held back."""

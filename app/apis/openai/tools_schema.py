@@ -1,6 +1,7 @@
 """Tools as clients of chat completions describe, choose and call them."""
 
 import json
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
@@ -48,9 +49,33 @@ class NamedTool(RequestModel):
     function: FunctionChoice
 
 
+class AllowedTools(RequestModel):
+    """The tools that may be called, out of those that the request describes."""
+
+    mode: Literal["auto", "required"]
+    tools: Annotated[list[NamedTool], Field(min_length=1, max_length=MAX_TOOLS)]
+
+
+class AllowedToolsChoice(RequestModel):
+    """A choice among some of the tools."""
+
+    type: Literal["allowed_tools"]
+    allowed_tools: AllowedTools
+
+
+def choice_kind(value: object) -> str:
+    """Return the union tag of a tool choice."""
+    if isinstance(value, str):
+        return "<word>"
+    kind = value.get("type") if isinstance(value, dict) else getattr(value, "type", None)
+    return "<allowed>" if kind == "allowed_tools" else "<named>"
+
+
 ToolChoice = Annotated[
-    Annotated[Literal["none", "auto", "required"], Tag("<word>")] | Annotated[NamedTool, Tag("<named>")],
-    Discriminator(lambda value: "<word>" if isinstance(value, str) else "<named>"),
+    Annotated[Literal["none", "auto", "required"], Tag("<word>")]
+    | Annotated[NamedTool, Tag("<named>")]
+    | Annotated[AllowedToolsChoice, Tag("<allowed>")],
+    Discriminator(choice_kind),
 ]
 
 
@@ -62,6 +87,10 @@ class CalledFunction(RequestModel):
 
     name: FunctionName
     arguments: str
+
+    def call(self, path: str) -> ToolCall:
+        """Convert to a call for the chat template. Raises InvalidRequestError as `arguments_of`."""
+        return ToolCall(self.name, arguments_of(self.arguments, f"{path}.arguments"))
 
 
 class CallOfTool(RequestModel):
@@ -77,7 +106,7 @@ class CallOfTool(RequestModel):
 
     def call(self, path: str) -> ToolCall:
         """Convert to a call for the chat template. Raises InvalidRequestError as `arguments_of`."""
-        return ToolCall(self.function.name, arguments_of(self.function.arguments, f"{path}.function.arguments"))
+        return self.function.call(f"{path}.function")
 
 
 def arguments_of(text: str, param: str) -> str:
@@ -105,9 +134,15 @@ class ToolFields(RequestModel):
     @property
     def offer(self) -> ToolOffer:
         """The tools that the request offers, and the choice among them."""
-        choice = self.tool_choice or "auto"
-        return ToolOffer(
+        offer = ToolOffer(
             [tool.function.model_dump(exclude_none=True) for tool in self.tools or ()],
-            NamedChoice(choice.function.name, "tool_choice.function.name") if isinstance(choice, NamedTool) else choice,
             parallel=self.parallel_tool_calls is not False,
         )
+        match self.tool_choice:
+            case AllowedToolsChoice(allowed_tools=allowed):
+                names = [tool.function.name for tool in allowed.tools]
+                return offer.among(names, allowed.mode, param="tool_choice.allowed_tools.tools")
+            case NamedTool(function=function):
+                return replace(offer, choice=NamedChoice(function.name, "tool_choice.function.name"))
+            case choice:
+                return replace(offer, choice=choice or "auto")

@@ -4,17 +4,17 @@ A message comes in the short form or in the form that an answer has.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, ClassVar, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import Discriminator, Field, Tag
 
 from app.apis.openai.tools_schema import FunctionName, arguments_of
 from app.domain.records import Role
 from app.domain.tool_use import IsCall, IsResult, ToolUse
-from app.schemas.parsing import RequestModel, kind_by_type, supported_items, text_or_list
+from app.schemas.parsing import RequestModel, kind_by_type, parse_object, text_or_list
 
 MAX_CALL_ID: Final = 256
-_PARTS: Final = frozenset({"content", "output"})
+MAX_ITEM_ID: Final = 128
 
 
 class InputPart(RequestModel):
@@ -106,13 +106,21 @@ class ReasoningItem(RequestModel):
     type: Literal["reasoning"]
 
 
+class ReferenceItem(RequestModel):
+    """A reference to an item of an earlier response, in place of the item."""
+
+    type: Literal["item_reference"]
+    id: Annotated[str, Field(min_length=1, max_length=MAX_ITEM_ID)]
+
+
 KINDS: Mapping[str, type[RequestModel]] = {
     "reasoning": ReasoningItem,
     "function_call": CallItem,
     "function_call_output": ResultItem,
 }
-"""Models of all items except messages, by `type`."""
+"""Models of all items except messages and references, by `type`."""
 
+_WITH_REFERENCES: Final = {**KINDS, "item_reference": ReferenceItem}
 
 Item = Annotated[
     Annotated[InputItem, Tag("<InputItem>")]
@@ -121,26 +129,25 @@ Item = Annotated[
     | Annotated[ResultItem, Tag("<ResultItem>")],
     Discriminator(kind_by_type(InputItem, KINDS)),
 ]
+ItemOrReference = Annotated[
+    Annotated[InputItem, Tag("<InputItem>")]
+    | Annotated[ReasoningItem, Tag("<ReasoningItem>")]
+    | Annotated[CallItem, Tag("<CallItem>")]
+    | Annotated[ResultItem, Tag("<ResultItem>")]
+    | Annotated[ReferenceItem, Tag("<ReferenceItem>")],
+    Discriminator(kind_by_type(InputItem, _WITH_REFERENCES)),
+]
 
 
-def said_in(items: Sequence[Item], path: str) -> dict[str, SaidItem]:
-    """Select the items that are not reasoning, keyed by their path in the request."""
+def item_of(fields: Mapping[str, Any]) -> SaidItem:
+    """Read an item as the server itself writes it."""
+    return parse_object(KINDS.get(fields["type"], InputItem), fields)  # type: ignore[return-value]
+
+
+def said_in(items: Sequence[ItemOrReference], path: str) -> dict[str, SaidItem]:
+    """Select the items that are stored and become part of prompts, keyed by their path in the request."""
     named = {f"{path}[{index}]": item for index, item in enumerate(items)}
-    return {path: item for path, item in named.items() if not isinstance(item, ReasoningItem)}
-
-
-def supported_input(value: object, path: str) -> object:
-    """Return `value`, a list of items at `path`, without ignored fields. Raises as `supported_fields`."""
-    items = supported_items(InputItem, value, path, KINDS)
-    if not isinstance(items, list):
-        return items
-    return [_supported_item(item, f"{path}[{index}]") for index, item in enumerate(items)]
-
-
-def _supported_item(item: object, path: str) -> object:
-    if not isinstance(item, dict):
-        return item
-    return item | {name: supported_items(InputPart, item[name], f"{path}.{name}") for name in _PARTS & item.keys()}
+    return {path: item for path, item in named.items() if isinstance(item, SaidItem)}
 
 
 def _text(content: "str | list[InputPart]") -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 from starlette.datastructures import QueryParams
 
+from app.apis.responses.include import check_include
 from app.domain.bounds import MAX_ITEMS_PAGE
 from app.domain.response_record import message_id_of_item
 from engine.errors import InvalidRequestError
@@ -30,7 +31,7 @@ class Listing:
     @classmethod
     def parse(cls, query: QueryParams) -> "Listing":
         """Parse the query parameters. Raises InvalidRequestError."""
-        refuse_include(query)
+        check_include(query)
         order = query.get("order", "desc")
         if order not in ("asc", "desc"):
             raise InvalidRequestError("order must be asc or desc", param="order")
@@ -85,9 +86,3 @@ def number(query: QueryParams, name: str) -> int | None:
     if not given.isascii() or not given.isdigit() or len(given) > MAX_DIGITS:
         raise InvalidRequestError(f"{name} must be a number", param=name)
     return int(given)
-
-
-def refuse_include(query: QueryParams) -> None:
-    """Refuse the parameter `include`, which is not supported. Raises InvalidRequestError."""
-    if any(query.getlist("include")) or any(query.getlist("include[]")):
-        raise InvalidRequestError("include is not supported yet", param="include", code="unsupported")

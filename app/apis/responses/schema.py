@@ -2,24 +2,34 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag
+from pydantic import Discriminator, Field, Tag
 
-from app.apis.responses.input_items import InputItem, Item, SaidItem, said_in, supported_input
+from app.apis.responses.include import Includable
+from app.apis.responses.input_items import InputItem, ItemOrReference, SaidItem, said_in
 from app.apis.responses.tools_schema import ResponseChoice, ResponseTools, offer_of
 from app.domain.bounds import MAX_MESSAGES
 from app.prompts.tool_offer import ToolOffer
 from app.schemas.answer_forms import ANY_OBJECT, NamedSchema, ObjectFormat, TextFormat, format_kind, of_schema
 from app.schemas.metadata import Metadata
-from app.schemas.parsing import RequestModel
-from app.schemas.sampling import NO_DEFAULTS, MinTokens, SamplingFields, Seed, Temperature, TokenCount, TopK, TopP
+from app.schemas.parsing import CompatibleRequest, RequestModel
+from app.schemas.sampling import (
+    NO_DEFAULTS,
+    MinTokens,
+    ModelName,
+    SamplingFields,
+    Seed,
+    Temperature,
+    TokenCount,
+    TopK,
+    TopP,
+)
 from app.schemas.urgency import UrgencyFields
 from engine.sampling_params import SamplingParams
 from engine.structured_output import StructuredOutput
 
-Items = Annotated[list[Item], Field(min_length=1, max_length=MAX_MESSAGES)]
+Items = Annotated[list[ItemOrReference], Field(min_length=1, max_length=MAX_MESSAGES)]
 
 
 def _input_kind(value: object) -> str:
@@ -29,7 +39,6 @@ def _input_kind(value: object) -> str:
 Input = Annotated[
     Annotated[str, Field(min_length=1), Tag("<text>")] | Annotated[Items, Tag("<items>")],
     Discriminator(_input_kind),
-    BeforeValidator(partial(supported_input, path="input")),
 ]
 
 
@@ -96,57 +105,21 @@ class ResponseStreamOptions(RequestModel):
     include_obfuscation: bool | None = None
 
 
-class ResponseRequest(UrgencyFields):
-    """A request of OpenAI's Responses API, with Ebb's own fields `top_k`, `seed`, `min_tokens` and `ignore_eos`."""
+class PromptFields(CompatibleRequest):
+    """The fields that determine a prompt."""
 
-    ignored: ClassVar[frozenset[str]] = frozenset(
-        {
-            "user",
-            "service_tier",
-            "safety_identifier",
-            "prompt_cache_key",
-            "prompt_cache_retention",
-            "prompt_cache_options",
-            "max_tool_calls",
-        }
-    )
-    neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {
-        "include": ([],),
-        "truncation": ("disabled",),
-        "top_logprobs": (0,),
-        "prompt": (),
-        "context_management": ([],),
-        "moderation": (),
-        "access_programs": (),
-        "image": (),
-    }
-
-    model: Annotated[str, Field(min_length=1, max_length=1024)]
     input: Input
     instructions: str | None = None
     previous_response_id: str | None = None
     conversation: ConversationField | None = None
-    store: bool | None = None
-    background: bool | None = None
-    stream: bool | None = None
-    stream_options: ResponseStreamOptions | None = None
-    max_output_tokens: TokenCount | None = None
-    metadata: Metadata | None = None
-    text: TextFields | None = None
     tools: ResponseTools | None = None
     tool_choice: ResponseChoice | None = None
     parallel_tool_calls: bool | None = None
     reasoning: ReasoningFields | None = None
-    temperature: Temperature | None = None
-    top_p: TopP | None = None
-    top_k: TopK | None = None
-    seed: Seed | None = None
-    min_tokens: MinTokens | None = None
-    ignore_eos: bool | None = None
 
     @property
     def items(self) -> dict[str, SaidItem]:
-        """The input's items except reasoning, keyed by their path in the request."""
+        """The input's items except reasoning, keyed by their path in the request. References must be resolved."""
         if isinstance(self.input, str):
             return {"input": InputItem(role="user", content=self.input)}
         return said_in(self.input, "input")
@@ -160,6 +133,56 @@ class ResponseRequest(UrgencyFields):
     def conversation_id(self) -> str | None:
         """Id of the conversation that the request names. None if it names none."""
         return self.conversation.id if isinstance(self.conversation, ConversationName) else self.conversation
+
+
+class InputTokensRequest(PromptFields):
+    """A request to count the tokens of a response's prompt. The form of the text is not part of the prompt."""
+
+    ignored: ClassVar[frozenset[str]] = frozenset({"text"})
+    neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {"truncation": ("disabled",)}
+
+    model: ModelName | None = None
+
+
+class ResponseRequest(PromptFields, UrgencyFields):
+    """A request of OpenAI's Responses API, with Ebb's own fields `top_k`, `seed`, `min_tokens` and `ignore_eos`."""
+
+    ignored: ClassVar[frozenset[str]] = frozenset(
+        {
+            "user",
+            "service_tier",
+            "safety_identifier",
+            "prompt_cache_key",
+            "prompt_cache_retention",
+            "prompt_cache_options",
+            "max_tool_calls",
+            "moderation",
+        }
+    )
+    neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {
+        "truncation": ("disabled",),
+        "top_logprobs": (0,),
+        "prompt": (),
+        "context_management": ([],),
+        "access_programs": (),
+        "image": (),
+    }
+
+    model: ModelName
+    include: list[Includable] | None = None
+    store: bool | None = None
+    background: bool | None = None
+    stream: bool | None = None
+    stream_options: ResponseStreamOptions | None = None
+    max_output_tokens: TokenCount | None = None
+    metadata: Metadata | None = None
+    text: TextFields | None = None
+    temperature: Temperature | None = None
+    top_p: TopP | None = None
+    top_k: TopK | None = None
+    seed: Seed | None = None
+    min_tokens: MinTokens | None = None
+    ignore_eos: bool | None = None
 
     @property
     def is_stored(self) -> bool:

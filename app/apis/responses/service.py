@@ -5,15 +5,17 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TypeVar
 
+from app.apis.responses.input_items import ReasoningItem, ReferenceItem, SaidItem, item_of
 from app.apis.responses.replay import Replay
-from app.apis.responses.schema import ResponseRequest
-from app.apis.responses.serializer import call_ids
+from app.apis.responses.schema import InputTokensRequest, PromptFields, ResponseRequest
+from app.apis.responses.serializer import call_ids, items_json
 from app.conversations.kv_erasure import KVErasure
 from app.conversations.turns import TurnDraft, Turns, with_seed
 from app.domain.ids import new_id
 from app.domain.records import Conversation, Message
-from app.domain.response_record import ResponseRecord, message_id_of
+from app.domain.response_record import REASONING_PREFIX, ResponseRecord, message_id_of, message_id_of_item
 from app.domain.token_history import MessageTokens, pack_ids, prompt_key
 from app.domain.tool_use import IsResult, MayCall
 from app.host.backend import Backend
@@ -23,10 +25,11 @@ from app.prompts.thinking import preferred_mode
 from app.prompts.tokenization import LONG_TEXT
 from app.prompts.turn_prompt import Prompt, PromptMaker, chat_messages, turns_of
 from app.runs.service import Run, RunRegistry
-from app.serving.request import check_model
 from app.storage.store import Store
 from app.tenants.gate import TenantGate
 from engine.errors import ConflictError, InvalidRequestError, NotFoundError
+
+Fields = TypeVar("Fields", bound=PromptFields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +89,10 @@ class Responses:
             ConflictError: the message to follow is still being generated.
             NotReadyError, OverloadedError, LimitReachedError: the request cannot be served now.
         """
+        fields = await self._resolved(fields)
         _check_fields(fields)
         engine = self._host.require()
-        check_model(engine, fields.model)
+        self._host.check_model(fields.model)
         await self._runs.settle()
         parent = await self._parent(fields)
         if parent.path and parent.path[-1].status == "in_progress":
@@ -127,6 +131,18 @@ class Responses:
             tool_use=MayCall(*how.marks, offer.parallel) if offer.is_made else None,
         )
         return record, await self._turns.start(engine, draft, rename=fields.client_field)
+
+    async def count(self, fields: InputTokensRequest) -> int:
+        """Count the tokens of the prompt that a response would have. Raises as `create` for the same fields."""
+        fields = await self._resolved(fields)
+        _check_prompt_fields(fields)
+        engine = self._host.require()
+        if fields.model is not None:
+            self._host.check_model(fields.model)
+        parent = await self._parent(fields)
+        self._gate.check(engine)
+        prompt, _ = await self._prompt(engine, parent, fields, _asked(parent, fields))
+        return len(prompt.ids)
 
     async def get(self, response_id: str) -> StoredResponse:
         """Return a response. Raises NotFoundError."""
@@ -178,7 +194,28 @@ class Responses:
             self._runs.forget_prefixes(self._store.tenant)
             self._erasure.begin(deleted, self._store.tenant)
 
-    async def _parent(self, fields: ResponseRequest) -> ResponseParent:
+    async def _resolved(self, fields: Fields) -> Fields:
+        """Put the stored items in the place of references to them. Raises InvalidRequestError if one does not exist."""
+        if isinstance(fields.input, str):
+            return fields
+        items = [
+            await self._referenced(item.id, f"input[{index}].id") if isinstance(item, ReferenceItem) else item
+            for index, item in enumerate(fields.input)
+        ]
+        return fields.model_copy(update={"input": items})
+
+    async def _referenced(self, item_id: str, param: str) -> SaidItem | ReasoningItem:
+        if item_id.startswith(REASONING_PREFIX):
+            return ReasoningItem(type="reasoning")
+        try:
+            message = await self._store.messages.get(message_id_of_item(item_id))
+            return next(item_of(item) for item in items_json(message) if item["id"] == item_id)
+        except (NotFoundError, StopIteration):
+            raise InvalidRequestError(
+                f"{param}: there is no stored item {item_id}", param=param, code="item_not_found"
+            ) from None
+
+    async def _parent(self, fields: PromptFields) -> ResponseParent:
         if fields.previous_response_id is not None:
             return await self._behind_response(fields.previous_response_id)
         if fields.conversation_id is not None:
@@ -202,7 +239,7 @@ class Responses:
         return ResponseParent(conversation, await self._store.messages.path(conversation.head_id), is_named=True)
 
     async def _prompt(
-        self, engine: Backend, parent: ResponseParent, fields: ResponseRequest, asked: Sequence[Message]
+        self, engine: Backend, parent: ResponseParent, fields: PromptFields, asked: Sequence[Message]
     ) -> tuple[Prompt, Remember | None]:
         """Build the prompt, and the callback that remembers the answer to it.
 
@@ -225,18 +262,22 @@ class Responses:
         return Prompt(whole.ids, tokens), partial(self._prompts.remember, engine, whole, as_message=as_message)
 
 
-def _check_fields(fields: ResponseRequest) -> None:
+def _check_prompt_fields(fields: PromptFields) -> None:
     if not fields.items:
         raise InvalidRequestError("input must contain at least one message", param="input")
     if fields.previous_response_id is not None and fields.conversation_id is not None:
         raise InvalidRequestError("previous_response_id and conversation cannot be used together", param="conversation")
+
+
+def _check_fields(fields: ResponseRequest) -> None:
+    _check_prompt_fields(fields)
     if not fields.is_stored and fields.background:
         raise InvalidRequestError("store must be true for a background response", param="store")
     if not fields.is_stored and fields.conversation_id is not None:
         raise InvalidRequestError("store must be true for a response in a conversation", param="store")
 
 
-def _asked(parent: ResponseParent, fields: ResponseRequest) -> list[Message]:
+def _asked(parent: ResponseParent, fields: PromptFields) -> list[Message]:
     """Create the messages of the input, each following the one before.
 
     Raises:

@@ -1,5 +1,6 @@
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from math import inf
 
 import pytest
@@ -62,7 +63,13 @@ def test_invalid_sampling_parameter_is_rejected_by_name(
 
 @pytest.mark.parametrize(
     ("prompt", "says"),
-    [([], "empty"), ([1, 100], "vocabulary"), ([-1], "vocabulary"), ([1] * 64, "window is 64"), ([1] * 48, "holds 48")],
+    [
+        ([], "empty"),
+        ([1, 100], "vocabulary"),
+        ([-1], "vocabulary"),
+        ([1] * 64, "context length is 64"),
+        ([1] * 48, "holds 48"),
+    ],
 )
 def test_invalid_prompt_is_rejected_with_the_limits(processor: Processor, prompt: list[int], says: str) -> None:
     with pytest.raises(InvalidRequestError, match=says) as caught:
@@ -73,6 +80,18 @@ def test_invalid_prompt_is_rejected_with_the_limits(processor: Processor, prompt
 def test_request_larger_than_pool_is_rejected_with_the_sizes(processor: Processor) -> None:
     with pytest.raises(InvalidRequestError, match="for 50 tokens, but this server has it for 48"):
         processor.process("r", GenerateRequest([1] * 10, SamplingParams(max_tokens=40), tenant="local"))
+
+
+def test_answer_without_a_limit_gets_the_servers(processor: Processor) -> None:
+    processor.limits = replace(LIMITS, answer=20)
+    given = {limit: SamplingParams(max_tokens=limit) for limit in (None, 30)}
+    assert {
+        limit: processor.process("r", GenerateRequest([1] * 10, params, tenant="local")).sampling.max_tokens
+        for limit, params in given.items()
+    } == {None: 20, 30: 30}
+    processor.limits = replace(LIMITS, answer=50)
+    sampling = processor.process("r", GenerateRequest([1] * 10, SamplingParams(), tenant="local")).sampling
+    assert sampling.max_tokens == 38
 
 
 def test_unset_parameters_are_resolved(processor: Processor) -> None:

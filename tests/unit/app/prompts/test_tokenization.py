@@ -29,7 +29,7 @@ async def test_a_text_beyond_the_longest_is_not_tokenised(engine: Backend) -> No
     def encode() -> list[int]:
         raise AssertionError("the text was tokenized")
 
-    with pytest.raises(InvalidRequestError, match="window") as caught:
+    with pytest.raises(InvalidRequestError, match="maximum context length") as caught:
         await to_ids(gates_of()("a"), engine, encode, engine.tokenizer.longest_text + 1, param="messages")
     assert (caught.value.param, caught.value.code) == ("messages", "context_length_exceeded")
 

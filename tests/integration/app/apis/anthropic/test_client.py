@@ -162,20 +162,28 @@ async def test_token_count_equals_prompt_length(client: AsyncAnthropic, api: Api
 
 
 @row("anthropic", "messages.create(...)", "not supported: `BadRequestError` that names the field; so for "
-     "`thinking` where the model does not, and a last message of the assistant's (prefill)")  # fmt: skip
+     "`thinking` where the model does not")  # fmt: skip
 async def test_unsupported_field_is_refused_by_name(client: AsyncAnthropic) -> None:
     fields: dict[str, Any] = {
         "mcp_servers": [{"type": "url", "name": "x", "url": "https://x"}],
         "thinking": {"type": "enabled", "budget_tokens": 1024},
-        "messages[1].role": None,
     }
     for name, value in fields.items():
-        prefilled: Any = [*HI, {"role": "assistant", "content": "The"}] if value is None else HI
         with pytest.raises(anthropic.BadRequestError) as caught:
-            await client.messages.create(
-                model="fake-1", max_tokens=9, messages=prefilled, extra_body={name: value} if value else None
-            )
+            await client.messages.create(model="fake-1", max_tokens=9, messages=HI, extra_body={name: value})
         assert name in caught.value.message
+
+
+@row("anthropic", "beta.messages.thread(...)", "a thread that is continued is reported as lost, and the client sends "
+     "all messages again")  # fmt: skip
+async def test_thread_is_continued_with_all_messages(client: AsyncAnthropic, api: Api) -> None:
+    thread = client.beta.messages.thread(model="fake-1", max_tokens=100)
+    for text in ("one", "two", "three"):
+        answer = await thread.send({"role": "user", "content": text})
+        assert answer.content[0].to_dict()["text"] == WHOLE_ANSWER
+    turns = "".join(f"<user\n{text}><assistant\n{WHOLE_ANSWER}>" for text in ("one", "two"))
+    assert [text_of(request.prompt) for request in api.engine.requests][-1] == f"{turns}<user\nthree><assistant\n"
+    assert len(api.engine.requests) == 3
 
 
 @row("anthropic", "messages.create(model='other')", "`NotFoundError`")
@@ -209,6 +217,27 @@ async def test_starting_server_raises_service_unavailable(tmp_path: Path) -> Non
 async def test_beta_client_gets_the_same_answer(client: AsyncAnthropic) -> None:
     answer = await client.beta.messages.create(model="fake-1", max_tokens=100, messages=HI, betas=["some-beta"])
     assert answer.content[0].to_dict()["text"] == WHOLE_ANSWER
+
+
+@row("anthropic", "messages.create(messages=[..., {'role': 'assistant', ...}])", "the model continues the last message "
+     "(prefill); sent back whole, it is found again")  # fmt: skip
+async def test_prefilled_answer_is_continued(client: AsyncAnthropic, api: Api) -> None:
+    begun: Any = [*HI, {"role": "assistant", "content": "So:"}]
+    counted = await client.messages.count_tokens(model="fake-1", messages=begun)
+    answer = await client.messages.create(model="fake-1", max_tokens=100, messages=begun)
+    [first] = api.engine.requests
+    assert (text_of(first.prompt), counted.input_tokens) == ("<user\nhi><assistant\nSo:", len(first.prompt))
+    assert answer.content[0].to_dict()["text"] == WHOLE_ANSWER
+    history: Any = [*HI, {"role": "assistant", "content": f"So:{WHOLE_ANSWER}"}, *HI]
+    second = await client.messages.create(model="fake-1", max_tokens=100, messages=history)
+    assert second.usage.cache_read_input_tokens == len(first.prompt) + len(first.produced)
+
+
+@row("anthropic", "messages.create(...)", "a prompt that is too long: `BadRequestError`, `prompt is too long: N "
+     "tokens > M maximum`")  # fmt: skip
+async def test_too_long_prompt_is_refused_in_anthropics_words(client: AsyncAnthropic) -> None:
+    with pytest.raises(anthropic.BadRequestError, match=rf"prompt is too long: \d+ tokens > {WINDOW} maximum"):
+        await client.messages.create(model="fake-1", max_tokens=9, messages=[{"role": "user", "content": "x" * WINDOW}])
 
 
 @row("anthropic", "models.list(), models.retrieve(name)", "the one model that is served")

@@ -11,6 +11,7 @@ import pytest
 from openai import AsyncOpenAI
 from sse_starlette import ServerSentEvent
 
+from app.host.model_aliases import ModelAliases
 from app.logs.log_lines import TextLines
 from app.transport import event_stream
 from app.transport.event_stream import LINE_END, EventStream
@@ -24,6 +25,10 @@ Api = RunningServer[FakeEngine]
 
 WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
 MESSAGES: list[Any] = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "hi"}]
+
+
+def client_of(url: str) -> AsyncOpenAI:
+    return AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0)
 
 
 @row("openai", "chat.completions.create(...)", "text, reason, usage, the receipt in `usage.kv`")
@@ -75,6 +80,74 @@ async def test_answer_sent_back_is_cached(client: AsyncOpenAI, api: Api, cut: di
     whole = before.produced[:-1] if "stop" in cut else before.produced
     assert last.prompt[: len(before.prompt) + len(whole)] == (*before.prompt, *whole)
     assert text_of(last.prompt).count(f"assistant\n{text}>") == 2
+
+
+@row("openai", "chat.completions.create(stream_options={'include_usage': True, 'continuous_usage_stats': True})",
+     "usage so far in every chunk, as in vLLM")  # fmt: skip
+async def test_every_chunk_can_have_usage(client: AsyncOpenAI, api: Api) -> None:
+    options: Any = {"include_usage": True, "continuous_usage_stats": True}
+    stream = await client.chat.completions.create(
+        model="fake-1", messages=MESSAGES, stream=True, stream_options=options
+    )
+    counts = [chunk.usage.completion_tokens async for chunk in stream if chunk.usage is not None]
+    assert counts == [0, *range(1, ANSWER_WORDS + 1), ANSWER_WORDS + 1, ANSWER_WORDS + 1]
+
+
+@row("openai", "chat.completions.create(extra_body={'return_token_ids': True})", "`prompt_token_ids`, and `token_ids` "
+     "of each choice, also streamed, as in vLLM")  # fmt: skip
+async def test_token_ids_are_returned(client: AsyncOpenAI, api: Api) -> None:
+    asked: dict[str, Any] = {"model": "fake-1", "messages": MESSAGES, "extra_body": {"return_token_ids": True}}
+    answer = await client.chat.completions.create(**asked)
+    chunks = [chunk async for chunk in await client.chat.completions.create(**asked, stream=True)]
+    [request, _] = api.engine.requests
+    streamed = [id_ for chunk in chunks for id_ in chunk.choices[0].to_dict()["token_ids"]]
+    assert answer.to_dict()["prompt_token_ids"] == chunks[0].to_dict()["prompt_token_ids"] == [*request.prompt]
+    assert answer.choices[0].to_dict()["token_ids"] == streamed == [*request.produced]
+    text = await client.completions.create(model="fake-1", prompt="hi", extra_body={"return_token_ids": True})
+    choice = text.choices[0].to_dict()
+    last = api.engine.requests[-1]
+    assert (choice["prompt_token_ids"], choice["token_ids"]) == ([*last.prompt], [*last.produced])
+
+
+@row("openai", "chat.completions.create(extra_body={'continue_final_message': True, ...})", "the model continues the "
+     "assistant's last message, as in vLLM; sent back whole, it is found again")  # fmt: skip
+async def test_last_message_is_continued(client: AsyncOpenAI, api: Api) -> None:
+    body = {"continue_final_message": True, "add_generation_prompt": False}
+    begun: list[Any] = [*MESSAGES, {"role": "assistant", "content": "So:"}]
+    answer = await client.chat.completions.create(model="fake-1", messages=begun, extra_body=body)
+    assert text_of(api.engine.requests[0].prompt) == "<system\nBe brief.><user\nhi><assistant\nSo:"
+    assert answer.choices[0].message.content == WHOLE_ANSWER
+    whole: Any = {"role": "assistant", "content": f"So:{WHOLE_ANSWER}"}
+    second = await client.chat.completions.create(
+        model="fake-1", messages=[*MESSAGES, whole, {"role": "user", "content": "And?"}]
+    )
+    assert second.usage is not None
+    assert second.usage.prompt_tokens_details is not None
+    [first, _] = api.engine.requests
+    assert second.usage.prompt_tokens_details.cached_tokens == len(first.prompt) + len(first.produced)
+
+
+@row("openai", "chat.completions.create(extra_body=...)", "fields that Ebb does not know are ignored, and named in "
+     "`X-Ebb-Ignored`")  # fmt: skip
+async def test_unknown_field_is_ignored_and_named(client: AsyncOpenAI) -> None:
+    asked: dict[str, Any] = {"model": "fake-1", "messages": MESSAGES, "extra_body": {"provider_options": {}}}
+    response = await client.chat.completions.with_raw_response.create(**asked)
+    assert response.headers["X-Ebb-Ignored"] == "provider_options"
+    assert response.parse().choices[0].message.content == WHOLE_ANSWER
+
+
+@row("openai", "models.list(), models.retrieve('alias')", "an alias (`--model-alias`) has the model's name as `root`")
+async def test_alias_of_the_model_is_listed_and_served(tmp_path: Path) -> None:
+    aliases = ModelAliases({"gpt-4o": "fake-1", "claude-*": "fake-1"})
+    async with running_server(tmp_path, FakeEngine(), aliases=aliases) as server, client_of(server.url) as client:
+        assert [model.id async for model in client.models.list()] == ["fake-1", "gpt-4o"]
+        fields = (await client.models.retrieve("gpt-4o")).to_dict()
+        assert (fields["root"], fields["parent"], fields["max_model_len"]) == ("fake-1", "fake-1", WINDOW)
+        for name in ("gpt-4o", "claude-sonnet-5"):
+            answer = await client.chat.completions.create(model=name, messages=MESSAGES)
+            assert answer.model == "fake-1"
+        with pytest.raises(openai.NotFoundError):
+            await client.completions.create(model="gpt-4", prompt="hi")
 
 
 @row("openai", "chat.completions.create(stream=True)", "the role first, the reason last, one id throughout")

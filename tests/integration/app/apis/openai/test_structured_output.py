@@ -93,12 +93,18 @@ async def refusals(client: AsyncOpenAI) -> None:
         ({"extra_body": {"guided_grammar": "start: a\na: " + "a a | " * 500 + '"x"'}}, "guided_grammar"),
         ({"extra_body": {"guided_regex": "a", "guided_choice": ["a"]}}, "guided_choice"),
         ({"extra_body": {"guided_regex": "a", "ignore_eos": True}}, "ignore_eos"),
-        ({"tools": TOOLS, "tool_choice": "required", "extra_body": {"guided_regex": "a"}}, "tool_choice"),
         ({"tools": TOOLS, "tool_choice": named("nothing")}, "tool_choice.function.name"),
     ):
         with pytest.raises(openai.BadRequestError) as caught:
             await client.chat.completions.create(**asked(**fields))
         assert caught.value.param == param
+
+
+async def test_required_call_comes_before_the_format_of_text(client: AsyncOpenAI) -> None:
+    fields: dict[str, Any] = {"tools": TOOLS, "response_format": schema_format(PERSON), "max_tokens": 200}
+    answer = await client.chat.completions.create(**asked(**fields, tool_choice=named("now")))
+    [call] = answer.choices[0].message.tool_calls or []
+    assert call.to_dict()["function"] == {"name": "now", "arguments": "{}"}
 
 
 def named(name: str) -> Any:

@@ -78,6 +78,48 @@ async def test_history_kept_by_the_client_is_cached(client: AsyncOpenAI, api: Ap
     assert api.engine.requests[2].prompt[: second.usage.total_tokens] == (*before.prompt, *before.produced)
 
 
+async def test_counted_tokens_equal_those_of_the_prompt(client: AsyncOpenAI) -> None:
+    first = await client.responses.create(model="fake-1", input="one", instructions="Rhyme.")
+    asked: dict[str, Any] = {"input": "two", "previous_response_id": first.id, "instructions": "Shout."}
+    counted = await client.responses.input_tokens.count(model="fake-1", **asked)
+    second = await client.responses.create(model="fake-1", **asked)
+    assert second.usage is not None
+    assert counted.input_tokens == second.usage.input_tokens
+    with pytest.raises(openai.NotFoundError):
+        await client.responses.input_tokens.count(model="other", input="hi")
+
+
+async def test_reference_stands_for_the_stored_item(client: AsyncOpenAI, api: Api) -> None:
+    history: Any = [{"role": "user", "content": "one"}]
+    first = await client.responses.create(model="fake-1", input=history)
+    history += [{"type": "item_reference", "id": item.id} for item in first.output]
+    history += [{"type": "item_reference", "id": "rs_0"}, {"role": "user", "content": "two"}]
+    second = await client.responses.create(model="fake-1", input=history)
+    assert prompt(api, 1) == f"<user\none><assistant\n{WHOLE_ANSWER}><user\ntwo><assistant\n"
+    assert first.usage is not None
+    assert second.usage is not None
+    assert second.usage.input_tokens_details.cached_tokens == first.usage.total_tokens
+
+
+async def test_reference_to_unknown_item_is_a_bad_request(client: AsyncOpenAI) -> None:
+    for missing in ("msg_none", "fc_none_0", "x"):
+        history: Any = [{"role": "user", "content": "one"}, {"type": "item_reference", "id": missing}]
+        with pytest.raises(openai.BadRequestError) as caught:
+            await client.responses.create(model="fake-1", input=history)
+        assert (caught.value.code, caught.value.param) == ("item_not_found", "input[1].id")
+
+
+async def test_include_is_accepted_where_nothing_is_missed(client: AsyncOpenAI) -> None:
+    response = await client.responses.create(model="fake-1", input="hi", include=["reasoning.encrypted_content"])
+    await client.responses.retrieve(response.id, include=["reasoning.encrypted_content"])
+    with pytest.raises(openai.BadRequestError) as refused:
+        await client.responses.create(model="fake-1", input="hi", include=["message.output_text.logprobs"])
+    assert refused.value.param == "include[0]"
+    with pytest.raises(openai.BadRequestError) as refused:
+        await client.responses.retrieve(response.id, include=["message.output_text.logprobs"])
+    assert refused.value.param == "include"
+
+
 async def test_next_response_begins_with_all_previous_tokens(client: AsyncOpenAI, api: Api) -> None:
     previous: str | None = None
     for text in ("one", "two", "three"):

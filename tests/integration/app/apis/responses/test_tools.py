@@ -180,10 +180,11 @@ async def test_output_text_follows_requested_format(api: Api) -> None:
         assert text_in(events) == formed.output_text
         some = await create(**asked(text={"format": {"type": "json_object"}}, max_output_tokens=5))
         assert some.output_text.startswith("{")
+        called = await create(**asked(**MUST, text={"format": schema}))
+        assert (called.output_text, bool(calls_of(called))) == ("", True), "the format is that of the text"
         wrong: list[tuple[dict[str, Any], str]] = [
             ({"text": {"format": {**schema, "schema": {"type": "strange"}}}}, "text.format"),
             ({"tools": TOOLS, "tool_choice": {"type": "function", "name": "nothing"}}, "tool_choice.name"),
-            ({**MUST, "text": {"format": schema}}, "tool_choice"),
             ({"tools": [{**TOOLS[0], "parameters": {"type": "x"}}], "tool_choice": "required"}, "tools"),
             ({"input": [{"type": "function_call_output", "call_id": "call_x", "output": "1"}]}, "input[0].call_id"),
             (

@@ -5,7 +5,7 @@ import pytest
 
 from app.apis.anthropic.messages_schema import CountTokensRequest, MessagesRequest
 from app.schemas.parsing import RequestModel, parse_body
-from engine.errors import InvalidRequestError
+from engine.errors import InvalidRequestError, NotFoundError
 from models.chat_format import Message
 
 USER = {"role": "user", "content": "hi"}
@@ -91,6 +91,8 @@ def test_neutral_field_values_are_accepted() -> None:
         diagnostics={"previous_message_id": None},
         speed="standard",
         container=None,
+        context_management={"edits": []},
+        fallbacks="default",
         stop_sequences=None,
         system=None,
         stream=None,
@@ -148,13 +150,58 @@ def test_result_of_unknown_tool_call_is_rejected_by_id(model: type[CountTokensRe
     assert caught.value.param == f"messages[{len(sent) - 1}].content[0].tool_use_id"
 
 
-def test_prefilled_answer_can_be_counted_but_not_continued() -> None:
-    conversation = [USER, {"role": "assistant", "content": "The answer is"}]
-    with pytest.raises(InvalidRequestError, match="prefilled") as caught:
-        messages(messages=conversation).turns()
+BEGUN: dict[str, Any] = {"role": "assistant", "content": "The answer is"}
+
+
+def test_last_message_of_assistant_begins_the_answer() -> None:
+    request = messages(messages=[USER, BEGUN])
+    assert (request.opening, request.turns()) == ("The answer is", [Message("user", "hi")])
+    assert messages(messages=[USER, BEGUN, USER]).opening == ""
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [
+        ({"thinking": {"type": "enabled", "budget_tokens": 5}}, "thinking"),
+        ({"output_config": {"format": {"type": "json_schema", "schema": {}}}}, "output_config.format"),
+        ({"output_format": {"type": "json_schema", "schema": {}}}, "output_format"),
+        ({"tools": [{"name": "f", "input_schema": {}}], "tool_choice": {"type": "any"}}, "tool_choice"),
+    ],
+)
+def test_begun_answer_excludes_other_demands(fields: dict[str, Any], named: str) -> None:
+    with pytest.raises(InvalidRequestError, match=f"combined with {named}$") as caught:
+        messages(messages=[USER, BEGUN], **fields).turns()
     assert caught.value.param == "messages[1].role"
-    counted = parse_body(CountTokensRequest, json.dumps({"model": "m", "messages": conversation}).encode())
-    assert len(counted.turns()) == 2
+
+
+def test_tool_call_cannot_begin_the_answer() -> None:
+    with pytest.raises(InvalidRequestError, match="a tool call"):
+        messages(messages=[USER, call_of("a")]).turns()
+
+
+def test_tool_results_without_text_become_notes() -> None:
+    content = [
+        {"type": "text", "text": "seen: "},
+        {"type": "image", "source": {"type": "base64", "data": "AA=="}},
+        {"type": "tool_reference", "tool_name": "grep"},
+    ]
+    result = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": content}]}
+    turns = messages(messages=[USER, call_of("a"), result]).turns()
+    assert turns[-1] == Message("tool", "seen: [image omitted: this model reads text only][tool: grep]")
+
+
+def test_continued_thread_is_reported_as_lost() -> None:
+    assert messages(thread={"type": "create"}).turns() == [Message("user", "hi")]
+    with pytest.raises(NotFoundError) as caught:
+        messages(thread={"type": "continue", "previous_message_id": "msg_1"}).turns()
+    assert caught.value.code == "thread_not_found"
+
+
+def test_older_name_of_the_format_is_accepted() -> None:
+    format_ = {"type": "json_schema", "schema": {"type": "integer"}}
+    older, newer = messages(output_format=format_), messages(output_config={"format": format_})
+    assert older.sampling_params() == newer.sampling_params()
+    assert older.client_field("form") == "output_format.schema"
 
 
 def test_sampling_fields_reach_the_engine() -> None:

@@ -12,6 +12,8 @@ from app.schemas.conversations import ConversationFields, NewMessage
 from app.schemas.parsing import RequestModel, parse_body
 from app.schemas.sampling import GenerationRequest
 from engine.errors import InvalidRequestError
+from models.chat_format import Message
+from models.tool_calls import ToolCall
 from tests.sizes import Size
 
 USER = {"role": "user", "content": "hi"}
@@ -199,7 +201,11 @@ def test_neutral_field_values_are_accepted() -> None:
         n=1,
         user="someone",
         metadata={"a": "b"},
-        store=False,
+        store=True,
+        use_beam_search=False,
+        length_penalty=1.0,
+        cache_salt="x",
+        prompt_cache_retention="24h",
         tools=None,
         tool_choice="auto",
         parallel_tool_calls=True,
@@ -225,6 +231,73 @@ def test_echoed_answer_is_accepted() -> None:
         "audio": None,
     }
     assert chat(messages=[USER, echoed, USER]).messages[1].text == "yes"
+
+
+def test_calls_of_the_first_function_api_are_accepted() -> None:
+    called = {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}}
+    result = {"role": "function", "name": "f", "content": "x"}
+    assert chat(messages=[USER, called, result]).turns()[1:] == [
+        Message("assistant", "", (ToolCall("f", "{}"),)),
+        Message("tool", "x"),
+    ]
+
+
+def test_final_message_is_continued() -> None:
+    begun = {"role": "assistant", "content": "So"}
+    request = chat(messages=[USER, begun], continue_final_message=True, add_generation_prompt=False)
+    assert (request.opening, request.turns()) == ("So", [Message("user", "hi")])
+    assert chat(messages=[USER, begun]).opening == ""
+
+
+@pytest.mark.parametrize(
+    ("fields", "param"),
+    [
+        ({"continue_final_message": True}, "add_generation_prompt"),
+        ({"add_generation_prompt": False}, "add_generation_prompt"),
+        ({"continue_final_message": True, "add_generation_prompt": False}, "messages[0]"),
+    ],
+)
+def test_final_message_that_cannot_be_continued_is_rejected(fields: dict[str, Any], param: str) -> None:
+    with pytest.raises(InvalidRequestError) as caught:
+        chat(**fields).turns()
+    assert caught.value.param == param
+
+
+def test_only_allowed_tools_are_offered() -> None:
+    tools = [{"type": "function", "function": {"name": name}} for name in ("f", "g")]
+    allowed = [{"type": "function", "function": {"name": "g"}}]
+    choice = {"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": allowed}}
+    offer = chat(tools=tools, tool_choice=choice).offer
+    assert ([each["name"] for each in offer.functions], offer.choice) == (["g"], "required")
+    with pytest.raises(InvalidRequestError) as caught:
+        _ = chat(tools=tools[:1], tool_choice=choice).offer
+    assert caught.value.param == "tool_choice.allowed_tools.tools"
+
+
+@pytest.mark.parametrize(
+    ("fields", "name", "value"),
+    [
+        ({"max_tokens": -1}, "max_tokens", None),
+        ({"max_completion_tokens": -1}, "max_tokens", None),
+        ({"repeat_penalty": 1.5}, "repetition_penalty", 1.5),
+        ({"repeat_penalty": 1.5, "repetition_penalty": 1.2}, "repetition_penalty", 1.2),
+    ],
+)
+def test_names_and_values_of_other_servers_are_understood(fields: dict[str, Any], name: str, value: Any) -> None:
+    assert getattr(chat(**fields).sampling_params(), name) == value
+
+
+def test_completion_of_minus_one_tokens_is_unlimited() -> None:
+    assert completion(max_tokens=-1).sampling_params().max_tokens is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "kept"),
+    [({}, 10), ({"truncate_prompt_tokens": 4}, 4), ({"truncate_prompt_tokens": -1, "max_tokens": 3}, 5)],
+)
+def test_prompt_is_truncated_from_its_beginning(fields: dict[str, Any], kept: int) -> None:
+    prompt = list(range(10))
+    assert chat(**fields).kept(prompt, window=8) == prompt[-kept:]
 
 
 def test_text_parts_are_joined() -> None:

@@ -1,0 +1,28 @@
+"""The parameter `include`, which asks for additional data in a response.
+
+Ebb has none of the data. A client that asks for the output of tools that OpenAI's servers run, or for encrypted
+reasoning, gets a right response without it. Log probabilities would be missed, so asking for them is refused.
+"""
+
+from typing import Literal, get_args
+
+from starlette.datastructures import QueryParams
+
+from engine.errors import InvalidRequestError
+
+Includable = Literal[
+    "reasoning.encrypted_content",
+    "web_search_call.action.sources",
+    "web_search_call.results",
+    "file_search_call.results",
+    "code_interpreter_call.outputs",
+    "computer_call_output.output.image_url",
+    "message.input_image.image_url",
+]
+
+
+def check_include(query: QueryParams) -> None:
+    """Check the parameter of a query. Raises InvalidRequestError if it asks for data that would be missed."""
+    for name in (*query.getlist("include"), *query.getlist("include[]")):
+        if name and name not in get_args(Includable):
+            raise InvalidRequestError(f"include: {name[:100]} is not supported", param="include", code="unsupported")

@@ -1,0 +1,27 @@
+import pytest
+
+from app.host.model_aliases import ModelAliases
+
+ALIASES = ModelAliases({"gpt-4o": "m", "claude-*": "m", "claude-3": "other", "*-mini.v*": "m"})
+
+
+@pytest.mark.parametrize(
+    ("name", "model"),
+    [
+        ("gpt-4o", "m"),
+        ("gpt-4oo", "gpt-4oo"),
+        ("claude-", "m"),
+        ("claude-sonnet-5", "m"),
+        ("claude-3", "other"),
+        ("o4-mini.v2", "m"),
+        ("o4-mini-v2", "o4-mini-v2"),
+        ("my-claude-3", "my-claude-3"),
+    ],
+)
+def test_alias_stands_for_its_model(name: str, model: str) -> None:
+    assert ALIASES.model(name) == model
+
+
+def test_only_exact_names_of_the_model_are_listed() -> None:
+    assert ALIASES.names_of("m") == ["gpt-4o"]
+    assert ModelAliases().names_of("m") == []

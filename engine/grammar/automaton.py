@@ -98,9 +98,9 @@ class Automaton:
         limits = LARK_LIMITS if form.kind == "lark" else LIMITS
         matcher = LLMatcher(tokenizer, grammar, limits=limits, log_level=0)
         if matcher.is_error():
-            error = matcher.get_error()
-            told = _of_arguments(error, form.text) if form.kind == "calls" else None
-            raise InvalidRequestError(told or _in_words(error), param="form")
+            fault = matcher.get_error()
+            of_tool = _of_arguments(fault, form.text) if form.kind == "calls" else None
+            raise InvalidRequestError(of_tool or _in_words(fault), param="form")
         return cls(matcher)
 
     def copy(self) -> "Automaton":

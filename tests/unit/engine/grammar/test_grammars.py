@@ -149,7 +149,11 @@ async def test_invalid_form_is_rejected_with_reason(grammars: Grammars, kind: st
         ({"type": "string", "format": "binary"}, None, None),
         ({"type": "array", "items": {"type": "integer"}, "uniqueItems": True}, None, None),
         ({"type": "string", "format": "binary"}, True, "arguments of second: Unknown format: binary"),
-        ({"type": "string", "pattern": "^(?!x).*$"}, None, r"arguments of second: schema.properties.a.pattern has a look"),
+        (
+            {"type": "string", "pattern": "^(?!x).*$"},
+            None,
+            r"arguments of second: schema.properties.a.pattern has a look",
+        ),
         ({"type": "strange"}, None, "arguments of second: Invalid type: strange"),
     ],
 )
@@ -157,7 +161,7 @@ async def test_schemas_of_tools_are_taken_or_named(
     grammars: Grammars, schema: dict[str, Any], strict: bool | None, says: str | None
 ) -> None:
     parameters = {"type": "object", "properties": {"a": schema}}
-    tools = [{"name": "first"}, {"name": "second", "parameters": parameters, "strict": strict}]
+    tools: list[dict[str, Any]] = [{"name": "first"}, {"name": "second", "parameters": parameters, "strict": strict}]
     form = params("calls", find_tool_format({}, "").grammar(tools, parallel=True))
     if says is None:
         await grammars.prepare(form, "local")

@@ -52,7 +52,7 @@ def form_of(schema: dict[str, Any]) -> StructuredOutput:
 def test_complete_answers_validate_and_others_are_prefixes(llm: LLM, size: Size) -> None:
     asked = schemas(size.pick(small=8, full=500))
     params = [
-        SamplingParams(temperature=0.8, seed=seed, max_tokens=size.pick(small=30, full=120), form=form_of(schema))
+        SamplingParams(temperature=0.8, seed=seed, max_tokens=size.pick(small=60, full=120), form=form_of(schema))
         for seed, schema in enumerate(asked)
     ]
     ended = 0

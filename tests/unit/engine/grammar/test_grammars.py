@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from engine.errors import InvalidRequestError
+from engine.grammar.compiled_forms import CompiledForm
 from engine.grammar.grammars import Grammars
 from engine.sampling.token_mask import TokenMask
 from engine.sampling_params import SamplingParams
@@ -170,20 +172,24 @@ async def test_schemas_of_tools_are_taken_or_named(
         await grammars.prepare(form, "local")
 
 
-async def test_event_loop_runs_while_form_is_compiled(grammars: Grammars) -> None:
-    turns = 0
+async def test_event_loop_runs_while_form_is_compiled(grammars: Grammars, monkeypatch: pytest.MonkeyPatch) -> None:
+    has_turned = threading.Event()
+    compile_form = grammars._compile
+
+    def compile_late(form: StructuredOutput) -> CompiledForm:
+        assert has_turned.wait(20), "the loop stands while the form is compiled"
+        return compile_form(form)
 
     async def count() -> None:
-        nonlocal turns
-        while True:
+        for _ in range(100):
             await asyncio.sleep(0)
-            turns += 1
+        has_turned.set()
 
-    counting = asyncio.create_task(count())
-    properties = {f"p{index}": {"type": "string"} for index in range(250)}
-    await grammars.prepare(params("json", json.dumps({"type": "object", "properties": properties})), "local")
-    counting.cancel()
-    assert turns > 100
+    monkeypatch.setattr(grammars._forms, "_compile_form", compile_late)
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(count())
+        await grammars.prepare(params("json", '{"type": "object", "title": "compiled late"}'), "local")
+    assert has_turned.is_set()
 
 
 def test_first_form_imports_no_further_module() -> None:

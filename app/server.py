@@ -39,6 +39,7 @@ from app.host.startup import Build, Startup, engine_builder
 from app.host.supervisor import RESTART, not_ignored
 from app.http.error_responses import on_ebb_error, on_http_error
 from app.http.request_context import BeginTrace, RequestContext
+from app.prompts.prefix_rules import PrefixRules
 from app.routes.api import ROUTES
 from app.routes.pages import STATIC, page_routes
 from app.services import Services
@@ -188,6 +189,12 @@ async def _serve(
         auth_policy=auth_policy_of(settings),
         response_days=settings.response_days,
         tenant_weights=settings.tenant_weights,
+        prefix_rules=PrefixRules.chosen(
+            removed=settings.removed_lines,
+            moved=settings.moved_lines,
+            keeps_lines=settings.keep_volatile_lines,
+            keeps_tool_order=settings.keep_tool_order,
+        ),
     )
     services.begin()
     if tls is not None:

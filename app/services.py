@@ -26,6 +26,7 @@ from app.host.engine_host import EngineHost
 from app.observability.loop_lag import LoopLag
 from app.observability.metrics import Metrics
 from app.prompts.answer_memory import AnswerMemory
+from app.prompts.prefix_rules import STABLE, PrefixRules
 from app.prompts.stateless import WholePrompts
 from app.runs.live_feed import LiveFeed
 from app.runs.place_log import PlaceLog
@@ -89,6 +90,7 @@ class Services:
         auth_policy: AuthPolicy = "once made",
         response_days: int = 0,
         tenant_weights: Mapping[str, float] | None = None,
+        prefix_rules: PrefixRules = STABLE,
     ) -> "Services":
         """Open the database and make the services for clients without a key.
 
@@ -97,6 +99,7 @@ class Services:
         auth_policy: which clients must present a key.
         response_days: age at which stored responses expire; 0 keeps them forever.
         tenant_weights: each tenant's share of the memory for remembered answers.
+        prefix_rules: rules for the beginning of the prompts of API clients.
 
         Raises:
             UnusableDatabaseError: the database cannot be opened or read.
@@ -111,6 +114,7 @@ class Services:
                 auth_policy=auth_policy,
                 response_days=response_days,
                 tenant_weights=tenant_weights,
+                prefix_rules=prefix_rules,
             )
         except (OutageError, DatabaseError) as error:
             await store.close()
@@ -134,6 +138,7 @@ class Services:
         auth_policy: AuthPolicy,
         response_days: int,
         tenant_weights: Mapping[str, float] | None,
+        prefix_rules: PrefixRules,
     ) -> "Services":
         host.storage = store.database.health
         store.database.batches.is_busy = lambda: host.is_computing
@@ -158,7 +163,7 @@ class Services:
         titles = TitleMaker(host, store, turns) if model_titles else None
         next_prefixes = NextPromptPrefill(host, store, turns, erasure)
         answers = AnswerMemory(store.answers, Owners(tenant_weights))
-        prompts = WholePrompts(host, answers)
+        prompts = WholePrompts(host, answers, prefix_rules)
         responses = Responses(host, store, runs, turns, prompts, erasure, gate)
         continuation = Continuation(host, store, runs, gate)
         loop_lag = LoopLag(metrics.loop_lag.observe, metrics.loop_blocks.inc, lambda: host.state == "starting")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, get_args
 from urllib.parse import urlsplit
 
+from app.config.line_patterns import parse_line_patterns
 from app.config.model_aliases import parse_aliases
 from app.config.options import (
     ENV_PREFIX,
@@ -287,6 +288,29 @@ class Settings:
         ),
     )
     no_prefix_cache: bool = setting(False, switch, "", "recompute every prompt: no reuse from any tier")
+    removed_lines: tuple[str, ...] = setting(
+        (),
+        parse_line_patterns,
+        "LINE,...",
+        (
+            "lines to leave out of the system prompts of API clients, alongside the [known ones](docs/decisions/"
+            "stable-prefixes.md); `*` stands for any text: `Trace id: *`"
+        ),
+        default_text="none",
+    )
+    moved_lines: tuple[str, ...] = setting(
+        (),
+        parse_line_patterns,
+        "LINE,...",
+        "lines to move from there to the first message of the user: `Open files: *,Branch: *`",
+        default_text="none",
+    )
+    keep_volatile_lines: bool = setting(
+        False, switch, "", "leave all lines where they are, those of `removed-lines` and `moved-lines` too"
+    )
+    keep_tool_order: bool = setting(
+        False, switch, "", "describe tools to the model in the client's order, not in that of their names"
+    )
     tls_certificate: Path | None = setting(
         None,
         any_path,

@@ -21,6 +21,7 @@ from app.domain.token_trails import TokenNode
 from app.host.backend import Backend
 from app.host.engine_host import EngineHost
 from app.host.idle import IdleTasks, behind_all, is_busy
+from app.prompts.prefix_rules import AS_SENT, PrefixRules
 from app.runs.service import Run
 from app.storage.store import Store
 from engine.generate_request import GenerateRequest
@@ -50,16 +51,23 @@ class NextPromptPrefill:
             "the next prompt was not prefilled", poll_seconds=poll_seconds, patience_seconds=PATIENCE_SECONDS
         )
 
-    def after(self, run: Run, instructions: str | None = None, tools: Sequence[ChatMessage] = ()) -> None:
+    def after(
+        self,
+        run: Run,
+        instructions: str | None = None,
+        tools: Sequence[ChatMessage] = (),
+        rules: PrefixRules = AS_SENT,
+    ) -> None:
         """Prefill the next prompt once `run` has ended, if its answer has reasoning.
 
         instructions: replaces the conversation's system prompt; None keeps it.
         tools: tools of the request. The next request usually repeats both.
+        rules: rules for the beginning of the prompts.
         """
         engine = self._host.engine
         if engine is None or engine.chat_format.thinking is None:
             return
-        self._tasks.begin(self._begin(run, instructions, tools))
+        self._tasks.begin(self._begin(run, instructions, tools, rules))
 
     async def join(self) -> None:
         """Wait until all tasks have ended."""
@@ -69,15 +77,24 @@ class NextPromptPrefill:
         """Cancel the tasks. The next turn computes what they did not."""
         await self._tasks.stop()
 
-    async def _begin(self, run: Run, instructions: str | None, tools: Sequence[ChatMessage]) -> None:
+    async def _begin(
+        self, run: Run, instructions: str | None, tools: Sequence[ChatMessage], rules: PrefixRules
+    ) -> None:
         await run.ended.wait()
         engine = self._host.require()
         thinking = engine.chat_format.thinking
         if thinking is None or not thinking.is_in(run.token_ids) or not run.answer.content:
             return
-        await self._tasks.succeed(run.id, partial(self._compute, engine, run, instructions, tools))
+        await self._tasks.succeed(run.id, partial(self._compute, engine, run, instructions, tools, rules))
 
-    async def _compute(self, engine: Backend, run: Run, instructions: str | None, tools: Sequence[ChatMessage]) -> bool:
+    async def _compute(
+        self,
+        engine: Backend,
+        run: Run,
+        instructions: str | None,
+        tools: Sequence[ChatMessage],
+        rules: PrefixRules,
+    ) -> bool:
         """Try to prefill the next prompt. Returns False if the engine was busy or became busy."""
         if is_busy(engine):
             return False
@@ -88,7 +105,7 @@ class NextPromptPrefill:
         if instructions is not None:
             conversation = replace(conversation, system_prompt=instructions)
         path = await store.messages.path(run.answer.id)
-        ids = await self._turns.next_prefix_of(conversation, path, tools)
+        ids = await self._turns.next_prefix_of(conversation, path, tools, rules)
         # Sampling one token makes the engine compute the prompt. The token is discarded.
         params = SamplingParams(temperature=0.0, max_tokens=1)
         kept = MessageTokens(pack_ids([*ids, *ids[:1]]), starts_prompt=True)

@@ -17,6 +17,7 @@ from app.domain.tool_use import ToolUse
 from app.host.backend import Backend
 from app.host.engine_host import EngineHost
 from app.prompts.earlier_prompts import look_back
+from app.prompts.prefix_rules import AS_SENT, PrefixRules
 from app.prompts.stateless import Remember
 from app.prompts.thinking import required_mode
 from app.prompts.tokenization import generate
@@ -184,13 +185,17 @@ class Turns:
         return (await prompts.prompt(path, [ChatMessage("user", content)])).ids
 
     async def next_prefix_of(
-        self, conversation: Conversation, path: Sequence[Message], tools: Sequence[ChatMessage] = ()
+        self,
+        conversation: Conversation,
+        path: Sequence[Message],
+        tools: Sequence[ChatMessage] = (),
+        rules: PrefixRules = AS_SENT,
     ) -> list[int]:
         """Return the token ids with which the prompt of a turn after `path` begins, whatever its question will be.
 
-        tools: as in `PromptMaker`. Raises as `ask` does.
+        tools, rules: as in `PromptMaker`. Raises as `ask` does.
         """
-        prompts = replace(self._prompts(self._host.require(), conversation), tools=tools)
+        prompts = replace(self._prompts(self._host.require(), conversation), tools=tools, rules=rules)
         return await prompts.next_prefix(path)
 
     async def shown_path(self, conversation: Conversation) -> list[Message]:
@@ -231,7 +236,15 @@ class Turns:
             raise
         opening = opening_event(conversation, draft.question, answer)
         log = RunLog(run_id, answer, opening)
-        run = Run(run_id, self._store.tenant, answer, log, remember=draft.remember, is_kept=draft.is_kept)
+        run = Run(
+            run_id,
+            self._store.tenant,
+            answer,
+            log,
+            remember=draft.remember,
+            is_kept=draft.is_kept,
+            lines=draft.prompt.lines,
+        )
         self._runs.add(run)
         self._runs.drive(run, stream, abort)
         return run

@@ -11,11 +11,9 @@ An answer that is not remembered, because the client wrote or changed it, is tok
 next answer is remembered with all of them.
 """
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 from app.domain.token_history import pack_ids, unpack_ids
 from app.host.backend import Backend, PromptFormat
@@ -23,13 +21,13 @@ from app.host.engine_host import EngineHost
 from app.prompts.answer_memory import AnswerMemory
 from app.prompts.answer_seal import NO_TAG, Dialogue, KnownAnswer, Seal, seals_of_answers
 from app.prompts.exact_ids import exact_ids
-from app.prompts.tokenization import LONG_TEXT, size_of, to_ids
+from app.prompts.prefix_rules import STABLE, PrefixRules, StableMessages
+from app.prompts.tokenization import LONG_TEXT, apart_if, size_of, to_ids
+from app.prompts.volatile_lines import TreatedLines
 from app.tenants.gate import TenantGate
 from models.chat_format import Message
 from models.errors import ModelError
 from models.thinking import ThinkingMode
-
-T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
@@ -65,6 +63,7 @@ class WholePrompt:
     added: ids after the last remembered answer.
     tag: tag of that answer, or NO_TAG.
     dialogue: hash of the messages.
+    lines: volatile lines that were treated.
     opening: beginning of the answer, which the client wrote.
     opening_ids: its token ids, the last of `ids`.
     """
@@ -73,6 +72,7 @@ class WholePrompt:
     added: list[int]
     tag: bytes
     dialogue: Dialogue
+    lines: TreatedLines
     opening: str = ""
     opening_ids: Sequence[int] = ()
 
@@ -83,11 +83,15 @@ def plain_answer(text: str) -> Message:
 
 
 class WholePrompts:
-    """Maker of prompts that reuse remembered answers, and recorder of new answers."""
+    """Maker of prompts that reuse remembered answers, and recorder of new answers.
 
-    def __init__(self, host: EngineHost, memory: AnswerMemory) -> None:
+    rules: rules for the beginning of the prompts.
+    """
+
+    def __init__(self, host: EngineHost, memory: AnswerMemory, rules: PrefixRules = STABLE) -> None:
         self._host = host
         self._memory = memory
+        self.rules = rules
 
     async def prompt(
         self,
@@ -111,20 +115,26 @@ class WholePrompts:
         dialogue = Dialogue(engine.tenant_salt(gate.tenant), self._host.prompt_identity)
         self._memory.owners.note(dialogue.owner, gate.tenant)
         is_long = size_of(messages) >= LONG_TEXT
-        seals = await _apart_if(is_long, lambda: seals_of_answers(dialogue, messages))
+        stable, seals = await apart_if(is_long, lambda: self._sealed(dialogue, messages))
         found = await self._memory.find([seal.name for seal in seals.values()]) if seals else {}
-        history = await _apart_if(is_long, lambda: longest_history(seals, found))
+        history = await apart_if(is_long, lambda: longest_history(seals, found))
         (begun, added), opening_ids = await to_ids(
             gate,
             engine,
             lambda: (
-                _continued(engine.chat_format, history, messages, thinking),
+                _continued(engine.chat_format, history, stable.messages, thinking),
                 engine.tokenizer.encode(opening, special=False) if opening else [],
             ),
-            size_of(messages[history.num_messages :]) + len(opening),
+            size_of(stable.messages[history.num_messages :]) + len(opening),
             param=param,
         )
-        return WholePrompt([*begun.ids, *added, *opening_ids], added, begun.tag, dialogue, opening, opening_ids)
+        ids = [*begun.ids, *added, *opening_ids]
+        return WholePrompt(ids, added, begun.tag, dialogue, stable.lines, opening, opening_ids)
+
+    def _sealed(self, dialogue: Dialogue, messages: Sequence[Message]) -> tuple[StableMessages, Mapping[int, Seal]]:
+        """Apply the rules to `messages`, and add the result to `dialogue`. Return it with the seals of its answers."""
+        stable = self.rules.apply(messages)
+        return stable, seals_of_answers(dialogue, stable.messages)
 
     async def remember(
         self,
@@ -155,7 +165,7 @@ class WholePrompts:
     ) -> None:
         marks = engine.chat_format.tools.names_of_marks()
         produced, text = [*prompt.opening_ids, *produced], prompt.opening + text
-        ids = await _apart_if(len(produced) >= MANY_IDS, lambda: exact_ids(engine.tokenizer, produced, text, marks))
+        ids = await apart_if(len(produced) >= MANY_IDS, lambda: exact_ids(engine.tokenizer, produced, text, marks))
         if ids is None:
             return
         seal = prompt.dialogue.followed_by(as_message(text)).seal
@@ -200,8 +210,3 @@ def _continued(
             # refuse them.
             pass
     return NOTHING, chat_format.render(messages, thinking=thinking)
-
-
-async def _apart_if(is_long: bool, work: Callable[[], T]) -> T:
-    """Run `work`, in a thread if it would block the event loop."""
-    return await asyncio.to_thread(work) if is_long else work()

@@ -27,6 +27,11 @@ def size_of(messages: Sequence[Message]) -> int:
     return sum(len(message.text) + MESSAGE_CHARACTERS for message in messages)
 
 
+async def apart_if(is_long: bool, work: Callable[[], T]) -> T:
+    """Run `work`, in a thread if it would block the event loop."""
+    return await asyncio.to_thread(work) if is_long else work()
+
+
 async def to_ids(gate: TenantGate, engine: Backend, encode: Callable[[], T], num_characters: int, *, param: str) -> T:
     """Return `encode()`, which tokenizes `num_characters` among other work.
 

@@ -105,3 +105,13 @@ class ToolOffer:
                 "tool_choice: tools is empty, so no tool call can be required", param="tool_choice"
             )
         return StructuredOutput("calls", how.grammar(functions, parallel=self.parallel and not self.is_named))
+
+
+def in_name_order(tools: Message) -> Message:
+    """Return the message of an offer with its tools in the order of their names. Tools of one name keep their order.
+
+    The order of a client may depend on a hash table, and means nothing to a model. The keys inside of a schema keep
+    their order: a model writes its arguments in it.
+    """
+    listed = sorted(json.loads(tools.content), key=lambda tool: str(tool["function"]["name"]))
+    return replace(tools, content=json.dumps(listed, ensure_ascii=False))

@@ -7,7 +7,9 @@ from app.domain.records import Message
 from app.domain.token_history import MessageTokens, joined_ids, pack_ids, prompt_key, unpack_ids
 from app.domain.tool_use import IsCall, IsResult
 from app.host.backend import Backend
-from app.prompts.tokenization import chat_ids, size_of, to_ids
+from app.prompts.prefix_rules import AS_SENT, PrefixRules, StableMessages
+from app.prompts.tokenization import LONG_TEXT, apart_if, chat_ids, size_of, to_ids
+from app.prompts.volatile_lines import UNTREATED, TreatedLines
 from app.tenants.gate import TenantGate
 from models.chat_format import Message as ChatMessage
 from models.thinking import ThinkingMode
@@ -19,10 +21,12 @@ class Prompt:
 
     ids: all token ids.
     tokens: the part that is stored with the message before the answer.
+    lines: volatile lines that were treated.
     """
 
     ids: list[int]
     tokens: MessageTokens
+    lines: TreatedLines = UNTREATED
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,7 @@ class PromptMaker:
     system_prompt: None without one.
     param: the client's name of the new messages.
     tools: messages that the prompt begins with, as in `app.prompts.tool_offer.ToolOffer.messages`.
+    rules: rules for the beginning of the prompts.
     """
 
     gate: TenantGate
@@ -41,6 +46,17 @@ class PromptMaker:
     system_prompt: str | None
     param: str = "content"
     tools: Sequence[ChatMessage] = ()
+    rules: PrefixRules = AS_SENT
+
+    async def key(self) -> str:
+        """Return the key of the token ids that are stored with the prompts."""
+
+        def make() -> str:
+            tools = self.rules.apply(self.tools).messages
+            system_prompt = self.rules.stable_text(self.system_prompt)
+            return prompt_key(self.prompt_identity, system_prompt, "".join(each.content for each in tools))
+
+        return await apart_if(self._is_long, make)
 
     async def prompt(
         self, path: Sequence[Message], new: Sequence[ChatMessage] = (), *, thinking: ThinkingMode | None = None
@@ -55,36 +71,35 @@ class PromptMaker:
         Raises:
             InvalidRequestError: the prompt is too long, or the template refuses the messages.
         """
-        key = prompt_key(self.prompt_identity, self.system_prompt, "".join(tools.content for tools in self.tools))
-        tokenised = _tokenised(path)
+        key, tokenised = await self.key(), _tokenised(path)
         said_since = [*turns_of(path[len(tokenised) :]), *new]
         num_new = len(said_since)
-        messages = [*self.tools, *chat_messages(self.system_prompt, [*turns_of(tokenised), *said_since])]
+        stable = await self._stable([*turns_of(tokenised), *said_since])
         ids = joined_ids([message.tokens for message in tokenised], key)
         if ids is not None and not num_new and thinking is None:
-            return Prompt(ids, path[-1].tokens)
+            return Prompt(ids, path[-1].tokens, stable.lines)
         if ids is None or not num_new or tokenised[-1].role != "assistant" or self._was_thought(tokenised[-1]):
-            return await self._rendered(messages, key, thinking)
+            return await self._rendered(stable, key, thinking)
         added = await to_ids(
             self.gate,
             self.engine,
-            lambda: self.engine.chat_format.extend(ids, messages, num_new=num_new, thinking=thinking),
-            size_of(messages[-num_new:]),
+            lambda: self.engine.chat_format.extend(ids, stable.messages, num_new=num_new, thinking=thinking),
+            size_of(stable.messages[-num_new:]),
             param=self.param,
         )
-        return Prompt(ids + added, MessageTokens(pack_ids(added), key))
+        return Prompt(ids + added, MessageTokens(pack_ids(added), key), stable.lines)
 
     async def next_prefix(self, path: Sequence[Message]) -> list[int]:
         """Return the ids with which the next turn's prompt begins, whatever its question is.
 
         path: ends with an answer.
         """
-        messages = [*self.tools, *chat_messages(self.system_prompt, turns_of(path))]
+        stable = await self._stable(turns_of(path))
         return await to_ids(
             self.gate,
             self.engine,
-            lambda: self.engine.chat_format.next_prefix(messages),
-            size_of(messages),
+            lambda: self.engine.chat_format.next_prefix(stable.messages),
+            size_of(stable.messages),
             param=self.param,
         )
 
@@ -92,9 +107,17 @@ class PromptMaker:
         thinking = self.engine.chat_format.thinking
         return thinking is not None and thinking.is_in(unpack_ids(answer.tokens.ids))
 
-    async def _rendered(self, messages: list[ChatMessage], key: str, thinking: ThinkingMode | None) -> Prompt:
-        ids = await chat_ids(self.gate, self.engine, messages, param=self.param, thinking=thinking)
-        return Prompt(ids, MessageTokens(pack_ids(ids), key, starts_prompt=True))
+    @property
+    def _is_long(self) -> bool:
+        return size_of(self.tools) + len(self.system_prompt or "") >= LONG_TEXT
+
+    async def _stable(self, turns: Sequence[ChatMessage]) -> StableMessages:
+        messages = [*self.tools, *chat_messages(self.system_prompt, turns)]
+        return await apart_if(self._is_long, lambda: self.rules.apply(messages))
+
+    async def _rendered(self, stable: StableMessages, key: str, thinking: ThinkingMode | None) -> Prompt:
+        ids = await chat_ids(self.gate, self.engine, stable.messages, param=self.param, thinking=thinking)
+        return Prompt(ids, MessageTokens(pack_ids(ids), key, starts_prompt=True), stable.lines)
 
 
 def _tokenised(path: Sequence[Message]) -> Sequence[Message]:

@@ -36,6 +36,7 @@ async def messages(request: Request) -> Response:
         "max_tokens": fields.max_tokens,
         "request_id": request.state.request_id,
         "thoughts": fields.thoughts,
+        "lines": prompt.lines,
     }
     shape, remember = MessageShape(**head), partial(services.prompts.remember, engine, prompt)
     if offer.is_made:

@@ -41,6 +41,7 @@ async def chat_completions(request: Request) -> Response:
         fingerprint=services.host.fingerprint,
         include_usage=fields.include_usage,
         num_drawn=num_answers,
+        lines=prompt.lines,
     )
     logprobs = ChatLogprobs(TokenNames(engine.tokenizer)) if fields.logprobs else None
     shape_of: Callable[..., ChatShape] = partial(

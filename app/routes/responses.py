@@ -23,7 +23,8 @@ async def create_response(request: Request) -> Response:
     fields = await read_body(request, ResponseRequest)
     record, run = await services.responses.create(fields)
     if fields.is_stored:
-        services.next_prefixes.after(run, fields.instructions, fields.offer.messages)
+        rules = services.prompts.rules
+        services.next_prefixes.after(run, fields.instructions, fields.offer.messages, rules)
     if fields.stream:
         return streamed(services.runs, record, run, is_stored=fields.is_stored)
     if fields.background:

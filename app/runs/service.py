@@ -22,6 +22,7 @@ from app.host.backend import GenerationStream
 from app.http.error_responses import error_body
 from app.logs.request_log import log_finished
 from app.prompts.stateless import Remember
+from app.prompts.volatile_lines import UNTREATED, TreatedLines
 from app.runs.run_log import RunLog
 from app.runs.unstored_ends import REFUSALS, UnstoredEnds
 from app.runs.usage import message_usage
@@ -55,6 +56,7 @@ class Run:
     failure: the reason why there is no answer, or none on disk; None for a cancelled run. Set at the end.
     remember: called with the answer before its end is announced.
     is_kept: False for a run that has no row in the store.
+    lines: volatile lines that were treated in the prompt; unknown for a run that another process began.
     """
 
     id: str
@@ -71,6 +73,7 @@ class Run:
     failure: EbbError | None = None
     remember: Remember | None = None
     is_kept: bool = True
+    lines: TreatedLines = UNTREATED
 
     @property
     def answer_so_far(self) -> Message:
@@ -368,7 +371,7 @@ def _message_end(run: Run, last: RequestOutput) -> MessageEnd:
         status="failed" if failure is not None else _status(run, last),
         finish_reason=last.finish_reason,
         token_ids=pack_ids(run.token_ids),
-        usage=message_usage(last.usage) if last.usage is not None else None,
+        usage=message_usage(last.usage, run.lines) if last.usage is not None else None,
         error=error_body(failure) if failure is not None else None,
         reasoning=run.log.reasoning,
     )

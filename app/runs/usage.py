@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from app.prompts.volatile_lines import UNTREATED, TreatedLines
 from app.runs.reuse_report import stored_reuse
 from app.schemas.response_bodies import usage as bodies
 from cache_tiers.registry import all_tiers
@@ -54,36 +55,41 @@ def usage_of_answers(usages: Sequence[Usage]) -> Usage:
     )
 
 
-def openai_usage(usage: Usage) -> bodies.TokenUsage:
-    """Serialize usage for OpenAI's API. `cached_tokens` are the prompt tokens reused from a tier."""
+def openai_usage(usage: Usage, lines: TreatedLines = UNTREATED) -> bodies.TokenUsage:
+    """Serialize usage for OpenAI's API. `cached_tokens` are the prompt tokens reused from a tier.
+
+    lines: volatile lines that were treated in the prompt.
+    """
     shown: bodies.TokenUsage = {
         "prompt_tokens": usage.prompt_tokens,
         "completion_tokens": usage.completion_tokens,
         "total_tokens": usage.prompt_tokens + usage.completion_tokens,
         "prompt_tokens_details": {"cached_tokens": usage.kv.cached},
         "completion_tokens_details": {"reasoning_tokens": usage.reasoning_tokens},
-        "kv": _receipt(usage.kv),
+        "kv": _receipt(usage.kv, lines),
     }
     if not usage.reasoning_tokens:
         del shown["completion_tokens_details"]
     return shown
 
 
-def anthropic_usage(usage: Usage) -> dict[str, Any]:
+def anthropic_usage(usage: Usage, lines: TreatedLines = UNTREATED) -> dict[str, Any]:
     """Serialize usage for Anthropic's API. `input_tokens` exclude the prompt tokens reused from a tier.
 
     Cache creation is always 0: with Anthropic, clients request it and pay for it.
+
+    lines: as in `openai_usage`.
     """
     return {
         "input_tokens": usage.prompt_tokens - usage.kv.cached,
         "cache_creation_input_tokens": 0,
         "cache_read_input_tokens": usage.kv.cached,
         "output_tokens": usage.completion_tokens,
-        "kv": _receipt(usage.kv),
+        "kv": _receipt(usage.kv, lines),
     }
 
 
-def _receipt(kv: KVReceipt) -> dict[str, Any]:
+def _receipt(kv: KVReceipt, lines: TreatedLines) -> dict[str, Any]:
     """Serialize the receipt: tokens by tier, costs and savings. See `engine.outputs.KVReceipt`."""
     phases = kv.phases
     figures: bodies.ReceiptFigures = {
@@ -100,17 +106,21 @@ def _receipt(kv: KVReceipt) -> dict[str, Any]:
             "first_token": round(phases.first_token, 2),
         },
     }
+    if lines != UNTREATED:
+        figures["volatile_lines"] = {"removed": list(lines.removed), "moved": list(lines.moved)}
     return {**{tier.id: kv.reused[tier.id] for tier in all_tiers()}, **figures}
 
 
-def message_usage(usage: Usage) -> bodies.Usage:
+def message_usage(usage: Usage, lines: TreatedLines = UNTREATED) -> bodies.Usage:
     """Serialize usage for a stored message: OpenAI's fields, the reuse record, and times.
 
     Times are milliseconds since the request arrived. `tokens_per_second` counts from the first token on.
+
+    lines: as in `openai_usage`.
     """
     seconds = (usage.total_ms - usage.ttft_ms) / 1000
     following = usage.completion_tokens - usage.resumed_tokens - 1
-    shown = openai_usage(usage)
+    shown = openai_usage(usage, lines)
     shown["kv"]["reuse"] = stored_reuse(usage.reuse) if usage.reuse is not None else None
     return {
         **shown,

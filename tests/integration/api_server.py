@@ -19,6 +19,7 @@ from app.host.backend import Backend
 from app.host.engine_host import EngineHost
 from app.host.model_aliases import ModelAliases
 from app.http.request_context import BeginTrace
+from app.prompts.prefix_rules import STABLE, PrefixRules
 from app.server import http_protocol, make_app
 from app.services import Services
 from app.transport.connections import ConnectionLimits, Connections
@@ -126,6 +127,7 @@ async def running_server(
     log_messages: bool = False,
     begin_trace: BeginTrace | None = None,
     routes: Sequence[Route] = (),
+    prefix_rules: PrefixRules = STABLE,
 ) -> AsyncIterator[RunningServer[E]]:
     """Serve until the block ends, then stop `engine`.
 
@@ -134,9 +136,11 @@ async def running_server(
     bound_host: the address that the application believes it listens on.
     aliases: further names of the model.
     routes: routes matched before the application's own.
+    prefix_rules: rules for the beginning of the prompts of API clients.
     """
     host = EngineHost(aliases=aliases or ModelAliases())
-    services = await Services.open(state_dir / "conversations.db", host, auth_policy=auth_policy)
+    path = state_dir / "conversations.db"
+    services = await Services.open(path, host, auth_policy=auth_policy, prefix_rules=prefix_rules)
     await engine.start()
     if ready:
         host.ready(engine, "identity")

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, TypedDict, Unpack
 
 from app.domain.ids import new_id
 from app.http.anthropic_errors import anthropic_error
+from app.prompts.volatile_lines import TreatedLines
 from app.runs.usage import anthropic_usage
 from app.transport.sse import encode_json, typed_frame
 from engine.errors import EbbError
@@ -30,6 +31,7 @@ class MessageHead(TypedDict):
     """Facts about an answer that are known before its first token.
 
     max_tokens: the number that the client asked for, which may be more than the context window leaves.
+    lines: volatile lines that were treated in the prompt, for the receipt.
     """
 
     model: str
@@ -37,6 +39,7 @@ class MessageHead(TypedDict):
     max_tokens: int
     request_id: str
     thoughts: ShownThoughts
+    lines: TreatedLines
 
 
 class MessageShape:
@@ -47,6 +50,7 @@ class MessageShape:
         self._max_tokens = head["max_tokens"]
         self._request_id = head["request_id"]
         self._thoughts = head["thoughts"]
+        self._lines = head["lines"]
         self._head = {"id": new_id("msg"), "type": "message", "role": "assistant", "model": head["model"]}
         self._block: Kind | None = None
         self._index = -1
@@ -81,7 +85,7 @@ class MessageShape:
         return (
             (self._at("text") if self._index < 0 else b"")
             + self._end_of_block()
-            + typed_frame({"type": "message_delta", "delta": self._stop(last), "usage": _usage(last)})
+            + typed_frame({"type": "message_delta", "delta": self._stop(last), "usage": self._usage(last)})
             + typed_frame({"type": "message_stop"})
         )
 
@@ -125,7 +129,7 @@ class MessageShape:
     def whole(self, answer: RequestOutput) -> dict[str, Any]:
         """Return the response body."""
         content = self._content(answer) or [_text_block("")]
-        return {**self._head, "content": content, **self._stop(answer), "usage": _usage(answer)}
+        return {**self._head, "content": content, **self._stop(answer), "usage": self._usage(answer)}
 
     def _content(self, answer: RequestOutput) -> list[dict[str, Any]]:
         """Return the blocks that are not empty."""
@@ -135,6 +139,10 @@ class MessageShape:
         if answer.text:
             content.append(_text_block(answer.text))
         return content
+
+    def _usage(self, last: RequestOutput) -> dict[str, Any]:
+        assert last.usage is not None
+        return anthropic_usage(last.usage, self._lines)
 
     def _stop(self, last: RequestOutput) -> dict[str, str | None]:
         return {"stop_reason": self._stop_reason(last), "stop_sequence": last.stop_string}
@@ -205,8 +213,3 @@ def _thinking_block(thinking: str) -> dict[str, Any]:
 
 def _event(kind: str, index: int, **fields: dict[str, Any]) -> bytes:
     return typed_frame({"type": kind, "index": index, **fields})
-
-
-def _usage(last: RequestOutput) -> dict[str, Any]:
-    assert last.usage is not None
-    return anthropic_usage(last.usage)

@@ -9,6 +9,7 @@ from typing import Any
 from app.apis.openai.logprobs import ChatLogprobs, TextLogprobs, joined_logprobs, shown_logprobs
 from app.domain.ids import new_id
 from app.http.error_responses import error_body
+from app.prompts.volatile_lines import UNTREATED, TreatedLines
 from app.runs.usage import combined_usage, openai_usage, usage_of_answers
 from app.schemas.response_bodies.usage import TokenUsage
 from app.schemas.sampling import OpenAIRequest
@@ -23,6 +24,7 @@ class Head:
 
     include_usage: whether a stream ends with usage.
     num_drawn: number of answers generated for each prompt.
+    lines: volatile lines that were treated in the prompt, for the receipt.
     """
 
     answer_id: str
@@ -31,11 +33,21 @@ class Head:
     fingerprint: str
     include_usage: bool
     num_drawn: int
+    lines: TreatedLines = UNTREATED
 
     @classmethod
-    def new(cls, kind: str, *, model: str, fingerprint: str, include_usage: bool = False, num_drawn: int = 1) -> "Head":
+    def new(
+        cls,
+        kind: str,
+        *,
+        model: str,
+        fingerprint: str,
+        include_usage: bool = False,
+        num_drawn: int = 1,
+        lines: TreatedLines = UNTREATED,
+    ) -> "Head":
         """Make the fields for a new answer. `kind` is the prefix of its id."""
-        return cls(new_id(kind), int(time.time()), model, fingerprint, include_usage, num_drawn)
+        return cls(new_id(kind), int(time.time()), model, fingerprint, include_usage, num_drawn, lines)
 
     def fields(self, object_name: str) -> dict[str, Any]:
         """Return the first fields of a chunk or a body."""
@@ -158,7 +170,7 @@ class OpenAIShape(ABC):
         usages = [last.usage for last in lasts if last.usage is not None]
         count = self._head.num_drawn
         of_prompts = [usage_of_answers(usages[at : at + count]) for at in range(0, len(usages), count)]
-        return openai_usage(combined_usage(of_prompts))
+        return openai_usage(combined_usage(of_prompts), self._head.lines)
 
     def _chunk(self, choices: list[dict[str, Any]], **more: Any) -> bytes:
         # OpenAI sends a null usage with every chunk of a stream that ends with usage.

@@ -16,7 +16,7 @@ from app.conversations.turns import TurnDraft, Turns, with_seed
 from app.domain.ids import new_id
 from app.domain.records import Conversation, Message
 from app.domain.response_record import REASONING_PREFIX, ResponseRecord, message_id_of, message_id_of_item
-from app.domain.token_history import MessageTokens, pack_ids, prompt_key
+from app.domain.token_history import MessageTokens, pack_ids
 from app.domain.tool_use import IsResult, MayCall
 from app.host.backend import Backend
 from app.host.engine_host import EngineHost
@@ -249,17 +249,23 @@ class Responses:
         new, tools = turns_of(asked), fields.offer.messages
         system_prompt = parent.conversation.system_prompt if fields.instructions is None else fields.instructions
         thinking = preferred_mode(engine, fields.reasoning.effort if fields.reasoning is not None else None)
+        prompts = PromptMaker(
+            self._gate,
+            engine,
+            self._host.prompt_identity,
+            system_prompt,
+            param="input",
+            tools=tools,
+            rules=self._prompts.rules,
+        )
         if parent.path:
-            prompts = PromptMaker(
-                self._gate, engine, self._host.prompt_identity, system_prompt, param="input", tools=tools
-            )
             return await prompts.prompt(parent.path, new, thinking=thinking), None
         messages = [*tools, *chat_messages(system_prompt, new)]
         whole = await self._prompts.prompt(self._gate, engine, messages, param="input", thinking=thinking)
-        key = prompt_key(self._host.prompt_identity, system_prompt, "".join(tool.content for tool in tools))
-        tokens = MessageTokens(pack_ids(whole.ids), key, starts_prompt=True)
+        tokens = MessageTokens(pack_ids(whole.ids), await prompts.key(), starts_prompt=True)
         as_message = partial(fields.offer.as_message, engine.chat_format.tools) if tools else plain_answer
-        return Prompt(whole.ids, tokens), partial(self._prompts.remember, engine, whole, as_message=as_message)
+        remember = partial(self._prompts.remember, engine, whole, as_message=as_message)
+        return Prompt(whole.ids, tokens, whole.lines), remember
 
 
 def _check_prompt_fields(fields: PromptFields) -> None:

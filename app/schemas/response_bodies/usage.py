@@ -44,6 +44,16 @@ class StoredReuse(TypedDict):
     end: ReuseEnd | None
 
 
+class VolatileLines(TypedDict):
+    """Kinds of lines that change between requests and were treated in the system prompt, by name.
+
+    moved: lines that the prompt has behind its stable part.
+    """
+
+    removed: list[str]
+    moved: list[str]
+
+
 class ReceiptFigures(TypedDict):
     """Fields of the receipt after those of the tiers."""
 
@@ -53,6 +63,7 @@ class ReceiptFigures(TypedDict):
     blocks_verified: int
     saved_ms: float | None
     phases_ms: Phases
+    volatile_lines: NotRequired[Annotated[VolatileLines | None, Field(default=None)]]
     reuse: NotRequired[Annotated[StoredReuse | None, Field(default=None)]]
 
 
@@ -64,7 +75,8 @@ KVReceipt = Annotated[
         """Origin of the KV of the prompt's tokens. The tokens of each tier and `computed` add up to the prompt.
 
 saved_ms: estimated time to compute the reused tokens, minus the wait for them; null while there is no estimate.
-blocks_verified: blocks from tiers below CPU memory whose MAC was verified.""",
+blocks_verified: blocks from tiers below CPU memory whose MAC was verified.
+volatile_lines: lines of the system prompt that were removed or moved; missing if there were none.""",
         ReceiptFigures,
     ),
 ]

@@ -15,6 +15,7 @@ from app.tenants.name import LOCAL
 from engine.async_llm import AsyncLLMEngine
 from engine.build import build_engine
 from models.thinking import ThinkingMode
+from tests.harness_bodies import HEADER
 from tests.integration.api_server import RunningServer, api_client, running_server
 from tests.integration.conversations_client import created, error_of, said, shown
 from tests.integration.engine_rig import engine_config
@@ -160,6 +161,24 @@ async def test_precomputed_prefix_is_reused_and_erased_with_chat(api: Api) -> No
         assert api.engine.stats().blocks_cached > 2
         assert (await http.delete(f"/api/conversations/{conversation}?permanently=true")).status == 204
         await asyncio.to_thread(until, lambda: api.engine.stats().blocks_cached == 0)
+
+
+async def test_prefix_of_next_response_follows_the_prefix_rules(api: Api) -> None:
+    usages = []
+    async with AsyncOpenAI(base_url=f"{api.url}/v1", api_key="none", max_retries=0) as client:
+        previous: str | None = None
+        for turn, text in enumerate(("Hi", "you are")):
+            instructions = f"{HEADER.format('100.7b4', 'cli')} cch={turn:05x};\nToday's date: 2026-01-05\n{SYSTEM}"
+            response = await client.responses.create(
+                model="smollm2", input=text, instructions=instructions, previous_response_id=previous
+            )
+            previous = response.id
+            assert response.usage is not None
+            usages.append(response.usage)
+            await api.services.next_prefixes.join()
+    first, second = usages
+    question = second.input_tokens - first.input_tokens
+    assert second.input_tokens - second.input_tokens_details.cached_tokens < question
 
 
 @pytest.mark.parametrize("tokens", [1, 3, 8])

@@ -179,6 +179,35 @@ async def test_template_error_names_field_of_client(chats: Chats) -> None:
     assert raised.value.param == "messages"
 
 
+def system(changing: str) -> Message:
+    return Message("system", f"x-anthropic-billing-header: cc_version=2.1; cch={changing};You are brief.")
+
+
+@pytest.mark.parametrize("length", [1, LONG_TEXT])
+async def test_answers_are_known_while_a_removed_line_changes(chats: Chats, length: int) -> None:
+    chats.engine.max_model_len = 4 * LONG_TEXT
+    messages = [user("x" * length)]
+    before = await chats.answered(system("0"), *messages)
+    for turn in range(1, 4):
+        messages += [said(), user(str(turn))]
+        prompt = await chats.prompt(system(str(turn)), *messages)
+        assert prompt.ids[: len(before)] == before
+        assert text_of(prompt.ids) == text_of(FakeChatFormat().render([Message("system", "You are brief."), *messages]))
+        assert prompt.lines.removed == ("claude-code-billing-header",)
+        before = await chats.answered(system(str(turn)), *messages)
+
+
+async def test_answers_are_known_while_a_moved_line_is_the_same(chats: Chats) -> None:
+    dated = [Message("system", f"Today's date: 2026-01-0{day}\nYou are brief.") for day in (5, 6)]
+    before = await chats.answered(dated[0], user("one"))
+    same, other = [await chats.prompt(system, user("one"), said(), user("two")) for system in dated]
+    assert same.ids[: len(before)] == before
+    shared = "<system\nYou are brief.><user\nToday's date: 2026-01-0"
+    assert [text_of(prompt.ids).startswith(shared) for prompt in (same, other)] == [True, True]
+    assert text_of(other.ids).startswith(f"{shared}6\n\none><assistant\n")
+    assert other.lines.moved == ("todays-date",)
+
+
 async def test_answers_of_long_conversations_are_known(chats: Chats) -> None:
     long = user("x" * LONG_TEXT)
     chats.engine.max_model_len = 4 * LONG_TEXT

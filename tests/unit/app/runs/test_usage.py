@@ -5,7 +5,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from app.runs.usage import combined_usage, openai_usage
+from app.prompts.volatile_lines import TreatedLines
+from app.runs.usage import anthropic_usage, combined_usage, message_usage, openai_usage
 from app.schemas.response_bodies import usage as bodies
 from cache_tiers.registry import all_tiers
 from engine.outputs import KVReceipt, Usage
@@ -30,10 +31,17 @@ def test_several_prompts_sum_every_count_of_their_receipts() -> None:
 
 
 def test_every_field_of_the_receipt_is_described() -> None:
-    sent = set(openai_usage(usage_with(KVReceipt()))["kv"])
+    sent = set(openai_usage(usage_with(KVReceipt()), TreatedLines(("a",)))["kv"])
     # A field that stored messages may lack is not required, so mypy does not miss it. `reuse` is in stored ones only.
     figures = bodies.ReceiptFigures.__annotations__.keys() - {"reuse"}
     assert sent == figures | {tier.id for tier in all_tiers()}
     table = RECEIPT_DOC.read_text().partition("| field | meaning |")[2].partition("\n\n")[0]
     first_cells = "".join(line.split(" | ")[0] for line in table.splitlines())
     assert set(re.findall(r"`(\w+)", first_cells)) == sent
+
+
+def test_treated_lines_are_in_the_receipt_of_every_api() -> None:
+    usage, lines = usage_with(KVReceipt()), TreatedLines(("hash",), ("date", "clock"))
+    for shown in (openai_usage(usage, lines), anthropic_usage(usage, lines), message_usage(usage, lines)):
+        assert shown["kv"]["volatile_lines"] == {"removed": ["hash"], "moved": ["date", "clock"]}
+    assert "volatile_lines" not in openai_usage(usage)["kv"]

@@ -1,0 +1,211 @@
+"""Lines of a system prompt that change between requests, such as a hash or the date, and their treatment.
+
+A line that changes ends the reuse of KV for everything after it. `KNOWN_LINES` has those that clients are known to
+send. A line that means nothing to a model is removed. A line that means something is moved behind the stable part of
+the prompt, which `app.prompts.prefix_rules` does.
+
+Matching takes linear time, since the text is a client's. A line is found by its beginning, a pattern reads a bounded
+number of characters after it, and the number of attempts is bounded.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+Treatment = Literal["removed", "moved"]
+
+MAX_ATTEMPTS: Final = 64
+"""Maximum number of places in one text at which one kind of line is tried. Lines beyond them are left as they are."""
+MAX_INDENT: Final = 8
+"""Maximum number of characters before a line's beginning: spaces, tabs, or the mark of a list."""
+MAX_TAIL: Final = 16
+"""Maximum number of white space characters between the end of a match and the end of the text."""
+
+
+@dataclass(frozen=True, slots=True)
+class VolatileLine:
+    """A kind of line that changes between requests.
+
+    name: name of the kind in receipts.
+    beginning: text that the line begins with, after an indent.
+    rest: pattern of the text after the beginning.
+    source: the clients that send the line, and where its form was seen.
+    ends: where a match must end. "anywhere" is for a line that the next text may follow directly.
+    most: maximum number of characters of the rest.
+    """
+
+    name: str
+    treatment: Treatment
+    beginning: str
+    rest: re.Pattern[str]
+    source: str
+    ends: Literal["anywhere", "line", "text"] = "line"
+    most: int = 512
+
+    def places(self, text: str) -> Iterator["Place"]:
+        """Yield the places of such lines in `text`, in order."""
+        at = text.find(self.beginning)
+        for _ in range(MAX_ATTEMPTS):
+            if at < 0:
+                return
+            start, after = _without_indent(text, at), at + len(self.beginning)
+            hit = self.rest.match(text, after, after + self.most)
+            if hit is not None and text[start - 1 : start] in ("", "\n") and self._may_end(text, hit.end()):
+                yield Place(self, start, at, hit.end())
+            at = text.find(self.beginning, after)
+
+    def _may_end(self, text: str, end: int) -> bool:
+        if self.ends == "line":
+            return text[end : end + 1] in ("", "\n")
+        return self.ends == "anywhere" or (len(text) - end <= MAX_TAIL and not text[end:].strip())
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A volatile line in a text: its indent begins at `start`, its own text is from `begin` to `end`."""
+
+    kind: VolatileLine
+    start: int
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class TreatedLines:
+    """Names of the kinds of lines that were removed from a prompt, and of those that were moved, each once."""
+
+    removed: tuple[str, ...] = ()
+    moved: tuple[str, ...] = ()
+
+
+UNTREATED: Final = TreatedLines()
+
+
+@dataclass(frozen=True, slots=True)
+class TreatedText:
+    """A text without its volatile lines.
+
+    moved: the lines that are to be moved, without indent.
+    """
+
+    text: str
+    places: tuple[Place, ...] = ()
+    moved: tuple[str, ...] = ()
+
+
+def treat(text: str, kinds: Sequence[VolatileLine]) -> TreatedText:
+    """Take the lines of `kinds` out of `text`. If two overlap, the first counts."""
+    kept, moved, taken, at = list[str](), list[str](), list[Place](), 0
+    for place in sorted((place for kind in kinds for place in kind.places(text)), key=lambda place: place.start):
+        if place.start < at:
+            continue
+        kept.append(text[at : place.start])
+        at = place.end + 1 if text[place.end : place.end + 1] == "\n" else place.end
+        taken.append(place)
+        if place.kind.treatment == "moved":
+            moved.append(text[place.begin : place.end].rstrip())
+    return TreatedText("".join([*kept, text[at:]]), tuple(taken), tuple(moved)) if taken else TreatedText(text)
+
+
+def names_of(places: Sequence[Place]) -> TreatedLines:
+    """Return the names of the lines at `places`, by treatment."""
+    removed = dict.fromkeys(each.kind.name for each in places if each.kind.treatment == "removed")
+    moved = dict.fromkeys(each.kind.name for each in places if each.kind.treatment == "moved")
+    return TreatedLines(tuple(removed), tuple(moved))
+
+
+def line_of_pattern(pattern: str, treatment: Treatment) -> VolatileLine:
+    """Make the kind of line that a pattern of `app.config.line_patterns` matches."""
+    beginning, *parts = pattern.split("*")
+    # In an atomic group, only the first place of a part is tried, so the time is linear in the line.
+    rest = "".join(f"(?>.*?{re.escape(part)})" for part in parts[:-1])
+    last = f".*{re.escape(parts[-1])}" if parts else ""
+    return VolatileLine(f"{treatment}-lines", treatment, beginning, _line(rest + last), f"--{treatment}-lines")
+
+
+def _without_indent(text: str, at: int) -> int:
+    """Return where the indent before `at` begins."""
+    start = at
+    while start > max(0, at - MAX_INDENT) and text[start - 1] in " \t-*":
+        start -= 1
+    return start
+
+
+def _line(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern + r"[ \t\r]*+")
+
+
+_ISO_DAY: Final = r"\d{4}-\d{2}-\d{2}"
+_GIT_STATUS: Final = (
+    r"[^\n]*+\n{1,2}+Current branch: [^\n]*+\n{1,2}+(?>Main branch [^\n]*+\n{1,2}+)?+(?>Git user: [^\n]*+\n{1,2}+)?+"
+    r"Status:\n(?>(?:[^\n]*+\n)*?Recent commits:\n)(?>[0-9a-f]{4,40}+ [^\n]*+(?:\n|\Z))*+\s*+"
+)
+
+KNOWN_LINES: Final[tuple[VolatileLine, ...]] = (
+    VolatileLine(
+        "claude-code-billing-header",
+        "removed",
+        "x-anthropic-billing-header:",
+        re.compile(r"(?> ?[a-z_]{1,32}+=[^;\s]{0,128}+;){1,16}+"),
+        "Claude Code 2.1, as the first block of `system`, which the next one follows without a line break: captured "
+        "requests from 2.1.39 on, in the pull requests with which llama.cpp, vLLM and SGLang treat the line",
+        ends="anywhere",
+        most=2048,
+    ),
+    VolatileLine(
+        "claude-code-git-status",
+        "moved",
+        "gitStatus: This is the git status at the start of the conversation.",
+        re.compile(_GIT_STATUS),
+        "Claude Code before 2.1.267, as the end of `system`, read again after each edit: captured requests of 2.0, and "
+        "measurements of 2.1.104",
+        ends="text",
+        most=16384,
+    ),
+    VolatileLine(
+        "todays-date",
+        "moved",
+        "Today's date: ",
+        _line(rf"(?>{_ISO_DAY}|\d{{1,2}}/\d{{1,2}}/\d{{4}}|[A-Z][a-z]{{2}} [A-Z][a-z]{{2}} \d{{2}} \d{{4}})"),
+        "opencode (session/system.ts), Crush (agent/prompt/prompt.go), Claude Code before the date was in its first "
+        "message (a captured request of 2.0.0), all inside of <env>",
+    ),
+    VolatileLine(
+        "current-date",
+        "moved",
+        "Current date: ",
+        _line(_ISO_DAY),
+        "aider (coders/base_coder.py), as an item of a list; Pi (system-prompt.ts)",
+    ),
+    VolatileLine(
+        "current-date-and-time",
+        "moved",
+        "Current date and time: ",
+        _line(r"[A-Z][a-z]+, [A-Z][a-z]+ \d{1,2}, \d{4}(?:,| at) \d{1,2}:\d{2}(?::\d{2})?[ \u202f][AP]M \S{1,16}+"),
+        "Pi before it sent the day only (system-prompt.ts), and its port to Rust (app.rs), which reads the clock again "
+        "for each request",
+    ),
+    VolatileLine(
+        "goose-date",
+        "moved",
+        "The current date is ",
+        _line(rf"{_ISO_DAY} \d{{2}}:\d{{2}}(?::\d{{2}})?\."),
+        "goose (prompts/system.md), in its third line",
+    ),
+    VolatileLine(
+        "kimi-cli-date",
+        "moved",
+        "The current date and time in ISO format is `",
+        re.compile(r"[0-9T:.+Z-]{10,40}+`\.[^\n]*+"),
+        "Kimi CLI (agents/default/system.md), with a sentence on its use behind it",
+    ),
+    VolatileLine(
+        "home-assistant-clock",
+        "moved",
+        "Current time is ",
+        _line(rf"\d{{2}}:\d{{2}}:\d{{2}}\. Today's date is {_ISO_DAY}\."),
+        "Home Assistant (helpers/llm.py), as the first line, read for each request",
+    ),
+)
+"""Lines that clients send in the system prompt. Each has a test with the text that its client sends."""

@@ -180,6 +180,11 @@ class RequestOutput:
         """Whether this is the last output of the request."""
         return self.finish_reason is not None
 
+    @property
+    def cut_before(self) -> str | None:
+        """Text before which the answer was cut, or "" if that text is unknown; None if the model ended the answer."""
+        return self.stop_string if self.finish_reason == "stop" else ""
+
 
 def joined(outputs: Sequence[RequestOutput]) -> RequestOutput:
     """Merge consecutive outputs of one request, at least one, into a single output."""

@@ -20,11 +20,16 @@ from models.folder import ModelFolder
 from models.slices import check_length
 from models.text_tokenizer import TextTokenizer
 from models.thinking import ThinkingMode, find_thinking
-from models.tool_calls import ToolCall
+from models.tool_calls import ToolCall, read_object
 from models.tool_format import find_tool_format
 
 PIECE = 1 << 16
 """Maximum number of characters per search."""
+
+INVALID_JSON = "INVALID_JSON"
+"""Field that holds arguments that are no JSON object, for templates that take only objects. The name is the one that
+Anthropic's documentation suggests.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,11 +171,14 @@ class ChatFormat:
         if messages and messages[0].role == "tools":
             told["tools"] = json.loads(messages[0].content)
             messages = messages[1:]
-        turns = [_turn(message) for message in messages]
+        told |= self._variables
         try:
-            return self._template.render(messages=turns, add_generation_prompt=True, **told, **self._variables)
-        except jinja2.TemplateError as error:
-            raise ChatFormatError(f"the chat template refuses the messages: {error}") from error
+            return _rendered(self._template, messages, told)
+        except ChatFormatError:
+            if not any(_has_text_arguments(message) for message in messages):
+                raise
+        # Some templates write arguments that are text as they are, others only the fields of an object.
+        return _rendered(self._template, messages, told, as_objects=True)
 
     def _shield(self, messages: Sequence[Message], avoid: str = "") -> tuple[list[Message], str | None]:
         """Replace the text of control tokens in the contents with placeholders.
@@ -240,15 +248,40 @@ class ChatFormat:
         return ids + self._plain(text[start:], frame)
 
 
-def _turn(message: Message) -> dict[str, Any]:
-    """Convert a message to the dictionary that chat templates expect."""
+def _rendered(
+    template: jinja2.Template, messages: Sequence[Message], told: dict[str, Any], *, as_objects: bool = False
+) -> str:
+    """Render the messages. Raise ChatFormatError if the template refuses them. as_objects: as in `_turn`."""
+    turns = [_turn(message, as_objects=as_objects) for message in messages]
+    try:
+        return template.render(messages=turns, add_generation_prompt=True, **told)
+    except (jinja2.TemplateError, TypeError) as error:
+        raise ChatFormatError(f"the chat template refuses the messages: {error}") from error
+
+
+def _turn(message: Message, *, as_objects: bool) -> dict[str, Any]:
+    """Convert a message to the dictionary that chat templates expect.
+
+    as_objects: write arguments that are not a JSON object as the field of one, instead of as text.
+    """
     turn: dict[str, Any] = {"role": message.role, "content": message.content}
     if message.tool_calls:
         turn["tool_calls"] = [
-            {"type": "function", "function": {"name": call.name, "arguments": json.loads(call.arguments)}}
+            {"type": "function", "function": {"name": call.name, "arguments": _arguments(call, as_object=as_objects)}}
             for call in message.tool_calls
         ]
     return turn
+
+
+def _arguments(call: ToolCall, *, as_object: bool) -> dict[str, Any] | str:
+    value = read_object(call.arguments or "{}")
+    if value is not None:
+        return value
+    return {INVALID_JSON: call.arguments} if as_object else call.arguments
+
+
+def _has_text_arguments(message: Message) -> bool:
+    return any(call.arguments and read_object(call.arguments) is None for call in message.tool_calls)
 
 
 def _unused_character(texts: Sequence[str]) -> str:

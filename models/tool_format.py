@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from models.tool_calls import ToolCall, ToolCallParser
+from models.tool_call_parser import ToolCallParser
+from models.tool_calls import ToolCall, read_object
 
 MAX_CALLS = 8
 """Maximum number of calls in an answer that must call a tool, because a weak model may never stop calling."""
@@ -74,11 +75,11 @@ class ToolFormat:
         return self.instructions.format(tools="\n".join(map(_json, json.loads(tools))))
 
     def calls(self, calls: Sequence[ToolCall], clean: Callable[[str], str] = str) -> str:
-        """Format an answer's calls as the model writes them.
+        """Format an answer's calls as the model writes them. Arguments that are not a JSON object become a string.
 
         clean: applied to everything except the marks.
         """
-        written = [f'{{"name":{_json(call.name)},"arguments":{call.arguments}}}' for call in calls]
+        written = [f'{{"name":{_json(call.name)},"arguments":{_arguments(call)}}}' for call in calls]
         if self.is_list:
             return f"{self.start}{clean('[' + ','.join(written) + ']')}{self.end}"
         return "\n".join(f"{self.start}{clean(each)}{self.end}" for each in written)
@@ -147,3 +148,9 @@ def find_tool_format(control_tokens: Mapping[str, int], template: str) -> ToolFo
 
 def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
+
+
+def _arguments(call: ToolCall) -> str:
+    if not call.arguments:
+        return "{}"
+    return call.arguments if read_object(call.arguments) is not None else _json(call.arguments)

@@ -71,5 +71,6 @@ class Message:
 
     @property
     def said(self) -> Parsed:
-        """Text and tool calls parsed from the content, without an end that could still become either."""
-        return read_calls(self.content, self.tool_use, has_ended=self.status != "in_progress")
+        """Texts and tool calls parsed from the content, without an end that could still become either."""
+        has_ended, is_cut = self.status != "in_progress", self.status != "complete"
+        return read_calls(self.content, self.tool_use, has_ended=has_ended, is_cut=is_cut)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 RESPONSE_PREFIX, MESSAGE_PREFIX, REASONING_PREFIX = "resp_", "msg_", "rs_"
-CALL_ITEM_PREFIX, CALL_PREFIX = "fc_", "call_"
+CALL_ITEM_PREFIX, CALL_PREFIX, TEXT_PREFIX = "fc_", "call_", "text_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,11 @@ def reasoning_id_of(message_id: str) -> str:
     return REASONING_PREFIX + message_id.removeprefix(MESSAGE_PREFIX)
 
 
+def text_id_of(message_id: str, index: int) -> str:
+    """Return the item id of the answer's text at `index`. A text after a call is an item of its own."""
+    return f"{TEXT_PREFIX}{message_id.removeprefix(MESSAGE_PREFIX)}_{index}" if index else message_id
+
+
 def call_ids_of(message_id: str, index: int) -> tuple[str, str]:
     """Return the item id and the call id of the answer's call at `index`."""
     name = f"{message_id.removeprefix(MESSAGE_PREFIX)}_{index}"
@@ -47,7 +52,7 @@ def call_ids_of(message_id: str, index: int) -> tuple[str, str]:
 
 def message_id_of_item(item_id: str) -> str:
     """Return the id of the message that an item is, or is part of."""
-    name = item_id.removeprefix(CALL_ITEM_PREFIX)
+    name = item_id.removeprefix(CALL_ITEM_PREFIX).removeprefix(TEXT_PREFIX)
     return item_id if name == item_id else MESSAGE_PREFIX + name.rpartition("_")[0]
 
 

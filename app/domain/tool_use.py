@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from models.tool_calls import Parsed, ToolCall, ToolCallParser
+from models.tool_call_parser import ToolCallParser
+from models.tool_calls import Parsed, ToolCall, parsed_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class MayCall:
 
 @dataclass(frozen=True, slots=True)
 class IsCall:
-    """A call that a client sent. The message has no text."""
+    """A call that a client sent. The message has no text. arguments: a JSON object, or any other text."""
 
     call_id: str
     name: str
@@ -72,15 +73,17 @@ def load_tool_use(stored: str | None) -> ToolUse | None:
     return _KINDS[name](**fields)
 
 
-def read_calls(text: str, tool_use: ToolUse | None, *, has_ended: bool) -> Parsed:
-    """Split a message into its text and its calls.
+def read_calls(text: str, tool_use: ToolUse | None, *, has_ended: bool, is_cut: bool) -> Parsed:
+    """Split a message into its texts and its calls.
 
-    has_ended: treat an incomplete call at the end as text.
+    has_ended: False leaves out an end that may still become a text or a call.
+    is_cut: a limit or a client ended the answer, and not the model.
     """
     match tool_use:
         case MayCall():
             parser = tool_use.parser()
-            return parser.whole(text) if has_ended else parser.push(text)
+            events = parser.push(text)
+            return parsed_of([*events, *parser.finish("" if is_cut else None)] if has_ended else events)
         case IsCall(name=name, arguments=arguments):
-            return Parsed("", (ToolCall(name, arguments),))
-    return Parsed(text)
+            return Parsed((ToolCall(name, arguments),))
+    return Parsed((text,) if text else ())

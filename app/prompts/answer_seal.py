@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 
 from cache_tiers.block_key import owner_with
 from models.chat_format import Message
+from models.tool_calls import canonical_json, read_object
 
 DIGEST_BYTES = 16
 KEY_BYTES = 32
@@ -85,7 +86,7 @@ class Dialogue:
         texts = [message.role.encode(), message.content.encode()]
         if message.tool_calls:
             # No role has this name, so calls cannot be confused with messages.
-            calls = [[call.name, call.arguments] for call in message.tool_calls]
+            calls = [[call.name, _same_in_every_api(call.arguments)] for call in message.tool_calls]
             texts = [b"assistant with calls", texts[1], json.dumps(calls).encode()]
         for text in texts:
             self._said.update(len(text).to_bytes(8, "little"))
@@ -103,6 +104,12 @@ class Dialogue:
         longer._said = self._said.copy()
         longer.say(message)
         return longer
+
+
+def _same_in_every_api(arguments: str) -> str:
+    """Return one text for all ways to write the same arguments. Clients of Messages send values back, others text."""
+    value = read_object(arguments)
+    return arguments if value is None else canonical_json(value)
 
 
 def seals_of_answers(dialogue: Dialogue, messages: Iterable[Message]) -> dict[int, Seal]:

@@ -31,8 +31,13 @@ from models.thinking import ThinkingMode
 
 logger = logging.getLogger(__name__)
 
-Remember = Callable[[Sequence[int], str], Awaitable[None]]
-"""Called with the ids generated for an answer, and its text, including tool calls as the model wrote them."""
+Remember = Callable[[Sequence[int], str, str | None], Awaitable[None]]
+"""Called with the ids generated for an answer, its text, including tool calls as the model wrote them, and the text
+before which the answer was cut, as in `engine.outputs.RequestOutput`.
+"""
+
+AsMessage = Callable[[str, str | None], Message]
+"""Converter of an answer, with the text before which it was cut, to the message that the client will send back."""
 
 MANY_IDS = 2048
 """Number of ids from which comparing them with a text takes more than a few milliseconds."""
@@ -77,7 +82,7 @@ class WholePrompt:
     opening_ids: Sequence[int] = ()
 
 
-def plain_answer(text: str) -> Message:
+def plain_answer(text: str, _: str | None) -> Message:
     """Make the message of an answer without tool calls."""
     return Message("assistant", text)
 
@@ -142,16 +147,18 @@ class WholePrompts:
         prompt: WholePrompt,
         produced: Sequence[int],
         text: str,
-        as_message: Callable[[str], Message] = plain_answer,
+        cut_before: str | None = None,
+        as_message: AsMessage = plain_answer,
     ) -> None:
         """Remember the answer to `prompt`: the ids generated for it and the text that the client received. Never fails.
 
         The prompt's opening is part of the answer, as in the message that the client will send back.
 
-        as_message: converts the text to the message that the client will send back.
+        cut_before, as_message: as in `Remember` and `AsMessage`.
         """
         try:
-            await self._remember(engine, prompt, produced, text, as_message)
+            produced, text = [*prompt.opening_ids, *produced], prompt.opening + text
+            await self._remember(engine, prompt, produced, text, as_message(text, cut_before))
         except Exception:
             logger.exception("an answer could not be remembered; its conversation will be tokenized again")
 
@@ -161,14 +168,13 @@ class WholePrompts:
         prompt: WholePrompt,
         produced: Sequence[int],
         text: str,
-        as_message: Callable[[str], Message],
+        message: Message,
     ) -> None:
         marks = engine.chat_format.tools.names_of_marks()
-        produced, text = [*prompt.opening_ids, *produced], prompt.opening + text
         ids = await apart_if(len(produced) >= MANY_IDS, lambda: exact_ids(engine.tokenizer, produced, text, marks))
         if ids is None:
             return
-        seal = prompt.dialogue.followed_by(as_message(text)).seal
+        seal = prompt.dialogue.followed_by(message).seal
         there = (await self._memory.find([seal.name])).get(seal.name)
         known = seal.open(there) if there is not None else None
         # The first record stays, since conversations may have continued from it.

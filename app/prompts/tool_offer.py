@@ -86,9 +86,12 @@ class ToolOffer:
         form = self._form(how)
         return params if form is None else replace(params, form=form)
 
-    def as_message(self, how: ToolFormat, text: str) -> Message:
-        """Convert an answer's text to the message that the client will send back as history."""
-        parsed = how.parser(parallel=self.parallel).whole(text)
+    def as_message(self, how: ToolFormat, text: str, cut_before: str | None) -> Message:
+        """Convert an answer's text to the message that the client will send back as history.
+
+        cut_before: as in `engine.outputs.RequestOutput`.
+        """
+        parsed = how.parser(parallel=self.parallel).whole(text, cut_before)
         return Message("assistant", parsed.text, parsed.calls)
 
     def _form(self, how: ToolFormat) -> StructuredOutput | None:

@@ -139,12 +139,21 @@ def chat_messages(system_prompt: str | None, turns: Sequence[ChatMessage]) -> li
 
 
 def turns_of(path: Sequence[Message]) -> list[ChatMessage]:
-    """Convert stored messages for the template. A call that a client sent is added to the answer before it."""
+    """Convert stored messages for the template.
+
+    A client sends an answer that calls tools as several items. They are joined: each call is added to the answer before
+    it, and so is the answer's text that follows a call.
+    """
     turns: list[ChatMessage] = []
+    after_call = False
     for message in path:
-        said, is_result = message.said, isinstance(message.tool_use, IsResult)
-        if isinstance(message.tool_use, IsCall) and turns and turns[-1].role == "assistant":
-            turns[-1] = replace(turns[-1], tool_calls=turns[-1].tool_calls + said.calls)
+        said, is_call = message.said, isinstance(message.tool_use, IsCall)
+        is_rest = after_call and message.role == "assistant" and message.run_id is None
+        after_call = is_call
+        if (is_call or is_rest) and turns and turns[-1].role == "assistant":
+            before = turns[-1]
+            turns[-1] = replace(before, content=before.content + said.text, tool_calls=before.tool_calls + said.calls)
         else:
+            is_result = isinstance(message.tool_use, IsResult)
             turns.append(ChatMessage("tool" if is_result else message.role, said.text, said.calls))
     return turns

@@ -270,7 +270,7 @@ class RunRegistry:
     async def _end(self, run: Run, last: RequestOutput) -> None:
         await self._store_end(run, _message_end(run, last))
         if run.remember is not None and run.failure is None:
-            await run.remember(run.token_ids, run.log.text)
+            await run.remember(run.token_ids, run.log.text, last.cut_before)
         run.log.close(run.answer, len(run.token_ids), _closing_error(run))
 
     async def _store_end(self, run: Run, end: MessageEnd) -> None:

@@ -1,9 +1,8 @@
 """The JSON that `app.conversations.export` writes, as an import reads it."""
 
-import json
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import Discriminator, Field, Tag, field_validator
+from pydantic import Discriminator, Field, Tag
 
 from app.domain.bounds import MAX_TITLE_LENGTH
 from app.domain.records import ConversationSource, Role, TitleSource
@@ -43,23 +42,12 @@ class MayCallFields(RequestModel):
 
 
 class CallFields(RequestModel):
-    """A call that a client sent. arguments: a JSON object."""
+    """A call that a client sent. arguments: any text, as in `app.domain.tool_use.IsCall`."""
 
     kind: Literal["call"]
     call_id: Name
     name: Name
     arguments: str
-
-    @field_validator("arguments")
-    @classmethod
-    def _is_object(cls, arguments: str) -> str:
-        try:
-            value = json.loads(arguments)
-        except (ValueError, RecursionError):
-            value = None
-        if not isinstance(value, dict):
-            raise ValueError("Input should be a JSON object")  # noqa: TRY004 - pydantic takes no other
-        return arguments
 
 
 class ResultFields(RequestModel):

@@ -59,7 +59,7 @@ async def answer(
 ) -> Response:
     """Queue `prompt`, and respond with a stream or with one body, as `fields` ask.
 
-    remember: called with the generated ids and text before the client sees the end of the answer, or when it has left.
+    remember: called before the client sees the end of the answer, or when it has left.
 
     Raises the engine's or the tenant's refusal of the request. Without a stream, also raises the error of `failure_of`
     if the answer is incomplete.
@@ -106,7 +106,7 @@ async def outputs_of(
                 yield output
     finally:
         if said.ids and remember is not None:
-            await remember(said.ids, said.text.getvalue())
+            await remember(said.ids, said.text.getvalue(), "" if last is None else last.cut_before)
     if last is not None:
         yield last
 

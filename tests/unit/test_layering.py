@@ -42,8 +42,9 @@ ORDER = {
         """,
     "models": """
         errors folder fingerprint safetensors_writer interface layers parallel slices sentencepiece_model
-        sentencepiece_tokenizer thinking tokenizer text_tokenizer tool_calls tool_format chat_format gguf_import
-        decoder llama pangu dense_context weights registry wheel_source proof staging pull resolve
+        sentencepiece_tokenizer thinking tokenizer text_tokenizer json_scanner tool_calls call_reader tool_call_parser
+        tool_format chat_format gguf_import decoder llama pangu dense_context weights registry wheel_source proof
+        staging pull resolve
         """,
 }
 SCHEDULER_SIDE = (

@@ -235,11 +235,11 @@ class CountTokensRequest(CompatibleRequest):
     def turns(self) -> list[Message]:
         """Return the messages for the chat template: first the tools, then the system prompt, then the turns.
 
-        The beginning of an answer is not among them.
+        The beginning of an answer is not among them. A result is taken whichever call it answers: clients trim long
+        histories, and with them the calls.
 
         Raises:
-            InvalidRequestError: a role has a block that only another role may have, or a result answers a call that the
-                previous answer did not make.
+            InvalidRequestError: a role has a block that only another role may have.
             NotFoundError: the request continues a conversation that the server would hold.
         """
         if self.thread is not None and self.thread.type == "continue":
@@ -250,7 +250,6 @@ class CountTokensRequest(CompatibleRequest):
             )
         system = _text(self.system) if self.system is not None else ""
         turns = [turn for index, message in enumerate(self.messages) for turn in _turns(message, f"messages[{index}]")]
-        _check_results(self.messages)
         if self.messages[-1].role == "assistant":
             self._check_opening(turns[-1])
             turns.pop()
@@ -276,25 +275,6 @@ class CountTokensRequest(CompatibleRequest):
                 f"{param}: the last message begins the answer, which cannot be combined with {excluded}",
                 param=param,
             )
-
-
-def _check_results(messages: Sequence[MessageTurn]) -> None:
-    """Check that each result answers a call of the previous answer. Consecutive messages of one role count as one.
-
-    Raises InvalidRequestError.
-    """
-    calls: set[str] = set()
-    before = ""
-    for number, message in enumerate(messages):
-        if message.role == "assistant" != before:
-            calls = set()
-        before = message.role
-        for index, block in enumerate(message.content if isinstance(message.content, list) else ()):
-            if isinstance(block, ToolUseBlock):
-                calls.add(block.id)
-            elif isinstance(block, ToolResultBlock) and block.tool_use_id not in calls:
-                param = f"messages[{number}].content[{index}].tool_use_id"
-                raise InvalidRequestError(f"{param}: the preceding answer made no call with this id", param=param)
 
 
 def _turns(message: MessageTurn, path: str) -> list[Message]:

@@ -1,12 +1,15 @@
 """Serializer for Anthropic's answer format, as events of a stream and as one body.
 
 Source: https://docs.anthropic.com/en/api/messages and .../messages-streaming. An answer is one text block. A thinking
-block precedes it if the client asked for one, and a block for each tool call follows.
+block precedes it if the client asked for one. An answer that calls tools has a block for each text and each call, in
+order.
 """
 
-import json
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, Final, Literal, TypedDict, Unpack
+
+from pydantic_core import from_json
 
 from app.domain.ids import new_id
 from app.http.anthropic_errors import anthropic_error
@@ -15,7 +18,8 @@ from app.runs.usage import anthropic_usage
 from app.transport.sse import encode_json, typed_frame
 from engine.errors import EbbError
 from engine.outputs import RequestOutput
-from models.tool_calls import Parsed, ToolCall, ToolCallParser
+from models.tool_call_parser import ToolCallParser
+from models.tool_calls import AnswerEvent, ArgumentsPiece, CallEnd, CallStart, TextPiece, ToolCall
 
 ShownThoughts = Literal["none", "omitted", "shown"]
 """omitted: show that the model thought, but not the text."""
@@ -94,18 +98,18 @@ class MessageShape:
         if self._block == kind:
             return b""
         block = _text_block("") if kind == "text" else {**_thinking_block(""), "signature": ""}
-        begun = self._begin_block(kind, block)
-        mark = "\0"
-        delta = _event("content_block_delta", self._index, delta={"type": f"{kind}_delta", kind: mark})
-        before, _, after = delta.partition(encode_json(mark).encode())
-        self._around_text = (before, after)
-        return begun
+        return self._begin_block(kind, block, lambda mark: {"type": f"{kind}_delta", kind: mark})
 
-    def _begin_block(self, kind: Kind, block: dict[str, Any]) -> bytes:
+    def _begin_block(self, kind: Kind, block: dict[str, Any], delta: Callable[[str], dict[str, str]]) -> bytes:
+        """Return the events that end the last block and begin another. `delta` makes the delta of a text in it."""
         ended = self._end_of_block()
         self._block = kind
         self._index += 1
         begun = _event("content_block_start", self._index, content_block=block)
+        mark = "\0"
+        around = _event("content_block_delta", self._index, delta=delta(mark))
+        before, _, after = around.partition(encode_json(mark).encode())
+        self._around_text = (before, after)
         return ended + begun if self._index else begun + typed_frame({"type": "ping"})
 
     def _delta(self, text: str) -> bytes:
@@ -160,47 +164,66 @@ class MessageShape:
 
 
 class ToolUseShape(MessageShape):
-    """MessageShape with a block for each tool call. A complete call is emitted at once, with its input in one piece."""
+    """MessageShape with a block for each tool call, whose input is streamed as the model writes it.
+
+    The input of a cut call is the object without the text, number or field within which it was cut. Anthropic's clients
+    accumulate the deltas of a stream to the same object.
+    """
 
     def __init__(self, parser: ToolCallParser, **head: Unpack[MessageHead]) -> None:
         """Make the serializer. `parser` finds the calls of this answer."""
         super().__init__(**head)
         self._parser = parser
-        self._has_called = False
+        self._num_calls = 0
+        self._all_complete = True
 
     def step(self, output: RequestOutput) -> bytes:
         """Return the events of a step. Text that is, or may become, part of a call is held back."""
-        parsed = self._parser.push(output.text)
-        return super().step(replace(output, text=parsed.text)) + self._blocks(parsed)
+        events = self._parser.push(output.text)
+        return super().step(replace(output, text="")) + self._blocks(events)
 
     def ending(self, last: RequestOutput) -> bytes:
-        """Return the text that was held back, the calls, and the end of the answer."""
-        parsed = self._parser.finish()
-        rest = RequestOutput(last.request_id, parsed.text, ())
-        return super().step(rest) + self._blocks(parsed) + super().ending(last)
+        """Return the text that was held back, the end of a cut call, and the end of the answer."""
+        return self._blocks(self._parser.finish(last.cut_before)) + super().ending(last)
 
     def _content(self, answer: RequestOutput) -> list[dict[str, Any]]:
-        parsed = self._parser.whole(answer.text)
-        self._has_called = bool(parsed.calls)
-        calls = [{**_tool_use_block(call), "input": json.loads(call.arguments)} for call in parsed.calls]
-        return [*super()._content(replace(answer, text=parsed.text)), *calls]
+        parsed = self._parser.whole(answer.text, answer.cut_before)
+        self._num_calls = len(parsed.calls)
+        self._all_complete = all(call.is_complete for call in parsed.calls)
+        blocks = [_text_block(part) if isinstance(part, str) else _whole_tool_use(part) for part in parsed.parts]
+        return [*super()._content(replace(answer, text="")), *blocks]
 
-    def _blocks(self, parsed: Parsed) -> bytes:
-        self._has_called |= bool(parsed.calls)
-        events = b""
-        for call in parsed.calls:
-            delta = {"type": "input_json_delta", "partial_json": call.arguments}
-            events += self._begin_block("tool_use", _tool_use_block(call))
-            events += _event("content_block_delta", self._index, delta=delta)
-        return events
+    def _blocks(self, events: Iterable[AnswerEvent]) -> bytes:
+        return b"".join(self._piece(event) for event in events)
+
+    def _piece(self, event: AnswerEvent) -> bytes:
+        match event:
+            case TextPiece(text):
+                return self._at("text") + self._delta(text)
+            case CallStart(name):
+                self._num_calls += 1
+                return self._begin_block(
+                    "tool_use", _tool_use_block(name), lambda mark: {"type": "input_json_delta", "partial_json": mark}
+                )
+            case ArgumentsPiece(text):
+                return self._delta(text)
+            case CallEnd(is_complete):
+                self._all_complete &= is_complete
+        return b""
 
     def _stop_reason(self, last: RequestOutput) -> str:
         reason = super()._stop_reason(last)
-        return "tool_use" if reason == "end_turn" and self._has_called else reason
+        # Clients run the tools of an answer with this reason. A call without all of its input must not be run.
+        return "tool_use" if reason == "end_turn" and self._num_calls and self._all_complete else reason
 
 
-def _tool_use_block(call: ToolCall) -> dict[str, Any]:
-    return {"type": "tool_use", "id": new_id("toolu"), "name": call.name, "input": {}}
+def _tool_use_block(name: str) -> dict[str, Any]:
+    return {"type": "tool_use", "id": new_id("toolu"), "name": name, "input": {}}
+
+
+def _whole_tool_use(call: ToolCall) -> dict[str, Any]:
+    read = from_json(call.arguments, allow_partial=True) if call.arguments else {}
+    return {**_tool_use_block(call.name), "input": read}
 
 
 def _text_block(text: str) -> dict[str, Any]:

@@ -69,7 +69,7 @@ class ChatMessage(RequestModel):
         index: position among the request's messages, for error messages.
 
         Raises:
-            InvalidRequestError: there is no content, or a field that the role may not have.
+            InvalidRequestError: a field is missing, or the role may not have it.
         """
         path = f"messages[{index}]"
         for field in ("tool_calls", "function_call"):
@@ -81,9 +81,11 @@ class ChatMessage(RequestModel):
             raise InvalidRequestError(f"{param}: only tool messages may answer a call", param=param)
         if not self.tool_calls and self.function_call is None and "content" not in self.model_fields_set:
             raise InvalidRequestError(f"{path}.content is required", param=f"{path}.content")
-        calls = tuple(call.call(f"{path}.tool_calls[{number}]") for number, call in enumerate(self.tool_calls or ()))
+        if self.role == "tool" and self.tool_call_id is None:
+            raise InvalidRequestError(f"{path}.tool_call_id is required", param=f"{path}.tool_call_id")
+        calls = tuple(call.call for call in self.tool_calls or ())
         if self.function_call is not None:
-            calls += (self.function_call.call(f"{path}.function_call"),)
+            calls += (self.function_call.call,)
         return Message(NEWER_ROLES.get(self.role, self.role), self.text, calls)
 
 
@@ -91,21 +93,11 @@ ChatMessages = Annotated[list[ChatMessage], Field(min_length=1, max_length=MAX_M
 
 
 def to_messages(messages: list[ChatMessage]) -> list[Message]:
-    """Convert messages to those of the chat template.
+    """Convert messages to those of the chat template. Raises as `ChatMessage.turn`.
 
-    Raises:
-        InvalidRequestError: as `ChatMessage.turn`, or a tool's message answers a call that the previous answer did not
-            make.
+    A tool's message is taken whichever call it answers: clients trim long histories, and with them the calls.
     """
-    turns = [message.turn(index) for index, message in enumerate(messages)]
-    calls: set[str] = set()
-    for index, message in enumerate(messages):
-        if message.role != "tool":
-            calls = {call.id for call in message.tool_calls or ()}
-        elif message.tool_call_id not in calls:
-            param = f"messages[{index}].tool_call_id"
-            raise InvalidRequestError(f"{param}: the preceding answer made no call with this id", param=param)
-    return turns
+    return [message.turn(index) for index, message in enumerate(messages)]
 
 
 class TemplateArguments(RequestModel):

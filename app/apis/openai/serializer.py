@@ -2,7 +2,7 @@
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -104,9 +104,7 @@ class OpenAIShape(ABC):
         self._details = details
         self._num_tokens = 0
         self._unsent_ids: list[int] = []
-        mark = "\0"
-        before, _, after = self._chunk([self._choice(self._content(mark), None)]).partition(encode_json(mark).encode())
-        self._before_text, self._after_text = before, after
+        self._around_text = self._around(self._content)
 
     @abstractmethod
     def opening(self) -> bytes:
@@ -123,7 +121,7 @@ class OpenAIShape(ABC):
         elif output.text and self._details is not None:
             frame += self._chunk([self._choice(self._content(output.text), None)])
         elif output.text:
-            frame += self._before_text + encode_json(output.text).encode() + self._after_text
+            frame += self._framed(output.text, self._around_text)
         return frame
 
     def ending(self, last: RequestOutput) -> bytes:
@@ -171,6 +169,17 @@ class OpenAIShape(ABC):
         count = self._head.num_drawn
         of_prompts = [usage_of_answers(usages[at : at + count]) for at in range(0, len(usages), count)]
         return openai_usage(combined_usage(of_prompts), self._head.lines)
+
+    def _around(self, content: Callable[[str], dict[str, Any]]) -> tuple[bytes, bytes]:
+        """Encode the parts of a chunk before and after a text. `content` makes the fields of a chunk with that text."""
+        mark = "\0"
+        before, _, after = self._chunk([self._choice(content(mark), None)]).partition(encode_json(mark).encode())
+        return before, after
+
+    @staticmethod
+    def _framed(text: str, around: tuple[bytes, bytes]) -> bytes:
+        before, after = around
+        return before + encode_json(text).encode() + after
 
     def _chunk(self, choices: list[dict[str, Any]], **more: Any) -> bytes:
         # OpenAI sends a null usage with every chunk of a stream that ends with usage.

@@ -1,5 +1,6 @@
 """Serializer for chat completions that may call tools."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -8,12 +9,12 @@ from app.apis.openai.serializer import ChatShape, Head, TokenDetails
 from app.domain.ids import new_id
 from app.prompts.tool_offer import ToolOffer
 from engine.outputs import FinishReason, RequestOutput
-from models.tool_calls import Parsed, ToolCall
+from models.tool_calls import AnswerEvent, ArgumentsPiece, CallEnd, CallStart, ToolCall, text_of
 from models.tool_format import ToolFormat
 
 
 class ToolCallShape(ChatShape):
-    """ChatShape with tool calls apart from the content. A complete call is sent in one chunk."""
+    """ChatShape with tool calls apart from the content. The first chunk of a call has its id and name."""
 
     def __init__(
         self,
@@ -31,42 +32,68 @@ class ToolCallShape(ChatShape):
         # OpenAI reports "stop" if the request named the function to call.
         self._reason_of_calls = "stop" if offer.is_named else "tool_calls"
         self._num_calls = 0
+        self._all_complete = True
+        self._around_arguments = (b"", b"")
         super().__init__(head, logprobs, index=index, details=details, with_reasoning=with_reasoning)
 
     def step(self, output: RequestOutput) -> bytes:
         """Return the chunks of a step. Text that is, or may become, part of a call is held back."""
-        parsed = self._parser.push(output.text)
-        return super().step(replace(output, text=parsed.text)) + self._call_chunks(parsed)
+        events = self._parser.push(output.text)
+        return super().step(replace(output, text=text_of(events))) + self._call_chunks(events)
 
     def reason(self, last: RequestOutput) -> bytes:
         """Return the text that was held back, the calls, and the finish reason."""
-        parsed = self._parser.finish()
-        rest = RequestOutput(last.request_id, parsed.text, ())
-        return super().step(rest) + self._call_chunks(parsed) + super().reason(last)
+        events = self._parser.finish(last.cut_before)
+        rest = RequestOutput(last.request_id, text_of(events), ())
+        return super().step(rest) + self._call_chunks(events) + super().reason(last)
 
     def choice(self, answer: RequestOutput) -> dict[str, Any]:
         """Return the choice of an answer in a response body."""
-        parsed = self._parser.whole(answer.text)
-        self._num_calls = len(parsed.calls)
-        calls = [_call(call) for call in parsed.calls]
+        parsed = self._parser.whole(answer.text, answer.cut_before)
+        calls = parsed.calls
+        self._num_calls, self._all_complete = len(calls), all(call.is_complete for call in calls)
         choice = super().choice(replace(answer, text=parsed.text))
         if calls:
-            choice["message"] |= {"content": parsed.text or None, "tool_calls": calls}
+            choice["message"] |= {"content": parsed.text or None, "tool_calls": [_call_json(call) for call in calls]}
         return choice
 
     def _choice(
         self, content: dict[str, Any], reason: FinishReason | None, logprobs: dict[str, Any] | None = None
     ) -> dict[str, Any]:
         choice = super()._choice(content, reason, logprobs)
-        return choice | {"finish_reason": self._reason_of_calls} if reason == "stop" and self._num_calls else choice
+        # A call without all of its arguments must not be made, so the reason does not ask for it.
+        has_called = reason == "stop" and self._num_calls > 0 and self._all_complete
+        return choice | {"finish_reason": self._reason_of_calls} if has_called else choice
 
-    def _call_chunks(self, parsed: Parsed) -> bytes:
-        first = self._num_calls
-        self._num_calls += len(parsed.calls)
-        deltas = ({"index": index, **_call(call)} for index, call in enumerate(parsed.calls, first))
-        return b"".join(self._chunk([self._choice({"delta": {"tool_calls": [delta]}}, None)]) for delta in deltas)
+    def _call_chunks(self, events: Iterable[AnswerEvent]) -> bytes:
+        return b"".join(self._call_chunk(event) for event in events)
+
+    def _call_chunk(self, event: AnswerEvent) -> bytes:
+        match event:
+            case CallStart(name):
+                index = self._num_calls
+                self._num_calls += 1
+                call = _calls_delta({"index": index, **_call_json(ToolCall(name, ""))})
+                begun = self._chunk([self._choice(call, None)])
+                if self._details is None:
+                    self._around_arguments = self._around(self._arguments_delta)
+                return begun
+            case ArgumentsPiece(text) if self._details is None:
+                return self._framed(text, self._around_arguments)
+            case ArgumentsPiece(text):
+                return self._chunk([self._choice(self._arguments_delta(text), None)])
+            case CallEnd(is_complete):
+                self._all_complete &= is_complete
+        return b""
+
+    def _arguments_delta(self, text: str) -> dict[str, Any]:
+        return _calls_delta({"index": self._num_calls - 1, "function": {"arguments": text}})
 
 
-def _call(call: ToolCall) -> dict[str, Any]:
+def _calls_delta(delta: dict[str, Any]) -> dict[str, Any]:
+    return {"delta": {"tool_calls": [delta]}}
+
+
+def _call_json(call: ToolCall) -> dict[str, Any]:
     function = {"name": call.name, "arguments": call.arguments}
     return {"id": new_id("call"), "type": "function", "function": function}

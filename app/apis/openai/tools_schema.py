@@ -1,6 +1,5 @@
 """Tools as clients of chat completions describe, choose and call them."""
 
-import json
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
@@ -8,7 +7,6 @@ from pydantic import Discriminator, Field, Tag
 
 from app.prompts.tool_offer import NamedChoice, ToolOffer
 from app.schemas.parsing import RequestModel, optional
-from engine.errors import InvalidRequestError
 from models.tool_calls import ToolCall
 
 MAX_TOOLS = 128
@@ -82,15 +80,17 @@ ToolChoice = Annotated[
 class CalledFunction(RequestModel):
     """The function of a call.
 
-    arguments: a JSON object as text, as the model generated it.
+    arguments: a JSON object as text, as the model generated it, or the beginning of one if the answer was cut. Other
+        text is taken too.
     """
 
     name: FunctionName
     arguments: str
 
-    def call(self, path: str) -> ToolCall:
-        """Convert to a call for the chat template. Raises InvalidRequestError as `arguments_of`."""
-        return ToolCall(self.name, arguments_of(self.arguments, f"{path}.arguments"))
+    @property
+    def call(self) -> ToolCall:
+        """The call for the chat template."""
+        return ToolCall(self.name, self.arguments)
 
 
 class CallOfTool(RequestModel):
@@ -104,24 +104,10 @@ class CallOfTool(RequestModel):
     function: CalledFunction
     index: int | None = None
 
-    def call(self, path: str) -> ToolCall:
-        """Convert to a call for the chat template. Raises InvalidRequestError as `arguments_of`."""
-        return self.function.call(f"{path}.function")
-
-
-def arguments_of(text: str, param: str) -> str:
-    """Validate and return the arguments of a call. An empty string counts as {}.
-
-    Raises:
-        InvalidRequestError: the arguments are not a JSON object.
-    """
-    try:
-        is_object = isinstance(json.loads(text or "{}"), dict)
-    except (ValueError, RecursionError):
-        is_object = False
-    if not is_object:
-        raise InvalidRequestError(f"{param} must be a JSON object", param=param)
-    return text or "{}"
+    @property
+    def call(self) -> ToolCall:
+        """The call for the chat template."""
+        return self.function.call
 
 
 class ToolFields(RequestModel):

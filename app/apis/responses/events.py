@@ -3,47 +3,41 @@
 Event numbers depend on the answer's tokens, not on how its text was split into deltas. `starting_after` therefore means
 the same in every process. Numbers may be skipped, but are never used twice.
 
-- 0 to 3 are the opening events.
-- A delta after which the answer has k tokens is 3 + k.
-- With n tokens in all, the closing events are 4 + n to 7 + n.
-- With reasoning, the five events between reasoning and text come before the text's first delta and count as well: that
-  delta is 8 + k, and the closing events are 9 + n to 12 + n.
-- Tool calls come at the end, four events each, before the last event. Text that was held back because it could have
-  become a call is sent there too, as a delta.
+- 0 to 3 are the opening events, of which 2 and 3 open the first item. A call is opened by event 2 alone.
+- A delta of text, reasoning or arguments after which the answer has k tokens is 3 + k + s.
+- s is 0 at first. Where items end and begin, their events come between two deltas and move all later numbers. If the
+  first delta after them could be 3 + k + s, c events after reasoning, or between two items, are 3 + k + s to
+  2 + k + s + c, and s grows by c. After a text or arguments the number 3 + k + s is left to a delta of the same token,
+  the events are 4 + k + s to 3 + k + s + c, and s grows by c + 1.
+- With n tokens in all, the events after the last delta are 4 + n + s and following. The response's last event comes
+  after them, at 7 + n + s or later. Among them are text that was held back because it could have become a call, and
+  the end of a call that was cut.
 """
 
 from collections.abc import AsyncGenerator, Iterable
-from typing import Any, Protocol
+from itertools import takewhile
+from typing import Any
 
-from app.apis.responses.output import Event, OutputItem, call_events, thought_about
-from app.apis.responses.serializer import begun, response_json, response_status
+from app.apis.responses.output import Event, ItemWriter, ResponseSource
+from app.apis.responses.serializer import begun, has_output, response_json, response_status
 from app.domain.deltas import Delta
 from app.domain.records import Message
 from app.domain.response_record import ResponseRecord
 from app.domain.token_history import ID_BYTES
 from app.domain.tool_use import MayCall
-from app.runs.run_log import RunLog
 from app.transport.sse import typed_frame
 from engine.errors import EbbError
+from models.tool_calls import AnswerEvent, ArgumentsPiece, TextPiece
 
 BEFORE_THE_FIRST = -1
 FIRST_OF_THE_ITEM, LAST_OPENING = 2, 3
 LOG_OFFSET = 2
 """A delta's number here minus its number in the log, where 1 is the opening and 1 + k a delta."""
 
+NUM_CLOSING = 3
+"""Number of events that close a text. The response's last event leaves room for them even if there are fewer."""
+
 RESTARTING = {"type": "error", "code": "server_restart", "message": "The server is stopping", "param": None}
-
-
-class ResponseSource(Protocol):
-    """The source of a response's events: a run, or an answer that ended long ago."""
-
-    @property
-    def log(self) -> RunLog:
-        """The log of the answer's text, which grows while the answer is generated."""
-
-    @property
-    def answer(self) -> Message:
-        """The answer. Final once the log is closed."""
 
 
 class ResponseEvents:
@@ -53,7 +47,7 @@ class ResponseEvents:
         self._record = record
         self._source = source
         self._is_stored = is_stored
-        self._item: OutputItem | None = None
+        self._items = ItemWriter(source)
         self._calls = source.answer.tool_use.parser() if isinstance(source.answer.tool_use, MayCall) else None
         self._shift = 0
         self._last = LAST_OPENING
@@ -87,31 +81,34 @@ class ResponseEvents:
         ]
 
     def _said(self, delta: Delta, after: int) -> bytes:
-        if delta.is_thought and self._item is not None and not self._item.is_thought:
+        at = delta.number + LOG_OFFSET
+        if delta.is_thought:
             # The stream has no place for reasoning after the text. The complete response contains it.
-            return b""
-        text = delta.text if delta.is_thought or self._calls is None else self._calls.push(delta.text).text
-        if not text:
-            return b""
-        item, change = self._at_item(delta.number + LOG_OFFSET, after, is_thought=delta.is_thought)
-        self._last = delta.number + LOG_OFFSET + self._shift
-        return change + item.delta(self._last, text) if self._last > after else change
+            return b"" if self._items.has_said else self._frames(TextPiece(delta.text), at, after, is_thought=True)
+        events: list[AnswerEvent] = [TextPiece(delta.text)] if self._calls is None else self._calls.push(delta.text)
+        return b"".join(self._frames(event, at, after) for event in events)
 
-    def _at_item(self, number: int, after: int, *, is_thought: bool) -> tuple[OutputItem, bytes]:
-        """Return the item that a delta belongs to, and the frames of the events that switch to it.
+    def _frames(self, event: AnswerEvent, at: int, after: int, *, is_thought: bool = False) -> bytes:
+        """Return the frames of an event that a token of the answer brings.
 
-        number: number of the first of these events, if an item is open already.
+        at: number of that token's delta, without the shift.
         """
-        answer, before = self._source.answer, self._item
-        if before is not None and before.is_thought == is_thought:
-            return before, b""
-        item = self._item = OutputItem(answer, 0 if before is None else 1, is_thought=is_thought)
-        added = item.added(begun(answer))
-        if before is None:
-            return item, _numbered(added, FIRST_OF_THE_ITEM, after)
-        events = [*before.done(thought_about(answer, self._source.log.reasoning)), *added]
-        self._shift = len(events)
-        return item, _numbered(events, number, after)
+        before, is_first = self._items.item, self._items.num_items == 0
+        change = self._items.before(event, is_thought=is_thought)
+        frames = b""
+        if change and is_first:
+            frames = _numbered(change, FIRST_OF_THE_ITEM, after)
+        elif change:
+            follows_delta = before is not None and not before.is_thought
+            frames = _numbered(change, at + self._shift + follows_delta, after)
+            self._shift += len(change) + follows_delta
+            self._last = at + self._shift - 1
+        if isinstance(event, TextPiece | ArgumentsPiece):
+            deltas = self._items.write(event)
+            self._last = at + self._shift
+            if self._last > after:
+                frames += deltas.frame(self._last, event.text)
+        return frames
 
     def _closing(self, after: int) -> bytes:
         answer = self._source.answer
@@ -122,27 +119,34 @@ class ResponseEvents:
         kind = status if status in ("completed", "failed") else "incomplete"
         end = {"type": f"response.{kind}", "response": self._response(answer)}
         if status == "failed":
-            return _numbered([end], number + 3, after)
+            return _numbered([end], number + NUM_CLOSING, after)
         if (refusal := self._source.log.refusal) is not None:
             # The answer is complete but not on disk, so no event may report it as completed.
             error = {"type": "error", "code": refusal["code"], "message": refusal["message"], "param": None}
-            return _numbered([error], number + 3, after)
-        shift = self._shift
-        change, events = self._last_items(answer, number, after)
-        return change + _numbered([*events, end], number + self._shift - shift, after)
+            return _numbered([error], number + NUM_CLOSING, after)
+        is_first = self._items.num_items == 0
+        events = self._ending(answer)
+        opening = list(takewhile(lambda event: event["type"].endswith(".added"), events)) if is_first else []
+        closing = events[len(opening) :]
+        return (
+            _numbered(opening, FIRST_OF_THE_ITEM, after)
+            + _numbered(closing, number, after)
+            + _numbered([end], number + max(NUM_CLOSING, len(closing)), after)
+        )
 
-    def _last_items(self, answer: Message, number: int, after: int) -> tuple[bytes, list[Event]]:
-        """Return the frames up to the item that is open at the end, and the events from there on."""
-        said, item = answer.said, self._item
-        # An answer that was stopped during its reasoning has no text.
-        is_thought = item is not None and item.is_thought and answer.status != "complete" and not answer.content
-        if said.calls and not said.text:
-            events = item.done(thought_about(answer, self._source.log.reasoning)) if item is not None else []
-            return b"", [*events, *call_events(answer, 0 if item is None else 1)]
-        held = "" if self._calls is None or is_thought else self._calls.finish().text
-        item, change = self._at_item(number, after, is_thought=is_thought)
-        rest = [item.rest(held)] if held else []
-        return change, [*rest, *item.done(answer), *call_events(answer, item.index + 1)]
+    def _ending(self, answer: Message) -> list[Event]:
+        """Return the events after the last delta, without the response's own."""
+        items = self._items
+        cut_before = None if answer.status == "complete" else ""
+        held: list[AnswerEvent] = [] if self._calls is None else self._calls.finish(cut_before)
+        if not items.has_said and not held and has_output(answer):
+            held = [TextPiece("")]
+        events = list[Event]()
+        for event in held:
+            events += items.before(event)
+            if isinstance(event, TextPiece | ArgumentsPiece) and event.text:
+                events.append(items.write(event).event(event.text))
+        return events + items.end(answer)
 
     def _response(self, answer: Message) -> dict[str, Any]:
         return response_json(self._record, answer, is_stored=self._is_stored)

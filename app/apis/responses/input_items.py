@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from app.apis.openai.tools_schema import FunctionName, arguments_of
+from app.apis.openai.tools_schema import FunctionName
 from app.domain.records import Role
 from app.domain.tool_use import IsCall, IsResult, ToolUse
 from app.schemas.parsing import RequestModel, kind_by_type, parse_object, text_or_list
@@ -50,13 +50,14 @@ class InputItem(RequestModel):
         """The content as one string. Parts are joined without a separator."""
         return _text(self.content)
 
-    def tool_use(self, _: str) -> ToolUse | None:
-        """Return None: a message neither calls a tool nor returns a result."""
+    @property
+    def tool_use(self) -> ToolUse | None:
+        """None: a message neither calls a tool nor returns a result."""
         return None
 
 
 class CallItem(RequestModel):
-    """A function call in an earlier answer."""
+    """A function call in an earlier answer. arguments: any text, since a cut answer has part of a JSON object."""
 
     ignored: ClassVar[frozenset[str]] = frozenset({"id", "status", "caller", "namespace", "async", "created_by"})
 
@@ -68,9 +69,10 @@ class CallItem(RequestModel):
     stored_role: ClassVar[Role] = "assistant"
     text: ClassVar[str] = ""
 
-    def tool_use(self, path: str) -> ToolUse:
-        """Return the call. Raises InvalidRequestError if its arguments are not a JSON object."""
-        return IsCall(self.call_id, self.name, arguments_of(self.arguments, f"{path}.arguments"))
+    @property
+    def tool_use(self) -> ToolUse:
+        """The call."""
+        return IsCall(self.call_id, self.name, self.arguments)
 
 
 class ResultItem(RequestModel):
@@ -89,8 +91,9 @@ class ResultItem(RequestModel):
         """The output as one string."""
         return _text(self.output)
 
-    def tool_use(self, _: str) -> ToolUse:
-        """Return a reference to the call whose result this is."""
+    @property
+    def tool_use(self) -> ToolUse:
+        """A reference to the call whose result this is."""
         return IsResult(self.call_id)
 
 

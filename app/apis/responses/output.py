@@ -1,82 +1,212 @@
-"""The output items of a response as its stream sends them: reasoning, then text, then tool calls."""
+"""The output items of a response as its stream sends them: reasoning, then texts and tool calls in order."""
 
 from dataclasses import replace
-from typing import Any
+from io import StringIO
+from typing import Any, Protocol
 
-from app.apis.responses.serializer import item_json, items_json, output_text, reasoning_json, reasoning_text
+from app.apis.responses.serializer import (
+    ItemStatus,
+    begun,
+    call_json,
+    item_status,
+    output_text,
+    reasoning_json,
+    reasoning_text,
+    text_json,
+)
 from app.domain.records import Message
+from app.domain.response_record import call_ids_of, text_id_of
+from app.domain.tool_use import MayCall
+from app.runs.run_log import RunLog
 from app.transport.sse import encode_json
+from models.tool_calls import AnswerEvent, ArgumentsPiece, CallEnd, CallStart, TextPiece, ToolCall
 
 Event = dict[str, Any]
 
 
-class OutputItem:
-    """An output item with one content part. Everything in a delta event except the text is encoded only once."""
+class ResponseSource(Protocol):
+    """The source of a response's events: a run, or an answer that ended long ago."""
 
-    def __init__(self, answer: Message, index: int, *, is_thought: bool) -> None:
-        self.is_thought = is_thought
-        self.index = index
-        self._part = reasoning_text if is_thought else output_text
-        self._item = reasoning_json if is_thought else item_json
-        self._kind = f"response.{'reasoning' if is_thought else 'output'}_text"
-        self._place = {"item_id": self._item(answer)["id"], "output_index": index, "content_index": 0}
-        # Log probabilities are not returned, but clients expect the field.
-        self._logprobs: Event = {} if is_thought else {"logprobs": []}
-        fixed = encode_json({"type": f"{self._kind}.delta", **self._place, **self._logprobs})
-        self._delta_head = f"event: {self._kind}.delta\ndata: {fixed[:-1]},".encode()
+    @property
+    def log(self) -> RunLog:
+        """The log of the answer's text, which grows while the answer is generated."""
 
-    def rest(self, text: str) -> Event:
+    @property
+    def answer(self) -> Message:
+        """The answer. Final once the log is closed."""
+
+
+class Deltas:
+    """Delta events of one item. Everything except the text is encoded only once.
+
+    kind: the part of their names before ".delta".
+    fields: fields of every delta, and of the event that repeats all of them.
+    """
+
+    def __init__(self, kind: str, fields: Event) -> None:
+        self._kind = kind
+        self._fields = fields
+        fixed = encode_json({"type": f"{kind}.delta", **fields})
+        self._head = f"event: {kind}.delta\ndata: {fixed[:-1]},".encode()
+
+    def frame(self, number: int, text: str) -> bytes:
+        """Encode the frame of a delta event."""
+        return self._head + f'"sequence_number":{number},"delta":{encode_json(text)}}}\n\n'.encode()
+
+    def event(self, text: str) -> Event:
         """Build a delta event that is sent among the closing events."""
-        return {"type": f"{self._kind}.delta", **self._place, **self._logprobs, "delta": text}
+        return {"type": f"{self._kind}.delta", **self._fields, "delta": text}
 
-    def added(self, begun: Message) -> list[Event]:
-        """Build the two events that open the item.
+    def done(self, name: str, text: str) -> Event:
+        """Build the event with all of the text, in the field `name`."""
+        return {"type": f"{self._kind}.done", **self._fields, name: text}
 
-        begun: the answer before its first token.
-        """
-        item = {**self._item(begun), "status": "in_progress", "content": []}
+
+class TextItem:
+    """An item with one content part: reasoning, or a text of the answer.
+
+    answer: the answer before its first token.
+    index: position in the output.
+    number: position among the texts of the answer.
+    """
+
+    def __init__(self, answer: Message, index: int, number: int = 0, *, is_thought: bool = False) -> None:
+        self.is_thought = is_thought
+        self._answer = answer
+        self._index = index
+        self._item_id = text_id_of(answer.id, number)
+        self._part = reasoning_text if is_thought else output_text
+        empty = self.whole(answer, "", "in_progress")
+        self._place = {"item_id": empty["id"], "output_index": index, "content_index": 0}
+        # Log probabilities are not returned, but clients expect the field.
+        logprobs: Event = {} if is_thought else {"logprobs": []}
+        self.deltas = Deltas(f"response.{'reasoning' if is_thought else 'output'}_text", {**self._place, **logprobs})
+
+    def whole(self, answer: Message, text: str, status: ItemStatus) -> Event:
+        """Build the item. text, status: of a text; those of reasoning follow from `answer`."""
+        return reasoning_json(answer) if self.is_thought else text_json(answer, self._item_id, text, status)
+
+    def added(self) -> list[Event]:
+        """Build the events that open the item."""
+        item = {**self.whole(self._answer, "", "in_progress"), "status": "in_progress", "content": []}
         return [
-            {"type": "response.output_item.added", "output_index": self.index, "item": item},
+            {"type": "response.output_item.added", "output_index": self._index, "item": item},
             {"type": "response.content_part.added", **self._place, "part": self._part("")},
         ]
 
-    def delta(self, number: int, text: str) -> bytes:
-        """Encode the frame of a delta event."""
-        return self._delta_head + f'"sequence_number":{number},"delta":{encode_json(text)}}}\n\n'.encode()
-
-    def done(self, answer: Message) -> list[Event]:
-        """Build the three events that close the item.
-
-        answer: the answer with all of the item's text.
-        """
-        text = (answer.reasoning or "") if self.is_thought else answer.said.text
+    def done(self, item: Event) -> list[Event]:
+        """Build the events that close the item."""
+        part = item["content"][0]
         return [
-            {"type": f"{self._kind}.done", **self._place, "text": text, **self._logprobs},
-            {"type": "response.content_part.done", **self._place, "part": self._part(text)},
-            {"type": "response.output_item.done", "output_index": self.index, "item": self._item(answer)},
+            self.deltas.done("text", part["text"]),
+            {"type": "response.content_part.done", **self._place, "part": part},
+            {"type": "response.output_item.done", "output_index": self._index, "item": item},
         ]
 
 
-def call_events(answer: Message, index: int) -> list[Event]:
-    """Build the events of an answer's tool calls, four for each.
+class CallItem:
+    """An item of a tool call.
 
-    index: position of the first call in the output.
+    answer: the answer that calls.
+    index: position in the output.
+    number: position among the calls of the answer.
     """
-    events: list[Event] = []
-    for item in (each for each in items_json(answer) if each["type"] == "function_call"):
-        place = {"item_id": item["id"], "output_index": index}
-        kind, arguments = "response.function_call_arguments", item["arguments"]
-        begun = {**item, "status": "in_progress", "arguments": ""}
-        events += [
-            {"type": "response.output_item.added", "output_index": index, "item": begun},
-            {"type": f"{kind}.delta", **place, "delta": arguments},
-            {"type": f"{kind}.done", **place, "arguments": arguments},
-            {"type": "response.output_item.done", "output_index": index, "item": item},
+
+    is_thought = False
+
+    def __init__(self, answer: Message, index: int, number: int, name: str) -> None:
+        self._index = index
+        self._ids = call_ids_of(answer.id, number)
+        self._name = name
+        self.deltas = Deltas("response.function_call_arguments", {"item_id": self._ids[0], "output_index": index})
+
+    def whole(self, arguments: str, status: ItemStatus) -> Event:
+        """Build the item."""
+        return call_json(self._ids, ToolCall(self._name, arguments), status)
+
+    def added(self) -> list[Event]:
+        """Build the event that opens the item."""
+        item = self.whole("", "in_progress")
+        return [{"type": "response.output_item.added", "output_index": self._index, "item": item}]
+
+    def done(self, item: Event) -> list[Event]:
+        """Build the events that close the item."""
+        return [
+            self.deltas.done("arguments", item["arguments"]),
+            {"type": "response.output_item.done", "output_index": self._index, "item": item},
         ]
-        index += 1
-    return events
 
 
-def thought_about(answer: Message, reasoning: str | None) -> Message:
-    """Return `answer` as of the end of its reasoning, before any text. The reasoning item is complete at that point."""
-    return replace(answer, reasoning=reasoning, status="complete")
+class ItemWriter:
+    """The items of one stream, and the events that open and close them.
+
+    item: the item that is open; None between two items.
+    num_items: number of items that have been opened.
+    has_said: an item other than the reasoning has been opened.
+    """
+
+    def __init__(self, source: ResponseSource) -> None:
+        self.item: TextItem | CallItem | None = None
+        self.num_items = 0
+        self.has_said = False
+        self._source = source
+        self._begun = begun(source.answer)
+        self._num_calls = 0
+        self._num_texts = 0
+        # Without tools, the only text is that of the answer.
+        self._text = StringIO() if isinstance(source.answer.tool_use, MayCall) else None
+
+    def before(self, event: AnswerEvent, *, is_thought: bool = False) -> list[Event]:
+        """Return the events that precede the text of `event`. is_thought: the text is reasoning."""
+        item = self.item
+        match event:
+            case TextPiece() if not isinstance(item, TextItem) or item.is_thought != is_thought:
+                closed = self._closed("completed")
+                number = 0 if is_thought else self._num_texts
+                self._num_texts += not is_thought
+                return closed + self._opened(TextItem(self._begun, self.num_items, number, is_thought=is_thought))
+            case CallStart(name):
+                closed = self._closed("completed")
+                self._num_calls += 1
+                return closed + self._opened(CallItem(self._begun, self.num_items, self._num_calls - 1, name))
+            case CallEnd(is_complete):
+                return self._closed("completed" if is_complete else "incomplete")
+        return []
+
+    def write(self, event: TextPiece | ArgumentsPiece) -> Deltas:
+        """Add a text to the item that is open, and return the item's deltas."""
+        assert self.item is not None
+        if self._text is not None and not self.item.is_thought:
+            self._text.write(event.text)
+        return self.item.deltas
+
+    def end(self, answer: Message) -> list[Event]:
+        """Return the events that close an item within which `answer` ended."""
+        item, self.item = self.item, None
+        match item:
+            case TextItem():
+                text = answer.content if self._text is None else self._text.getvalue()
+                return item.done(item.whole(answer, text, item_status(answer)))
+        return []
+
+    def _opened(self, item: TextItem | CallItem) -> list[Event]:
+        self.item = item
+        self.num_items += 1
+        self.has_said |= not item.is_thought
+        if self._text is not None:
+            self._text = StringIO()
+        return item.added()
+
+    def _closed(self, status: ItemStatus) -> list[Event]:
+        item, self.item = self.item, None
+        text = self._text.getvalue() if self._text is not None else ""
+        match item:
+            case TextItem():
+                return item.done(item.whole(self._at_end_of_reasoning(), text, status))
+            case CallItem():
+                return item.done(item.whole(text, status))
+        return []
+
+    def _at_end_of_reasoning(self) -> Message:
+        """Return the answer before any text, with all of the reasoning."""
+        return replace(self._begun, reasoning=self._source.log.reasoning, status="complete")

@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from app.domain.records import Conversation, Message
-from app.domain.response_record import ResponseRecord, call_ids_of, reasoning_id_of, response_id_of
+from app.domain.response_record import ResponseRecord, call_ids_of, reasoning_id_of, response_id_of, text_id_of
 from app.domain.tool_use import IsCall, IsResult
-from models.tool_calls import Parsed, ToolCall
+from models.tool_calls import ToolCall
 
 ItemStatus = Literal["in_progress", "completed", "incomplete"]
 ResponseStatus = Literal["in_progress", "completed", "incomplete", "cancelled", "failed"]
@@ -37,28 +37,47 @@ def reasoning_json(answer: Message) -> dict[str, Any]:
         "summary": [],
         "content": [reasoning_text(answer.reasoning or "")],
         "encrypted_content": None,
-        "status": "completed" if has_ended else _item_status(answer),
+        "status": "completed" if has_ended else item_status(answer),
     }
 
 
 def output_json(answer: Message) -> list[dict[str, Any]]:
     """Build the items that a response has so far."""
     thought = [reasoning_json(answer)] if answer.reasoning else []
-    has_said = answer.status == "complete" or answer.said != Parsed()
-    return thought + (items_json(answer) if has_said else [])
+    return thought + (items_json(answer) if has_output(answer) else [])
+
+
+def has_output(answer: Message) -> bool:
+    """Return whether an answer has items other than its reasoning. A complete answer has one, even without any text."""
+    return answer.status == "complete" or bool(answer.said.parts)
 
 
 def items_json(message: Message) -> list[dict[str, Any]]:
-    """Convert a message to items: its text, unless it consists of calls only, and its calls."""
+    """Convert a message to items: its texts and its calls, in order. A message without either is an empty text."""
     match message.tool_use:
         case IsCall(call_id=call_id, name=name, arguments=arguments):
-            return [call_json(message.id, call_id, ToolCall(name, arguments))]
+            return [call_json((message.id, call_id), ToolCall(name, arguments), "completed")]
         case IsResult(call_id=call_id):
             result = {"id": message.id, "type": "function_call_output", "status": "completed"}
             return [{**result, "call_id": call_id, "output": message.content}]
-    said = message.said
-    calls = [call_json(*call_ids_of(message.id, index), call) for index, call in enumerate(said.calls)]
-    return [*([item_json(message)] if said.text or not calls else []), *calls]
+    items, num_calls = list[dict[str, Any]](), 0
+    parts = message.said.parts or ("",)
+    for index, part in enumerate(parts):
+        status = _part_status(message, part, is_last=index == len(parts) - 1)
+        if isinstance(part, str):
+            items.append(text_json(message, text_id_of(message.id, index - num_calls), part, status))
+        else:
+            items.append(call_json(call_ids_of(message.id, num_calls), part, status))
+            num_calls += 1
+    return items
+
+
+def _part_status(message: Message, part: str | ToolCall, *, is_last: bool) -> ItemStatus:
+    if isinstance(part, str):
+        return item_status(message) if is_last else "completed"
+    if part.is_complete:
+        return "completed"
+    return "in_progress" if is_last and message.status == "in_progress" else "incomplete"
 
 
 def call_ids(message: Message) -> set[str]:
@@ -66,27 +85,27 @@ def call_ids(message: Message) -> set[str]:
     return {item["call_id"] for item in items_json(message) if item["type"] == "function_call"}
 
 
-def call_json(item_id: str, call_id: str, call: ToolCall) -> dict[str, Any]:
-    """Build the item of a call. A call is reported only once it is complete."""
+def call_json(ids: tuple[str, str], call: ToolCall, status: ItemStatus) -> dict[str, Any]:
+    """Build the item of a call. ids: of the item and of the call."""
+    item_id, call_id = ids
     return {
         "id": item_id,
         "type": "function_call",
-        "status": "completed",
+        "status": status,
         "call_id": call_id,
         "name": call.name,
         "arguments": call.arguments,
     }
 
 
-def item_json(message: Message) -> dict[str, Any]:
-    """Build the item of a message's text."""
-    is_answer, text = message.role == "assistant", message.said.text
+def text_json(message: Message, item_id: str, text: str, status: ItemStatus) -> dict[str, Any]:
+    """Build the item of a text of a message."""
     return {
-        "id": message.id,
+        "id": item_id,
         "type": "message",
         "role": message.role,
-        "status": _item_status(message),
-        "content": [output_text(text) if is_answer else {"type": "input_text", "text": text}],
+        "status": status,
+        "content": [output_text(text) if message.role == "assistant" else {"type": "input_text", "text": text}],
     }
 
 
@@ -165,7 +184,8 @@ def response_status(answer: Message) -> ResponseStatus:
             return answer.status
 
 
-def _item_status(message: Message) -> ItemStatus:
+def item_status(message: Message) -> ItemStatus:
+    """Return the status of the last item of a message."""
     match message.status:
         case "complete":
             return "completed"

@@ -286,8 +286,10 @@ def _check_fields(fields: ResponseRequest) -> None:
 def _asked(parent: ResponseParent, fields: PromptFields) -> list[Message]:
     """Create the messages of the input, each following the one before.
 
+    A client that keeps the conversation may have trimmed calls from it, so results are taken without them.
+
     Raises:
-        InvalidRequestError: a result answers a call that is not in the conversation before it.
+        InvalidRequestError: a result answers a call that is not in the stored conversation before it.
     """
     now = time.time()
     asked: list[Message] = []
@@ -303,11 +305,12 @@ def _asked(parent: ResponseParent, fields: PromptFields) -> list[Message]:
             status="complete",
             created_at=now,
             completed_at=now,
-            tool_use=item.tool_use(path),
+            tool_use=item.tool_use,
         )
-        if isinstance(message.tool_use, IsResult) and message.tool_use.call_id not in calls:
+        result = message.tool_use if isinstance(message.tool_use, IsResult) else None
+        if result is not None and not parent.is_new and result.call_id not in calls:
             param = f"{path}.call_id"
-            raise InvalidRequestError(f"{param}: no earlier call has this id", param=param)
+            raise InvalidRequestError(f"{param}: no call in the stored conversation has this id", param=param)
         calls |= call_ids(message)
         asked.append(message)
         parent_id = message.id

@@ -191,9 +191,7 @@ async def test_defect_in_one_stream_leaves_the_others_intact(
 
 
 @pytest.mark.parametrize("before", ["", "[a-z ,]{9,12}\\."], ids=["forced", "free"])
-async def test_tool_call_with_half_a_surrogate_pair_is_sent_as_text(
-    server: RunningServer[AsyncLLMEngine], before: str
-) -> None:
+async def test_half_a_surrogate_pair_ends_the_tool_call(server: RunningServer[AsyncLLMEngine], before: str) -> None:
     call = r'<tool_call>\n\{"name": "t", "arguments": \{"p": "\\ud83d"\}\}\n</tool_call>'
     fields = body(1, 120) | {
         "structured_outputs": {"regex": before + call},
@@ -206,7 +204,11 @@ async def test_tool_call_with_half_a_surrogate_pair_is_sent_as_text(
         async with session.post("/v1/chat/completions", json=body(2, 4, stream=False)) as response:
             assert response.status == 200
     assert "[DONE]" in events
-    assert "ud83d" in events
+    chunks = [json.loads(line[6:]) for line in events.splitlines() if line.startswith("data: {")]
+    deltas = [choice["delta"] for chunk in chunks for choice in chunk["choices"]]
+    calls = [call["function"] for delta in deltas for call in delta.get("tool_calls", ())]
+    assert "".join(call["arguments"] for call in calls) == '{"p": "'
+    assert "".join(delta.get("content", "") for delta in deltas).rstrip().endswith(r'\ud83d"}}')
 
 
 async def test_streams_survive_defect_in_scheduler(

@@ -1,83 +1,47 @@
-import json
-import random
-
-import pytest
-
-from models.tool_calls import Parsed, ToolCall, ToolCallParser
-
-START, END = "[unused11]", "[unused12]"
-
-WEATHER = ToolCall("weather", '{"city": "北京", "days": 2}')
-CALLS = json.dumps([{"name": "weather", "arguments": {"city": "北京", "days": 2}}, {"name": "now"}])
-
-
-def parsed(*pieces: str) -> Parsed:
-    parser = ToolCallParser(START, END)
-    parts = [*(parser.push(piece) for piece in pieces), parser.finish()]
-    return Parsed("".join(part.text for part in parts), tuple(call for part in parts for call in part.calls))
-
-
-def test_list_of_calls_is_removed_from_text() -> None:
-    assert parsed(f"Let me look.{START}{CALLS}{END} Done.") == Parsed(
-        "Let me look. Done.", (WEATHER, ToolCall("now", "{}"))
-    )
-
-
-def test_result_does_not_depend_on_text_chunks() -> None:
-    text = f"[un{START}{CALLS}{END}[unused1{START}[]{END}x{START}{CALLS}{END}[unused"
-    whole = parsed(text)
-    assert len(whole.calls) == 4
-    assert whole.text == "[un[unused1x[unused"
-    assert parsed(*text) == whole
-    source = random.Random(2)
-    for _ in range(50):
-        cuts = sorted(source.randrange(len(text)) for _ in range(4))
-        assert parsed(*(text[a:b] for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True))) == whole
-
-
-def test_text_is_emitted_once_it_cannot_be_a_call() -> None:
-    parser = ToolCallParser(START, END)
-    assert parser.push("a [unused").text == "a "
-    assert parser.push("9] b").text == "[unused9] b"
-    assert parser.push(f"{START}[").text == ""
-    assert parser.push("]").text == ""
-
-
-@pytest.mark.parametrize(
-    "inside",
-    [
-        "",
-        "nothing",
-        "{",
-        "[1]",
-        '[{"arguments": {}}]',
-        '[{"name": 1}]',
-        '[{"name": "x", "arguments": [1]}]',
-        r'[{"name": "x", "arguments": {"p": "\ud83d"}}]',
-        r'[{"name": "x", "arguments": {"\udc00": 1}}]',
-        r'[{"name": "\ud83d", "arguments": {}}]',
-        r'[{"name": "x", "arguments": "{\"p\": \"\\ud83d\"}"}]',
-        '[{"name": "x", "arguments": {"p": NaN}}]',
-        '[{"name": "x", "arguments": {"p": 1e999}}]',
-        "[" * 99999,
-    ],
+from models.tool_calls import (
+    AnswerEvent,
+    ArgumentsPiece,
+    CallEnd,
+    CallStart,
+    Parsed,
+    TextPiece,
+    ToolCall,
+    merged,
+    parsed_of,
+    read_object,
+    text_of,
 )
-def test_invalid_list_of_calls_stays_text(inside: str) -> None:
-    text = f"a{START}{inside}{END}b"
-    assert parsed(text) == Parsed(text)
+
+EVENTS: list[AnswerEvent] = [
+    TextPiece("a"),
+    TextPiece("b"),
+    CallStart("one"),
+    ArgumentsPiece("{"),
+    ArgumentsPiece("}"),
+    CallEnd(is_complete=True),
+    CallStart("two"),
+    CallEnd(is_complete=False),
+    TextPiece("c"),
+    CallStart("three"),
+    ArgumentsPiece('{"d'),
+]
 
 
-@pytest.mark.parametrize(
-    "inside",
-    [
-        '{"name": "weather", "arguments": {"city": "北京", "days": 2}}',
-        json.dumps([{"name": "weather", "arguments": json.dumps({"city": "北京", "days": 2})}]),
-    ],
-)
-def test_near_misses_of_format_are_accepted(inside: str) -> None:
-    assert parsed(f"{START}{inside}{END}") == Parsed(calls=(WEATHER,))
+def test_events_join_to_texts_and_calls_in_order() -> None:
+    parsed = parsed_of(EVENTS)
+    calls = (ToolCall("one", "{}"), ToolCall("two", "", is_complete=False))
+    last = ToolCall("three", '{"d', is_complete=False)
+    assert parsed == Parsed(("ab", *calls, "c", last))
+    assert (parsed.text, parsed.calls, text_of(EVENTS)) == ("abc", (*calls, last), "abc")
 
 
-def test_complete_calls_without_end_mark_count() -> None:
-    assert parsed(f"a{START}{CALLS}").calls[0] == WEATHER
-    assert parsed(f'a{START}[{{"name": "wea') == Parsed(f'a{START}[{{"name": "wea')
+def test_merged_events_have_no_adjacent_pieces() -> None:
+    joined = merged(EVENTS)
+    assert joined[:3] == [TextPiece("ab"), CallStart("one"), ArgumentsPiece("{}")]
+    assert parsed_of(joined) == parsed_of(EVENTS)
+
+
+def test_only_objects_that_can_be_sent_are_read() -> None:
+    assert read_object('{"a": [1, "é"]}') == {"a": [1, "é"]}
+    others = ("", "{", "[1]", "1", '{"a": NaN}', '{"a": 1e999}', r'{"a": "\ud83d"}', r'{"\udc00": 1}', '{"a":' * 99999)
+    assert [read_object(text) for text in others] == [None] * len(others)

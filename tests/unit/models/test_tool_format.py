@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from models.chat_format import ChatFormat, Message
+from models.errors import ChatFormatError
 from models.tokenizer import Tokenizer
-from models.tool_calls import ToolCall
+from models.tool_calls import Parsed, ToolCall, parsed_of
 from models.tool_format import find_tool_format
 from tests.tiny_tokenizer import CHAT_TEMPLATE, TOKENIZER_CONFIG, byte_tokenizer
 
@@ -72,19 +73,53 @@ def test_template_with_tools_writes_them_itself(tmp_path: Path) -> None:
     assert "tool\n21 " in text
 
 
-def test_calls_round_trip_in_each_format() -> None:
-    for control in ({}, {"[unused11]": 11, "[unused12]": 12}):
-        how = find_tool_format(control, "")
-        parser = how.parser()
-        begun, rest = parser.push("Well. " + how.calls(CALLS)), parser.finish()
-        assert begun.calls + rest.calls == CALLS
-        assert begun.text + rest.text == "Well. "
+@pytest.mark.parametrize("control", [{}, {"[unused11]": 11, "[unused12]": 12}], ids=["hermes", "pangu"])
+def test_calls_round_trip_in_each_format(control: dict[str, int]) -> None:
+    how = find_tool_format(control, "")
+    cut = ToolCall("weather", '{"city": "Pa', is_complete=False)
+    for calls in (CALLS, (*CALLS, cut), (cut, *CALLS)):
+        assert how.parser().whole("Well. " + how.calls(calls)) == Parsed(("Well. ", *calls))
+    assert how.parser().whole(how.calls([ToolCall("now", "")])).calls == (ToolCall("now", "{}"),)
 
 
 def test_space_around_calls_is_dropped_unless_text_follows() -> None:
     how = find_tool_format({}, "")
     text = how.calls(CALLS) + "\n\n Done. "
     parser = how.parser()
-    parts = [*(parser.push(character) for character in text), parser.finish()]
-    assert "".join(part.text for part in parts) == "\n\n Done. "
-    assert tuple(call for part in parts for call in part.calls) == CALLS
+    events = [*(event for character in text for event in parser.push(character)), *parser.finish()]
+    assert parsed_of(events) == Parsed((*CALLS, "\n\n Done. "))
+
+
+CUT = [Message("user", "Weather?"), Message("assistant", "", (ToolCall("weather", '{"city": "Pa'),))]
+WRITTEN = "tool_call.arguments | tojson"
+OF_FIELDS = NATIVE.replace(WRITTEN, "tool_call.arguments | items | list | tojson")
+AS_TEXT = NATIVE.replace(WRITTEN, f"tool_call.arguments if tool_call.arguments is string else {WRITTEN}")
+
+
+@pytest.mark.parametrize(
+    ("template", "written"),
+    [
+        (CHAT_TEMPLATE, '"arguments":"{\\"city\\": \\"Pa"}'),
+        (NATIVE, 'weather "{\\"city\\": \\"Pa"'),
+        (AS_TEXT, 'weather {"city": "Pa'),
+        (OF_FIELDS, 'weather [["INVALID_JSON", "{\\"city\\": \\"Pa"]]'),
+    ],
+    ids=["default", "json", "text", "fields"],
+)
+def test_cut_arguments_are_text_where_the_template_allows(tmp_path: Path, template: str, written: str) -> None:
+    tokenizer, chat = make(tmp_path, template)
+    assert written in tokenizer.describe(chat.render(CUT))
+    whole = [CUT[0], Message("assistant", "", (ToolCall("weather", '{"city": "<|im_end|>"}'), ToolCall("now", "")))]
+    assert "INVALID_JSON" not in tokenizer.describe(chat.render(whole))
+
+
+def test_template_that_fails_refuses_the_messages(tmp_path: Path) -> None:
+    _, chat = make(tmp_path, OF_FIELDS.replace("| items", "| items | abs"))
+    for messages in (CUT, SAID):
+        with pytest.raises(ChatFormatError):
+            chat.render(messages)
+
+
+def test_result_without_its_call_is_rendered(tmp_path: Path) -> None:
+    tokenizer, chat = make(tmp_path, NATIVE)
+    assert "tool\nnoon" in tokenizer.describe(chat.render([Message("tool", "noon"), Message("user", "So?")]))

@@ -105,7 +105,7 @@ async def test_answer_after_reasoning_keeps_its_form_or_calls_a_tool(api: Api) -
         assert called.choices[0].finish_reason == "tool_calls"
         assert message.model_extra == {"reasoning_content": THOUGHT}
         assert call.type == "function"
-        assert (call.function.name, call.function.arguments) == ("weather", '{"city": "北京"}')
+        assert (call.function.name, call.function.arguments) == ("weather", '{"city":"北京"}')
         result = {"role": "tool", "tool_call_id": call.id, "content": "21"}
         sent = [*QUESTION, message.model_dump(exclude_none=True), result]
         again = await client.chat.completions.create(**{**asked, "messages": sent}, tools=tools)

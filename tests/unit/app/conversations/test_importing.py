@@ -83,7 +83,7 @@ def test_file_that_is_no_export_is_refused(text: str, words: str) -> None:
 @pytest.mark.parametrize(
     ("fields", "param"),
     [
-        ({"tool_use": {"kind": "call", "call_id": "c", "name": "f", "arguments": "[]"}}, "tool_use.arguments"),
+        ({"tool_use": {"kind": "call", "call_id": "c", "name": "f", "arguments": 1}}, "tool_use.arguments"),
         ({"tool_use": {"kind": "else"}}, "tool_use"),
         ({"tool_use": [None, None]}, "tool_use"),
         ({"tool_use": 1}, "tool_use"),
@@ -189,7 +189,7 @@ class Life:
             case "ask" | "retry" | "fail" | "begin" | "respond" | "follow":
                 await self.answer(kind, conversation.id, chosen, text)
             case "items" if not locked:
-                call = IsCall("call_1", "f", "{}")
+                call = IsCall("call_1", "f", '{"a": "' + text)
                 items = [
                     NewItem("system", text),
                     NewItem("assistant", "", call),
@@ -257,6 +257,23 @@ async def round_trip(steps: list[tuple[str, int, str]], folder: Path) -> None:
     finally:
         await here.close()
         await there.close()
+
+
+async def test_cut_calls_survive_export_and_import(store: Store) -> None:
+    may_call = {"kind": "may_call", "start": "<tool_call>", "end": "</tool_call>", "parallel": True}
+    sent = {"kind": "call", "call_id": "c", "name": "f", "arguments": '{"a": "b'}
+    written = '<tool_call>\n{"name": "f", "arguments": {"a": "b'
+    answer = {"role": "assistant", "status": "incomplete", "finish_reason": "length"}
+    messages = [
+        {**MESSAGE, "id": "a"},
+        {**MESSAGE, **answer, "id": "b", "parent_id": "a", "content": written, "tool_use": may_call},
+        {**MESSAGE, "id": "c", "parent_id": "b", "role": "assistant", "tool_use": sent},
+    ]
+    body = file_of({**EMPTY, "id": "conv_1", "head_id": "c", "messages": messages})
+    await store.imports.add(read_file(body), duplicates=False)
+    [_, *stored] = read_file(await exported(store))[0].messages
+    assert [each.said.calls[0].arguments for each in stored] == ['{"a": "b', '{"a": "b']
+    assert [each.said.text for each in stored] == ["", ""]
 
 
 async def test_export_of_many_real_turns_can_be_imported(store: Store, size: Size) -> None:

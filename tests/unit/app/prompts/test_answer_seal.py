@@ -3,6 +3,7 @@
 from app.domain.token_history import pack_ids
 from app.prompts.answer_seal import NO_TAG, TAG_BYTES, Dialogue, KnownAnswer, Seal, seals_of_answers
 from models.chat_format import Message
+from models.tool_calls import ToolCall
 
 SALT = b"salt" * 8
 IDS = pack_ids(range(1000, 1100))
@@ -53,3 +54,12 @@ def test_dialogue_can_be_followed_by_different_answers() -> None:
     dialogue.say(Message("user", "hi"))
     followed = [dialogue.followed_by(Message("assistant", text)).seal for text in ("yes", "no", "yes")]
     assert followed == [seal_of("hi", "yes"), seal_of("hi", "no"), seal_of("hi", "yes")]
+
+
+def test_arguments_are_compared_as_values() -> None:
+    def seal(arguments: str) -> Seal:
+        return seals_of_answers(Dialogue(SALT, "model"), [Message("assistant", "", (ToolCall("f", arguments),))])[0]
+
+    assert seal('{"a":1,"b":"é"}') == seal('{"a": 1, "b": "é"}') == seal('{\n"a": 1, "b": "\\u00e9"}')
+    others = ('{"a":2,"b":"é"}', '{"a":1,"b":"é', '{"a": 1,"b":"é', "", "{}")
+    assert len({seal(text).name for text in others}) == len(others)

@@ -54,7 +54,8 @@ def calls_of(message: Message) -> list[tuple[str, object]]:
 @row("anthropic", "messages.count_tokens(tools=...)", "tools count")
 @row("anthropic", "messages.create(messages=[..., answer, {'content': [tool_result, ...]}])", "the results reach the "
      "model; the KV of the answer that called is found again")  # fmt: skip
-@row("anthropic", "messages.stream(tools=...)", "the same blocks, the input of each in one `input_json_delta`")
+@row("anthropic", "messages.stream(tools=...)", "the same blocks, the input of each in `input_json_delta` as it is "
+     "written")  # fmt: skip
 @row("anthropic", "messages.create(tools=..., tool_choice=...)", "`tool_use` blocks whose input keeps to the schema; "
      "`auto`, `any`, `tool` and `none`, with `disable_parallel_tool_use`; the reason is `tool_use`")  # fmt: skip
 async def test_tool_calls_and_results_round_trip(client: AsyncAnthropic) -> None:
@@ -85,11 +86,12 @@ async def test_tool_calls_and_results_round_trip(client: AsyncAnthropic) -> None
 
 
 def check_blocks(events: list[RawMessageStreamEvent]) -> None:
-    """Check that each block is one start, one delta and one stop, before the next block begins."""
+    """Check that each block is one start, some deltas and one stop, before the next block begins."""
     kinds = [(event.type, getattr(event, "index", None)) for event in events]
+    assert len(kinds) > len(set(kinds))
     names = [f"content_block_{part}" for part in ("start", "delta", "stop")]
-    blocks = len(events) // 3
-    assert kinds == [(name, index) for index in range(blocks) for name in names]
+    blocks = max(index for _, index in kinds if index is not None) + 1
+    assert list(dict.fromkeys(kinds)) == [(name, index) for index in range(blocks) for name in names]
 
 
 async def its_results_come_back(client: AsyncAnthropic, first: Message) -> None:
@@ -125,3 +127,22 @@ async def refusals(client: AsyncAnthropic) -> None:
         with pytest.raises(anthropic.BadRequestError) as caught:
             await client.messages.create(**asked(**fields))
         assert name in caught.value.message
+
+
+@row("anthropic", "messages.create(tools=..., max_tokens=...)", "a cut call has the part of its input that can be "
+     "read, also streamed; the reason is `max_tokens`; it can be sent back")  # fmt: skip
+async def test_cut_call_has_the_readable_part_of_its_input(client: AsyncAnthropic) -> None:
+    must: dict[str, Any] = {"tools": TOOLS, "tool_choice": {"type": "tool", "name": "weather"}}
+    whole = await client.messages.create(**asked(**must))
+    told = list[object]()
+    for limit in range(2, whole.usage.output_tokens - 1, 3):
+        cut = await client.messages.create(**asked(**must, max_tokens=limit))
+        async with client.messages.stream(**asked(**must, max_tokens=limit)) as stream:
+            streamed = await stream.get_final_message()
+        assert (cut.stop_reason, streamed.stop_reason) == ("max_tokens", "max_tokens")
+        assert calls_of(cut) == calls_of(streamed)
+        assert [block.to_dict()["text"] for block in cut.content if block.type == "text"] in ([], [""])
+        told += calls_of(cut)
+        sent: list[Any] = [*QUESTION, {"role": "assistant", "content": cut.content}, *QUESTION]
+        await client.messages.create(**asked(tools=TOOLS, messages=sent, max_tokens=2))
+    assert ("weather", {}) in told

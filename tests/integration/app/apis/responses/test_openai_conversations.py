@@ -193,11 +193,7 @@ CALL = {"type": "function_call", "call_id": "1", "name": "f"}
         ("", {"metadata": {"k": "v" * 513}}, "metadata.k"),
         ("", {"metadata": {str(i): "" for i in range(17)}}, "metadata"),
         ("", {"items": [{"role": "user", "content": "x"}] * 21}, "items"),
-        (
-            "",
-            {"items": [{"type": "function_call", "call_id": "1", "name": "f", "arguments": "x"}]},
-            "items[0].arguments",
-        ),
+        ("", {"items": [{**CALL, "arguments": 1}]}, "items[0].arguments"),
         ("/{id}", {}, "metadata"),
         ("/{id}/items", {"items": []}, "items"),
         ("/{id}/items", {"items": [{"role": "user", "content": [{"type": "image"}]}]}, "items[0].content[0].type"),

@@ -3,11 +3,14 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from openai import AsyncOpenAI
 from openai.types.responses import ResponseStreamEvent
 
+from tests.integration.api_server import running_server
 from tests.integration.app.host.test_server_life import WHOLE_ANSWER, serving
+from tests.unit.scripted_engine import ScriptedEngine
 
 
 @asynccontextmanager
@@ -50,3 +53,72 @@ async def test_events_of_a_former_server_resume_at_any_number(tmp_path: Path) ->
             assert [e.sequence_number for e in rest if e.type != "response.output_text.delta"] == [
                 e.sequence_number for e in events[index + 1 :] if e.type != "response.output_text.delta"
             ]
+
+
+CALLS = (
+    'So.\n<tool_call>\n{"name": "weather", "arguments": {"city": "Rome", "days": 12}}\n</tool_call>\n'
+    '<tool_call>\n{"name": "now"}\n</tool_call>'
+)
+TOOLS: list[Any] = [
+    {"type": "function", "name": name, "parameters": None, "strict": None} for name in ("weather", "now")
+]
+ASKED: dict[str, Any] = {"model": "fake-1", "input": "Rome?", "tools": TOOLS, "background": True}
+
+
+@asynccontextmanager
+async def calling(state_dir: Path) -> AsyncIterator[tuple[ScriptedEngine, AsyncOpenAI]]:
+    """Start a server whose answers call tools, and yield its engine and a client."""
+    engine = ScriptedEngine(CALLS)
+    async with (
+        running_server(state_dir, engine) as server,
+        AsyncOpenAI(base_url=f"{server.url}/v1", api_key="none", max_retries=0) as client,
+    ):
+        yield engine, client
+
+
+async def created(client: AsyncOpenAI) -> list[ResponseStreamEvent]:
+    return [event async for event in await client.responses.create(**ASKED, stream=True)]
+
+
+async def after(client: AsyncOpenAI, event: ResponseStreamEvent, response_id: str) -> list[ResponseStreamEvent]:
+    """Return the events of a response after `event`."""
+    number = event.sequence_number
+    return [each async for each in await client.responses.retrieve(response_id, stream=True, starting_after=number)]
+
+
+def told(events: list[ResponseStreamEvent]) -> list[tuple[str, int, str]]:
+    """Return the name, the number and the delta of each event."""
+    return [(event.type, event.sequence_number, getattr(event, "delta", "")) for event in events]
+
+
+async def test_events_of_calls_are_the_same_after_restart(tmp_path: Path) -> None:
+    async with calling(tmp_path) as (_, client):
+        events = await created(client)
+    first = events[0]
+    assert first.type == "response.created"
+    async with calling(tmp_path) as (_, client):
+        for index, event in enumerate(events):
+            assert told(await after(client, event, first.response.id)) == told(events[index + 1 :])
+
+
+async def test_call_that_a_restart_interrupts_keeps_its_numbers(tmp_path: Path) -> None:
+    async with calling(tmp_path) as (_, client):
+        whole = await created(client)
+    seen: list[ResponseStreamEvent] = []
+    async with calling(tmp_path) as (engine, client):
+        engine.hold()
+        async with await client.responses.create(**ASKED, stream=True) as stream:
+            engine.allow(CALLS.index('me",'))
+            async for event in stream:
+                seen.append(event)
+                if event.type == "response.function_call_arguments.delta" and event.delta == "o":
+                    break
+    first = seen[0]
+    assert first.type == "response.created"
+    async with calling(tmp_path) as (_, client):
+        for index, event in enumerate(seen):
+            rest = await after(client, event, first.response.id)
+            assert told(seen[: index + 1] + rest) == told(whole)
+            last = rest[-1]
+            assert last.type == "response.completed"
+            assert [item.type for item in last.response.output] == ["message", "function_call", "function_call"]

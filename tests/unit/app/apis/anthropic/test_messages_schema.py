@@ -126,28 +126,14 @@ def result_of(*ids: str) -> dict[str, Any]:
     [
         [USER, call_of("a", "b"), result_of("b", "a"), call_of("c"), result_of("c")],
         [USER, call_of("a"), call_of("b"), result_of("a"), result_of("b")],
-    ],
-)
-def test_tool_results_follow_the_answer_that_called(sent: list[Any]) -> None:
-    given = sum(len(turn["content"]) for turn in sent if turn["role"] == "user" and turn is not USER)
-    assert sum(turn.role == "tool" for turn in messages(messages=sent).turns()) == given
-
-
-@pytest.mark.parametrize(
-    "sent",
-    [
         [result_of("a")],
         [USER, call_of("a"), result_of("b")],
         [USER, call_of("a"), result_of("a"), call_of("b"), result_of("a")],
     ],
 )
-@pytest.mark.parametrize("model", [CountTokensRequest, MessagesRequest])
-def test_result_of_unknown_tool_call_is_rejected_by_id(model: type[CountTokensRequest], sent: list[Any]) -> None:
-    limit = {"max_tokens": 5} if model is MessagesRequest else {}
-    request = parse_body(model, json.dumps({"model": "m", "messages": sent, **limit}).encode())
-    with pytest.raises(InvalidRequestError) as caught:
-        request.turns()
-    assert caught.value.param == f"messages[{len(sent) - 1}].content[0].tool_use_id"
+def test_tool_results_are_taken_even_without_their_calls(sent: list[Any]) -> None:
+    given = sum(len(turn["content"]) for turn in sent if turn["role"] == "user" and turn is not USER)
+    assert sum(turn.role == "tool" for turn in messages(messages=sent).turns()) == given
 
 
 BEGUN: dict[str, Any] = {"role": "assistant", "content": "The answer is"}

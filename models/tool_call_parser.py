@@ -1,0 +1,138 @@
+"""Incremental parser of answers that may call tools.
+
+Calls are written as JSON between two marks (`models.call_reader`). Anything else between the marks is text, so a user
+loses no words to a model that writes invalid JSON. Text that a call has sent is never taken back: if the JSON of a call
+turns out to be invalid, the call ends there, and the rest is text without the mark that ends it.
+"""
+
+import string
+from collections.abc import Iterable
+from typing import Final
+
+from models.call_reader import CallReader
+from models.tool_calls import AnswerEvent, CallStart, Parsed, TextPiece, merged, parsed_of
+
+_LEFT_OVER: Final = "}]"
+"""Brackets that models write too often at the end of a call."""
+
+
+class ToolCallParser:
+    """Parser of one answer. The events, with adjacent pieces joined, do not depend on how the text was split.
+
+    Text is emitted as soon as it cannot be the start of a call, and arguments as soon as they are known to be JSON.
+    White space between calls and after the last one is dropped.
+    """
+
+    def __init__(self, start: str, end: str, *, parallel: bool = True) -> None:
+        """Set the marks around calls.
+
+        parallel: return all calls; False returns only the first.
+        """
+        self._start = start
+        self._end = end
+        self._parallel = parallel
+        self._num_calls = 0
+        self._reader: CallReader | None = None
+        self._end_is_due = False
+        self._after_call = False
+        self._held = ""
+        self._space = ""
+
+    def push(self, text: str) -> list[AnswerEvent]:
+        """Add a piece of the answer, with control tokens by name, and return the events that it completes."""
+        self._held += text
+        events = list[AnswerEvent]()
+        is_complete = True
+        while is_complete:
+            if self._reader is None:
+                found, is_complete = self._read_text()
+            else:
+                found, is_complete = self._read_call(self._reader)
+            events += found
+        return self._counted(events)
+
+    def finish(self, cut_before: str | None = None) -> list[AnswerEvent]:
+        """Return the events that were held back, at the end of the answer.
+
+        The beginning of a call whose name is not known yet is dropped. So is the beginning of a mark if the answer was
+        cut there.
+
+        cut_before: the text before which the answer was cut, or "" if that text is unknown; None if it was not cut.
+        """
+        reader, self._reader = self._reader, None
+        held, self._held = self._held, ""
+        if reader is not None:
+            return self._counted(reader.finish())
+        return [] if self._is_markup(held, cut_before) else list(self._shown(held))
+
+    def whole(self, text: str, cut_before: str | None = None) -> Parsed:
+        """Parse a complete answer. cut_before: as in `finish`."""
+        return parsed_of([*self.push(text), *self.finish(cut_before)])
+
+    def _read_text(self) -> tuple[list[AnswerEvent], bool]:
+        """Read text up to the next mark. Return its events, and whether there was a mark."""
+        marks = (self._start, self._end) if self._end_is_due else (self._start,)
+        hits = [(at, mark) for mark in marks if (at := self._held.find(mark)) >= 0]
+        if not hits:
+            cut = len(self._held) - max(_possible_start(self._held, mark) for mark in marks)
+            shown, self._held = self._held[:cut], self._held[cut:]
+            return self._shown(shown), False
+        at, mark = min(hits)
+        shown, self._held = self._held[:at], self._held[at + len(mark) :]
+        events = self._shown(shown)
+        self._end_is_due = False
+        if mark == self._start:
+            self._reader = CallReader()
+        else:
+            self._space = ""
+        return events, True
+
+    def _read_call(self, reader: CallReader) -> tuple[list[AnswerEvent], bool]:
+        """Read the text between two marks. Return its events, and whether it is over."""
+        held, self._held = self._held, ""
+        events = reader.push(held)
+        if not reader.is_over:
+            return events, False
+        self._reader, self._held = None, reader.unread
+        if reader.is_broken and not reader.has_called:
+            return self._shown(self._start + reader.not_called), True
+        self._after_call = self._end_is_due = True
+        self._space = ""
+        return [*events, *self._shown(reader.not_called)], True
+
+    def _shown(self, text: str) -> list[AnswerEvent]:
+        """Return the part of a text outside of calls that can be emitted.
+
+        White space after a call is held back until other text follows it.
+        """
+        if self._after_call:
+            text, self._space = self._space + text, ""
+            if not text.strip(string.whitespace + (_LEFT_OVER if self._end_is_due else "")):
+                self._space = text
+                return []
+            self._after_call = False
+        return [TextPiece(text)] if text else []
+
+    def _is_markup(self, held: str, cut_before: str | None) -> bool:
+        """Return whether `held`, which may be the beginning of a mark, is one and not text."""
+        if self._end_is_due and self._end.startswith(held):
+            return True
+        if cut_before is None:
+            return False
+        following = held + cut_before
+        return self._start.startswith(following) or following.startswith(self._start)
+
+    def _counted(self, events: Iterable[AnswerEvent]) -> list[AnswerEvent]:
+        """Drop the calls that do not count, and join adjacent pieces."""
+        kept = list[AnswerEvent]()
+        for event in events:
+            self._num_calls += isinstance(event, CallStart)
+            if self._parallel or self._num_calls == 1 or isinstance(event, TextPiece):
+                kept.append(event)
+        return merged(kept)
+
+
+def _possible_start(text: str, mark: str) -> int:
+    """Return the length of the longest suffix of the text that is a prefix of the mark."""
+    longest = min(len(mark) - 1, len(text))
+    return next((length for length in range(longest, 0, -1) if mark.startswith(text[-length:])), 0)

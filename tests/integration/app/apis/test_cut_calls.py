@@ -1,0 +1,116 @@
+"""Calls that a timeout cuts, and calls and results in histories that clients have trimmed, in all three APIs."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import openai
+import pytest
+from anthropic import AsyncAnthropic
+from openai import AsyncOpenAI
+
+from tests.integration.api_server import RunningServer, running_server
+from tests.unit.scripted_engine import ScriptedEngine
+
+CALL = '<tool_call>\n{"name": "weather", "arguments": {"city": "Rome", "days": 12}}\n</tool_call>'
+CUT = CALL.index('me",')
+PARTIAL = '{"city": "Ro'
+FUNCTION = {"name": "weather", "parameters": {"type": "object"}}
+CHAT: dict[str, Any] = {"model": "fake-1", "tools": [{"type": "function", "function": FUNCTION}]}
+RESPONSE: dict[str, Any] = {"model": "fake-1", "tools": [{"type": "function", **FUNCTION, "strict": None}]}
+MESSAGE: dict[str, Any] = {
+    "model": "fake-1",
+    "max_tokens": 500,
+    "tools": [{"name": "weather", "input_schema": {"type": "object"}}],
+}
+USER: Any = {"role": "user", "content": "Rome?"}
+
+Api = RunningServer[ScriptedEngine]
+T = TypeVar("T")
+
+
+@pytest.fixture
+async def calling(tmp_path: Path) -> AsyncIterator[Api]:
+    async with running_server(tmp_path, ScriptedEngine(CALL)) as server:
+        yield server
+
+
+@pytest.fixture
+async def gpt(calling: Api) -> AsyncIterator[AsyncOpenAI]:
+    async with AsyncOpenAI(base_url=f"{calling.url}/v1", api_key="none", max_retries=0) as client:
+        yield client
+
+
+@pytest.fixture
+async def claude(calling: Api) -> AsyncIterator[AsyncAnthropic]:
+    async with AsyncAnthropic(base_url=calling.url, api_key="none", max_retries=0) as client:
+        yield client
+
+
+async def timed_out(engine: ScriptedEngine, answer: Awaitable[T]) -> T:
+    """Return an answer whose request reaches its deadline within the arguments."""
+    engine.hold()
+    asked = asyncio.ensure_future(answer)
+    await engine.until_running(1)
+    engine.allow(CUT)
+    await engine.until_produced(engine.requests[-1], CUT)
+    engine.end(engine.requests[-1], "timeout")
+    engine.allow(None)
+    return await asked
+
+
+async def test_timeout_leaves_partial_calls_in_every_api(
+    calling: Api, gpt: AsyncOpenAI, claude: AsyncAnthropic
+) -> None:
+    chat = await timed_out(calling.engine, gpt.chat.completions.create(**CHAT, messages=[USER]))
+    [choice] = chat.choices
+    [call] = choice.message.tool_calls or []
+    assert call.type == "function"
+    assert (choice.finish_reason, choice.message.content, call.function.arguments) == ("length", None, PARTIAL)
+    message = await timed_out(calling.engine, claude.messages.create(**MESSAGE, messages=[USER]))
+    [block] = message.content
+    assert block.type == "tool_use"
+    assert (message.stop_reason, block.name, block.input) == ("max_tokens", "weather", {})
+    response = await timed_out(calling.engine, gpt.responses.create(**RESPONSE, input="Rome?"))
+    [item] = response.output
+    assert item.type == "function_call"
+    assert (response.status, item.status, item.name, item.arguments) == ("incomplete", "incomplete", "weather", PARTIAL)
+
+
+async def test_partial_call_is_recognized_when_sent_back(calling: Api, gpt: AsyncOpenAI) -> None:
+    cut = await gpt.chat.completions.create(**CHAT, messages=[USER], max_tokens=CUT)
+    asked = calling.engine.requests[-1]
+    message: Any = cut.choices[0].message.model_dump(exclude_none=True)
+    await gpt.chat.completions.create(**CHAT, messages=[USER, message, USER])
+    before = (*asked.prompt, *asked.produced)
+    assert calling.engine.requests[-1].prompt[: len(before)] == before
+    item: Any = {"type": "function_call", "call_id": "c", "name": "weather", "arguments": PARTIAL}
+    await gpt.responses.create(**RESPONSE, input=[USER, item, USER], store=False)
+    assert calling.engine.requests[-1].prompt[: len(before)] == before
+
+
+async def test_results_without_their_calls_are_taken(gpt: AsyncOpenAI, claude: AsyncAnthropic) -> None:
+    result: Any = {"role": "tool", "tool_call_id": "trimmed", "content": "21"}
+    assert (await gpt.chat.completions.create(**CHAT, messages=[result, USER])).choices[0].finish_reason == "tool_calls"
+    block: Any = {"type": "tool_result", "tool_use_id": "trimmed", "content": "21"}
+    told: Any = [{"role": "user", "content": [block]}]
+    assert (await claude.messages.create(**MESSAGE, messages=told)).stop_reason == "tool_use"
+    item: Any = {"type": "function_call_output", "call_id": "trimmed", "output": "21"}
+    for store in (False, True):
+        assert (await gpt.responses.create(**RESPONSE, input=[item], store=store)).status == "completed"
+
+
+async def test_result_in_stored_conversation_needs_its_call(gpt: AsyncOpenAI) -> None:
+    cut = await gpt.responses.create(**RESPONSE, input="Rome?", max_output_tokens=CUT)
+    conversation = await gpt.conversations.create()
+    item: Any = {"type": "function_call_output", "call_id": "trimmed", "output": "21"}
+    for parent in ({"previous_response_id": cut.id}, {"conversation": conversation.id}):
+        with pytest.raises(openai.BadRequestError) as caught:
+            await gpt.responses.create(**RESPONSE, input=[item], **parent)
+        assert caught.value.param == "input[0].call_id"
+    [call] = cut.output
+    assert call.type == "function_call"
+    answered: Any = {**item, "call_id": call.call_id}
+    after = await gpt.responses.create(**RESPONSE, input=[answered], previous_response_id=cut.id)
+    assert after.status == "completed"

@@ -1,0 +1,107 @@
+"""Streams and bodies of Messages with tool calls, as Anthropic's client accumulates them."""
+
+import json
+from typing import Any
+
+import pytest
+from anthropic.lib.streaming._messages import accumulate_event
+from anthropic.types import Message, RawMessageStreamEvent
+from pydantic import TypeAdapter
+
+from app.apis.anthropic.serializer import MessageHead, ToolUseShape
+from app.prompts.volatile_lines import UNTREATED
+from engine.outputs import FinishReason, KVReceipt, RequestOutput, Usage
+from models.tool_format import find_tool_format
+
+INPUT = '{"city": "Köln \\u00e9", "days": [12, null], "deep": {"a": "b"}}'
+ANSWER = (
+    f'So.\n<tool_call>\n{{"name": "weather", "arguments": {INPUT}}}\n</tool_call>\nAnd '
+    '<tool_call>\n{"name": "now"}\n</tool_call>\n'
+)
+BROKEN = '<tool_call>\n{"name": "t", "arguments": {"a": 1, "p": "\\ud83d"}}\n</tool_call>'
+CUT = ANSWER[: ANSWER.index(", null")]
+USAGE = Usage(1, 1, KVReceipt(computed=1), 0.0, 0.0, 0.0)
+EVENTS: TypeAdapter[RawMessageStreamEvent] = TypeAdapter(RawMessageStreamEvent)
+
+
+def shape() -> ToolUseShape:
+    head: MessageHead = {
+        "model": "m",
+        "prompt_tokens": 1,
+        "max_tokens": 1,
+        "request_id": "r",
+        "thoughts": "none",
+        "lines": UNTREATED,
+    }
+    return ToolUseShape(find_tool_format({}, "").parser(), **head)
+
+
+def last_of(text: str, reason: FinishReason, stop_string: str | None = None) -> RequestOutput:
+    return RequestOutput("r", text, (), reason, USAGE, stop_string=stop_string)
+
+
+def events_of(text: str, reason: FinishReason, size: int = 1, stop_string: str | None = None) -> list[dict[str, Any]]:
+    """Stream `text` in pieces of `size` characters, and return the data of the events."""
+    stream = shape()
+    frames = stream.opening()
+    for begin in range(0, len(text), size):
+        frames += stream.step(RequestOutput("r", text[begin : begin + size], (1,)))
+    lines = (frames + stream.ending(last_of("", reason, stop_string))).decode().splitlines()
+    return [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: ")]
+
+
+def accumulated(events: list[dict[str, Any]]) -> Message:
+    message, buffers = None, dict[int, bytes]()
+    for event in events:
+        if event["type"] != "ping":
+            read = EVENTS.validate_python(event)
+            message = accumulate_event(event=read, current_snapshot=message, json_bufs=buffers)
+    assert message is not None
+    return message
+
+
+def said(message: Message) -> tuple[list[object], str | None]:
+    """Return the text, or the name and the input, of each block, and the stop reason."""
+    blocks: list[object] = [
+        (block.name, block.input) if block.type == "tool_use" else block.to_dict()["text"] for block in message.content
+    ]
+    return blocks, message.stop_reason
+
+
+def whole(text: str, reason: FinishReason, stop_string: str | None = None) -> Message:
+    return Message.model_validate(shape().whole(last_of(text, reason, stop_string)))
+
+
+@pytest.mark.parametrize("text", [ANSWER, BROKEN], ids=["valid", "broken"])
+@pytest.mark.parametrize("reason", ["length", "timeout", "stop"])
+def test_stream_of_a_cut_answer_equals_its_body(text: str, reason: FinishReason) -> None:
+    for end in range(len(text) + 1):
+        body = said(whole(text[:end], reason))
+        for size in (1, 3, 1000):
+            assert said(accumulated(events_of(text[:end], reason, size))) == body
+
+
+def test_whole_answer_has_texts_and_calls_in_order() -> None:
+    calls = [("weather", json.loads(INPUT)), ("now", {})]
+    assert said(whole(ANSWER, "stop")) == (["So.\n", calls[0], "\nAnd ", calls[1]], "tool_use")
+
+
+def test_input_of_a_cut_call_is_the_object_that_can_be_read() -> None:
+    assert said(whole(CUT, "length")) == (["So.\n", ("weather", {"city": "Köln é", "days": []})], "max_tokens")
+    for before, given in (("ln", {}), ("days", {"city": "Köln é"}), ('city"', {}), ("{" + '"city', {})):
+        assert said(whole(ANSWER[: ANSWER.index(before)], "length")) == (["So.\n", ("weather", given)], "max_tokens")
+    assert said(whole(ANSWER[:30], "length")) == (["So.\n"], "max_tokens")
+    assert said(whole("<tool_call>\n{", "length")) == ([""], "max_tokens")
+
+
+def test_input_is_streamed_as_valid_json_pieces() -> None:
+    deltas = [event["delta"] for event in events_of(ANSWER, "stop") if event["type"] == "content_block_delta"]
+    inputs = [delta["partial_json"] for delta in deltas if delta["type"] == "input_json_delta"]
+    assert "".join(inputs) == INPUT + "{}"
+    assert len(inputs) > 20
+
+
+def test_reason_asks_for_calls_only_if_all_are_complete() -> None:
+    assert said(whole(CUT, "stop", stop_string=", "))[1] == "stop_sequence"
+    assert said(whole(CUT, "stop"))[1] == "end_turn"
+    assert said(whole(BROKEN, "stop")) == ([("t", {"a": 1}), '\\ud83d"}}\n'], "end_turn")

@@ -1,0 +1,18 @@
+"""An engine without a model whose answers are a given text, so that they can call tools."""
+
+from tests.unit.fake_engine import END, FakeEngine, FakeStream
+
+
+class ScriptedEngine(FakeEngine):
+    """FakeEngine with answers of `said`, in ASCII, a token for each character."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__()
+        self.said = said
+
+    def _step(self, stream: FakeStream) -> None:
+        count = len(stream.produced)
+        if count == len(self.said):
+            self._finish(stream, "", (END,), "stop")
+        else:
+            self._say(stream, self.said[count], ord(self.said[count]))

@@ -25,12 +25,16 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from app.apis.anthropic.messages_schema import CountTokensRequest, MessagesRequest
+from app.apis.ollama.chat_schema import OllamaChatRequest
+from app.apis.ollama.generate_schema import OllamaGenerateRequest
+from app.apis.ollama.show_schema import OllamaShowRequest
 from app.apis.openai.chat_schema import ChatCompletionRequest
 from app.apis.openai.completions_schema import CompletionRequest
 from app.apis.openai.tokens_schema import DetokenizeRequest, TokenizeRequest
 from app.apis.responses.conversations_schema import ConversationUpdate, ItemsToAdd, NewConversation
 from app.apis.responses.schema import InputTokensRequest, ResponseRequest
 from app.domain.bounds import MAX_ITEMS_PAGE, MAX_PAGE, MAX_QUERY_LENGTH
+from app.http.ollama_errors import is_ollama
 from app.http.query_params import SOURCES
 from app.routes.api import ROUTES
 from app.schemas.admin import LoginFields
@@ -62,9 +66,11 @@ from app.schemas.response_bodies.run_events import RunDelta, RunDone, RunError, 
 from app.schemas.response_bodies.search import Found
 from app.schemas.response_bodies.tokens import TokenCount
 from app.schemas.response_bodies.transfer import Imported
+from app.transport import framing
 from app.version import VERSION
 
-JSON, EVENTS, MARKDOWN, PLAIN = "application/json", "text/event-stream", "text/markdown", "text/plain"
+JSON, MARKDOWN, PLAIN = "application/json", "text/markdown", "text/plain"
+EVENTS, LINES = framing.EVENTS.media_type, framing.JSON_LINES.media_type
 
 Schema = dict[str, Any]
 
@@ -79,6 +85,7 @@ _ITEMS: Final[dict[str, Schema]] = {
     "after": _TEXT,
 }
 _ERROR: Final[Schema] = {"type": "object", "properties": {"error": {"$ref": _REF.format(model=ErrorBody.__name__)}}}
+_OLLAMA_ERROR: Final[Schema] = {"type": "object", "properties": {"error": _TEXT}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +122,9 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     "POST /v1/completions": Operation(CompletionRequest, answers=(JSON, EVENTS)),
     "POST /v1/messages": Operation(MessagesRequest, answers=(JSON, EVENTS)),
     "POST /v1/messages/count_tokens": Operation(CountTokensRequest),
+    "POST /api/chat": Operation(OllamaChatRequest, answers=(JSON, LINES)),
+    "POST /api/generate": Operation(OllamaGenerateRequest, answers=(JSON, LINES)),
+    "POST /api/show": Operation(OllamaShowRequest),
     "POST /v1/responses": Operation(ResponseRequest, answers=(JSON, EVENTS)),
     "POST /v1/responses/input_tokens": Operation(InputTokensRequest),
     "GET /v1/responses/{id}": Operation(query={"stream": _SWITCH, "starting_after": _EVENT}, answers=(JSON, EVENTS)),
@@ -207,7 +217,7 @@ def openapi_document() -> Schema:
         "openapi": "3.1.0",
         "info": {"title": "Ebb", "version": VERSION},
         "paths": paths,
-        "components": {"schemas": {**described, "Error": _ERROR}},
+        "components": {"schemas": {**described, "Error": _ERROR, "OllamaError": _OLLAMA_ERROR}},
     }
 
 
@@ -252,7 +262,8 @@ def _described(path: str, operation: Operation) -> Schema:
     ]
     content: Schema = {kind: _content(operation, kind) for kind in operation.answers}
     answer = {"description": "Success", **({"content": content} if content else {})}
-    error = {"description": "Error", "content": {JSON: {"schema": {"$ref": _REF.format(model="Error")}}}}
+    failure = _REF.format(model="OllamaError" if is_ollama(path) else "Error")
+    error = {"description": "Error", "content": {JSON: {"schema": {"$ref": failure}}}}
     described: Schema = {"responses": {str(operation.status): answer, "default": error}}
     if parameters:
         described["parameters"] = parameters

@@ -4,7 +4,6 @@ import asyncio
 import logging
 import os
 import signal
-import socket
 import sys
 import threading
 from collections.abc import Iterator
@@ -34,6 +33,7 @@ from app.config.options import SettingsError
 from app.config.settings import Settings
 from app.domain.bounds import KEEP_ALIVE_SECONDS
 from app.host.engine_host import EngineHost
+from app.host.listeners import Listeners
 from app.host.model_aliases import ModelAliases
 from app.host.startup import Build, Startup, engine_builder
 from app.host.supervisor import RESTART, not_ignored
@@ -75,6 +75,7 @@ def make_app(
     bound_host: str = "127.0.0.1",
     public_url: str = "",
     static: Path = STATIC,
+    ollama_port: int | None = None,
     cors_origins: tuple[str, ...] = (),
     strict_fields: bool = False,
     log_messages: bool = False,
@@ -85,6 +86,7 @@ def make_app(
     bound_host: the address that the server listens on.
     public_url: the URL at which people open the server, "" without a proxy. Requests for other host names are refused,
         unless a key is always required.
+    ollama_port: the port for clients of Ollama; None without one.
     cors_origins: origins of other sites whose pages may call the API.
     strict_fields: refuse unknown fields on the compatible routes too.
     log_messages: log the bodies of requests.
@@ -98,7 +100,7 @@ def make_app(
 
     names = HostNames(bound_host, public_url, services.ring.auth_policy)
     app = Starlette(
-        routes=[*ROUTES, *openapi.routes, *page_routes(static)],
+        routes=[*ROUTES, *openapi.routes, *page_routes(static, ollama_port)],
         middleware=[
             Middleware(RequestContext, metrics=services.metrics, log_messages=log_messages, begin_trace=begin_trace),
             *cors(cors_origins),
@@ -132,12 +134,12 @@ model's next step. Python's default of 5 ms is a tenth of a step, lost several t
 
 def run_server(
     settings: Settings,
-    listener: socket.socket,
+    listeners: Listeners,
     build: Build | None = None,
     *,
     drain_seconds: float = DRAIN_SECONDS,
 ) -> int:
-    """Serve on `listener` until a stop signal arrives, and return the exit status for `app.host.supervisor`.
+    """Serve on `listeners` until a stop signal arrives, and return the exit status for `app.host.supervisor`.
 
     Call from the main thread of a process that holds the lock of the state directory.
 
@@ -154,7 +156,7 @@ def run_server(
     host = EngineHost(aliases=ModelAliases(settings.model_alias))
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         try:
-            status = runner.run(_serve(settings, listener, host, build or engine_builder(settings), drain_seconds))
+            status = runner.run(_serve(settings, listeners, host, build or engine_builder(settings), drain_seconds))
         except UnusableDatabaseError as exc:
             logger.error("%s", exc)
             return 1
@@ -175,9 +177,7 @@ def _exit_now(status: int) -> NoReturn:
     os._exit(status)
 
 
-async def _serve(
-    settings: Settings, listener: socket.socket, host: EngineHost, build: Build, drain_seconds: float
-) -> int:
+async def _serve(settings: Settings, listeners: Listeners, host: EngineHost, build: Build, drain_seconds: float) -> int:
     connections = Connections(connection_limits(settings))
     files = certificate_files(settings)
     tls = TlsContext(files) if files is not None else None
@@ -206,6 +206,7 @@ async def _serve(
                 connections,
                 bound_host=settings.host,
                 public_url=settings.public_url,
+                ollama_port=listeners.ollama_port,
                 cors_origins=settings.cors_origins,
                 strict_fields=settings.strict_fields,
                 log_messages=settings.log_messages,
@@ -224,13 +225,10 @@ async def _serve(
         drain_seconds,
     )
     startup = Startup(build, host, on_failure=server.close_now)
-    address = listener.getsockname()
-    where = f"{'https' if tls is not None else 'http'}://{_printable(settings.host)}:{address[1]}"
-    opened_at = f" (public URL {settings.public_url})" if settings.public_url else ""
-    logger.info("listening on %s%s; the model is loading", where, opened_at)
+    _log_addresses(settings, listeners, "https" if tls is not None else "http")
     startup.begin()
     watching = asyncio.create_task(server.restart_without_engine(), name="watch-engine")
-    await server.serve(sockets=[listener])
+    await server.serve(sockets=listeners.sockets)
     await server.wait_until_drained()
     watching.cancel()
     if tls is not None:
@@ -241,6 +239,14 @@ async def _serve(
     if host.gave_up:
         return RESTART
     return 1 if host.failed else 0
+
+
+def _log_addresses(settings: Settings, listeners: Listeners, scheme: str) -> None:
+    at = f"{scheme}://{_printable(settings.host)}"
+    opened_at = f" (public URL {settings.public_url})" if settings.public_url else ""
+    logger.info("listening on %s:%d%s; the model is loading", at, listeners.port, opened_at)
+    if listeners.ollama_port is not None:
+        logger.info("clients of Ollama connect to %s:%d", at, listeners.ollama_port)
 
 
 def http_protocol(connections: Connections, tls: TlsContext | None = None) -> type[asyncio.Protocol]:

@@ -1,4 +1,4 @@
-"""The tables in docs/api.md that list every field of OpenAI's generation routes, generated from the request schemas.
+"""The tables in docs/api.md that list every field of OpenAI's and Ollama's generation routes, made from the schemas.
 
     python -m app.apis.field_table
 
@@ -9,17 +9,24 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
+from app.apis.ollama.chat_schema import OllamaChatRequest
+from app.apis.ollama.generate_schema import OllamaGenerateRequest
+from app.apis.ollama.options import OllamaOptions
 from app.apis.openai.chat_schema import ChatCompletionRequest
 from app.apis.openai.completions_schema import CompletionRequest
-from app.schemas.sampling import OpenAIRequest
+from app.schemas.parsing import RequestModel
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "api.md"
 BEGIN: Final = "<!-- python -m app.apis.field_table -->\n"
 END: Final = "<!-- end of the generated tables -->\n"
-ROUTES: Final[dict[str, type[OpenAIRequest]]] = {
+TABLES: Final[dict[str, type[RequestModel]]] = {
     "POST /v1/chat/completions": ChatCompletionRequest,
     "POST /v1/completions": CompletionRequest,
+    "POST /api/chat": OllamaChatRequest,
+    "POST /api/generate": OllamaGenerateRequest,
+    "options": OllamaOptions,
 }
+"""Schemas by the routes that take them, or by the field that has them as its value."""
 
 
 def with_tables(page: str) -> str:
@@ -27,11 +34,11 @@ def with_tables(page: str) -> str:
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)
     return (
-        before + BEGIN + "".join(f"\n{field_table(name, model)}" for name, model in ROUTES.items()) + "\n" + END + after
+        before + BEGIN + "".join(f"\n{field_table(name, model)}" for name, model in TABLES.items()) + "\n" + END + after
     )
 
 
-def field_table(route: str, model: type[OpenAIRequest]) -> str:
+def field_table(place: str, model: type[RequestModel]) -> str:
     """Render a table with one row per known field."""
     schema = model.model_json_schema()
     supported = {name: schema["properties"][name] for name in sorted(model.model_fields)}
@@ -41,7 +48,7 @@ def field_table(route: str, model: type[OpenAIRequest]) -> str:
         for name, values in sorted(model.neutral.items())
     ]
     rows += [f"| `{name}` | anything | ignored |" for name in sorted(model.ignored)]
-    return "\n".join([f"Fields of `{route}`:", "", "| field | values | |", "| --- | --- | --- |", *rows, ""])
+    return "\n".join([f"Fields of `{place}`:", "", "| field | values | |", "| --- | --- | --- |", *rows, ""])
 
 
 def _or_null(values: tuple[Any, ...]) -> str:

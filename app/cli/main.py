@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import socket
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -44,6 +43,7 @@ ARGUMENT = "argument"
 OF_THE_SERVER = (
     "host",
     "port",
+    "ollama-port",
     "state-dir",
     "secret-file",
     "chat-titles",
@@ -214,12 +214,13 @@ def _add(parser: argparse.ArgumentParser, option: Option) -> None:
 
 
 def _serve(settings: Settings) -> int:
+    from app.host.listeners import Listeners
     from app.host.supervisor import supervise
 
-    def serve(listener: socket.socket) -> int:
+    def serve(listeners: Listeners) -> int:
         from app.server import run_server
 
-        return run_server(settings, listener)
+        return run_server(settings, listeners)
 
     return supervise(settings, serve)
 

@@ -69,6 +69,12 @@ class Settings:
 
     host: str = setting("127.0.0.1", any_text, "ADDRESS", "address to listen on")
     port: int = setting(8000, integer(0, 65535), "PORT", "port to listen on; `0` takes a free one")
+    ollama_port: int = setting(
+        0,
+        integer(0, 65535),
+        "PORT",
+        "second port, with the same routes, for clients of Ollama, which expect `11434`; `0`: none",
+    )
     model: str = setting(DEFAULT_MODEL, any_text, "NAME", "alias, folder, `.gguf` file or hub id")
     model_alias: Mapping[str, str] = setting(
         MISSING,
@@ -412,6 +418,11 @@ class Settings:
     def database(self) -> Path:
         """SQLite file of the conversations."""
         return self.state_dir / "conversations.db"
+
+    @property
+    def ports(self) -> dict[str, int]:
+        """Ports to listen on, by the names of their settings."""
+        return {"port": self.port, **({"ollama-port": self.ollama_port} if self.ollama_port else {})}
 
     @property
     def client_url(self) -> str:

@@ -225,19 +225,29 @@ def _directory(name: str, path: Path) -> Finding:
 
 
 def check_port(settings: Settings) -> Finding:
-    """Check whether the address is free, or served by Ebb already."""
-    address = f"{settings.host}:{settings.port}"
+    """Check whether the ports are free, or served by Ebb already."""
+    for name, port in settings.ports.items():
+        address, reason = f"{settings.host}:{port}", _why_taken(settings.host, port)
+        if reason is None:
+            continue
+        if name == "port" and asyncio.run(_is_ebb(settings)):
+            return Finding("ok", "port", f"Ebb is already serving on {address}")
+        advice = f"stop the program that listens there, or choose another --{name}"
+        return Finding("fail", "port", f"{address}: {reason}", advice)
+    addresses = ", ".join(f"{settings.host}:{port}" for port in settings.ports.values())
+    return Finding("ok", "port", f"{addresses}: free")
+
+
+def _why_taken(host: str, port: int) -> str | None:
+    """Return why a server could not listen on a port; None if it could."""
     try:
-        kind, _, _, _, target = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0]
+        kind, _, _, _, target = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(kind, socket.SOCK_STREAM) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(target)
     except OSError as error:
-        if asyncio.run(_is_ebb(settings)):
-            return Finding("ok", "port", f"Ebb is already serving on {address}")
-        advice = "stop the program that listens there, or choose another --port"
-        return Finding("fail", "port", f"{address}: {error.strerror or error}", advice)
-    return Finding("ok", "port", f"{address} is free")
+        return error.strerror or str(error)
+    return None
 
 
 async def _is_ebb(settings: Settings) -> bool:

@@ -1,17 +1,16 @@
 """Estimate of the memory that a server with given settings will take, before it is started."""
 
 from dataclasses import dataclass
-from math import prod
 from pathlib import Path
 
 import torch
-from safetensors import safe_open
 
 from app.config.settings import Settings
 from cache_tiers.layout import BlockLayout
 from engine.device_choice import choose_device
 from engine.kv.budget import kv_budget
 from models.folder import ModelFolder
+from models.parameter_count import count_parameters
 from models.registry import read_config
 
 STAGING_BYTES = 64 << 20
@@ -49,7 +48,8 @@ def plan_memory(
     model_folder: None counts the parts that depend on the model as 0.
     host_free: free bytes of the host, for a device with memory of its own.
 
-    Raises ModelNotFoundError for a folder without weights, UnsupportedModelError for an unknown configuration.
+    Raises ModelNotFoundError for a folder without weights, WeightsError for weights that cannot be read,
+    UnsupportedModelError for an unknown configuration.
     """
     tiers = not settings.no_prefix_cache
     staging = STAGING_BYTES if settings.redis_url != "off" else 0
@@ -84,11 +84,7 @@ def weight_bytes(model_folder: Path, dtype: str) -> int:
 
     dtype: the type that they are loaded as, "bfloat16" or "float32".
     """
-    parameters = 0
-    for file in ModelFolder(model_folder).weight_files():
-        with safe_open(file, framework="pt") as tensors:
-            parameters += sum(prod(tensors.get_slice(name).get_shape()) for name in tensors.keys())  # noqa: SIM118
-    return parameters * _itemsize(dtype)
+    return count_parameters(ModelFolder(model_folder).weight_files()) * _itemsize(dtype)
 
 
 def _itemsize(dtype: str) -> int:

@@ -24,8 +24,8 @@ WRITE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 def check_address(settings: Settings) -> Finding:
-    """Check who can reach the port."""
-    where = f"{settings.host}:{settings.port}"
+    """Check who can reach the ports."""
+    where = ", ".join(f"{settings.host}:{port}" for port in settings.ports.values())
     if is_loopback(settings.host):
         return Finding("ok", "address", f"{where}: this machine only")
     if settings.tls_certificate is not None:

@@ -1,10 +1,10 @@
 """Supervising process of `ebb serve`, which keeps one server process running.
 
-    claim the state directory and the port ──> fork a server process ──> wait until it ends
+    claim the state directory and the ports ──> fork a server process ──> wait until it ends
         exit on its own                 ──> exit with the same status
         crash, kill, request to restart ──> pause ──> fork again, at most `len(PAUSES)` times in WINDOW_SECONDS
 
-The supervising process holds the listening socket, so clients that connect during a restart wait instead of being
+The supervising process holds the listening sockets, so clients that connect during a restart wait instead of being
 refused. The kernel kills the server process when the supervising process dies (PR_SET_PDEATHSIG), so kill -9 of either
 leaves no process behind. This module imports nothing heavy: the supervising process takes about 20 MB.
 """
@@ -21,6 +21,7 @@ from collections.abc import Callable
 
 from app.config.settings import Settings
 from app.config.state_lock import lock_state_dir
+from app.host.listeners import Listeners, listen_on
 from app.logs.log_lines import write_log
 from engine.restart_budget import RestartBudget
 
@@ -44,8 +45,8 @@ _PR_SET_PDEATHSIG = 1
 
 logger = logging.getLogger(__name__)
 
-Serve = Callable[[socket.socket], int]
-"""Runs the server on a listening socket and returns its exit status."""
+Serve = Callable[[Listeners], int]
+"""Runs the server on its listening sockets and returns its exit status."""
 
 
 def supervise(settings: Settings, serve: Serve, restarts: RestartBudget | None = None) -> int:
@@ -58,10 +59,10 @@ def supervise(settings: Settings, serve: Serve, restarts: RestartBudget | None =
     restarts = restarts if restarts is not None else RestartBudget(PAUSES, WINDOW_SECONDS)
     write_log(settings.log_format)
     settings.make_directories()
-    listener = claim(settings)
-    if listener is None:
+    listeners = claim(settings)
+    if listeners is None:
         return 1
-    supervisor = Supervisor(listener)
+    supervisor = Supervisor(listeners)
     while True:
         parent = os.getpid()
         # Otherwise both processes would write the buffered text.
@@ -70,7 +71,7 @@ def supervise(settings: Settings, serve: Serve, restarts: RestartBudget | None =
         child = os.fork()
         if child == 0:
             supervisor.become_server(parent)
-            return serve(listener)
+            return serve(listeners)
         status = supervisor.wait_for(child)
         if supervisor.stopping or not _worth_a_restart(status):
             return supervisor.exit_status(status)
@@ -90,8 +91,8 @@ class Supervisor:
     terminal, systemd), so it counts only the first one. The second stop signal kills the server process.
     """
 
-    def __init__(self, listener: socket.socket) -> None:
-        self._listener = listener
+    def __init__(self, listeners: Listeners) -> None:
+        self._listeners = listeners
         to_stop = (signal.SIGTERM, signal.SIGINT, *not_ignored(signal.SIGHUP, signal.SIGQUIT))
         self._awaited = {signal.SIGCHLD, *to_stop}
         self._mask_before = signal.pthread_sigmask(signal.SIG_BLOCK, self._awaited)
@@ -153,8 +154,8 @@ class Supervisor:
     def _stop(self, child: int, number: int) -> None:
         if self._stop_by is None:
             self._stop_by = time.monotonic() + STOP_SECONDS
-            # Clients are now refused as soon as the server process closes its copy of the socket.
-            self._listener.close()
+            # Clients are now refused as soon as the server process closes its copies of the sockets.
+            self._listeners.close()
             os.kill(child, number)
         else:
             logger.warning("stopping at once")
@@ -202,11 +203,11 @@ def _described(status: int) -> str:
     return f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
 
 
-def claim(settings: Settings) -> socket.socket | None:
-    """Lock the state directory and listen on the port, both for the life of this process.
+def claim(settings: Settings) -> Listeners | None:
+    """Lock the state directory and listen on the ports, for the life of this process.
 
     The server process of a killed supervisor may still be dying, so this retries for up to CLAIM_SECONDS.
-    Returns the listening socket; None if the directory or the port is unavailable, after logging the reason.
+    Returns the listening sockets; None if the directory or a port is unavailable, after logging the reason.
     """
     give_up = began = time.monotonic()
     try:
@@ -219,27 +220,30 @@ def claim(settings: Settings) -> socket.socket | None:
     except OSError as exc:
         logger.error("--state-dir %s cannot be used: %s", settings.state_dir, exc.strerror)
         return None
+    main = _listener(settings.host, settings.port, "port", give_up)
+    if main is None:
+        return None
+    if not settings.ollama_port:
+        return Listeners(main)
+    ollama = _listener(settings.host, settings.ollama_port, "ollama-port", give_up)
+    if ollama is None:
+        main.close()
+        return None
+    return Listeners(main, ollama)
+
+
+def _listener(host: str, port: int, setting: str, give_up: float) -> socket.socket | None:
+    """Listen on a port that a dying process may still hold; None if it is unavailable, after logging the reason.
+
+    setting: name of the setting that chose the port.
+    give_up: monotonic time until which to retry.
+    """
     while True:
         try:
-            return listen_on(settings.host, settings.port)
+            return listen_on(host, port)
         except OSError as exc:
             if exc.errno != errno.EADDRINUSE or time.monotonic() > give_up:
-                where, why = (settings.host, settings.port), exc.strerror
-                logger.error("cannot listen on %s port %d: %s (choose another port with --port)", *where, why)
+                what = (host, port, exc.strerror, setting)
+                logger.error("cannot listen on %s port %d: %s (choose another port with --%s)", *what)
                 return None
         time.sleep(_CLAIM_POLL_SECONDS)
-
-
-def listen_on(host: str, port: int) -> socket.socket:
-    """Return a socket that listens on the first address of `host`."""
-    family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        # From here on, clients can connect, even before the server can read requests.
-        listener.listen(2048)
-    except BaseException:
-        listener.close()
-        raise
-    return listener

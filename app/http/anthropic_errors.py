@@ -5,6 +5,7 @@ Source: https://docs.anthropic.com/en/api/errors.
 
 from typing import Any
 
+from app.http.named_field import message_with_field
 from engine.errors import EbbError, PromptTooLongError
 
 ROUTE = "/v1/messages"
@@ -29,7 +30,7 @@ def is_anthropic(path: str) -> bool:
 
 
 def anthropic_error(error: EbbError, request_id: str) -> dict[str, Any]:
-    """Return the error body. This API has no field for the name of the parameter at fault, so the message names it.
+    """Return the error body.
 
     `details.error_code` has the error's code, which Anthropic's clients read for conversations that the server holds.
     """
@@ -49,5 +50,4 @@ def _message(error: EbbError) -> str:
     if isinstance(error, PromptTooLongError):
         length = f"more than {error.maximum}" if error.num_tokens is None else error.num_tokens
         return f"prompt is too long: {length} tokens > {error.maximum} maximum"
-    named = error.param is None or error.param in error.message
-    return error.message if named else f"{error.param}: {error.message}"
+    return message_with_field(error)

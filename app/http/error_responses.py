@@ -1,4 +1,4 @@
-"""Error responses, in the format of OpenAI's API, or of Anthropic's on its routes."""
+"""Error responses, in the format of OpenAI's API, or of Anthropic's and Ollama's on their routes."""
 
 import logging
 from collections.abc import Mapping
@@ -11,6 +11,7 @@ from starlette.types import Receive, Scope, Send
 
 from app.host.engine_host import RETRY_AFTER_SECONDS
 from app.http.anthropic_errors import anthropic_error, is_anthropic
+from app.http.ollama_errors import is_ollama, ollama_error
 from app.schemas.response_bodies.errors import ErrorBody
 from app.storage.versions import VersionMismatchError
 from engine.errors import EbbError, NotReadyError, OutageError, OverloadedError, ServerError
@@ -78,6 +79,8 @@ class ErrorResponse(Response):
         if is_anthropic(scope["path"]):
             request_id = scope.get("state", {}).get("request_id", "")
             body, headers = anthropic_error(self._error, request_id), {**headers, "request-id": request_id}
+        elif is_ollama(scope["path"]):
+            body = ollama_error(self._error)
         await JSONResponse(body, self.status_code, headers)(scope, receive, send)
 
 

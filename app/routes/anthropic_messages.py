@@ -1,6 +1,5 @@
 """POST /v1/messages and /v1/messages/count_tokens: Anthropic's Messages API."""
 
-from dataclasses import replace
 from functools import partial
 
 from starlette.requests import Request
@@ -14,7 +13,7 @@ from app.http.anthropic_errors import ROUTE
 from app.http.request_body import read_body
 from app.prompts.stateless import WholePrompt
 from app.services import services_of
-from app.serving.request import answer
+from app.serving.request import answer, within_window
 from app.tenants.gate import gate_of
 
 
@@ -27,9 +26,6 @@ async def messages(request: Request) -> Response:
     offer, how = fields.offer, engine.chat_format.tools
     params = offer.applied(fields.sampling_params(engine.sampling_defaults), how)
     prompt = await _prompt(request, engine, fields)
-    if fields.max_tokens > engine.max_model_len - len(prompt.ids):
-        # max_tokens is required, so clients send a large number. Cap it by the context window instead of refusing it.
-        params = replace(params, max_tokens=None)
     head: MessageHead = {
         "model": engine.model_name,
         "prompt_tokens": len(prompt.ids),
@@ -48,7 +44,8 @@ async def messages(request: Request) -> Response:
         fields,
         shape,
         prompt=prompt.ids,
-        params=params,
+        # max_tokens is required, so clients send a large number.
+        params=within_window(engine, params, prompt.ids),
         remember=remember,
     )
     return _named(request, response)

@@ -7,12 +7,14 @@ from pathlib import Path
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import FileResponse, HTMLResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 STATIC = Path(__file__).parent.parent / "static"
+
+OLLAMA_IS_RUNNING = "Ollama is running"
 
 NOT_BUILT = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>Ebb</title>
@@ -53,13 +55,22 @@ def _accepts_gzip(headers: Headers) -> bool:
     return any(name.strip() == "gzip" and "q=0" not in map(str.strip, more) for name, *more in offers)
 
 
-def page_routes(static: Path = STATIC) -> list[BaseRoute]:
-    """Build the routes for the files in `static`. While the page is not built, `/` explains how to build it."""
+def page_routes(static: Path = STATIC, ollama_port: int | None = None) -> list[BaseRoute]:
+    """Build the routes for the files in `static`. While the page is not built, `/` explains how to build it.
+
+    ollama_port: port at which `/` answers in Ollama's words, by which its clients recognize it.
+    """
 
     async def index(_request: Request) -> Response:
         if (static / "index.html").is_file():
             return FileResponse(static / "index.html", headers={"Cache-Control": "no-cache"})
         return HTMLResponse(NOT_BUILT, headers={"Cache-Control": "no-cache"})
+
+    async def root(request: Request) -> Response:
+        server = request.scope.get("server")
+        if ollama_port is not None and server is not None and server[1] == ollama_port:
+            return PlainTextResponse(OLLAMA_IS_RUNNING)
+        return await index(request)
 
     async def beside_index(request: Request) -> Response:
         file = static / request.path_params["name"]
@@ -69,7 +80,7 @@ def page_routes(static: Path = STATIC) -> list[BaseRoute]:
         raise HTTPException(404)
 
     return [
-        Route("/", index),
+        Route("/", root),
         Route("/c/{id}", index),
         Route("/live", index),
         Mount("/assets", ImmutableFiles(directory=static / "assets", check_dir=False)),

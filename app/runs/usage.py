@@ -89,6 +89,28 @@ def anthropic_usage(usage: Usage, lines: TreatedLines = UNTREATED) -> dict[str, 
     }
 
 
+def ollama_usage(usage: Usage, lines: TreatedLines) -> dict[str, Any]:
+    """Serialize usage for Ollama's API. Durations are nanoseconds.
+
+    Ollama reports the time before the prompt is computed as `load_duration`. Here that is the wait in the queue and for
+    the tiers. The model itself is always loaded.
+    """
+    phases = usage.kv.phases
+    return {
+        "total_duration": _nanoseconds(usage.total_ms),
+        "load_duration": _nanoseconds(phases.queue + phases.lookup + phases.load),
+        "prompt_eval_count": usage.prompt_tokens,
+        "prompt_eval_duration": _nanoseconds(phases.prefill),
+        "eval_count": usage.completion_tokens,
+        "eval_duration": _nanoseconds(usage.total_ms - phases.first_token),
+        "kv": _receipt(usage.kv, lines),
+    }
+
+
+def _nanoseconds(milliseconds: float) -> int:
+    return round(milliseconds * 1e6)
+
+
 def _receipt(kv: KVReceipt, lines: TreatedLines) -> dict[str, Any]:
     """Serialize the receipt: tokens by tier, costs and savings. See `engine.outputs.KVReceipt`."""
     phases = kv.phases

@@ -131,7 +131,7 @@ class ChatParams(SamplingFields):
     thinking: ThinkingMode | None = None
 
 
-class GenerationRequest(SamplingFields, UrgencyFields, CompatibleRequest):
+class AnswerRequest(UrgencyFields, CompatibleRequest):
     """Fields of every route that generates an answer without storing it."""
 
     model: Annotated[ModelName, Field(description="name of the model that is served")]
@@ -140,6 +140,10 @@ class GenerationRequest(SamplingFields, UrgencyFields, CompatibleRequest):
     def client_field(self, engine_param: str) -> str:
         """Return the client's name of the field behind an engine parameter, for error messages."""
         return engine_param
+
+
+class GenerationRequest(SamplingFields, AnswerRequest):
+    """An AnswerRequest that has the sampling fields next to its own."""
 
 
 class OpenAIRequest(GenerationRequest, FormFields):

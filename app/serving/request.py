@@ -5,6 +5,7 @@ import logging
 from array import array
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from io import StringIO
 from typing import Any, Protocol
 
@@ -16,10 +17,11 @@ from app.host.backend import Backend, GenerationStream
 from app.logs.request_log import log_finished
 from app.prompts.stateless import Remember
 from app.prompts.tokenization import generate
-from app.schemas.sampling import GenerationRequest
+from app.schemas.sampling import AnswerRequest
 from app.tenants.gate import gate_of
 from app.transport.direct_writer import DirectWriter
 from app.transport.event_stream import EventStream
+from app.transport.framing import Framing
 from engine.errors import EbbError, EngineError
 from engine.generate_request import GenerateRequest
 from engine.outputs import RequestOutput, joined
@@ -30,6 +32,10 @@ logger = logging.getLogger(__name__)
 
 class AnswerShape(Protocol):
     """Serializer of one answer for an API, as frames of a stream or as one body."""
+
+    @property
+    def framing(self) -> Framing:
+        """Framing of the stream."""
 
     def opening(self) -> bytes:
         """Return the frames that precede the first text; may be empty."""
@@ -47,10 +53,20 @@ class AnswerShape(Protocol):
         """Return the body of an answer that is not streamed. `answer` has a finish_reason and usage."""
 
 
+def within_window(engine: Backend, params: SamplingParams, prompt: Sequence[int]) -> SamplingParams:
+    """Return `params` without a maximum number of tokens that the window after `prompt` has no room for.
+
+    For APIs whose clients send large numbers by default. The answer then ends with the window.
+    """
+    if params.max_tokens is None or params.max_tokens <= engine.max_model_len - len(prompt):
+        return params
+    return replace(params, max_tokens=None)
+
+
 async def answer(
     request: Request,
     engine: Backend,
-    fields: GenerationRequest,
+    fields: AnswerRequest,
     shape: AnswerShape,
     *,
     prompt: Sequence[int],
@@ -114,7 +130,7 @@ async def outputs_of(
 def _streamed(
     engine: Backend, stream: GenerationStream, shape: AnswerShape, request_id: str, remember: Remember | None
 ) -> Response:
-    """Stream the answer with one event per step."""
+    """Stream the answer with one frame per step."""
     ended = asyncio.Event()
 
     async def frames(writer: DirectWriter | None) -> AsyncGenerator[bytes, None]:
@@ -151,13 +167,18 @@ def _streamed(
             logger.info("%s abort: the client disconnected", request_id)
             engine.abort(stream.request_id)
 
-    return EventStream(lambda writer: ending_in_words(frames(writer), shape.failure), headers={}, on_close=on_close)
+    return EventStream(
+        lambda writer: ending_in_words(frames(writer), shape.failure),
+        headers={},
+        framing=shape.framing,
+        on_close=on_close,
+    )
 
 
 async def ending_in_words(
     frames: AsyncGenerator[bytes, None], failure: Callable[[EbbError], bytes]
 ) -> AsyncGenerator[bytes, None]:
-    """Yield from `frames`. A defect in making them ends the stream with the error event that `failure` writes."""
+    """Yield from `frames`. A defect in making them ends the stream with the error that `failure` writes."""
     async with aclosing(frames):
         try:
             async for frame in frames:

@@ -1,6 +1,6 @@
-"""Response that streams server-sent events, on sse-starlette.
+"""Response that streams frames, on sse-starlette: server-sent events, unless another framing is given.
 
-The library makes the headers, answers HEAD, sends the pings, watches for a client that leaves, and limits the time of a
+The library makes the headers, answers HEAD, times the pings, watches for a client that leaves, and limits the time of a
 send. The loop that sends and the task group around it are replaced:
 
 - In the library's loop each frame has a cancel scope and a timer. Here a frame has them only if the connection cannot
@@ -20,20 +20,29 @@ from sse_starlette.sse import SendTimeoutError
 from starlette.types import Receive, Scope, Send
 
 from app.transport.direct_writer import DirectWriter, direct_writer
+from app.transport.framing import EVENTS, Framing
 
 PING_SECONDS: Final = 5.0
 PINGS_TO_A_FROZEN_READER: Final = 6
-
-LINE_END: Final = "\n"
-PING: Final = ServerSentEvent(comment="ping", sep=LINE_END)
-PING_FRAME: Final = PING.encode()
 
 Frames = Callable[[DirectWriter | None], AsyncGenerator[bytes, None]]
 """Makes the frames of a stream. While the generator waits for output, it may write to the given writer."""
 
 
+class Ping(ServerSentEvent):
+    """The framing's filler, in the form in which the library takes a ping."""
+
+    def __init__(self, filler: bytes) -> None:
+        super().__init__()
+        self._filler = filler
+
+    def encode(self) -> bytes:
+        """Return the filler."""
+        return self._filler
+
+
 class EventStream(EventSourceResponse):
-    """A stream of encoded frames (see `app.transport.sse`).
+    """A stream of encoded frames (see `app.transport.sse` and `app.transport.json_lines`).
 
     `on_close` runs exactly once however the stream ends, even if it never began. A generator's `finally` would not
     suffice: it does not run if the generator was never entered.
@@ -44,19 +53,20 @@ class EventStream(EventSourceResponse):
         frames: Frames,
         *,
         headers: dict[str, str],
+        framing: Framing = EVENTS,
         on_close: Callable[[], None] | None = None,
         ping_seconds: float = PING_SECONDS,
     ) -> None:
         """Prepare the response.
 
-        ping_seconds: interval of the comments that keep proxies from closing a silent connection.
+        ping_seconds: interval of the fillers that keep proxies from closing a silent connection.
         """
         super().__init__(
             iter(()),
             headers={"Cache-Control": "no-cache", **headers},
+            media_type=framing.media_type,
             ping=ping_seconds,
-            sep=LINE_END,
-            ping_message_factory=lambda: PING,
+            ping_message_factory=lambda: Ping(framing.filler),
             send_timeout=PINGS_TO_A_FROZEN_READER * ping_seconds,
         )
         # The server declares whether the connection stays open, and the client may have asked for its end.
@@ -64,6 +74,7 @@ class EventStream(EventSourceResponse):
         # Unlike the library's lock, this one takes no memory for waiters and no pass of the loop until a task waits.
         self._send_lock = asyncio.Lock()  # type: ignore[assignment]
         self._frames = frames
+        self._framing = framing
         self._on_close = on_close
         self._writer: DirectWriter | None = None
 
@@ -71,7 +82,7 @@ class EventStream(EventSourceResponse):
         """Send the frames until they end, or the client leaves or stops reading."""
         self._writer = direct_writer(scope)
         if self._writer is not None:
-            self._writer.filler = PING_FRAME
+            self._writer.filler = self._framing.filler
         try:
             if scope["method"] == "HEAD":
                 await super().__call__(scope, receive, send)

@@ -19,7 +19,7 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def encode_json(value: Any) -> str:
-    """Encode compact JSON without line ends of any kind, so that it fits on one `data:` line."""
+    """Encode compact JSON without line ends of any kind, so that it fits on one line of a stream."""
     text = _encode(value)
     return text if text.isascii() else text.translate(_LINE_ENDS)
 

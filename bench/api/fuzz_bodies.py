@@ -10,6 +10,7 @@ from bench.api.replay_engine import MODEL
 
 _CHAT: Final = [{"role": "user", "content": "When is high tide?"}]
 _ITEM: Final = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "And at night?"}]}
+_TOOL: Final = {"type": "function", "function": {"name": "tide", "parameters": {"type": "object"}}}
 
 RIGHT: Final[Mapping[str, list[dict[str, Any]]]] = {
     "ChatCompletionRequest": [
@@ -19,6 +20,15 @@ RIGHT: Final[Mapping[str, list[dict[str, Any]]]] = {
     "CompletionRequest": [{"model": MODEL, "prompt": "Once"}, {"model": MODEL, "prompt": [72, 105], "stream": True}],
     "MessagesRequest": [{"model": MODEL, "messages": _CHAT, "max_tokens": 5, "system": "Be brief.", "stream": True}],
     "CountTokensRequest": [{"model": MODEL, "messages": _CHAT}],
+    "OllamaChatRequest": [
+        {"model": MODEL, "messages": _CHAT, "options": {"num_predict": 5, "seed": 3}},
+        {"model": MODEL, "messages": _CHAT, "stream": False, "tools": [_TOOL], "think": False},
+    ],
+    "OllamaGenerateRequest": [
+        {"model": MODEL, "prompt": "Once", "system": "Be brief."},
+        {"model": MODEL, "prompt": "Once", "raw": True, "format": "json", "stream": False},
+    ],
+    "OllamaShowRequest": [{"model": MODEL}, {"name": MODEL}],
     "ResponseRequest": [
         {"model": MODEL, "input": "When is high tide?", "stream": True},
         {"model": MODEL, "input": [_ITEM], "background": True, "previous_response_id": "RESP"},

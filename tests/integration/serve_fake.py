@@ -1,6 +1,6 @@
 """`ebb serve` in a separate process, with an engine that needs no model and takes orders from standard input.
 
-    python -m tests.integration.serve_fake STATE_DIR PORT DRAIN_SECONDS [CERTIFICATE KEY]
+    python -m tests.integration.serve_fake STATE_DIR PORT DRAIN_SECONDS OLLAMA_PORT [CERTIFICATE KEY]
 
 The first line decides the start: "fail" makes it fail, "build" or anything else lets it continue. The lines "hold",
 "allow N" and "give-up WHY" call the methods of FakeEngine. Each order is logged once it has taken effect.
@@ -55,7 +55,7 @@ def build(report: object) -> tuple[FakeEngine, str]:
 
 def main() -> int:
     state_dir, port, drain_seconds = Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
-    certificate, key = map(Path, sys.argv[4:6]) if len(sys.argv) > 4 else (None, None)
+    certificate, key = map(Path, sys.argv[5:7]) if len(sys.argv) > 5 else (None, None)
     settings = Settings(
         state_dir=state_dir,
         cache_dir=state_dir,
@@ -63,11 +63,12 @@ def main() -> int:
         cpu_kv_memory=0,
         host="127.0.0.1",
         port=port,
+        ollama_port=int(sys.argv[4]),
         chat_titles="first-words",
         tls_certificate=certificate,
         tls_key=key,
     )
-    return supervise(settings, lambda listener: run_server(settings, listener, build, drain_seconds=drain_seconds))
+    return supervise(settings, lambda listeners: run_server(settings, listeners, build, drain_seconds=drain_seconds))
 
 
 if __name__ == "__main__":

@@ -41,10 +41,10 @@ ORDER = {
         ready_loads warming loads stores manager npu
         """,
     "models": """
-        errors folder fingerprint safetensors_writer interface layers parallel slices sentencepiece_model
-        sentencepiece_tokenizer thinking tokenizer text_tokenizer json_scanner tool_calls call_reader tool_call_parser
-        tool_format chat_format gguf_import decoder llama pangu dense_context weights registry wheel_source proof
-        staging pull resolve
+        errors folder fingerprint parameter_count safetensors_writer interface layers parallel slices
+        sentencepiece_model sentencepiece_tokenizer thinking tokenizer text_tokenizer json_scanner tool_calls
+        call_reader tool_call_parser tool_format chat_format gguf_import decoder llama pangu dense_context weights
+        registry wheel_source proof staging pull resolve
         """,
 }
 SCHEDULER_SIDE = (

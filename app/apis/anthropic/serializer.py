@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, Final, Literal, TypedDict, Unpack
 
-from pydantic_core import from_json
-
+from app.apis.call_arguments import arguments_object
 from app.domain.ids import new_id
 from app.http.anthropic_errors import anthropic_error
 from app.prompts.volatile_lines import TreatedLines
 from app.runs.usage import anthropic_usage
+from app.transport.framing import EVENTS
 from app.transport.sse import encode_json, typed_frame
 from engine.errors import EbbError
 from engine.outputs import RequestOutput
@@ -48,6 +48,8 @@ class MessageHead(TypedDict):
 
 class MessageShape:
     """Serializer of one answer. The constant parts of a delta event are encoded once."""
+
+    framing = EVENTS
 
     def __init__(self, **head: Unpack[MessageHead]) -> None:
         self._prompt_tokens = head["prompt_tokens"]
@@ -222,8 +224,7 @@ def _tool_use_block(name: str) -> dict[str, Any]:
 
 
 def _whole_tool_use(call: ToolCall) -> dict[str, Any]:
-    read = from_json(call.arguments, allow_partial=True) if call.arguments else {}
-    return {**_tool_use_block(call.name), "input": read}
+    return {**_tool_use_block(call.name), "input": arguments_object(call)}
 
 
 def _text_block(text: str) -> dict[str, Any]:

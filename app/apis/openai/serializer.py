@@ -13,6 +13,7 @@ from app.prompts.volatile_lines import UNTREATED, TreatedLines
 from app.runs.usage import combined_usage, openai_usage, usage_of_answers
 from app.schemas.response_bodies.usage import TokenUsage
 from app.schemas.sampling import OpenAIRequest
+from app.transport.framing import EVENTS
 from app.transport.sse import DONE_FRAME, data_frame, encode_json
 from engine.errors import EbbError
 from engine.outputs import FinishReason, RequestOutput
@@ -87,6 +88,7 @@ class OpenAIShape(ABC):
     details: additions that the client asked for; None without any.
     """
 
+    framing = EVENTS
     object_name: str
     chunk_name: str
 

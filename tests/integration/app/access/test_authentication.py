@@ -13,6 +13,7 @@ import aiohttp
 import pytest
 from starlette.routing import Mount, Route
 
+from app.http.ollama_errors import is_ollama
 from app.services import Services
 from tests.integration.conversations_client import created, error_of, read, said, shown
 from tests.integration.sse_events import all_events
@@ -100,6 +101,12 @@ SHARED: dict[Call, Any] = {
     ("POST", "/v1/conversations"): {},
     ("GET", "/v1/models"): None,
     ("GET", "/v1/models/{name:path}"): None,
+    ("POST", "/api/chat"): {"model": "fake-1", "messages": [{"role": "user", "content": "hi"}]},
+    ("POST", "/api/generate"): {"model": "fake-1", "prompt": "hi"},
+    ("GET", "/api/tags"): None,
+    ("GET", "/api/ps"): None,
+    ("POST", "/api/show"): {"model": "fake-1"},
+    ("GET", "/api/version"): None,
     ("POST", "/tokenize"): {"prompt": "hi"},
     ("POST", "/detokenize"): {"tokens": [65]},
     ("GET", "/api/conversations"): None,
@@ -113,7 +120,19 @@ SHARED: dict[Call, Any] = {
 }
 """Routes open to every tenant, each of which sees only its own data."""
 
-GENERATING = ("/v1/chat/completions", "/v1/completions", "/v1/messages", "/v1/responses")
+REFUSED = {
+    ("POST", "/api/pull"),
+    ("POST", "/api/push"),
+    ("POST", "/api/create"),
+    ("POST", "/api/copy"),
+    ("DELETE", "/api/delete"),
+    ("POST", "/api/blobs/{digest}"),
+    ("POST", "/api/embed"),
+    ("POST", "/api/embeddings"),
+}
+"""Routes of Ollama that no tenant may use."""
+
+GENERATING = ("/v1/chat/completions", "/v1/completions", "/v1/messages", "/v1/responses", "/api/chat", "/api/generate")
 
 
 @pytest.fixture
@@ -143,7 +162,7 @@ def without_names(call: Call) -> Call:
 
 
 def test_every_route_is_in_one_of_the_tables(everybody: People) -> None:
-    known = OPEN | ADMIN.keys() | SHARED.keys() | {without_names(call) for call in OWN}
+    known = OPEN | ADMIN.keys() | SHARED.keys() | REFUSED | {without_names(call) for call in OWN}
     assert routes_of(everybody) == known
 
 
@@ -328,6 +347,8 @@ async def test_every_route_that_is_not_open_requires_a_key(everybody: People, he
         error = (await refused.json())["error"]
         if call[1].startswith("/v1/messages"):
             assert error["type"] == "authentication_error"
+        elif is_ollama(call[1]):
+            assert "API key" in error
         else:
             assert error["code"] == ("invalid_api_key" if headers else "missing_api_key"), call
     assert everybody.engine.requests == []

@@ -1,10 +1,11 @@
-"""Keys and limits through the OpenAI and Anthropic clients: one test per row of docs/keys.md."""
+"""Keys and limits through the OpenAI, Anthropic and Ollama clients: one test per row of docs/keys.md."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import anthropic
+import ollama
 import openai
 import pytest
 
@@ -86,3 +87,33 @@ async def test_anthropic_limit_raises_rate_limit_error(everybody: People) -> Non
     async with anthropic_client(everybody, everybody.keys["alice"]) as alice:
         with pytest.raises(anthropic.RateLimitError, match="0 tokens per minute"):
             await alice.messages.create(model="fake-1", max_tokens=9, messages=HI)
+
+
+@row("ollama", "Client(headers={'Authorization': 'Bearer sk-ebb-...'})", "KV of the key's tenant; so with the variable "
+     "`OLLAMA_API_KEY`")  # fmt: skip
+async def test_ollama_key_selects_tenant(everybody: People, monkeypatch: pytest.MonkeyPatch) -> None:
+    key, url = everybody.keys["bob"], everybody.server.url
+    by_header = ollama.AsyncClient(host=url, headers={"Authorization": f"Bearer {key}"})
+    monkeypatch.setenv("OLLAMA_API_KEY", key)
+    for client in (by_header, ollama.AsyncClient(host=url)):
+        async with client as bob:
+            await bob.chat("fake-1", HI)
+    assert [request.tenant for request in everybody.engine.requests] == ["bob", "bob"]
+
+
+@row("ollama", "Client()", "without a key, or with a wrong one: `ResponseError` with status 401")
+async def test_ollama_client_without_key_is_refused(everybody: People) -> None:
+    async with ollama.AsyncClient(host=everybody.server.url) as nobody:
+        with pytest.raises(ollama.ResponseError, match="API key") as raised:
+            await nobody.list()
+    assert raised.value.status_code == 401
+
+
+@row("ollama", "chat(...)", "a limit is reached: `ResponseError` with status 429; the sentence names it")
+async def test_ollama_limit_is_refused(everybody: People) -> None:
+    await everybody.root.put("/api/admin/tenants/alice/limits", json={"tokens_per_minute": 0})
+    headers = {"Authorization": f"Bearer {everybody.keys['alice']}"}
+    async with ollama.AsyncClient(host=everybody.server.url, headers=headers) as alice:
+        with pytest.raises(ollama.ResponseError, match="0 tokens per minute") as raised:
+            await alice.chat("fake-1", HI)
+    assert raised.value.status_code == 429

@@ -9,6 +9,8 @@ from tests.integration.app.access import test_keys as test_compat_keys
 from tests.integration.app.apis import test_thinking as test_compat_thinking
 from tests.integration.app.apis.anthropic import test_client as test_compat_anthropic
 from tests.integration.app.apis.anthropic import test_tools as test_compat_anthropic_tools
+from tests.integration.app.apis.ollama import test_client as test_compat_ollama
+from tests.integration.app.apis.ollama import test_tools as test_compat_ollama_tools
 from tests.integration.app.apis.openai import test_langchain as test_compat_langchain
 from tests.integration.app.apis.openai import test_logprobs as test_api_logprobs
 from tests.integration.app.apis.openai import test_openai as test_api_openai
@@ -36,6 +38,7 @@ DOCS = Path(__file__).parents[4] / "docs"
             ],
         ),
         ("api.md", "### Messages", [test_compat_anthropic, test_compat_anthropic_tools]),
+        ("api.md", "### Ollama", [test_compat_ollama, test_compat_ollama_tools]),
         ("api.md", "### Models that think", [test_compat_thinking]),
         ("keys.md", "## Client compatibility", [test_compat_keys]),
     ],

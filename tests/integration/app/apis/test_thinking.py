@@ -8,6 +8,7 @@ from typing import Any
 import anthropic
 import pytest
 from anthropic import AsyncAnthropic
+from ollama import AsyncClient as OllamaClient
 from openai import AsyncOpenAI
 from openai.types.responses import ResponseStreamEvent
 
@@ -39,6 +40,12 @@ async def api(folder: Path, tmp_path: Path) -> AsyncIterator[RunningServer[Async
 @pytest.fixture
 async def openai(api: RunningServer[AsyncLLMEngine]) -> AsyncIterator[AsyncOpenAI]:
     async with AsyncOpenAI(base_url=f"{api.url}/v1", api_key="none", max_retries=0) as client:
+        yield client
+
+
+@pytest.fixture
+async def ollama(api: RunningServer[AsyncLLMEngine]) -> AsyncIterator[OllamaClient]:
+    async with OllamaClient(host=api.url) as client:
         yield client
 
 
@@ -185,3 +192,24 @@ async def test_message_stream_sends_thinking_first(claude: AsyncAnthropic) -> No
     assert [event.index for event in events if event.type == "content_block_stop"] == [0, 1]
     asked = await claude.messages.create(model=MODEL, max_tokens=99, messages=HI, thinking=ADAPTIVE)
     assert whole.to_dict()["content"] == asked.to_dict()["content"]
+
+
+@row("ollama", "chat(think=True)", "`thinking` apart from `content`, also streamed and without the field; none with "
+     "`think=False`; thoughts that are sent back are not part of the prompt")  # fmt: skip
+async def test_ollama_message_has_its_thinking_apart(ollama: OllamaClient) -> None:
+    for think in (None, True, "high"):
+        fields: Any = {"think": think}
+        answer = await ollama.chat(MODEL, HI, **fields)
+        assert (answer.message.thinking, answer.message.content) == (THOUGHT, ANSWER)
+    parts = [part async for part in await ollama.chat(MODEL, HI, think=True, stream=True)]
+    assert "".join(part.message.thinking or "" for part in parts) == THOUGHT
+    assert "".join(part.message.content or "" for part in parts) == ANSWER
+    quick = await ollama.chat(MODEL, HI, think=False)
+    assert (quick.message.thinking, quick.message.content) == (None, ANSWER)
+    counts = set()
+    for said in (answer.message, {"role": "assistant", "content": ANSWER}):
+        counts.add((await ollama.chat(MODEL, [*HI, said, *HI])).prompt_eval_count)
+    assert len(counts) == 1
+    generated = await ollama.generate(MODEL, "Hi", think=True)
+    assert (generated.thinking, generated.response) == (THOUGHT, ANSWER)
+    assert (await ollama.show(MODEL)).capabilities == ["completion", "tools", "thinking"]

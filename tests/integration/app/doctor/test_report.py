@@ -82,6 +82,13 @@ def test_failed_check_sets_exit_status_and_gives_advice(
     assert "-> stop the program that listens there, or choose another --port" in output
 
 
+def test_taken_port_of_ollama_clients_fails_by_its_setting(tmp_path: Path, port: int) -> None:
+    finding = checks.check_port(settings(tmp_path, ollama_port=str(port)))
+    assert finding.level == "fail"
+    assert str(port) in finding.text
+    assert "--ollama-port" in finding.advice
+
+
 def test_memory_plan_is_the_sum_of_its_parts(tmp_path: Path, model: Path) -> None:
     plan = plan_memory(settings(tmp_path, kv_memory="2MiB", redis_memory="8MiB"), model, free=1 << 40)
     assert (plan.weights, plan.device_pool, plan.cpu_pool, plan.redis) == (

@@ -18,9 +18,11 @@ import aiohttp
 
 from app.config.state_lock import lock_state_dir
 from app.domain.token_history import ID_BYTES
+from app.routes.pages import OLLAMA_IS_RUNNING
 from tests.integration.api_server import api_client
 from tests.integration.damaged import damaged_conversations, stored_conversations
 from tests.integration.sse_events import all_events, events, text_of
+from tests.redis_server import free_port
 from tests.tls_files import TlsFiles, make_tls_files
 from tests.unit.fake_engine import ANSWER_WORDS
 
@@ -57,10 +59,11 @@ class ServerProcess:
 
 @asynccontextmanager
 async def process(
-    state_dir: Path, *, port: int = 0, drain: float = 30.0, tls: TlsFiles | None = None
+    state_dir: Path, *, port: int = 0, drain: float = 30.0, ollama_port: int = 0, tls: TlsFiles | None = None
 ) -> AsyncIterator[ServerProcess]:
     files = (str(tls.certificate), str(tls.key)) if tls is not None else ()
-    command = (sys.executable, "-m", "tests.integration.serve_fake", str(state_dir), str(port), str(drain), *files)
+    given = (str(state_dir), str(port), str(drain), str(ollama_port), *files)
+    command = (sys.executable, "-m", "tests.integration.serve_fake", *given)
     pipe = asyncio.subprocess.PIPE
     started = ServerProcess(await asyncio.create_subprocess_exec(*command, stdin=pipe, stderr=pipe))
     try:
@@ -125,6 +128,20 @@ async def test_server_process_serves_and_announces_https(tmp_path: Path) -> None
         assert "Traceback" not in server.log
         for writer in mute:
             writer.transport.abort()
+
+
+async def test_second_port_is_for_clients_of_ollama(tmp_path: Path) -> None:
+    port = free_port()
+    async with serving(tmp_path, ollama_port=port) as (server, http):
+        assert f"clients of Ollama connect to http://127.0.0.1:{port}\n" in server.log
+        async with api_client(f"http://127.0.0.1:{port}") as ollama:
+            assert await (await ollama.get("/")).text() == OLLAMA_IS_RUNNING
+            assert (await ollama.head("/")).status == 200
+            assert await (await ollama.get("/api/tags")).json() == await (await http.get("/api/tags")).json()
+            assert (await ollama.get("/health")).status == 200
+        assert OLLAMA_IS_RUNNING not in await (await http.get("/")).text()
+        server.process.send_signal(signal.SIGTERM)
+        assert await server.exit_code() == 0
 
 
 async def test_database_of_a_later_version_is_refused(tmp_path: Path) -> None:
@@ -246,6 +263,9 @@ async def test_port_or_state_dir_in_use_is_reported(tmp_path: Path) -> None:
         async with process(tmp_path / "other", port=port) as second:
             assert await second.exit_code() == 1
             assert "--port" in second.log
+        async with process(tmp_path / "other", ollama_port=port) as second:
+            assert await second.exit_code() == 1
+            assert "--ollama-port" in second.log
         async with process(tmp_path) as third:
             assert await third.exit_code() == 1
             assert "--state-dir" in third.log

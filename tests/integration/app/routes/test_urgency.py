@@ -19,6 +19,7 @@ CHAT: dict[str, Any] = {"model": "fake-1", "messages": [{"role": "user", "conten
 TEXT: dict[str, Any] = {"model": "fake-1", "prompt": "hi"}
 ROUTES = [("/v1/chat/completions", CHAT), ("/v1/completions", TEXT)]
 MESSAGES = ("/v1/messages", CHAT | {"max_tokens": 100})
+OLLAMA = [("/api/chat", CHAT), ("/api/generate", TEXT)]
 
 
 async def messages_url(http: aiohttp.ClientSession) -> str:
@@ -26,7 +27,7 @@ async def messages_url(http: aiohttp.ClientSession) -> str:
     return f"/api/conversations/{(await response.json())['id']}/messages"
 
 
-@pytest.mark.parametrize(("route", "body"), [*ROUTES, MESSAGES])
+@pytest.mark.parametrize(("route", "body"), [*ROUTES, MESSAGES, *OLLAMA])
 async def test_requests_set_priority_and_timeout(
     api: Api, http: aiohttp.ClientSession, route: str, body: dict[str, Any]
 ) -> None:

@@ -1,9 +1,9 @@
-"""docs/api.md lists every field of OpenAI's generation routes as the code takes it."""
+"""docs/api.md lists every field of OpenAI's and Ollama's generation routes as the code takes it."""
 
 import pytest
 
-from app.apis.field_table import PAGE, ROUTES, with_tables
-from app.schemas.sampling import OpenAIRequest
+from app.apis.field_table import PAGE, TABLES, with_tables
+from app.schemas.parsing import RequestModel
 
 
 def test_the_tables_are_those_of_the_code() -> None:
@@ -11,8 +11,8 @@ def test_the_tables_are_those_of_the_code() -> None:
     assert page == with_tables(page), "run: python -m app.apis.field_table"
 
 
-@pytest.mark.parametrize("model", ROUTES.values(), ids=ROUTES.keys())
-def test_every_number_list_and_text_of_many_has_a_cap(model: type[OpenAIRequest]) -> None:
+@pytest.mark.parametrize("model", TABLES.values(), ids=TABLES.keys())
+def test_every_number_list_and_text_of_many_has_a_cap(model: type[RequestModel]) -> None:
     for name, schema in model.model_json_schema()["properties"].items():
         for kind in schema.get("anyOf", [schema]):
             if kind.get("type") in ("integer", "number"):

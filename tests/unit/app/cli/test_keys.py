@@ -13,6 +13,7 @@ from app.access.auth_policy import auth_policy_of, keys_required, why_not_to_ser
 from app.cli.main import main
 from app.config.settings import Settings
 from app.config.state_lock import lock_state_dir
+from app.host.listeners import Listeners
 from app.server import run_server
 from app.storage.sqlite.key_counts import count_keys
 from app.storage.sqlite.migrating import migrations, schema_of
@@ -97,7 +98,7 @@ def test_key_requirement_depends_on_host_and_keys(tmp_path: Path, capsys: pytest
 def test_public_server_without_keys_refuses_to_start(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.ERROR)
     with socket.socket() as listener:
-        assert run_server(settings(tmp_path, "0.0.0.0"), listener) == 1
+        assert run_server(settings(tmp_path, "0.0.0.0"), Listeners(listener)) == 1
     assert "ebb keys create" in caplog.text
     assert "--without-keys" in caplog.text
 

@@ -36,6 +36,7 @@ def test_flag_overrides_variable_and_variable_overrides_file(tmp_path: Path) -> 
 VALUES = {
     "host": "0.0.0.0",
     "port": "9000",
+    "ollama-port": "11434",
     "model": "org/model",
     "model-alias": "gpt-4o=org/model,claude-*=org/model",
     "state-dir": "/srv/state",
@@ -98,6 +99,7 @@ def test_every_setting_works_as_flag_variable_and_toml_key(tmp_path: Path) -> No
     assert from_flags == Settings(
         host="0.0.0.0",
         port=9000,
+        ollama_port=11434,
         model="org/model",
         model_alias={"gpt-4o": "org/model", "claude-*": "org/model"},
         state_dir=Path("/srv/state"),

@@ -10,7 +10,8 @@ import pytest
 
 from app.config.settings import Settings
 from app.host import supervisor
-from app.host.supervisor import RESTART, listen_on
+from app.host.listeners import listen_on
+from app.host.supervisor import RESTART
 from engine.restart_budget import RestartBudget
 
 SCRIPT = """
@@ -21,9 +22,9 @@ from app.host.supervisor import supervise
 from engine.restart_budget import RestartBudget
 state = Path(sys.argv[1])
 settings = Settings(state_dir=state, cache_dir=state, secret_file=state / "secret", port=0)
-def serve(listener):
+def serve(listeners):
     with (state / "served").open("a") as served:
-        served.write(f"{listener.getsockname()[1]}\\n")
+        served.write(f"{listeners.port}\\n")
     {end}
 sys.exit(supervise(settings, serve, RestartBudget((0.0, 0.0), seconds=600.0)))
 """
@@ -102,8 +103,8 @@ def test_a_dying_server_is_waited_for(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(supervisor, "lock_state_dir", lambda _: next(locks))
     monkeypatch.setattr(time, "sleep", nap)
     settings = Settings(state_dir=tmp_path, cache_dir=tmp_path, secret_file=tmp_path / "secret", port=port)
-    listener = supervisor.claim(settings)
-    assert listener is not None
-    assert listener.getsockname()[1] == port
+    listeners = supervisor.claim(settings)
+    assert listeners is not None
+    assert (listeners.port, listeners.ollama_port) == (port, None)
     assert len(naps) == 3
-    listener.close()
+    listeners.close()

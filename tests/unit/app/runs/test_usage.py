@@ -5,11 +5,11 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from app.prompts.volatile_lines import TreatedLines
-from app.runs.usage import anthropic_usage, combined_usage, message_usage, openai_usage
+from app.prompts.volatile_lines import UNTREATED, TreatedLines
+from app.runs.usage import anthropic_usage, combined_usage, message_usage, ollama_usage, openai_usage
 from app.schemas.response_bodies import usage as bodies
 from cache_tiers.registry import all_tiers
-from engine.outputs import KVReceipt, Usage
+from engine.outputs import KVReceipt, Phases, Usage
 
 RECEIPT_DOC = Path(__file__).parents[4] / "docs" / "receipt.md"
 COUNTS = [each.name for each in fields(KVReceipt) if each.type is int]
@@ -45,3 +45,13 @@ def test_treated_lines_are_in_the_receipt_of_every_api() -> None:
     for shown in (openai_usage(usage, lines), anthropic_usage(usage, lines), message_usage(usage, lines)):
         assert shown["kv"]["volatile_lines"] == {"removed": ["hash"], "moved": ["date", "clock"]}
     assert "volatile_lines" not in openai_usage(usage)["kv"]
+
+
+def test_durations_for_ollama_add_up_to_the_total() -> None:
+    kv = KVReceipt(computed=9, phases=Phases(queue=1.5, lookup=0.25, load=2.0, prefill=4.0))
+    usage = Usage(prompt_tokens=9, completion_tokens=5, kv=kv, queue_ms=1.5, ttft_ms=7.75, total_ms=20.0)
+    sent = ollama_usage(usage, UNTREATED)
+    assert (sent["prompt_eval_count"], sent["eval_count"], sent["kv"]["computed"]) == (9, 5, 9)
+    parts = [sent[name] for name in ("load_duration", "prompt_eval_duration", "eval_duration")]
+    assert parts == [3_750_000, 4_000_000, 12_250_000]
+    assert sum(parts) == sent["total_duration"] == 20_000_000

@@ -6,10 +6,10 @@ from typing import Any
 
 import anyio
 import pytest
-from sse_starlette import ServerSentEvent
 
 from app.transport.direct_writer import EXTENSION
-from app.transport.event_stream import PING, PING_FRAME, EventStream
+from app.transport.event_stream import EventStream, Ping
+from app.transport.framing import EVENTS, JSON_LINES, Framing
 
 Scope = MutableMapping[str, Any]
 SCOPE: Scope = {"type": "http", "method": "GET", "headers": []}
@@ -71,6 +71,17 @@ class Writer:
 
     def abort(self) -> None:
         self.aborted = True
+
+
+async def test_json_lines_have_their_own_content_type_and_filler() -> None:
+    async def frames() -> AsyncGenerator[bytes, None]:
+        yield b"{}\n"
+
+    sent, writer = Sent(), Writer()
+    scope = {**SCOPE, "extensions": {EXTENSION: writer}}
+    await EventStream(lambda _: frames(), headers={}, framing=JSON_LINES)(scope, never, sent)
+    assert sent.headers["content-type"] == "application/x-ndjson"
+    assert (sent.body, writer.filler) == (b"{}\n", b" ")
 
 
 async def test_frame_on_ready_connection_calls_no_loop() -> None:
@@ -145,7 +156,8 @@ async def test_frames_may_await_in_their_cleanup_when_client_leaves() -> None:
     assert cleaned == [True]
 
 
-async def test_silent_stream_is_kept_alive_by_comments() -> None:
+@pytest.mark.parametrize("framing", [EVENTS, JSON_LINES], ids=["events", "lines"])
+async def test_silent_stream_is_kept_alive_by_fillers(framing: Framing) -> None:
     pinged = asyncio.Event()
 
     async def frames() -> AsyncGenerator[bytes, None]:
@@ -155,12 +167,12 @@ async def test_silent_stream_is_kept_alive_by_comments() -> None:
     class Listening(Sent):
         async def __call__(self, message: Scope) -> None:
             await super().__call__(message)
-            if self.body.count(PING_FRAME) == 2:
+            if self.body.count(framing.filler) == 2:
                 pinged.set()
 
     sent = Listening()
-    await EventStream(lambda _: frames(), headers={}, ping_seconds=0.001)(SCOPE, never, sent)
-    assert sent.body.startswith(PING_FRAME * 2)
+    await EventStream(lambda _: frames(), headers={}, framing=framing, ping_seconds=0.001)(SCOPE, never, sent)
+    assert sent.body.startswith(framing.filler * 2)
     assert sent.body.endswith(b"data: 1\n\n")
     assert sent.ended
 
@@ -177,9 +189,9 @@ async def test_ping_waits_for_frame_that_is_pending() -> None:
                 await due.wait()
             await super().__call__(message)
 
-    def ping() -> ServerSentEvent:
+    def ping() -> Ping:
         due.set()
-        return PING
+        return Ping(EVENTS.filler)
 
     sent = Slow()
     response = EventStream(lambda _: frames(), headers={}, ping_seconds=0.001)
@@ -187,7 +199,7 @@ async def test_ping_waits_for_frame_that_is_pending() -> None:
     response.ping_message_factory = ping
     async with asyncio.timeout(20):
         await response(SCOPE, never, sent)
-    assert sent.body == b"data: 1\n\n" + PING_FRAME
+    assert sent.body == b"data: 1\n\n" + EVENTS.filler
     assert sent.ended
 
 

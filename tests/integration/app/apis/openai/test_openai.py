@@ -9,12 +9,11 @@ import aiohttp
 import openai
 import pytest
 from openai import AsyncOpenAI
-from sse_starlette import ServerSentEvent
 
 from app.host.model_aliases import ModelAliases
 from app.logs.log_lines import TextLines
 from app.transport import event_stream
-from app.transport.event_stream import LINE_END, EventStream
+from app.transport.event_stream import EventStream, Ping
 from engine.urgency import Urgency
 from tests.integration.api_server import RunningServer, running_server
 from tests.integration.compatibility import row
@@ -194,12 +193,12 @@ async def test_client_ignores_keep_alive_comments(
 ) -> None:
     pinged = asyncio.Event()
 
-    class Noted(ServerSentEvent):
+    class Noted(Ping):
         def encode(self) -> bytes:
             pinged.set()
             return super().encode()
 
-    monkeypatch.setattr(event_stream, "PING", Noted(comment="ping", sep=LINE_END))
+    monkeypatch.setattr(event_stream, "Ping", Noted)
     defaults = EventStream.__init__.__kwdefaults__
     assert defaults is not None
     monkeypatch.setitem(defaults, "ping_seconds", 0.01)

@@ -173,9 +173,8 @@ async def test_cut_call_has_its_name_and_partial_arguments(client: AsyncOpenAI) 
             state.handle_chunk(chunk)
         streamed = state.current_completion_snapshot.choices[0]
         functions = [each.function for each in calls if each.type == "function"]
-        assert [each.function.to_dict() for each in streamed.message.tool_calls or []] == [
-            each.to_dict() for each in functions
-        ]
+        received = [each.function for each in streamed.message.tool_calls or [] if each.type == "function"]
+        assert [(each.name, each.arguments) for each in received] == [(each.name, each.arguments) for each in functions]
         for function in functions:
             assert (function.name, call.function.arguments.startswith(function.arguments)) == ("weather", True)
             told.add(function.arguments)
@@ -188,4 +187,5 @@ async def test_cut_call_has_its_name_and_partial_arguments(client: AsyncOpenAI) 
         # KV is not computed for tokens without an alternative at the end of an answer.
         lost.add(before - again.usage.prompt_tokens_details.cached_tokens)
     assert len(told) > 2
-    assert min(lost) == 0, lost
+    # A longer prefix may be known from another turn of the loop.
+    assert min(lost) <= 0, lost

@@ -1,0 +1,40 @@
+"""POST /api/generate."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from app.apis.ollama.request import OllamaRequest
+from app.schemas.parsing import optional
+from engine.errors import InvalidRequestError
+from models.chat_format import Message
+
+
+class OllamaGenerateRequest(OllamaRequest):
+    """A request of Ollama's API for one prompt. Without a prompt, the request only asks whether the model is loaded."""
+
+    neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {
+        **OllamaRequest.neutral,
+        "context": ([],),
+        "images": ([],),
+        "suffix": ("",),
+        "template": ("",),
+    }
+
+    prompt: str | None = optional("a question, which is put into the chat template; none loads the model")
+    system: str | None = optional("system message before the prompt")
+    raw: bool | None = optional(
+        "continues the prompt as it is, without the template; the name of a control token stands for that token"
+    )
+
+    def turns(self) -> list[Message]:
+        """Return the messages for the chat template."""
+        system = [Message("system", self.system)] if self.system else []
+        return [*system, Message("user", self.prompt or "")]
+
+    def check_raw(self) -> None:
+        """Raise InvalidRequestError if a raw prompt comes with a system message, which has no place in it."""
+        if self.raw and self.system:
+            raise InvalidRequestError(
+                "system: a raw prompt is not put into the chat template, so it must contain the system message itself",
+                param="system",
+            )

@@ -1,0 +1,98 @@
+import json
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.apis.ollama.model_card import ModelCard
+from app.apis.ollama.model_name import check_tagged_model, tagged_name
+from app.host.engine_host import EngineHost
+from app.host.model_aliases import ModelAliases
+from engine.errors import NotFoundError
+from models.thinking import Thinking
+from tests.unit.fake_engine import WINDOW, FakeEngine
+
+READY_AT = 1_700_000_000
+
+
+def engine_of(folder: Path, **config: Any) -> FakeEngine:
+    engine = FakeEngine()
+    engine.config = replace(engine.config, model_path=folder, **config)
+    engine.sampling_defaults = {"temperature": 0.2}
+    return engine
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Model folder of one tensor with 1.5 million bfloat16 parameters."""
+    tensor = {"dtype": "BF16", "shape": [1000, 1500], "data_offsets": [0, 3_000_000]}
+    header = json.dumps({"a": tensor}).encode()
+    (tmp_path / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + bytes(3_000_000))
+    config = {"model_type": "llama", "hidden_size": 576, "num_hidden_layers": 30}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    return tmp_path
+
+
+def test_card_describes_the_files_of_the_model(folder: Path) -> None:
+    entry = ModelCard(engine_of(folder), READY_AT).on_disk
+    assert (entry["name"], entry["model"]) == ("fake-1:latest", "fake-1:latest")
+    assert entry["size"] == (folder / "model.safetensors").stat().st_size
+    assert entry["modified_at"] == "2023-11-14T22:13:20Z"
+    assert len(bytes.fromhex(entry["digest"])) == 32
+    assert entry["details"] == {
+        "parent_model": "",
+        "format": "safetensors",
+        "family": "llama",
+        "families": ["llama"],
+        "parameter_size": "1.50M",
+        "quantization_level": "BF16",
+    }
+
+
+def test_loaded_model_never_expires(folder: Path) -> None:
+    entry = ModelCard(engine_of(folder), READY_AT).in_memory
+    assert datetime.fromisoformat(entry["expires_at"]).year == 9999
+    assert (entry["context_length"], entry["size_vram"]) == (WINDOW, 0)
+    on_gpu = ModelCard(engine_of(folder, device="cuda"), READY_AT).in_memory
+    assert on_gpu["size_vram"] == on_gpu["size"]
+
+
+def test_full_card_has_window_defaults_and_capabilities(folder: Path) -> None:
+    engine = engine_of(folder, quantization="int8")
+    card = ModelCard(engine, READY_AT).in_full
+    assert dict(line.split() for line in card["parameters"].splitlines()) == {
+        "num_ctx": str(WINDOW),
+        "temperature": "0.2",
+    }
+    assert card["model_info"] == {
+        "general.architecture": "llama",
+        "general.basename": "fake-1",
+        "general.parameter_count": 1_500_000,
+        "llama.context_length": WINDOW,
+        "llama.embedding_length": 576,
+        "llama.block_count": 30,
+    }
+    assert card["details"]["quantization_level"] == "Q8_0"
+    assert card["capabilities"] == ["completion", "tools"]
+    engine.chat_format.thinking = Thinking(1, 2, {"slow": ""})
+    assert "thinking" in ModelCard(engine, READY_AT).in_full["capabilities"]
+
+
+def test_folder_that_is_gone_leaves_the_card_without_sizes(tmp_path: Path) -> None:
+    entry = ModelCard(engine_of(tmp_path / "gone"), READY_AT).on_disk
+    assert (entry["size"], entry["details"]["family"]) == (0, "unknown")
+
+
+def test_name_may_have_the_default_tag() -> None:
+    engine, host = FakeEngine(), EngineHost(aliases=ModelAliases({"llama3": "fake-1"}))
+    host.ready(engine, "identity")
+    for name in ("fake-1", "fake-1:latest", "llama3", "llama3:latest"):
+        check_tagged_model(host, name)
+    for name in ("fake-1:7b", "other:latest", "fake-1:latest:latest"):
+        with pytest.raises(NotFoundError):
+            check_tagged_model(host, name)
+    engine.model_name = "mine:q4"
+    assert tagged_name(engine) == "mine:q4"
+    check_tagged_model(host, "mine:q4")

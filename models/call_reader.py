@@ -14,7 +14,10 @@ _BETWEEN = ("space", "colon", "comma")
 
 
 class _NotACallError(Exception):
-    """JSON that is not a call, or no longer one. unread: the text from the fault on, as far as it was read."""
+    """The JSON is not a call, or cannot continue the call that has begun.
+
+    unread: text from the fault on, as far as the reader has it.
+    """
 
     def __init__(self, unread: str) -> None:
         super().__init__(unread)

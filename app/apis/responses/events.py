@@ -5,7 +5,7 @@ the same in every process. Numbers may be skipped, but are never used twice.
 
 - 0 to 3 are the opening events, of which 2 and 3 open the first item. A call is opened by event 2 alone.
 - A delta of text, reasoning or arguments after which the answer has k tokens is 3 + k + s.
-- s is 0 at first. Where items end and begin, their events come between two deltas and move all later numbers. If the
+- s is 0 at first, and grows where items end and begin, whose events come between two deltas. If the
   first delta after them could be 3 + k + s, c events after reasoning, or between two items, are 3 + k + s to
   2 + k + s + c, and s grows by c. After a text or arguments the number 3 + k + s is left to a delta of the same token,
   the events are 4 + k + s to 3 + k + s + c, and s grows by c + 1.

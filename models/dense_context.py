@@ -1,14 +1,33 @@
 """The simplest ForwardContext: one whole sequence, nothing cached. The oracle for small checks, not for serving."""
 
+from collections.abc import Sequence
+
 import torch
-from torch.nn import functional
+
+from models.attention_call import AttentionCall
 
 
 class DenseContext:
-    """Causal attention over the T rows of one sequence that starts at position 0."""
+    """Attention over the T rows of one sequence that starts at position 0, in float32."""
 
-    def attention(self, layer: int, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:  # noqa: ARG002
-        """q [T, heads, head_dim], k and v [T, kv_heads, head_dim] -> [T, heads, head_dim]."""
-        q, k, v = (x.transpose(0, 1).unsqueeze(0) for x in (q, k, v))
-        out = functional.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
-        return out.squeeze(0).transpose(0, 1)
+    def __init__(self, calls: Sequence[AttentionCall]) -> None:
+        self._calls = calls
+
+    def attention(
+        self, index: int, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, sinks: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        """See `models.interface.ForwardContext`."""
+        call = self._calls[index]
+        rows = torch.arange(len(q), device=q.device)
+        first = torch.tensor([call.first_visible(row) for row in range(len(q))], device=q.device)
+        hidden = (rows > rows[:, None]) | (rows < first[:, None])
+        keys, values = (x.float().repeat_interleave(call.group, 1).transpose(0, 1) for x in (k, v))
+        scores = q.float().transpose(0, 1) @ keys.transpose(1, 2) * call.scale
+        if call.softcap:
+            scores = torch.tanh(scores / call.softcap) * call.softcap
+        scores = scores.masked_fill(hidden, float("-inf"))
+        if sinks is not None:
+            column = sinks.float()[:, None, None].expand(-1, len(q), 1)
+            scores = torch.cat((scores, column), dim=-1)
+        weights = torch.softmax(scores, dim=-1)[..., : len(q)]
+        return (weights @ values).transpose(0, 1).to(q.dtype)

@@ -4,25 +4,31 @@ from typing import Protocol
 
 import torch
 
+from models.attention_call import AttentionCall
+
 
 class ForwardContext(Protocol):
     """One forward pass from the model's point of view. The implementation binds KV pages and batch metadata."""
 
-    def attention(self, layer: int, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
-        """Write k, v [T, kv_heads, head_dim] to their slots, then attend causally with q [T, heads, head_dim].
+    def attention(
+        self, index: int, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, sinks: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        """Write k [T, kv_heads, k_dim] and v [T, kv_heads, v_dim] to their slots, then attend with q [T, heads, k_dim].
 
-        Rope has already been applied to q and k. The scale is head_dim ** -0.5. Return [T, heads, head_dim] in q's
-        dtype.
+        index: place of the call in the forward pass, counted from 0. `ModelShape.attention[index]` states its rules.
+        sinks: [heads], one logit per head; given exactly if the call has sinks.
+
+        Positions have already been applied to q and k. Return [T, heads, v_dim] in q's dtype.
         """
 
 
 class ModelShape(Protocol):
-    """Properties of a model that determine its memory and its requests."""
+    """Properties of a model that determine its memory and its requests.
 
-    num_layers: int
-    num_heads: int
-    num_kv_heads: int
-    head_dim: int
+    attention: the attention calls of a forward pass, in order.
+    """
+
+    attention: tuple[AttentionCall, ...]
     vocab_size: int
     max_position_embeddings: int
     dtype: torch.dtype

@@ -99,7 +99,9 @@ class TorchArm:
 
     @torch.inference_mode()
     def _logits(self, tokens: Sequence[int]) -> torch.Tensor:
-        hidden = self._model.forward(torch.tensor(tokens), torch.arange(len(tokens)), DenseContext())
+        hidden = self._model.forward(
+            torch.tensor(tokens), torch.arange(len(tokens)), DenseContext(self._model.attention)
+        )
         return self._model.compute_logits(hidden)
 
 

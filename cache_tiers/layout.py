@@ -1,17 +1,18 @@
-"""Byte layout of one KV block. The tiers see only `nbytes`; attention sees the shape."""
+"""Byte layout of one KV block. The tiers see only `nbytes`; attention sees the pages within."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-LAYOUT_VERSION = 1
+LAYOUT_VERSION = 2
 
 
 class PoolOrder(Enum):
-    """Order of a pool's dimensions in device memory, chosen by the attention backend.
+    """Order of a pool in device memory, chosen by the attention backend.
 
-    BLOCKS: [block, layer, 2 (K, V), kv_head, slot, head_dim], so a block is one contiguous piece.
-    LAYERS: [layer, 2 (K, V), block, slot, kv_head, head_dim], so a block is 2 x layers pieces. K and V of a layer are
-        one tensor each, as the operators of an NPU require.
+    BLOCKS: each block is one contiguous piece. A page in it is [kv_head, slot, dim].
+    LAYERS: K and V of each attention call are one tensor each, [block, slot, kv_head, dim], as the operators of an NPU
+        require. A block is two pieces per call.
     """
 
     BLOCKS = "blocks"
@@ -19,37 +20,68 @@ class PoolOrder(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class KVShape:
+    """Shape of the K and V that one attention call writes for each token.
+
+    k_dim, v_dim: width of a head, in elements.
+    """
+
+    kv_heads: int
+    k_dim: int
+    v_dim: int
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Part of a block: K or V of one attention call.
+
+    begin: offset in a whole block, in elements.
+    shape: that of the page, in the order of the pool.
+    """
+
+    begin: int
+    shape: tuple[int, int, int]
+
+    @property
+    def elements(self) -> int:
+        """Size in elements."""
+        return self.shape[0] * self.shape[1] * self.shape[2]
+
+
+@dataclass(frozen=True, slots=True)
 class BlockLayout:
-    """Shape of one block. Outside the device pool a block is one contiguous piece of memory in either order.
+    """Layout of one block. Outside the device pool a block is one contiguous piece of memory in either order.
 
     Changing an order requires a new LAYOUT_VERSION, which is part of every block key. The attention backend, which
     chooses between the two orders, is part of the key too.
 
+    calls: the attention calls of a forward pass, in order.
+    block_size: in tokens.
     itemsize: bytes of one element.
     """
 
-    num_layers: int
-    num_kv_heads: int
+    calls: tuple[KVShape, ...]
     block_size: int
-    head_dim: int
     itemsize: int
     order: PoolOrder = PoolOrder.BLOCKS
 
     @property
-    def shape(self) -> tuple[int, int, int, int, int]:
-        """Shape of one block, in elements."""
-        heads, slots = self.num_kv_heads, self.block_size
-        page = (heads, slots) if self.order is PoolOrder.BLOCKS else (slots, heads)
-        return (self.num_layers, 2, *page, self.head_dim)
-
-    def pool_shape(self, num_blocks: int) -> tuple[int, ...]:
-        """Return the shape of the whole pool, in elements."""
-        if self.order is PoolOrder.BLOCKS:
-            return (num_blocks, *self.shape)
-        return (*self.shape[:2], num_blocks, *self.shape[2:])
+    def elements(self) -> int:
+        """Size of one block in elements: K and V of all calls."""
+        return sum(call.kv_heads * (call.k_dim + call.v_dim) for call in self.calls) * self.block_size
 
     @property
     def nbytes(self) -> int:
-        """Size of one block in bytes: all layers, K and V."""
-        layers, two, heads, slots, dim = self.shape
-        return layers * two * heads * slots * dim * self.itemsize
+        """Size of one block in bytes."""
+        return self.elements * self.itemsize
+
+    def pieces(self) -> Iterator[Piece]:
+        """Yield the K and then the V of each call. Together they are the block, without gaps."""
+        begin = 0
+        for call in self.calls:
+            for dim in (call.k_dim, call.v_dim):
+                heads, slots = call.kv_heads, self.block_size
+                page = (heads, slots, dim) if self.order is PoolOrder.BLOCKS else (slots, heads, dim)
+                piece = Piece(begin, page)
+                yield piece
+                begin += piece.elements

@@ -52,7 +52,7 @@ def prove_conversion(folder: Path, known: KnownAnswers | None) -> None:
 
 
 def _log_probabilities(model: CausalLM, ids: list[int]) -> torch.Tensor:
-    hidden = model.forward(torch.tensor(ids), torch.arange(len(ids)), DenseContext())
+    hidden = model.forward(torch.tensor(ids), torch.arange(len(ids)), DenseContext(model.attention))
     return model.compute_logits(hidden).log_softmax(-1)
 
 

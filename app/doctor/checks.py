@@ -80,7 +80,7 @@ def check_attention(settings: Settings) -> Finding:
     try:
         model = read_config(ModelFolder(folder).config())
         dtype = getattr(torch, settings.dtype)
-        spec = AttentionSpec(device, dtype, model.num_heads, model.num_kv_heads, model.head_dim, block_size_for(device))
+        spec = AttentionSpec(device, dtype, model.attention_calls(), block_size_for(device))
         selection = select_backend(spec, settings.attention)
     except EngineError as error:
         return Finding("fail", "attention", error.message, "choose another --attention, or omit the option")

@@ -7,6 +7,7 @@ import torch
 
 from app.config.settings import Settings
 from cache_tiers.layout import BlockLayout
+from engine.attention.backend import kv_shapes
 from engine.device_choice import choose_device
 from engine.kv.budget import kv_budget
 from models.folder import ModelFolder
@@ -76,7 +77,7 @@ def window_bytes(model_folder: Path, settings: Settings) -> int:
     """Return the KV size, in bytes, of one sequence that fills the context window."""
     model = read_config(ModelFolder(model_folder).config())
     window = min(settings.max_model_len or model.max_position_embeddings, model.max_position_embeddings)
-    return BlockLayout(model.num_layers, model.num_kv_heads, window, model.head_dim, _itemsize(settings.dtype)).nbytes
+    return BlockLayout(kv_shapes(model.attention_calls()), window, _itemsize(settings.dtype)).nbytes
 
 
 def weight_bytes(model_folder: Path, dtype: str) -> int:

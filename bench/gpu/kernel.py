@@ -67,8 +67,8 @@ def _measure(scale: Scale, load: Load, shape: TileShape) -> str:
     model, size, device = scale.model, block_size_for(scale.device), torch.device("cuda")
     group, length = model.num_heads // model.num_kv_heads, load.context + load.rows
     each = -(-length // size)
-    pages = torch.randn((load.count * each, 2, model.num_kv_heads, size, model.head_dim), device=device)
-    pages = pages.to(torch.bfloat16)
+    blocks = torch.randn((load.count * each, 2, model.num_kv_heads, size, model.head_dim), device=device)
+    keys, values = blocks.to(torch.bfloat16).unbind(1)
     tables = torch.randperm(load.count * each, device=device).to(torch.int32).view(load.count, each)
     sequences = [(at, at * load.rows, load.rows, load.context) for at in range(load.count)]
     spans, starts = cut_rows(sequences, shape.lines // group)
@@ -82,13 +82,13 @@ def _measure(scale: Scale, load: Load, shape: TileShape) -> str:
     rows = load.count * load.rows
     q = torch.randn((rows, model.num_heads, model.head_dim), device=device).to(torch.bfloat16)
     out = torch.empty_like(q)
-    attend(pages, q, tables, tiles, out)
+    attend((keys, values), q, tables, tiles, out, scale=model.head_dim**-0.5)
     torch.cuda.synchronize()
     # Recorded, as decodes are: a launch from Python takes longer than the kernel.
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         for _ in range(TIMES):
-            attend(pages, q, tables, tiles, out)
+            attend((keys, values), q, tables, tiles, out, scale=model.head_dim**-0.5)
     graph.replay()
     torch.cuda.synchronize()
     began = time.perf_counter()

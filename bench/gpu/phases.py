@@ -10,9 +10,10 @@ from typing import Any, Final
 import torch
 
 from bench.gpu.rig import Rig, Scale, prompt, random_model
+from cache_tiers.kv_pool import KVPool
 from cache_tiers.layout import BlockLayout
 from cache_tiers.transfer import Direction
-from engine.attention.backend import AttentionMetadata, AttentionSpec
+from engine.attention.backend import AttentionMetadata, AttentionSpec, kv_shapes
 from engine.attention.selector import load_backend, select_backend
 from engine.device_choice import block_size_for
 from engine.worker.torch.devices import open_device
@@ -48,8 +49,7 @@ def equality(scale: Scale) -> Figures:
 
 
 def _spec(scale: Scale) -> AttentionSpec:
-    model, size = scale.model, block_size_for(scale.device)
-    return AttentionSpec(scale.device, torch.bfloat16, model.num_heads, model.num_kv_heads, model.head_dim, size)
+    return AttentionSpec(scale.device, torch.bfloat16, scale.model.attention_calls(), block_size_for(scale.device))
 
 
 def _generate(rig: Rig) -> list[int]:
@@ -80,8 +80,8 @@ def _hidden_distance(scale: Scale) -> dict[str, float]:
     hidden = {}
     for name in ("auto", "torch", "reference"):
         backend = load_backend(name) if name != "auto" else select_backend(spec).backend
-        layout = BlockLayout(config.num_layers, config.num_kv_heads, block_size, config.head_dim, 2, backend.order)
-        pool = torch.zeros(layout.pool_shape(blocks), dtype=dtype, device=device.torch_device)
+        layout = BlockLayout(kv_shapes(spec.calls), block_size, dtype.itemsize, backend.order)
+        pool = KVPool(torch.zeros(blocks * layout.elements, dtype=dtype, device=device.torch_device), layout)
         hidden[name] = model.forward(ids, positions, backend(spec, pool).begin_step(metadata)).float()
     oracle = hidden.pop("reference")
     return {name: float((found - oracle).norm() / oracle.norm()) for name, found in hidden.items()}

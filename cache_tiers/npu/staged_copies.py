@@ -16,28 +16,27 @@ from collections.abc import Iterable, Sequence
 
 import torch
 
-from cache_tiers.layout import BlockLayout, PoolOrder
+from cache_tiers.kv_pool import KVPool
 from cache_tiers.npu.owed_results import CopyBatch, EndedBatch, QueuedBatch
 from cache_tiers.npu.streams import DeviceMemory
 from cache_tiers.transfer import BlockCopy, Direction, TransferJob, TransferResult
 
 NO_CPU_TIER = "there is no CPU tier"
 
-Ends = tuple[torch.Tensor, torch.Tensor]
-"""A block in the pool, possibly in pieces, and its slot in host memory as flat bytes."""
+Ends = tuple[Sequence[torch.Tensor], torch.Tensor]
+"""The parts of a block in the pool, and its slot in host memory as flat bytes."""
 
 
 class StagedCopies:
     """Copies that the model's thread starts and whose results any thread may await."""
 
-    def __init__(self, pool: torch.Tensor, num_blocks: int, layout: BlockLayout, memory: DeviceMemory) -> None:
-        """Attach to `pool`, of shape `layout.pool_shape`. Only its first `num_blocks` blocks may be copied."""
+    def __init__(self, pool: KVPool, num_blocks: int, memory: DeviceMemory) -> None:
+        """Attach to `pool`. Only its first `num_blocks` blocks may be copied."""
         self._pool = pool
         self._num_blocks = num_blocks
-        self._layout = layout
         self._memory = memory
         self._host: torch.Tensor | None = None
-        self._lanes = {direction: _Lane(layout, pool.dtype, memory) for direction in Direction}
+        self._lanes = {direction: _Lane(pool, memory) for direction in Direction}
 
     def attach(self, host: memoryview) -> None:
         """Pin `host`, the CPU tier's whole pool: writable, format 'B'."""
@@ -47,7 +46,8 @@ class StagedCopies:
         """Queue copies between blocks of the pool, in the model's stream. Raise IndexError for ids outside the pool."""
         stream = self._memory.compute_stream()
         for copy in copies:
-            stream.copy(self._block(copy.target_id), self._block(copy.source_id))
+            for target, source in zip(self._block(copy.target_id), self._block(copy.source_id), strict=True):
+                stream.copy(target, source)
 
     def start(self, jobs: Iterable[TransferJob]) -> Sequence[CopyBatch]:
         """Queue copies, loads before stores, and return them.
@@ -90,34 +90,41 @@ class StagedCopies:
     def _ends(self, job: TransferJob) -> Ends:
         if self._host is None:
             raise IndexError(NO_CPU_TIER)
-        block, end = self._block(job.block_id), job.host_offset + self._layout.nbytes
+        block, end = self._block(job.block_id), job.host_offset + self._pool.layout.nbytes
         if job.host_offset < 0 or end > self._host.numel():
             size = self._host.numel()
             raise IndexError(f"host bytes {job.host_offset} to {end} are outside the CPU tier's pool of {size} bytes")
         return block, self._host[job.host_offset : end]
 
-    def _block(self, block_id: int) -> torch.Tensor:
+    def _block(self, block_id: int) -> Sequence[torch.Tensor]:
         if not 0 <= block_id < self._num_blocks:
             raise IndexError(f"block {block_id} is outside the device pool of {self._num_blocks} blocks")
-        return self._pool[block_id] if self._layout.order is PoolOrder.BLOCKS else self._pool[:, :, block_id]
+        return self._pool.block(block_id)
 
 
 class _Lane:
     """One direction: its stream, and its staging buffer if blocks are in pieces."""
 
-    def __init__(self, layout: BlockLayout, dtype: torch.dtype, memory: DeviceMemory) -> None:
+    def __init__(self, pool: KVPool, memory: DeviceMemory) -> None:
         self.stream = memory.new_stream()
-        in_pieces = layout.order is PoolOrder.LAYERS
-        self._staging = memory.zeros(layout.shape, dtype) if in_pieces else None
+        self._buffer: torch.Tensor | None = None
+        self._staged: Sequence[torch.Tensor] = ()
+        if pool.is_in_pieces:
+            self._buffer = memory.zeros((pool.layout.elements,), pool.tensor.dtype)
+            self._staged = pool.parts(self._buffer)
 
-    def move(self, direction: Direction, block: torch.Tensor, slot: torch.Tensor) -> None:
-        whole = block if self._staging is None else self._staging
+    def move(self, direction: Direction, block: Sequence[torch.Tensor], slot: torch.Tensor) -> None:
+        whole = block[0] if self._buffer is None else self._buffer
         flat = whole.view(-1).view(torch.uint8)
         if direction is Direction.LOAD:
             self.stream.copy(flat, slot)
-            if whole is not block:
-                self.stream.copy(block, whole)
+            for part, staged in self._pairs(block):
+                self.stream.copy(part, staged)
         else:
-            if whole is not block:
-                self.stream.copy(whole, block)
+            for part, staged in self._pairs(block):
+                self.stream.copy(staged, part)
             self.stream.copy(slot, flat)
+
+    def _pairs(self, block: Sequence[torch.Tensor]) -> Iterable[tuple[torch.Tensor, torch.Tensor]]:
+        """Pair the parts of `block` with those of the staging buffer. There are none if blocks are whole."""
+        return zip(block, self._staged, strict=True) if self._staged else ()

@@ -1,14 +1,16 @@
 """The interface of attention backends. To add a backend, write one class and list it in `selector`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from importlib.util import find_spec
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import ClassVar, Final, Protocol, runtime_checkable
 
 import torch
 
-from cache_tiers.layout import PoolOrder
+from cache_tiers.kv_pool import KVPool
+from cache_tiers.layout import KVShape, PoolOrder
+from models.attention_call import AttentionCall
 from models.interface import ForwardContext
 
 
@@ -16,17 +18,19 @@ from models.interface import ForwardContext
 class AttentionSpec:
     """Properties of a model that an attention backend has to support.
 
-    num_heads: a multiple of `num_kv_heads`; 0 for a model without attention.
-    head_dim: in elements.
+    calls: the attention calls of a forward pass; empty for a model without attention.
     block_size: in tokens.
     """
 
     device_type: str
     dtype: torch.dtype
-    num_heads: int
-    num_kv_heads: int
-    head_dim: int
+    calls: tuple[AttentionCall, ...]
     block_size: int
+
+
+def kv_shapes(calls: Iterable[AttentionCall]) -> tuple[KVShape, ...]:
+    """Return what `calls` store, for the layout of a block."""
+    return tuple(KVShape(call.kv_heads, call.k_dim, call.v_dim) for call in calls)
 
 
 class Feature(Enum):
@@ -34,10 +38,24 @@ class Feature(Enum):
 
     ATTENTION: computes attention. A backend without it serves models that have no attention.
     GRAPHS: decodes can be captured in a device graph (`GraphedAttention`).
+    WINDOWS: sliding windows and chunks.
+    SOFTCAP: soft-capped scores.
+    SINKS: attention sinks.
+    UNEQUAL_KV: heads of K and V that differ in width.
+    MIXED_CALLS: calls that differ in their heads or widths.
     """
 
     ATTENTION = "attention"
     GRAPHS = "graphs"
+    WINDOWS = "windows"
+    SOFTCAP = "softcap"
+    SINKS = "sinks"
+    UNEQUAL_KV = "unequal_kv"
+    MIXED_CALLS = "mixed_calls"
+
+
+ALL_CALLS: Final = (Feature.WINDOWS, Feature.SOFTCAP, Feature.SINKS, Feature.UNEQUAL_KV, Feature.MIXED_CALLS)
+"""Features of a backend that computes every kind of call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,22 +79,41 @@ class AttentionSupport:
 
     def unsupported_reason(self, spec: AttentionSpec) -> str | None:
         """Return None if `spec` is supported, else the reason in a few words."""
-        if (Feature.ATTENTION in self.features) != (spec.num_heads > 0):
-            return "only for models without attention" if spec.num_heads else "the model has no attention"
+        if (Feature.ATTENTION in self.features) != bool(spec.calls):
+            return "only for models without attention" if spec.calls else "the model has no attention"
         if self.devices and spec.device_type not in self.devices:
             return f"does not run on {spec.device_type}"
         if self.dtypes and spec.dtype not in self.dtypes:
             return f"{_name(spec.dtype)} is not one of {', '.join(map(_name, self.dtypes))}"
-        if self.head_dims and spec.head_dim not in self.head_dims:
-            return f"head size {spec.head_dim} is not one of {', '.join(map(str, self.head_dims))}"
+        for call in dict.fromkeys(spec.calls):
+            reason = self._refusal(call)
+            if reason is not None:
+                return reason
+        shapes = {(call.heads, call.kv_heads, call.k_dim, call.v_dim) for call in spec.calls}
+        if len(shapes) > 1 and Feature.MIXED_CALLS not in self.features:
+            return "layers differ in their heads"
         if spec.block_size % self.block_multiple:
             return f"blocks of {spec.block_size} tokens are not a multiple of {self.block_multiple}"
         if self.max_block_size and spec.block_size > self.max_block_size:
             return f"blocks of {spec.block_size} tokens are larger than {self.max_block_size}"
-        if self.max_group and spec.num_heads > self.max_group * spec.num_kv_heads:
-            return f"more than {self.max_group} query heads share a KV head"
         missing = [name for name in self.packages if find_spec(name) is None]
         return f"{', '.join(missing)} is not installed" if missing else None
+
+    def _refusal(self, call: AttentionCall) -> str | None:
+        needs = (
+            (call.window or call.chunk, Feature.WINDOWS, "does not compute sliding windows"),
+            (call.softcap, Feature.SOFTCAP, "does not cap scores"),
+            (call.sinks, Feature.SINKS, "does not compute attention sinks"),
+            (call.k_dim != call.v_dim, Feature.UNEQUAL_KV, "heads of K and V differ in size"),
+        )
+        for needed, feature, reason in needs:
+            if needed and feature not in self.features:
+                return reason
+        if self.head_dims and call.k_dim not in self.head_dims:
+            return f"head size {call.k_dim} is not one of {', '.join(map(str, self.head_dims))}"
+        if self.max_group and call.group > self.max_group:
+            return f"more than {self.max_group} query heads share a KV head"
+        return None
 
 
 def _name(dtype: torch.dtype) -> str:
@@ -101,7 +138,7 @@ class AttentionMetadata:
 
 
 class AttentionBackend(Protocol):
-    """Attention over the paged KV cache, a tensor of `BlockLayout.pool_shape` in the backend's own order.
+    """Attention over the paged KV cache, a pool in the backend's own order.
 
     Invariant: stale bytes in slots beyond a sequence's length never affect a result. A recycled block may hold NaN or
     Inf.
@@ -114,8 +151,8 @@ class AttentionBackend(Protocol):
 
     order: ClassVar[PoolOrder]
 
-    def __init__(self, spec: AttentionSpec, kv_cache: torch.Tensor, *, check: bool = False) -> None:
-        """Create a backend over `kv_cache`.
+    def __init__(self, spec: AttentionSpec, pool: KVPool, *, check: bool = False) -> None:
+        """Create a backend over the blocks of `pool`.
 
         check: validate calls of the device's operators against their documented limits, for tests and debugging.
         """

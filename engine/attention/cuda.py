@@ -10,9 +10,11 @@ from typing import ClassVar, Final
 
 import torch
 
+from cache_tiers.kv_pool import KVPool
 from cache_tiers.layout import PoolOrder
 from engine.attention.backend import AttentionMetadata, AttentionSpec, AttentionSupport, Feature
 from engine.attention.tiles import Tiles, TileShape, cut_rows, decode_shape, num_splits, prompt_shape
+from models.attention_call import AttentionCall
 from models.interface import ForwardContext
 
 PROMPTS: Final = (2, 4096)
@@ -38,15 +40,18 @@ class CudaAttention:
     )
     order: ClassVar[PoolOrder] = PoolOrder.BLOCKS
 
-    def __init__(self, spec: AttentionSpec, kv_cache: torch.Tensor, *, check: bool = False) -> None:  # noqa: ARG002
-        self._kv_cache = kv_cache
-        self._kv_heads = spec.num_kv_heads
-        self._device = kv_cache.device
-        self._processors = _processors(kv_cache.device)
-        group, row_bytes = spec.num_heads // spec.num_kv_heads, spec.head_dim * spec.dtype.itemsize
-        self._group = group
-        self._prompt = prompt_shape(group, row_bytes, spec.block_size)
-        self._decode = decode_shape(group, row_bytes, spec.block_size)
+    def __init__(self, spec: AttentionSpec, pool: KVPool, *, check: bool = False) -> None:  # noqa: ARG002
+        self._calls = spec.calls
+        self._block_size = spec.block_size
+        self._pool = pool
+        self._device = pool.tensor.device
+        self._processors = _processors(self._device)
+        # All calls have the same heads and sizes.
+        call = spec.calls[0]
+        self._kv_heads, self._group = call.kv_heads, call.group
+        row_bytes = call.k_dim * spec.dtype.itemsize
+        self._prompt = prompt_shape(call.group, row_bytes, spec.block_size)
+        self._decode = decode_shape(call.group, row_bytes, spec.block_size)
         if self._device.type == "cuda":
             self._compile(spec)
 
@@ -55,8 +60,9 @@ class CudaAttention:
         for rows in PROMPTS:
             slots = torch.zeros(rows, dtype=torch.int64, device=self._device)
             table = [0] * -(-rows // spec.block_size)
-            q = torch.zeros((rows, spec.num_heads, spec.head_dim), dtype=spec.dtype, device=self._device)
-            k = q[:, : spec.num_kv_heads]
+            call = spec.calls[0]
+            q = torch.zeros((rows, call.heads, call.k_dim), dtype=spec.dtype, device=self._device)
+            k = q[:, : call.kv_heads]
             self.begin_step(AttentionMetadata((rows,), (rows,), (table,), slots)).attention(0, q, k, k)
 
     def begin_step(self, metadata: AttentionMetadata) -> ForwardContext:
@@ -73,7 +79,7 @@ class CudaAttention:
             for sequences, shape in ((prompts, self._prompt), (decodes, self._decode))
             if sequences
         ]
-        return _CudaContext(self._kv_cache, self._tables(metadata), metadata.slot_mapping, tiles)
+        return _CudaContext(self._calls, self._pool, self._tables(metadata), metadata.slot_mapping, tiles)
 
     def decode_context(
         self, block_tables: torch.Tensor, slot_mapping: torch.Tensor, positions: torch.Tensor
@@ -81,7 +87,7 @@ class CudaAttention:
         """See GraphedAttention. The kernel derives lengths from the positions, so a replay needs only these tensors."""
         rows = list(range(len(positions)))
         tiles = self._tiles([rows, rows, [1] * len(rows)], positions, self._decode)
-        return _CudaContext(self._kv_cache, block_tables, slot_mapping, [tiles])
+        return _CudaContext(self._calls, self._pool, block_tables, slot_mapping, [tiles])
 
     def _tiles(self, spans: list[list[int]], starts: Sequence[int] | torch.Tensor, shape: TileShape) -> Tiles:
         on_device = starts if isinstance(starts, torch.Tensor) else self._ints(starts)
@@ -90,7 +96,7 @@ class CudaAttention:
 
     def _tables(self, metadata: AttentionMetadata) -> torch.Tensor:
         """Build the block table [sequences, blocks of the longest]. Entries past a sequence's end are never read."""
-        used = [-(-length // self._kv_cache.shape[4]) for length in metadata.seq_lens]
+        used = [-(-length // self._block_size) for length in metadata.seq_lens]
         width = max(used)
         lines = [
             [*table[:count], *[0] * (width - count)] for table, count in zip(metadata.block_tables, used, strict=True)
@@ -108,20 +114,28 @@ class _CudaContext:
     tables: [sequences, blocks] int32.
     """
 
-    kv_cache: torch.Tensor
+    calls: tuple[AttentionCall, ...]
+    pool: KVPool
     tables: torch.Tensor
     slots: torch.Tensor
     tiles: list[Tiles]
 
-    def attention(self, layer: int, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
-        """See `models.interface.ForwardContext`."""
+    def attention(
+        self,
+        index: int,
+        q: torch.Tensor,
+        k: torch.Tensor,
+        v: torch.Tensor,
+        sinks: torch.Tensor | None = None,  # noqa: ARG002
+    ) -> torch.Tensor:
+        """See `models.interface.ForwardContext`. No call has sinks: `support` refuses them."""
         from engine.attention import triton_kernels
 
-        pages = self.kv_cache[:, layer]
+        pages = self.pool.pages[index]
         triton_kernels.write(pages, self.slots, k, v)
         out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
         for tiles in self.tiles:
-            triton_kernels.attend(pages, q, self.tables, tiles, out)
+            triton_kernels.attend(pages, q, self.tables, tiles, out, scale=self.calls[index].scale)
         return out
 
 

@@ -1,6 +1,6 @@
-"""Paged attention in plain torch, designed for CPUs: gather a layer's pages, then two matrix products and a softmax.
+"""Paged attention in plain torch, designed for CPUs: gather a call's pages, then two matrix products and a softmax.
 
-Prompts are processed one sequence at a time, in tiles of queries. Each tile reads only the keys up to its own end.
+Prompts are processed one sequence at a time, in tiles of queries. Each tile reads only the keys that it may see.
 Decodes (one row per sequence) are batched, padded to the longest sequence of their group. The query heads of a group
 are folded into the query length, so K and V are never repeated. Large scratch buffers are allocated once, because a
 fresh buffer per layer takes three times as long (page faults).
@@ -8,47 +8,26 @@ fresh buffer per layer takes three times as long (page faults).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import ClassVar
 
 import torch
 
+from cache_tiers.kv_pool import KVPool
 from cache_tiers.layout import PoolOrder
-from engine.attention.backend import AttentionMetadata, AttentionSpec, AttentionSupport
-from engine.attention.decode_groups import DecodeGroup, group_decodes
+from engine.attention.backend import ALL_CALLS, AttentionMetadata, AttentionSpec, AttentionSupport, Feature
+from engine.attention.gathered_plan import (
+    QUERY_TILE,
+    Decode,
+    GatherPlan,
+    GatherPlanner,
+    PageIds,
+    Prefill,
+    page_rows,
+    shared_plan_key,
+)
 from engine.attention.scratch import Scratch
+from models.attention_call import AttentionCall
 from models.interface import ForwardContext
-
-QUERY_TILE: Final = 128
-GATHER_BYTES: Final = 16 << 20
-"""Maximum size of one decode group's gathered K and V, which should stay in the last-level cache until read."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Prefill:
-    """Rows [first_row, first_row + query_len) of one sequence.
-
-    page_ids: [2 * kv_heads * blocks] int64, page indices for layer 0.
-    """
-
-    first_row: int
-    query_len: int
-    seq_len: int
-    page_ids: torch.Tensor
-
-
-@dataclass(frozen=True, slots=True)
-class _Decode:
-    """A group of n sequences with one row each.
-
-    rows: [n] int64, rows of the flat batch; None if the group is the whole batch in order.
-    page_ids: [2 * n * kv_heads * blocks] int64, page indices for layer 0.
-    mask: [n * kv_heads, group, blocks * block_size], 0 or -inf.
-    """
-
-    rows: torch.Tensor | None
-    count: int
-    page_ids: torch.Tensor
-    mask: torch.Tensor
 
 
 class GatheredAttention:
@@ -59,46 +38,35 @@ class GatheredAttention:
 
     numerics: ClassVar[str] = "torch-1"
     support: ClassVar[AttentionSupport] = AttentionSupport(
-        devices=("cpu", "npu", "cuda"), dtypes=(torch.bfloat16, torch.float32)
+        features=(Feature.ATTENTION, *ALL_CALLS),
+        devices=("cpu", "npu", "cuda"),
+        dtypes=(torch.bfloat16, torch.float32),
     )
     order: ClassVar[PoolOrder] = PoolOrder.BLOCKS
 
-    def __init__(self, spec: AttentionSpec, kv_cache: torch.Tensor, *, check: bool = False) -> None:  # noqa: ARG002
-        self._heads = spec.num_kv_heads
-        self._group = spec.num_heads // spec.num_kv_heads
-        self._kv_cache = kv_cache
-        self._block_size, self._dim = kv_cache.shape[4], kv_cache.shape[5]
-        self._pages_per_block = kv_cache.shape[1] * 2 * self._heads
-        self._device = kv_cache.device
-        self._scratch = Scratch(kv_cache.dtype, self._device)
-        self._causal = kv_cache.new_full((QUERY_TILE, QUERY_TILE), float("-inf")).triu_(1)
-        self._kv_heads = torch.arange(self._heads, device=self._device)
+    def __init__(self, spec: AttentionSpec, pool: KVPool, *, check: bool = False) -> None:  # noqa: ARG002
+        self._calls = spec.calls
+        self._keys = [shared_plan_key(call) for call in spec.calls]
+        self._planners = {key: GatherPlanner(key, pool) for key in self._keys}
+        self._pool = pool
+        self._rows = [(page_rows(keys), page_rows(values)) for keys, values in pool.pages]
+        self._scratch = Scratch(spec.dtype, pool.tensor.device)
+        self._causal = pool.tensor.new_full((QUERY_TILE, QUERY_TILE), float("-inf")).triu_(1)
 
     def begin_step(self, metadata: AttentionMetadata) -> ForwardContext:
-        """Zero the blocks that this step starts, and compute the page ids and masks that all layers share."""
+        """Zero the blocks that this step starts, and compute the page ids and masks that equal calls share."""
+        block_size = self._pool.layout.block_size
         self._clean_begun_blocks(metadata.slot_mapping)
-        prefills: list[_Prefill] = []
-        decode_rows: list[int] = []
-        decodes: list[int] = []
-        row = 0
-        for index, query_len in enumerate(metadata.query_lens):
-            if query_len == 1:
-                decodes.append(index)
-                decode_rows.append(row)
-            else:
-                prefills.append(self._prefill(metadata, index, row))
-            row += query_len
-        block_bytes = 2 * self._heads * self._block_size * self._dim * self._kv_cache.itemsize
-        lengths = [metadata.seq_lens[i] for i in decodes]
-        groups = group_decodes(lengths, self._block_size, GATHER_BYTES // block_bytes)
+        plans = {key: planner.plan(metadata) for key, planner in self._planners.items()}
         return _GatheredContext(
-            kv_cache=self._kv_cache,
+            calls=self._calls,
+            plans=[plans[key] for key in self._keys],
+            pages=self._pool.pages,
+            page_rows=self._rows,
+            blocks=metadata.slot_mapping // block_size,
+            slots=metadata.slot_mapping % block_size,
             scratch=self._scratch,
             causal=self._causal,
-            group=self._group,
-            slot_rows=self._slot_rows(metadata.slot_mapping),
-            prefills=prefills,
-            decodes=[self._decode(metadata, group, decodes, decode_rows, row) for group in groups],
         )
 
     def _clean_begun_blocks(self, slots: torch.Tensor) -> None:
@@ -107,123 +75,113 @@ class GatheredAttention:
         A recycled block may hold NaN or Inf, and a weight of 0 times Inf in V is NaN. A block is either filled from
         slot 0 or loaded whole. So every slot of every block in use is finite, and masking the scores is enough.
         """
-        for block_id in (slots[slots % self._block_size == 0] // self._block_size).tolist():
-            self._kv_cache[block_id].zero_()
-
-    def _slot_rows(self, slots: torch.Tensor) -> torch.Tensor:
-        """Convert [T] slots to [T * kv_heads] rows of the cache viewed as [-1, head_dim], for K of layer 0."""
-        pages = (slots // self._block_size * self._pages_per_block)[:, None] + self._kv_heads
-        return (pages * self._block_size + (slots % self._block_size)[:, None]).view(-1)
-
-    def _page_ids(self, tables: torch.Tensor) -> torch.Tensor:
-        """Convert [n, blocks] block ids to [2 * n * kv_heads * blocks] page indices for layer 0."""
-        keys = (tables * self._pages_per_block)[:, None, :] + self._kv_heads[None, :, None]
-        return torch.stack((keys, keys + self._heads)).view(-1)
-
-    def _prefill(self, metadata: AttentionMetadata, index: int, first_row: int) -> _Prefill:
-        seq_len = metadata.seq_lens[index]
-        table = metadata.block_tables[index][: -(-seq_len // self._block_size)]
-        return _Prefill(first_row, metadata.query_lens[index], seq_len, self._page_ids(self._ids([table])))
-
-    def _decode(
-        self, metadata: AttentionMetadata, group: DecodeGroup, decodes: list[int], rows: list[int], total_rows: int
-    ) -> _Decode:
-        """Prepare one decode group. `group.members` index `decodes` and `rows`.
-
-        decodes: index of each decoding sequence in the batch.
-        rows: row of each decoding sequence in the flat batch.
-        """
-        blocks = group.num_blocks
-        tables: list[list[int]] = []
-        for member in group.members:
-            table = metadata.block_tables[decodes[member]]
-            used = -(-metadata.seq_lens[decodes[member]] // self._block_size)
-            # Padding points at the sequence's own first block, which is finite. The mask excludes it.
-            tables.append([*table[:used], *[table[0]] * (blocks - used)])
-        lengths = self._ids([metadata.seq_lens[decodes[member]] for member in group.members])
-        beyond = torch.arange(blocks * self._block_size, device=self._device) >= lengths[:, None]
-        mask = self._causal.new_zeros(beyond.shape).masked_fill_(beyond, float("-inf"))
-        mask = mask[:, None, None].expand(-1, self._heads, self._group, -1).flatten(0, 1).contiguous()
-        whole_batch = len(group.members) == total_rows
-        selected = None if whole_batch else self._ids([rows[member] for member in group.members])
-        return _Decode(selected, len(group.members), self._page_ids(self._ids(tables)), mask)
-
-    def _ids(self, values: Sequence[int] | Sequence[Sequence[int]]) -> torch.Tensor:
-        return torch.tensor(values, dtype=torch.int64, device=self._device)
+        block_size = self._pool.layout.block_size
+        for block_id in (slots[slots % block_size == 0] // block_size).tolist():
+            self._pool.blocks[block_id].zero_()
 
 
 @dataclass(frozen=True, slots=True)
 class _GatheredContext:
-    """State of one step, shared by all layers.
+    """State of one step, shared by all calls.
 
-    scratch: holds "kv", the gathered pages, and "scores" and "weights" of one tile.
+    plans, pages, page_rows: by call.
+    blocks, slots: [T] int64, the block of each row's K and V and the slot in it.
+    scratch: holds "keys" and "values", the gathered pages, and "scores" and "weights" of one tile.
     """
 
-    kv_cache: torch.Tensor
+    calls: Sequence[AttentionCall]
+    plans: Sequence[GatherPlan]
+    pages: Sequence[tuple[torch.Tensor, torch.Tensor]]
+    page_rows: Sequence[tuple[torch.Tensor, torch.Tensor]]
+    blocks: torch.Tensor
+    slots: torch.Tensor
     scratch: Scratch
     causal: torch.Tensor
-    group: int
-    slot_rows: torch.Tensor
-    prefills: list[_Prefill]
-    decodes: list[_Decode]
 
-    def attention(self, layer: int, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    def attention(
+        self, index: int, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, sinks: torch.Tensor | None = None
+    ) -> torch.Tensor:
         """See `models.interface.ForwardContext`."""
-        self._write(layer, k, v)
-        out = torch.empty_like(q)
-        for prefill in self.prefills:
-            self._attend_prefill(layer, prefill, q, out)
-        for decode in self.decodes:
-            self._attend_decode(layer, decode, q, out)
+        call = self.calls[index]
+        for pages, new in zip(self.pages[index], (k, v), strict=True):
+            pages.transpose(1, 2).index_put_((self.blocks, self.slots), new)
+        out = q.new_empty(len(q), call.heads, call.v_dim)
+        for prefill in self.plans[index].prefills:
+            self._attend_prefill(index, prefill, q, sinks, out)
+        for decode in self.plans[index].decodes:
+            self._attend_decode(index, decode, q, sinks, out)
         return out
 
-    def _write(self, layer: int, k: torch.Tensor, v: torch.Tensor) -> None:
-        heads, slots, dim = self.kv_cache.shape[3:]
-        flat = self.kv_cache.view(-1, dim)
-        first_row = layer * 2 * heads * slots
-        flat[first_row:].index_copy_(0, self.slot_rows, k.reshape(-1, dim))
-        flat[first_row + heads * slots :].index_copy_(0, self.slot_rows, v.reshape(-1, dim))
+    def _gather(self, index: int, ids: PageIds) -> tuple[torch.Tensor, torch.Tensor]:
+        """Gather the K and V of the pages, each [sequences * kv_heads * blocks, block_size * dim]."""
+        keys, values = self.page_rows[index]
+        found_keys = self.scratch.get("keys", (len(ids.keys), keys.shape[1]))
+        found_values = self.scratch.get("values", (len(ids.values), values.shape[1]))
+        torch.index_select(keys, 0, ids.keys, out=found_keys)
+        torch.index_select(values, 0, ids.values, out=found_values)
+        return found_keys, found_values
 
-    def _gather(self, layer: int, page_ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Gather the K and V of the pages, each [sequences * kv_heads * blocks * block_size, head_dim]."""
-        heads, slots, dim = self.kv_cache.shape[3:]
-        pages = self.kv_cache.view(-1, slots * dim)[layer * 2 * heads :]
-        gathered = self.scratch.get("kv", (len(page_ids), slots * dim))
-        torch.index_select(pages, 0, page_ids, out=gathered)
-        keys, values = gathered.view(2, -1, dim)
-        return keys, values
+    def _attend_prefill(
+        self, index: int, prefill: Prefill, q: torch.Tensor, sinks: torch.Tensor | None, out: torch.Tensor
+    ) -> None:
+        call = self.calls[index]
+        heads, group = call.kv_heads, call.group
+        keys, values = self._gather(index, prefill.page_ids)
+        keys, values = keys.view(heads, -1, call.k_dim), values.view(heads, -1, call.v_dim)
+        for tile in prefill.tiles:
+            size, seen = tile.rows.stop - tile.rows.start, tile.keys.stop - tile.keys.start
+            queries = q[tile.rows].view(size, heads, group, -1).permute(1, 2, 0, 3).reshape(heads, -1, call.k_dim)
+            scores = self.scratch.get("scores", (heads, group * size, seen))
+            self._score(call, queries, keys[:, tile.keys], scores)
+            by_query = scores.view(heads, group, size, seen)
+            if tile.mask is not None:
+                by_query += tile.mask
+            else:
+                by_query[..., seen - size :] += self.causal[:size, :size]
+            mixed = torch.bmm(self._softmax(scores), values[:, tile.keys])
+            if sinks is not None:
+                mixed *= _kept(scores, sinks.view(heads, group, 1).expand(-1, -1, size).reshape(heads, -1))
+            out[tile.rows] = mixed.view(heads, group, size, -1).permute(2, 0, 1, 3).reshape(size, -1, call.v_dim)
 
-    def _attend_prefill(self, layer: int, prefill: _Prefill, q: torch.Tensor, out: torch.Tensor) -> None:
-        heads, dim = self.kv_cache.shape[3], self.kv_cache.shape[5]
-        keys, values = (x.view(heads, -1, dim) for x in self._gather(layer, prefill.page_ids))
-        context_len = prefill.seq_len - prefill.query_len
-        done = 0
-        while done < prefill.query_len:
-            # Tiles end at fixed absolute positions, so most of them do not depend on how the prompt was chunked.
-            end = min((context_len + done) // QUERY_TILE * QUERY_TILE + QUERY_TILE, prefill.seq_len)
-            size = end - context_len - done
-            rows = slice(prefill.first_row + done, prefill.first_row + done + size)
-            tile = q[rows].view(size, heads, self.group, dim).permute(1, 2, 0, 3).reshape(heads, -1, dim)
-            scores = self.scratch.get("scores", (heads, self.group * size, end))
-            torch.baddbmm(scores, tile, keys[:, :end].transpose(1, 2), beta=0, alpha=dim**-0.5, out=scores)
-            scores.view(heads, self.group, size, end)[..., end - size :] += self.causal[:size, :size]
-            mixed = torch.bmm(self._softmax(scores), values[:, :end])
-            out[rows] = mixed.view(heads, self.group, size, dim).permute(2, 0, 1, 3).reshape(size, -1, dim)
-            done += size
-
-    def _attend_decode(self, layer: int, decode: _Decode, q: torch.Tensor, out: torch.Tensor) -> None:
-        heads, dim = self.kv_cache.shape[3], self.kv_cache.shape[5]
-        keys, values = (x.view(decode.count * heads, -1, dim) for x in self._gather(layer, decode.page_ids))
-        queries = (q if decode.rows is None else q[decode.rows]).reshape(-1, self.group, dim)
+    def _attend_decode(
+        self, index: int, decode: Decode, q: torch.Tensor, sinks: torch.Tensor | None, out: torch.Tensor
+    ) -> None:
+        call = self.calls[index]
+        keys, values = self._gather(index, decode.page_ids)
+        keys = keys.view(decode.count * call.kv_heads, -1, call.k_dim)
+        values = values.view(decode.count * call.kv_heads, -1, call.v_dim)
+        queries = (q if decode.rows is None else q[decode.rows]).reshape(-1, call.group, call.k_dim)
         scores = self.scratch.get("scores", tuple(decode.mask.shape))
-        torch.baddbmm(decode.mask, queries, keys.transpose(1, 2), alpha=dim**-0.5, out=scores)
-        mixed = torch.bmm(self._softmax(scores), values).view(decode.count, -1, dim)
+        if call.softcap:
+            self._score(call, queries, keys, scores)
+            scores += decode.mask
+        else:
+            torch.baddbmm(decode.mask, queries, keys.transpose(1, 2), alpha=call.scale, out=scores)
+        mixed = torch.bmm(self._softmax(scores), values)
+        if sinks is not None:
+            mixed *= _kept(scores, sinks.view(call.kv_heads, call.group).repeat(decode.count, 1))
+        mixed = mixed.view(decode.count, call.heads, call.v_dim)
         if decode.rows is None:
             out.copy_(mixed)
         else:
             out[decode.rows] = mixed
 
+    def _score(self, call: AttentionCall, queries: torch.Tensor, keys: torch.Tensor, scores: torch.Tensor) -> None:
+        """Compute unmasked scores of queries [batch, n, k_dim] with keys [batch, m, k_dim] into [batch, n, m]."""
+        alpha = call.scale / call.softcap if call.softcap else call.scale
+        torch.baddbmm(scores, queries, keys.transpose(1, 2), beta=0, alpha=alpha, out=scores)
+        if call.softcap:
+            scores.tanh_().mul_(call.softcap)
+
     def _softmax(self, scores: torch.Tensor) -> torch.Tensor:
         """Compute the softmax of `scores`. The kernel computes in float32 for every input and output dtype."""
         weights = self.scratch.get("weights", tuple(scores.shape))
         return torch.softmax(scores, dim=-1, out=weights)
+
+
+def _kept(scores: torch.Tensor, sinks: torch.Tensor) -> torch.Tensor:
+    """Return the part of each row's softmax that its sink leaves to the keys, [batch, n, 1].
+
+    sinks: [batch, n], one logit per row of scores [batch, n, m].
+    """
+    return torch.sigmoid(torch.logsumexp(scores.float(), dim=-1) - sinks.float()).unsqueeze(-1).to(scores.dtype)

@@ -13,9 +13,11 @@ from typing import ClassVar, Final
 
 import torch
 
+from cache_tiers.kv_pool import KVPool
 from cache_tiers.layout import PoolOrder
 from engine.attention import npu_limits as limits
 from engine.attention.backend import AttentionMetadata, AttentionSpec, AttentionSupport, Feature
+from models.attention_call import AttentionCall
 from models.interface import ForwardContext
 
 CAUSAL: Final = 3
@@ -27,7 +29,7 @@ class NpuAttention:
 
     numerics: ClassVar[str] = "npu-1"
     support: ClassVar[AttentionSupport] = AttentionSupport(
-        features=(Feature.ATTENTION, Feature.GRAPHS),
+        features=(Feature.ATTENTION, Feature.GRAPHS, Feature.MIXED_CALLS),
         devices=("npu",),
         dtypes=(torch.bfloat16,),
         head_dims=limits.HEAD_DIMS,
@@ -37,16 +39,17 @@ class NpuAttention:
     )
     order: ClassVar[PoolOrder] = PoolOrder.LAYERS
 
-    def __init__(self, spec: AttentionSpec, kv_cache: torch.Tensor, *, check: bool = False) -> None:  # noqa: ARG002
-        self._kv_cache = kv_cache
+    def __init__(self, spec: AttentionSpec, pool: KVPool, *, check: bool = False) -> None:
+        self._calls = spec.calls
+        self._block_size = spec.block_size
+        self._pool = pool
         self._check = check
         side = (limits.MASK_SIDE, limits.MASK_SIDE)
-        self._mask = torch.ones(side, dtype=torch.int8, device=kv_cache.device).triu_(1)
+        self._mask = torch.ones(side, dtype=torch.int8, device=pool.tensor.device).triu_(1)
 
     def begin_step(self, metadata: AttentionMetadata) -> ForwardContext:
         """Copy the block tables to the device. Lengths stay on the host, where the operator expects them."""
-        block_size = self._kv_cache.shape[3]
-        used = [-(-length // block_size) for length in metadata.seq_lens]
+        used = [-(-length // self._block_size) for length in metadata.seq_lens]
         width = max(used)
         # Columns past a sequence's end are never read. Block 0 is always a valid id.
         lines = [
@@ -69,7 +72,14 @@ class NpuAttention:
         self, tables: torch.Tensor, slots: torch.Tensor, query_lens: Sequence[int], seq_lens: Sequence[int]
     ) -> ForwardContext:
         return _NpuContext(
-            self._kv_cache, self._mask, self._check, tables, slots, list(accumulate(query_lens)), list(seq_lens)
+            self._calls,
+            self._pool,
+            self._mask,
+            self._check,
+            tables,
+            slots,
+            list(accumulate(query_lens)),
+            list(seq_lens),
         )
 
 
@@ -80,7 +90,8 @@ class _NpuContext:
     query_ends: end of each sequence's rows in the flat batch.
     """
 
-    kv_cache: torch.Tensor
+    calls: tuple[AttentionCall, ...]
+    pool: KVPool
     mask: torch.Tensor
     check: bool
     block_tables: torch.Tensor
@@ -88,16 +99,23 @@ class _NpuContext:
     query_ends: list[int]
     seq_lens: list[int]
 
-    def attention(self, layer: int, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
-        """See `models.interface.ForwardContext`."""
-        key_cache, value_cache = self.kv_cache[layer, 0], self.kv_cache[layer, 1]
+    def attention(
+        self,
+        index: int,
+        q: torch.Tensor,
+        k: torch.Tensor,
+        v: torch.Tensor,
+        sinks: torch.Tensor | None = None,  # noqa: ARG002
+    ) -> torch.Tensor:
+        """See `models.interface.ForwardContext`. No call has sinks: `support` refuses them."""
+        key_cache, value_cache = self.pool.pages[index]
         k, v = k.contiguous(), v.contiguous()
         if self.check:
             limits.check_scatter(k, v, key_cache, value_cache, self.slots)
         torch.ops.npu.npu_scatter_pa_kv_cache(k, v, key_cache, value_cache, self.slots, cache_mode="Norm")
-        return self._attend(q.contiguous(), key_cache.flatten(2), value_cache.flatten(2), kv_heads=k.shape[1])
+        return self._attend(self.calls[index], q.contiguous(), key_cache.flatten(2), value_cache.flatten(2))
 
-    def _attend(self, q: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, *, kv_heads: int) -> torch.Tensor:
+    def _attend(self, call: AttentionCall, q: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
         """Run the fused operator for q [T, heads, head_dim].
 
         keys, values: [blocks, slot, kv_heads * head_dim].
@@ -111,7 +129,7 @@ class _NpuContext:
                 self.block_tables,
                 self.query_ends,
                 self.seq_lens,
-                num_kv_heads=kv_heads,
+                num_kv_heads=call.kv_heads,
                 block_size=block_size,
             )
         out: torch.Tensor = torch.ops.npu.npu_fused_infer_attention_score(
@@ -123,9 +141,9 @@ class _NpuContext:
             actual_seq_lengths_kv=self.seq_lens,
             block_table=self.block_tables,
             num_heads=q.shape[1],
-            scale=q.shape[2] ** -0.5,
+            scale=call.scale,
             input_layout="TND",
-            num_key_value_heads=kv_heads,
+            num_key_value_heads=call.kv_heads,
             sparse_mode=CAUSAL,
             block_size=block_size,
         )[0]

@@ -4,6 +4,7 @@ from typing import ClassVar
 
 import torch
 
+from cache_tiers.kv_pool import KVPool
 from cache_tiers.layout import PoolOrder
 from engine.attention.backend import AttentionMetadata, AttentionSpec, AttentionSupport
 from engine.errors import EngineError
@@ -16,12 +17,19 @@ class PlaceholderAttention:
     support: ClassVar[AttentionSupport] = AttentionSupport(features=())
     order: ClassVar[PoolOrder] = PoolOrder.BLOCKS
 
-    def __init__(self, spec: AttentionSpec, kv_cache: torch.Tensor, *, check: bool = False) -> None: ...
+    def __init__(self, spec: AttentionSpec, pool: KVPool, *, check: bool = False) -> None: ...
 
     def begin_step(self, metadata: AttentionMetadata) -> "PlaceholderAttention":  # noqa: ARG002
         """Return the backend as the context. There is nothing to prepare."""
         return self
 
-    def attention(self, layer: int, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:  # noqa: ARG002
+    def attention(
+        self,
+        index: int,
+        q: torch.Tensor,  # noqa: ARG002
+        k: torch.Tensor,  # noqa: ARG002
+        v: torch.Tensor,  # noqa: ARG002
+        sinks: torch.Tensor | None = None,  # noqa: ARG002
+    ) -> torch.Tensor:
         """Raise EngineError, because the model declared that it has no attention."""
-        raise EngineError(f"layer {layer} of a model without attention heads called attention")
+        raise EngineError(f"a model that declared no attention made attention call {index}")

@@ -4,8 +4,10 @@ from typing import ClassVar
 
 import torch
 
+from cache_tiers.kv_pool import KVPool
 from cache_tiers.layout import PoolOrder
-from engine.attention.backend import AttentionMetadata, AttentionSpec, AttentionSupport
+from engine.attention.backend import ALL_CALLS, AttentionMetadata, AttentionSpec, AttentionSupport, Feature
+from models.attention_call import AttentionCall
 from models.interface import ForwardContext
 
 
@@ -13,46 +15,59 @@ class ReferenceAttention:
     """Every other backend is tested against this one; it also serves where no other backend can."""
 
     numerics: ClassVar[str] = "reference-1"
-    support: ClassVar[AttentionSupport] = AttentionSupport()
+    support: ClassVar[AttentionSupport] = AttentionSupport(features=(Feature.ATTENTION, *ALL_CALLS))
     order: ClassVar[PoolOrder] = PoolOrder.BLOCKS
 
-    def __init__(self, spec: AttentionSpec, kv_cache: torch.Tensor, *, check: bool = False) -> None:  # noqa: ARG002
+    def __init__(self, spec: AttentionSpec, pool: KVPool, *, check: bool = False) -> None:  # noqa: ARG002
         self._spec = spec
-        self._kv_cache = kv_cache
+        self._pool = pool
 
     def begin_step(self, metadata: AttentionMetadata) -> ForwardContext:
         """Return the context of the step; this backend prepares nothing."""
-        return _ReferenceContext(self._spec, self._kv_cache, metadata)
+        return _ReferenceContext(self._spec, self._pool, metadata)
 
 
 class _ReferenceContext:
-    def __init__(self, spec: AttentionSpec, kv_cache: torch.Tensor, metadata: AttentionMetadata) -> None:
+    def __init__(self, spec: AttentionSpec, pool: KVPool, metadata: AttentionMetadata) -> None:
         self._spec = spec
-        self._kv_cache = kv_cache
+        self._pool = pool
         self._metadata = metadata
 
-    def attention(self, layer: int, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    def attention(
+        self, index: int, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, sinks: torch.Tensor | None = None
+    ) -> torch.Tensor:
         """See `models.interface.ForwardContext`."""
-        pages = self._kv_cache[:, layer]
-        block_size = pages.shape[3]
+        call, (key_pages, value_pages) = self._spec.calls[index], self._pool.pages[index]
+        block_size = self._spec.block_size
         slots = self._metadata.slot_mapping
-        pages[slots // block_size, 0, :, slots % block_size] = k
-        pages[slots // block_size, 1, :, slots % block_size] = v
-        out = torch.empty_like(q)
+        key_pages[slots // block_size, :, slots % block_size] = k
+        value_pages[slots // block_size, :, slots % block_size] = v
+        out = q.new_empty(len(q), call.heads, call.v_dim)
         row = 0
         for query_len, seq_len, table in zip(
             self._metadata.query_lens, self._metadata.seq_lens, self._metadata.block_tables, strict=True
         ):
             blocks = torch.tensor(table[: -(-seq_len // block_size)], device=q.device)
-            # [blocks, 2, kv_head, slot, dim] -> [2, kv_head, position, dim], cut at the length: stale slots are gone.
-            keys, values = pages[blocks].permute(1, 2, 0, 3, 4).flatten(2, 3)[:, :, :seq_len].float()
+            # [blocks, kv_head, slot, dim] -> [kv_head, position, dim], cut at the length: stale slots are gone.
+            keys, values = (
+                pages[blocks].transpose(0, 1).flatten(1, 2)[:, :seq_len].float() for pages in (key_pages, value_pages)
+            )
             for position in range(seq_len - query_len, seq_len):
-                out[row] = self._attend(q[row], keys[:, : position + 1], values[:, : position + 1])
+                seen = slice(call.first_visible(position), position + 1)
+                out[row] = _attend(call, q[row], keys[:, seen], values[:, seen], sinks)
                 row += 1
         return out
 
-    def _attend(self, q: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
-        """q [heads, dim] over keys, values [kv_heads, n, dim] -> [heads, dim]."""
-        grouped = q.float().view(self._spec.num_kv_heads, -1, self._spec.head_dim)
-        scores = grouped @ keys.transpose(1, 2) * self._spec.head_dim**-0.5
-        return (torch.softmax(scores, dim=-1) @ values).view_as(q).to(q.dtype)
+
+def _attend(
+    call: AttentionCall, q: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, sinks: torch.Tensor | None
+) -> torch.Tensor:
+    """q [heads, k_dim] over keys [kv_heads, n, k_dim] and values [kv_heads, n, v_dim] -> [heads, v_dim]."""
+    grouped = q.float().view(call.kv_heads, call.group, call.k_dim)
+    scores = grouped @ keys.transpose(1, 2) * call.scale
+    if call.softcap:
+        scores = torch.tanh(scores / call.softcap) * call.softcap
+    if sinks is not None:
+        scores = torch.cat((scores, sinks.float().view(call.kv_heads, call.group, 1)), dim=-1)
+    weights = torch.softmax(scores, dim=-1)[..., : keys.shape[1]]
+    return (weights @ values).view(call.heads, call.v_dim).to(q.dtype)

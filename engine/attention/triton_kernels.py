@@ -119,28 +119,34 @@ def _add_up(
         tl.store(out + target + dims, mixed.to(out.dtype.element_ty))
 
 
-def write(layer: torch.Tensor, slots: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> None:
-    """Write keys and values to their slots in one layer's pages.
+Pages = tuple[torch.Tensor, torch.Tensor]
+"""K and V of one attention call, each [block, kv_head, slot, head_dim], with the same strides."""
 
-    layer: [block, 2, kv_head, slot, head_dim].
+
+def write(pages: Pages, slots: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> None:
+    """Write keys and values to their slots in the pages of one attention call.
+
     slots: [T] int64.
     k, v: [T, kv_heads, head_dim].
     """
     rows, heads, dim = k.shape
+    keys, values = pages
     _write[(rows,)](
-        k, v, layer[:, 0], layer[:, 1], slots, k.stride(0), k.stride(1), v.stride(0), v.stride(1),
-        layer.stride(0), layer.stride(2),
-        HEADS=heads, PADDED=triton.next_power_of_2(heads), BLOCK_SIZE=layer.shape[3], DIM=dim, num_warps=2,
+        k, v, keys, values, slots, k.stride(0), k.stride(1), v.stride(0), v.stride(1), keys.stride(0), keys.stride(1),
+        HEADS=heads, PADDED=triton.next_power_of_2(heads), BLOCK_SIZE=keys.shape[2], DIM=dim, num_warps=2,
     )  # fmt: skip
 
 
-def attend(layer: torch.Tensor, q: torch.Tensor, tables: torch.Tensor, tiles: Tiles, out: torch.Tensor) -> None:
-    """Compute attention of q [T, heads, head_dim] over one layer's pages into the same rows of `out`.
+def attend(
+    pages: Pages, q: torch.Tensor, tables: torch.Tensor, tiles: Tiles, out: torch.Tensor, *, scale: float
+) -> None:
+    """Compute attention of q [T, heads, head_dim] over the pages of one call into the same rows of `out`.
 
     `out` must be contiguous. Split sums use memory of torch's allocator, which may allocate during a graph capture.
     """
     heads, dim = q.shape[1:]
-    kv_heads = layer.shape[2]
+    keys, values = pages
+    kv_heads = keys.shape[1]
     group = heads // kv_heads
     shape: TileShape = tiles.shape
     count, splits = len(tiles.starts), tiles.splits
@@ -148,11 +154,11 @@ def attend(layer: torch.Tensor, q: torch.Tensor, tables: torch.Tensor, tiles: Ti
     sums = torch.empty((lines, dim), dtype=torch.float32, device=q.device)
     logs = torch.empty(lines, dtype=torch.float32, device=q.device)
     # The kernels use exp2, which is cheaper than exp: fold log2(e) into the scale.
-    scale = dim**-0.5 * 1.4426950408889634
+    binary_scale = scale * 1.4426950408889634
     _attend[(count, kv_heads, splits)](
-        q, layer[:, 0], layer[:, 1], tables, tiles.spans, tiles.starts, out, sums, logs, scale,
-        count, tables.shape[1], q.stride(0), q.stride(1), out.stride(0), layer.stride(0), layer.stride(2),
-        GROUP=group, BLOCK_SIZE=layer.shape[3], DIM=dim, ROWS=shape.rows, KEYS=shape.keys,
+        q, keys, values, tables, tiles.spans, tiles.starts, out, sums, logs, binary_scale,
+        count, tables.shape[1], q.stride(0), q.stride(1), out.stride(0), keys.stride(0), keys.stride(1),
+        GROUP=group, BLOCK_SIZE=keys.shape[2], DIM=dim, ROWS=shape.rows, KEYS=shape.keys,
         SPLIT=splits > 1, PRECISION="ieee" if q.dtype == torch.float32 else "tf32",
         num_warps=shape.warps, num_stages=shape.stages,
     )  # fmt: skip

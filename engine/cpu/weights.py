@@ -50,10 +50,7 @@ class PackedModel:
         threads: number of packing threads.
         weights: "bfloat16" to keep the values, or "int8" for groups of 32 with a float16 scale.
         """
-        self.num_layers = config.num_layers
-        self.num_heads = config.num_heads
-        self.num_kv_heads = config.num_kv_heads
-        self.head_dim = config.head_dim
+        self.attention = config.attention_calls()
         self.vocab_size = config.vocab_size
         self.max_position_embeddings = config.max_position_embeddings
         self.dtype = torch.bfloat16

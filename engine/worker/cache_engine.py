@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import torch
 
+from cache_tiers.kv_pool import KVPool
 from cache_tiers.layout import BlockLayout
 from cache_tiers.npu.copy_engine import CopyEngine
 from cache_tiers.npu.device_pool import DevicePool
@@ -16,7 +17,7 @@ from engine.worker.torch.device import Device
 
 
 class CacheEngine:
-    """Owner of `kv_cache`, a zeroed tensor of shape `layout.pool_shape`. All of its pages are resident from the start.
+    """Owner of `pool`, whose blocks start zeroed. All of its memory is resident from the start.
 
     owed: results of copies that no output has carried yet.
     """
@@ -25,34 +26,33 @@ class CacheEngine:
         self, layout: BlockLayout, num_blocks: int, dtype: torch.dtype, device: Device, *, spare_blocks: int = 0
     ) -> None:
         """spare_blocks: blocks after the `num_blocks` that are never moved. Rows that only pad a batch write there."""
-        shape = layout.pool_shape(num_blocks + spare_blocks)
-        self._pool: DevicePool | None = None
+        shape = ((num_blocks + spare_blocks) * layout.elements,)
+        self._host_blocks: DevicePool | None = None
         self._copies: CopyEngine | None = None
         self._staged: StagedCopies | None = None
         self._device_name = device.name
         self.owed = OwedResults()
         if device.memory is None:
-            self.kv_cache = torch.zeros(shape, dtype=dtype, device=device.torch_device)
-            memory = self.kv_cache.view(-1).view(torch.uint8).numpy().data
-            self._pool = DevicePool(memory, layout.nbytes)
+            self.pool = KVPool(torch.zeros(shape, dtype=dtype, device=device.torch_device), layout)
+            self._host_blocks = DevicePool(self.pool.tensor.view(torch.uint8).numpy().data, layout.nbytes)
         else:
-            self.kv_cache = device.memory.zeros(shape, dtype)
-            self._staged = StagedCopies(self.kv_cache, num_blocks, layout, device.memory)
+            self.pool = KVPool(device.memory.zeros(shape, dtype), layout)
+            self._staged = StagedCopies(self.pool, num_blocks, device.memory)
 
     def attach_host_pool(self, host_pool: memoryview) -> None:
         """Move blocks to and from the CPU tier's arena from now on. Raises EngineError if the device cannot do that."""
         if self._staged is not None:
             self._staged.attach(host_pool)
-        elif self._pool is not None:
-            self._copies = CopyEngine(self._pool, host_pool)
+        elif self._host_blocks is not None:
+            self._copies = CopyEngine(self._host_blocks, host_pool)
 
     def copy_within(self, copies: Iterable[BlockCopy]) -> None:
         """Copy whole blocks within the device; done for whatever the model computes next."""
         if self._staged is not None:
             self._staged.copy_within(copies)
-        elif self._pool is not None:
+        elif self._host_blocks is not None:
             for copy in copies:
-                self._pool.copy(copy.source_id, copy.target_id)
+                self._host_blocks.copy(copy.source_id, copy.target_id)
 
     def start(self, step: int, jobs: Sequence[TransferJob]) -> None:
         """Begin jobs of the step that `owed` numbered so: they take what the model computed before. Their results are
@@ -76,9 +76,10 @@ class CacheEngine:
 
     def copy_addresses(self, copies: Iterable[BlockCopy]) -> list[Addresses]:
         """Return addresses for kernels that copy blocks. Raises EngineError if the device has its own memory."""
-        if self._pool is None:
+        if self._host_blocks is None:
             raise EngineError(f"blocks of a {self._device_name} device have no host address")
-        return [(self._pool.address(copy.source_id), self._pool.address(copy.target_id)) for copy in copies]
+        blocks = self._host_blocks
+        return [(blocks.address(copy.source_id), blocks.address(copy.target_id)) for copy in copies]
 
     def transfer_addresses(self, job: TransferJob) -> Addresses:
         """Return addresses for kernels that copy blocks. Raises IndexError if the job is not possible."""
@@ -90,4 +91,4 @@ class CacheEngine:
         """Release the host pool, so that its owner can free it. No copy may be in progress."""
         if self._staged is not None:
             self._staged.close()
-        self._copies = self._pool = self._staged = None
+        self._copies = self._host_blocks = self._staged = None

@@ -10,7 +10,7 @@ import torch
 
 from cache_tiers.layout import BlockLayout, PoolOrder
 from cache_tiers.npu.owed_results import OwedResults
-from engine.attention.backend import AttentionBackend, AttentionSpec, Feature
+from engine.attention.backend import AttentionBackend, AttentionSpec, Feature, kv_shapes
 from engine.attention.selector import Selection, select_backend
 from engine.config import EngineConfig
 from engine.cpu.weights import PackedModel
@@ -111,16 +111,9 @@ class Worker:
 
     def kv_layout(self) -> BlockLayout:
         """Return the layout of one KV block of this model."""
-        model = self.model
-        return BlockLayout(
-            num_layers=model.num_layers,
-            num_kv_heads=model.num_kv_heads,
-            block_size=self._config.block_size,
-            head_dim=model.head_dim,
-            itemsize=self._dtype.itemsize,
-            # The kernels of the native step use their own order within such a block.
-            order=PoolOrder.BLOCKS if self.computes_elsewhere else self._selection().backend.order,
-        )
+        # The kernels of the native step use their own order within a page.
+        order = PoolOrder.BLOCKS if self.computes_elsewhere else self._selection().backend.order
+        return BlockLayout(kv_shapes(self.model.attention), self._config.block_size, self._dtype.itemsize, order)
 
     def numerics_id(self) -> str:
         """Return an identifier of everything that may change a bit of the KV. The number of threads does not."""
@@ -131,15 +124,7 @@ class Worker:
         return ";".join((self._selection().backend.numerics, *versions, self._config.dtype))
 
     def _attention_spec(self) -> AttentionSpec:
-        model = self.model
-        return AttentionSpec(
-            self._device.name,
-            self._dtype,
-            model.num_heads,
-            model.num_kv_heads,
-            model.head_dim,
-            self._config.block_size,
-        )
+        return AttentionSpec(self._device.name, self._dtype, self.model.attention, self._config.block_size)
 
     def _selection(self) -> Selection:
         return select_backend(self._attention_spec(), self._config.attention)
@@ -154,7 +139,7 @@ class Worker:
         model, layout = self._loaded(), self.kv_layout()
         if isinstance(model, PackedModel):
             self._cache = CacheEngine(layout, num_blocks, self._dtype, self._device)
-            self._runner = NativeRunner(model, self._cache.kv_cache, threads=self._threads)
+            self._runner = NativeRunner(model, self._cache.pool.blocks, threads=self._threads)
             return
         selection = self._selection()
         logger.info("attention on %s: %s", self._device.name, selection)
@@ -163,7 +148,7 @@ class Worker:
         spare = shape.spare_blocks() if shape is not None else 0
         self._cache = CacheEngine(layout, num_blocks, self._dtype, self._device, spare_blocks=spare)
         check = self._config.check_operators
-        attention = selection.backend(self._attention_spec(), self._cache.kv_cache, check=check)
+        attention = selection.backend(self._attention_spec(), self._cache.pool, check=check)
         graphs = self._graphs(model, attention, shape) if shape is not None else None
         self._runner = ModelRunner(model, attention, self._device, graphs, self._ranks)
 

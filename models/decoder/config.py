@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from models.attention_call import AttentionCall, plain_calls
 from models.errors import UnsupportedModelError
 from models.layers.rope import Llama3Scaling
 
@@ -63,6 +64,10 @@ class DecoderConfig:
             tie_word_embeddings=raw.get("tie_word_embeddings", False) is True,
             bias=bias,
         )
+
+    def attention_calls(self) -> tuple[AttentionCall, ...]:
+        """Return the attention calls of a forward pass: one per layer."""
+        return plain_calls(self.num_layers, self.num_heads, self.num_kv_heads, self.head_dim)
 
 
 def _check_supported(raw: Mapping[str, Any]) -> None:

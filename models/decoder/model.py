@@ -134,10 +134,7 @@ class DecoderForCausalLM:
         """
         config = rank_config(config, ranks.size)
         self._ranks = ranks
-        self.num_layers = config.num_layers
-        self.num_heads = config.num_heads
-        self.num_kv_heads = config.num_kv_heads
-        self.head_dim = config.head_dim
+        self.attention = config.attention_calls()
         self.vocab_size = config.vocab_size
         self.max_position_embeddings = config.max_position_embeddings
         self.dtype = dtype

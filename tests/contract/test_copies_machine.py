@@ -6,12 +6,14 @@ fake device raises as soon as they do not.
 """
 
 import random
+from collections.abc import Sequence
 
 import torch
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from cache_tiers.layout import BlockLayout, PoolOrder
+from cache_tiers.kv_pool import KVPool
+from cache_tiers.layout import BlockLayout, KVShape, PoolOrder
 from cache_tiers.transfer import BlockCopy, Direction, TransferJob
 from engine.worker.cache_engine import CacheEngine
 from tests.fake_npu.device import FakeNpu
@@ -20,6 +22,10 @@ from tests.lives import run_lives
 from tests.sizes import Size
 
 BLOCKS, SLOTS = 5, 4
+SHAPES = {
+    "equal layers": (KVShape(2, 8, 8), KVShape(2, 8, 8)),
+    "different layers": (KVShape(2, 8, 4), KVShape(1, 6, 6), KVShape(1, 6, 6)),
+}
 
 
 class CacheLife(RuleBasedStateMachine):
@@ -33,9 +39,9 @@ class CacheLife(RuleBasedStateMachine):
     steps: numbers of the steps whose results have not all been collected.
     """
 
-    @initialize(order=st.sampled_from(list(PoolOrder)))
-    def open(self, order: PoolOrder) -> None:
-        self.layout = BlockLayout(2, 2, 4, 8, 2, order)
+    @initialize(order=st.sampled_from(list(PoolOrder)), shapes=st.sampled_from(sorted(SHAPES)))
+    def open(self, order: PoolOrder, shapes: str) -> None:
+        self.layout = BlockLayout(SHAPES[shapes], 4, 2, order)
         self.device = FakeNpu()
         self.cache = CacheEngine(self.layout, BLOCKS, torch.bfloat16, self.device, spare_blocks=1)
         self.host = bytearray(SLOTS * self.layout.nbytes)
@@ -49,9 +55,9 @@ class CacheLife(RuleBasedStateMachine):
         self.pending: dict[int, TransferJob] = {}
         self.steps: list[int] = []
 
-    def view(self, block: int) -> torch.Tensor:
-        pool = plain(self.cache.kv_cache)
-        return pool[block] if self.layout.order is PoolOrder.BLOCKS else pool[:, :, block]
+    def parts(self, block: int) -> Sequence[torch.Tensor]:
+        """View the parts of a block as the device sees them."""
+        return KVPool(plain(self.cache.pool.tensor), self.layout).block(block)
 
     def slot(self, job: TransferJob) -> int:
         return job.host_offset // self.layout.nbytes
@@ -62,9 +68,11 @@ class CacheLife(RuleBasedStateMachine):
         if self.pinned[block]:
             return
         content = self.draw.randbytes(self.layout.nbytes)
-        self.device.fake.computed((), [self.view(block)])
-        bits = torch.frombuffer(bytearray(content), dtype=torch.bfloat16)
-        self.view(block).copy_(bits.view(self.layout.shape))
+        parts = self.parts(block)
+        self.device.fake.computed((), parts)
+        bits = torch.frombuffer(bytearray(content), dtype=torch.bfloat16).split([part.numel() for part in parts])
+        for part, filled in zip(parts, bits, strict=True):
+            part.copy_(filled.view(part.shape))
         self.blocks[block] = content
 
     @rule(block=st.integers(0, BLOCKS - 1))
@@ -72,8 +80,8 @@ class CacheLife(RuleBasedStateMachine):
         """Read a block as an operator of the model does. Content that was loaded before must be there."""
         if block in self.loading:
             return
-        self.device.fake.computed([self.view(block)], ())
-        assert bytes_of(self.view(block)) == self.blocks[block]
+        self.device.fake.computed(self.parts(block), ())
+        assert bytes_of(self.parts(block)) == self.blocks[block]
 
     @rule(source=st.integers(0, BLOCKS - 1), over=st.integers(0, BLOCKS - 1))
     def copy_within(self, source: int, over: int) -> None:
@@ -152,16 +160,14 @@ class CacheLife(RuleBasedStateMachine):
         assert not self.pending
         for block in range(BLOCKS):
             self.attend(block)
-        spare = plain(self.cache.kv_cache)
-        spare = spare[BLOCKS] if self.layout.order is PoolOrder.BLOCKS else spare[:, :, BLOCKS]
-        assert not spare.any()
+        assert not any(bytes_of(self.parts(BLOCKS)))
         self.cache.close()
         assert [bytes_of_slot(self, slot) for slot in range(SLOTS)] == self.slots
         self.device.fake.host.free(torch.frombuffer(self.host, dtype=torch.uint8))
 
 
-def bytes_of(block: torch.Tensor) -> bytes:
-    return bytes(block.contiguous().view(-1).view(torch.uint8).numpy())
+def bytes_of(parts: Sequence[torch.Tensor]) -> bytes:
+    return b"".join(bytes(part.contiguous().view(-1).view(torch.uint8).numpy()) for part in parts)
 
 
 def bytes_of_slot(life: CacheLife, slot: int) -> bytes:

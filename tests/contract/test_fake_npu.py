@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable
 import pytest
 import torch
 
-from cache_tiers.layout import BlockLayout, PoolOrder
+from cache_tiers.kv_pool import KVPool
+from cache_tiers.layout import PoolOrder
 from cache_tiers.npu.owed_results import CopyBatch
 from cache_tiers.npu.staged_copies import StagedCopies
 from cache_tiers.npu.streams import Event
@@ -15,8 +16,9 @@ from tests.fake_npu.device_tensor import plain
 from tests.fake_npu.faults import HostAccessError, MissingEventError, UnpinnedMemoryError, UseAfterFreeError
 from tests.fake_npu.spans import spans_of
 from tests.fake_npu.streams import FakeEvent, FakeStream
+from tests.kv_layouts import equal_layers
 
-LAYOUT = BlockLayout(3, 2, 4, 8, 2, PoolOrder.LAYERS)
+LAYOUT = equal_layers(3, 2, 4, 8, order=PoolOrder.LAYERS)
 STORE = TransferJob(1, Direction.STORE, 2, 0)
 LOAD = TransferJob(2, Direction.LOAD, 4, LAYOUT.nbytes)
 
@@ -26,18 +28,23 @@ class Scene:
 
     def __init__(self) -> None:
         self.memory = FakeMemory()
-        self.pool = self.memory.zeros(LAYOUT.pool_shape(6), torch.bfloat16)
+        self.tensor = self.memory.zeros((6 * LAYOUT.elements,), torch.bfloat16)
         self.host = bytearray(3 * LAYOUT.nbytes)
-        self.copies = StagedCopies(self.pool, 6, LAYOUT, self.memory)
+        self.copies = StagedCopies(KVPool(self.tensor, LAYOUT), 6, self.memory)
         self.copies.attach(memoryview(self.host))
 
+    def block(self, block: int) -> torch.Tensor:
+        """View a block as the device sees it."""
+        [part] = KVPool(plain(self.tensor), LAYOUT).block(block)
+        return part
+
     def write(self, block: int, value: float) -> None:
-        self.memory.computed((), [plain(self.pool)[:, :, block]])
-        plain(self.pool)[:, :, block] = value
+        self.memory.computed((), [self.block(block)])
+        self.block(block).fill_(value)
 
     def read(self, block: int) -> torch.Tensor:
-        self.memory.computed([plain(self.pool)[:, :, block]], ())
-        return plain(self.pool)[:, :, block].clone()
+        self.memory.computed([self.block(block)], ())
+        return self.block(block).clone()
 
     def slot(self, number: int) -> torch.Tensor:
         at = number * LAYOUT.nbytes
@@ -168,7 +175,7 @@ def test_close_waits_so_that_host_memory_can_be_freed(scene: Scene) -> None:
     "look",
     [
         lambda tensor: tensor.tolist(),
-        lambda tensor: tensor[:, :, 2].cpu(),
+        lambda tensor: tensor[2:].cpu(),
         lambda tensor: tensor.view(-1)[0].item(),
         lambda tensor: tensor.to("cpu"),
         lambda tensor: bool(tensor.view(-1)[0]),
@@ -178,7 +185,7 @@ def test_close_waits_so_that_host_memory_can_be_freed(scene: Scene) -> None:
 )
 def test_host_access_to_device_memory_is_refused(scene: Scene, look: Callable[[torch.Tensor], object]) -> None:
     with pytest.raises(HostAccessError):
-        look(scene.pool)
+        look(scene.tensor)
 
 
 def test_copy_between_host_and_device_needs_a_stream(scene: Scene) -> None:
@@ -191,7 +198,7 @@ def test_copy_between_host_and_device_needs_a_stream(scene: Scene) -> None:
 
 
 def test_value_computed_from_device_memory_can_be_read(scene: Scene) -> None:
-    assert (scene.pool[:, :, 0] + 1).sum().item() == scene.pool[:, :, 0].numel()
+    assert (scene.tensor[:8] + 1).sum().item() == 8
 
 
 @pytest.mark.parametrize("seed", range(20))

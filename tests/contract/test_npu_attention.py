@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from engine.attention.backend import AttentionSpec
+from models.attention_call import AttentionCall, plain_calls
 from tests.contract.npu_operators import NpuOperators
 from tests.sizes import Size
 from tests.tensors.paged_history import Life, PagedHistory
@@ -13,8 +14,13 @@ SHAPES = {"pangu-1b": (12, 6), "pangu-7b": (32, 8), "one KV head": (7, 1)}
 
 
 def history(heads: int, kv_heads: int, layers: int = 1, blocks: int = 24) -> PagedHistory:
-    spec = AttentionSpec("npu", torch.bfloat16, heads, kv_heads, 128, BLOCK)
-    return PagedHistory(spec, ["npu", "reference"], layers=layers, blocks=blocks, block_size=BLOCK)
+    spec = AttentionSpec("npu", torch.bfloat16, plain_calls(layers, heads, kv_heads, 128), BLOCK)
+    return PagedHistory(spec, ["npu", "reference"], blocks=blocks)
+
+
+def assert_equal(outputs: dict[str, list[torch.Tensor]]) -> None:
+    for found, expected in zip(outputs["npu"], outputs["reference"], strict=True):
+        assert torch.equal(found, expected)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -29,8 +35,7 @@ def test_mixed_batches_over_recycled_blocks_match_oracle_exactly(shape: str, siz
                 played.retire(life)
             count = 1 if life.length and played.random.random() < 0.6 else played.random.randint(1, 140)
             work.append((life, count))
-        outputs = played.step(work)
-        assert torch.equal(outputs["npu"], outputs["reference"])
+        assert_equal(played.step(work))
 
 
 @pytest.mark.parametrize("context", [1, 127, 128, 129, 255, 256])
@@ -39,8 +44,16 @@ def test_decode_at_block_edges_matches_oracle(context: int) -> None:
     played = history(6, 2)
     life, other = Life(), Life()
     played.step([(life, context), (other, 5)])
-    outputs = played.step([(other, 1), (life, 1)])
-    assert torch.equal(outputs["npu"], outputs["reference"])
+    assert_equal(played.step([(other, 1), (life, 1)]))
+
+
+@pytest.mark.usefixtures("npu_operators")
+def test_layers_with_other_heads_and_scale_match_oracle() -> None:
+    calls = (AttentionCall(6, 2, 128, 128, 0.05), AttentionCall(4, 1, 192, 192, 1.0))
+    played = PagedHistory(AttentionSpec("npu", torch.bfloat16, calls, BLOCK), ["npu", "reference"], blocks=8)
+    life = Life()
+    assert_equal(played.step([(life, 150)]))
+    assert_equal(played.step([(life, 1)]))
 
 
 def test_mixed_step_scatters_kv_once_per_layer(npu_operators: NpuOperators) -> None:
@@ -56,4 +69,5 @@ def test_k_and_v_of_every_token_are_where_oracle_has_them() -> None:
     life = Life()
     played.step([(life, 2 * BLOCK)])
     for block in life.blocks:
-        assert torch.equal(played.block("npu", block).transpose(2, 3), played.block("reference", block))
+        for found, expected in zip(played.pages("npu", block), played.pages("reference", block), strict=True):
+            assert torch.equal(found.transpose(0, 1), expected)

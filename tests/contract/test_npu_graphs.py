@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from cache_tiers.kv_pool import KVPool
 from engine.scheduler_output import NewRequestData
 from engine.worker.torch.decode_graphs import DecodeShape
 from tests.contract.npu_operators import NpuOperators
@@ -67,14 +68,15 @@ def test_padding_writes_only_to_spare_block(npu: FakeNpu, pangu: Path) -> None:
     cache = driver.worker._cache
     assert cache is not None
     with torch._C.DisableTorchFunctionSubclass():
-        pool = cache.kv_cache.as_subclass(torch.Tensor)
-    assert pool.shape[2] == 17
+        tensor = cache.pool.tensor.as_subclass(torch.Tensor)
+    pool = KVPool(tensor, cache.pool.layout)
+    assert pool.num_blocks == 17
     decode_together(driver, 3)
     owned = {0, 1, 4, 8}
     untouched = [block for block in range(16) if block not in owned]
-    assert not pool[:, :, untouched].any()
-    assert pool[:, :, 16].any()
-    assert pool.isfinite().all()
+    assert not any(part.any() for block in untouched for part in pool.block(block))
+    assert any(part.any() for part in pool.block(16))
+    assert tensor.isfinite().all()
     driver.executor.close()
 
 

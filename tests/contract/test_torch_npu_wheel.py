@@ -13,8 +13,11 @@ from scripts.torch_npu_schemas import import_torch_npu
 torch = import_torch_npu()
 
 import inspect
-from engine.attention.backend import AttentionMetadata, AttentionSpec
+from cache_tiers.kv_pool import KVPool
+from cache_tiers.layout import BlockLayout, PoolOrder
+from engine.attention.backend import AttentionMetadata, AttentionSpec, kv_shapes
 from engine.attention.npu import NpuAttention
+from models.attention_call import plain_calls
 from models.layers.npu import npu_layers
 
 nowhere, dtype = torch.device("meta"), torch.bfloat16
@@ -22,7 +25,9 @@ nowhere, dtype = torch.device("meta"), torch.bfloat16
 def tensor(*shape, dtype=dtype):
     return torch.empty(shape, dtype=dtype, device=nowhere)
 
-attention = NpuAttention(AttentionSpec("npu", dtype, 12, 6, 128, 128), tensor(2, 2, 8, 128, 6, 128))
+spec = AttentionSpec("npu", dtype, plain_calls(2, 12, 6, 128), 128)
+layout = BlockLayout(kv_shapes(spec.calls), 128, 2, PoolOrder.LAYERS)
+attention = NpuAttention(spec, KVPool(tensor(8 * layout.elements), layout))
 slots = tensor(4, dtype=torch.int64)
 step = attention.begin_step(AttentionMetadata((3, 1), (130, 5), ((0, 1), (2,)), slots))
 decodes = attention.decode_context(tensor(4, 8, dtype=torch.int32), slots, slots)

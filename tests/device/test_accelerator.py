@@ -6,15 +6,17 @@ from dataclasses import replace
 import pytest
 import torch
 
-from cache_tiers.layout import BlockLayout, PoolOrder
+from cache_tiers.layout import PoolOrder
 from cache_tiers.transfer import Direction, TransferJob
 from engine.attention.backend import AttentionSpec
 from engine.worker.cache_engine import CacheEngine
 from engine.worker.torch.accelerator import AcceleratorDevice
+from models.attention_call import plain_calls
 from models.layers.kinds import TORCH_LAYERS
+from tests.kv_layouts import equal_layers
 from tests.tensors.paged_history import Life, PagedHistory
 
-LAYOUT = BlockLayout(num_layers=4, num_kv_heads=2, block_size=128, head_dim=128, itemsize=2)
+LAYOUT = equal_layers(4, kv_heads=2, block_size=128, head_dim=128)
 
 
 def play(history: PagedHistory, name: str) -> None:
@@ -55,9 +57,8 @@ def test_host_pool_passed_by_address_counts_as_pinned(device: AcceleratorDevice)
 
 
 def test_torch_attention_matches_reference(device: AcceleratorDevice) -> None:
-    spec = AttentionSpec(device.name, torch.bfloat16, 6, 2, 64, 128)
-    names = ["torch", "reference"]
-    play(PagedHistory(spec, names, layers=1, blocks=24, block_size=128, device=device.torch_device), "torch")
+    spec = AttentionSpec(device.name, torch.bfloat16, plain_calls(1, 6, 2, 64), 128)
+    play(PagedHistory(spec, ["torch", "reference"], blocks=24, device=device.torch_device), "torch")
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32], ids=str)
@@ -66,19 +67,19 @@ def test_cuda_kernel_matches_reference(
     cuda: AcceleratorDevice, shape: tuple[int, int, int, int], dtype: torch.dtype
 ) -> None:
     *heads, dim, block_size = shape
-    spec = AttentionSpec("cuda", dtype, heads[0], heads[1], dim, block_size)
-    names = ["cuda", "reference"]
-    play(PagedHistory(spec, names, layers=2, blocks=48, block_size=block_size, device=cuda.torch_device), "cuda")
+    spec = AttentionSpec("cuda", dtype, plain_calls(2, heads[0], heads[1], dim), block_size)
+    play(PagedHistory(spec, ["cuda", "reference"], blocks=48, device=cuda.torch_device), "cuda")
 
 
 def test_copies_overlap_computation(cuda: AcceleratorDevice) -> None:
     """Check that a store waits for the model's earlier work, and that neither model nor host waits for the store."""
-    cache = CacheEngine(replace(LAYOUT, num_layers=32), 8, torch.bfloat16, cuda)
-    size = replace(LAYOUT, num_layers=32).nbytes
+    layout = equal_layers(32, kv_heads=2, block_size=128, head_dim=128)
+    cache = CacheEngine(layout, 8, torch.bfloat16, cuda)
+    size = layout.nbytes
     cache.attach_host_pool(torch.zeros(8 * size, dtype=torch.uint8).pin_memory().numpy().data)
     busy = torch.randn(8192, 8192, device=cuda.torch_device)
     cuda.synchronize()
-    cache.kv_cache.fill_(1)
+    cache.pool.tensor.fill_(1)
     for _ in range(20):
         busy = busy @ busy
         busy /= busy.norm()
@@ -95,9 +96,8 @@ def test_copies_overlap_computation(cuda: AcceleratorDevice) -> None:
 
 @pytest.mark.parametrize("heads", [(12, 6), (32, 8)], ids=str)
 def test_fused_npu_attention_matches_reference(npu: AcceleratorDevice, heads: tuple[int, int]) -> None:
-    spec = AttentionSpec("npu", torch.bfloat16, *heads, 128, 128)
-    names = ["npu", "reference"]
-    play(PagedHistory(spec, names, layers=1, blocks=24, block_size=128, device=npu.torch_device), "npu")
+    spec = AttentionSpec("npu", torch.bfloat16, plain_calls(1, *heads, 128), 128)
+    play(PagedHistory(spec, ["npu", "reference"], blocks=24, device=npu.torch_device), "npu")
 
 
 def test_fused_npu_layers_match_torch(npu: AcceleratorDevice) -> None:

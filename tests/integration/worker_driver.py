@@ -111,6 +111,6 @@ def dense_greedy(model: Path, prompt: Sequence[int], count: int) -> list[int]:
     network = load_model(model, torch.float32, torch.device("cpu"))
     tokens = list(prompt)
     for _ in range(count):
-        hidden = network.forward(torch.tensor(tokens), torch.arange(len(tokens)), DenseContext())
+        hidden = network.forward(torch.tensor(tokens), torch.arange(len(tokens)), DenseContext(network.attention))
         tokens.append(int(network.compute_logits(hidden[-1:]).argmax()))
     return tokens[len(prompt) :]

@@ -5,6 +5,7 @@ import torch
 
 from engine.attention import cuda
 from engine.attention.backend import AttentionSpec
+from models.attention_call import AttentionCall
 from tests.sizes import Size
 from tests.tensors.paged_history import Life, PagedHistory
 
@@ -20,13 +21,15 @@ SHAPES = {
 def history(
     heads: int, kv_heads: int, dim: int, block_size: int, dtype: torch.dtype, *, layers: int = 1
 ) -> PagedHistory:
-    spec = AttentionSpec("cuda", dtype, heads, kv_heads, dim, block_size)
-    return PagedHistory(spec, ["cuda", "reference"], layers=layers, blocks=20, block_size=block_size)
+    # A scale other than dim ** -0.5 shows that the call's own is used.
+    calls = (AttentionCall(heads, kv_heads, dim, dim, 0.7 * dim**-0.5),) * layers
+    return PagedHistory(AttentionSpec("cuda", dtype, calls, block_size), ["cuda", "reference"], blocks=20)
 
 
-def assert_equal(outputs: dict[str, torch.Tensor]) -> None:
-    tolerance = 2e-5 if outputs["cuda"].dtype == torch.float32 else 2e-2
-    torch.testing.assert_close(outputs["cuda"], outputs["reference"], atol=tolerance, rtol=tolerance)
+def assert_equal(outputs: dict[str, list[torch.Tensor]]) -> None:
+    for found, expected in zip(outputs["cuda"], outputs["reference"], strict=True):
+        tolerance = 2e-5 if found.dtype == torch.float32 else 2e-2
+        torch.testing.assert_close(found, expected, atol=tolerance, rtol=tolerance)
 
 
 @pytest.fixture(params=[1, 5], ids=["one processor", "five processors"])

@@ -92,7 +92,7 @@ def test_more_decodes_than_block_slots_use_several_spare_blocks(device: FakeCuda
     driver = cuda_driver(model, num_seqs=17)
     cache = driver.worker._cache
     assert cache is not None
-    assert len(cache.kv_cache) == 24 + 2
+    assert cache.pool.num_blocks == 24 + 2
     assert len(device.called) == 6
     driver.executor.close()
 

@@ -6,9 +6,14 @@ from dataclasses import dataclass, field, replace
 
 import torch
 
-from cache_tiers.layout import BlockLayout, PoolOrder
-from engine.attention.backend import AttentionBackend, AttentionMetadata, AttentionSpec
+from cache_tiers.kv_pool import KVPool
+from cache_tiers.layout import BlockLayout
+from engine.attention.backend import AttentionBackend, AttentionMetadata, AttentionSpec, kv_shapes
 from engine.attention.selector import load_backend
+from models.attention_call import AttentionCall
+
+Inputs = tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor | None]
+"""q, k, v and sinks of one call."""
 
 POISON = (float("nan"), float("inf"), float("-inf"), 1e30)
 
@@ -29,26 +34,22 @@ class PagedHistory:
         spec: AttentionSpec,
         names: Sequence[str],
         *,
-        layers: int,
         blocks: int,
-        block_size: int,
         device: torch.device | None = None,
     ) -> None:
         """device: None is the CPU, also for backends of other devices, whose operators must be faked there."""
         self.spec, self.device = spec, device
-        self.layers, self.block_size = layers, block_size
-        self.by_layer: dict[str, bool] = {}
-        self.last_inputs: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]] = []
-        self.random = random.Random(f"{spec} {layers} {blocks}")
+        self.block_size = spec.block_size
+        self.last_inputs: list[Inputs] = []
+        self.random = random.Random(f"{spec} {blocks}")
         self.generator = torch.Generator().manual_seed(self.random.randrange(1 << 30))
-        layout = BlockLayout(layers, spec.num_kv_heads, block_size, spec.head_dim, spec.dtype.itemsize)
-        self.pools: dict[str, torch.Tensor] = {}
+        layout = BlockLayout(kv_shapes(spec.calls), spec.block_size, spec.dtype.itemsize)
+        self.pools: dict[str, KVPool] = {}
         self.backends: dict[str, AttentionBackend] = {}
         for name in names:
             backend = load_backend(name)
-            self.by_layer[name] = backend.order is PoolOrder.LAYERS
-            shape = replace(layout, order=backend.order).pool_shape(blocks)
-            self.pools[name] = torch.zeros(shape, dtype=spec.dtype, device=device)
+            memory = torch.zeros(blocks * layout.elements, dtype=spec.dtype, device=device)
+            self.pools[name] = KVPool(memory, replace(layout, order=backend.order))
             self.backends[name] = backend(spec, self.pools[name], check=True)
         self.free = list(range(blocks))
         self.random.shuffle(self.free)
@@ -58,19 +59,20 @@ class PagedHistory:
         for block_id in block_ids:
             value = self.random.choice(POISON)
             for name in self.pools:
-                self.block(name, block_id).fill_(value)
+                for part in self.pools[name].block(block_id):
+                    part.fill_(value)
 
-    def block(self, name: str, block_id: int) -> torch.Tensor:
-        """Return one block of a backend's pool, all layers."""
-        return self.pools[name][:, :, block_id] if self.by_layer[name] else self.pools[name][block_id]
+    def pages(self, name: str, block_id: int) -> list[torch.Tensor]:
+        """Return K and V of each call in one block of a backend's pool, in the pool's own order."""
+        return [pages[block_id] for pair in self.pools[name].pages for pages in pair]
 
     def retire(self, life: Life) -> None:
         self.poison(life.blocks)
         self.free += life.blocks
         life.length, life.blocks = 0, []
 
-    def step(self, work: Sequence[tuple[Life, int]]) -> dict[str, torch.Tensor]:
-        """Compute `count` more tokens of each life; name -> outputs [layer, T, heads, head_dim]."""
+    def step(self, work: Sequence[tuple[Life, int]]) -> dict[str, list[torch.Tensor]]:
+        """Compute `count` more tokens of each life; name -> the outputs [T, heads, v_dim] of all calls."""
         slots: list[int] = []
         for life, count in work:
             end = life.length + count
@@ -87,16 +89,22 @@ class PagedHistory:
             block_tables=tuple(tuple(life.blocks) for life, _ in work),
             slot_mapping=torch.tensor(slots, device=self.device),
         )
-        inputs = self.last_inputs = [self._qkv(len(slots)) for _ in range(self.layers)]
-        outputs: dict[str, torch.Tensor] = {}
+        inputs = self.last_inputs = [self._qkv(call, len(slots)) for call in self.spec.calls]
+        outputs: dict[str, list[torch.Tensor]] = {}
         for name, backend in self.backends.items():
             context = backend.begin_step(metadata)
-            outputs[name] = torch.stack([context.attention(layer, *qkv) for layer, qkv in enumerate(inputs)])
+            outputs[name] = [context.attention(index, *tensors) for index, tensors in enumerate(inputs)]
         return outputs
 
-    def _qkv(self, rows: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Draw q, k and v as a model provides them: slices of one tensor, so not contiguous."""
-        heads, kv_heads = self.spec.num_heads, self.spec.num_kv_heads
-        merged = torch.randn(rows, heads + 2 * kv_heads, self.spec.head_dim, generator=self.generator)
-        q, k, v = merged.to(self.device, self.spec.dtype).split((heads, kv_heads, kv_heads), dim=1)
-        return q, k, v
+    def _qkv(self, call: AttentionCall, rows: int) -> Inputs:
+        """Draw q, k and v as a model provides them: slices of one tensor, so not contiguous. Draw sinks if needed."""
+        sizes = (call.heads * call.k_dim, call.kv_heads * call.k_dim, call.kv_heads * call.v_dim)
+        merged = torch.randn(rows, sum(sizes), generator=self.generator).to(self.device, self.spec.dtype)
+        q, k, v = merged.split(sizes, dim=1)
+        sinks = torch.randn(call.heads, generator=self.generator).to(self.device, self.spec.dtype)
+        return (
+            q.unflatten(1, (call.heads, call.k_dim)),
+            k.unflatten(1, (call.kv_heads, call.k_dim)),
+            v.unflatten(1, (call.kv_heads, call.v_dim)),
+            sinks if call.sinks else None,
+        )

@@ -1,8 +1,11 @@
 import pytest
 import torch
 
-from engine.attention.backend import AttentionMetadata, AttentionSpec
+from cache_tiers.kv_pool import KVPool
+from cache_tiers.layout import BlockLayout
+from engine.attention.backend import AttentionMetadata, AttentionSpec, kv_shapes
 from engine.attention.reference import ReferenceAttention
+from models.attention_call import AttentionCall, plain_calls
 from models.dense_context import DenseContext
 from tests.tensors.paged_history import Life, PagedHistory
 
@@ -18,16 +21,37 @@ def test_a_whole_prompt_equals_dense_causal_attention() -> None:
     q, k, v = torch.randn((37, 15, 64), generator=generator).split((9, 3, 3), dim=1)
     blocks = [4, 1, 6]
     slots = torch.tensor([blocks[p // 16] * 16 + p % 16 for p in range(37)])
-    backend = ReferenceAttention(
-        AttentionSpec("cpu", torch.float32, 9, 3, 64, 16), torch.full((8, 2, 2, 3, 16, 64), float("nan"))
-    )
+    spec = AttentionSpec("cpu", torch.float32, plain_calls(2, 9, 3, 64), 16)
+    layout = BlockLayout(kv_shapes(spec.calls), 16, 4)
+    backend = ReferenceAttention(spec, KVPool(torch.full((8 * layout.elements,), float("nan")), layout))
     context = backend.begin_step(AttentionMetadata((37,), (37,), (blocks,), slots))
-    torch.testing.assert_close(context.attention(1, q, k, v), DenseContext().attention(1, q, k, v))
+    torch.testing.assert_close(context.attention(1, q, k, v), DenseContext(spec.calls).attention(1, q, k, v))
 
 
 def test_stale_slots_of_a_recycled_block_never_show() -> None:
-    spec = AttentionSpec("cpu", torch.float32, 4, 2, 16, 16)
-    history = PagedHistory(spec, ["reference"], layers=1, blocks=8, block_size=16)
+    spec = AttentionSpec("cpu", torch.float32, plain_calls(1, 4, 2, 16), 16)
+    history = PagedHistory(spec, ["reference"], blocks=8)
     life = Life()
     for count in (5, 1, 30, 1):
-        assert history.step([(life, count)])["reference"].isfinite().all()
+        assert history.step([(life, count)])["reference"][0].isfinite().all()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        AttentionCall(4, 2, 16, 16, 0.3, window=7),
+        AttentionCall(4, 2, 16, 16, 0.3, chunk=8),
+        AttentionCall(4, 2, 16, 16, 0.3, softcap=1.5),
+        AttentionCall(4, 2, 24, 16, 0.3, window=5, sinks=True),
+    ],
+    ids=str,
+)
+def test_rules_of_a_call_equal_those_of_dense_attention(call: AttentionCall) -> None:
+    history = PagedHistory(AttentionSpec("cpu", torch.float32, (call,), 16), ["reference"], blocks=8)
+    [found] = history.step([(Life(), 40)])["reference"]
+    torch.testing.assert_close(found, DenseContext((call,)).attention(0, *history.last_inputs[0]))
+
+
+def test_window_counts_the_query_itself() -> None:
+    call = AttentionCall(1, 1, 4, 4, 1.0, window=3, chunk=4)
+    assert [call.first_visible(position) for position in range(7)] == [0, 0, 0, 1, 4, 4, 4]

@@ -1,41 +1,60 @@
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
 
+from cache_tiers.kv_pool import KVPool
+from cache_tiers.layout import BlockLayout, KVShape
 from engine.attention import backend
 from engine.attention.backend import AttentionMetadata, AttentionSpec
 from engine.attention.backends import BACKENDS
 from engine.attention.selector import load_backend, select_backend
 from engine.errors import EngineError
+from models.attention_call import plain_calls
 
-PANGU = AttentionSpec("npu", torch.bfloat16, 32, 8, 128, 128)
-ON_CPU = AttentionSpec("cpu", torch.bfloat16, 9, 3, 64, 64)
-ON_GPU = AttentionSpec("cuda", torch.bfloat16, 32, 8, 128, 64)
-NO_ATTENTION = AttentionSpec("npu", torch.bfloat16, 0, 0, 0, 128)
+PANGU = AttentionSpec("npu", torch.bfloat16, plain_calls(2, 32, 8, 128), 128)
+ON_CPU = AttentionSpec("cpu", torch.bfloat16, plain_calls(2, 9, 3, 64), 64)
+ON_GPU = AttentionSpec("cuda", torch.bfloat16, plain_calls(2, 32, 8, 128), 64)
+NO_ATTENTION = AttentionSpec("npu", torch.bfloat16, (), 128)
+
+
+def with_calls(spec: AttentionSpec, **changes: Any) -> AttentionSpec:
+    """Change the last call of `spec`."""
+    return replace(spec, calls=(*spec.calls[:-1], replace(spec.calls[-1], **changes)))
+
+
+def with_heads(spec: AttentionSpec, heads: int, kv_heads: int, head_dim: int = 128) -> AttentionSpec:
+    return replace(spec, calls=plain_calls(2, heads, kv_heads, head_dim))
 
 
 @pytest.mark.parametrize(
     ("spec", "expected"),
     [
         (PANGU, "npu"),
-        (replace(PANGU, num_heads=12, num_kv_heads=6), "npu"),
-        (replace(PANGU, head_dim=192), "npu"),
+        (with_heads(PANGU, 12, 6), "npu"),
+        (with_heads(PANGU, 32, 8, 192), "npu"),
         (replace(PANGU, block_size=512), "npu"),
-        (replace(PANGU, head_dim=64), "torch"),
+        (with_heads(PANGU, 32, 8, 64), "torch"),
         (replace(PANGU, block_size=64), "torch"),
         (replace(PANGU, block_size=640), "torch"),
-        (replace(PANGU, num_heads=65, num_kv_heads=1), "torch"),
+        (with_heads(PANGU, 65, 1), "torch"),
         (replace(PANGU, dtype=torch.float32), "torch"),
         (replace(PANGU, dtype=torch.float16), "reference"),
         (ON_CPU, "torch"),
         (replace(ON_CPU, dtype=torch.float32), "torch"),
         (replace(ON_CPU, dtype=torch.float16), "reference"),
-        (replace(ON_GPU, head_dim=192), "torch"),
+        (with_heads(ON_GPU, 32, 8, 192), "torch"),
         (replace(ON_GPU, block_size=24), "torch"),
-        (replace(ON_GPU, num_heads=33, num_kv_heads=1), "torch"),
+        (with_heads(ON_GPU, 33, 1), "torch"),
         (replace(ON_GPU, dtype=torch.float16), "reference"),
         (replace(ON_CPU, device_type="xpu"), "reference"),
+        (with_calls(ON_GPU, scale=0.5), "cuda"),
+        (with_calls(ON_GPU, window=8), "torch"),
+        (with_calls(ON_GPU, kv_heads=4), "torch"),
+        (with_calls(PANGU, kv_heads=4, scale=0.5), "npu"),
+        (with_calls(PANGU, softcap=30.0), "torch"),
+        (with_calls(ON_CPU, window=8, softcap=30.0, sinks=True, v_dim=32), "torch"),
         (NO_ATTENTION, "placeholder"),
         (replace(NO_ATTENTION, device_type="cpu"), "placeholder"),
     ],
@@ -50,15 +69,21 @@ def test_first_supporting_backend_is_selected(spec: AttentionSpec, expected: str
 @pytest.mark.parametrize(
     ("spec", "reason"),
     [
-        (replace(PANGU, head_dim=64), "npu: head size 64 is not one of 128, 192"),
+        (with_heads(PANGU, 32, 8, 64), "npu: head size 64 is not one of 128, 192"),
         (replace(PANGU, block_size=64), "npu: blocks of 64 tokens are not a multiple of 128"),
         (replace(PANGU, block_size=640), "npu: blocks of 640 tokens are larger than 512"),
-        (replace(PANGU, num_heads=65, num_kv_heads=1), "npu: more than 64 query heads share a KV head"),
+        (with_heads(PANGU, 65, 1), "npu: more than 64 query heads share a KV head"),
         (replace(PANGU, dtype=torch.float32), "npu: float32 is not one of bfloat16"),
+        (with_calls(PANGU, window=8), "npu: does not compute sliding windows"),
+        (with_calls(PANGU, chunk=8), "npu: does not compute sliding windows"),
+        (with_calls(PANGU, softcap=30.0), "npu: does not cap scores"),
+        (with_calls(PANGU, sinks=True), "npu: does not compute attention sinks"),
+        (with_calls(PANGU, v_dim=64), "npu: heads of K and V differ in size"),
+        (with_calls(ON_GPU, kv_heads=4), "cuda: layers differ in their heads"),
         (ON_CPU, "npu: does not run on cpu"),
         (ON_CPU, "placeholder: only for models without attention"),
         (ON_CPU, "cuda: does not run on cpu"),
-        (replace(ON_GPU, head_dim=192), "cuda: head size 192 is not one of 16, 32, 64, 128, 256"),
+        (with_heads(ON_GPU, 32, 8, 192), "cuda: head size 192 is not one of 16, 32, 64, 128, 256"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -72,7 +97,7 @@ def test_rejected_backends_are_listed_with_reason(spec: AttentionSpec, reason: s
 def test_gpu_without_triton_falls_back_to_torch(
     dtype: torch.dtype, head_dim: int, block_size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    spec = replace(ON_GPU, dtype=dtype, head_dim=head_dim, block_size=block_size)
+    spec = replace(with_heads(ON_GPU, 32, 8, head_dim), dtype=dtype, block_size=block_size)
     monkeypatch.setattr(backend, "find_spec", lambda name: object())
     assert select_backend(spec).name == "cuda"
     monkeypatch.setattr(backend, "find_spec", lambda name: None)
@@ -84,7 +109,7 @@ def test_gpu_without_triton_falls_back_to_torch(
 def test_wanted_backend_is_selected_only_if_it_supports_spec() -> None:
     assert select_backend(PANGU, "reference").name == "reference"
     with pytest.raises(EngineError, match="--attention npu: head size 64 is not one of 128, 192"):
-        select_backend(replace(PANGU, head_dim=64), "npu")
+        select_backend(with_heads(PANGU, 32, 8, 64), "npu")
     with pytest.raises(EngineError, match="--attention npu: the model has no attention"):
         select_backend(NO_ATTENTION, "npu")
 
@@ -100,6 +125,7 @@ def test_unknown_name_raises_error_that_lists_backends() -> None:
 
 def test_placeholder_raises_when_asked_for_attention() -> None:
     nothing = torch.empty(0)
-    context = load_backend("placeholder")(NO_ATTENTION, nothing).begin_step(AttentionMetadata((), (), (), nothing))
-    with pytest.raises(EngineError, match="layer 3 of a model without attention heads"):
+    pool = KVPool(torch.empty(8), BlockLayout((KVShape(1, 1, 1),), 1, 4))
+    context = load_backend("placeholder")(NO_ATTENTION, pool).begin_step(AttentionMetadata((), (), (), nothing))
+    with pytest.raises(EngineError, match="a model that declared no attention made attention call 3"):
         context.attention(3, nothing, nothing, nothing)

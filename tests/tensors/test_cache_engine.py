@@ -3,14 +3,14 @@ import random
 import pytest
 import torch
 
-from cache_tiers.layout import BlockLayout
 from cache_tiers.npu.copy_engine import CopyEngine
 from cache_tiers.npu.device_pool import DevicePool
 from cache_tiers.transfer import BlockCopy, Direction, TransferJob
 from engine.worker.cache_engine import CacheEngine
 from engine.worker.torch.devices import open_device
+from tests.kv_layouts import equal_layers
 
-LAYOUT = BlockLayout(num_layers=3, num_kv_heads=2, block_size=16, head_dim=8, itemsize=2)
+LAYOUT = equal_layers(3, kv_heads=2, block_size=16, head_dim=8)
 
 
 def engine(host: bytearray | None, num_blocks: int = 6) -> CacheEngine:
@@ -25,13 +25,13 @@ def random_block(seed: int) -> bytes:
 
 
 def block_bytes(cache: CacheEngine, block_id: int) -> bytes:
-    return bytes(cache.kv_cache[block_id].view(-1).view(torch.uint8).numpy())
+    return bytes(cache.pool.blocks[block_id].view(torch.uint8).numpy())
 
 
 def test_pool_starts_zeroed_in_shape_of_layout() -> None:
     cache = engine(None)
-    assert tuple(cache.kv_cache.shape) == (6, 3, 2, 2, 16, 8)
-    assert not cache.kv_cache.any()
+    assert [(tuple(k.shape), tuple(v.shape)) for k, v in cache.pool.pages] == [((6, 2, 16, 8), (6, 2, 16, 8))] * 3
+    assert not cache.pool.tensor.any()
 
 
 def test_block_survives_round_trip_through_host() -> None:
@@ -49,17 +49,17 @@ def test_block_survives_round_trip_through_host() -> None:
 
 def test_copy_within_device_is_exact_without_tiers() -> None:
     cache = engine(None)
-    cache.kv_cache[1].view(-1).view(torch.uint8).copy_(torch.frombuffer(bytearray(random_block(2)), dtype=torch.uint8))
+    cache.pool.blocks[1].view(torch.uint8).copy_(torch.frombuffer(bytearray(random_block(2)), dtype=torch.uint8))
     cache.copy_within([BlockCopy(source_id=1, target_id=4)])
     assert block_bytes(cache, 4) == random_block(2)
-    assert [i for i in range(6) if cache.kv_cache[i].view(torch.int16).any()] == [1, 4]
+    assert [i for i in range(6) if cache.pool.blocks[i].view(torch.int16).any()] == [1, 4]
 
 
 def test_copy_changes_only_its_block() -> None:
     host = bytearray(b"\x55" * (3 * LAYOUT.nbytes))
     cache = engine(host)
     cache.run([TransferJob(1, Direction.LOAD, 2, LAYOUT.nbytes), TransferJob(2, Direction.STORE, 0, 0)])
-    assert [i for i in range(6) if cache.kv_cache[i].any()] == [2]
+    assert [i for i in range(6) if cache.pool.blocks[i].any()] == [2]
     assert not any(host[: LAYOUT.nbytes])
     assert host[LAYOUT.nbytes :] == b"\x55" * (2 * LAYOUT.nbytes)
 
@@ -76,7 +76,7 @@ def test_job_outside_a_pool_fails_without_affecting_others(
     assert bad.error is not None
     assert "outside" in bad.error
     assert good.error is None
-    assert [i for i in range(6) if cache.kv_cache[i].any()] == [1]
+    assert [i for i in range(6) if cache.pool.blocks[i].any()] == [1]
     assert host == b"\x55" * (3 * LAYOUT.nbytes)
 
 

@@ -30,7 +30,7 @@ _SEED_MASK: Final = (1 << 64) - 1
 class StepArrays:
     """Arrays with a fixed capacity, and the `input` structure that points at them.
 
-    kv: the device pool, bfloat16 [num_blocks, *BlockLayout.shape].
+    kv: the device pool, bfloat16 [num_blocks, BlockLayout.elements].
     sequences, rows: maximum number of sequences and rows of a step.
     blocks: maximum number of blocks per sequence.
     barred: maximum number of barred token ids of a step.

@@ -43,7 +43,7 @@ QUESTIONS = [
 
 
 def all_logits(model: CausalLM, ids: list[int]) -> torch.Tensor:
-    hidden = model.forward(torch.tensor(ids), torch.arange(len(ids)), DenseContext())
+    hidden = model.forward(torch.tensor(ids), torch.arange(len(ids)), DenseContext(model.attention))
     return model.compute_logits(hidden)
 
 

@@ -47,7 +47,7 @@ def test_converted_model_computes_the_same_as_its_source(tmp_path: Path) -> None
     logits = []
     for folder in (converted, source):
         model = load_model(folder, torch.bfloat16, torch.device("cpu"))
-        logits.append(model.compute_logits(model.forward(ids, torch.arange(len(ids)), DenseContext())))
+        logits.append(model.compute_logits(model.forward(ids, torch.arange(len(ids)), DenseContext(model.attention))))
     assert torch.equal(*logits)
 
 

@@ -96,7 +96,7 @@ def test_float32_logits_equal_llama_with_attention_bias(tmp_path: Path, large: b
     ours = load_model(path, torch.float32, torch.device("cpu"))
     with torch.inference_mode():
         expected = reference(ids.unsqueeze(0)).logits[0]
-    logits = ours.compute_logits(ours.forward(ids, torch.arange(150), DenseContext()))
+    logits = ours.compute_logits(ours.forward(ids, torch.arange(150), DenseContext(ours.attention)))
     torch.testing.assert_close(logits, expected, rtol=1e-5, atol=1e-5)
 
 
@@ -138,7 +138,7 @@ def test_partial_sums_of_two_ranks_add_up_with_each_bias_once() -> None:
         mlp = MLP(shape, TORCH_LAYERS, dtype=torch.float32, device=torch.device("cpu"))
         for name, slot in (attention.slots("model.layers.0.self_attn") | mlp.slots("model.layers.0.mlp")).items():
             slot.copy_(rank_tensor(name, tensors[name], rank=rank, size=size))
-        return attention(x, rope, rope.rows(torch.arange(20)), DenseContext()), mlp(x)
+        return attention(x, rope, rope.rows(torch.arange(20)), DenseContext(shape.attention_calls())), mlp(x)
 
     whole, parts = outputs(0, 1), [outputs(rank, 2) for rank in range(2)]
     for at in range(2):

@@ -17,7 +17,7 @@ from tests.tiny_models import make_tiny_model
 
 
 def logits(model: DecoderForCausalLM, ids: torch.Tensor) -> torch.Tensor:
-    return model.compute_logits(model.forward(ids, torch.arange(len(ids)), DenseContext()))
+    return model.compute_logits(model.forward(ids, torch.arange(len(ids)), DenseContext(model.attention)))
 
 
 def prepacked(folder: Path) -> DecoderForCausalLM:

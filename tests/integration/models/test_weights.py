@@ -23,7 +23,7 @@ def load(folder: Path) -> CausalLM:
 
 
 def logits(model: CausalLM) -> torch.Tensor:
-    return model.compute_logits(model.forward(torch.arange(5, 15), torch.arange(10), DenseContext()))
+    return model.compute_logits(model.forward(torch.arange(5, 15), torch.arange(10), DenseContext(model.attention)))
 
 
 def edit(folder: Path, change: Callable[[Tensors], object]) -> Path:

@@ -39,7 +39,7 @@ SHAPES = {
 def dense_logits(model: CausalLM, tokens: Sequence[int], chunk: int) -> torch.Tensor:
     """Compute the logits of the last row of every chunk of `chunk` tokens."""
     with torch.inference_mode():
-        hidden = model.forward(torch.tensor(tokens), torch.arange(len(tokens)), DenseContext())
+        hidden = model.forward(torch.tensor(tokens), torch.arange(len(tokens)), DenseContext(model.attention))
         return model.compute_logits(hidden[chunk - 1 :: chunk])
 
 

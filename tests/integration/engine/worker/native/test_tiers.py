@@ -13,6 +13,7 @@ import torch
 
 from cache_tiers.config import TierConfig
 from cache_tiers.layout import BlockLayout
+from engine.attention.backend import kv_shapes
 from engine.config import EngineConfig
 from engine.cpu.instruction_set import usable_instruction_sets
 from engine.llm import LLM
@@ -163,7 +164,7 @@ def check_same(answers: Sequence[Answer], expected: Sequence[Answer]) -> None:
 
 def block_nbytes(folder: Path) -> int:
     model = read_config(ModelFolder(folder).config())
-    return BlockLayout(model.num_layers, model.num_kv_heads, BLOCK, model.head_dim, 2).nbytes
+    return BlockLayout(kv_shapes(model.attention_calls()), BLOCK, 2).nbytes
 
 
 def prompts_up_to(longest: int, count: int, vocab: int) -> list[list[int]]:

@@ -54,7 +54,7 @@ class KVPool:
         return rows.view(self.num_blocks, *piece.shape)
 
     def _equal_runs(self, pieces: Sequence[Piece]) -> list[torch.Tensor]:
-        """Return views [pieces, num_blocks, elements]: one per run of pieces of equal size, so that one copy moves it."""
+        """Return a view [pieces, num_blocks, elements] of each run of equal pieces, which one copy moves."""
         if self.layout.order is PoolOrder.BLOCKS:
             return [self.tensor.view(1, self.num_blocks, -1)]
         runs: list[torch.Tensor] = []

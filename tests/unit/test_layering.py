@@ -36,12 +36,12 @@ ORDER = {
         stored_prefixes async_llm open_tiers build llm
         """,
     "cache_tiers": """
-        tier block_key owners shares cpu fair_line histogram link_speed layout transfer owned_keys recent_keys mailbox
-        config sealed_value lower_tier lower_tiers store fetches redis registry lmcache_adapter lmcache_store load_cost
-        ready_loads warming loads stores manager npu
+        tier block_key owners shares cpu fair_line histogram link_speed layout kv_pool transfer owned_keys recent_keys
+        mailbox config sealed_value lower_tier lower_tiers store fetches redis registry lmcache_adapter lmcache_store
+        load_cost ready_loads warming loads stores manager npu
         """,
     "models": """
-        errors folder fingerprint parameter_count safetensors_writer interface layers parallel slices
+        errors folder fingerprint parameter_count safetensors_writer attention_call interface layers parallel slices
         sentencepiece_model sentencepiece_tokenizer thinking tokenizer text_tokenizer json_scanner tool_calls
         call_reader tool_call_parser tool_format chat_format gguf_import decoder llama pangu dense_context weights
         registry wheel_source proof staging pull resolve

@@ -10,16 +10,26 @@ from models.decoder.config import DecoderConfig
 from models.decoder.model import DecoderForCausalLM
 from models.errors import UnsupportedModelError
 from models.folder import ModelFolder
+from models.granite import architecture as granite
 from models.interface import CausalLM
 from models.layers.kinds import TORCH_LAYERS, LayerKinds
 from models.llama import architecture as llama
+from models.mistral import architecture as mistral
 from models.pangu import architecture as pangu
 from models.parallel import ALONE, RankGroup
+from models.qwen2 import architecture as qwen2
+from models.qwen3 import architecture as qwen3
+from models.smollm3 import architecture as smollm3
 from models.weights import load_weights
 
 ARCHITECTURES: Final[Mapping[str, Callable[[Mapping[str, Any]], DecoderConfig]]] = {
+    "GraniteForCausalLM": granite.read_config,
     "LlamaForCausalLM": llama.read_config,
+    "MistralForCausalLM": mistral.read_config,
     "PanguEmbeddedForCausalLM": pangu.read_config,
+    "Qwen2ForCausalLM": qwen2.read_config,
+    "Qwen3ForCausalLM": qwen3.read_config,
+    "SmolLM3ForCausalLM": smollm3.read_config,
 }
 """Readers of config.json, by the first of its `architectures`. The shared decoder runs all of them."""
 

@@ -1,4 +1,4 @@
-"""Small GGUF files in the form that llama.cpp's converter writes: q and k permuted, float32."""
+"""Small GGUF files in the form that llama.cpp's converter writes: float32, for Llama with q and k permuted."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -32,6 +32,8 @@ _NAMES = {
     "self_attn.k_proj": "attn_k",
     "self_attn.v_proj": "attn_v",
     "self_attn.o_proj": "attn_output",
+    "self_attn.q_norm": "attn_q_norm",
+    "self_attn.k_norm": "attn_k_norm",
     "mlp.gate_proj": "ffn_gate",
     "mlp.up_proj": "ffn_up",
     "mlp.down_proj": "ffn_down",
@@ -53,9 +55,11 @@ def write_tiny_gguf(
     bias: bool = False,
     tied: bool = True,
     add_bos: bool = False,
+    tensors: Mapping[str, torch.Tensor] | None = None,
 ) -> Path:
     """Write a model of two layers with the byte tokenizer to `file`.
 
+    tensors: those of another model of the same shape, under their hub names; None writes `source_tensors`.
     changed: metadata to add or override, by key.
     extra_tensor: name of an additional tensor; None adds none.
     """
@@ -63,14 +67,14 @@ def write_tiny_gguf(
     tokenizer = byte_tokenizer()
     tokens = [*(tokenizer.id_to_token(index) for index in range(BYTE_VOCAB)), "ab"]
     values: dict[str, Any] = {
-        "llama.context_length": 512,
-        "llama.embedding_length": SHAPE["hidden"],
-        "llama.block_count": SHAPE["layers"],
-        "llama.feed_forward_length": 2 * SHAPE["hidden"],
-        "llama.attention.head_count": SHAPE["heads"],
-        "llama.attention.head_count_kv": SHAPE["kv_heads"],
-        "llama.attention.layer_norm_rms_epsilon": 1e-5,
-        "llama.rope.freq_base": 10000.0,
+        f"{architecture}.context_length": 512,
+        f"{architecture}.embedding_length": SHAPE["hidden"],
+        f"{architecture}.block_count": SHAPE["layers"],
+        f"{architecture}.feed_forward_length": 2 * SHAPE["hidden"],
+        f"{architecture}.attention.head_count": SHAPE["heads"],
+        f"{architecture}.attention.head_count_kv": SHAPE["kv_heads"],
+        f"{architecture}.attention.layer_norm_rms_epsilon": 1e-5,
+        f"{architecture}.rope.freq_base": 10000.0,
         "tokenizer.ggml.model": "gpt2",
         "tokenizer.ggml.pre": "smollm",
         "tokenizer.ggml.add_bos_token": add_bos,
@@ -84,8 +88,9 @@ def write_tiny_gguf(
     writer.add_array("tokenizer.ggml.tokens", tokens)
     writer.add_array("tokenizer.ggml.token_type", [3 if token in SPECIAL_TOKENS else 1 for token in tokens])
     writer.add_array("tokenizer.ggml.merges", ["a b"])
-    for name, tensor in source_tensors(bias=bias, tied=tied).items():
-        writer.add_tensor(_gguf_name(name), _permuted(name, tensor).numpy())
+    for name, tensor in (tensors or source_tensors(bias=bias, tied=tied)).items():
+        written = _permuted(name, tensor) if architecture == "llama" else tensor
+        writer.add_tensor(_gguf_name(name), written.numpy())
     if extra_tensor is not None:
         writer.add_tensor(extra_tensor, torch.ones(32).numpy())
     writer.write_header_to_file()

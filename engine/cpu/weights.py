@@ -22,6 +22,8 @@ def unsupported_reason(config: DecoderConfig) -> str | None:
     """Return None if the kernels can run the model, else the reason in a sentence."""
     if config.head_dim not in (64, 128):
         return f"the kernels support head_dim 64 and 128, not {config.head_dim}"
+    if config.window:
+        return "the kernels do not compute sliding windows"
     for name, size in (("hidden_size", config.hidden_size), ("intermediate_size", config.intermediate_size)):
         if size % PANEL:
             return f"{name} {size} is not a multiple of {PANEL}"
@@ -85,9 +87,12 @@ class PackedModel:
         return LayerWeights(
             attention_norm=self._vector(f"{prefix}.input_layernorm.weight"),
             qkv=self._matrix(qkv, config.hidden_size),
-            qkv_bias=self._biases(qkv),
+            qkv_bias=self._biases(qkv) if config.qkv_bias else None,
+            q_norm=self._vector(f"{prefix}.self_attn.q_norm.weight") if config.qk_norm else None,
+            k_norm=self._vector(f"{prefix}.self_attn.k_norm.weight") if config.qk_norm else None,
+            rotates=config.rotates(index),
             output=self._matrix([f"{prefix}.self_attn.o_proj"], out),
-            output_bias=self._biases([f"{prefix}.self_attn.o_proj"]),
+            output_bias=self._biases([f"{prefix}.self_attn.o_proj"]) if config.output_bias else None,
             mlp_norm=self._vector(f"{prefix}.post_attention_layernorm.weight"),
             gate_up=self._matrix(mlp, config.hidden_size, first_panels=(0, 1), step=2, panels=2 * inner),
             down=self._matrix([f"{prefix}.mlp.down_proj"], config.intermediate_size),
@@ -112,6 +117,10 @@ class PackedModel:
             vocab=config.vocab_size,
             int8=self._weights == "int8",
             norm_epsilon=config.rms_norm_eps,
+            attention_scale=config.attention_scale,
+            embedding_scale=config.embedding_scale,
+            residual_scale=config.residual_scale,
+            logits_scale=config.logits_scale,
             layer_weights=self._layers,
             embedding=None if rows is None else rows.data_ptr(),
             final_norm=self._vector("model.norm.weight"),
@@ -124,9 +133,7 @@ class PackedModel:
         self._vectors.append(self._slots[name].float())
         return self._vectors[-1].data_ptr()
 
-    def _biases(self, names: Sequence[str]) -> int | None:
-        if not self._config.bias:
-            return None
+    def _biases(self, names: Sequence[str]) -> int:
         self._vectors.append(torch.cat([self._slots[f"{name}.bias"] for name in names]).float())
         return self._vectors[-1].data_ptr()
 

@@ -5,17 +5,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from models.attention_call import AttentionCall, plain_calls
+from models.attention_call import AttentionCall
 from models.errors import UnsupportedModelError
 from models.layers.rope import Llama3Scaling
 
 
 @dataclass(frozen=True, slots=True)
 class DecoderConfig:
-    """Shape of a dense decoder.
-
-    bias: q, k, v and o all have a bias. The MLP never has one.
-    """
+    """Shape of a dense decoder. The fields with defaults are what some families have and Llama has not."""
 
     hidden_size: int
     intermediate_size: int
@@ -29,13 +26,27 @@ class DecoderConfig:
     rope_scaling: Llama3Scaling | None
     rms_norm_eps: float
     tie_word_embeddings: bool
-    bias: bool
+    attention_multiplier: float | None = None
+    """Factor of q @ k; None means head_dim ** -0.5."""
+    qkv_bias: bool = False
+    output_bias: bool = False
+    """Whether attention's output projection has a bias. The MLP never has one."""
+    qk_norm: bool = False
+    """Whether each head of q and k is normalized before it is rotated."""
+    unrotated_layers: frozenset[int] = frozenset()
+    """Layers whose q and k have no rotary positions."""
+    window: int = 0
+    """Number of last positions that a query sees, in every layer; 0 means all."""
+    embedding_scale: float = 1.0
+    """Factor of an embedding."""
+    residual_scale: float = 1.0
+    """Factor of what attention and MLP add to the residual stream."""
+    logits_scale: float = 1.0
+    """Factor of the logits."""
 
     @classmethod
-    def from_json(cls, raw: Mapping[str, Any], *, bias: bool) -> "DecoderConfig":
-        """Read the contents of config.json.
-
-        bias: see the class; every architecture has a key and a default of its own for it.
+    def from_json(cls, raw: Mapping[str, Any]) -> "DecoderConfig":
+        """Read the fields of config.json that all families share. The others keep their defaults.
 
         Raise UnsupportedModelError with the key for an unsupported activation, rope scaling or quantization, and for
         missing or inconsistent sizes.
@@ -62,20 +73,29 @@ class DecoderConfig:
             rope_scaling=scaling,
             rms_norm_eps=_positive(raw.get("rms_norm_eps", 1e-6), "rms_norm_eps"),
             tie_word_embeddings=raw.get("tie_word_embeddings", False) is True,
-            bias=bias,
         )
+
+    @property
+    def attention_scale(self) -> float:
+        """Factor of q @ k."""
+        return self.head_dim**-0.5 if self.attention_multiplier is None else self.attention_multiplier
 
     def attention_calls(self) -> tuple[AttentionCall, ...]:
         """Return the attention calls of a forward pass: one per layer."""
-        return plain_calls(self.num_layers, self.num_heads, self.num_kv_heads, self.head_dim)
+        call = AttentionCall(
+            self.num_heads, self.num_kv_heads, self.head_dim, self.head_dim, self.attention_scale, window=self.window
+        )
+        return (call,) * self.num_layers
+
+    def rotates(self, layer: int) -> bool:
+        """Return whether q and k of `layer` have rotary positions."""
+        return layer not in self.unrotated_layers
 
 
 def _check_supported(raw: Mapping[str, Any]) -> None:
     if raw.get("hidden_act", "silu") != "silu":
         raise UnsupportedModelError(f"hidden_act {raw['hidden_act']!r} is not supported, only silu")
-    for key in ("mlp_bias", "quantization_config", "sandwich_norm"):
-        if raw.get(key):
-            raise UnsupportedModelError(f"config.json sets {key}, which is not supported")
+    refuse(raw, "mlp_bias", "quantization_config", "sandwich_norm")
 
 
 def _rope(raw: Mapping[str, Any]) -> tuple[float, Llama3Scaling | None]:
@@ -93,6 +113,18 @@ def _rope(raw: Mapping[str, Any]) -> tuple[float, Llama3Scaling | None]:
         high_freq_factor=_positive(rope.get("high_freq_factor"), "rope scaling high_freq_factor"),
         original_max_position=_size(rope, "original_max_position_embeddings"),
     )
+
+
+def positive_number(raw: Mapping[str, Any], key: str, *, default: float) -> float:
+    """Return the number `key` of config.json. Raise UnsupportedModelError if it is not positive."""
+    return _positive(raw.get(key, default), key)
+
+
+def refuse(raw: Mapping[str, Any], *keys: str) -> None:
+    """Raise UnsupportedModelError if config.json sets any of `keys`, which the decoder would ignore."""
+    for key in keys:
+        if raw.get(key):
+            raise UnsupportedModelError(f"config.json sets {key}, which is not supported")
 
 
 def _size(raw: Mapping[str, Any], key: str, *, default: int | None = None) -> int:

@@ -1,7 +1,9 @@
-"""A dense decoder for Llama and openPangu-Embedded, with pre-norm, grouped-query attention and SwiGLU.
+"""A dense decoder with pre-norm, grouped-query attention and SwiGLU, shared by the families of `models.registry`.
 
-The two families differ in one flag: openPangu-Embedded has a bias on q, k, v and o.
+`DecoderConfig` holds what the families differ in.
 """
+
+from functools import partial
 
 import torch
 from torch.nn import functional
@@ -11,6 +13,7 @@ from models.decoder.tensor_parallel import rank_config, rank_tensor
 from models.interface import ForwardContext
 from models.layers.kinds import TORCH_LAYERS, LayerKinds
 from models.layers.linear import Linear
+from models.layers.rms_norm import RMSNorm
 from models.layers.rope import RotaryTable
 from models.parallel import ALONE, RankGroup
 
@@ -20,30 +23,53 @@ RopeRows = tuple[torch.Tensor, torch.Tensor]
 
 
 class Attention:
-    """Merged q, k, v projection, rope, attention through the context, and output projection."""
+    """Merged q, k, v projection, norms of q and k if there are any, rope, attention, and output projection."""
 
     def __init__(
-        self, config: DecoderConfig, layer: int, ranks: RankGroup = ALONE, *, dtype: torch.dtype, device: torch.device
+        self,
+        config: DecoderConfig,
+        layer: int,
+        layers: LayerKinds,
+        ranks: RankGroup = ALONE,
+        *,
+        dtype: torch.dtype,
+        device: torch.device,
     ) -> None:
         self._layer = layer
+        self._rotates = config.rotates(layer)
         self._ranks = ranks
         self._heads, self._kv_heads, self._head_dim = config.num_heads, config.num_kv_heads, config.head_dim
         q_size, kv_size = config.num_heads * config.head_dim, config.num_kv_heads * config.head_dim
         sizes = [q_size, kv_size, kv_size]
-        self.qkv = Linear(config.hidden_size, sizes, bias=config.bias, dtype=dtype, device=device)
-        self.out = Linear(q_size, [config.hidden_size], bias=config.bias, dtype=dtype, device=device)
+        self.qkv = Linear(config.hidden_size, sizes, bias=config.qkv_bias, dtype=dtype, device=device)
+        self.out = Linear(q_size, [config.hidden_size], bias=config.output_bias, dtype=dtype, device=device)
+        self._norms: tuple[RMSNorm, ...] = ()
+        if config.qk_norm:
+            norm = partial(layers.rms_norm, config.head_dim, config.rms_norm_eps, dtype=dtype, device=device)
+            self._norms = (norm(), norm())
 
     def __call__(self, x: torch.Tensor, rope: RotaryTable, rows: RopeRows, context: ForwardContext) -> torch.Tensor:
         """Map x [T, hidden] to [T, hidden]."""
         qkv = self.qkv(x).view(x.shape[0], -1, self._head_dim)
-        turned, v = torch.split(qkv, [self._heads + self._kv_heads, self._kv_heads], dim=1)
+        qk, v = torch.split(qkv, [self._heads + self._kv_heads, self._kv_heads], dim=1)
+        if self._norms:
+            qk = self._normalize(qk)
         # q and k are adjacent, so one rotation covers both.
-        q, k = torch.split(rope.rotate(turned, rows), [self._heads, self._kv_heads], dim=1)
+        turned = rope.rotate(qk, rows) if self._rotates else qk
+        q, k = torch.split(turned, [self._heads, self._kv_heads], dim=1)
         return self._ranks.sum(self.out(context.attention(self._layer, q, k, v).flatten(1)))
+
+    def _normalize(self, qk: torch.Tensor) -> torch.Tensor:
+        """Normalize each head of q and k, [T, heads + kv_heads, head_dim]."""
+        parts = torch.split(qk, [self._heads, self._kv_heads], dim=1)
+        flat = [norm(part.reshape(-1, self._head_dim)) for norm, part in zip(self._norms, parts, strict=True)]
+        return torch.cat([part.view(len(qk), -1, self._head_dim) for part in flat], dim=1)
 
     def slots(self, prefix: str) -> dict[str, torch.Tensor]:
         """Return views to fill, by checkpoint name."""
-        return self.qkv.slots([f"{prefix}.{name}_proj" for name in "qkv"]) | self.out.slots([f"{prefix}.o_proj"])
+        norms = {f"{prefix}.{name}_norm.weight": norm.weight for name, norm in zip("qk", self._norms, strict=False)}
+        projections = self.qkv.slots([f"{prefix}.{name}_proj" for name in "qkv"])
+        return projections | norms | self.out.slots([f"{prefix}.o_proj"])
 
 
 class MLP:
@@ -75,7 +101,7 @@ class MLP:
 
 
 class DecoderLayer:
-    """A decoder layer: x + attention(norm(x)), then x + mlp(norm(x))."""
+    """A decoder layer: x + attention(norm(x)), then x + mlp(norm(x)), with scaled summands in some families."""
 
     def __init__(
         self,
@@ -88,15 +114,19 @@ class DecoderLayer:
         device: torch.device,
     ) -> None:
         self.input_norm = layers.rms_norm(config.hidden_size, config.rms_norm_eps, dtype=dtype, device=device)
-        self.attention = Attention(config, layer, ranks, dtype=dtype, device=device)
+        self.attention = Attention(config, layer, layers, ranks, dtype=dtype, device=device)
+        self._scale = config.residual_scale
         self.mlp_norm = layers.rms_norm(config.hidden_size, config.rms_norm_eps, dtype=dtype, device=device)
         self.mlp = MLP(config, layers, ranks, dtype=dtype, device=device)
 
     def __call__(self, x: torch.Tensor, rope: RotaryTable, rows: RopeRows, context: ForwardContext) -> torch.Tensor:
         """Map x [T, hidden] to [T, hidden]. x may be updated in place."""
-        normed, x = self.mlp_norm.add(x, self.attention(self.input_norm(x), rope, rows, context))
-        x += self.mlp(normed)
+        normed, x = self.mlp_norm.add(x, self._scaled(self.attention(self.input_norm(x), rope, rows, context)))
+        x += self._scaled(self.mlp(normed))
         return x
+
+    def _scaled(self, change: torch.Tensor) -> torch.Tensor:
+        return change if self._scale == 1 else change * self._scale
 
     def linears(self) -> tuple[Linear, ...]:
         """Return the linear layers."""
@@ -132,7 +162,7 @@ class DecoderForCausalLM:
 
         Raise UnsupportedModelError if the model cannot be split over the group.
         """
-        config = rank_config(config, ranks.size)
+        config = self._config = rank_config(config, ranks.size)
         self._ranks = ranks
         self.attention = config.attention_calls()
         self.vocab_size = config.vocab_size
@@ -159,6 +189,8 @@ class DecoderForCausalLM:
     def forward(self, input_ids: torch.Tensor, positions: torch.Tensor, context: ForwardContext) -> torch.Tensor:
         """Compute the normalized final hidden states [T, hidden] of input_ids and positions, each [T] int64."""
         x = functional.embedding(input_ids, self._embedding).to(self.dtype)
+        if self._config.embedding_scale != 1:
+            x = x * self._config.embedding_scale
         rows = self._rope.rows(positions)
         for layer in self._layers:
             x = layer(x, self._rope, rows, context)
@@ -166,7 +198,8 @@ class DecoderForCausalLM:
 
     def compute_logits(self, hidden: torch.Tensor) -> torch.Tensor:
         """Compute the logits [R, vocab] float32 of hidden states [R, hidden]. Call on rank 0 only."""
-        return self._head(hidden).float()
+        logits = self._head(hidden).float()
+        return logits if self._config.logits_scale == 1 else logits * self._config.logits_scale
 
     def prepack(self, embedding: torch.Tensor) -> None:
         """Reorder all matrices for oneDNN's kernels. See `Linear.prepack`.

@@ -15,7 +15,7 @@ from models.safetensors_writer import write_bfloat16
 
 
 def convert_gguf(file: Path, folder: Path, progress: Callable[[str], None]) -> None:
-    """Write the model of `file` (architecture llama, any quantization that gguf reads) into the empty `folder`.
+    """Write the model of `file` (any quantization that gguf reads) into the empty `folder`.
 
     Memory stays at one tensor. Raises ConversionError for a file that is cut short or of another kind, and OSError
     when `folder` takes no more bytes.

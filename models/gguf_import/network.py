@@ -1,11 +1,13 @@
 """Conversion of a GGUF file's network: its shape to a config.json, its tensors to hub names.
 
-Source of keys and tensor names: github.com/ggml-org/ggml, docs/gguf.md, architecture "llama".
+Source of keys and tensor names: github.com/ggml-org/ggml, docs/gguf.md. Keys begin with the name of the architecture.
 """
 
 import re
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 import gguf
 import torch
@@ -14,12 +16,35 @@ from models.errors import ConversionError
 from models.gguf_import.metadata import Metadata
 from models.safetensors_writer import TensorSource
 
+
+@dataclass(frozen=True, slots=True)
+class _Architecture:
+    """An architecture of GGUF files.
+
+    hub: name and model type at the hub.
+    interleaves: files hold the two halves of each head of q and k interleaved.
+    """
+
+    hub: tuple[str, str]
+    interleaves: bool
+
+
+_ARCHITECTURES: Final = MappingProxyType(
+    {
+        "llama": _Architecture(("LlamaForCausalLM", "llama"), interleaves=True),
+        "qwen2": _Architecture(("Qwen2ForCausalLM", "qwen2"), interleaves=False),
+        "qwen3": _Architecture(("Qwen3ForCausalLM", "qwen3"), interleaves=False),
+    }
+)
+
 _GLOBAL_NAMES = {"token_embd": "model.embed_tokens", "output_norm": "model.norm", "output": "lm_head"}
 _LAYER_NAMES = {
     "attn_norm": "input_layernorm",
     "ffn_norm": "post_attention_layernorm",
     "attn_q": "self_attn.q_proj",
+    "attn_q_norm": "self_attn.q_norm",
     "attn_k": "self_attn.k_proj",
+    "attn_k_norm": "self_attn.k_norm",
     "attn_v": "self_attn.v_proj",
     "attn_output": "self_attn.o_proj",
     "ffn_gate": "mlp.gate_proj",
@@ -33,32 +58,32 @@ def network_config(reader: gguf.GGUFReader, metadata: Metadata) -> dict[str, Any
 
     Raise ConversionError for another architecture, and for rope scaling and split files, which are not supported.
     """
-    architecture = metadata.text("general.architecture")
-    if architecture != "llama":
-        raise ConversionError(f"the file has the architecture {architecture!r}; only llama is supported")
+    prefix = metadata.text("general.architecture")
+    architecture = _architecture(prefix)
     if metadata.get("split.count", 1) != 1:
         raise ConversionError("the model is split over several files; join them first")
     names = {tensor.name for tensor in reader.tensors}
-    if metadata.get("llama.rope.scaling.type", "none") != "none" or "rope_freqs.weight" in names:
+    if metadata.get(f"{prefix}.rope.scaling.type", "none") != "none" or "rope_freqs.weight" in names:
         raise ConversionError(
             "the file scales its rotary positions, which is not supported for GGUF; use the model's folder"
         )
-    hidden, heads = metadata.whole("llama.embedding_length"), metadata.whole("llama.attention.head_count")
+    hidden, heads = metadata.whole(f"{prefix}.embedding_length"), metadata.whole(f"{prefix}.attention.head_count")
+    hub_name, model_type = architecture.hub
     return {
-        "architectures": ["LlamaForCausalLM"],
-        "model_type": "llama",
+        "architectures": [hub_name],
+        "model_type": model_type,
         "torch_dtype": "bfloat16",
         "hidden_act": "silu",
         "hidden_size": hidden,
-        "intermediate_size": metadata.whole("llama.feed_forward_length"),
-        "num_hidden_layers": metadata.whole("llama.block_count"),
+        "intermediate_size": metadata.whole(f"{prefix}.feed_forward_length"),
+        "num_hidden_layers": metadata.whole(f"{prefix}.block_count"),
         "num_attention_heads": heads,
-        "num_key_value_heads": metadata.whole("llama.attention.head_count_kv", default=heads),
-        "head_dim": metadata.whole("llama.attention.key_length", default=hidden // heads),
-        "max_position_embeddings": metadata.whole("llama.context_length"),
-        "rope_theta": metadata.number("llama.rope.freq_base", default=10000.0),
+        "num_key_value_heads": metadata.whole(f"{prefix}.attention.head_count_kv", default=heads),
+        "head_dim": metadata.whole(f"{prefix}.attention.key_length", default=hidden // heads),
+        "max_position_embeddings": metadata.whole(f"{prefix}.context_length"),
+        "rope_theta": metadata.number(f"{prefix}.rope.freq_base", default=10000.0),
         # GGUF stores float32, so 1e-5 reads as 9.999999747378752e-06. Round it back.
-        "rms_norm_eps": float(f"{metadata.number('llama.attention.layer_norm_rms_epsilon'):.6g}"),
+        "rms_norm_eps": float(f"{metadata.number(f'{prefix}.attention.layer_norm_rms_epsilon'):.6g}"),
         "tie_word_embeddings": "output.weight" not in names,
         "attention_bias": "blk.0.attn_q.bias" in names,
         "mlp_bias": False,
@@ -68,9 +93,11 @@ def network_config(reader: gguf.GGUFReader, metadata: Metadata) -> dict[str, Any
 def tensor_sources(reader: gguf.GGUFReader, config: dict[str, Any]) -> list[TensorSource]:
     """List all tensors of the file under their hub names. Each is dequantized only when it is read.
 
-    Raise ConversionError for a tensor that a Llama model does not have.
+    Raise ConversionError for a tensor that no supported model has.
     """
-    heads = {"attn_q": config["num_attention_heads"], "attn_k": config["num_key_value_heads"]}
+    heads: dict[str, int] = {}
+    if any(each.interleaves for each in _ARCHITECTURES.values() if each.hub[0] == config["architectures"][0]):
+        heads = {"attn_q": config["num_attention_heads"], "attn_k": config["num_key_value_heads"]}
     sources = []
     for tensor in reader.tensors:
         name, part = _hub_name(tensor.name)
@@ -80,6 +107,13 @@ def tensor_sources(reader: gguf.GGUFReader, config: dict[str, Any]) -> list[Tens
     return sources
 
 
+def _architecture(name: str) -> _Architecture:
+    found = _ARCHITECTURES.get(name)
+    if found is None:
+        raise ConversionError(f"the file has the architecture {name!r}; supported are {', '.join(_ARCHITECTURES)}")
+    return found
+
+
 def _hub_name(name: str) -> tuple[str, str]:
     hit = re.fullmatch(r"(?:blk\.(\d+)\.)?(\w+)\.(weight|bias)", name)
     if hit is not None:
@@ -87,7 +121,7 @@ def _hub_name(name: str) -> tuple[str, str]:
         table = _GLOBAL_NAMES if layer is None else _LAYER_NAMES
         if part in table:
             return f"{'' if layer is None else f'model.layers.{layer}.'}{table[part]}.{kind}", part
-    raise ConversionError(f"the file has a tensor {name}, which a Llama model does not have")
+    raise ConversionError(f"the file has a tensor {name}, which no supported model has")
 
 
 def _values(tensor: gguf.ReaderTensor, heads: int | None) -> torch.Tensor:

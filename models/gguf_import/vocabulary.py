@@ -3,14 +3,21 @@
 from typing import Any
 
 import gguf
-from tokenizers import AddedToken, Tokenizer
+from tokenizers import AddedToken, Regex, Tokenizer
 from tokenizers.decoders import ByteLevel as ByteLevelDecoder
 from tokenizers.models import BPE
-from tokenizers.pre_tokenizers import ByteLevel, Digits, PreTokenizer, Sequence
+from tokenizers.normalizers import NFC
+from tokenizers.pre_tokenizers import ByteLevel, Digits, PreTokenizer, Sequence, Split
 from tokenizers.processors import TemplateProcessing
 
 from models.errors import ConversionError
 from models.gguf_import.metadata import Metadata
+
+QWEN2_WORDS = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
+    r"|\s+(?!\S)|\s+"
+)
+"""Expression by which Qwen2, 2.5 and 3 split text before their merges, as in their tokenizer.json."""
 
 _IDS = {"bos": "bos", "eos": "eos", "pad": "padding", "unk": "unknown"}
 _CONTROL = int(gguf.TokenType.CONTROL)
@@ -30,7 +37,8 @@ class Vocabulary:
         self._tokens: list[str] = metadata.items("tokenizer.ggml.tokens", str)
         self._types: list[int] = metadata.items("tokenizer.ggml.token_type", int)
         self._merges: list[str] = metadata.items("tokenizer.ggml.merges", str)
-        self._splitter = _splitter(metadata.text("tokenizer.ggml.pre"))
+        self._splitter_name = metadata.text("tokenizer.ggml.pre")
+        self._splitter = _splitter(self._splitter_name)
         self._add_bos = bool(metadata.get("tokenizer.ggml.add_bos_token", False))
         self._template = metadata.get("tokenizer.chat_template")
         if len(self._types) != len(self._tokens):
@@ -62,6 +70,8 @@ class Vocabulary:
         except Exception as error:  # The library raises bare Exception.
             raise ConversionError(f"the file's tokenizer cannot be built: {error}") from error
         tokenizer.pre_tokenizer = self._splitter
+        if self._splitter_name == "qwen2":
+            tokenizer.normalizer = NFC()
         tokenizer.decoder = ByteLevelDecoder()
         control = [token for token, type_ in zip(self._tokens, self._types, strict=True) if type_ == _CONTROL]
         tokenizer.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in control])
@@ -89,4 +99,7 @@ def _splitter(name: str) -> PreTokenizer:
         return Sequence([Digits(individual_digits=True), byte_level])
     if name == "gpt-2":
         return byte_level
+    if name == "qwen2":
+        words = Split(Regex(QWEN2_WORDS), behavior="isolated")
+        return Sequence([words, ByteLevel(add_prefix_space=False, use_regex=False)])
     raise ConversionError(f"the file has the pre-tokenizer {name!r}, which is not supported; use the model's folder")

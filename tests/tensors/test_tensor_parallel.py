@@ -35,7 +35,9 @@ class Part:
 class SelfAttention:
     """A stand-in for attention in which each row attends only to itself, so that heads stay separate."""
 
-    def attention(self, _layer: int, q: torch.Tensor, _k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    def attention(
+        self, _index: int, q: torch.Tensor, _k: torch.Tensor, v: torch.Tensor, _sinks: torch.Tensor | None = None
+    ) -> torch.Tensor:
         return v.repeat_interleave(q.shape[1] // v.shape[1], dim=1) + q
 
 

@@ -95,8 +95,12 @@ struct AttentionLayer {
     const KvCache* cache;
     int layer;
     int heads;
-    const float* qkv;  // [rows][(heads + 2 * kv_heads) * head_dim], before rotation
-    const float* cos;  // [positions][head_dim / 2]
+    const float* qkv;  // [rows][(heads + 2 * kv_heads) * head_dim], before normalization and rotation
+    const float* q_norm;  // [head_dim]; null if heads are not normalized
+    const float* k_norm;
+    float norm_epsilon;
+    float scale;       // factor of q times k
+    const float* cos;  // [positions][head_dim / 2]; null if heads are not rotated
     const float* sin;
     Activation* out;   // [rows][heads * head_dim]
     Softmax* partials;
@@ -119,7 +123,7 @@ public:
             const float* key = layer_.qkv + row * layer_.qkv_stride() + (layer_.heads + kv_head) * kHeadDim;
             const int position = sequence.position(row);
             float rotated[kHeadDim];
-            rotate_to(key, position, rotated);
+            place(key, layer_.k_norm, position, rotated);
             write_key<kHeadDim>(rotated, position % kPageKeys, keys);
             write_value<kHeadDim>(key + layer_.cache->kv_heads * kHeadDim, position % kPageKeys, values);
         }
@@ -167,9 +171,19 @@ private:
         return layer_.out + (static_cast<ptrdiff_t>(row) * layer_.heads + head) * kHeadDim;
     }
 
-    void rotate_to(const float* head, int position, float* rotated) const {
+    // Normalize a head of q or k if `norm` is given, and rotate it to its position if the layer rotates.
+    void place(const float* head, const float* norm, int position, float* placed) const {
+        float normed[kHeadDim];
+        if (norm != nullptr) {
+            rms_norm(head, norm, kHeadDim, layer_.norm_epsilon, normed);
+            head = normed;
+        }
+        if (layer_.cos == nullptr) {
+            std::copy_n(head, kHeadDim, placed);
+            return;
+        }
         const ptrdiff_t angles = static_cast<ptrdiff_t>(position) * (kHeadDim / 2);
-        rotate(head, kHeadDim, layer_.cos + angles, layer_.sin + angles, rotated);
+        rotate(head, kHeadDim, layer_.cos + angles, layer_.sin + angles, placed);
     }
 
     // Load the rotated queries of a tile. Tile row r is batch row first_row + r / group and query head
@@ -179,8 +193,8 @@ private:
         for (int row = 0; row < task.num_rows * group; ++row) {
             const int batch_row = task.first_row + row / group, head = task.kv_head * group + row % group;
             float rotated[kHeadDim];
-            rotate_to(layer_.qkv + batch_row * layer_.qkv_stride() + head * kHeadDim, sequence.position(batch_row),
-                      rotated);
+            place(layer_.qkv + batch_row * layer_.qkv_stride() + head * kHeadDim, layer_.q_norm,
+                  sequence.position(batch_row), rotated);
             for (int d = 0; d < kHeadDim; d += kLanes)
                 store_activation(scratch_.queries.data() + row * kHeadDim + d, load(rotated + d));
         }
@@ -211,7 +225,7 @@ private:
         for (int row = 0; row < rows; ++row) {
             const int visible = sequence.position(task.first_row + row / group) - page * kPageKeys + 1;
             if (visible > 0)
-                (visible >= kPageKeys ? weigh<true> : weigh<false>)(products + row * kPageKeys, visible,
+                (visible >= kPageKeys ? weigh<true> : weigh<false>)(products + row * kPageKeys, layer_.scale, visible,
                                                                     scratch_.weights.data() + row * kPageKeys,
                                                                     scratch_.split.data()[row]);
         }
@@ -228,9 +242,9 @@ private:
     // Convert the scores of one page to softmax weights, and add the weights to `softmax.sum`. Keys after the first
     // `visible` ones get weight 0; with kWhole there are none. The earlier sums are scaled to the new maximum.
     template <bool kWhole>
-    static void weigh(const float* scores, int visible, Activation* weights, Softmax& softmax) {
+    static void weigh(const float* scores, float factor, int visible, Activation* weights, Softmax& softmax) {
         constexpr int kVectors = kPageKeys / kLanes;
-        const float scale = kLog2OfE / std::sqrt(static_cast<float>(kHeadDim));
+        const float scale = kLog2OfE * factor;
         const Vec numbers = lane_numbers();
         // Select instead of masking by arithmetic: the score of a stale key may be NaN.
         const auto where_visible = [&](int v, Vec value, Vec other) {

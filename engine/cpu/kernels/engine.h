@@ -141,7 +141,7 @@ private:
             for (int layer = 0; layer < model.layers; ++layer) {
                 const LayerWeights& weights = model.layer_weights[layer];
                 project_qkv(weights);
-                attend(layer);
+                attend(layer, weights);
                 add_product({engine.attended_.data(), attention_width}, matrix(weights.output, attention_width),
                             weights.output_bias);
                 barrier();
@@ -182,6 +182,7 @@ private:
                     const bf16* from = model.embedding + static_cast<ptrdiff_t>(id) * hidden;
                     std::transform(from, from + hidden, residual(row), to_float);
                 }
+                if (model.embedding_scale != 1.f) scale(model.embedding_scale, hidden, residual(row));
             }
         }
 
@@ -216,10 +217,19 @@ private:
             barrier();
         }
 
-        void attend(int layer) {
-            const AttentionLayer context{&cache,    layer,     model.heads,
-                                         engine.qkv_.data(), model.cos, model.sin,
-                                         engine.attended_.data(), engine.partials_.data()};
+        void attend(int layer, const LayerWeights& weights) {
+            const AttentionLayer context{&cache,
+                                         layer,
+                                         model.heads,
+                                         engine.qkv_.data(),
+                                         weights.q_norm,
+                                         weights.k_norm,
+                                         model.norm_epsilon,
+                                         model.attention_scale,
+                                         weights.rotates ? model.cos : nullptr,
+                                         model.sin,
+                                         engine.attended_.data(),
+                                         engine.partials_.data()};
             Attention<kHeadDim> attention(context, own.attention);
             if (!plan.writes.empty()) {
                 for (auto [i, end] = share(static_cast<int>(plan.writes.size())); i < end; ++i) {
@@ -252,7 +262,7 @@ private:
                 for (int row = 0; row < rows; ++row) {
                     float* values = product + static_cast<ptrdiff_t>(row) * columns;
                     if (bias != nullptr) add(bias + first, columns, values);
-                    add(values, columns, residual(row) + first);
+                    add_scaled(values, model.residual_scale, columns, residual(row) + first);
                 }
             });
         }
@@ -278,7 +288,7 @@ private:
             std::fill_n(own.best.data(), input.samples, Best{});
             const Left x = norm(model.final_norm, input.samples, [this](int i) { return input.sample_rows[i]; });
             each((model.vocab + kPanel - 1) / kPanel, kHeadPanels, [&](int panel, int end) {
-                compute_logits(x, input.samples, matrix(model.head, hidden), model.vocab, panel, end,
+                compute_logits(x, input.samples, matrix(model.head, hidden), model.logits_scale, model.vocab, panel, end,
                                own.product.data(), own.best.data(), engine.head_rows_.data());
             });
             barrier();

@@ -8,11 +8,14 @@
 namespace ebb {
 
 // Weights of one layer. Matrices are in panels of bf16 (panels.h) or int8 (int8_panels.h). Vectors are float32. A bias
-// may be null.
+// may be null, and so may the norms of q and k.
 struct LayerWeights {
     const float* attention_norm;  // [hidden]
     const void* qkv;              // [(heads + 2 * kv_heads) * head_dim, hidden]
     const float* qkv_bias;
+    const float* q_norm;          // [head_dim], of each head of q before rotation
+    const float* k_norm;          // [head_dim]
+    int32_t rotates;              // 0 if q and k have no rotary positions in this layer
     const void* output;           // [hidden, heads * head_dim]
     const float* output_bias;
     const float* mlp_norm;        // [hidden]
@@ -32,6 +35,10 @@ struct Model {
     int32_t vocab;
     int32_t int8;  // 1 if the matrices are int8, 0 if they are bf16
     float norm_epsilon;
+    float attention_scale;  // factor of q times k
+    float embedding_scale;  // factor of an embedding
+    float residual_scale;   // factor of what attention and MLP add to the residual stream
+    float logits_scale;     // factor of the logits
     const LayerWeights* layer_weights;
     const bf16* embedding;  // [vocab, hidden], row-major; null if the embedding is tied to the head
     const float* final_norm;

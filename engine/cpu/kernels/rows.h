@@ -2,17 +2,25 @@
 #pragma once
 
 #include <cmath>
+#include <type_traits>
 
 #include "vec.h"
 
 namespace ebb {
 
-// Normalize by the root mean square: row / rms(row) * weight.
-inline void rms_norm(const float* row, const float* weight, int size, float epsilon, Activation* out) {
+// Normalize by the root mean square: row / rms(row) * weight. Out is float or Activation.
+template <typename Out>
+inline void rms_norm(const float* row, const float* weight, int size, float epsilon, Out* out) {
     Vec squares = Vec{};
     for (int i = 0; i < size; i += kLanes) squares = fma(load(row + i), load(row + i), squares);
     const Vec scale = broadcast(1.f / std::sqrt(sum(squares) / static_cast<float>(size) + epsilon));
-    for (int i = 0; i < size; i += kLanes) store_activation(out + i, load(row + i) * scale * load(weight + i));
+    for (int i = 0; i < size; i += kLanes) {
+        const Vec normed = load(row + i) * scale * load(weight + i);
+        if constexpr (std::is_same_v<Out, float>)
+            store(out + i, normed);
+        else
+            store_activation(out + i, normed);
+    }
 }
 
 // Apply the rotary position embedding in the half-split order. cos, sin: [head_dim / 2], for the row's position.
@@ -35,6 +43,15 @@ inline void swiglu(const float* gate, const float* up, int size, Activation* out
 
 inline void add(const float* values, int size, float* to) {
     for (int i = 0; i < size; i += kLanes) store(to + i, load(to + i) + load(values + i));
+}
+
+// Add values * factor to `to`. With a factor of 1 this is `add`, bit for bit.
+inline void add_scaled(const float* values, float factor, int size, float* to) {
+    for (int i = 0; i < size; i += kLanes) store(to + i, load(to + i) + load(values + i) * broadcast(factor));
+}
+
+inline void scale(float factor, int size, float* values) {
+    for (int i = 0; i < size; i += kLanes) store(values + i, load(values + i) * broadcast(factor));
 }
 
 }  // namespace ebb

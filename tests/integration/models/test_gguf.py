@@ -8,6 +8,7 @@ import gguf
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer as HubTokenizer
 
 from models.dense_context import DenseContext
 from models.errors import ConversionError
@@ -17,7 +18,8 @@ from models.registry import load_model
 from models.resolve import resolve_model
 from models.tokenizer import Tokenizer
 from models.wheel_source import DEFAULT_SOURCE
-from tests.tiny_gguf import VOCAB, source_tensors, write_tiny_gguf
+from tests.family_models import save_random
+from tests.tiny_gguf import SHAPE, VOCAB, source_tensors, write_tiny_gguf
 from tests.tiny_models import make_tiny_model
 
 
@@ -51,6 +53,42 @@ def test_converted_model_computes_the_same_as_its_source(tmp_path: Path) -> None
     assert torch.equal(*logits)
 
 
+@pytest.mark.parametrize("architecture", ["qwen2", "qwen3"])
+def test_qwen_file_computes_the_same_as_its_source(tmp_path: Path, architecture: str) -> None:
+    shape = {
+        "hidden_size": SHAPE["hidden"],
+        "intermediate_size": 2 * SHAPE["hidden"],
+        "num_hidden_layers": SHAPE["layers"],
+        "num_attention_heads": SHAPE["heads"],
+        "num_key_value_heads": SHAPE["kv_heads"],
+        "head_dim": SHAPE["hidden"] // SHAPE["heads"],
+        "vocab_size": VOCAB,
+        "max_position_embeddings": 512,
+        "rms_norm_eps": 1e-5,
+    }
+    source = save_random(tmp_path / "source", architecture, shape)
+    file = write_tiny_gguf(
+        tmp_path / "tiny.gguf",
+        architecture=architecture,
+        changed={"tokenizer.ggml.pre": "qwen2"},
+        tensors=load_file(source / "model.safetensors"),
+    )
+    ids = torch.arange(5, 60)
+    logits = []
+    for folder in (convert(file), source):
+        model = load_model(folder, torch.bfloat16, torch.device("cpu"))
+        logits.append(model.compute_logits(model.forward(ids, torch.arange(len(ids)), DenseContext(model.attention))))
+    assert torch.equal(*logits)
+
+
+def test_qwen_splitter_keeps_letters_together_and_digits_apart(tmp_path: Path) -> None:
+    file = write_tiny_gguf(tmp_path / "tiny.gguf", changed={"tokenizer.ggml.pre": "qwen2"})
+    tokenizer = HubTokenizer.from_file(str(convert(file) / "tokenizer.json"))
+    pieces = tokenizer.pre_tokenizer.pre_tokenize_str("I'LL take 42 (Äpfel)\n\n ok")
+    assert [piece for piece, _ in pieces] == ["I", "'LL", "Ġtake", "Ġ", "4", "2", "Ġ(", "ÃĦpfel", ")ĊĊ", "Ġok"]
+    assert tokenizer.normalizer.normalize_str("A\u0308") == "Ä"
+
+
 def test_configuration_agrees_with_the_file(tmp_path: Path) -> None:
     folder = convert(write_tiny_gguf(tmp_path / "tiny.gguf"))
     config = json.loads((folder / "config.json").read_text())
@@ -80,7 +118,7 @@ def test_raw_prompt_gets_a_bos_token_if_the_model_adds_one(tmp_path: Path, add_b
     ("changed", "words"),
     [
         ({"tokenizer.ggml.model": "llama"}, "tokenizer of type 'llama'"),
-        ({"tokenizer.ggml.pre": "qwen2"}, "the pre-tokenizer 'qwen2'"),
+        ({"tokenizer.ggml.pre": "tekken"}, "the pre-tokenizer 'tekken'"),
         ({"tokenizer.ggml.eos_token_id": 900}, "900 as its eos token"),
         ({"llama.rope.scaling.type": "yarn"}, "scales its rotary positions"),
         ({"llama.embedding_length": "64"}, "llama.embedding_length, but has '64'"),
@@ -100,7 +138,7 @@ def test_other_architecture_is_refused(tmp_path: Path) -> None:
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
-    with pytest.raises(ConversionError, match="architecture 'mamba'; only llama"):
+    with pytest.raises(ConversionError, match="architecture 'mamba'; supported are llama, qwen2, qwen3"):
         convert(file)
 
 

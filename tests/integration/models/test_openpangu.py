@@ -134,7 +134,7 @@ def test_partial_sums_of_two_ranks_add_up_with_each_bias_once() -> None:
 
     def outputs(rank: int, size: int) -> tuple[torch.Tensor, torch.Tensor]:
         shape = rank_config(config, size)
-        attention = Attention(shape, 0, dtype=torch.float32, device=torch.device("cpu"))
+        attention = Attention(shape, 0, TORCH_LAYERS, dtype=torch.float32, device=torch.device("cpu"))
         mlp = MLP(shape, TORCH_LAYERS, dtype=torch.float32, device=torch.device("cpu"))
         for name, slot in (attention.slots("model.layers.0.self_attn") | mlp.slots("model.layers.0.mlp")).items():
             slot.copy_(rank_tensor(name, tensors[name], rank=rank, size=size))

@@ -138,7 +138,7 @@ def test_folder_without_weights_or_configuration_is_refused(folder: Path) -> Non
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"architectures": ["MambaForCausalLM"]}, "MambaForCausalLM.*LlamaForCausalLM, PanguEmbeddedForCausalLM"),
+        ({"architectures": ["MambaForCausalLM"]}, "MambaForCausalLM.*LlamaForCausalLM, MistralForCausalLM"),
         ({"architectures": None}, "architecture None"),
         ({"hidden_act": "gelu"}, "hidden_act 'gelu'"),
         ({"mlp_bias": True}, "mlp_bias"),

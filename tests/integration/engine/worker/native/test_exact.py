@@ -8,6 +8,7 @@ import torch
 
 from engine.cpu.instruction_set import usable_instruction_sets
 from engine.worker.native.step_arrays import PAGE_KEYS
+from tests.family_models import NATIVE, save_family
 from tests.native_rig import KernelsFor, NativeRig, Stream, Threads
 from tests.sizes import Size
 from tests.tiny_models import make_tiny_model
@@ -162,6 +163,16 @@ def test_logits_of_a_tiny_model_are_batch_invariant(
     expected = Expected(rig, random_prompts(size.pick(small=7, full=200), longest, 250))
     check_all(expected, chunks=size.pick(small=(16, 512), full=(1, 16, 64, 512)), batches=batches)
     assert expected.compared > len(expected.prompts) * 50
+
+
+@pytest.mark.parametrize("name", NATIVE)
+def test_logits_of_every_family_are_batch_invariant(tmp_path: Path, kernels: KernelsFor, name: str, size: Size) -> None:
+    folder = save_family(tmp_path / "model", name)
+    longest, batches = size.pick(small=150, full=LONGEST), size.pick(small=(3, 9), full=BATCHES)
+    rig = NativeRig(kernels("auto"), folder, num_blocks=blocks_for(longest, batches))
+    expected = Expected(rig, random_prompts(size.pick(small=3, full=60), longest, 250))
+    check_all(expected, chunks=size.pick(small=(16,), full=(1, 16, 64, 512)), batches=batches)
+    assert expected.compared > len(expected.prompts) * 20
 
 
 @pytest.mark.parametrize("weights", ["bfloat16", "int8"])

@@ -12,6 +12,7 @@ from models.decoder.model import DecoderForCausalLM
 from models.dense_context import DenseContext
 from models.interface import CausalLM
 from models.tokenizer import Tokenizer
+from tests.family_models import NATIVE, save_family
 from tests.native_rig import KernelsFor, NativeRig, load_bfloat16, load_oracle, quantized
 from tests.tiny_models import make_tiny_model
 
@@ -57,6 +58,19 @@ def test_native_logits_are_closer_to_float32_than_torch_bfloat16(
     exact = dense_logits(load_oracle(folder), tokens, 10)
     native = NativeRig(kernels(instruction_set), folder, num_blocks=8).rows(tokens, 10)
     assert distance(native, exact) < 0.01
+    assert distance(native, exact) < distance(dense_logits(load_bfloat16(folder), tokens, 10), exact)
+
+
+@pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)
+@pytest.mark.parametrize("name", NATIVE)
+def test_native_logits_of_every_family_are_closer_than_torch_bfloat16(
+    tmp_path: Path, kernels: KernelsFor, name: str, instruction_set: str
+) -> None:
+    folder = save_family(tmp_path / "model", name)
+    tokens = torch.randint(3, 250, (300,), generator=torch.Generator().manual_seed(5)).tolist()
+    exact = dense_logits(load_oracle(folder), tokens, 10)
+    native = NativeRig(kernels(instruction_set), folder, num_blocks=8).rows(tokens, 10)
+    assert distance(native, exact) < 0.02
     assert distance(native, exact) < distance(dense_logits(load_bfloat16(folder), tokens, 10), exact)
 
 

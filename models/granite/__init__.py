@@ -1,0 +1,1 @@
+"""Granite 3: the shape of the shared decoder."""

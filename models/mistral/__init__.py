@@ -1,0 +1,1 @@
+"""Mistral: the shape of the shared decoder."""

@@ -1,0 +1,1 @@
+"""Qwen3: the shape of the shared decoder."""

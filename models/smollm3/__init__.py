@@ -1,0 +1,1 @@
+"""SmolLM3: the shape of the shared decoder."""

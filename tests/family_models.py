@@ -1,0 +1,73 @@
+"""Random models of the families that the shared decoder runs, written by transformers itself."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import torch
+from transformers import AutoConfig, AutoModelForCausalLM
+
+from tests.tiny_tokenizer import BYTE_VOCAB, TOKENIZER_CONFIG, byte_tokenizer
+
+SHAPE: Final = {
+    "hidden_size": 128,
+    "intermediate_size": 192,
+    "num_hidden_layers": 4,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 64,
+    "vocab_size": BYTE_VOCAB,
+    "max_position_embeddings": 1024,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+    "pad_token_id": 2,
+}
+
+FAMILIES: Final[dict[str, tuple[str, dict[str, Any]]]] = {
+    "qwen2": ("qwen2", {}),
+    "qwen2, tied": ("qwen2", {"tie_word_embeddings": True}),
+    "qwen3": ("qwen3", {"head_dim": 128}),
+    "qwen3, biases": ("qwen3", {"attention_bias": True}),
+    "mistral": ("mistral", {"sliding_window": None}),
+    "mistral, window": ("mistral", {"sliding_window": 40}),
+    "smollm3": ("smollm3", {"no_rope_layers": [1, 0, 1, 0]}),
+    "smollm3, every second": ("smollm3", {"no_rope_layers": None, "no_rope_layer_interval": 2}),
+    "granite": (
+        "granite",
+        {
+            "embedding_multiplier": 3.0,
+            "attention_multiplier": 0.11,
+            "residual_multiplier": 0.5,
+            "logits_scaling": 2.0,
+            "attention_bias": True,
+        },
+    ),
+}
+"""Type and changes of each model's configuration, by name."""
+
+NATIVE: Final = tuple(name for name in FAMILIES if name != "mistral, window")
+"""Names of the models that the native step computes."""
+
+
+def save_family(folder: Path, name: str) -> Path:
+    """Write a random float32 model with a tokenizer, and return `folder`."""
+    kind, changes = FAMILIES[name]
+    save_random(folder, kind, SHAPE | changes)
+    byte_tokenizer().save(str(folder / "tokenizer.json"))
+    (folder / "tokenizer_config.json").write_text(json.dumps(TOKENIZER_CONFIG))
+    return folder
+
+
+def save_random(folder: Path, kind: str, config: Mapping[str, Any]) -> Path:
+    """Write a random float32 model without a tokenizer. Norms and biases differ from what the initialization gives."""
+    torch.manual_seed(1)
+    model = AutoModelForCausalLM.from_config(AutoConfig.for_model(kind, **config), dtype=torch.float32)
+    with torch.no_grad():
+        for weights in model.parameters():
+            if weights.dim() > 1:
+                weights.normal_(0, 0.12)
+            else:
+                weights.add_(0.2 * torch.randn_like(weights))
+    model.save_pretrained(folder)
+    return folder

@@ -1,0 +1,60 @@
+"""Families of the shared decoder, compared with transformers on random weights."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import AutoModelForCausalLM
+
+from models.dense_context import DenseContext
+from models.errors import UnsupportedModelError
+from models.registry import load_model
+from tests.family_models import FAMILIES, save_family
+
+CPU = torch.device("cpu")
+
+
+def distance(found: torch.Tensor, expected: torch.Tensor) -> float:
+    return float((found - expected).norm() / expected.norm())
+
+
+@torch.inference_mode()
+def our_logits(folder: Path, ids: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    model = load_model(folder, dtype, CPU)
+    return model.compute_logits(model.forward(ids, torch.arange(len(ids)), DenseContext(model.attention)))
+
+
+@torch.inference_mode()
+def their_logits(folder: Path, ids: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, attn_implementation="eager")
+    logits: torch.Tensor = model(ids[None]).logits[0].float()
+    return logits
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_logits_match_transformers(tmp_path: Path, name: str) -> None:
+    folder = save_family(tmp_path / "model", name)
+    ids = torch.randint(3, 250, (150,), generator=torch.Generator().manual_seed(2))
+    exact = their_logits(folder, ids, torch.float32)
+    torch.testing.assert_close(our_logits(folder, ids, torch.float32), exact, rtol=1e-4, atol=1e-4)
+    error = distance(our_logits(folder, ids, torch.bfloat16), exact)
+    assert error <= 1.3 * distance(their_logits(folder, ids, torch.bfloat16), exact)
+
+
+@pytest.mark.parametrize("name", ["qwen2", "qwen3", "smollm3"])
+def test_windows_in_some_layers_are_refused(tmp_path: Path, name: str) -> None:
+    folder = save_family(tmp_path / "model", name)
+    config = json.loads((folder / "config.json").read_text()) | {"use_sliding_window": True}
+    (folder / "config.json").write_text(json.dumps(config))
+    with pytest.raises(UnsupportedModelError, match="use_sliding_window"):
+        load_model(folder, torch.float32, CPU)
+
+
+def test_granite_without_a_scale_of_logits_divides_by_one(tmp_path: Path) -> None:
+    folder = save_family(tmp_path / "model", "granite")
+    ids = torch.arange(3, 40)
+    scaled = our_logits(folder, ids, torch.float32)
+    config = json.loads((folder / "config.json").read_text()) | {"logits_scaling": 1.0}
+    (folder / "config.json").write_text(json.dumps(config))
+    torch.testing.assert_close(our_logits(folder, ids, torch.float32), 2 * scaled)

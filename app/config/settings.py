@@ -111,11 +111,11 @@ class Settings:
     dtype: str = setting("bfloat16", one_of("bfloat16", "float32"), "DTYPE", "`bfloat16` or `float32`")
     quantization: str = setting(
         "none",
-        one_of("none", "int8"),
+        one_of("none", "int8", "int4"),
         "KIND",
         (
-            "`none` or `int8`: half the bytes to read per token, so faster on CPUs, and a little less exact "
-            "than `bfloat16`"
+            "`none`, `int8` or `int4`: half or a third of the bytes to read per token, so faster on CPUs; `int8` is a "
+            "little less exact than `bfloat16`, `int4` noticeably"
         ),
     )
     device: str = setting(

@@ -65,7 +65,7 @@ class Arm:
 def ebb(weights: str, model: Path, state: Path, plan: PeersPlan, command: Sequence[str] = EBB_SERVE) -> Arm:
     """Configure Ebb.
 
-    weights: "bf16" or "int8", followed by "-plain" to compute tokens one after another.
+    weights: "bf16", "int8" or "int4", followed by "-plain" to compute tokens one after another.
     state: folder of the state directories.
     """
     stored, _, plain = weights.partition("-")

@@ -1,13 +1,16 @@
 """ctypes bindings of the compiled kernels. The structures mirror kernels/interface.h field by field."""
 
 import ctypes
-from typing import Protocol
+from typing import Final, Protocol
 
 from engine.cpu.build import KernelBuild
 from engine.errors import EngineError
 
 _INT = ctypes.c_int32
 _POINTER = ctypes.c_void_p
+
+WEIGHT_FORMATS: Final = ("bfloat16", "int8", "int4")
+"""Names of the formats of a matrix, in the order of WeightFormat in kernels/interface.h."""
 
 
 class LayerWeights(ctypes.Structure):
@@ -39,7 +42,8 @@ class Model(ctypes.Structure):
         ("kv_heads", _INT),
         ("head_dim", _INT),
         ("vocab", _INT),
-        ("int8", _INT),
+        ("layer_format", _INT),
+        ("head_format", _INT),
         ("norm_epsilon", ctypes.c_float),
         ("attention_scale", ctypes.c_float),
         ("embedding_scale", ctypes.c_float),
@@ -142,7 +146,11 @@ class Kernels:
     def __init__(self, build: KernelBuild) -> None:
         self.build = build
         library = ctypes.CDLL(str(build.path))
-        self._pack = {"bfloat16": library.ebb_pack_rows, "int8": library.ebb_pack_rows_int8}
+        self._pack = {
+            "bfloat16": library.ebb_pack_rows,
+            "int8": library.ebb_pack_rows_int8,
+            "int4": library.ebb_pack_rows_int4,
+        }
         for function in self._pack.values():
             function.argtypes = [_POINTER, _INT, _INT, _POINTER, _INT, _INT]
             function.restype = None
@@ -166,7 +174,7 @@ class Kernels:
         """Pack rows into panels first_panel, first_panel + step, ...
 
         source: row-major bfloat16 [rows, depth].
-        weights: format of the panels, "bfloat16" or "int8".
+        weights: format of the panels, one of WEIGHT_FORMATS.
         """
         self._pack[weights](source.data_ptr(), rows, depth, packed.data_ptr(), first_panel, step)
 

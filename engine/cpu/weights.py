@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import torch
 
-from engine.cpu.library import Kernels, LayerWeights, Model
+from engine.cpu.library import WEIGHT_FORMATS, Kernels, LayerWeights, Model
 from models.decoder.config import DecoderConfig
 from models.decoder.model import DecoderForCausalLM
 from models.layers.rope import RotaryTable
@@ -14,7 +14,7 @@ from models.layers.rope import RotaryTable
 PANEL = 32
 """Columns per panel: kPanel in kernels/panels.h."""
 GROUP = 32
-"""Number of weights along the depth that share a scale: kGroup in kernels/int8_panels.h."""
+"""Number of weights along the depth that share a scale: kGroup in kernels/group_panels.h."""
 ALIGNMENT = 64
 
 
@@ -50,7 +50,8 @@ class PackedModel:
         Each weight's memory is freed as soon as it is packed, so memory never holds all of them twice.
 
         threads: number of packing threads.
-        weights: "bfloat16" to keep the values, or "int8" for groups of 32 with a float16 scale.
+        weights: "bfloat16" to keep the values, "int8" or "int4" for groups of 32 with a float16 scale. With int4, the
+            head (and with it a tied embedding) is int8, since its errors reach the logits directly.
         """
         self.attention = config.attention_calls()
         self.vocab_size = config.vocab_size
@@ -59,8 +60,9 @@ class PackedModel:
         self.kernels = kernels
         self._config = config
         self._weights = weights
+        self._head_weights = "int8" if weights == "int4" else weights
         self._slots = model.slots()
-        self._arena = _Arena(_packed_bytes(config, weights))
+        self._arena = _Arena(_packed_bytes(config, weights, self._head_weights))
         self._vectors: list[torch.Tensor] = []
         self._packing: list[Callable[[], None]] = []
         self._layers = (LayerWeights * config.num_layers)(*(self._layer(i) for i in range(config.num_layers)))
@@ -115,7 +117,8 @@ class PackedModel:
             kv_heads=config.num_kv_heads,
             head_dim=config.head_dim,
             vocab=config.vocab_size,
-            int8=self._weights == "int8",
+            layer_format=WEIGHT_FORMATS.index(self._weights),
+            head_format=WEIGHT_FORMATS.index(self._head_weights),
             norm_epsilon=config.rms_norm_eps,
             attention_scale=config.attention_scale,
             embedding_scale=config.embedding_scale,
@@ -124,7 +127,7 @@ class PackedModel:
             layer_weights=self._layers,
             embedding=None if rows is None else rows.data_ptr(),
             final_norm=self._vector("model.norm.weight"),
-            head=self._matrix([head], config.hidden_size),
+            head=self._matrix([head], config.hidden_size, weights=self._head_weights),
             cos=cos.data_ptr(),
             sin=sin.data_ptr(),
         )
@@ -142,6 +145,7 @@ class PackedModel:
         names: Sequence[str],
         depth: int,
         *,
+        weights: str | None = None,
         first_panels: Sequence[int] | None = None,
         step: int = 1,
         panels: int | None = None,
@@ -150,6 +154,7 @@ class PackedModel:
 
         The matrix is filled when the planned packing runs.
 
+        weights: format of the matrix; None for that of the layers.
         first_panels: first panel of each weight; None to stack the weights one after the other.
         step: distance between a weight's panels.
         panels: size of the matrix in panels; None for the sum over the weights.
@@ -157,14 +162,15 @@ class PackedModel:
         parts = [self._slots[f"{name}.weight"] for name in names]
         sizes = [_panels(len(part)) for part in parts]
         starts = [sum(sizes[:i]) for i in range(len(sizes))] if first_panels is None else first_panels
-        packed = self._arena.take(_matrix_bytes(panels or sum(sizes), depth, self._weights))
+        format_name = weights or self._weights
+        packed = self._arena.take(_matrix_bytes(panels or sum(sizes), depth, format_name))
 
         def pack() -> None:
             if len(parts[-1]) % PANEL:
                 packed.zero_()
             for part, start in zip(parts, starts, strict=True):
                 self.kernels.pack_rows(
-                    part, len(part), depth, packed, weights=self._weights, first_panel=start, step=step
+                    part, len(part), depth, packed, weights=format_name, first_panel=start, step=step
                 )
             # The parts are views of one merged matrix. Resizing its storage frees the memory immediately.
             parts[0].untyped_storage().resize_(0)
@@ -194,18 +200,22 @@ def _panels(rows: int) -> int:
 def _matrix_bytes(panels: int, depth: int, weights: str) -> int:
     """Return the size of a packed matrix in bytes.
 
-    With int8, every group of 32 along the depth of a panel has 32 * 32 weights and 32 scales of 2 bytes.
+    With integers, every group of 32 along the depth of a panel has 32 * 32 weights and 32 scales of 2 bytes.
     """
-    return panels * PANEL * depth * 2 if weights == "bfloat16" else panels * PANEL * (depth + depth // GROUP * 2)
+    if weights == "bfloat16":
+        return panels * PANEL * depth * 2
+    group = GROUP // 2 if weights == "int4" else GROUP
+    return panels * PANEL * depth // GROUP * (group + 2)
 
 
-def _packed_bytes(config: DecoderConfig, weights: str) -> int:
+def _packed_bytes(config: DecoderConfig, weights: str, head_weights: str) -> int:
     """Return the size of all packed matrices in bytes, including the most that alignment can add."""
     hidden, inner, attention = config.hidden_size, config.intermediate_size, config.num_heads * config.head_dim
     qkv = attention + 2 * config.num_kv_heads * config.head_dim
     layer = [(qkv, hidden), (hidden, attention), (2 * inner, hidden), (hidden, inner)]
-    matrices = [*layer * config.num_layers, (config.vocab_size, hidden)]
-    return sum(_matrix_bytes(_panels(rows), depth, weights) + ALIGNMENT for rows, depth in matrices)
+    matrices = [(*shape, weights) for shape in layer * config.num_layers]
+    matrices.append((config.vocab_size, hidden, head_weights))
+    return sum(_matrix_bytes(_panels(rows), depth, name) + ALIGNMENT for rows, depth, name in matrices)
 
 
 def _rotary_table(config: DecoderConfig) -> tuple[torch.Tensor, torch.Tensor]:

@@ -13,8 +13,8 @@ from models.folder import ModelFolder
 from models.parameter_count import count_parameters
 
 FORMATS: Final = {"bfloat16": "BF16", "float32": "F32"}
-INT8_FORMAT: Final = "Q8_0"
-"""llama.cpp's name for 8-bit weights in groups of 32 with a 16-bit scale."""
+QUANTIZED_FORMATS: Final = {"int8": "Q8_0", "int4": "Q4_0"}
+"""llama.cpp's names for weights in groups of 32 with a 16-bit scale."""
 
 NEVER: Final = "9999-12-31T23:59:59Z"
 LABEL_WIDTH: Final = 30
@@ -107,7 +107,7 @@ class ModelCard:
             "family": self._family,
             "families": [self._family],
             "parameter_size": _in_words(self._files.num_parameters),
-            "quantization_level": INT8_FORMAT if config.quantization == "int8" else FORMATS[config.dtype],
+            "quantization_level": QUANTIZED_FORMATS.get(config.quantization, FORMATS[config.dtype]),
         }
 
     @property

@@ -155,7 +155,8 @@ private:
             barrier();
         }
 
-        Weights matrix(const void* data, int depth) const { return {data, depth, model.int8 != 0}; }
+        Weights matrix(const void* data, int depth) const { return {data, depth, model.layer_format}; }
+        Weights head() const { return {model.head, hidden, model.head_format}; }
 
         void barrier() { engine.pool_.barrier(); }
 
@@ -173,7 +174,7 @@ private:
         float* residual(int row) const { return engine.residual_.data() + static_cast<ptrdiff_t>(row) * hidden; }
 
         void embed() {
-            const Weights tied = matrix(model.head, hidden);
+            const Weights tied = head();
             for (auto [row, end] = share(rows); row < end; ++row) {
                 const int id = input.token_ids[row];
                 if (model.embedding == nullptr) {
@@ -288,7 +289,7 @@ private:
             std::fill_n(own.best.data(), input.samples, Best{});
             const Left x = norm(model.final_norm, input.samples, [this](int i) { return input.sample_rows[i]; });
             each((model.vocab + kPanel - 1) / kPanel, kHeadPanels, [&](int panel, int end) {
-                compute_logits(x, input.samples, matrix(model.head, hidden), model.logits_scale, model.vocab, panel, end,
+                compute_logits(x, input.samples, head(), model.logits_scale, model.vocab, panel, end,
                                own.product.data(), own.best.data(), engine.head_rows_.data());
             });
             barrier();

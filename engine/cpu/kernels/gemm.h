@@ -4,12 +4,12 @@
 // memory faster. Tiles and vectors give the same bits.
 #pragma once
 
-#include "gemm_int8_vectors.h"
+#include "gemm_groups_vectors.h"
 #include "gemm_vectors.h"
 
 #if EBB_AMX
 #include "gemm_amx.h"
-#include "gemm_int8_amx.h"
+#include "gemm_groups_amx.h"
 #endif
 
 namespace ebb {
@@ -28,10 +28,11 @@ inline void multiply(Left left, int rows, const Panels& right, int first, int co
     multiply(left, rows, right, right.depth / 2, first, columns, out);
 }
 
-// Multiply by int8 weights, over the whole depth.
-inline void multiply(Left left, int rows, const Int8Panels& right, int first, int columns, Out out) {
+// Multiply by weights in groups, over the whole depth.
+template <typename Format>
+void multiply(Left left, int rows, const GroupPanels<Format>& right, int first, int columns, Out out) {
 #if EBB_AMX
-    if (rows > kMaxInt8Rows) return multiply_by_tiles(left, rows, right, first, columns, out);
+    if (rows > kMaxGroupRows) return multiply_by_tiles(left, rows, right, first, columns, out);
 #endif
     multiply_by_vectors(left, rows, right, first, columns, out);
 }

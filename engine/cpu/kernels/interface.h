@@ -7,8 +7,11 @@
 
 namespace ebb {
 
-// Weights of one layer. Matrices are in panels of bf16 (panels.h) or int8 (int8_panels.h). Vectors are float32. A bias
-// may be null, and so may the norms of q and k.
+// Format of a matrix in panels: bf16 (panels.h), or integers in groups that share a scale (group_panels.h).
+enum class WeightFormat : int32_t { kBf16, kInt8, kInt4 };
+
+// Weights of one layer. Matrices are in panels of the model's `layer_format`. Vectors are float32. A bias may be
+// null, and so may the norms of q and k.
 struct LayerWeights {
     const float* attention_norm;  // [hidden]
     const void* qkv;              // [(heads + 2 * kv_heads) * head_dim, hidden]
@@ -33,7 +36,8 @@ struct Model {
     int32_t kv_heads;
     int32_t head_dim;
     int32_t vocab;
-    int32_t int8;  // 1 if the matrices are int8, 0 if they are bf16
+    WeightFormat layer_format;  // of the matrices of all layers
+    WeightFormat head_format;   // of `head`
     float norm_epsilon;
     float attention_scale;  // factor of q times k
     float embedding_scale;  // factor of an embedding

@@ -22,7 +22,7 @@ from models.weights import map_tensor
 
 logger = logging.getLogger(__name__)
 
-_WEIGHTS: Final = MappingProxyType({"none": "bfloat16", "int8": "int8"})
+_WEIGHTS: Final = MappingProxyType({"none": "bfloat16", "int8": "int8", "int4": "int4"})
 """Format of packed weights per value of the setting `quantization`."""
 
 
@@ -42,7 +42,7 @@ def pack_for_native(
     packed for oneDNN where that is possible and the settings allow it.
 
     Raise EngineError if the settings name an instruction set that this CPU does not have, an unknown quantization,
-    int8 weights where only the torch model could serve, or oneDNN where it has no kernels.
+    quantized weights where only the torch model could serve, or oneDNN where it has no kernels.
     """
     if config.quantization not in _WEIGHTS:
         raise EngineError(f"quantization {config.quantization!r} is not one of {', '.join(_WEIGHTS)}")

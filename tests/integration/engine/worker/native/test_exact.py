@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from engine.cpu.instruction_set import usable_instruction_sets
+from engine.cpu.library import WEIGHT_FORMATS
 from engine.worker.native.step_arrays import PAGE_KEYS
 from tests.family_models import NATIVE, save_family
 from tests.native_rig import KernelsFor, NativeRig, Stream, Threads
@@ -149,9 +150,10 @@ def at_least(count: int, prompts: int) -> list[int]:
     [
         ({"hidden": 192, "heads": 3, "kv_heads": 1}, "bfloat16"),
         ({"hidden": 192, "heads": 3, "kv_heads": 1}, "int8"),
+        ({"hidden": 192, "heads": 3, "kv_heads": 1}, "int4"),
         ({"hidden": 512, "heads": 4, "kv_heads": 2, "bias": True}, "bfloat16"),
     ],
-    ids=["64 wide", "64 wide, int8", "128 wide"],
+    ids=["64 wide", "64 wide, int8", "64 wide, int4", "128 wide"],
 )
 def test_logits_of_a_tiny_model_are_batch_invariant(
     tmp_path: Path, kernels: KernelsFor, shape: dict[str, int], weights: str, instruction_set: str, size: Size
@@ -175,7 +177,7 @@ def test_logits_of_every_family_are_batch_invariant(tmp_path: Path, kernels: Ker
     assert expected.compared > len(expected.prompts) * 20
 
 
-@pytest.mark.parametrize("weights", ["bfloat16", "int8"])
+@pytest.mark.parametrize("weights", WEIGHT_FORMATS)
 def test_logits_of_the_real_model_are_batch_invariant(
     model_path: Path, kernels: KernelsFor, weights: str, size: Size
 ) -> None:

@@ -220,9 +220,12 @@ def test_native_step_is_logged_with_its_instruction_set(config: EngineConfig, ca
     assert "using the native step: portable, bfloat16 weights, 1 threads" in caplog.text
 
 
-def test_int8_weights_have_a_numerics_id_of_their_own(model: Path, config: EngineConfig) -> None:
-    driver = WorkerDriver(model, config=changed(config, quantization="int8"))
-    assert driver.worker.numerics_id().endswith(";int8")
+@pytest.mark.parametrize("quantization", ["int8", "int4"])
+def test_quantized_weights_have_a_numerics_id_of_their_own(
+    model: Path, config: EngineConfig, quantization: str
+) -> None:
+    driver = WorkerDriver(model, config=changed(config, quantization=quantization))
+    assert driver.worker.numerics_id().endswith(f";{quantization}")
     assert driver.generate(PROMPT, 8, chunk=50) == driver.generate(PROMPT, 8)
     driver.executor.close()
 
@@ -230,7 +233,7 @@ def test_int8_weights_have_a_numerics_id_of_their_own(model: Path, config: Engin
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [
-        ({"quantization": "int3"}, "quantization 'int3' is not one of none, int8"),
+        ({"quantization": "int3"}, "quantization 'int3' is not one of none, int8, int4"),
         ({"quantization": "int8", "dtype": "float32"}, "--quantization int8 is not possible here: the native step"),
         ({"quantization": "int8", "cpu_kernels": "torch"}, "not possible here: the torch model was chosen"),
     ],

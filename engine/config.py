@@ -47,6 +47,7 @@ class EngineConfig:
     cache_dir: folder of the compiled native kernels; None allows only the torch model.
     tenants_file: record of deleted tenants and their number of deletions; None keeps it in memory only.
     public_prompt: a system prompt whose full blocks all tenants share; empty to share none.
+    device_note: reason why this machine's accelerator does not compute, in a sentence; empty if none was passed over.
     """
 
     model_path: Path
@@ -80,3 +81,4 @@ class EngineConfig:
     cache_dir: Path | None = None
     tenants_file: Path | None = None
     public_prompt: str = ""
+    device_note: str = ""

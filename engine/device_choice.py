@@ -9,23 +9,36 @@ from typing import Final
 DEVICES: Final = ("auto", "cpu", "npu", "cuda")
 NPU_FILES: Final = "/dev/davinci[0-9]*"
 """Device files, one per NPU, created by the driver."""
+GPU_FILES: Final = "/dev/nvidia[0-9]*"
+"""Device files, one per NVIDIA GPU, created by the driver."""
 
 _BLOCK_SIZES: Final = MappingProxyType({"npu": 128})
 
 
 def choose_device(wanted: str) -> str:
-    """Return `wanted`. For "auto", return "npu" on a machine with an NPU and torch_npu, else "cpu".
+    """Return `wanted`. For "auto", return the accelerator that this machine has and torch is built for, else "cpu".
 
-    cuda must be requested until it has been verified on hardware (docs/cuda.md).
+    The server checks an accelerator that was chosen in this way before it serves (`engine.device_check`).
     """
     if wanted != "auto":
         return wanted
-    return "npu" if npu_files() and find_spec("torch_npu") is not None else "cpu"
+    if npu_files() and find_spec("torch_npu") is not None:
+        return "npu"
+    return "cuda" if glob(GPU_FILES) and torch_is_built_for_cuda() else "cpu"
 
 
 def npu_files() -> list[Path]:
     """Return the device files of this machine's NPUs, in order."""
     return [Path(name) for name in sorted(glob(NPU_FILES))]
+
+
+def torch_is_built_for_cuda() -> bool:
+    """Return whether the installed torch is a CUDA build, without importing it."""
+    torch = find_spec("torch")
+    if torch is None or torch.origin is None:
+        return False
+    built_for = Path(torch.origin).with_name("version.py").read_text(encoding="utf-8")
+    return any(line.startswith("cuda") and not line.rstrip().endswith("None") for line in built_for.splitlines())
 
 
 def block_size_for(device: str) -> int:

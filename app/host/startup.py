@@ -7,12 +7,15 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from app.config.secret import load_secret
 from app.config.settings import Settings
 from app.host.backend import Backend
 from app.host.engine_host import EngineHost
+from engine.config import EngineConfig
 from engine.errors import EbbError
 from engine.tracing import NO_TRACE, Trace
 from models.errors import ModelError
@@ -36,14 +39,37 @@ def engine_builder(settings: Settings, trace: Trace = NO_TRACE) -> Build:
         from models.resolve import resolve_model
 
         path = resolve_model(settings.model, settings.cache_dir, report)
-        config = settings.engine_config(
-            model_path=path, model_name=model_name(settings.model), secret=load_secret(settings.secret_file)
-        )
+        config = serving_config(settings, path, report)
         with objects_that_stay():
             engine = build_engine(config, report, trace)
         return engine, engine.model_fingerprint
 
     return build
+
+
+def serving_config(settings: Settings, path: Path, report: Report) -> EngineConfig:
+    """Return the engine's configuration for the model in `path`.
+
+    An accelerator that no setting names must pass its check first. If it fails, the CPU computes, and `device_note`
+    states the reason.
+    """
+    make = partial(
+        Settings.engine_config,
+        model_path=path,
+        model_name=model_name(settings.model),
+        secret=load_secret(settings.secret_file),
+    )
+    config = make(settings)
+    if settings.device != "auto" or config.device == "cpu":
+        return config
+    from engine.device_check.check import device_problem
+
+    problem = device_problem(config, report)
+    if not problem:
+        return config
+    note = f"{problem}. The CPU computes instead; --device {config.device} skips the check."
+    logger.warning("%s", note)
+    return replace(make(replace(settings, device="cpu")), device_note=note)
 
 
 GC_THRESHOLDS = (20_000, 5, 500)

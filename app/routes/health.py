@@ -108,6 +108,7 @@ def _model(engine: Backend) -> ModelHealth:
         "name": engine.model_name,
         "dtype": engine.config.dtype,
         "device": engine.config.device,
+        "device_note": engine.config.device_note or None,
         "max_model_len": engine.max_model_len,
         "sampling": dict(sampling_of_chats(engine)),
         "thinking": list(thinking.modes) if thinking is not None else [],

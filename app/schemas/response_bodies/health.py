@@ -32,12 +32,14 @@ class SamplingDefaults(TypedDict):
 class ModelHealth(TypedDict):
     """The served model.
 
+    device_note: reason why the machine's accelerator does not compute, in a sentence.
     thinking: thinking modes that the model supports; empty if it cannot think.
     """
 
     name: str
     dtype: str
     device: str
+    device_note: str | None
     max_model_len: int
     sampling: Annotated[Mapping[str, float], DescribedAs(SamplingDefaults)]
     thinking: list[ThinkingMode]

@@ -367,6 +367,7 @@ export const en = {
     loading: (progress: string) => progress || "The model is being loaded",
     stopping: "The server is stopping; Ebb continues when it is back.",
     recovering: "The model's processes are being restarted; requests wait.",
+    slower: "Answers are slower than they could be:",
     degraded: "Chats cannot be stored right now.",
     restarting: "The server is restarting.",
     failed: "The model could not be loaded.",

@@ -360,6 +360,7 @@ export const zh: Catalogue = {
     loading: (progress) => (progress ? `正在加载模型（${progress}）` : "正在加载模型"),
     stopping: "服务器正在停止；恢复后 Ebb 会继续。",
     recovering: "模型进程正在重启，请求将等待。",
+    slower: "回答速度低于应有水平：",
     degraded: "目前无法保存对话。",
     restarting: "服务器正在重启。",
     failed: "未能加载模型。",

@@ -104,6 +104,7 @@ async def test_health_reports_the_model_and_each_tier(http: aiohttp.ClientSessio
         "name": "fake-1",
         "dtype": "bfloat16",
         "device": "cpu",
+        "device_note": None,
         "max_model_len": 4096,
         "sampling": {"temperature": 0.2, "top_p": 0.9},
         "thinking": [],

@@ -1,0 +1,95 @@
+"""Check of an accelerator in a process of its own, since a driver that hangs cannot be stopped in this one."""
+
+import hashlib
+import json
+import math
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Final
+
+from engine.config import EngineConfig
+from models.fingerprint import model_fingerprint
+
+TOLERANCE: Final = 0.25
+"""Largest accepted distance of the logits (`logits_distance`)."""
+
+LIMIT_SECONDS: Final = 600.0
+"""Time for a check: weights are read twice, kernels are compiled, and the CPU computes 64 tokens."""
+
+KILL_SECONDS: Final = 5.0
+"""Time for a killed check to end. A process that hangs in a driver may never end, and is left alone."""
+
+DRIVER_FILES: Final = (
+    Path("/proc/driver/nvidia/version"),
+    Path("/usr/local/Ascend/driver/version.info"),
+)
+"""Files that name the version of the installed driver."""
+
+
+def device_problem(
+    config: EngineConfig,
+    progress: Callable[[str], None],
+    *,
+    command: Sequence[str] = (sys.executable, "-m", "engine.device_check"),
+    limit: float = LIMIT_SECONDS,
+) -> str:
+    """Return why `config.device` must not serve `config.model_path`, in a sentence; empty if it passed the check.
+
+    A passed check is remembered in `config.cache_dir`, by model, driver and build. A failed one is repeated at the next
+    start, because its cause may be gone.
+
+    command: the check, without its arguments. limit: seconds.
+    """
+    passed = None if config.cache_dir is None else config.cache_dir / "devices" / f"{_identity(config)}.json"
+    if passed is not None and passed.exists():
+        return ""
+    progress(f"checking {config.device}: 64 tokens there and on the CPU (once for this model and driver)")
+    arguments = [str(config.model_path), "--device", config.device, "--dtype", config.dtype]
+    arguments += ["--attention", config.attention, "--block-size", str(config.block_size)]
+    distance = _run([*command, *arguments], limit)
+    if isinstance(distance, str):
+        return f"{config.device} failed its check: {distance}"
+    # False for NaN too.
+    if not distance <= TOLERANCE:
+        found = "are not finite" if math.isnan(distance) else f"differ from the CPU's by {distance:.2f} of their norm"
+        return f"{config.device} failed its check: its logits {found}"
+    if passed is not None:
+        passed.parent.mkdir(parents=True, exist_ok=True)
+        passed.write_text(json.dumps({"device": config.device, "distance": distance}) + "\n", encoding="utf-8")
+    return ""
+
+
+def _run(command: Sequence[str], limit: float) -> float | str:
+    """Return the distance that the check printed, or the reason why it printed none."""
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        out, err = process.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        with suppress(subprocess.TimeoutExpired):
+            process.communicate(timeout=KILL_SECONDS)
+        return f"no result within {limit:g} s"
+    if process.returncode != 0:
+        lines = err.strip().splitlines()
+        return lines[-1] if lines else f"the process ended with status {process.returncode}"
+    return float(json.loads(out.splitlines()[-1])["distance"])
+
+
+def _identity(config: EngineConfig) -> str:
+    """Return a digest of everything that the result of a check depends on."""
+    driver = "".join(path.read_text(encoding="utf-8", errors="replace") for path in DRIVER_FILES if path.exists())
+    builds = [_version(name) for name in ("torch", "torch_npu", "triton", "transformers", "ebb-chat")]
+    setting = (config.device, config.dtype, config.attention, config.block_size)
+    facts = json.dumps([model_fingerprint(config.model_path), driver, builds, setting])
+    return hashlib.sha256(facts.encode()).hexdigest()[:32]
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""

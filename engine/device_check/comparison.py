@@ -1,0 +1,69 @@
+"""Comparison of a model's logits on a device with those on the CPU."""
+
+from pathlib import Path
+from typing import Final
+
+import torch
+
+from cache_tiers.kv_pool import KVPool
+from cache_tiers.layout import BlockLayout
+from engine.attention.backend import AttentionMetadata, AttentionSpec, kv_shapes
+from engine.attention.selector import select_backend
+from engine.worker.torch.device import Device
+from models.dense_context import DenseContext
+from models.layers.kinds import TORCH_LAYERS
+from models.registry import load_model
+
+TOKENS: Final = 64
+PROMPT: Final = 40
+"""Tokens computed in one step. Each of the others is a decode."""
+
+
+def logits_distance(folder: Path, device: Device, dtype: torch.dtype, *, attention: str, block_size: int) -> float:
+    """Return how far a device's logits are from the CPU's, at the worst of 64 positions.
+
+    The distance is the norm of the difference, relative to the norm of the CPU's logits around their mean. It is NaN if
+    a logit is not finite. Two correct computations in bfloat16 differ by a few hundredths, and unrelated logits by more
+    than 1.
+
+    attention: the setting of that name. Errors of the model loader, the selector and the device propagate.
+    """
+    expected = _on_cpu(folder, dtype)
+    found = _on_device(folder, device, dtype, attention=attention, block_size=block_size)
+    centred = expected - expected.mean(-1, keepdim=True)
+    distances = (found - expected).norm(dim=-1) / centred.norm(dim=-1)
+    return float(distances.max()) if bool(found.isfinite().all()) else float("nan")
+
+
+def _token_ids(vocab_size: int) -> torch.Tensor:
+    return (torch.arange(TOKENS) * 31 + 7) % vocab_size
+
+
+@torch.inference_mode()
+def _on_cpu(folder: Path, dtype: torch.dtype) -> torch.Tensor:
+    model = load_model(folder, dtype, torch.device("cpu"), TORCH_LAYERS)
+    ids = _token_ids(model.vocab_size)
+    return model.compute_logits(model.forward(ids, torch.arange(TOKENS), DenseContext(model.attention)))
+
+
+@torch.inference_mode()
+def _on_device(folder: Path, device: Device, dtype: torch.dtype, *, attention: str, block_size: int) -> torch.Tensor:
+    """Compute a prompt and then one token at a time through the paged cache, as a server does."""
+    device.prepare()
+    at = device.torch_device
+    model = load_model(folder, dtype, at, device.layers(check=False))
+    spec = AttentionSpec(device.name, dtype, model.attention, block_size)
+    backend = select_backend(spec, attention).backend
+    blocks = -(-TOKENS // block_size)
+    layout = BlockLayout(kv_shapes(spec.calls), block_size, dtype.itemsize, backend.order)
+    memory = (blocks * layout.elements,)
+    tensor = torch.zeros(memory, dtype=dtype) if device.memory is None else device.memory.zeros(memory, dtype)
+    kv = backend(spec, KVPool(tensor, layout))
+    ids, positions = _token_ids(model.vocab_size).to(at), torch.arange(TOKENS, device=at)
+    logits: list[torch.Tensor] = []
+    table = tuple(range(blocks))
+    for begin, end in [(0, PROMPT), *((position, position + 1) for position in range(PROMPT, TOKENS))]:
+        metadata = AttentionMetadata((end - begin,), (end,), (table,), positions[begin:end])
+        hidden = model.forward(ids[begin:end], positions[begin:end], kv.begin_step(metadata))
+        logits.append(model.compute_logits(hidden))
+    return torch.cat(logits).float().cpu()

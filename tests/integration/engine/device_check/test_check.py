@@ -1,0 +1,68 @@
+"""The check of a device in a process of its own: its verdict, its memory, and processes that fail or hang."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from engine.config import EngineConfig
+from engine.device_check.check import device_problem
+from tests.tiny_models import make_tiny_model
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_tiny_model(tmp_path_factory.mktemp("device_check") / "tiny")
+
+
+@pytest.fixture
+def config(model: Path, tmp_path: Path) -> EngineConfig:
+    return EngineConfig(model, "tiny", None, b"secret", device="cuda", cache_dir=tmp_path)
+
+
+def check(config: EngineConfig, program: str, *, limit: float = 60.0) -> tuple[str, list[str]]:
+    """Run `program` in place of the check. Return the problem and the progress that was reported."""
+    said: list[str] = []
+    problem = device_problem(config, said.append, command=(sys.executable, "-c", program), limit=limit)
+    return problem, said
+
+
+def test_real_check_passes_on_the_cpu_itself(config: EngineConfig) -> None:
+    assert device_problem(replace(config, device="cpu"), lambda _: None) == ""
+
+
+def test_real_check_of_absent_device_gives_its_reason(config: EngineConfig) -> None:
+    problem = device_problem(config, lambda _: None)
+    assert problem == "cuda failed its check: this machine has no usable cuda device (found: none)"
+
+
+def test_passed_check_is_not_repeated(config: EngineConfig) -> None:
+    problem, said = check(config, "print('{\"distance\": 0.02}')")
+    assert problem == ""
+    assert said == ["checking cuda: 64 tokens there and on the CPU (once for this model and driver)"]
+    assert check(config, "raise SystemExit(1)") == ("", [])
+
+
+def test_passed_check_of_other_dtype_does_not_count(config: EngineConfig) -> None:
+    check(config, "print('{\"distance\": 0.02}')")
+    problem, _ = check(replace(config, dtype="float32"), "raise SystemExit(3)")
+    assert problem == "cuda failed its check: the process ended with status 3"
+
+
+def test_failed_check_is_repeated_at_next_start(config: EngineConfig) -> None:
+    assert check(config, "raise SystemExit('out of memory')")[0] == "cuda failed its check: out of memory"
+    assert check(config, "print('{\"distance\": 0.02}')")[0] == ""
+
+
+@pytest.mark.parametrize(
+    ("distance", "words"), [("0.5", "differ from the CPU's by 0.50 of their norm"), ("NaN", "are not finite")]
+)
+def test_logits_too_far_away_fail(distance: str, words: str, config: EngineConfig) -> None:
+    problem, _ = check(config, f"print('{{\"distance\": {distance}}}')")
+    assert problem == f"cuda failed its check: its logits {words}"
+
+
+def test_check_that_hangs_is_killed(config: EngineConfig) -> None:
+    problem, _ = check(config, "import threading; threading.Event().wait()", limit=0.5)
+    assert problem == "cuda failed its check: no result within 0.5 s"

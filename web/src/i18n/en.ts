@@ -210,6 +210,20 @@ export const en = {
     offTodo: "Turn it on in the server's settings and restart Ebb.",
   }),
 
+  /** Names of the lines that the server takes out of system prompts, by the names that receipts have. */
+  promptLines: {
+    "claude-code-billing-header": "Claude Code's billing header",
+    "claude-code-git-status": "Claude Code's Git status",
+    "todays-date": "today's date",
+    "current-date": "the current date",
+    "current-date-and-time": "the current date and time",
+    "goose-date": "goose's date",
+    "kimi-cli-date": "Kimi CLI's date",
+    "home-assistant-clock": "Home Assistant's clock",
+    "removed-lines": "lines of the setting removed-lines",
+    "moved-lines": "lines of the setting moved-lines",
+  },
+
   receipt: {
     title: "Where this answer's context came from",
     computed: (total: string) => `${en.receipt.tokens(total)} computed`,
@@ -227,6 +241,8 @@ export const en = {
     answer: "Answer",
     all: "In all",
     verified: (blocks: string) => (blocks === "1" ? "One block from a lower tier was verified" : `${blocks} blocks from lower tiers were verified`),
+    removedLines: (names: readonly string[]) => `Left out, to keep the system prompt stable: ${en.receipt.and(names)}`,
+    movedLines: (names: readonly string[]) => `Moved to the first message, to keep the system prompt stable: ${en.receipt.and(names)}`,
   },
 
   reuse: {

@@ -207,6 +207,19 @@ export const zh: Catalogue = {
     offTodo: "请在服务器设置中启用它，然后重新启动 Ebb。",
   }),
 
+  promptLines: {
+    "claude-code-billing-header": "Claude Code 的计费标头",
+    "claude-code-git-status": "Claude Code 的 Git 状态",
+    "todays-date": "今天的日期",
+    "current-date": "当前日期",
+    "current-date-and-time": "当前日期和时间",
+    "goose-date": "goose 的日期",
+    "kimi-cli-date": "Kimi CLI 的日期",
+    "home-assistant-clock": "Home Assistant 的时钟",
+    "removed-lines": "设置 removed-lines 所指定的行",
+    "moved-lines": "设置 moved-lines 所指定的行",
+  },
+
   receipt: {
     title: "这个回答的上下文从哪里来",
     computed: (total) => `计算了 ${total} 个 token`,
@@ -224,6 +237,8 @@ export const zh: Catalogue = {
     answer: "回答",
     all: "总用时",
     verified: (blocks) => `来自下层缓存的 ${blocks} 个块已通过校验`,
+    removedLines: (names) => `为保持系统提示词稳定，已略去：${names.join("、")}`,
+    movedLines: (names) => `为保持系统提示词稳定，已移到第一条消息：${names.join("、")}`,
   },
 
   reuse: {

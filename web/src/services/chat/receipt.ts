@@ -47,6 +47,22 @@ export function describeReceipt(kv: TokenCounts): string {
   );
 }
 
+/** Return one sentence per treatment about the lines of the system prompt that the server removed or moved. */
+export function describeLines(lines: KvReceipt["volatile_lines"]): string[] {
+  const { removedLines, movedLines } = t().receipt;
+  const { removed = [], moved = [] } = lines ?? {};
+  return [
+    ...(removed.length > 0 ? [removedLines(removed.map(lineName))] : []),
+    ...(moved.length > 0 ? [movedLines(moved.map(lineName))] : []),
+  ];
+}
+
+/** Return the name of a kind of line. A kind that the page does not know keeps the name that the receipt has. */
+function lineName(id: string): string {
+  const known: Record<string, string | undefined> = t().promptLines;
+  return known[id] ?? id;
+}
+
 /** The time without reuse is an estimate of its order of magnitude. */
 const DIGITS_OF_ESTIMATE = 2;
 /** Least saving that is mentioned, as a share of the time to the first token. */

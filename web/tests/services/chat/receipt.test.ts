@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { describeReceipt, describeSpeed, sourcesOf } from "../../../src/services/chat/receipt";
+import { describeLines, describeReceipt, describeSpeed, sourcesOf } from "../../../src/services/chat/receipt";
 
 const none = { device: 0, cpu: 0, redis: 0, computed: 0 };
 
@@ -47,4 +47,20 @@ it("adds the time without reuse if it is much longer", () => {
     describeSpeed({ ttft_ms: 38.2, tokens_per_second: null, kv: { saved_ms } });
   expect(saving(774)).toEqual(["first token 38 ms instead of about 810 ms"]);
   expect(saving(2)).toEqual(["first token 38 ms"]);
+});
+
+it("names the lines that left the system prompt, by treatment", () => {
+  const moved = ["todays-date", "claude-code-git-status", "moved-lines"];
+  expect(describeLines({ removed: ["claude-code-billing-header"], moved })).toEqual([
+    "Left out, to keep the system prompt stable: Claude Code's billing header",
+    "Moved to the first message, to keep the system prompt stable: today's date, Claude Code's Git status and lines of the setting moved-lines",
+  ]);
+});
+
+it("calls an unknown kind of line by its name in the receipt", () => {
+  expect(describeLines({ removed: ["new-clock"], moved: [] })).toEqual(["Left out, to keep the system prompt stable: new-clock"]);
+});
+
+it("says nothing of lines where none left the system prompt", () => {
+  expect([describeLines(undefined), describeLines(null)]).toEqual([[], []]);
 });

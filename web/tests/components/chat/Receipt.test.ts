@@ -1,0 +1,48 @@
+import { mount, unmount } from "svelte";
+import { afterEach, expect, it } from "vitest";
+
+import Receipt from "../../../src/components/chat/Receipt.svelte";
+import { language } from "../../../src/i18n/language.svelte";
+import type { KvReceipt, Usage } from "../../../src/services/api/types";
+
+const KV: KvReceipt = {
+  device: 64,
+  cpu: 0,
+  redis: 0,
+  computed: 2,
+  restore_ms: 0,
+  bytes: { cpu: 0, redis: 0 },
+  blocks_verified: 0,
+  saved_ms: null,
+  phases_ms: { queue: 0, lookup: 0, load: 0, prefill: 9, first_token: 9 },
+};
+
+afterEach(() => language.choose("en"));
+
+it("shows the lines that left the system prompt, in both languages", () => {
+  const kv = { ...KV, volatile_lines: { removed: ["claude-code-billing-header"], moved: ["todays-date"] } };
+  expect(textOf(kv)).toContain("Left out, to keep the system prompt stable: Claude Code's billing header");
+  expect(textOf(kv)).toContain("Moved to the first message, to keep the system prompt stable: today's date");
+  language.choose("zh");
+  expect(textOf(kv)).toContain("为保持系统提示词稳定，已略去：Claude Code 的计费标头");
+  expect(textOf(kv)).toContain("为保持系统提示词稳定，已移到第一条消息：今天的日期");
+});
+
+/** Mount a closed receipt, and return all its text, that of the folded details as well. */
+function textOf(kv: KvReceipt): string {
+  const usage: Usage = {
+    prompt_tokens: 66,
+    completion_tokens: 1,
+    total_tokens: 67,
+    prompt_tokens_details: { cached_tokens: 64 },
+    queue_ms: 0,
+    ttft_ms: 9,
+    total_ms: 9,
+    tokens_per_second: null,
+    kv,
+  };
+  const receipt = mount(Receipt, { target: document.body, props: { usage, kv, runId: null } });
+  const text = document.body.textContent;
+  void unmount(receipt);
+  return text;
+}

@@ -13,7 +13,7 @@ class BlockCopy:
 
 
 class Direction(Enum):
-    """Which way the bytes go."""
+    """Direction in which a job moves bytes."""
 
     STORE = "device->cpu"
     LOAD = "cpu->device"

@@ -41,7 +41,7 @@ MAX_MERGED = 64
 """Maximum number of unread outputs merged into one."""
 
 MAX_MERGED_LOGPROBS = 2
-"""The same limit for outputs with log probabilities, of which a token has up to twenty. They take 0.5 ms to write."""
+"""The same limit for outputs with log probabilities, which take longer to write: a token has up to twenty."""
 
 LISTENER_FAILED = "The answer could not be delivered: the server failed while writing it. Try again."
 

@@ -64,7 +64,7 @@ class CallReader:
         return events
 
     def finish(self) -> list[AnswerEvent]:
-        """Return the end of a call that the answer does not complete. The call has begun if its name is known."""
+        """Return the events with which the end of the answer cuts a call. A call whose name is known counts as begun."""
         return [] if self._call is None else self._call.cut()
 
     def _taken(self, token: JsonToken) -> list[AnswerEvent]:

@@ -1,6 +1,6 @@
-"""Checks of `ebb doctor --security`: who can reach what under these settings. They change nothing.
+"""Checks of `ebb doctor --security`: who can reach what under these settings.
 
-Each check is OK, or a WARNING with advice. No check prints a secret.
+Each check is OK, or a WARNING with advice. No check changes anything or prints a secret.
 """
 
 import os

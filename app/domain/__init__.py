@@ -1,1 +1,1 @@
-"""Values that every other package shares. They import neither the storage nor the web server."""
+"""Values that every other package shares. Nothing here imports the storage or the web server."""

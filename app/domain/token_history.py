@@ -1,4 +1,4 @@
-"""Exact token ids of a conversation, as the engine saw and generated them. They are never tokenized a second time.
+"""Exact token ids of a conversation, as the engine saw and generated them. No text is tokenized a second time.
 
 A user message keeps the ids between the answer before it and the start of its own answer (end of turn, the message,
 generation prompt). An assistant message keeps the generated ids. The joined ids of a path are therefore the prompt, and

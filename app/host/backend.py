@@ -52,11 +52,11 @@ class PromptFormat(Protocol):
 
     @property
     def thinking(self) -> Thinking | None:
-        """How the model thinks before it answers; None if it does not."""
+        """Format of the reasoning before an answer; None if the model does not reason."""
 
     @property
     def tools(self) -> ToolFormat:
-        """How the model calls tools."""
+        """Format of the model's tool calls."""
 
     def render(self, messages: Sequence[Message], *, thinking: ThinkingMode | None = None) -> list[int]:
         """Return the ids of the whole prompt, up to the start of the answer.

@@ -74,8 +74,8 @@ def serving_config(settings: Settings, path: Path, report: Report) -> EngineConf
 
 GC_THRESHOLDS = (20_000, 5, 500)
 """Thresholds of the garbage collector. Python's own (700, 10, 10) are for small programs. With a thousand streams, a
-collection of the oldest generation takes 100 ms, in which no stream gets a token, so it must be rare. One of the middle
-generation takes 100 ms for a million objects, which unread log probabilities make in seconds, so it must be small.
+collection of the oldest generation takes long enough to interrupt them all, so it must be rare. Unread log
+probabilities make a million objects within seconds, so the middle generation must be small.
 """
 
 

@@ -1,4 +1,4 @@
-"""Which tier holds the KV of conversations, and prefetching it while a user types."""
+"""Routes for the KV of conversations: the tier that holds it, and its prefetch while a user types."""
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response

@@ -12,7 +12,7 @@ class IgnoredFields:
     """The names of ignored fields, in the order in which validation met them."""
 
     def __init__(self) -> None:
-        """Begin without fields."""
+        """Create an empty collection."""
         self._names: dict[str, None] = {}
         self._is_cut = False
 

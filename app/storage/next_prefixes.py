@@ -1,6 +1,6 @@
 """Prefixes computed ahead of the next question.
 
-They are stored so that they are erased along with the answer that they follow.
+A prefix is stored so that its KV is erased along with the answer that it follows.
 """
 
 from app.storage.connection import Connection

@@ -291,7 +291,7 @@ class RunStore:
     async def close_unfinished(self) -> int:
         """Mark answers in progress that no process will finish as incomplete, and return how many there were.
 
-        They are deleted answers, and answers of older versions, which stored no runs.
+        No process finishes deleted answers, and answers of older versions, which stored no runs.
         """
 
         def update(connection: Connection) -> int:

@@ -62,7 +62,7 @@ def operations(document: Mapping[str, Any]) -> list[Operation]:
 
 
 class RequestMaker:
-    """Source of reproducible requests. They depend only on the seed and on the answers, which provide ids."""
+    """Source of reproducible requests. A request depends only on the seed and on the answers, which provide ids."""
 
     def __init__(self, known: Sequence[Operation], seed: int) -> None:
         self._known = known

@@ -9,8 +9,8 @@ SNAPSHOT = "dump.rdb"
 LOG = "redis.log"
 
 # A block is larger than what allocators retain. Without these variables every value is mapped, faulted in and unmapped
-# again, which costs more than copying it. They are for jemalloc with and without the prefix of Redis's own build, and
-# for glibc.
+# again, which costs more than copying it. The names are those of jemalloc with and without
+# the prefix of Redis's own build, and those of glibc.
 KEEP_PAGES = {
     "MALLOC_CONF": "dirty_decay_ms:-1,muzzy_decay_ms:-1",
     "JE_MALLOC_CONF": "dirty_decay_ms:-1,muzzy_decay_ms:-1",

@@ -1,4 +1,4 @@
-"""Which decodes are padded together: few groups (each costs calls), little padding (it costs memory traffic)."""
+"""Groups of decodes that are padded together: few groups, which cost calls, and little padding, which costs memory traffic."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -113,6 +113,6 @@ class Room:
     def _num_kept(self, request: Request) -> int:
         """Count the leading blocks that a preempted request can reuse later.
 
-        They are the ones that the tiers below have or, without tiers, the published ones on the device.
+        These are the blocks that the tiers below have or, without tiers, the published ones on the device.
         """
         return self._connector.num_kept(request)

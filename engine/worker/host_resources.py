@@ -1,4 +1,4 @@
-"""How much of the host this process may use: cores and memory, within its affinity and its control group."""
+"""Cores and memory of the host that this process may use, within its affinity and its control group."""
 
 import ctypes
 import os

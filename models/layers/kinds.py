@@ -1,4 +1,4 @@
-"""Which implementation of a decoder's small layers serves: plain torch, or the fused operators of a device."""
+"""Implementations of a decoder's small layers: plain torch, or the fused operators of a device."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -4,7 +4,7 @@ A well-behaved tenant has a few chats. While they are idle, another tenant sends
 nothing, far more than device and CPU memory hold. Then each chat takes a turn. The share of cached prompt tokens is
 compared with that of a turn without a flood before it. One server has no Redis; another has a Redis with room for
 everything, and there the flood's own prompts are sent again, and no full block of them may be computed. Blocks that
-are computed again are counted by cause; the only cause allowed is that loading them is dearer than computing them.
+are computed again are counted by cause; the only cause allowed is that loading them costs more than computing them.
 
 Tokens are counted, so the machine may be busy. The model is a small one with random weights: its blocks are small.
 """
@@ -258,7 +258,7 @@ def table(rows: Sequence[Row], prompts: int) -> str:
 
 
 def causes(row: Row) -> str:
-    """Say in a sentence where blocks were lost and why full blocks were computed again."""
+    """Describe in a sentence where blocks were lost and why full blocks were computed again."""
     losses = row.losses
     sentence = f"{losses.device} blocks left the device before they were copied down"
     if row.again is not None:

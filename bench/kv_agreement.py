@@ -80,7 +80,7 @@ class Answer:
         return self.block_ids[: self.prompt.num_restored]
 
     def beginning(self) -> ScheduledRequest:
-        """Schedule the beginning of the prompt, which may come from Redis instead."""
+        """Schedule the part of the prompt that Redis may deliver instead."""
         return ScheduledRequest("", self.prompt.token_ids[: self._num_restored_tokens], 0, self.block_ids)
 
     def rest(self) -> ScheduledRequest:

@@ -52,7 +52,7 @@ class EncodedValues:
     """
 
     def __init__(self, codec: Codec, shape: Sequence[int]) -> None:
-        """Start with `codec` for blocks of `shape`."""
+        """Create the replacements, with `codec` for blocks of `shape`."""
         self.codec = codec
         self.decoded = 0
         self._shape = tuple(shape)

@@ -174,7 +174,7 @@ class KVTierStore(Protocol):
     def flush(self, timeout: float) -> bool:
         """Block until the lower tiers have all blocks. Return False after `timeout` seconds.
 
-        Not to be called from the loop's thread.
+        Must not be called from the loop's thread.
         """
 
     def close(self) -> None:

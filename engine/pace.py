@@ -7,8 +7,8 @@ LEAST_LEAD_SECONDS = 0.004
 MAX_LEAD_SECONDS = 0.012
 """Bounds of the lead.
 
-The model's threads occupy every core, so the loop often wakes up milliseconds after its timer. With a much shorter lead,
-many steps are late. A request that arrives within the lead waits for one more step.
+The model's threads occupy every core, so the loop often wakes up milliseconds after its timer. With a much shorter
+lead, many steps are late. A request that arrives within the lead waits for one more step.
 """
 
 

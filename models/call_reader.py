@@ -64,7 +64,7 @@ class CallReader:
         return events
 
     def finish(self) -> list[AnswerEvent]:
-        """Return the events with which the end of the answer cuts a call. A call whose name is known counts as begun."""
+        """Return the events of a call that the end of the answer cuts. A call whose name is known begins here."""
         return [] if self._call is None else self._call.cut()
 
     def _taken(self, token: JsonToken) -> list[AnswerEvent]:

@@ -27,7 +27,7 @@ PIECE = 1 << 16
 """Maximum number of characters per search."""
 
 INVALID_JSON = "INVALID_JSON"
-"""Field that holds arguments that are no JSON object, for templates that take only objects. The name is the one that
+"""Field that holds arguments that are not a JSON object, for templates that take only objects. The name is the one that
 Anthropic's documentation suggests.
 """
 

@@ -24,7 +24,7 @@ class ToolCallParser:
     """
 
     def __init__(self, start: str, end: str, *, parallel: bool = True) -> None:
-        """Set the marks around calls.
+        """Create a parser of calls between the marks `start` and `end`.
 
         parallel: return all calls; False returns only the first.
         """

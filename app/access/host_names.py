@@ -18,14 +18,19 @@ class HostNames:
     """Names of one server."""
 
     def __init__(self, bound_host: str, public_url: str, auth_policy: AuthPolicy) -> None:
-        """Take the address that the server listens on, the URL that people open ("" if unknown), and the demand."""
+        """Create the names of a server.
+
+        bound_host: address that the server listens on.
+        public_url: URL that people open; "" if unknown.
+        auth_policy: when the server demands a key.
+        """
         self._known = LOOPBACK_NAMES | {bound_host, urlsplit(public_url).hostname or bound_host}
         self._is_local = is_loopback(bound_host)
         # Where keys are always demanded, a page under another name has no key to act with.
         self._takes_any = auth_policy == "always"
 
     def refusal(self, host_header: str) -> str | None:
-        """Say why the server does not answer to the name in `host_header`; None if it does."""
+        """Return the reason why the server does not answer to the name in `host_header`; None if it does."""
         name = host_name(host_header)
         if self._takes_any or name in self._known or self._is_at_home(name):
             return None

@@ -12,10 +12,10 @@ _SPACE = re.compile(r"[ \t\n\r]*")
 
 
 class JsonReader:
-    """A place in a document. Whatever is read must be read whole before the next member or element is asked for."""
+    """A place in a document. A member or element must be read to its end before the next one is requested."""
 
     def __init__(self, body: bytes) -> None:
-        """Decode `body`. Raises InvalidRequestError for bytes that are no UTF-8."""
+        """Decode `body`. Raises InvalidRequestError for bytes that are not UTF-8."""
         try:
             self._text = body.decode()
         except UnicodeDecodeError as error:

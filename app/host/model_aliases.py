@@ -11,12 +11,12 @@ class ModelAliases:
     """Names that stand for models. A `*` in a name stands for any characters."""
 
     def __init__(self, models: Mapping[str, str] | None = None) -> None:
-        """Take the model that each name stands for."""
+        """Create the table. `models` maps each name to the model that the name stands for."""
         self._models = dict(models or {})
         self._patterns = [(_pattern(name), model) for name, model in self._models.items() if ANY in name]
 
     def model(self, name: str) -> str:
-        """Return the model that `name` stands for: `name` itself if it is no alias. Exact names come first."""
+        """Return the model that `name` stands for: `name` itself unless it is an alias. Exact names come first."""
         if name in self._models:
             return self._models[name]
         return next((model for pattern, model in self._patterns if pattern.fullmatch(name)), name)

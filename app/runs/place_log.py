@@ -17,7 +17,7 @@ class PlaceLog:
     """Owner of the file. `read` concerns the former process, everything else this one."""
 
     def __init__(self, path: Path) -> None:
-        """Name the file; nothing is opened yet."""
+        """Create the owner of the file at `path`, without opening the file."""
         self._path = path
         self._descriptor: int | None = None
 

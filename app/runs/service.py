@@ -338,7 +338,7 @@ class RunRegistry:
 
 
 def _closing_error(run: Run) -> Mapping[str, Any] | None:
-    """Return the error that ends a run's events: also one because of which the answer is not on disk."""
+    """Return the error that ends a run's events. An error that kept the answer from the disk counts too."""
     if run.failure is not None and run.answer.status != "failed":
         return error_body(run.failure)
     return error_of(run.answer)

@@ -12,7 +12,7 @@ from app.domain.bounds import MAX_CONTAINERS, MAX_STRINGS, MAX_VALUES
 from engine.errors import InvalidRequestError
 
 UNCOUNTED_BYTES: Final = 128 << 10
-"""A body that is no longer holds no more than the bounds allow, or nearly."""
+"""Size up to which a body is not counted, since hardly any such body can exceed the bounds."""
 PIECE_BYTES: Final = 256 << 10
 """Bytes that are counted between two moments at which other threads may run."""
 
@@ -32,7 +32,7 @@ BODY_BOUNDS: Final = Bounds(MAX_CONTAINERS, MAX_STRINGS, MAX_VALUES)
 def check_bounds(body: bytes, bounds: Bounds = BODY_BOUNDS) -> None:
     """Raise InvalidRequestError for a body of too many lists and objects, strings, or values of any kind.
 
-    A body that is no JSON may be counted wrongly; a parser stops where it begins to be none.
+    The count of a body that is not JSON may be wrong. A parser stops at the first place that is not JSON.
     """
     if len(body) <= UNCOUNTED_BYTES:
         return

@@ -71,10 +71,10 @@ class AnswerStore:
         await self._database.write(write, durable=False)
 
     async def trim(self, *, unused_since: float, max_bytes: int, weight: Callable[[Owner], float]) -> None:
-        """Remove answers that were last used before that time, then the ones that are too many.
+        """Remove answers that were last used before `unused_since`, then the excess over `max_bytes`.
 
-        Nothing more is removed while all of them fit. Else each owner keeps its share by weight, of which it loses the
-        longest unused; what one owner leaves of its share is the others'.
+        Each owner keeps its share by weight, and loses the answers beyond it that have been unused for longest. An
+        owner that needs less than its share leaves the rest to the others.
         """
         held = dict[Owner, int]()
         for row in await self._database.read(SIZES, (unused_since,)):

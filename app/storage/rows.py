@@ -94,7 +94,7 @@ def conversation_of(row: Row) -> Conversation:
 
 
 def node_of(row: Row) -> TokenNode:
-    """Convert the columns of `message` that describe its tokens and its place in the tree."""
+    """Convert a row of `message` to a node: its tokens and its place in the tree."""
     return TokenNode(row["id"], row["parent_id"], row["role"], tokens_of(row))
 
 

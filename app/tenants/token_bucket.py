@@ -28,12 +28,12 @@ class TokenBucket:
     """Seconds until all use is paid for, at the limit under which the use occurred.
 
     A limit of N a minute pays for one in 60/N seconds, so a bucket is full at 60 seconds. More than that is owed. The
-    limit comes with each call and may change at any time. Use without a limit costs nothing later, a lower limit does
-    not make former use dearer, and a higher one makes it cheaper.
+    limit comes with each call and may change at any time. Use without a limit costs nothing later. A lower limit does
+    not raise the cost of former use, and a higher one reduces it.
     """
 
     def __init__(self, clock: Callable[[], float], former: Debt = NO_DEBT) -> None:
-        """Take up with the debt of a former bucket."""
+        """Create a bucket that owes the debt of a former one."""
         self._clock = clock
         self._owed = former.seconds
         self._per_minute = former.per_minute
@@ -58,7 +58,7 @@ class TokenBucket:
         return max(0.0, self._owed + min(amount * MINUTE / per_minute, MINUTE) - MINUTE)
 
     def add(self, amount: float, per_minute: int | None) -> None:
-        """Count `amount` as used under a limit; None: there is no limit, so there is nothing to pay."""
+        """Count `amount` as used under a limit. Without a limit (None) there is nothing to pay."""
         self._take_limit(per_minute)
         if per_minute:
             self._drain()

@@ -68,7 +68,7 @@ class HeadersTooLargeError(ClientError):
 
 
 class NotHttpError(ClientError):
-    """400: the bytes are no HTTP request."""
+    """400: the bytes are not an HTTP request."""
 
     code = "invalid_http"
 

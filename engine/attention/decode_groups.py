@@ -1,4 +1,4 @@
-"""Groups of decodes that are padded together: few groups, which cost calls, and little padding, which costs memory traffic."""
+"""Groups of decodes that are padded together: few, since each costs calls, and with little padding to read."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -19,7 +19,7 @@ class GuardedMask:
     the answer ends with an error."""
 
     def __init__(self, mask: TokenMask, ending_ids: Sequence[int]) -> None:
-        """ending_ids: tokens that end the answer."""
+        """Wrap `mask`. `ending_ids` are the tokens that end the answer."""
         self._mask = mask
         self._ending_ids = ending_ids
         self._has_failed = False

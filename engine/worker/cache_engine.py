@@ -25,7 +25,10 @@ class CacheEngine:
     def __init__(
         self, layout: BlockLayout, num_blocks: int, dtype: torch.dtype, device: Device, *, spare_blocks: int = 0
     ) -> None:
-        """spare_blocks: blocks after the `num_blocks` that are never moved. Rows that only pad a batch write there."""
+        """Allocate the pool.
+
+        spare_blocks: blocks after the `num_blocks` that are never moved. Rows that only pad a batch write there.
+        """
         shape = ((num_blocks + spare_blocks) * layout.elements,)
         self._host_blocks: DevicePool | None = None
         self._copies: CopyEngine | None = None
@@ -47,7 +50,7 @@ class CacheEngine:
             self._copies = CopyEngine(self._host_blocks, host_pool)
 
     def copy_within(self, copies: Iterable[BlockCopy]) -> None:
-        """Copy whole blocks within the device; done for whatever the model computes next."""
+        """Copy whole blocks within the device, before anything that the model computes next."""
         if self._staged is not None:
             self._staged.copy_within(copies)
         elif self._host_blocks is not None:
@@ -55,9 +58,11 @@ class CacheEngine:
                 self._host_blocks.copy(copy.source_id, copy.target_id)
 
     def start(self, step: int, jobs: Sequence[TransferJob]) -> None:
-        """Begin jobs of the step that `owed` numbered so: they take what the model computed before. Their results are
-        owed; a job that fails is a result with `error`, never an exception. The model must not use the block of a load
-        before its result has been taken."""
+        """Begin the jobs of step `step`, a number that `owed` gave. They copy what the model computed before.
+
+        Their results are owed. A job that fails is a result with `error`, never an exception. The model must not use
+        the block of a load before its result has been taken.
+        """
         if not jobs:
             return
         if self._staged is not None:

@@ -25,10 +25,10 @@ def available_memory() -> int:
 
 
 def return_freed_memory() -> None:
-    """Give back to the system what was allocated and freed again; to be called when much was.
+    """Return freed memory to the system. Call after freeing a large amount.
 
-    glibc keeps it otherwise: a model whose weights were packed would be resident a second time forever. Other C
-    libraries have no such call, and do without.
+    glibc keeps freed memory otherwise: a model whose weights were packed would stay resident a second time. Other C
+    libraries have no such call, and need none.
     """
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:

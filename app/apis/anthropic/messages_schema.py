@@ -43,7 +43,7 @@ class ThoughtBlock(RequestModel):
 
 
 class UnreadBlock(RequestModel):
-    """A part of a tool's result that is no text. The model reads that it is missing."""
+    """A part of a tool's result that is not text. The model reads that it is missing."""
 
     ignored: ClassVar[frozenset[str]] = frozenset({"source", "title", "context", "citations", "cache_control"})
 

@@ -10,12 +10,12 @@ START_SECONDS = 0.2
 
 
 def find_damage(connection: sqlite3.Connection, seconds: float) -> list[str] | None:
-    """List what is damaged; None if nothing was found in `seconds`, which did not suffice to see all of the file.
+    """List the damage. Return None if none was found and `seconds` did not suffice to see all of the file.
 
     Raises sqlite3.Error if the file cannot be read at all.
     """
     deadline = time.monotonic() + seconds
-    # Whatever the size of the file, the root of each table is looked at.
+    # The root of each table is always read, however large the file is.
     for (table,) in connection.execute(
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'"
     ).fetchall():

@@ -47,7 +47,7 @@ def outage_of(error: sqlite3.Error) -> OutageError | None:
 
 
 def defect_of(error: sqlite3.Error) -> DatabaseError:
-    """Return the error that the storage modules get for one of SQLite that is no outage."""
+    """Convert an error of SQLite that is not an outage to the one that the storage modules get."""
     if isinstance(error, sqlite3.IntegrityError):
         return _CONSTRAINTS.get(_code_of(error), ConstraintError)(str(error))
     return DatabaseError(str(error))

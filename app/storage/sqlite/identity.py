@@ -18,7 +18,7 @@ class FileIdentity:
     """Device and inode of a database and its write-ahead log. Belongs to the writer's thread."""
 
     def __init__(self, database: Path) -> None:
-        """Note the files that the path names now. To be called when the writer has opened them."""
+        """Record the files that the path names now. Create this once the writer has opened them."""
         self._database = database
         self._log = database.with_name(f"{database.name}-wal")
         self._expected = _identity(database)

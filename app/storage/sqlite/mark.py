@@ -20,7 +20,7 @@ class Mark:
     """Owner of the mark of one database. Belongs to the writer's thread."""
 
     def __init__(self, database: Path) -> None:
-        """Open the mark, or make it. Without one, nothing is noticed."""
+        """Open the mark, or create it. If that fails, no loss is ever reported."""
         self._database = database
         self._descriptor: int | None = None
         self._newest = 0.0

@@ -35,7 +35,7 @@ class PlannedTransfers:
     """Transfers of one direction with their `addresses`; one that is not possible has failed already."""
 
     def __init__(self, jobs: Iterable[TransferJob], find: Callable[[TransferJob], Addresses]) -> None:
-        """find: raises IndexError with the reason for a job that is not possible."""
+        """Find the addresses of `jobs`. `find` raises IndexError with the reason for a job that is not possible."""
         self.addresses: list[Addresses] = []
         self._jobs: list[TransferJob] = []
         self._failed: list[TransferResult] = []

@@ -41,7 +41,7 @@ class NativeRunner:
     """Runner that keeps threads and memory between passes. Passes run in the order in which they were started."""
 
     def __init__(self, model: PackedModel, kv_cache: torch.Tensor, *, threads: int) -> None:
-        """kv_cache: bfloat16 [num_blocks, BlockLayout.elements]; inside a page the kernels' own order holds."""
+        """Start the threads. kv_cache: bfloat16 [num_blocks, BlockLayout.elements], its pages in the kernels' order."""
         self._model = model
         self._kv_cache = kv_cache
         self._free: list[StepArrays] = []

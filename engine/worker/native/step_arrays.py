@@ -1,4 +1,4 @@
-"""Arrays of a step in the kernels' layout. The arrays are kept between steps, since creating them costs more than filling them."""
+"""Arrays of a step in the kernels' layout. Kept between steps: creating arrays costs more than filling them."""
 
 from collections.abc import Sequence
 from typing import Final

@@ -26,7 +26,7 @@ class ModelRunner:
         graphs: DecodeGraphs | None = None,
         ranks: RankGroup = ALONE,
     ) -> None:
-        """graphs: recorded graphs of steps that only decode. ranks: the first one samples for all."""
+        """Create a runner. graphs: recorded graphs of steps that only decode. ranks: the first one samples for all."""
         self._ranks = ranks
         self._model = model
         self._graphs = graphs

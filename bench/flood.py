@@ -72,7 +72,7 @@ class Turns:
 
     @classmethod
     def of(cls, answers: Sequence[Answer]) -> "Turns":
-        """Add up what the answers' receipts say."""
+        """Sum up the receipts of the answers."""
         tiers = [answer.tier_tokens() for answer in answers]
         return cls(
             sum(answer.prompt_tokens for answer in answers),
@@ -126,7 +126,7 @@ class Row:
 
     @property
     def points_lost(self) -> float:
-        """By how many percent points the flood lowered the chats' hits."""
+        """Percentage points by which the flood lowered the chats' hits."""
         return self.alone.hits - self.flooded.hits
 
     @property
@@ -184,7 +184,7 @@ async def ask_again(flood: LoadClient, operator: str, prompts: Sequence[Sequence
 
 
 async def count_losses(url: str, operator: str) -> Losses:
-    """Read what the server counts of blocks that did not reach the next tier."""
+    """Read the server's counts of blocks that did not reach the next tier."""
     metrics = await read_metrics(url, operator)
     lost = "ebb_tier_lost_blocks_total"
     return Losses(metrics[lost, "device"], metrics[lost, "cpu"], metrics["ebb_redis_shed_blocks_total", ""])

@@ -26,7 +26,7 @@ from bench.stats import median
 FLAGS: Final = ("--redis-url", "off", "--chat-titles", "first-words")
 SETTLE_SECONDS: Final = 8.0
 MOST: Final = {"floods": 3.0, "n=16": 5.0, "long answers": 5.0}
-"""Most times as long as alone that a turn may take to its first token."""
+"""Maximum time to the first token of a turn, as a multiple of the time alone."""
 CROWDS: Final[dict[str, tuple[int, int, dict[str, object]]]] = {
     "floods": (16, 800, {"max_tokens": 1}),
     "n=16": (2, 20, {"max_tokens": 400, "n": 16, "temperature": 1.0, "ignore_eos": True}),

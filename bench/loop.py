@@ -1,8 +1,8 @@
-"""`python -m bench.loop`: how long the event loop stands, and what a stream notices, while others send much.
+"""`python -m bench.loop`: stalls of the event loop, and gaps in a stream, while other clients send a lot.
 
 A server of the model of `bench.long_window_model` answers one client with a stream, first alone, then alongside each
-kind of load: prompts of nearly the window, prompts that are refused, masks that are slow to find, and streams that are
-not read. Writes loop.json and loop.md; returns 1 if a target is missed.
+kind of load: prompts of nearly the window, prompts that are refused, masks that are slow to compute, and streams that
+are not read. Writes loop.json and loop.md; returns 1 if a target is missed.
 """
 
 import argparse
@@ -67,7 +67,7 @@ class Load:
         self._refused = [self._encoded(text) for text in (" " * 50_000 + "the " * 880_000, "the " * (3 * WINDOW))]
 
     async def long_arrivals(self) -> None:
-        """Send prompts of nearly the window, each another one, and leave when they are queued."""
+        """Send prompts of nearly the window, each a different one, and leave when they are queued."""
         self._count += 1
         words = [WORDS[(number * 7 + self._count) % len(WORDS)] for number in range(WINDOW * 3 // 4)]
         with suppress(TimeoutError):
@@ -166,7 +166,7 @@ async def _again(send: Callable[[Load], Awaitable[None]], sender: Load) -> None:
 async def _watch(
     load: str, client: LoadClient, session: aiohttp.ClientSession, sender: Load, seconds: float
 ) -> Outcome:
-    """Read short streams one after the other for `seconds`, and see how late the loop was."""
+    """Read short streams one after the other for `seconds`, and measure how late the loop was."""
     before, began, gaps, tokens = await _lags(session), time.perf_counter(), list[float](), 0
     while time.perf_counter() - began < seconds:
         answer = await client.chat([{"role": "user", "content": "Tell me something."}], fixed_length(100))
@@ -183,7 +183,7 @@ async def _lags(session: aiohttp.ClientSession) -> Counter[float]:
 
 
 def targets_of(outcomes: Sequence[Outcome]) -> list[Target]:
-    """Hold the loads against the stream alone."""
+    """Compare the loads with the stream alone."""
     alone, *loads = outcomes
     return [
         Target("longest stall of the event loop, ms", max(each.lag_ms for each in loads), MAX_LAG_MS, at_least=False),

@@ -1,6 +1,6 @@
 """`python -m bench.redis_py_restore PORT BLOCKS BLOCK_BYTES`: blocks from Redis by redis-py, a GET each.
 
-In a process of its own, as who uses redis-py has it: how fast it is depends on whether the heap happens to keep the
+The process is separate, as in a program that uses redis-py. The speed depends on whether the heap happens to keep the
 memory of the last value, which anything else in the process changes. Each line on standard input restores all blocks
 once and answers with a line.
 """

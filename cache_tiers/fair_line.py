@@ -23,7 +23,7 @@ class FairLine(Generic[K, V]):
     """Items that wait, each with a key, in one line per owner. Not thread-safe.
 
     Start-time fair queueing, as among the requests of tenants: next is the oldest item of the owner that was served
-    least for its weight. An owner that joins has no credit for the time in which nothing of it waited.
+    least for its weight. An owner that joins gets no credit for the time in which none of its items waited.
     """
 
     def __init__(self, owners: Owners) -> None:
@@ -51,7 +51,7 @@ class FairLine(Generic[K, V]):
         self._length += 1
 
     def next(self, except_for: Collection[Owner] = ()) -> Turn[K, V] | None:
-        """Return the item whose turn it is, of the other owners than these; None if there is none."""
+        """Return the item whose turn it is, without the items of the owners `except_for`; None if there is none."""
         waiting = [owner for owner in self._lines if owner not in except_for] if except_for else self._lines
         owner = min(waiting, key=self._served.__getitem__, default=None)
         return None if owner is None else Turn(owner, *next(iter(self._lines[owner].items())))
@@ -67,7 +67,7 @@ class FairLine(Generic[K, V]):
         self._take(turn.owner, turn.key)
 
     def remove(self, owner: Owner, key: K) -> V | None:
-        """Take out an item that is not to be served; None if it does not wait."""
+        """Take out an item that will not be served, and return its value; None if it does not wait."""
         return self._take(owner, key) if self.has(owner, key) else None
 
     def _take(self, owner: Owner, key: K) -> V:
@@ -80,7 +80,7 @@ class FairLine(Generic[K, V]):
         return value
 
     def _forget_past(self) -> None:
-        """Drop accounts that say nothing about the present: all of them once nothing waits."""
+        """Drop accounts that no longer affect the order: all of them once no item waits."""
         if not self._lines:
             self._served, self._now = {}, 0.0
         elif len(self._served) > 64 + 2 * len(self._lines):

@@ -387,7 +387,7 @@ def open_store(
     owners: Owners | None = None,
     shared: bool = False,
 ) -> LMCacheStore:
-    """Build the tiers. LMCache touches every page here, so that no copy faults later: about half a second per GB.
+    """Build the tiers. LMCache touches every page here, so that no copy faults later.
 
     cpu_bytes: size of the CPU tier. Without `keep_in_cpu`, the size of the staging pool, but at least 64 MiB.
     lower: the tiers below CPU memory, the nearest first. They do not have to be reachable.

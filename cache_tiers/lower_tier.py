@@ -154,7 +154,7 @@ class LowerTier(Protocol):
         """Whether a pending reply could add to the missed blocks."""
 
     def take_missed(self, most: int) -> list[bytes]:
-        """Take at most `most` missed blocks to put again, oldest first: no block while it cannot take any."""
+        """Take at most `most` missed blocks to put again, oldest first; none while the tier cannot accept any."""
 
     def renew(self, chain: Sequence[bytes]) -> None:
         """Mark blocks as used that were used in a tier above, so that this tier evicts them last."""

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from engine.executor.uniproc import UniProcExecutor
 
 TEXT_WINDOWS = 2
-"""Tokenizer limit in context windows, so that a refusal can still state a too long prompt's length."""
+"""Tokenizer limit in context windows, so that a refusal can still state the length of a prompt that is too long."""
 
 STORE_REST_SECONDS = 0.03
 MIB = 1 << 20

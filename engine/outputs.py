@@ -144,7 +144,7 @@ class TokenLogprobs:
     top: tuple[tuple[int, float], ...] = ()
 
 
-# Not frozen, because one is made for every token of every request, and freezing makes that five times as slow.
+# Not frozen, because one is made for every token of every request, and frozen objects take longer to make.
 @dataclass(slots=True)
 class RequestOutput:
     """Output of one request since its previous RequestOutput.

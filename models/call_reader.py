@@ -236,7 +236,7 @@ class _Arguments:
             raise _NotACallError(token.text)
 
     def _take_string(self, token: JsonToken, inner: JsonScanner) -> None:
-        """Take a part of a string that contains the arguments. Some models write them so."""
+        """Take a part of a string that contains the arguments. Some models write arguments as such a string."""
         if token.kind == "end string":
             if not self.has_started:
                 self.take_none()

@@ -3,7 +3,7 @@
 ModelError
 ├── ModelNotFoundError       the name is not an alias, folder, GGUF file or hub id, or the folder lacks a file
 ├── DownloadError            the network, the index or the hub did not give the files
-│   └── ChecksumError        they came, but their bytes are not the expected ones
+│   └── ChecksumError        files came, but their bytes are not the expected ones
 ├── DiskFullError            no room, or no right to write, where models are kept
 ├── ConversionError          a GGUF file cannot be read, is of another kind, or its result failed the proof
 ├── UnsupportedModelError    config.json asks for something that this decoder does not do
@@ -15,7 +15,7 @@ ModelError
 
 
 class ModelError(Exception):
-    """Root of the tree."""
+    """Base class of the package's errors."""
 
 
 class ModelNotFoundError(ModelError):

@@ -1,4 +1,4 @@
-"""Proof that a converted folder is a working model, before anyone may use it."""
+"""Proof that a converted folder is a working model, before the folder is used."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ SAMPLE = "Zwölf 12,345 naïve  tabs\t\n\n日本語 🙂 don't"
 
 
 def prove_conversion(folder: Path, known: KnownAnswers | None) -> None:
-    """Load everything in `folder` and compare it with what is known. Raises ConversionError when something differs.
+    """Load everything in `folder` and compare it with the known answers. Raises ConversionError for a difference.
 
     Without known answers: tensors fit, a sample text survives the tokenizer, and the logits are finite.
     """

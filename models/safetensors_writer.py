@@ -22,7 +22,7 @@ class TensorSource:
 
 
 def write_bfloat16(file: Path, sources: Sequence[TensorSource], written: Callable[[int], None]) -> None:
-    """Write `sources` in their order, rounded to bfloat16; `written` hears the count after each. Raises OSError."""
+    """Write `sources` in their order, rounded to bfloat16; `written` receives the count after each. Raises OSError."""
     header: dict[str, object] = {"__metadata__": {"format": "pt"}}
     offset = 0
     for source in sources:

@@ -1,4 +1,4 @@
-"""Long texts to token ids in slices, with the ids that the whole text would have.
+"""Conversion of long texts to token ids in slices, with the ids that the whole text would have.
 
 A text is cut only at places that no token spans, so the two sides are independent:
 
@@ -21,10 +21,10 @@ from typing import Final
 from models.errors import TextTooLongError
 
 SLICE: Final = 1 << 13
-"""Characters of one slice; one or two milliseconds."""
+"""Number of characters of one slice, which takes a millisecond or two."""
 
 MAX_SPANNING: Final = 64
-"""Tokens that hold a place to cut. With more of them no text is cut there."""
+"""Maximum number of tokens that span a kind of place. With more of them, no text is cut at places of that kind."""
 
 SPACES: Final = re.compile(r"(?<=\S) ")
 MARKS: Final = re.compile(
@@ -165,7 +165,7 @@ def check_length(num_ids: int, most_ids: int | None) -> None:
 def longest_text(token_texts: Sequence[str], most_ids: int | None, shrinks: int = 1) -> int:
     """Return the characters beyond which every text has more than `most_ids` tokens.
 
-    shrinks: how many characters a normalizer may make one of.
+    shrinks: maximum number of characters that a normalizer joins to one.
     """
     longest = max(map(len, token_texts), default=1)
     return sys.maxsize if most_ids is None else most_ids * longest * shrinks

@@ -1,4 +1,4 @@
-"""Tool calls, and the events in which an answer that may call tools comes."""
+"""Tool calls, and the events of an answer that may call tools."""
 
 import json
 from collections.abc import Iterable

@@ -66,7 +66,7 @@ class Administration:
         The tenant's limits stay. Returns the number of keys and of conversations.
 
         Raises:
-            NotReadyError: there is no engine that serves.
+            NotReadyError: no engine is serving.
             EngineError: the KV could not be made unreachable. The chats are not deleted.
         """
         engine = self.host.require()

@@ -1,4 +1,4 @@
-"""Pages of other sites are kept away from the server, unless a setting lets their origin in."""
+"""Protection of the server from pages of other sites, apart from the origins that a setting allows."""
 
 from collections.abc import Collection
 
@@ -18,10 +18,10 @@ CORS_ANSWER_HEADERS = ("ETag", "Request-Id", "Retry-After", "X-Ebb-Ignored", "X-
 
 
 def cors(origins: Collection[str]) -> list[Middleware]:
-    """Let pages of `origins` read answers; no middleware without any.
+    """Build the middleware that lets pages of `origins` read answers; an empty list without any origin.
 
-    Cookies never travel: a key does, in a header. A page that was let in may send any header, since the official
-    clients send a family of them (x-stainless-*) that grows with each of their releases.
+    Cookies are never allowed, only a key in a header. An allowed page may send any header, since the official clients
+    send a family of them (x-stainless-*) that grows with each of their releases.
     """
     if not origins:
         return []
@@ -41,8 +41,9 @@ class OriginGuard:
     """Check of the name that a request asks for, and of the page that sent it.
 
     Requests that change or compute something must not come from another origin: a browser sends them without asking,
-    though it hides the answer. Requests that read must not either where a key would be demanded, since their time and
-    their size tell something. Links from elsewhere to the page itself do no harm.
+    though it hides the answer. Requests that only read must not either, below /api and wherever a key would be
+    demanded, since the time and the size of an answer reveal something about it. Links from elsewhere to the page
+    itself do no harm.
     """
 
     def __init__(self, app: ASGIApp, names: HostNames, allowed_origins: Collection[str]) -> None:

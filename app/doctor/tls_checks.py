@@ -13,7 +13,8 @@ from app.doctor.finding import Finding
 from app.transport.tls import CertificateError, certificate_files
 
 SOON = datetime.timedelta(days=14)
-"""Certificates of 90 days are renewed a month before they expire, so one that is this old was forgotten."""
+"""Time before the end of a certificate from which the check warns. Certificates of 90 days are usually renewed a month
+before they expire, so a renewal was probably forgotten."""
 
 
 def check_tls(settings: Settings) -> Finding:

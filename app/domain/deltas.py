@@ -1,4 +1,4 @@
-"""The pieces in which an answer comes."""
+"""Pieces of an answer, as a run's log has them."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Whether the database takes writes, and how clients hear that it does not.
+"""Health of the database as a place for writes, and the errors that clients get while it refuses them.
 
 A full disk, a foreign lock or a failing disk is not a defect of the code: it passes, or a person fixes it. Each is
 an `OutageError` with a sentence and a time to retry. Other errors are defects, and stay as they are.
@@ -13,7 +13,7 @@ from engine.errors import OutageError
 PATIENT_MILLISECONDS: Final = 5000
 IMPATIENT_MILLISECONDS: Final = 250
 """Time for which a write waits for a foreign lock: while the database takes writes, and after it refused one. Writes
-follow one another, so each would wait for the whole time of all before it."""
+run one after another, so each would also wait as long as all those before it."""
 
 
 class StorageFullError(OutageError):
@@ -49,12 +49,12 @@ class StorageHealth:
         return PATIENT_MILLISECONDS if self._failing is None else IMPATIENT_MILLISECONDS
 
     def fail(self, outage: OutageError) -> None:
-        """Note a refusal. The next write that succeeds ends it."""
+        """Record a refusal, until the next write that succeeds."""
         self._failing = outage
 
     @contextmanager
     def write(self) -> Iterator[None]:
-        """Note how a write inside ends."""
+        """Record the outcome of the write inside."""
         try:
             yield
         except OutageError as outage:

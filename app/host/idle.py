@@ -1,4 +1,4 @@
-"""Requests that the server makes of the engine while it is idle."""
+"""Requests that the server sends to the engine while the engine is idle."""
 
 import asyncio
 import logging

@@ -31,8 +31,8 @@ def engine_builder(settings: Settings, trace: Trace = NO_TRACE) -> Build:
     """Return a function that finds or downloads the model, loads it, and opens the tiers."""
 
     def build(report: Report) -> tuple[Backend, str]:
-        # OpenMP reads this when torch loads it. Waiting threads sleep: spinning gains 5 % on a quiet machine, but makes
-        # everything many times slower as soon as another program wants the cores.
+        # OpenMP reads this when torch loads it. Waiting threads sleep: spinning gains a little on a quiet machine, and
+        # slows everything down as soon as another program wants the cores.
         os.environ.setdefault("OMP_WAIT_POLICY", "passive")
         # Imported here, since the port must answer before these modules are loaded.
         from engine.build import build_engine
@@ -83,8 +83,8 @@ probabilities make a million objects within seconds, so the middle generation mu
 def objects_that_stay() -> Iterator[None]:
     """Exclude all objects made inside from garbage collection.
 
-    Imports create half a million objects that live until the process ends. Collections during the imports take a
-    quarter of their time, and later ones would pause every thread for a third of a second now and then.
+    Imports create very many objects that live until the process ends. Collections during the imports would slow them
+    down, and later ones would pause every thread now and then.
     """
     gc.disable()
     try:

@@ -6,7 +6,7 @@
 
 The supervising process holds the listening sockets, so clients that connect during a restart wait instead of being
 refused. The kernel kills the server process when the supervising process dies (PR_SET_PDEATHSIG), so kill -9 of either
-leaves no process behind. This module imports nothing heavy: the supervising process takes about 20 MB.
+leaves no process behind. This module imports nothing heavy, so the supervising process stays small.
 """
 
 import ctypes

@@ -1,7 +1,7 @@
 """HTTP/1.1 POST request whose response is only timestamped on arrival, and parsed after its end (RFC 9112).
 
-A client on the machine under test takes CPU time from the server. A full HTTP client takes some 40 µs per piece of a
-stream, which matters at 2,000 tokens a second. Here a piece costs one read and one reading of the clock.
+A client on the machine under test takes CPU time from the server. A full HTTP client spends time on each piece of a
+stream, which matters at thousands of tokens a second. Here a piece costs one read and one reading of the clock.
 """
 
 import asyncio

@@ -1,11 +1,11 @@
-"""Runs that a former process left unfinished are resumed in this one.
+"""Resumption of the runs that a former process left unfinished.
 
-Their logs are open at once, so that clients that come back can follow from where they were. The engine continues them
-when it is ready. With the same model it says what it would have said: the prompt, the tokens so far, the seed and all
-parameters are stored, and the KV comes back from the tiers.
+The logs of these runs are open at once, so that clients that return can follow from where they were. The engine
+continues the runs when it is ready. With the same model each answer continues as it would have: the prompt, the tokens
+so far, the seed and all parameters are stored, and the KV comes back from the tiers.
 
-A database that is locked or full at the start only delays this. Nothing is resumed before the database has noted it,
-and the note is tried until it succeeds.
+A database that is locked or full at the start only delays this. No run is resumed before the database has recorded
+that, and the write is repeated until it succeeds.
 """
 
 import asyncio
@@ -31,8 +31,8 @@ from engine.generate_request import GenerateRequest
 from engine.urgency import Urgency
 
 MAX_FRUITLESS = 2
-"""Deaths of the server in a row in which a run had a place and brought no token, after which the run is given up: it
-may be the cause."""
+"""Number of consecutive deaths of the server after which a run is given up that had a place and gained no token: it may
+be the cause."""
 
 FIRST_PAUSE_SECONDS = 0.5
 LONGEST_PAUSE_SECONDS = 15.0
@@ -119,7 +119,7 @@ class Resumption:
                 await self._give_up(run, "an unexpected error, which the server's log describes")
 
     async def _noted(self, records: Sequence[RunRecord], *, is_closed: bool) -> None:
-        """Store that these runs are resumed, as soon as the database takes it."""
+        """Record that these runs are resumed, as soon as the database accepts the write."""
         pause = FIRST_PAUSE_SECONDS
         while True:
             try:

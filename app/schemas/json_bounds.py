@@ -1,7 +1,7 @@
 """Bounds on the number of values in a JSON body, counted before it is parsed.
 
-Parsing is fast, but the values of four megabytes of `[],[],[],` hold the event loop for a third of a second, and
-checking each of them takes even longer. Bytes are counted a hundred times as fast as values are made, and in pieces.
+Parsing is fast, but making the values of four megabytes of `[],[],[],` holds the event loop for too long, and checking
+each of them takes even longer. Bytes are counted much faster than values are made, and in pieces.
 """
 
 from collections.abc import Iterator

@@ -6,13 +6,13 @@ from app.storage.database import Database
 from app.tenants.limits import LIMIT_NAMES, LimitReachedError, TenantLimits
 
 RETRY_SECONDS = 60
-"""No time is known at which a conversation will be deleted."""
+"""Retry-After of a refusal, although no time is known at which a conversation will be deleted."""
 
 COLUMNS = ", ".join(LIMIT_NAMES)
 
 
 class LimitStore:
-    """Every method is one transaction or one read."""
+    """Limits of all tenants. Every method is one transaction or one read."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -43,10 +43,10 @@ class LimitStore:
 
 
 def check_room(connection: Connection, tenant: str, num_new: int) -> None:
-    """Check for room for some more conversations, inside the transaction that makes them. Raises LimitReachedError.
+    """Check that there is room for more conversations, inside the transaction that creates them.
 
-    Deleted ones do not count while they can be restored, up to as many again. Without that bound a loop that makes and
-    deletes would store without end.
+    Deleted ones do not count while they can be restored, up to as many again. Without that bound, a client that creates
+    and deletes in a loop could store any amount. Raises LimitReachedError.
     """
     rows = connection.fetch_all(
         "SELECT conversations AS most, (SELECT count(*) FROM conversation WHERE tenant = :tenant) AS stored, "
@@ -65,7 +65,7 @@ def check_room(connection: Connection, tenant: str, num_new: int) -> None:
 
 
 def check_size(connection: Connection, tenant: str) -> None:
-    """Check the bytes that a tenant stores, inside the transaction that adds some. Raises LimitReachedError."""
+    """Check a tenant's stored bytes, inside the transaction that adds to them. Raises LimitReachedError."""
     rows = connection.fetch_all(
         "SELECT stored_bytes, nbytes FROM tenant_limits JOIN tenant_usage USING (tenant) "
         "WHERE tenant = ? AND nbytes > stored_bytes",
@@ -81,7 +81,7 @@ def check_size(connection: Connection, tenant: str) -> None:
 
 
 def check_items(connection: Connection, conversation_id: str) -> None:
-    """Check the messages of a conversation, and the bytes of its tenant, inside the transaction that adds some.
+    """Check the number of messages of a conversation and its tenant's bytes, inside the transaction that adds to them.
 
     Deleted messages count until they are removed. Raises LimitReachedError.
     """

@@ -12,13 +12,13 @@ COLUMNS = "tenant, noted_at, requests_owed, requests_per_minute, tokens_owed, to
 
 
 class OwedUseStore:
-    """Every method is one transaction or one read."""
+    """Debts of all tenants. Every method is one transaction or one read."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def all(self) -> dict[str, OwedUse]:
-        """Read what each tenant still owes now. A clock that was set back takes nothing off and adds nothing."""
+        """Read what each tenant still owes now. A clock that was set back changes no debt."""
         rows = await self._database.read(f"SELECT {COLUMNS} FROM owed_use")
         now = time.time()
         stored = {

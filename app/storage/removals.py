@@ -1,4 +1,4 @@
-"""Permanent removal in batches. A single transaction of 100,000 messages would block every other writer for 17 s.
+"""Permanent removal in batches, since one transaction of many messages would block every other writer for seconds.
 
 A removal begins with a row in `removal`. From then on, the conversation or branch that the row names cannot be
 restored. If the process ends during a removal, the next one continues it. Messages are deleted before their parents, so

@@ -3,7 +3,7 @@
 FTS5's tokenizer unicode61 finds words between separators, folds case and removes accents. Scripts that are written
 without spaces would be one word per sentence. So each of their characters is made a word, and a run of them in a query
 a phrase. The tokenizer trigram would not need that, but finds nothing shorter than three characters, and most Chinese
-and Japanese words have two. The index would also be several times as large.
+and Japanese words have two. The index would also be larger.
 """
 
 import re

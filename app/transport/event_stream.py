@@ -5,9 +5,9 @@ send. The loop that sends and the task group around it are replaced:
 
 - In the library's loop each frame has a cancel scope and a timer. Here a frame has them only if the connection cannot
   take it at once, because every token of every stream may pass through the loop.
-- The library's four tasks in anyio's group take several times the memory of the two plain tasks here. The others are
-  the loop, which runs in the task of the request, and the wait for the server's exit, at which `app.transport.protocol`
-  aborts streams without a task for each.
+- The library's four tasks in anyio's group take more memory than the two plain tasks here. The others are the loop,
+  which runs in the task of the request, and the wait for the server's exit, at which `app.transport.protocol` aborts
+  streams without a task for each.
 """
 
 import asyncio

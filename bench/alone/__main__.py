@@ -1,7 +1,7 @@
 """`python -m bench.alone`: ratios of Ebb's own speeds within one run, compared with those of an earlier version.
 
-Machines differ and drift, ratios within a run much less: so a slower step, a heavier server or a cache that misses
-shows. Exits with 1 if a ratio is worse than its baseline by more than its margin.
+Machines differ and drift, ratios within a run much less. A slower step, a heavier server or a cache that misses
+therefore shows. Exits with 1 if a ratio is worse than its baseline by more than its margin.
 """
 
 import argparse

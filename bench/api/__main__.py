@@ -1,4 +1,4 @@
-"""`python -m bench.api`: what the API costs, and whether it holds: streams, first bytes, lists, hostile requests.
+"""`python -m bench.api`: cost and robustness of the API: streams, first bytes, lists, hostile requests.
 
 The server is the real one in a process of its own, with an engine that replays tokens. Linux.
 """

@@ -1,9 +1,9 @@
-"""Whether a GPU computes what the oracle does, and how fast: a random-weight openPangu 7B, in ten minutes.
+"""Correctness and speed of a GPU, with a random-weight openPangu 7B compared with the oracle, in ten minutes.
 
     python -m bench.gpu [--only equality,copies] [--small] [--device cpu] [--out bench/results]
 
-Needs torch, numpy and safetensors, no model and no server. Each phase is a process of its own with a limit of time, and
-what it found is written at once, so that one that fails or hangs costs nothing but itself.
+Needs torch, numpy and safetensors, no model and no server. Each phase is a process of its own with a time limit, and
+its figures are written at once. A phase that fails or hangs therefore costs only its own figures.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""The attention kernel alone, in shapes of tiles that could be chosen instead of those that are."""
+"""The attention kernel alone, with the chosen tile shape and with others."""
 
 import time
 from collections.abc import Mapping

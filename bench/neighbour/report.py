@@ -29,7 +29,7 @@ class Side:
     """Tokens that the neighbour got in all windows."""
     victim_tokens: int
     outcomes: Mapping[str, int]
-    """The neighbour's requests by what came of them."""
+    """Number of the neighbour's requests, by outcome."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def side(samples: Samples, neighbour_tokens: int, victim_tokens: int, outcomes: 
 
 
 def targets(report: NeighbourReport) -> list[Target]:
-    """List the claims and whether this run holds them."""
+    """List the claims and whether this run meets them."""
     hostile, calm = report.hostile, report.well_behaved
     lost = (calm.cached - hostile.cached) * 100
     return [

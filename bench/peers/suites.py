@@ -13,7 +13,7 @@ from bench.peers.prompts import PromptMaker, make_chats
 from bench.stats import median
 
 FixedLength = Callable[[int], Generation]
-"""Function that makes a request for exactly so many tokens, in which an end is never sampled."""
+"""Function that makes a request for exactly the given number of tokens, in which an end is never sampled."""
 Pin = Callable[[int], Mapping[str, object]]
 """Function from a stream's number to additional fields of its requests, which assign it to the best slot."""
 

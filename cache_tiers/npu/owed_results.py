@@ -1,4 +1,4 @@
-"""Results of copies that no step's output has had yet."""
+"""Results of copies that no step's output has reported yet."""
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -86,19 +86,21 @@ class OwedResults:
         return self._num_steps
 
     def add(self, step: int, batch: CopyBatch) -> None:
-        """Owe the results of a batch of the step with that number."""
+        """Add a batch of copies of step `step`, whose results are owed from now on."""
         with self._lock:
             self._batches.append((step, batch))
 
     def refuse(self, step: int, jobs: Iterable[TransferJob], error: str) -> None:
-        """Owe a failure for each of the step's `jobs` that is in no batch of it, because the step failed earlier."""
+        """Add a failure for each of `jobs` that is in no batch of the step, because the step failed earlier."""
         begun = {job_id for number, batch in self._up_to(step) if number == step for job_id in batch.job_ids}
         failed = [TransferResult(job.job_id, 0.0, error) for job in jobs if job.job_id not in begun]
         self.add(step, EndedBatch(failed))
 
     def take(self, step: int, *, wait: bool) -> tuple[TransferResult, ...]:
-        """Return the results of copies of this and earlier steps: of all of them after a `wait`, else of those that
-        have ended. Raise what the device raises; nothing is owed after a wait."""
+        """Take the results of copies of this and earlier steps that have ended.
+
+        wait: wait for all of these copies first. No result of them is then owed, even if the device raises.
+        """
         due = [entry for entry in self._up_to(step) if wait or entry[1].has_ended()]
         try:
             results = [result for _, batch in due for result in batch.results()]
@@ -110,7 +112,7 @@ class OwedResults:
         return tuple(results)
 
     def forget(self, step: int) -> None:
-        """Wait for all copies of this and earlier steps, and owe nothing for them."""
+        """Wait for all copies of this and earlier steps, and drop their results."""
         for entry in self._up_to(step):
             # A device that does not even wait copies nothing either.
             with suppress(Exception):

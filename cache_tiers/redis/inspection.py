@@ -1,4 +1,4 @@
-"""Inspection of a Redis for people. redis-py is fast enough here, since no answer waits for it.
+"""Inspection of a Redis for people. redis-py is fast enough here, since no answer waits for the result.
 
 A large block is stored as several values. Each counts as a block here, because a value does not say how many there are.
 """

@@ -1,4 +1,4 @@
-"""Becomes a server that gets SIGTERM when the thread that started it ends, also when that was kill -9.
+"""Launcher that becomes a server, which gets SIGTERM when the thread that started it ends, even by kill -9.
 
 Run as a script by a fresh interpreter, because no Python code may run between fork and exec in a process with threads:
 `python -I -S launcher.py PARENT_PID PID_FILE SERVER ARGUMENTS...`

@@ -3,7 +3,7 @@
 Prompts are processed one sequence at a time, in tiles of queries. Each tile reads only the keys that it may see.
 Decodes (one row per sequence) are batched, padded to the longest sequence of their group. The query heads of a group
 are folded into the query length, so K and V are never repeated. Large scratch buffers are allocated once, because a
-fresh buffer per layer takes three times as long (page faults).
+fresh buffer per layer would cost page faults.
 """
 
 from collections.abc import Sequence

@@ -12,7 +12,7 @@ from models.interface import ForwardContext
 
 
 class ReferenceAttention:
-    """Every other backend is tested against this one; it also serves where no other backend can."""
+    """The backend that every other one is tested against, and that serves where no other backend can."""
 
     numerics: ClassVar[str] = "reference-1"
     support: ClassVar[AttentionSupport] = AttentionSupport(features=(Feature.ATTENTION, *ALL_CALLS))
@@ -62,7 +62,7 @@ class _ReferenceContext:
 def _attend(
     call: AttentionCall, q: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, sinks: torch.Tensor | None
 ) -> torch.Tensor:
-    """q [heads, k_dim] over keys [kv_heads, n, k_dim] and values [kv_heads, n, v_dim] -> [heads, v_dim]."""
+    """Attend with q [heads, k_dim] over keys [kv_heads, n, k_dim] and values [kv_heads, n, v_dim]: [heads, v_dim]."""
     grouped = q.float().view(call.kv_heads, call.group, call.k_dim)
     scores = grouped @ keys.transpose(1, 2) * call.scale
     if call.softcap:

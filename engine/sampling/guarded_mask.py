@@ -42,7 +42,7 @@ class GuardedMask:
 
     @property
     def is_ready(self) -> bool:
-        """Whether `words` answers at once."""
+        """Whether `words` returns at once."""
         return self._ask(lambda: self._mask.is_ready, otherwise=True)
 
     @property

@@ -14,8 +14,8 @@ def invert_cdf(masses: npt.NDArray[np.float32], u: npt.NDArray[np.float64]) -> n
     In other words, masses[:i].sum() <= u * masses.sum() < masses[:i + 1].sum(), with u [R] in [0, 1 - 2**-53]. An index
     of mass 0 is never returned.
 
-    Sums are in float64: first over whole stretches of STRETCH masses, then inside the stretch that is hit. This is ten
-    times faster than a running sum over a vocabulary.
+    Sums are in float64: first over whole stretches of STRETCH masses, then inside the stretch that is hit. This is much
+    faster than a running sum over a vocabulary.
     """
     rows, size = masses.shape
     stretches = np.zeros((rows, -(-size // STRETCH), STRETCH), dtype=np.float32)

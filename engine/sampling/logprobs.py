@@ -35,7 +35,7 @@ def largest(values: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tenso
     """Return the `count` largest values of each row of `values` [R, n] and their indices, [R, count], largest first.
 
     At most `count` stretches of a row can hold one of its largest values, and those stretches have the largest maxima.
-    Finding those stretches is therefore most of the work. `torch.topk` of a whole vocabulary takes ten times as long.
+    Finding those stretches is therefore most of the work. `torch.topk` of a whole vocabulary takes far longer.
     """
     rows, n = values.shape
     width = min(n & -n, WIDEST_STRETCH)

@@ -1,8 +1,9 @@
 """Speculative decoding: choice of the requests that get a draft in the next step, and of its length.
 
-A step with a draft yields several tokens of its request. But the step takes longer, and the next one cannot be
-scheduled before its result is known. So drafts must yield more tokens than all running requests would have produced in
-the extra time. With one stream drafts cost hardly anything; with many, their rows cost as much as they yield.
+A step with a draft yields several tokens of its request. However, the step takes longer, and the next one cannot be
+scheduled before its result is known. Drafts must therefore yield more tokens than all running requests would have
+produced in the extra time. With one stream drafts cost hardly anything; with many, their rows cost as much as they
+yield.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +29,7 @@ MARGIN: Final = 1.5
 NEAR: Final = 1.0
 """Gain, in tokens beyond their cost, that a request's drafts must promise for the next step to make a single pass.
 
-Several passes per step save a tenth of the time, so they are given up only for a larger gain.
+Several passes per step save time, so they are given up only for a larger gain.
 """
 
 

@@ -1,4 +1,4 @@
-"""One GGUF file to one model folder: bfloat16 safetensors, config.json, generation_config.json and the tokenizer."""
+"""Conversion of a GGUF file to a model folder: bfloat16 safetensors, the configurations and the tokenizer."""
 
 import json
 from collections.abc import Callable
@@ -17,8 +17,8 @@ from models.safetensors_writer import write_bfloat16
 def convert_gguf(file: Path, folder: Path, progress: Callable[[str], None]) -> None:
     """Write the model of `file` (any quantization that gguf reads) into the empty `folder`.
 
-    Memory stays at one tensor. Raises ConversionError for a file that is cut short or of another kind, and OSError
-    when `folder` takes no more bytes.
+    One tensor at a time is in memory. Raises ConversionError for a file that is cut short or of another kind, and
+    OSError if `folder` has no more room.
     """
     progress(f"Reading {file.name}")
     reader = _open(file)

@@ -228,14 +228,14 @@ class CountTokensRequest(CompatibleRequest):
 
     @property
     def opening(self) -> str:
-        """The beginning of the answer, which the last message is if it is the assistant's."""
+        """The beginning of the answer: the last message, if it is the assistant's."""
         last = self.messages[-1]
         return _text(last.content) if last.role == "assistant" else ""
 
     def turns(self) -> list[Message]:
         """Return the messages for the chat template: first the tools, then the system prompt, then the turns.
 
-        The beginning of an answer is not among them. A result is taken whichever call it answers: clients trim long
+        The beginning of an answer is not among them. A result is accepted whichever call it answers: clients trim long
         histories, and with them the calls.
 
         Raises:

@@ -91,7 +91,7 @@ class OllamaChatRequest(OllamaRequest):
 
     @property
     def opening(self) -> str:
-        """The beginning of the answer, which the last message is if it is the assistant's."""
+        """The beginning of the answer: the last message, if it is the assistant's."""
         last = self.messages[-1] if self.messages else None
         return last.content or "" if last is not None and last.role == "assistant" else ""
 

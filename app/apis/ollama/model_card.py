@@ -51,7 +51,7 @@ class ModelCard:
     def __init__(self, engine: Backend, ready_at: int) -> None:
         """Read the model's folder, which blocks on a few small reads.
 
-        ready_at: Unix seconds since which the model is served.
+        ready_at: time since which the model has been served, in Unix seconds.
         """
         self._engine = engine
         self._served_since = timestamp(ready_at)

@@ -95,7 +95,7 @@ ChatMessages = Annotated[list[ChatMessage], Field(min_length=1, max_length=MAX_M
 def to_messages(messages: list[ChatMessage]) -> list[Message]:
     """Convert messages to those of the chat template. Raises as `ChatMessage.turn`.
 
-    A tool's message is taken whichever call it answers: clients trim long histories, and with them the calls.
+    A tool's message is accepted whichever call it answers: clients trim long histories, and with them the calls.
     """
     return [message.turn(index) for index, message in enumerate(messages)]
 

@@ -1,4 +1,4 @@
-"""A completion of no tokens: the prompt alone, with its logprobs. OpenAI's clients score texts so."""
+"""A completion of no tokens: the prompt alone, with its logprobs. OpenAI's clients score texts with it."""
 
 from collections.abc import Sequence
 from dataclasses import replace

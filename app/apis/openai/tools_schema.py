@@ -81,7 +81,7 @@ class CalledFunction(RequestModel):
     """The function of a call.
 
     arguments: a JSON object as text, as the model generated it, or the beginning of one if the answer was cut. Other
-        text is taken too.
+        text is accepted too.
     """
 
     name: FunctionName

@@ -1,7 +1,7 @@
 """The parameter `include`, which asks for additional data in a response.
 
 Ebb has none of the data. A client that asks for the output of tools that OpenAI's servers run, or for encrypted
-reasoning, gets a right response without it. Log probabilities would be missed, so asking for them is refused.
+reasoning, gets a correct response without it. Log probabilities would be missed, so asking for them is refused.
 """
 
 from typing import Literal, get_args

@@ -286,7 +286,7 @@ def _check_fields(fields: ResponseRequest) -> None:
 def _asked(parent: ResponseParent, fields: PromptFields) -> list[Message]:
     """Create the messages of the input, each following the one before.
 
-    A client that keeps the conversation may have trimmed calls from it, so results are taken without them.
+    A client that keeps the conversation may have trimmed calls from it, so results are accepted without them.
 
     Raises:
         InvalidRequestError: a result answers a call that is not in the stored conversation before it.

@@ -1,8 +1,7 @@
 """The identity of an open database: which file its path named when it was opened.
 
-A file that is deleted or replaced under a running server still accepts writes, but no path names it.
-So every transaction compares the files after its commit and before its caller learns of success. That takes two calls
-of `stat`, a few microseconds.
+A file that is deleted or replaced under a running server still accepts writes, but no path names it. So every
+transaction compares the files after its commit and before its caller learns of success. That takes two calls of `stat`.
 """
 
 import os

@@ -139,7 +139,7 @@ class KVTierStore(Protocol):
     def clear_cpu(self) -> bool:
         """Drop all blocks in host memory. Return False if some stay because they are being read or written.
 
-        A block that has arrived in a lower tier can be held for a moment longer.
+        A block can stay locked for a moment after it has arrived in a lower tier.
         """
 
     def protect(self, chain: Sequence[BlockKey]) -> None:

@@ -1,4 +1,4 @@
-"""The text format of /metrics, as much of it as a benchmark needs."""
+"""Parser of the text format of /metrics, limited to the parts that a benchmark needs."""
 
 import re
 

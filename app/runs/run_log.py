@@ -57,7 +57,7 @@ class RunLog:
         self.run_id = run_id
         self._message = message
         self._epoch = epoch
-        # Kept as bytes, since the objects take ten times the memory.
+        # Kept as bytes, since the objects take far more memory.
         self._opening_frame = self._opening(opening or {"message": message_body(message)})
         self._numbers = array("I")
         self._said = _Pieces()
@@ -286,7 +286,7 @@ class _Follower:
 
 
 class _Pieces:
-    """Text and reasoning in pieces, as UTF-8 in one buffer. A string per token would take four times the memory.
+    """Text and reasoning in pieces, as UTF-8 in one buffer. A string per token would take far more memory.
 
     `_turns` holds the indices of the pieces at which text and reasoning alternate. Text comes first.
     """

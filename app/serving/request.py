@@ -94,7 +94,7 @@ async def answer(
 
 
 class Said:
-    """Ids and text received so far, packed: an object per token would take ten times the memory."""
+    """Ids and text received so far, packed: an object per token would take far more memory."""
 
     __slots__ = ("ids", "text")
 

@@ -81,7 +81,7 @@ class NativeRunner:
             self._free.append(arrays)
 
     def compute(self, scheduled: Sequence[ScheduledRequest], wanted: Sequence[int] = ()) -> Computed:
-        """Start and finish."""
+        """Compute a pass: start it, and wait for its end."""
         return self.finish(self.start(scheduled, wanted))
 
     def _new_arrays(self) -> StepArrays:

@@ -1,7 +1,7 @@
 """Serializers of Ollama's two answer formats, as lines of a stream and as one body.
 
 Source: https://docs.ollama.com/api. A stream has a line for each piece of text, each with `done: false`. The last line
-has no text, and the figures.
+has the figures instead of a text.
 """
 
 import time

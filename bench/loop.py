@@ -42,7 +42,7 @@ Body = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One kind of load.
+    """Result of one kind of load.
 
     lag_ms: upper bound of the highest bucket of the event loop's lag. p99_ms: of the gaps in the watched stream.
     statuses: of the load's requests.

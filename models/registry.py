@@ -1,4 +1,4 @@
-"""Architecture names to model code."""
+"""Table from architecture names to model code."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path

@@ -5,6 +5,8 @@
 // A shift by four bits therefore brings the next vector of weights to the lowest bits of all words.
 #pragma once
 
+#include <array>
+
 #include "group_panels.h"
 
 namespace ebb {
@@ -12,17 +14,22 @@ namespace ebb {
 constexpr int kInt4Zero = 8;  // what is stored for a weight of 0
 
 #if EBB_BF16_DOT
-// Decoder by table. The table has 32 entries of which an index uses 5 bits, and the fifth belongs to the next weight.
-// So it holds the 16 values twice.
+// Tabulate the bf16 of each stored value, twice: an index has 5 bits, of which the highest belongs to the next weight.
+constexpr std::array<bf16, 32> int4_values() {
+    std::array<bf16, 32> values{};
+    for (int entry = 0; entry < 32; ++entry) {
+        const float value = static_cast<float>(entry % 16 - kInt4Zero);
+        values[entry] = static_cast<bf16>(std::bit_cast<uint32_t>(value) >> 16);
+    }
+    return values;
+}
+
+// Decoder by table.
 class Int4Decoder {
 public:
     Int4Decoder() {
-        alignas(64) bf16 values[32];
-        for (int entry = 0; entry < 32; ++entry) {
-            const float value = static_cast<float>(entry % 16 - kInt4Zero);
-            values[entry] = static_cast<bf16>(std::bit_cast<uint32_t>(value) >> 16);
-        }
-        table_ = _mm512_load_si512(values);
+        static constexpr auto kValues = int4_values();
+        table_ = _mm512_loadu_si512(kValues.data());
     }
 
     void decode(const uint8_t* line, Pair* pairs) const {

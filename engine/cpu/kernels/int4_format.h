@@ -76,21 +76,24 @@ struct Int4 {
         for (int candidate = -kCandidates; candidate <= kCandidates && extreme != 0.f; ++candidate) {
             // The weight of the largest magnitude becomes -8 or nearly so, because 8 cannot be stored.
             const float factor = -(8.f + kCandidateStep * static_cast<float>(candidate)) / extreme;
-            float xq = 0.f, qq = 0.f;
-            for (int k = 0; k < kGroup; ++k) {
-                const float q = nearest(values[k] * factor);
-                xq += values[k] * q;
-                qq += q * q;
+            Vec xq = Vec{}, qq = Vec{};
+            for (int k = 0; k < kGroup; k += kLanes) {
+                const Vec x = load(values + k), q = nearest(x * factor);
+                xq = fma(x, q, xq);
+                qq = fma(q, q, qq);
             }
-            if (xq * xq > best * qq) {
-                best = xq * xq / qq;
-                scale = xq / qq;
+            const float product = sum(xq), square = sum(qq);
+            if (product * product > best * square) {
+                best = product * product / square;
+                scale = product / square;
             }
         }
         const uint16_t half = half_nearest(scale);
-        const float rounded = half_to_float(half);
-        for (int k = 0; k < kGroup; ++k)
-            integers[k] = rounded == 0.f ? 0 : static_cast<int>(nearest(values[k] / rounded));
+        const float inverse = half_to_float(half) == 0.f ? 0.f : 1.f / half_to_float(half);
+        for (int k = 0; k < kGroup; k += kLanes) {
+            const Ints rounded = __builtin_convertvector(nearest(load(values + k) * inverse), Ints);
+            for (int lane = 0; lane < kLanes; ++lane) integers[k + lane] = rounded[lane];
+        }
         return half;
     }
 
@@ -112,7 +115,9 @@ private:
     static constexpr int kCandidates = 8;
     static constexpr float kCandidateStep = 0.125f;
 
-    static float nearest(float value) { return std::clamp(std::nearbyint(value), -8.f, 7.f); }
+    static Vec nearest(Vec value) {
+        return minimum(maximum(round_to_integer(value), broadcast(-8.f)), broadcast(7.f));
+    }
     static int word_of(int column, int odd) { return (column % 16 * 2 + odd) * static_cast<int>(sizeof(uint16_t)); }
     static int shift_of(int column, int pair) { return 4 * (2 * pair + column / 16); }
 };

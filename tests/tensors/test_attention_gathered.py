@@ -32,7 +32,7 @@ CALLS = {
     "sinks": (replace(WINDOW, sinks=True), replace(WINDOW, window=0, sinks=True)),
     "everything": (replace(WINDOW, softcap=2.0, sinks=True),),
     "K wider than V": (AttentionCall(4, 4, 24, 16, 0.2), AttentionCall(4, 2, 24, 16, 0.2, window=9)),
-    "other sizes by layer": (AttentionCall(4, 2, 16, 16, 1.0, window=18), AttentionCall(4, 1, 40, 40, 1.0)),
+    "other sizes by layer": (AttentionCall(4, 2, 16, 16, 0.3, window=18), AttentionCall(4, 1, 40, 40, 0.1)),
 }
 
 

@@ -49,7 +49,6 @@ def with_heads(spec: AttentionSpec, heads: int, kv_heads: int, head_dim: int = 1
         (with_heads(ON_GPU, 33, 1), "torch"),
         (replace(ON_GPU, dtype=torch.float16), "reference"),
         (replace(ON_CPU, device_type="xpu"), "reference"),
-        (with_calls(ON_GPU, scale=0.5), "cuda"),
         (with_calls(ON_GPU, window=8), "torch"),
         (with_calls(ON_GPU, kv_heads=4), "torch"),
         (with_calls(PANGU, kv_heads=4, scale=0.5), "npu"),

@@ -165,7 +165,7 @@ def check_length(num_ids: int, most_ids: int | None) -> None:
 def longest_text(token_texts: Sequence[str], most_ids: int | None, shrinks: int = 1) -> int:
     """Return the characters beyond which every text has more than `most_ids` tokens.
 
-    shrinks: maximum number of characters that a normalizer joins to one.
+    shrinks: maximum number of characters that a normalizer joins into one.
     """
     longest = max(map(len, token_texts), default=1)
     return sys.maxsize if most_ids is None else most_ids * longest * shrinks

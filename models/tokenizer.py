@@ -16,7 +16,7 @@ LONGEST_UNCUT: Final = 1 << 20
 """Maximum number of characters per call of the library, which releases the GIL."""
 
 MAX_COMPOSED: Final = 4
-"""Maximum number of characters that a normalizer composes to one."""
+"""Maximum number of characters that a normalizer composes into one."""
 
 
 class Tokenizer:

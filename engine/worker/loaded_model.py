@@ -21,7 +21,7 @@ class LoadedModel:
 
 
 def of_all_ranks(parts: Sequence[LoadedModel]) -> LoadedModel:
-    """Combine the parts of all ranks to the whole model.
+    """Combine the parts of all ranks into the whole model.
 
     A KV block consists of the parts of all ranks. The rank with the least free memory sets the limit.
     """

@@ -6,7 +6,7 @@ turns out to be invalid, the call ends there, and the rest is text without the m
 """
 
 import string
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from models.call_reader import CallReader
@@ -14,6 +14,9 @@ from models.tool_calls import AnswerEvent, CallStart, Parsed, TextPiece, merged,
 
 _LEFT_OVER: Final = "}]"
 """Brackets that models write too often at the end of a call."""
+
+_PART: Final = 1024
+"""Characters of a text that are read at once. The rest of them is copied for each mark, so the time stays linear."""
 
 
 class ToolCallParser:
@@ -40,16 +43,8 @@ class ToolCallParser:
 
     def push(self, text: str) -> list[AnswerEvent]:
         """Add a piece of the answer, with control tokens by name, and return the events that it completes."""
-        self._held += text
-        events = list[AnswerEvent]()
-        is_complete = True
-        while is_complete:
-            if self._reader is None:
-                found, is_complete = self._read_text()
-            else:
-                found, is_complete = self._read_call(self._reader)
-            events += found
-        return self._counted(events)
+        parts = (text[at : at + _PART] for at in range(0, len(text), _PART))
+        return self._counted(event for part in parts for event in self._read(part))
 
     def finish(self, cut_before: str | None = None) -> list[AnswerEvent]:
         """Return the events that were held back, at the end of the answer.
@@ -68,6 +63,17 @@ class ToolCallParser:
     def whole(self, text: str, cut_before: str | None = None) -> Parsed:
         """Parse a complete answer. cut_before: as in `finish`."""
         return parsed_of([*self.push(text), *self.finish(cut_before)])
+
+    def _read(self, text: str) -> Iterator[AnswerEvent]:
+        """Add text and yield the events that it completes."""
+        self._held += text
+        is_complete = True
+        while is_complete:
+            if self._reader is None:
+                events, is_complete = self._read_text()
+            else:
+                events, is_complete = self._read_call(self._reader)
+            yield from events
 
     def _read_text(self) -> tuple[list[AnswerEvent], bool]:
         """Read text up to the next mark. Return its events, and whether there was a mark."""
@@ -106,10 +112,10 @@ class ToolCallParser:
         White space after a call is held back until other text follows it.
         """
         if self._after_call:
-            text, self._space = self._space + text, ""
             if not text.strip(string.whitespace + (_LEFT_OVER if self._end_is_due else "")):
-                self._space = text
+                self._space += text
                 return []
+            text, self._space = self._space + text, ""
             self._after_call = False
         return [TextPiece(text)] if text else []
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 
@@ -74,17 +75,15 @@ class Parsed:
 def parsed_of(events: Iterable[AnswerEvent]) -> Parsed:
     """Join the events of an answer. A call whose end has not come is incomplete."""
     parts = list[str | ToolCall]()
-    for event in events:
+    for event in merged(events):
         last = parts[-1] if parts else None
         match event:
-            case TextPiece(text) if isinstance(last, str):
-                parts[-1] = last + text
             case TextPiece(text):
                 parts.append(text)
             case CallStart(name):
                 parts.append(ToolCall(name, "", is_complete=False))
             case ArgumentsPiece(text) if isinstance(last, ToolCall):
-                parts[-1] = replace(last, arguments=last.arguments + text)
+                parts[-1] = replace(last, arguments=text)
             case CallEnd(is_complete) if isinstance(last, ToolCall):
                 parts[-1] = replace(last, is_complete=is_complete)
     return Parsed(tuple(parts))
@@ -109,16 +108,15 @@ def canonical_json(value: object) -> str:
 
 
 def merged(events: Iterable[AnswerEvent]) -> list[AnswerEvent]:
-    """Join adjacent pieces of the same text."""
+    """Join adjacent pieces of the same text, in linear time: an answer may have a piece for each of its characters."""
     joined = list[AnswerEvent]()
-    for event in events:
-        match event, joined[-1] if joined else None:
-            case TextPiece(text), TextPiece(before):
-                joined[-1] = TextPiece(before + text)
-            case ArgumentsPiece(text), ArgumentsPiece(before):
-                joined[-1] = ArgumentsPiece(before + text)
-            case _:
-                joined.append(event)
+    for kind, run in groupby(events, type):
+        if kind is TextPiece:
+            joined.append(TextPiece(text_of(run)))
+        elif kind is ArgumentsPiece:
+            joined.append(ArgumentsPiece("".join(event.text for event in run if isinstance(event, ArgumentsPiece))))
+        else:
+            joined += run
     return joined
 
 

@@ -1,6 +1,7 @@
 """Tool calls in answers: whole, in pieces, and cut at any place."""
 
 import json
+import time
 from itertools import pairwise
 
 import pytest
@@ -223,3 +224,21 @@ def test_text_after_call_without_end_mark_is_shown() -> None:
 def test_only_the_first_call_counts_unless_parallel() -> None:
     parser = ToolCallParser(START, END, parallel=False)
     assert parser.whole(f"{START}{CALLS}{END}a{START}{CALLS[:60]}", "") == Parsed((WEATHER, "a"))
+
+
+HOSTILE = {
+    "values": f'{START}{{"name": "f", "arguments": {{"a": [' + "1," * 100_000,
+    "escapes": f'{START}{{"name": "f", "arguments": {{"a": "' + r"\n" * 100_000,
+    "marks": START * 20_000,
+    "wrong calls": f"{START}{{}}{END}" * 10_000,
+    "calls": f'{START}{{"name": "f"}}{END}' * 10_000,
+    "white space after a call": f"{START}{CALLS}{END}" + "\n" * 200_000,
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_long_answer_takes_bounded_time(text: str) -> None:
+    began = time.thread_time()
+    ToolCallParser(START, END).whole(text, "")
+    # A run takes some tenths of a second. In quadratic time, it would take many seconds.
+    assert time.thread_time() - began < 3.0

@@ -12,7 +12,8 @@ _RULE: Final = re.compile(r"arguments_\d+: ")
 
 def tool_at(grammar: str, line: int) -> str | None:
     """Return the name of the tool whose arguments the rule on `line` (from 1) describes; None for another rule."""
-    rules = grammar.splitlines()
+    # A schema may contain characters at which `splitlines` splits too.
+    rules = grammar.split("\n")
     if not 1 < line <= len(rules) or not _RULE.match(rules[line - 1]):
         return None
     head, _ = json.JSONDecoder().raw_decode(rules[line - 2].partition(": ")[2])

@@ -13,6 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from app.domain.wildcards import wildcard_source
+
 Treatment = Literal["removed", "moved"]
 
 MAX_ATTEMPTS: Final = 64
@@ -50,8 +52,9 @@ class VolatileLine:
             if at < 0:
                 return
             start, after = _without_indent(text, at), at + len(self.beginning)
-            hit = self.rest.match(text, after, after + self.most)
-            if hit is not None and text[start - 1 : start] in ("", "\n") and self._may_end(text, hit.end()):
+            begins_line = text[start - 1 : start] in ("", "\n")
+            hit = self.rest.match(text, after, after + self.most) if begins_line else None
+            if hit is not None and self._may_end(text, hit.end()):
                 yield Place(self, start, at, hit.end())
             at = text.find(self.beginning, after)
 
@@ -117,11 +120,9 @@ def names_of(places: Sequence[Place]) -> TreatedLines:
 
 def line_of_pattern(pattern: str, treatment: Treatment) -> VolatileLine:
     """Make the kind of line that a pattern of `app.config.line_patterns` matches."""
-    beginning, *parts = pattern.split("*")
-    # In an atomic group, only the first place of a part is tried, so the time is linear in the line.
-    rest = "".join(f"(?>.*?{re.escape(part)})" for part in parts[:-1])
-    last = f".*{re.escape(parts[-1])}" if parts else ""
-    return VolatileLine(f"{treatment}-lines", treatment, beginning, _line(rest + last), f"--{treatment}-lines")
+    beginning, star, rest = pattern.partition("*")
+    name = f"{treatment}-lines"
+    return VolatileLine(name, treatment, beginning, _line(wildcard_source(star + rest)), f"--{name}")
 
 
 def _without_indent(text: str, at: int) -> int:

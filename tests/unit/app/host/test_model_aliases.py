@@ -1,8 +1,10 @@
+import time
+
 import pytest
 
 from app.host.model_aliases import ModelAliases
 
-ALIASES = ModelAliases({"gpt-4o": "m", "claude-*": "m", "claude-3": "other", "*-mini.v*": "m"})
+ALIASES = ModelAliases({"gpt-4o": "m", "claude-*": "m", "claude-3": "other", "*-mini.v*": "m", "claude-h*": "other"})
 
 
 @pytest.mark.parametrize(
@@ -13,6 +15,8 @@ ALIASES = ModelAliases({"gpt-4o": "m", "claude-*": "m", "claude-3": "other", "*-
         ("claude-", "m"),
         ("claude-sonnet-5", "m"),
         ("claude-3", "other"),
+        ("claude-haiku", "m"),
+        ("a-mini.v-mini.v", "m"),
         ("o4-mini.v2", "m"),
         ("o4-mini-v2", "o4-mini-v2"),
         ("my-claude-3", "my-claude-3"),
@@ -25,3 +29,10 @@ def test_alias_stands_for_its_model(name: str, model: str) -> None:
 def test_only_exact_names_of_the_model_are_listed() -> None:
     assert ALIASES.names_of("m") == ["gpt-4o"]
     assert ModelAliases().names_of("m") == []
+
+
+def test_hostile_name_takes_bounded_time() -> None:
+    aliases = ModelAliases({"*".join("abcdefgh") + "*x": "m"})
+    began = time.thread_time()
+    assert aliases.model("a" + "bcdefgh" * 146) != "m"
+    assert time.thread_time() - began < 1.0

@@ -2,18 +2,12 @@
 
 from math import isfinite
 
+from app.config.named_values import named_values
+
 
 def parse_weights(text: str) -> dict[str, float]:
     """Parse names and their numbers, which must be above 0. Raises ValueError with the reason."""
-    weights: dict[str, float] = {}
-    for part in text.split(",") if text.strip() else []:
-        name, equals, number = (piece.strip() for piece in part.rpartition("="))
-        if not equals or not name:
-            raise ValueError(f"{part.strip()!r} is not of the form name=2")
-        if name in weights:
-            raise ValueError(f"{name} is named twice")
-        weights[name] = _weight(name, number)
-    return weights
+    return {name: _weight(name, number) for name, number in named_values(text, "name=2").items()}
 
 
 def _weight(name: str, number: str) -> float:

@@ -9,7 +9,8 @@ def test_aliases_are_parsed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "says"), [("a", "alias=model"), ("=m", "alias=model"), ("a=m,a=n", "a is named twice")]
+    ("text", "says"),
+    [("a", "alias=model"), ("=m", "alias=model"), ("a=", "alias=model"), ("a=m,a=n", "a is named twice")],
 )
 def test_wrong_aliases_are_rejected(text: str, says: str) -> None:
     with pytest.raises(ValueError, match=says):

@@ -18,8 +18,9 @@ class IgnoredFields:
 
     def add(self, name: str) -> None:
         """Note a field. A field of an object within the body is named after the object's schema."""
-        if len(self._names) < MAX_NAMED:
-            self._names[_printable(name[:MAX_NAME_LENGTH])] = None
+        printable = _printable(name[:MAX_NAME_LENGTH])
+        if printable in self._names or len(self._names) < MAX_NAMED:
+            self._names[printable] = None
         else:
             self._is_cut = True
 

@@ -68,6 +68,9 @@ def test_object_of_far_too_many_fields_is_refused() -> None:
 def test_names_of_ignored_fields_are_bounded() -> None:
     many = {f"f{number}": 1 for number in range(MAX_NAMED + 1)}
     assert ignored_in(ChatCompletionRequest, CHAT | many).split(", ") == [*list(many)[:MAX_NAMED], "..."]
+    messages = [{"role": "user", "content": "hi", "mood": 1}] * 2
+    few = dict(list(many.items())[: MAX_NAMED - 1])
+    assert ignored_in(ChatCompletionRequest, {**CHAT, **few, "messages": messages}).endswith(", ChatMessage.mood")
     long, unprintable = "n" * 1000, "a\r\nSet-Cookie: b, ü"
     assert ignored_in(ChatCompletionRequest, CHAT | {long: 1}) == "n" * MAX_NAME_LENGTH
     assert ignored_in(ChatCompletionRequest, CHAT | {unprintable: 1}) == "a??Set-Cookie:?b???"

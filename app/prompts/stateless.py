@@ -158,7 +158,8 @@ class WholePrompts:
         """
         try:
             produced, text = [*prompt.opening_ids, *produced], prompt.opening + text
-            await self._remember(engine, prompt, produced, text, as_message(text, cut_before))
+            message = await apart_if(len(text) >= LONG_TEXT, lambda: as_message(text, cut_before))
+            await self._remember(engine, prompt, produced, text, message)
         except Exception:
             logger.exception("an answer could not be remembered; its conversation will be tokenized again")
 

@@ -27,7 +27,7 @@ from app.prompts.volatile_lines import TreatedLines
 from app.tenants.gate import TenantGate
 from models.chat_format import Message
 from models.errors import ModelError
-from models.thinking import ThinkingMode
+from models.thinking import ThinkingMode, Thoughts
 
 logger = logging.getLogger(__name__)
 
@@ -123,13 +123,10 @@ class WholePrompts:
         stable, seals = await apart_if(is_long, lambda: self._sealed(dialogue, messages))
         found = await self._memory.find([seal.name for seal in seals.values()]) if seals else {}
         history = await apart_if(is_long, lambda: longest_history(seals, found))
-        (begun, added), opening_ids = await to_ids(
+        begun, added, opening_ids = await to_ids(
             gate,
             engine,
-            lambda: (
-                _continued(engine.chat_format, history, stable.messages, thinking),
-                engine.tokenizer.encode(opening, special=False) if opening else [],
-            ),
+            lambda: _encoded(engine, history, stable.messages, thinking, opening),
             size_of(stable.messages[history.num_messages :]) + len(opening),
             param=param,
         )
@@ -202,6 +199,21 @@ def longest_history(seals: Mapping[int, Seal], found: Mapping[bytes, bytes]) -> 
         pieces.append(known[tag].ids)
         tag = known[tag].before
     return History(unpack_ids(b"".join(reversed(pieces))), num_messages, last)
+
+
+def _encoded(
+    engine: Backend, history: History, messages: Sequence[Message], thinking: ThinkingMode | None, opening: str
+) -> tuple[History, list[int], list[int]]:
+    """Return the part of `history` that the prompt begins with, the ids after it, and those of the answer's beginning.
+
+    The answer's beginning is no reasoning, so reasoning that the template opens ends before it.
+    """
+    begun, added = _continued(engine.chat_format, history, messages, thinking)
+    ids = engine.tokenizer.encode(opening, special=False) if opening else []
+    how = engine.chat_format.thinking
+    if ids and how is not None and Thoughts(how, added).inside:
+        ids = [how.end_id, *ids]
+    return begun, added, ids
 
 
 def _continued(

@@ -24,8 +24,9 @@ from cache_tiers.owners import Owners
 from engine.errors import InvalidRequestError
 from models.chat_format import Message
 from models.errors import ChatFormatError
+from models.thinking import Thinking
 from tests.sizes import Size
-from tests.unit.fake_engine import END, WORDS, FakeChatFormat, FakeEngine, text_of
+from tests.unit.fake_engine import END, START, WORDS, FakeChatFormat, FakeEngine, text_of
 
 WHOLE = [WORDS, WORDS + 1, END]
 """Produced ids of the text " w0 w1", which the tokenizer encodes to six other ids."""
@@ -278,3 +279,14 @@ def _as_the_client_wants(messages: list[Message], action: str, place: int) -> li
             return [*messages[: place - 1], said("changed"), *messages[place:]]
         case _:
             return messages
+
+
+async def test_reasoning_of_template_ends_before_begun_answer(chats: Chats) -> None:
+    chats.engine.chat_format.thinking = Thinking(START, END, {"slow": ""})
+    gate = gate_of("local")
+    begun = await chats.prompts.prompt(gate, chats.engine, [user("one")], param="messages", opening="Well")
+    rendered = chats.engine.chat_format.render([user("one")])
+    assert begun.ids == [*rendered, END, *b"Well"]
+    await chats.prompts.remember(chats.engine, begun, WHOLE, " w0 w1")
+    prompt = await chats.prompt(user("one"), said("Well w0 w1"), user("two"))
+    assert prompt.ids[: len(begun.ids)] == begun.ids

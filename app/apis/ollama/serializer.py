@@ -51,7 +51,8 @@ class OllamaShape(ABC):
         self._shows_thoughts = shows_thoughts
         self._logprobs = logprobs
         mark = "\0"
-        before, _, after = self._line(self._content(mark)).partition(encode_json(mark).encode())
+        # A client may have named the model like the mark, so the mark of the text is the last one.
+        before, _, after = self._line(self._content(mark)).rpartition(encode_json(mark).encode())
         self._around_text = (before, after)
 
     def loaded(self) -> dict[str, Any]:

@@ -121,3 +121,8 @@ def test_logprobs_are_next_to_the_text() -> None:
     end = RequestOutput("r", "", (257,), "stop", USAGE, logprobs=(fake_logprobs(257, 1),))
     assert shape.step(end) == b""
     assert "logprobs" not in shape.whole(end)
+
+
+def test_text_is_in_its_place_whatever_model_is_named() -> None:
+    [line] = lines_of(OllamaChatShape("\0").step(output("Hi")))
+    assert (line["model"], line["message"]["content"]) == ("\0", "Hi")

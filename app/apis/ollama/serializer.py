@@ -8,6 +8,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from io import StringIO
 from typing import Any
 
 from app.apis.call_arguments import arguments_object
@@ -23,7 +24,7 @@ from app.transport.sse import encode_json
 from engine.errors import EbbError
 from engine.outputs import RequestOutput
 from models.tool_call_parser import ToolCallParser
-from models.tool_calls import AnswerEvent, CallEnd, ToolCall, parsed_of, text_of
+from models.tool_calls import AnswerEvent, ArgumentsPiece, CallEnd, CallStart, ToolCall, text_of
 
 
 class OllamaShape(ABC):
@@ -134,7 +135,8 @@ class OllamaToolShape(OllamaChatShape):
         """Make the serializer. `parser` finds the calls of this answer."""
         self._parser = parser
         self._num_calls = 0
-        self._call: list[AnswerEvent] = []
+        self._name = ""
+        self._arguments = StringIO()
         super().__init__(model, shows_thoughts=shows_thoughts, logprobs=logprobs, lines=lines)
 
     def step(self, output: RequestOutput) -> bytes:
@@ -157,10 +159,14 @@ class OllamaToolShape(OllamaChatShape):
         """Return a line for each call that ends among `events`."""
         lines = b""
         for event in events:
-            self._call.append(event)
-            if isinstance(event, CallEnd):
-                calls, self._call = parsed_of(self._call).calls, []
-                lines += self._line(self._with_calls(self._content(""), calls))
+            match event:
+                case CallStart(name):
+                    self._name, self._arguments = name, StringIO()
+                case ArgumentsPiece(text):
+                    self._arguments.write(text)
+                case CallEnd(is_complete):
+                    call = ToolCall(self._name, self._arguments.getvalue(), is_complete)
+                    lines += self._line(self._with_calls(self._content(""), [call]))
         return lines
 
     def _with_calls(self, fields: dict[str, Any], calls: Sequence[ToolCall]) -> dict[str, Any]:

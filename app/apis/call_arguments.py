@@ -1,13 +1,37 @@
 """The arguments of a tool call as an object, for APIs that do not send them as text."""
 
+import json
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from pydantic_core import from_json
 
+from app.prompts.tool_offer import ToolOffer
+from models.chat_format import Message
 from models.tool_calls import ToolCall
+from models.tool_format import ToolFormat
 
 
 def arguments_object(call: ToolCall) -> dict[str, Any]:
     """Read the arguments. If a call was cut within a text, a number or a field, the object lacks it."""
     read = from_json(call.arguments, allow_partial=True) if call.arguments else {}
     return read if isinstance(read, dict) else {}
+
+
+def arguments_text(value: Mapping[str, Any]) -> str:
+    """Write the arguments of a call that a client sent."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def as_message_with_objects(offer: ToolOffer, how: ToolFormat, text: str, cut_before: str | None) -> Message:
+    """Convert an answer's text to the message that the client will send back: a cut call has the object that was sent.
+
+    cut_before: as in `engine.outputs.RequestOutput`.
+    """
+    message = offer.as_message(how, text, cut_before)
+    calls = (
+        call if call.is_complete else replace(call, arguments=arguments_text(arguments_object(call)))
+        for call in message.tool_calls
+    )
+    return replace(message, tool_calls=tuple(calls))

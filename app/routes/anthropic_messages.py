@@ -8,6 +8,7 @@ from starlette.routing import Route
 
 from app.apis.anthropic.messages_schema import CountTokensRequest, MessagesRequest
 from app.apis.anthropic.serializer import MessageHead, MessageShape, ToolUseShape
+from app.apis.call_arguments import as_message_with_objects
 from app.host.backend import Backend
 from app.http.anthropic_errors import ROUTE
 from app.http.request_body import read_body
@@ -37,7 +38,7 @@ async def messages(request: Request) -> Response:
     shape, remember = MessageShape(**head), partial(services.prompts.remember, engine, prompt)
     if offer.is_made:
         shape = ToolUseShape(how.parser(parallel=offer.parallel), **head)
-        remember = partial(remember, as_message=partial(offer.as_message, how))
+        remember = partial(remember, as_message=partial(as_message_with_objects, offer, how))
     response = await answer(
         request,
         engine,

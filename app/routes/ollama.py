@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from app.apis.call_arguments import as_message_with_objects
 from app.apis.ollama.chat_schema import OllamaChatRequest
 from app.apis.ollama.generate_schema import OllamaGenerateRequest
 from app.apis.ollama.model_card import ModelCard
@@ -53,7 +54,7 @@ async def chat(request: Request) -> Response:
     shape = shape_of(lines=prompt.lines)
     remember = partial(services.prompts.remember, engine, prompt)
     if offer.is_made:
-        remember = partial(remember, as_message=partial(offer.as_message, how))
+        remember = partial(remember, as_message=partial(as_message_with_objects, offer, how))
     params = within_window(engine, fields.sampling_params(engine.sampling_defaults), prompt.ids)
     return await answer(request, engine, fields, shape, prompt=prompt.ids, params=params, remember=remember)
 

@@ -1,11 +1,11 @@
 """Tools as clients of Anthropic's API describe, choose and call them, and return their results."""
 
-import json
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Discriminator, Field, Tag
 
+from app.apis.call_arguments import arguments_text
 from app.apis.openai.tools_schema import MAX_TOOLS, FunctionName
 from app.prompts.tool_offer import NamedChoice, ToolOffer
 from app.schemas.parsing import RequestModel
@@ -78,16 +78,16 @@ def offer_of(tools: list[AnthropicTool] | None, choice: FreeChoice | ChosenTool 
 
 
 class ToolUseBlock(RequestModel):
-    """A tool call in an earlier answer."""
+    """A tool call in an earlier answer. name: as the model wrote it, which may call a tool that is not there."""
 
     ignored: ClassVar[frozenset[str]] = frozenset({"cache_control", "caller"})
 
     type: Literal["tool_use"]
     id: str
-    name: FunctionName
+    name: str
     input: dict[str, Any]
 
     @property
     def call(self) -> ToolCall:
         """The call with its arguments as JSON text, in the form in which the answer was remembered."""
-        return ToolCall(self.name, json.dumps(self.input, ensure_ascii=False))
+        return ToolCall(self.name, arguments_text(self.input))

@@ -1,13 +1,13 @@
 """POST /api/chat."""
 
-import json
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from app.apis.call_arguments import arguments_text
 from app.apis.ollama.request import OllamaRequest
-from app.apis.openai.tools_schema import MAX_CALLS, MAX_TOOLS, FunctionName, Tool
+from app.apis.openai.tools_schema import MAX_CALLS, MAX_TOOLS, Tool
 from app.domain.bounds import MAX_MESSAGES
 from app.prompts.tool_offer import ToolOffer
 from app.schemas.parsing import RequestModel, optional
@@ -19,10 +19,11 @@ from models.tool_calls import ToolCall
 class OllamaFunction(RequestModel):
     """The function of a call.
 
+    name: as the model wrote it, which may call a function that is not there.
     index: position of the call in its answer; ignored.
     """
 
-    name: FunctionName
+    name: str
     arguments: dict[str, Any]
     index: int | None = None
 
@@ -37,7 +38,7 @@ class OllamaCall(RequestModel):
     @property
     def call(self) -> ToolCall:
         """The call with its arguments as JSON text, in the form in which the answer was remembered."""
-        return ToolCall(self.function.name, json.dumps(self.function.arguments, ensure_ascii=False))
+        return ToolCall(self.function.name, arguments_text(self.function.arguments))
 
 
 class OllamaMessage(RequestModel):

@@ -80,11 +80,12 @@ ToolChoice = Annotated[
 class CalledFunction(RequestModel):
     """The function of a call.
 
+    name: as the model wrote it, which may call a function that is not there.
     arguments: a JSON object as text, as the model generated it, or the beginning of one if the answer was cut. Other
         text is accepted too.
     """
 
-    name: FunctionName
+    name: str
     arguments: str
 
     @property

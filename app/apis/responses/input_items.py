@@ -8,7 +8,6 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from app.apis.openai.tools_schema import FunctionName
 from app.domain.records import Role
 from app.domain.tool_use import IsCall, IsResult, ToolUse
 from app.schemas.parsing import RequestModel, kind_by_type, parse_object, text_or_list
@@ -57,13 +56,17 @@ class InputItem(RequestModel):
 
 
 class CallItem(RequestModel):
-    """A function call in an earlier answer. arguments: any text, since a cut answer has part of a JSON object."""
+    """A function call in an earlier answer.
+
+    name: as the model wrote it, which may call a function that is not there.
+    arguments: any text, since a cut answer has part of a JSON object.
+    """
 
     ignored: ClassVar[frozenset[str]] = frozenset({"id", "status", "caller", "namespace", "async", "created_by"})
 
     type: Literal["function_call"]
     call_id: Annotated[str, Field(min_length=1, max_length=MAX_CALL_ID)]
-    name: FunctionName
+    name: str
     arguments: str
 
     stored_role: ClassVar[Role] = "assistant"

@@ -1,4 +1,4 @@
-"""Calls that a timeout cuts, and calls and results in histories that clients have trimmed, in all three APIs."""
+"""Calls that a timeout cuts, and calls and results in histories that clients have trimmed, in every API."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable
@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import openai
 import pytest
 from anthropic import AsyncAnthropic
+from ollama import AsyncClient as OllamaClient
 from openai import AsyncOpenAI
 
 from tests.integration.api_server import RunningServer, running_server
@@ -87,6 +88,24 @@ async def test_partial_call_is_recognized_when_sent_back(calling: Api, gpt: Asyn
     assert calling.engine.requests[-1].prompt[: len(before)] == before
     item: Any = {"type": "function_call", "call_id": "c", "name": "weather", "arguments": PARTIAL}
     await gpt.responses.create(**RESPONSE, input=[USER, item, USER], store=False)
+    assert calling.engine.requests[-1].prompt[: len(before)] == before
+
+
+async def test_partial_input_is_recognized_when_sent_back(calling: Api, claude: AsyncAnthropic) -> None:
+    cut = await claude.messages.create(**MESSAGE | {"max_tokens": CUT}, messages=[USER])
+    asked = calling.engine.requests[-1]
+    message: Any = {"role": "assistant", "content": [block.to_dict() for block in cut.content]}
+    await claude.messages.create(**MESSAGE, messages=[USER, message, USER])
+    before = (*asked.prompt, *asked.produced)
+    assert calling.engine.requests[-1].prompt[: len(before)] == before
+
+
+async def test_partial_call_of_ollama_is_recognized(calling: Api) -> None:
+    async with OllamaClient(host=calling.url) as client:
+        cut = await client.chat("fake-1", [USER], tools=CHAT["tools"], options={"num_predict": CUT})
+        asked = calling.engine.requests[-1]
+        await client.chat("fake-1", [USER, cut.message, USER], tools=CHAT["tools"])
+    before = (*asked.prompt, *asked.produced)
     assert calling.engine.requests[-1].prompt[: len(before)] == before
 
 

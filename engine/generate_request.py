@@ -18,6 +18,8 @@ class GenerateRequest:
         without changing it.
     on_place: called when the request gets its place in the batch. The callback must neither block nor raise.
     num_answers: number of answers to the prompt, which is computed once.
+    may_fill_window: a maximum number of tokens for which there is no room means all of the room, as APIs mean it whose
+        clients send large numbers by default. Otherwise such a number is refused.
     """
 
     prompt_token_ids: Sequence[int]
@@ -29,3 +31,4 @@ class GenerateRequest:
     keep_kv: bool = True
     on_place: Callable[[], None] | None = None
     num_answers: int = 1
+    may_fill_window: bool = False

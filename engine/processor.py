@@ -127,7 +127,7 @@ class Processor:
         self._check_ids(request.produced)
         check_sampling(params, self.limits.vocab_size)
         self._check_urgency(urgency)
-        sampling = self._resolve(params, len(prompt))
+        sampling = self._resolve(params, len(prompt), may_fill_window=request.may_fill_window)
         check_something_may_come(sampling)
         public = self._public_part(prompt)
         root = self._root_key(request.tenant, public)
@@ -259,11 +259,13 @@ class Processor:
                 f"the prompt contains token ids outside the vocabulary [0, {self.limits.vocab_size})", param="prompt"
             )
 
-    def _resolve(self, params: SamplingParams, prompt_len: int) -> SamplingParams:
+    def _resolve(self, params: SamplingParams, prompt_len: int, *, may_fill_window: bool) -> SamplingParams:
         room = min(self.limits.window, self.limits.pool_tokens) - prompt_len
         max_tokens = params.max_tokens
         if max_tokens is None:
             max_tokens = min(room, self.limits.answer or room)
+        elif may_fill_window:
+            max_tokens = min(room, max_tokens)
         if prompt_len + max_tokens > self.limits.window:
             raise InvalidRequestError(
                 f"This model's maximum context length is {self.limits.window} tokens. However, max_tokens is "

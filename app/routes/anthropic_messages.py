@@ -14,7 +14,7 @@ from app.http.anthropic_errors import ROUTE
 from app.http.request_body import read_body
 from app.prompts.stateless import WholePrompt
 from app.services import services_of
-from app.serving.request import answer, within_window
+from app.serving.request import answer
 from app.tenants.gate import gate_of
 
 
@@ -45,9 +45,10 @@ async def messages(request: Request) -> Response:
         fields,
         shape,
         prompt=prompt.ids,
-        # max_tokens is required, so clients send a large number.
-        params=within_window(engine, params, prompt.ids),
+        params=params,
         remember=remember,
+        # max_tokens is required, so clients send a large number.
+        may_fill_window=True,
     )
     return _named(request, response)
 

@@ -24,7 +24,7 @@ from app.prompts.stateless import Remember
 from app.prompts.tokenization import to_ids
 from app.prompts.volatile_lines import UNTREATED, TreatedLines
 from app.services import server_services, services_of
-from app.serving.request import answer, within_window
+from app.serving.request import answer
 from app.tenants.gate import gate_of
 from engine.errors import InvalidRequestError
 from models.thinking import ThinkingMode
@@ -55,8 +55,10 @@ async def chat(request: Request) -> Response:
     remember = partial(services.prompts.remember, engine, prompt)
     if offer.is_made:
         remember = partial(remember, as_message=partial(as_message_with_objects, offer, how))
-    params = within_window(engine, fields.sampling_params(engine.sampling_defaults), prompt.ids)
-    return await answer(request, engine, fields, shape, prompt=prompt.ids, params=params, remember=remember)
+    params = fields.sampling_params(engine.sampling_defaults)
+    return await answer(
+        request, engine, fields, shape, prompt=prompt.ids, params=params, remember=remember, may_fill_window=True
+    )
 
 
 async def generate(request: Request) -> Response:
@@ -74,8 +76,10 @@ async def generate(request: Request) -> Response:
         return JSONResponse(shape_of().loaded())
     ids, lines, remember = await _prompt(request, engine, fields, thinking)
     shape = shape_of(lines=lines)
-    params = within_window(engine, fields.sampling_params(engine.sampling_defaults), ids)
-    return await answer(request, engine, fields, shape, prompt=ids, params=params, remember=remember)
+    params = fields.sampling_params(engine.sampling_defaults)
+    return await answer(
+        request, engine, fields, shape, prompt=ids, params=params, remember=remember, may_fill_window=True
+    )
 
 
 async def _prompt(

@@ -5,7 +5,6 @@ import logging
 from array import array
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import replace
 from io import StringIO
 from typing import Any, Protocol
 
@@ -53,16 +52,6 @@ class AnswerShape(Protocol):
         """Return the body of an answer that is not streamed. `answer` has a finish_reason and usage."""
 
 
-def within_window(engine: Backend, params: SamplingParams, prompt: Sequence[int]) -> SamplingParams:
-    """Return `params` without a maximum number of tokens that the window after `prompt` has no room for.
-
-    For APIs whose clients send large numbers by default. The answer then ends with the window.
-    """
-    if params.max_tokens is None or params.max_tokens <= engine.max_model_len - len(prompt):
-        return params
-    return replace(params, max_tokens=None)
-
-
 async def answer(
     request: Request,
     engine: Backend,
@@ -72,10 +61,12 @@ async def answer(
     prompt: Sequence[int],
     params: SamplingParams,
     remember: Remember | None = None,
+    may_fill_window: bool = False,
 ) -> Response:
     """Queue `prompt`, and respond with a stream or with one body, as `fields` ask.
 
     remember: called before the client sees the end of the answer, or when it has left.
+    may_fill_window: as in `GenerateRequest`.
 
     Raises the engine's or the tenant's refusal of the request. Without a stream, also raises the error of `failure_of`
     if the answer is incomplete.
@@ -84,7 +75,7 @@ async def answer(
     [stream] = await generate(
         gate_of(request),
         engine,
-        GenerateRequest(prompt, params, request_id, urgency=fields.urgency()),
+        GenerateRequest(prompt, params, request_id, urgency=fields.urgency(), may_fill_window=may_fill_window),
         rename=fields.client_field,
     )
     if fields.stream:

@@ -274,11 +274,12 @@ class FakeEngine:
         if room <= 0:
             num_tokens = len(request.prompt_token_ids)
             raise PromptTooLongError("the prompt is too long", param="prompt", num_tokens=num_tokens, maximum=WINDOW)
-        if params.max_tokens is not None and params.max_tokens > room:
+        if params.max_tokens is not None and params.max_tokens > room and not request.may_fill_window:
             raise InvalidRequestError(f"max_tokens leaves the window of {WINDOW}", param="max_tokens")
         if len(self._live) >= self.config.max_waiting:
             raise OverloadedError("too many requests are waiting", retry_after=3)
-        resolved = replace(params, max_tokens=params.max_tokens or room, seed=7 if params.seed is None else params.seed)
+        max_tokens, seed = min(params.max_tokens or room, room), 7 if params.seed is None else params.seed
+        resolved = replace(params, max_tokens=max_tokens, seed=seed)
         stream = FakeStream(
             f"{request.request_id}-{len(self.requests)}",
             resolved,

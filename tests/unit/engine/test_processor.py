@@ -94,6 +94,13 @@ def test_answer_without_a_limit_gets_the_servers(processor: Processor) -> None:
     assert sampling.max_tokens == 38
 
 
+def test_large_limit_may_fill_window_despite_servers_limit(processor: Processor) -> None:
+    processor.limits = replace(LIMITS, answer=20)
+    for limit, resolved in ((None, 20), (30, 30), (1000, 38)):
+        request = GenerateRequest([1] * 10, SamplingParams(max_tokens=limit), may_fill_window=True)
+        assert processor.process("r", request).sampling.max_tokens == resolved
+
+
 def test_unset_parameters_are_resolved(processor: Processor) -> None:
     sampling = processor.process("r", GenerateRequest([1] * 10, SamplingParams(), tenant="local")).sampling
     assert sampling.max_tokens == 38

@@ -5,7 +5,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from app.apis.responses.input_items import ReasoningItem, ReferenceItem, SaidItem, item_of
 from app.apis.responses.replay import Replay
@@ -30,6 +30,8 @@ from app.tenants.gate import TenantGate
 from engine.errors import ConflictError, InvalidRequestError, NotFoundError
 
 Fields = TypeVar("Fields", bound=PromptFields)
+StoredItems = dict[str, dict[str, dict[str, Any]]]
+"""Items by the id of their message and their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,19 +200,24 @@ class Responses:
         """Put the stored items in the place of references to them. Raises InvalidRequestError if one does not exist."""
         if isinstance(fields.input, str):
             return fields
+        stored: StoredItems = {}
         items = [
-            await self._referenced(item.id, f"input[{index}].id") if isinstance(item, ReferenceItem) else item
+            await self._referenced(item.id, stored, f"input[{index}].id") if isinstance(item, ReferenceItem) else item
             for index, item in enumerate(fields.input)
         ]
         return fields.model_copy(update={"input": items})
 
-    async def _referenced(self, item_id: str, param: str) -> SaidItem | ReasoningItem:
+    async def _referenced(self, item_id: str, stored: StoredItems, param: str) -> SaidItem | ReasoningItem:
+        """Return a stored item. stored: items that were read before; those of the item's message are added."""
         if item_id.startswith(REASONING_PREFIX):
             return ReasoningItem(type="reasoning")
+        message_id = message_id_of_item(item_id)
         try:
-            message = await self._store.messages.get(message_id_of_item(item_id))
-            return next(item_of(item) for item in items_json(message) if item["id"] == item_id)
-        except (NotFoundError, StopIteration):
+            if message_id not in stored:
+                items = items_json(await self._store.messages.get(message_id))
+                stored[message_id] = {item["id"]: item for item in items}
+            return item_of(stored[message_id][item_id])
+        except (NotFoundError, KeyError):
             raise InvalidRequestError(
                 f"{param}: there is no stored item {item_id}", param=param, code="item_not_found"
             ) from None

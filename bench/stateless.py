@@ -23,14 +23,14 @@ from typing import Any, Final
 import aiohttp
 from openai import AsyncOpenAI
 
-from app.config.settings import DEFAULT_MODEL, load_settings
+from app.config.settings import load_settings
 from bench.machine import describe_machine
 from bench.server import EbbServer, ServerFailedError, ServerSettings
 from bench.stateless_prompt import Making, measure_making
 from bench.workload import passage
 from engine.kv_block import common_prefix_len
 from models.chat_format import ChatFormat, Message
-from models.resolve import resolve_model
+from models.resolve import DEFAULT_MODEL, resolve_model
 from models.tokenizer import Tokenizer
 
 BLOCK: Final = 64

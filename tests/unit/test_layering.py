@@ -173,7 +173,7 @@ def test_redis_is_named_only_by_registry_settings_and_checks() -> None:
         for node in nodes_of(path)
         if isinstance(node, ast.Constant) and node.value == "redis"
     }
-    assert named == {"app.config.settings", "app.doctor.checks", "app.doctor.security_checks"}
+    assert named == {"app.config.topics.memory", "app.doctor.checks", "app.doctor.security_checks"}
 
 
 def test_only_seam_modules_import_lmcache() -> None:

@@ -1,0 +1,1 @@
+"""The settings, declared by topic. `app.config.settings` joins them."""

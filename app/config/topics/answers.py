@@ -1,0 +1,63 @@
+"""Settings of prompts and of stored chats and responses."""
+
+from dataclasses import dataclass
+
+from app.config.line_patterns import parse_line_patterns
+from app.config.options import integer, one_of, setting, switch
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnswerSettings:
+    """Treatment of prompts, chats and stored responses."""
+
+    chat_titles: str = setting(
+        "model",
+        one_of("model", "first-words"),
+        "KIND",
+        (
+            "titles of unnamed chats: `model` generates them while idle, `first-words` takes the beginning of "
+            "the first message"
+        ),
+    )
+    response_days: int = setting(
+        30,
+        integer(0, 36_500),
+        "DAYS",
+        (
+            "days of serving after which a stored response expires, unless it is in a conversation that its "
+            "client named; `0`: never"
+        ),
+    )
+    strict_fields: bool = setting(
+        False,
+        switch,
+        "",
+        (
+            "refuse [fields](docs/api.md#fields) that Ebb does not know on OpenAI's and Anthropic's routes; otherwise "
+            "they are ignored, and the response names them"
+        ),
+    )
+    no_prefix_cache: bool = setting(False, switch, "", "recompute every prompt: no reuse from any tier")
+    removed_lines: tuple[str, ...] = setting(
+        (),
+        parse_line_patterns,
+        "LINE,...",
+        (
+            "lines to leave out of the system prompts of API clients, alongside the [known ones](docs/decisions/"
+            "stable-prefixes.md); `*` stands for any text: `Trace id: *`"
+        ),
+        default_text="none",
+    )
+    moved_lines: tuple[str, ...] = setting(
+        (),
+        parse_line_patterns,
+        "LINE,...",
+        "lines to move from there to the first message of the user: `Open files: *,Branch: *`",
+        default_text="none",
+    )
+    keep_volatile_lines: bool = setting(
+        False, switch, "", "leave all lines where they are, those of `removed-lines` and `moved-lines` too"
+    )
+    keep_tool_order: bool = setting(
+        False, switch, "", "describe tools to the model in the client's order, not in that of their names"
+    )

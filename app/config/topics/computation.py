@@ -1,0 +1,75 @@
+"""Settings of the model's computation."""
+
+from dataclasses import dataclass
+
+from app.config.options import integer, one_of, setting, switch
+from engine.attention.backends import BACKENDS
+from engine.device_choice import DEVICES
+
+ATTENTIONS = ("auto", *BACKENDS)
+CPU_KERNELS = ("auto", "onednn", "torch", "amx_bf16", "avx512_bf16", "avx512", "avx2", "portable")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComputationSettings:
+    """Device, precision, kernels and window of the model."""
+
+    dtype: str = setting("bfloat16", one_of("bfloat16", "float32"), "DTYPE", "`bfloat16` or `float32`")
+    quantization: str = setting(
+        "none",
+        one_of("none", "int8", "int4"),
+        "KIND",
+        (
+            "`none`, `int8` or `int4`: half or a third of the bytes to read per token, so faster on CPUs; `int8` is a "
+            "little less exact than `bfloat16`, `int4` noticeably"
+        ),
+    )
+    device: str = setting(
+        "auto",
+        one_of(*DEVICES),
+        "DEVICE",
+        (
+            "`auto` (an NPU or a GPU that passes a check, else the CPU), `cpu`, `npu` ([Ascend](docs/ascend.md)) or `cuda` "
+            "([GPUs](docs/cuda.md))"
+        ),
+    )
+    attention: str = setting(
+        "auto",
+        one_of(*ATTENTIONS),
+        "KIND",
+        (
+            "backend that computes attention: `auto` (the first that can serve), `npu`, `cuda`, `torch`, "
+            "`reference` or `placeholder`; `ebb doctor` says why one cannot serve"
+        ),
+    )
+    tensor_parallel_size: int = setting(
+        1,
+        integer(1, 64),
+        "N",
+        (
+            "processes that share the model, each on a device of its own or on its share of the cores; must "
+            "divide the heads, the KV heads and the MLP"
+        ),
+    )
+    no_decode_graphs: bool = setting(
+        False, switch, "", "NPU and GPU: launch decode steps call by call, without captured graphs"
+    )
+    check_operators: bool = setting(
+        False, switch, "", "NPU: check every operator call against its documented limits; slow"
+    )
+    cpu_kernels: str = setting(
+        "auto",
+        one_of(*CPU_KERNELS),
+        "KIND",
+        (
+            "`auto` (the best that the CPU has), `amx_bf16`, `avx512_bf16`, `avx512`, `avx2` or `portable`; "
+            "`onednn` and `torch` compute without the native step"
+        ),
+    )
+    max_model_len: int = setting(
+        0,
+        integer(0, 1 << 24),
+        "TOKENS",
+        "maximum tokens of prompt and answer together",
+        default_text="the model's window",
+    )

@@ -1,0 +1,53 @@
+"""Settings of the memory of KV blocks."""
+
+from dataclasses import dataclass
+from typing import get_args
+from urllib.parse import urlsplit
+
+from app.config.options import one_of, setting, size_from
+from cache_tiers.cpu.eviction import EvictionName
+
+
+def _redis_url(text: str) -> str:
+    if text in ("auto", "off"):
+        return text
+    url = urlsplit(text)
+    if url.scheme not in ("redis", "rediss", "unix") or not (url.path if url.scheme == "unix" else url.hostname):
+        # Leave the text out of the message: it may hold a password.
+        raise ValueError("must be auto, off, redis://host:port, rediss://host:port or unix:///path")
+    return text
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemorySettings:
+    """Sizes and policies of the tiers."""
+
+    kv_memory: int = setting(
+        0,
+        size_from(1 << 20),
+        "SIZE",
+        "memory of the KV blocks on the device, or on all devices together",
+        default_text="three windows, at most a tenth of the free memory",
+    )
+    cpu_kv_memory: int | None = setting(
+        None, size_from(0), "SIZE", "memory of the CPU tier; `0` turns it off", default_text="3 × `kv-memory`"
+    )
+    eviction_policy: EvictionName = setting(
+        "returning",
+        one_of(*get_args(EvictionName)),
+        "POLICY",
+        (
+            "blocks that a full CPU tier evicts first: `returning` keeps live chats and shared prefixes "
+            "longer, `lru` goes by last use"
+        ),
+    )
+    redis_url: str = setting(
+        "auto",
+        _redis_url,
+        "URL",
+        "Redis of the lower tier: `auto` (a companion), `off`, `redis://`, `rediss://` or `unix://`",
+        repr=False,
+    )
+    redis_memory: int = setting(
+        2 << 30, size_from(1 << 20), "SIZE", "memory of the companion Redis", default_text="`2GiB`"
+    )

@@ -1,0 +1,57 @@
+"""Settings of the server's place."""
+
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass
+from pathlib import Path
+
+from app.config.model_aliases import parse_aliases
+from app.config.options import any_path, any_text, integer, setting
+
+DEFAULT_MODEL = "smollm2-135m-instruct"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlaceSettings:
+    """Addresses to listen on, the model to serve, and directories."""
+
+    host: str = setting("127.0.0.1", any_text, "ADDRESS", "address to listen on")
+    port: int = setting(8000, integer(0, 65535), "PORT", "port to listen on; `0` takes a free one")
+    ollama_port: int = setting(
+        0,
+        integer(0, 65535),
+        "PORT",
+        "second port, with the same routes, for clients of Ollama, which expect `11434`; `0`: none",
+    )
+    model: str = setting(DEFAULT_MODEL, any_text, "NAME", "alias, folder, `.gguf` file or hub id")
+    model_alias: Mapping[str, str] = setting(
+        MISSING,
+        parse_aliases,
+        "ALIAS=NAME,...",
+        (
+            "further names of the model for clients that insist on theirs, or a table in TOML; `*` stands for any "
+            "characters: `gpt-4o=smollm2-135m-instruct,claude-*=smollm2-135m-instruct`"
+        ),
+        default_text="none",
+        default_factory=dict,
+    )
+    state_dir: Path = setting(
+        MISSING,
+        any_path,
+        "DIR",
+        "directory of durable data: chats, secret, deleted tenants, snapshot of Redis",
+        default_text="`$XDG_STATE_HOME/ebb`",
+    )
+    cache_dir: Path = setting(
+        MISSING,
+        any_path,
+        "DIR",
+        "directory of replaceable data: models, compiled kernels",
+        default_text="`$XDG_CACHE_HOME/ebb`",
+    )
+    secret_file: Path = setting(
+        MISSING,
+        any_path,
+        "FILE",
+        "secret that the tenants' block keys derive from; servers that share a Redis share it",
+        default_text="`secret` in the state directory",
+    )

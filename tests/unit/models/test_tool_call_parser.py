@@ -226,19 +226,9 @@ def test_only_the_first_call_counts_unless_parallel() -> None:
     assert parser.whole(f"{START}{CALLS}{END}a{START}{CALLS[:60]}", "") == Parsed((WEATHER, "a"))
 
 
-HOSTILE = {
-    "values": f'{START}{{"name": "f", "arguments": {{"a": [' + "1," * 100_000,
-    "escapes": f'{START}{{"name": "f", "arguments": {{"a": "' + r"\n" * 100_000,
-    "marks": START * 20_000,
-    "wrong calls": f"{START}{{}}{END}" * 10_000,
-    "calls": f'{START}{{"name": "f"}}{END}' * 10_000,
-    "white space after a call": f"{START}{CALLS}{END}" + "\n" * 200_000,
-}
-
-
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-def test_long_answer_takes_bounded_time(text: str) -> None:
+def test_long_answer_of_marks_takes_bounded_time() -> None:
+    text = START * 200_000
     began = time.thread_time()
-    ToolCallParser(START, END).whole(text, "")
-    # A run takes some tenths of a second. In quadratic time, it would take many seconds.
-    assert time.thread_time() - began < 3.0
+    assert ToolCallParser(START, END).whole(text).text == text
+    # A run takes less than a second. With a copy of the rest for each mark, it would take more than ten.
+    assert time.thread_time() - began < 4.0

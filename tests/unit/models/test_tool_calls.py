@@ -1,3 +1,5 @@
+import time
+
 from models.tool_calls import (
     AnswerEvent,
     ArgumentsPiece,
@@ -45,3 +47,11 @@ def test_only_objects_that_can_be_sent_are_read() -> None:
     assert read_object('{"a": [1, "é"]}') == {"a": [1, "é"]}
     others = ("", "{", "[1]", "1", '{"a": NaN}', '{"a": 1e999}', r'{"a": "\ud83d"}', r'{"\udc00": 1}', '{"a":' * 99999)
     assert [read_object(text) for text in others] == [None] * len(others)
+
+
+def test_many_pieces_are_joined_in_bounded_time() -> None:
+    pieces = [ArgumentsPiece("abcd")] * 300_000
+    began = time.thread_time()
+    assert merged(pieces) == [ArgumentsPiece("abcd" * len(pieces))]
+    # A run takes some milliseconds. With a copy for each piece, it would take many seconds.
+    assert time.thread_time() - began < 2.0

@@ -1,5 +1,7 @@
 """The tool that a line of a grammar for tool calls belongs to."""
 
+from collections.abc import Mapping
+
 import pytest
 
 from engine.errors import InvalidRequestError
@@ -12,7 +14,7 @@ LINE_ENDS = {"description": "a\u2028arguments_7: b\x85arguments_8: c\u2029d"}
 """Characters at which `str.splitlines` splits, although they end no line of a grammar."""
 
 
-def grammar_of(*schemas: dict[str, object]) -> str:
+def grammar_of(*schemas: Mapping[str, object]) -> str:
     tools = [{"name": f"tool-{index}", "parameters": schema} for index, schema in enumerate(schemas)]
     return find_tool_format({}, "").grammar(tools, parallel=True)
 

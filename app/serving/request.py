@@ -15,7 +15,7 @@ from app.domain.failures import failure_of
 from app.host.backend import Backend, GenerationStream
 from app.logs.request_log import log_finished
 from app.prompts.stateless import Remember
-from app.prompts.tokenization import generate
+from app.prompts.tokenization import LONG_TEXT, apart_if, generate
 from app.schemas.sampling import AnswerRequest
 from app.tenants.gate import gate_of
 from app.transport.direct_writer import DirectWriter
@@ -81,7 +81,7 @@ async def answer(
     if fields.stream:
         return _streamed(engine, stream, shape, request_id, remember)
     [whole] = await collect_outputs(request, engine, [stream], [outputs_of(stream, remember, Said())], request_id)
-    return JSONResponse(shape.whole(whole))
+    return JSONResponse(await apart_if(len(whole.text) >= LONG_TEXT, lambda: shape.whole(whole)))
 
 
 class Said:

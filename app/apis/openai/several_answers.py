@@ -13,7 +13,7 @@ from app.domain.failures import failure_of
 from app.host.backend import Backend, GenerationStream
 from app.logs.request_log import log_finished
 from app.prompts.stateless import Remember
-from app.prompts.tokenization import generate
+from app.prompts.tokenization import LONG_TEXT, apart_if, generate
 from app.schemas.sampling import GenerationRequest
 from app.serving.request import Said, abort_all, collect_outputs, ending_in_words, outputs_of
 from app.tenants.gate import gate_of
@@ -67,7 +67,8 @@ async def answer_several(
         return _streamed(engine, streams, outputs, shapes, request_id)
     answers = await collect_outputs(request, engine, streams, outputs, request_id)
     chosen = _best(answers, num_drawn, len(shapes) // len(prompts))
-    choices = [shape.choice(each) for shape, each in zip(shapes, chosen, strict=True)]
+    is_long = sum(len(each.text) for each in chosen) >= LONG_TEXT
+    choices = await apart_if(is_long, lambda: [shape.choice(each) for shape, each in zip(shapes, chosen, strict=True)])
     return JSONResponse(shapes[0].body(choices, answers))
 
 

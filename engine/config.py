@@ -33,8 +33,8 @@ class EngineConfig:
     max_queue_wait: seconds after which a request (a tenant, under "fair") is next regardless of the policy.
     queue_timeout: seconds within which a request must first be scheduled; 0 means no limit.
     tenant_weights: shares under "fair", by tenant; 1 for tenants not listed.
-    itl_target: seconds that a step with running streams may take; 0 means 50 ms, or twice the duration of a decode-only
-        step if that is more.
+    itl_target: seconds that a step with running streams or several active tenants may take; 0 means 50 ms, with several
+        tenants 25 ms, or twice the duration of a decode-only step if that is more.
     decode_passes: maximum number of forward passes per step while every request decodes and none waits. Tokens then
         arrive in groups of that size.
     speculation: verify several guessed tokens of a stream in one pass (`engine.speculation`).

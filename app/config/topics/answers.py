@@ -33,8 +33,8 @@ class AnswerSettings:
         switch,
         "",
         (
-            "refuse [fields](docs/api.md#fields) that Ebb does not know on OpenAI's and Anthropic's routes; otherwise "
-            "they are ignored, and the response names them"
+            "refuse [fields](docs/api.md#fields) that Ebb does not know on OpenAI's, Anthropic's and Ollama's routes; "
+            "otherwise they are ignored, and the response names them"
         ),
     )
     no_prefix_cache: bool = setting(False, switch, "", "recompute every prompt: no reuse from any tier")

@@ -56,7 +56,10 @@ class SchedulingSettings:
         0,
         integer(0, 60_000),
         "MS",
-        ("longest step while streams are running, in ms; `0`: 50, or twice a step without prompts if that is more"),
+        (
+            "longest step while streams are running or several tenants are active, in ms; `0`: 50, with several "
+            "tenants 25, or twice a step without prompts if that is more"
+        ),
     )
     decode_passes: int = setting(
         4,

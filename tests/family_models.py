@@ -62,7 +62,8 @@ def save_family(folder: Path, name: str) -> Path:
 def save_random(folder: Path, kind: str, config: Mapping[str, Any]) -> Path:
     """Write a random float32 model without a tokenizer. Norms and biases differ from what the initialization gives."""
     torch.manual_seed(1)
-    model = AutoModelForCausalLM.from_config(AutoConfig.for_model(kind, **config), dtype=torch.float32)
+    from_config: Any = AutoModelForCausalLM.from_config
+    model = from_config(AutoConfig.for_model(kind, **config), dtype=torch.float32)
     with torch.no_grad():
         for weights in model.parameters():
             if weights.dim() > 1:

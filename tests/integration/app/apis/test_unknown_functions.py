@@ -58,7 +58,9 @@ async def test_responses_take_call_back_as_item_and_reference(calling: Api) -> N
         asked: dict[str, Any] = {"model": "fake-1", "tools": [{"type": "function", **FUNCTION, "strict": None}]}
         answer = await client.responses.create(**asked, input="Rome?")
         [item] = answer.output
-        for sent_back in (item.to_dict(), {"type": "item_reference", "id": item.id}):
+        reference: dict[str, Any] = {"type": "item_reference", "id": item.id}
+        sent: list[Any] = [item.to_dict(), reference]
+        for sent_back in sent:
             await client.responses.create(**asked, input=[USER, sent_back, USER])
             assert_continues_the_first(calling.engine)
 

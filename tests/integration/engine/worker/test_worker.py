@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from cache_tiers.layout import KVShape
 from engine.errors import EngineError
 from engine.executor.uniproc import UniProcExecutor
 from engine.scheduler_output import NewRequestData, SchedulerOutput
@@ -30,7 +31,7 @@ def loaded(model: Path, dtype: str) -> Worker:
 
 def test_kv_layout_follows_the_model_and_the_settings(model: Path) -> None:
     layout = loaded(model, "bfloat16").kv_layout()
-    assert layout.shape == (3, 2, 2, 16, 16)
+    assert (layout.calls, layout.block_size) == ((KVShape(2, 16, 16),) * 3, 16)
     assert layout.nbytes == 3 * 2 * 2 * 16 * 16 * 2
 
 

@@ -329,7 +329,9 @@ def test_readme_has_the_declared_settings() -> None:
 
 def test_help_is_plain_text_with_the_default() -> None:
     help_of = {option.name: option.help for option in OPTIONS}
-    assert help_of["device"].startswith("auto (an NPU or a GPU that passes a check, else the CPU), cpu, npu (Ascend) or cuda (GPUs)")
+    assert help_of["device"].startswith(
+        "auto (an NPU or a GPU that passes a check, else the CPU), cpu, npu (Ascend) or cuda (GPUs)"
+    )
     assert help_of["port"] == "port to listen on; 0 takes a free one (default 8000)"
     assert "(default" not in help_of["no-speculation"]
 

@@ -53,7 +53,7 @@ def driver(model: Path, config: EngineConfig) -> Iterator[WorkerDriver]:
 def kv_blocks(driver: WorkerDriver) -> torch.Tensor:
     cache = driver.worker._cache
     assert cache is not None
-    return cache.kv_cache.view(torch.int16)
+    return cache.pool.blocks.view(torch.int16)
 
 
 def changed(config: EngineConfig, **changes: object) -> EngineConfig:

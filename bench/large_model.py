@@ -1,6 +1,6 @@
 """A Llama of 1.1 B random weights with the default model's tokenizer, as large as TinyLlama.
 
-The default model is so small that much of a step is not weights. This one measures the speed of larger models. Its
+The default model is so small that much of a step is not weights. This one measures the speed of larger models. The
 answers mean nothing.
 """
 

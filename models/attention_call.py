@@ -1,4 +1,4 @@
-"""Description of one attention call of a forward pass: everything that a backend must know beside the tensors."""
+"""Description of one attention call of a forward pass: everything that a backend must know apart from the tensors."""
 
 from dataclasses import dataclass
 

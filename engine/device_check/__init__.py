@@ -1,1 +1,1 @@
-"""Check of an accelerator that nobody asked for by name: it must compute what the CPU computes."""
+"""Check of an accelerator that no setting names: the device must compute what the CPU computes."""

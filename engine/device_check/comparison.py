@@ -22,8 +22,8 @@ PROMPT: Final = 40
 def logits_distance(folder: Path, device: Device, dtype: torch.dtype, *, attention: str, block_size: int) -> float:
     """Return how far a device's logits are from the CPU's, at the worst of 64 positions.
 
-    The distance is the norm of the difference, relative to the norm of the CPU's logits around their mean. It is NaN if
-    a logit is not finite. Two correct computations in bfloat16 differ by a few hundredths, and unrelated logits by more
+    The distance is the norm of the difference, relative to the norm of the CPU's logits around their mean, or NaN if a
+    logit is not finite. Two correct computations in bfloat16 differ by a few hundredths, and unrelated logits by more
     than 1.
 
     attention: the setting of that name. Errors of the model loader, the selector and the device propagate.

@@ -29,8 +29,8 @@ class ComputationSettings:
         one_of(*DEVICES),
         "DEVICE",
         (
-            "`auto` (an NPU or a GPU that passes a check, else the CPU), `cpu`, `npu` ([Ascend](docs/ascend.md)) or `cuda` "
-            "([GPUs](docs/cuda.md))"
+            "`auto` (an NPU or a GPU that passes a check, else the CPU), `cpu`, `npu` ([Ascend](docs/ascend.md)) or "
+            "`cuda` ([GPUs](docs/cuda.md))"
         ),
     )
     attention: str = setting(

@@ -136,7 +136,7 @@ def test_targets_compare_bf16_with_bf16_and_int8_with_all() -> None:
     assert (int8.value, int8.met) == (1.2, False)
 
 
-def test_large_model_compares_four_bits_with_each_kind_of_the_peer() -> None:
+def test_large_model_compares_four_bits_with_each_kind_of_peer() -> None:
     values = {EBB_INT4: [30.0], EBB_BF16: [10.0], "llama.cpp Q4_0": [20.0], "llama.cpp Q4_K_M": [29.0]}
     record = _record({decode_key(1): values})
 

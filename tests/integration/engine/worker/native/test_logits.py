@@ -64,7 +64,7 @@ def test_native_logits_are_closer_to_float32_than_torch_bfloat16(
 
 @pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)
 @pytest.mark.parametrize("name", NATIVE)
-def test_native_logits_of_every_family_are_closer_than_torch_bfloat16(
+def test_logits_of_families_are_closer_than_torch_bfloat16(
     tmp_path: Path, kernels: KernelsFor, name: str, instruction_set: str
 ) -> None:
     folder = save_family(tmp_path / "model", name)
@@ -185,7 +185,7 @@ def test_real_model_agrees_with_float32(
 
 
 @pytest.mark.parametrize(("weights", "most_loss", "least_agreement"), [("int8", 0.01, 0.85), ("int4", 0.6, 0.5)])
-def test_quantized_weights_of_the_real_model_lose_bounded_accuracy(
+def test_quantized_weights_of_real_model_lose_little_accuracy(
     weights: str,
     most_loss: float,
     least_agreement: float,

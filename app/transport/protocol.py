@@ -46,6 +46,12 @@ from engine.errors import ClientError, EbbError
 RESET_POLL_SECONDS = 0.1
 """Seconds between two checks of a half-closed connection. Such connections are few, and a check is one system call."""
 
+PROBE_SECONDS = 5.0
+"""Seconds between two probes of a half-closed connection."""
+
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+"""Response that may precede the final one any number of times (RFC 9110, section 15.2)."""
+
 TCP_CLOSE = 7
 """State of a connection that was reset, as in Linux's tcp_states.h."""
 
@@ -122,21 +128,14 @@ class HttpProtocol(HttpToolsProtocol):
     def eof_received(self) -> bool:  # type: ignore[override]
         """Return whether the connection stays open: a client that sends no more may still read its answer.
 
-        Most clients that send no more have closed the whole connection, which TCP does not report. To find out, write
-        bytes that every HTTP client must accept: a client that has left answers them with a reset.
+        Most clients that send no more have closed the whole connection, which TCP does not report. To find out, the
+        connection is probed. TLS has no half-closed connections here: Python's `ssl` ends both directions together.
         """
         if self._refused or not self._answers or self.cycle.more_body or self.scheme == "https":
             return False
         self._half_closed = True
-        answering = self._answering
-        assert answering is not None
-        if answering.response_started:
-            writer: _ChunkWriter = answering.scope["extensions"][EXTENSION]  # type: ignore[assignment]
-            if writer.ready and writer.filler:
-                writer.write(writer.filler)
-        elif answering.scope["http_version"] == "1.1":
-            self.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-        self._look_for_reset()
+        self._probe()
+        self._look_for_reset(self.loop.time() + PROBE_SECONDS)
         return True
 
     def data_received(self, data: bytes) -> None:
@@ -280,15 +279,41 @@ class HttpProtocol(HttpToolsProtocol):
 
         self._sending = self.loop.call_later(seconds, look)
 
-    def _look_for_reset(self) -> None:
-        """Abort a half-closed connection once its client has reset it. Nothing else reads from it by then."""
+    def _probe(self) -> bool:
+        """Write bytes that every client must accept: a client that has left answers them with a reset.
+
+        Returns whether HTTP has such bytes here. Before its response, an HTTP/1.0 client may get none.
+        """
+        answering = self._answering
+        assert answering is not None
+        if answering.response_started:
+            writer: _ChunkWriter = answering.scope["extensions"][EXTENSION]  # type: ignore[assignment]
+            if writer.ready and writer.filler:
+                writer.write(writer.filler)
+        elif answering.scope["http_version"] == "1.1":
+            self.transport.write(CONTINUE)
+        else:
+            return False
+        return True
+
+    def _look_for_reset(self, probe_at: float) -> None:
+        """Abort a half-closed connection once its client has reset it. Nothing else reads from it by then.
+
+        probe_at: time of the next probe. A client that cannot be probed by then counts as one that has left: proxies
+            that speak HTTP/1.0 close their connection when their own client leaves, and its answer may take minutes.
+        """
         if self.transport.is_closing():
             return
         state = self.transport.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)
         if state[0] == TCP_CLOSE:
             self.transport.abort()
-        else:
-            self.loop.call_later(RESET_POLL_SECONDS, self._look_for_reset)
+            return
+        if self.loop.time() >= probe_at:
+            probe_at += PROBE_SECONDS
+            if not self._probe():
+                self.transport.abort()
+                return
+        self.loop.call_later(RESET_POLL_SECONDS, self._look_for_reset, probe_at)
 
     def _cancel_write_deadline(self) -> None:
         if self._sending is not None:

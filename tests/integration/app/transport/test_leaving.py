@@ -4,8 +4,9 @@ import asyncio
 import json
 import logging
 import socket
+import ssl
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,10 @@ from starlette.routing import Route
 from app.transport import protocol
 from app.transport.direct_writer import DirectWriter
 from app.transport.event_stream import EventStream
+from app.transport.framing import EVENTS
+from app.transport.tls import CertificateFiles, TlsContext
 from tests.integration.api_server import RunningServer, running_server
+from tests.tls_files import make_tls_files
 from tests.unit.fake_engine import FakeEngine
 
 Api = RunningServer[FakeEngine]
@@ -63,6 +67,73 @@ async def test_half_closed_client_gets_its_answer(api: Api, stream: bool) -> Non
         answer = await reader.read()
     assert b"HTTP/1.1 200 OK" in answer
     assert b"w11" in answer
+
+
+async def test_client_that_leaves_after_half_closing_is_noticed(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "PROBE_SECONDS", 0.01)
+    api.engine.hold()
+    async with connected(api) as (reader, writer):
+        writer.write(completion())
+        await api.engine.until_running(1)
+        writer.write_eof()
+        # Whatever arrived was read, so that closing the connection by itself resets nothing.
+        assert await reader.readuntil(b"\r\n\r\n") == protocol.CONTINUE
+    await api.engine.until_running(0)
+
+
+async def test_half_closed_client_of_http_1_0_gets_a_quick_answer(api: Api) -> None:
+    async with connected(api) as (reader, writer):
+        writer.write(completion().replace(b"HTTP/1.1", b"HTTP/1.0"))
+        writer.write_eof()
+        answer = await reader.read()
+    assert answer.startswith(b"HTTP/1.1 200 OK")
+    assert b"w11" in answer
+
+
+async def test_half_closed_client_of_http_1_0_counts_as_gone(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "PROBE_SECONDS", 0.01)
+    api.engine.hold()
+    async with connected(api) as (reader, writer):
+        writer.write(completion().replace(b"HTTP/1.1", b"HTTP/1.0"))
+        await api.engine.until_running(1)
+        writer.write_eof()
+        await api.engine.until_running(0)
+        with suppress(ConnectionResetError):
+            assert await reader.read() == b""
+
+
+async def test_half_closed_stream_continues_between_probes(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "PROBE_SECONDS", 0.01)
+    monkeypatch.setattr(protocol, "RESET_POLL_SECONDS", 0.01)
+    defaults = EventStream.__init__.__kwdefaults__
+    assert defaults is not None
+    monkeypatch.setitem(defaults, "ping_seconds", 1000.0)
+    api.engine.hold()
+    async with connected(api) as (reader, writer):
+        writer.write(completion(stream=True))
+        await api.engine.until_running(1)
+        writer.write_eof()
+        for _ in range(3):
+            await reader.readuntil(EVENTS.filler)
+        api.engine.allow(None)
+        answer = await reader.read()
+    assert b"w11" in answer
+    assert answer.endswith(b"0\r\n\r\n")
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_end_of_tls_ends_the_request(tmp_path: Path, stream: bool) -> None:
+    files = make_tls_files(tmp_path)
+    tls = TlsContext(CertificateFiles(files.certificate, files.key))
+    async with running_server(tmp_path, FakeEngine(), tls=tls) as api:
+        api.engine.hold()
+        port, trust = int(api.url.rpartition(":")[2]), ssl.create_default_context(cafile=files.authority)
+        _, writer = await asyncio.open_connection("localhost", port, ssl=trust)
+        assert not writer.can_write_eof()
+        writer.write(completion(stream=stream))
+        await api.engine.until_running(1)
+        writer.close()
+        await api.engine.until_running(0)
 
 
 @pytest.mark.parametrize("stream", [False, True])

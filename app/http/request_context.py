@@ -8,7 +8,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.domain.bounds import MAX_REQUEST_ID_LENGTH
 from app.domain.ids import new_id
-from app.logs.request_log import CURRENT_REQUEST, RequestRecord, RequestTrace
+from app.http.client_presence import has_client_left
+from app.logs.request_log import CLIENT_LEFT, CURRENT_REQUEST, RequestRecord, RequestTrace
 from app.observability.metrics import Metrics
 
 SECURITY_HEADERS = {
@@ -74,7 +75,7 @@ class RequestContext:
             return message
 
         async def send_named(message: Message) -> None:
-            if message["type"] == "http.response.start":
+            if message["type"] == "http.response.start" and not has_client_left(scope):
                 record.status = message["status"]
                 headers = MutableHeaders(scope=message)
                 headers["X-Request-Id"] = record.request_id
@@ -90,6 +91,8 @@ class RequestContext:
             await self._app(scope, receive_kept if logs_body else receive, send_named)
         finally:
             record.route = getattr(scope.get("route"), "path", "-")
+            if record.status == CLIENT_LEFT:
+                self._metrics.http_responses.labels(method, CLIENT_LEFT).inc()
             self._metrics.http_seconds.labels(record.route).observe(record.seconds)
             record.end()
             CURRENT_REQUEST.reset(token)

@@ -35,7 +35,7 @@ class Metrics:
         self._registry.register(self._engine)
         self.http_responses = Counter(
             "ebb_http_responses",
-            "Number of HTTP responses, by method and status",
+            "Number of HTTP responses, by method and status; 499 if the client left before the response",
             ["method", "status"],
             registry=self._registry,
         )

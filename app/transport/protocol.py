@@ -37,6 +37,7 @@ from app.domain.bounds import (
     MAX_URL_BYTES,
     WRITE_SECONDS,
 )
+from app.http import client_presence
 from app.http.error_responses import TooSlowError
 from app.logs.request_log import PROBES
 from app.transport.connections import Connections
@@ -210,7 +211,8 @@ class HttpProtocol(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         # uvicorn's type of a scope allows only dicts as extensions.
-        cycle.scope["extensions"] = {EXTENSION: _ChunkWriter(cycle)}  # type: ignore[dict-item]
+        writer = _ChunkWriter(cycle)
+        cycle.scope["extensions"] = {EXTENSION: writer, client_presence.EXTENSION: writer}  # type: ignore[dict-item]
         self._answering = cycle
         refusal = self._connections.on_request(self)
         if refusal is not None and cycle.scope["path"] not in PROBES:
@@ -377,7 +379,7 @@ class HttpProtocol(HttpToolsProtocol):
 
 
 class _ChunkWriter:
-    """`DirectWriter` of an answer in chunked transfer encoding."""
+    """`DirectWriter` of an answer in chunked transfer encoding, and `ClientPresence` of its client."""
 
     __slots__ = ("_cycle", "filler")
 
@@ -390,6 +392,10 @@ class _ChunkWriter:
         cycle = self._cycle
         is_open = cycle.chunked_encoding and not (cycle.response_complete or cycle.disconnected)
         return bool(is_open) and not cycle.flow.write_paused
+
+    @property
+    def has_left(self) -> bool:
+        return self._cycle.disconnected
 
     def write(self, piece: bytes) -> None:
         self._cycle.transport.write(b"%x\r\n%b\r\n" % (len(piece), piece))

@@ -127,7 +127,9 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     "POST /api/show": Operation(OllamaShowRequest),
     "POST /v1/responses": Operation(ResponseRequest, answers=(JSON, EVENTS)),
     "POST /v1/responses/input_tokens": Operation(InputTokensRequest),
-    "GET /v1/responses/{id}": Operation(query={"stream": _SWITCH, "starting_after": _EVENT}, answers=(JSON, EVENTS)),
+    "GET /v1/responses/{id}": Operation(
+        query={"stream": _SWITCH, "starting_after": _EVENT}, headers=("Last-Event-ID",), answers=(JSON, EVENTS)
+    ),
     "GET /v1/responses/{id}/input_items": Operation(query=_ITEMS),
     "POST /v1/conversations": Operation(NewConversation),
     "POST /v1/conversations/{id}": Operation(ConversationUpdate),

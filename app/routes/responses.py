@@ -1,5 +1,8 @@
 """/v1/responses: OpenAI's Responses API."""
 
+from contextlib import aclosing
+from typing import Final
+
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -9,11 +12,11 @@ from app.apis.responses.include import check_include
 from app.apis.responses.listing import Listing, number
 from app.apis.responses.schema import InputTokensRequest, ResponseRequest
 from app.apis.responses.serializer import items_json, response_json
-from app.apis.responses.serving import collect_response, streamed
+from app.apis.responses.serving import collect_response, event_stream, streamed
 from app.http.request_body import read_body
 from app.services import services_of
-from app.serving.request import ending_in_words
-from app.transport.event_stream import EventStream
+
+LAST_EVENT_ID: Final = "Last-Event-ID"
 
 
 async def create_response(request: Request) -> Response:
@@ -42,16 +45,40 @@ async def count_input_tokens(request: Request) -> Response:
 
 
 async def get_response(request: Request) -> Response:
-    """Return a response as it is now, or stream its events, optionally only those after `starting_after`."""
+    """Return a response as it is now, or stream its events, optionally only those after a number.
+
+    A browser that reconnects to a response whose events it has all seen gets 204, at which it stops.
+    """
     check_include(request.query_params)
     services = services_of(request)
     response = await services.responses.get(request.path_params["id"])
     if request.query_params.get("stream") != "true":
         return JSONResponse(response_json(response.record, response.answer))
-    after = number(request.query_params, "starting_after")
-    events = ResponseEvents(response.record, await services.responses.replay(response))
-    first = BEFORE_THE_FIRST if after is None else after
-    return EventStream(lambda _: ending_in_words(events.frames(first), events.failure), headers={})
+    after = _cursor(request)
+    source = await services.responses.replay(response)
+    if (
+        source.log.is_closed
+        and LAST_EVENT_ID in request.headers
+        and not await _has_events(ResponseEvents(response.record, source), after)
+    ):
+        return Response(status_code=204)
+    return event_stream(ResponseEvents(response.record, source), after)
+
+
+def _cursor(request: Request) -> int:
+    """Return the number of the last event that the client has. Raises InvalidRequestError.
+
+    A browser that reconnects repeats the query of its first request, and has seen more events since. The larger number
+    therefore counts.
+    """
+    given = (number(request.query_params, "starting_after"), number(request.headers, LAST_EVENT_ID))
+    return max((each for each in given if each is not None), default=BEFORE_THE_FIRST)
+
+
+async def _has_events(events: ResponseEvents, after: int) -> bool:
+    """Return whether a response that has ended has an event with a number above `after`."""
+    async with aclosing(events.frames(after)) as frames:
+        return await anext(frames, None) is not None
 
 
 async def cancel_response(request: Request) -> Response:

@@ -25,5 +25,8 @@ class Framing:
 EVENTS: Final = Framing("text/event-stream", b": ping\n\n")
 """Server-sent events: WHATWG HTML, section "Server-sent events"."""
 
+EVENTS_WITH_IDS: Final = Framing(EVENTS.media_type, b": ping\n")
+"""Server-sent events whose ids the `openai` package reads. After an id, it takes any empty line for an event."""
+
 JSON_LINES: Final = Framing("application/x-ndjson", b" ")
 """One JSON object per line."""

@@ -45,6 +45,11 @@ def typed_frame(data: dict[str, Any]) -> bytes:
     return f"event: {data['type']}\ndata: {encode_json(data)}\n\n".encode()
 
 
+def numbered_frame(data: dict[str, Any]) -> bytes:
+    """Encode an event that is named by the "type" of its data, and whose id is the "sequence_number"."""
+    return f"event: {data['type']}\ndata: {encode_json(data)}\nid: {data['sequence_number']}\n\n".encode()
+
+
 def data_frame(data: dict[str, Any]) -> bytes:
     """Encode an event without a name."""
     return f"data: {encode_json(data)}\n\n".encode()

@@ -12,6 +12,8 @@ the same in every process. Numbers may be skipped, but are never used twice.
 - With n tokens in all, the events after the last delta are 4 + n + s and following. The response's last event comes
   after them, at 7 + n + s or later. Among them are text that was held back because it could have become a call, and
   the end of a call that was cut.
+
+The number of an event is also the id of its frame, with which a client of server-sent events reconnects.
 """
 
 from collections.abc import AsyncGenerator, Iterable
@@ -25,11 +27,12 @@ from app.domain.records import Message
 from app.domain.response_record import ResponseRecord
 from app.domain.token_history import ID_BYTES
 from app.domain.tool_use import MayCall
-from app.transport.sse import typed_frame
+from app.transport.sse import numbered_frame
 from engine.errors import EbbError
 from models.tool_calls import AnswerEvent, ArgumentsPiece, TextPiece
 
 BEFORE_THE_FIRST = -1
+IN_PROGRESS = 1
 FIRST_OF_THE_ITEM, LAST_OPENING = 2, 3
 LOG_OFFSET = 2
 """A delta's number here minus its number in the log, where 1 is the opening and 1 + k a delta."""
@@ -51,27 +54,34 @@ class ResponseEvents:
         self._calls = source.answer.tool_use.parser() if isinstance(source.answer.tool_use, MayCall) else None
         self._shift = 0
         self._last = LAST_OPENING
+        self._after = BEFORE_THE_FIRST
 
     async def frames(self, after: int = BEFORE_THE_FIRST) -> AsyncGenerator[bytes, None]:
         """Yield all events with a number above `after`. Must be called only once.
 
         Deltas that arrived while the previous frames were being sent are yielded together.
         """
+        self._after = after
         if opening := _numbered(self._opening(), 0, after):
             yield opening
         # Read from the first delta on, even if the client has seen it: each event depends on the ones before.
         async for deltas in self._source.log.news(0):
             if said := b"".join(self._said(delta, after) for delta in deltas):
                 yield said
-        if self._source.log.is_closed:
-            yield self._closing(after)
-        else:
-            yield typed_frame({**RESTARTING, "sequence_number": max(self._last, after)})
+        if not self._source.log.is_closed:
+            yield self._interruption(RESTARTING)
+        elif closing := self._closing(after):
+            yield closing
 
     def failure(self, error: EbbError) -> bytes:
         """Encode the event that ends an interrupted stream."""
         event = {"type": "error", "code": error.code, "message": error.message, "param": None}
-        return typed_frame({**event, "sequence_number": self._last})
+        return self._interruption(event)
+
+    def _interruption(self, event: Event) -> bytes:
+        """Encode an event outside the sequence. The number of the event before keeps a cursor where it is."""
+        newest = self._last if self._items.num_items else IN_PROGRESS
+        return numbered_frame({**event, "sequence_number": max(newest, self._after)})
 
     def _opening(self) -> list[Event]:
         response = self._response(begun(self._source.answer))
@@ -154,4 +164,4 @@ class ResponseEvents:
 
 def _numbered(events: Iterable[Event], first: int, after: int) -> bytes:
     numbered = ({**event, "sequence_number": number} for number, event in enumerate(events, first) if number > after)
-    return b"".join(map(typed_frame, numbered))
+    return b"".join(map(numbered_frame, numbered))

@@ -1,6 +1,6 @@
 """Query parameters of OpenAI's lists, and of retrieving a response."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,9 +78,9 @@ def list_json(items: Sequence[dict[str, Any]], *, has_more: bool = False) -> dic
     }
 
 
-def number(query: QueryParams, name: str) -> int | None:
-    """Parse a non-negative integer parameter. Returns None if it is missing. Raises InvalidRequestError."""
-    given = query.get(name)
+def number(given_by: Mapping[str, str], name: str) -> int | None:
+    """Parse a non-negative parameter or header. Returns None if it is missing. Raises InvalidRequestError."""
+    given = given_by.get(name)
     if given is None:
         return None
     if not given.isascii() or not given.isdigit() or len(given) > MAX_DIGITS:

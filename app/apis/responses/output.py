@@ -51,7 +51,7 @@ class Deltas:
 
     def frame(self, number: int, text: str) -> bytes:
         """Encode the frame of a delta event."""
-        return self._head + f'"sequence_number":{number},"delta":{encode_json(text)}}}\n\n'.encode()
+        return self._head + f'"sequence_number":{number},"delta":{encode_json(text)}}}\nid: {number}\n\n'.encode()
 
     def event(self, text: str) -> Event:
         """Build a delta event that is sent among the closing events."""

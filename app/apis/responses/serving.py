@@ -4,16 +4,28 @@ When the client disconnects, the run is stopped, unless the response is in the b
 """
 
 import asyncio
+from collections.abc import Callable
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from app.apis.responses.events import ResponseEvents
+from app.apis.responses.events import BEFORE_THE_FIRST, ResponseEvents
 from app.apis.responses.serializer import response_json
 from app.domain.response_record import ResponseRecord
 from app.runs.service import Run, RunRegistry
 from app.serving.request import ending_in_words
 from app.transport.event_stream import EventStream
+from app.transport.framing import EVENTS_WITH_IDS
+
+
+def event_stream(events: ResponseEvents, after: int, on_close: Callable[[], None] | None = None) -> Response:
+    """Answer with the events that have a number above `after`."""
+    return EventStream(
+        lambda _: ending_in_words(events.frames(after), events.failure),
+        headers={},
+        framing=EVENTS_WITH_IDS,
+        on_close=on_close,
+    )
 
 
 def streamed(runs: RunRegistry, record: ResponseRecord, run: Run, *, is_stored: bool) -> Response:
@@ -28,8 +40,7 @@ def streamed(runs: RunRegistry, record: ResponseRecord, run: Run, *, is_stored: 
         if not is_stored:
             runs.forget(run)
 
-    events = ResponseEvents(record, run, is_stored=is_stored)
-    return EventStream(lambda _: ending_in_words(events.frames(), events.failure), headers={}, on_close=on_close)
+    return event_stream(ResponseEvents(record, run, is_stored=is_stored), BEFORE_THE_FIRST, on_close)
 
 
 async def collect_response(

@@ -1,11 +1,16 @@
 import json
 
-from app.transport.sse import data_frame, encode_json, event_frame
+from app.transport.sse import data_frame, encode_json, event_frame, numbered_frame
 
 
 def test_frame_is_one_event_in_standard_format() -> None:
     frame = event_frame("delta", encode_json({"text": "a\nb"}), "run:0.2")
     assert frame == b'id: run:0.2\nevent: delta\ndata: {"text":"a\\nb"}\n\n'
+
+
+def test_number_of_an_event_is_its_id() -> None:
+    frame = numbered_frame({"type": "response.created", "sequence_number": 12})
+    assert frame == b'event: response.created\ndata: {"type":"response.created","sequence_number":12}\nid: 12\n\n'
 
 
 def test_text_of_any_script_round_trips() -> None:

@@ -76,8 +76,11 @@ def replayed(message: Message) -> Replay:
 
 async def events_of(source: ResponseSource, after: int = BEFORE_THE_FIRST) -> list[dict[str, Any]]:
     frames = b"".join([frame async for frame in ResponseEvents(RECORD, source).frames(after)])
-    lines = [line for line in frames.decode().split("\n") if line.startswith("data: ")]
-    return [json.loads(line.removeprefix("data: ")) for line in lines]
+    lines = frames.decode().split("\n")
+    events = [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: ")]
+    ids = [int(line.removeprefix("id: ")) for line in lines if line.startswith("id: ")]
+    assert ids == [event["sequence_number"] for event in events]
+    return events
 
 
 def short(events: list[dict[str, Any]]) -> list[tuple[str, int]]:
@@ -144,6 +147,18 @@ async def test_stream_resumes_after_every_event(text: str, status: MessageStatus
         assert await events_of(source) == events
         for index, event in enumerate(events):
             assert await events_of(source, event["sequence_number"]) == events[index + 1 :]
+
+
+async def test_interrupted_stream_keeps_the_number_of_the_last_event() -> None:
+    message = replace(answer(ANSWER), status="in_progress")
+    for length, after in ((0, BEFORE_THE_FIRST), (1, BEFORE_THE_FIRST), (60, BEFORE_THE_FIRST), (1, 9)):
+        log = RunLog("run_1", message)
+        for count, character in enumerate(ANSWER[:length], 1):
+            log.append(character, count)
+        log.interrupt()
+        *events, last = await events_of(Source(message, log), after)
+        assert last["code"] == "server_restart"
+        assert last["sequence_number"] == max(after, *(event["sequence_number"] for event in events), after)
 
 
 @pytest.mark.parametrize("reasoning", [None, "hm"])

@@ -6,7 +6,7 @@ The content of a message can never become a control token: "<|im_end|>" in a mes
 import datetime
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -20,6 +20,7 @@ from models.folder import ModelFolder
 from models.slices import check_length
 from models.text_tokenizer import TextTokenizer
 from models.thinking import ThinkingMode, find_thinking
+from models.tokenizer_info import tokenizer_info
 from models.tool_calls import ToolCall, read_object
 from models.tool_format import find_tool_format
 
@@ -61,13 +62,16 @@ class ChatFormat:
         *,
         variables: dict[str, str],
         leading_id: int | None = None,
+        info: Mapping[str, Any],
     ) -> None:
         """Compile the template. Raise ChatFormatError if it is not valid Jinja.
 
         template: Jinja source, or None if the model has no template.
         variables: special tokens such as bos_token, by name.
         leading_id: id that every prompt begins with, although the template does not write it; None if there is none.
+        info: description of tokenizer and template for clients.
         """
+        self.tokenizer_info = info
         self._tokenizer = tokenizer
         self._variables = variables
         self._leading_id = leading_id
@@ -86,11 +90,13 @@ class ChatFormat:
         architectures = folder.config().get("architectures") or []
         # openPangu's template does not write the first token, but all of the vendor's recipes add it once.
         leads = "PanguEmbeddedForCausalLM" in architectures and config.get("add_bos_token", True)
+        template = _find_template(path, config)
         return cls(
-            _find_template(path, config),
+            template,
             tokenizer,
             variables=_special_texts(config),
             leading_id=tokenizer.bos_token_id if leads else None,
+            info=tokenizer_info(folder, tokenizer, template),
         )
 
     def render(self, messages: Sequence[Message], *, thinking: ThinkingMode | None = None) -> list[int]:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from cache_tiers.tier import TierId
 from engine.config import EngineConfig
@@ -57,6 +57,10 @@ class PromptFormat(Protocol):
     @property
     def tools(self) -> ToolFormat:
         """Format of the model's tool calls."""
+
+    @property
+    def tokenizer_info(self) -> Mapping[str, Any]:
+        """Description of the tokenizer and the template for clients, with vLLM's fields."""
 
     def render(self, messages: Sequence[Message], *, thinking: ThinkingMode | None = None) -> list[int]:
         """Return the ids of the whole prompt, up to the start of the answer.

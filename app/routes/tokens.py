@@ -1,4 +1,4 @@
-"""POST /tokenize and /detokenize, compatible with vLLM."""
+"""POST /tokenize, POST /detokenize and GET /tokenizer_info, compatible with vLLM."""
 
 import asyncio
 
@@ -45,6 +45,12 @@ async def detokenize(request: Request) -> Response:
     return JSONResponse({"prompt": await asyncio.to_thread(engine.tokenizer.describe, fields.tokens)})
 
 
+async def tokenizer_info(request: Request) -> Response:
+    """Describe the tokenizer: its class, its special tokens and the chat template."""
+    engine = services_of(request).host.require()
+    return JSONResponse(dict(engine.chat_format.tokenizer_info))
+
+
 async def _text_ids(gate: TenantGate, engine: Backend, text: str, *, with_special: bool) -> list[int]:
     tokenizer = engine.tokenizer
 
@@ -57,4 +63,5 @@ async def _text_ids(gate: TenantGate, engine: Backend, text: str, *, with_specia
 routes = [
     Route("/tokenize", tokenize, methods=["POST"]),
     Route("/detokenize", detokenize, methods=["POST"]),
+    Route("/tokenizer_info", tokenizer_info),
 ]

@@ -1,6 +1,7 @@
 """Tokenizer without a model: the bytes, one control token, and one token for all text of the engine."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from models.chat_format import Message
 from models.errors import ChatFormatError
@@ -41,6 +42,7 @@ class ByteChatFormat:
 
     thinking: Thinking | None = None
     tools: ToolFormat = find_tool_format({}, "")
+    tokenizer_info: Mapping[str, Any] = {"tokenizer_class": "ByteTokenizer"}
 
     def render(self, messages: Sequence[Message], *, thinking: ThinkingMode | None = None) -> list[int]:
         """Render a prompt. As in most templates, a system message may only come first."""

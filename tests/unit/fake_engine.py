@@ -7,9 +7,10 @@ number of steps with `allow`.
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from cache_tiers.histogram import Histogram
 from cache_tiers.tier import TierId
@@ -65,6 +66,7 @@ class FakeChatFormat:
 
     thinking: Thinking | None = None
     tools: ToolFormat = find_tool_format({}, "")
+    tokenizer_info: Mapping[str, Any] = {"tokenizer_class": "FakeTokenizer"}
 
     def render(self, messages: Sequence[Message], *, thinking: ThinkingMode | None = None) -> list[int]:
         if any(message.role == "system" for message in messages[1:]):

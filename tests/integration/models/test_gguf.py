@@ -10,6 +10,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer as HubTokenizer
 
+from models.chat_format import ChatFormat
 from models.dense_context import DenseContext
 from models.errors import ConversionError
 from models.gguf_import.convert import convert_gguf
@@ -99,6 +100,15 @@ def test_configuration_agrees_with_the_file(tmp_path: Path) -> None:
         "eos_token_id": 2,
         "pad_token_id": 2,
     }
+
+
+def test_tokenizer_is_described_by_what_the_file_has(tmp_path: Path) -> None:
+    file = write_tiny_gguf(tmp_path / "tiny.gguf", add_bos=True)
+    folder = convert(file)
+    info = ChatFormat.load(folder, Tokenizer.load(folder)).tokenizer_info
+    assert info["tokenizer_class"] == "PreTrainedTokenizerFast"
+    assert (info["bos_token"], info["eos_token"], info["add_bos_token"]) == ("<|im_start|>", "<|im_end|>", True)
+    assert "<|im_start|>" in info["chat_template"]
 
 
 def test_tokenizer_splits_digits_and_merges(tmp_path: Path) -> None:

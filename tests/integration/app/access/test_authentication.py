@@ -109,6 +109,7 @@ SHARED: dict[Call, Any] = {
     ("GET", "/api/version"): None,
     ("POST", "/tokenize"): {"prompt": "hi"},
     ("POST", "/detokenize"): {"tokens": [65]},
+    ("GET", "/tokenizer_info"): None,
     ("GET", "/api/conversations"): None,
     ("POST", "/api/conversations"): {},
     ("GET", "/api/draft"): None,

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import jinja2
 import pytest
 from anthropic import AsyncAnthropic
 from openai import AsyncOpenAI
@@ -98,6 +99,20 @@ async def answers_call_tools(client: AsyncOpenAI) -> None:
         [pieces] = calls[index].values()
         assert (pieces[0], len(pieces) > 1) == ("", True)
         assert json.loads("".join(pieces))["days"] in {1, 2, 3}
+
+
+async def test_client_renders_the_prompt_from_the_tokenizer_info(real_api: Api) -> None:
+    messages = [{"role": "user", "content": "Grüße, 世界 🌊"}]
+    async with api_client(real_api.url) as http:
+        info = await (await http.get("/tokenizer_info")).json()
+        template = jinja2.Environment().from_string(info["chat_template"])
+        text = template.render(messages=messages, add_generation_prompt=True, bos_token=info["bos_token"])
+        rendered = await (await http.post("/tokenize", json={"prompt": text})).json()
+        asked = await (await http.post("/tokenize", json={"messages": messages})).json()
+        end = await (await http.post("/tokenize", json={"prompt": info["eos_token"]})).json()
+    assert rendered["tokens"] == asked["tokens"]
+    assert end["count"] == 1
+    assert info["tokenizer_class"]
 
 
 async def test_tokenized_text_detokenizes_to_itself(real_api: Api) -> None:

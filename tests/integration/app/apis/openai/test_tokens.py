@@ -1,11 +1,12 @@
 """Tokenization and detokenization over HTTP."""
 
+from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
 
-from tests.integration.api_server import RunningServer
+from tests.integration.api_server import RunningServer, api_client, running_server
 from tests.unit.fake_engine import END, START, WINDOW, WORDS, FakeEngine
 
 Api = RunningServer[FakeEngine]
@@ -60,6 +61,13 @@ async def test_invalid_field_is_refused_by_name(
     response = await http.post(path, json=fields)
     assert response.status == 400
     assert (await response.json())["error"]["param"] == param
+
+
+async def test_tokenizer_is_described_only_while_a_model_is_served(tmp_path: Path) -> None:
+    async with running_server(tmp_path, FakeEngine(), ready=False) as server, api_client(server.url) as http:
+        assert (await http.get("/tokenizer_info")).status == 503
+        server.services.host.ready(server.engine, "identity")
+        assert await (await http.get("/tokenizer_info")).json() == {"tokenizer_class": "FakeTokenizer"}
 
 
 @pytest.mark.parametrize(("path", "fields"), [("/tokenize", {"prompt": "x"}), ("/detokenize", {"tokens": [1]})])

@@ -1,5 +1,6 @@
 """Fixtures: a server whose engine needs no model, and clients of that server."""
 
+import asyncio
 import importlib
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -11,6 +12,8 @@ import pytest
 import torch
 from openai import AsyncOpenAI
 
+from app.transport import event_stream
+from app.transport.event_stream import EventStream, Ping
 from engine.offload.prefill_cost import PrefillCost
 from models.layers.linear import can_prepack
 from tests.integration.api_server import RunningServer, api_client, running_server
@@ -54,6 +57,23 @@ async def client(api: RunningServer[FakeEngine]) -> AsyncIterator[AsyncOpenAI]:
     """OpenAI's own client of `api`, without retries."""
     async with AsyncOpenAI(base_url=f"{api.url}/v1", api_key="none", max_retries=0) as client:
         yield client
+
+
+@pytest.fixture
+def pinged(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
+    """Keep silent streams alive every 10 ms. The event is set once one was."""
+    pinged = asyncio.Event()
+
+    class Noted(Ping):
+        def encode(self) -> bytes:
+            pinged.set()
+            return super().encode()
+
+    monkeypatch.setattr(event_stream, "Ping", Noted)
+    defaults = EventStream.__init__.__kwdefaults__
+    assert defaults is not None
+    monkeypatch.setitem(defaults, "ping_seconds", 0.01)
+    return pinged
 
 
 @pytest.fixture

@@ -113,6 +113,17 @@ async def test_stream_events_come_in_anthropics_order(client: AsyncAnthropic) ->
     ]
 
 
+@row("anthropic", "messages.create(stream=True)", "comments that keep a silent connection open are passed over")
+async def test_client_ignores_keep_alive_comments(client: AsyncAnthropic, api: Api, pinged: asyncio.Event) -> None:
+    api.engine.hold()
+    stream = await client.messages.create(model="fake-1", max_tokens=100, messages=HI, stream=True)
+    async with asyncio.timeout(20):
+        await pinged.wait()
+    api.engine.allow(None)
+    deltas = [event.delta.to_dict() async for event in stream if event.type == "content_block_delta"]
+    assert "".join(str(delta["text"]) for delta in deltas) == WHOLE_ANSWER
+
+
 @row("anthropic", "messages.stream(...)", "`text_stream`, and the whole message with all usage at the end")
 async def test_stream_helper_returns_text_and_usage(client: AsyncAnthropic) -> None:
     for _ in range(2):

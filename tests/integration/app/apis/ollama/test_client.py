@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 from ollama import AsyncClient, ChatResponse, ResponseError
 
-from app.transport import event_stream
-from app.transport.event_stream import EventStream, Ping
 from engine.urgency import Urgency
 from tests.integration.api_server import RunningServer, running_server
 from tests.integration.compatibility import row
@@ -53,18 +51,7 @@ async def test_stream_has_the_same_text_and_figures_last(client: AsyncClient) ->
 
 
 @row("ollama", "chat(stream=True)", "spaces that keep a silent connection open are passed over")
-async def test_client_ignores_keep_alive_spaces(client: AsyncClient, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    pinged = asyncio.Event()
-
-    class Noted(Ping):
-        def encode(self) -> bytes:
-            pinged.set()
-            return super().encode()
-
-    monkeypatch.setattr(event_stream, "Ping", Noted)
-    defaults = EventStream.__init__.__kwdefaults__
-    assert defaults is not None
-    monkeypatch.setitem(defaults, "ping_seconds", 0.01)
+async def test_client_ignores_keep_alive_spaces(client: AsyncClient, api: Api, pinged: asyncio.Event) -> None:
     api.engine.hold()
     reading = asyncio.create_task(said(await client.chat("fake-1", HI, stream=True)))
     async with asyncio.timeout(20):

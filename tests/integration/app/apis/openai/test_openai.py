@@ -12,8 +12,6 @@ from openai import AsyncOpenAI
 
 from app.host.model_aliases import ModelAliases
 from app.logs.log_lines import TextLines
-from app.transport import event_stream
-from app.transport.event_stream import EventStream, Ping
 from engine.urgency import Urgency
 from tests.integration.api_server import RunningServer, running_server
 from tests.integration.compatibility import row
@@ -188,20 +186,7 @@ async def test_requested_usage_comes_in_an_extra_chunk(client: AsyncOpenAI) -> N
 
 
 @row("openai", "chat.completions.create(stream=True)", "comments that keep a silent connection open are passed over")
-async def test_client_ignores_keep_alive_comments(
-    client: AsyncOpenAI, api: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pinged = asyncio.Event()
-
-    class Noted(Ping):
-        def encode(self) -> bytes:
-            pinged.set()
-            return super().encode()
-
-    monkeypatch.setattr(event_stream, "Ping", Noted)
-    defaults = EventStream.__init__.__kwdefaults__
-    assert defaults is not None
-    monkeypatch.setitem(defaults, "ping_seconds", 0.01)
+async def test_client_ignores_keep_alive_comments(client: AsyncOpenAI, api: Api, pinged: asyncio.Event) -> None:
     api.engine.hold()
     stream = await client.chat.completions.create(model="fake-1", messages=MESSAGES, stream=True)
     async with asyncio.timeout(20):
@@ -209,6 +194,19 @@ async def test_client_ignores_keep_alive_comments(
     api.engine.allow(None)
     chunks = [chunk async for chunk in stream]
     assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == WHOLE_ANSWER
+
+
+@row("openai", "responses.create(stream=True)", "comments that keep a silent connection open are passed over")
+async def test_responses_client_ignores_keep_alive_comments(
+    client: AsyncOpenAI, api: Api, pinged: asyncio.Event
+) -> None:
+    api.engine.hold()
+    stream = await client.responses.create(model="fake-1", input="hi", stream=True)
+    async with asyncio.timeout(20):
+        await pinged.wait()
+    api.engine.allow(None)
+    deltas = [event.delta async for event in stream if event.type == "response.output_text.delta"]
+    assert "".join(deltas) == WHOLE_ANSWER
 
 
 @row("openai", "chat.completions.stream(...)", "events, and the whole answer at the end")

@@ -34,10 +34,11 @@ from app.apis.openai.tokens_schema import DetokenizeRequest, TokenizeRequest
 from app.apis.responses.conversations_schema import ConversationUpdate, ItemsToAdd, NewConversation
 from app.apis.responses.schema import InputTokensRequest, ResponseRequest
 from app.domain.bounds import MAX_ITEMS_PAGE, MAX_PAGE, MAX_QUERY_LENGTH
+from app.http.anthropic_errors import is_anthropic
 from app.http.ollama_errors import is_ollama
 from app.http.query_params import SOURCES
 from app.routes.api import ROUTES
-from app.schemas.admin import LoginFields
+from app.schemas.admin import LimitFields, LoginFields, NewKey
 from app.schemas.conversations import (
     ConversationFields,
     DraftFields,
@@ -48,6 +49,7 @@ from app.schemas.conversations import (
 )
 from app.schemas.imports import ImportFile
 from app.schemas.parsing import CompatibleRequest, RequestModel
+from app.schemas.response_bodies.admin import ApiKeys, DeletedTenant, NewApiKey, Tenants, TenantWithLimits
 from app.schemas.response_bodies.conversations import (
     Conversation,
     ConversationPage,
@@ -86,6 +88,26 @@ _ITEMS: Final[dict[str, Schema]] = {
 }
 _ERROR: Final[Schema] = {"type": "object", "properties": {"error": {"$ref": _REF.format(model=ErrorBody.__name__)}}}
 _OLLAMA_ERROR: Final[Schema] = {"type": "object", "properties": {"error": _TEXT}}
+_ANTHROPIC_ERROR: Final[Schema] = {
+    "type": "object",
+    "properties": {
+        "type": {"const": "error"},
+        "error": {
+            "type": "object",
+            "properties": {
+                "type": _TEXT,
+                "message": _TEXT,
+                "details": {"type": "object", "properties": {"error_code": {"type": ["string", "null"]}}},
+            },
+        },
+        "request_id": _TEXT,
+    },
+}
+_ERRORS: Final[Mapping[str, Schema]] = {
+    "Error": _ERROR,
+    "AnthropicError": _ANTHROPIC_ERROR,
+    "OllamaError": _OLLAMA_ERROR,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +214,12 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     ),
     "POST /api/runs/{id}/cancel": Operation(answer=Message),
     "GET /api/runs/{id}/kv": Operation(answer=ReuseReport),
+    "GET /api/admin/keys": Operation(answer=ApiKeys),
+    "POST /api/admin/keys": Operation(NewKey, answer=NewApiKey, status=201),
+    "DELETE /api/admin/keys/{id}": Operation(answers=(), status=204),
+    "GET /api/admin/tenants": Operation(answer=Tenants),
+    "DELETE /api/admin/tenants/{tenant}": Operation(answer=DeletedTenant),
+    "PUT /api/admin/tenants/{tenant}/limits": Operation(LimitFields, answer=TenantWithLimits),
     "GET /metrics": Operation(answers=(PLAIN,)),
     "GET /api/live": Operation(headers=("Last-Event-ID",), answers=(EVENTS,), events={"sample": LiveSample}),
 }
@@ -219,7 +247,7 @@ def openapi_document() -> Schema:
         "openapi": "3.1.0",
         "info": {"title": "Ebb", "version": VERSION},
         "paths": paths,
-        "components": {"schemas": {**described, "Error": _ERROR, "OllamaError": _OLLAMA_ERROR}},
+        "components": {"schemas": {**described, **_ERRORS}},
     }
 
 
@@ -264,8 +292,8 @@ def _described(path: str, operation: Operation) -> Schema:
     ]
     content: Schema = {kind: _content(operation, kind) for kind in operation.answers}
     answer = {"description": "Success", **({"content": content} if content else {})}
-    failure = _REF.format(model="OllamaError" if is_ollama(path) else "Error")
-    error = {"description": "Error", "content": {JSON: {"schema": {"$ref": failure}}}}
+    failure = "AnthropicError" if is_anthropic(path) else "OllamaError" if is_ollama(path) else "Error"
+    error = {"description": "Error", "content": {JSON: {"schema": {"$ref": _REF.format(model=failure)}}}}
     described: Schema = {"responses": {str(operation.status): answer, "default": error}}
     if parameters:
         described["parameters"] = parameters

@@ -11,7 +11,7 @@ from typing import Any, Final
 import aiohttp
 from prometheus_client.parser import text_string_to_metric_families
 
-from bench.api.fuzz_requests import ENDLESS, Attempt, RequestMaker, operations
+from bench.api.fuzz_requests import ENDLESS, WITHOUT_KEYS, Attempt, RequestMaker, operations
 from bench.api.replay_server import replay_server
 from bench.api.schedule import clock
 from bench.api.stream_reader import Address
@@ -58,7 +58,7 @@ class FuzzResult:
 async def fuzz(requests: int, seed: int, root: Path) -> FuzzResult:
     """Send `requests` requests made by `RequestMaker`. Raise ServerFailedError."""
     state = root / "fuzz"
-    async with replay_server(state, STEP_SECONDS) as server:
+    async with replay_server(state, STEP_SECONDS, WITHOUT_KEYS) as server:
         maker = RequestMaker(operations(await _document(server)), seed)
         before, began = await _counts(server), clock()
         left = iter(range(requests))
@@ -73,7 +73,7 @@ async def fuzz_with_schemathesis(max_examples: int, seed: int, root: Path, paths
     paths: regular expression that selects operations by path; "" selects all.
     """
     state = root / "schemathesis"
-    async with replay_server(state, STEP_SECONDS) as server:
+    async with replay_server(state, STEP_SECONDS, WITHOUT_KEYS) as server:
         before, began = await _counts(server), clock()
         command = ("-m", "schemathesis.cli", "run", f"{server.base_url}/openapi.json")
         how = ("--checks", "not_a_server_error", "--max-examples", f"{max_examples}", "--seed", f"{seed}")

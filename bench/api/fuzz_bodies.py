@@ -39,6 +39,8 @@ RIGHT: Final[Mapping[str, list[dict[str, Any]]]] = {
     "ConversationUpdate": [{"metadata": {"a": "b"}}],
     "ItemsToAdd": [{"items": [_ITEM, _ITEM]}],
     "LoginFields": [{"key": "ebb_none"}],
+    "NewKey": [{"name": "alice", "tenant": "crew", "scope": "user"}, {"name": "bob"}],
+    "LimitFields": [{"requests_per_minute": 60, "stored_bytes": 1 << 20}, {}],
     "TokenizeRequest": [{"prompt": "Once"}, {"messages": _CHAT}],
     "DetokenizeRequest": [{"tokens": [72, 105, 257]}],
     "ConversationFields": [{"title": "Tides", "params": {"temperature": 0.3}, "pinned": True}, {}],

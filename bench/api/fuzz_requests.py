@@ -46,6 +46,9 @@ class Attempt:
     is_cut: bool = False
 
 
+WITHOUT_KEYS: Final = ("--without-keys",)
+"""Flags of a server that stays open to its fuzzer when that creates a key."""
+
 ENDLESS: Final = "/api/live"
 """Path of a stream that never ends, so no request is sent to it."""
 

@@ -22,6 +22,7 @@ def main() -> int:
     parser.add_argument("--host", required=True)
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--state-dir", type=Path, required=True)
+    parser.add_argument("--without-keys", action="store_true")
     given = parser.parse_args()
     words = re.findall(r"\s*\S+", given.words.read_text(encoding="utf-8")) if given.words else []
     settings = Settings(
@@ -31,6 +32,7 @@ def main() -> int:
         host=given.host,
         port=given.port,
         chat_titles="first-words",
+        without_keys=given.without_keys,
     )
 
     def build(_: Report) -> tuple[ReplayEngine, str]:

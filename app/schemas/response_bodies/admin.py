@@ -1,4 +1,4 @@
-"""Response bodies under /api/admin, which the OpenAPI document leaves undescribed."""
+"""Response bodies under /api/admin."""
 
 from typing_extensions import TypedDict
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 import aiohttp
+import jsonschema
 import pytest
 
 from app.http.ollama_errors import is_ollama
@@ -39,7 +40,8 @@ async def test_body_is_described_exactly_where_it_is_validated(http: aiohttp.Cli
             continue
         schema = described.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
         right = RIGHT[schema["$ref"].rpartition("/")[2]][0] if schema else {}
-        response = await http.request(method, path.replace("{id}", made["id"]), json={**right, UNKNOWN: 1})
+        path = path.replace("{id}", made["id"]).replace("{tenant}", "alice")
+        response = await http.request(method, path, json={**right, UNKNOWN: 1})
         refused = f"Unknown field {UNKNOWN}" in await response.text()
         ignored = response.headers.get("X-Ebb-Ignored") == UNKNOWN
         assert (refused or ignored) == bool(schema), name
@@ -48,6 +50,26 @@ async def test_body_is_described_exactly_where_it_is_validated(http: aiohttp.Cli
             assert refused == (fields.get("additionalProperties") is False), name
             is_compatible = path.startswith("/v1/") or path in ("/tokenize", "/detokenize") or is_ollama(path)
             assert ignored == is_compatible, name
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "name"),
+    [
+        ("POST", "/v1/messages", "AnthropicError"),
+        ("POST", "/v1/messages/count_tokens", "AnthropicError"),
+        ("POST", "/api/chat", "OllamaError"),
+        ("POST", "/v1/chat/completions", "Error"),
+        ("POST", "/api/places", "Error"),
+    ],
+)
+async def test_errors_have_the_described_shape(http: aiohttp.ClientSession, method: str, path: str, name: str) -> None:
+    document = await document_of(http)
+    described = operations(document)[f"{method} {path}"]["responses"]["default"]
+    assert described["content"]["application/json"]["schema"] == {"$ref": f"#/components/schemas/{name}"}
+    error = await (await http.request(method, path, json={"model": 5, "messages": 5})).json()
+    schema = {**document["components"]["schemas"][name], "components": document["components"]}
+    jsonschema.validate(error, schema)
+    assert set(error) == set(schema["properties"])
 
 
 async def test_every_described_operation_has_a_route(http: aiohttp.ClientSession) -> None:

@@ -54,7 +54,8 @@ class UnauthorizedError(EbbError):
 
     def __init__(self, was_shown: bool) -> None:
         if was_shown:
-            super().__init__("Invalid API key: the key is wrong or was revoked", code="invalid_api_key")
+            # Begins with OpenAI's own words, by which LiteLLM tells a wrong key from a wrong field.
+            super().__init__("Incorrect API key provided: the key is wrong or was revoked", code="invalid_api_key")
         else:
             super().__init__(
                 "This server requires an API key: send it as Authorization: Bearer KEY, or log in",

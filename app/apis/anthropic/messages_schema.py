@@ -199,7 +199,9 @@ class CountTokensRequest(CompatibleRequest):
 
     @property
     def offer(self) -> ToolOffer:
-        """The tools that the request offers."""
+        """The tools that the request offers. Raises NotFoundError as `turns` does."""
+        # First: a request that continues a thread leaves out the tools that its choice may name.
+        self._check_thread()
         return offer_of(self.tools, self.tool_choice)
 
     @property
@@ -242,18 +244,22 @@ class CountTokensRequest(CompatibleRequest):
             InvalidRequestError: a role has a block that only another role may have.
             NotFoundError: the request continues a conversation that the server would hold.
         """
-        if self.thread is not None and self.thread.type == "continue":
-            raise NotFoundError(
-                "thread: this server holds no conversations; send all messages",
-                param="thread",
-                code="thread_not_found",
-            )
+        self._check_thread()
         system = _text(self.system) if self.system is not None else ""
         turns = [turn for index, message in enumerate(self.messages) for turn in _turns(message, f"messages[{index}]")]
         if self.messages[-1].role == "assistant":
             self._check_opening(turns[-1])
             turns.pop()
         return [*self.offer.messages, *([Message("system", system)] if system else []), *turns]
+
+    def _check_thread(self) -> None:
+        """Raise NotFoundError if the request continues a conversation that the server would hold."""
+        if self.thread is not None and self.thread.type == "continue":
+            raise NotFoundError(
+                "thread: this server holds no conversations; send all messages",
+                param="thread",
+                code="thread_not_found",
+            )
 
     @property
     def _name_of_format(self) -> str:

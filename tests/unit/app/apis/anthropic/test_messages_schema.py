@@ -183,6 +183,12 @@ def test_continued_thread_is_reported_as_lost() -> None:
     assert caught.value.code == "thread_not_found"
 
 
+def test_continued_thread_may_name_a_tool_of_the_thread() -> None:
+    continued = {"type": "continue", "previous_message_id": "msg_1"}
+    with pytest.raises(NotFoundError, match="thread"):
+        _ = messages(thread=continued, tool_choice={"type": "tool", "name": "weather"}).offer
+
+
 def test_older_name_of_the_format_is_accepted() -> None:
     format_ = {"type": "json_schema", "schema": {"type": "integer"}}
     older, newer = messages(output_format=format_), messages(output_config={"format": format_})

@@ -31,7 +31,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help serve setup test test-full test-services test-kernels faults faults-api soak lint bench bench-peers clean wheel screenshots film test-setup web-test
+.PHONY: help serve setup test test-full test-services test-kernels test-clients faults faults-api soak lint bench bench-peers clean wheel screenshots film test-setup web-test
 
 comma := ,
 
@@ -58,10 +58,14 @@ test: test-setup ## check and test everything with small sizes
 test-full: test-setup ## check and test everything with large sizes
 	@$(call check-beside,$(PYTEST) --size full $(ARGS))
 
-test-services: wheel test-kernels ## test what needs an environment of its own: the wheel and the GPU kernels
+test-services: wheel test-kernels test-clients ## test what needs an environment of its own: the wheel, the GPU kernels and the clients
 
 test-kernels: test-setup .make/triton ## simulate the GPU kernels on the CPU and compile them, five minutes
 	@PYTHONPATH=.make/triton $(BIN)/python -m pytest tests/kernels $(ARGS)
+
+test-clients: test-setup ## drive clients of the APIs, each in an environment of its own, against a server
+	@$(BIN)/python -m tests.clients.environments
+	@$(BIN)/python -m pytest -n 2 tests/clients $(ARGS)
 
 faults: test-setup ## break Redis in every way while chats return, and print a table, a few minutes
 	@$(BIN)/python -m pytest tests/faults -s $(ARGS)

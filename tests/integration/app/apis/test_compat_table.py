@@ -5,6 +5,18 @@ from types import ModuleType
 
 import pytest
 
+from tests.clients import (
+    test_ai_sdk,
+    test_anthropic,
+    test_instructor,
+    test_litellm,
+    test_llama_index,
+    test_llm,
+    test_ollama_node,
+    test_openai_agents,
+    test_openai_node,
+    test_pydantic_ai,
+)
 from tests.integration.app.access import test_keys as test_compat_keys
 from tests.integration.app.apis import test_thinking as test_compat_thinking
 from tests.integration.app.apis.anthropic import test_client as test_compat_anthropic
@@ -40,6 +52,22 @@ DOCS = Path(__file__).parents[4] / "docs"
         ("api.md", "### Messages", [test_compat_anthropic, test_compat_anthropic_tools]),
         ("api.md", "### Ollama", [test_compat_ollama, test_compat_ollama_tools]),
         ("api.md", "### Models that think", [test_compat_thinking]),
+        (
+            "api.md",
+            "### Libraries and packages for Node",
+            [
+                test_litellm,
+                test_openai_agents,
+                test_pydantic_ai,
+                test_instructor,
+                test_llama_index,
+                test_llm,
+                test_ai_sdk,
+                test_openai_node,
+                test_anthropic,
+                test_ollama_node,
+            ],
+        ),
         ("keys.md", "## Client compatibility", [test_compat_keys]),
     ],
 )

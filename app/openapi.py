@@ -32,7 +32,7 @@ from app.apis.openai.chat_schema import ChatCompletionRequest
 from app.apis.openai.completions_schema import CompletionRequest
 from app.apis.openai.tokens_schema import DetokenizeRequest, TokenizeRequest
 from app.apis.responses.conversations_schema import ConversationUpdate, ItemsToAdd, NewConversation
-from app.apis.responses.schema import InputTokensRequest, ResponseRequest
+from app.apis.responses.schema import CompactRequest, InputTokensRequest, ResponseRequest
 from app.domain.bounds import MAX_ITEMS_PAGE, MAX_PAGE, MAX_QUERY_LENGTH
 from app.http.anthropic_errors import is_anthropic
 from app.http.ollama_errors import is_ollama
@@ -149,6 +149,7 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     "POST /api/show": Operation(OllamaShowRequest),
     "POST /v1/responses": Operation(ResponseRequest, answers=(JSON, EVENTS)),
     "POST /v1/responses/input_tokens": Operation(InputTokensRequest),
+    "POST /v1/responses/compact": Operation(CompactRequest),
     "GET /v1/responses/{id}": Operation(
         query={"stream": _SWITCH, "starting_after": _EVENT}, headers=("Last-Event-ID",), answers=(JSON, EVENTS)
     ),

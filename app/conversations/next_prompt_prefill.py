@@ -16,7 +16,7 @@ from functools import partial
 from app.conversations.kv_erasure import KVErasure
 from app.conversations.turns import Turns
 from app.domain.ids import new_id
-from app.domain.token_history import MessageTokens, pack_ids
+from app.domain.token_history import MessageTokens, is_shortened, pack_ids
 from app.domain.token_trails import TokenNode
 from app.host.backend import Backend
 from app.host.engine_host import EngineHost
@@ -102,6 +102,8 @@ class NextPromptPrefill:
         conversation = await store.conversations.get(run.answer.conversation_id)
         if await store.messages.first_answer(run.answer.id) is not None:
             return True  # The conversation has continued already.
+        if is_shortened(run.answer.tokens.prompt_key):
+            return True  # The next prompt will lack messages of its path, too.
         if instructions is not None:
             conversation = replace(conversation, system_prompt=instructions)
         path = await store.messages.path(run.answer.id)

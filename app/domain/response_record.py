@@ -1,7 +1,10 @@
 """The fields of a response that its message does not have, and the ids of responses and items."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
+
+Truncation = Literal["auto", "disabled"]
+"""Treatment of a prompt that is too long: without its first messages, or refused."""
 
 RESPONSE_PREFIX, MESSAGE_PREFIX, REASONING_PREFIX = "resp_", "msg_", "rs_"
 CALL_ITEM_PREFIX, CALL_PREFIX, TEXT_PREFIX = "fc_", "call_", "text_"
@@ -27,6 +30,7 @@ class ResponseRecord:
     tool_choice: str | dict[str, Any] = "auto"
     parallel_tool_calls: bool = True
     text_format: dict[str, Any] = field(default_factory=lambda: {"type": "text"})
+    truncation: Truncation = "disabled"
 
 
 def response_id_of(message_id: str) -> str:

@@ -63,6 +63,16 @@ def prompt_key(prompt_identity: str, system_prompt: str | None, tools: str = "")
     return hashlib.sha256(f"{prompt_identity}\0{system_prompt or ''}{described}".encode()).hexdigest()[:32]
 
 
+def shortened_key(key: str) -> str:
+    """Return the key of prompts that lack messages of their path. A prompt with all of them never continues one."""
+    return f"{key}-shortened"
+
+
+def is_shortened(key: str) -> bool:
+    """Return whether `key` is one of `shortened_key`."""
+    return key.endswith("-shortened")
+
+
 def num_common(one: bytes, other: bytes) -> int:
     """Return the length of the common prefix of two packed id sequences, in ids."""
     low, high = 0, min(len(one), len(other))

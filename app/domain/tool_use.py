@@ -15,11 +15,13 @@ class MayCall:
 
     start, end: the marks around a call.
     parallel: as in `app.prompts.tool_offer.ToolOffer`.
+    custom: names of the custom tools, sorted.
     """
 
     start: str
     end: str
     parallel: bool
+    custom: tuple[str, ...] = ()
 
     def parser(self) -> ToolCallParser:
         """Make a parser for the text of the answer."""
@@ -28,18 +30,24 @@ class MayCall:
 
 @dataclass(frozen=True, slots=True)
 class IsCall:
-    """A call that a client sent. The message has no text. arguments: a JSON object, or any other text."""
+    """A call that a client sent. The message has no text.
+
+    arguments: a JSON object, or any other text.
+    is_custom: the tool is a custom one, whose input `models.custom_input` finds in the arguments.
+    """
 
     call_id: str
     name: str
     arguments: str
+    is_custom: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class IsResult:
-    """The result of a call, which is the message's text."""
+    """The result of a call, which is the message's text. is_custom: as in `IsCall`."""
 
     call_id: str
+    is_custom: bool = False
 
 
 ToolUse = MayCall | IsCall | IsResult
@@ -57,7 +65,7 @@ def tool_use_of(fields: Mapping[str, Any] | None) -> ToolUse | None:
     """Parse the output of `tool_use_json`."""
     if fields is None:
         return None
-    return _KINDS[fields["kind"]](**{name: value for name, value in fields.items() if name != "kind"})
+    return _made(fields["kind"], {name: value for name, value in fields.items() if name != "kind"})
 
 
 def dump_tool_use(tool_use: ToolUse | None) -> str | None:
@@ -69,8 +77,14 @@ def load_tool_use(stored: str | None) -> ToolUse | None:
     """Parse the output of `dump_tool_use`."""
     if stored is None:
         return None
-    name, fields = json.loads(stored)
-    return _KINDS[name](**fields)
+    return _made(*json.loads(stored))
+
+
+def _made(kind: str, fields: Mapping[str, Any]) -> ToolUse:
+    values: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()
+    }
+    return _KINDS[kind](**values)
 
 
 def read_calls(text: str, tool_use: ToolUse | None, *, has_ended: bool, is_cut: bool) -> Parsed:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from engine.errors import InvalidRequestError
@@ -32,11 +32,15 @@ class ToolOffer:
     functions: each with its `name`, and with `description` and `parameters` (a JSON Schema) if given.
     choice: whether the model may, must, or must not call a function, or the one that it must call.
     parallel: whether an answer may call more than one function. If False, only the first call counts.
+    custom: names of the functions that stand for custom tools, whose input is one text (`models.custom_input`).
+    lark: custom tools whose input has a Lark grammar, with the grammar's name in the client's API.
     """
 
     functions: Sequence[Mapping[str, Any]] = ()
     choice: WordOfChoice | NamedChoice = "auto"
     parallel: bool = True
+    custom: frozenset[str] = frozenset()
+    lark: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_made(self) -> bool:
@@ -81,7 +85,7 @@ class ToolOffer:
         Such an answer has no text, so a format that the request demands of the text does not apply.
 
         Raises:
-            InvalidRequestError: the required tool is not offered.
+            InvalidRequestError: the required tool is not offered, or the form of its input cannot be enforced.
         """
         form = self._form(how)
         return params if form is None else replace(params, form=form)
@@ -106,6 +110,12 @@ class ToolOffer:
         elif not functions:
             raise InvalidRequestError(
                 "tool_choice: tools is empty, so no tool call can be required", param="tool_choice"
+            )
+        if path := next((self.lark[name] for each in functions if (name := each["name"]) in self.lark), None):
+            raise InvalidRequestError(
+                f"{path}: a Lark grammar cannot be enforced within a call, so no such call can be required. Use the "
+                "syntax regex, or leave the choice to the model (auto).",
+                param=path,
             )
         return StructuredOutput("calls", how.grammar(functions, parallel=self.parallel and not self.is_named))
 

@@ -10,11 +10,15 @@ from starlette.routing import Route
 from app.apis.responses.events import BEFORE_THE_FIRST, ResponseEvents
 from app.apis.responses.include import check_include
 from app.apis.responses.listing import Listing, number
-from app.apis.responses.schema import InputTokensRequest, ResponseRequest
+from app.apis.responses.schema import CompactRequest, InputTokensRequest, ResponseRequest
 from app.apis.responses.serializer import items_json, response_json
 from app.apis.responses.serving import collect_response, event_stream, streamed
 from app.http.request_body import read_body
+from app.prompts.tokenization import generate
 from app.services import services_of
+from app.serving.request import Said, collect_outputs, outputs_of
+from app.tenants.gate import gate_of
+from engine.generate_request import GenerateRequest
 
 LAST_EVENT_ID: Final = "Last-Event-ID"
 
@@ -42,6 +46,19 @@ async def count_input_tokens(request: Request) -> Response:
     fields = await read_body(request, InputTokensRequest)
     num_tokens = await services.responses.count(fields)
     return JSONResponse({"object": "response.input_tokens", "input_tokens": num_tokens})
+
+
+async def compact_response(request: Request) -> Response:
+    """Compact a conversation: return the user's messages, and a sealed summary of the rest, as the next input."""
+    services = services_of(request)
+    engine = services.host.require()
+    fields = await read_body(request, CompactRequest)
+    compaction = await services.responses.compaction(fields)
+    request_id: str = request.state.request_id
+    asked = GenerateRequest(compaction.prompt.ids, compaction.params(), request_id)
+    [stream] = await generate(gate_of(request), engine, asked, rename=lambda _: "input")
+    [summary] = await collect_outputs(request, engine, [stream], [outputs_of(stream, None, Said())], request_id)
+    return JSONResponse(compaction.body(summary))
 
 
 async def get_response(request: Request) -> Response:
@@ -107,6 +124,7 @@ async def list_input_items(request: Request) -> Response:
 routes = [
     Route("/v1/responses", create_response, methods=["POST"]),
     Route("/v1/responses/input_tokens", count_input_tokens, methods=["POST"]),
+    Route("/v1/responses/compact", compact_response, methods=["POST"]),
     Route("/v1/responses/{id}", get_response),
     Route("/v1/responses/{id}", delete_response, methods=["DELETE"]),
     Route("/v1/responses/{id}/cancel", cancel_response, methods=["POST"]),

@@ -6,7 +6,7 @@ from pydantic import Discriminator, Field, Tag
 
 from app.domain.bounds import MAX_TITLE_LENGTH
 from app.domain.records import ConversationSource, Role, TitleSource
-from app.domain.response_record import ResponseRecord
+from app.domain.response_record import ResponseRecord, Truncation
 from app.schemas.json_bounds import Bounds
 from app.schemas.metadata import Metadata
 from app.schemas.parsing import RequestModel
@@ -39,6 +39,7 @@ class MayCallFields(RequestModel):
     start: Mark
     end: Mark
     parallel: bool
+    custom: list[Name] = Field(default_factory=list)
 
 
 class CallFields(RequestModel):
@@ -48,6 +49,7 @@ class CallFields(RequestModel):
     call_id: Name
     name: Name
     arguments: str
+    is_custom: bool = False
 
 
 class ResultFields(RequestModel):
@@ -55,6 +57,7 @@ class ResultFields(RequestModel):
 
     kind: Literal["result"]
     call_id: Name
+    is_custom: bool = False
 
 
 def _kind(value: Any) -> str:
@@ -84,6 +87,7 @@ class ResponseFields(RequestModel):
     tool_choice: str | JsonObject
     parallel_tool_calls: bool
     text_format: JsonObject
+    truncation: Truncation = "disabled"
 
     def record(self) -> ResponseRecord:
         """Return the record that is stored."""

@@ -187,12 +187,15 @@ def _json_object(body: bytes) -> dict[str, Any]:
 
 def _as_invalid_request(error: ErrorDetails) -> InvalidRequestError:
     context = error.get("ctx", {})
-    path = field_path((*error["loc"], context["name"]) if error["type"] == "unsupported" else error["loc"])
+    names_field = error["type"] in ("unsupported", "refused")
+    path = field_path((*error["loc"], context["name"]) if names_field else error["loc"])
     if len(path) > LONGEST_NAME:
         path = f"{path[:LONGEST_NAME]}..."
     match error["type"]:
         case "unsupported":
             return InvalidRequestError(f"{path} is not supported yet", param=path, code="unsupported")
+        case "refused":
+            return InvalidRequestError(f"{path}: {error['msg']}", param=path, code="unsupported")
         case "too_many_fields":
             message = f"{path or 'The body'} has {context['number']} fields; at most {MAX_FIELDS} are allowed"
         case "extra_forbidden":

@@ -33,8 +33,8 @@ def insert_response(connection: Connection, message_id: str, record: ResponseRec
     """Insert the record of a response, inside the transaction of the caller."""
     connection.execute(
         "INSERT INTO response(message_id, model, background, instructions, previous_response_id, conversation_id, "
-        "max_output_tokens, metadata, tools, tool_choice, parallel_tool_calls, text_format) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "max_output_tokens, metadata, tools, tool_choice, parallel_tool_calls, text_format, truncation) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             message_id,
             record.model,
@@ -48,6 +48,7 @@ def insert_response(connection: Connection, message_id: str, record: ResponseRec
             dump(record.tool_choice),
             record.parallel_tool_calls,
             dump(record.text_format),
+            record.truncation,
         ),
     )
 

@@ -35,6 +35,7 @@ RIGHT: Final[Mapping[str, list[dict[str, Any]]]] = {
         {"model": MODEL, "input": "Hi", "conversation": "CONV", "max_output_tokens": 3, "metadata": {"a": "b"}},
     ],
     "InputTokensRequest": [{"model": MODEL, "input": [_ITEM]}, {"input": "Hi", "previous_response_id": "RESP"}],
+    "CompactRequest": [{"model": MODEL, "input": [_ITEM]}, {"model": MODEL, "previous_response_id": "RESP"}],
     "NewConversation": [{"items": [_ITEM], "metadata": {"a": "b"}}, {}],
     "ConversationUpdate": [{"metadata": {"a": "b"}}],
     "ItemsToAdd": [{"items": [_ITEM, _ITEM]}],

@@ -1,14 +1,16 @@
 """Tools as clients of Anthropic's API describe, choose and call them, and return their results."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal, get_args
 
 from pydantic import Discriminator, Field, Tag
 
+from app.apis.anthropic.client_tools import ClientTool, ClientToolType
 from app.apis.call_arguments import arguments_text
 from app.apis.openai.tools_schema import MAX_TOOLS, FunctionName
 from app.prompts.tool_offer import NamedChoice, ToolOffer
-from app.schemas.parsing import RequestModel
+from app.schemas.hosted_tools import NotHosted
+from app.schemas.parsing import RequestModel, kind_by_type
 from models.tool_calls import ToolCall
 
 
@@ -32,7 +34,18 @@ class AnthropicTool(RequestModel):
         return {"name": self.name, **described, "parameters": self.input_schema}
 
 
-AnthropicTools = Annotated[list[AnthropicTool], Field(max_length=MAX_TOOLS)]
+_CLIENT_TOOLS: Final = dict.fromkeys(get_args(ClientToolType), ClientTool)
+OfferedTool = AnthropicTool | ClientTool
+AnthropicTools = Annotated[
+    list[
+        Annotated[
+            Annotated[AnthropicTool, Tag("<AnthropicTool>")] | Annotated[ClientTool, Tag("<ClientTool>")],
+            Discriminator(kind_by_type(AnthropicTool, _CLIENT_TOOLS)),
+            NotHosted,
+        ]
+    ],
+    Field(max_length=MAX_TOOLS),
+]
 
 
 class FreeChoice(RequestModel):
@@ -64,7 +77,7 @@ AnthropicChoice = Annotated[
 ]
 
 
-def offer_of(tools: list[AnthropicTool] | None, choice: FreeChoice | ChosenTool | None) -> ToolOffer:
+def offer_of(tools: list[OfferedTool] | None, choice: FreeChoice | ChosenTool | None) -> ToolOffer:
     """Build the tool offer from the fields `tools` and `tool_choice`."""
     functions = [tool.function for tool in tools or ()]
     match choice:

@@ -9,6 +9,7 @@ from app.apis.openai.serializer import ChatShape, Head, TokenDetails
 from app.domain.ids import new_id
 from app.prompts.tool_offer import ToolOffer
 from engine.outputs import FinishReason, RequestOutput
+from models.custom_input import CustomInput, input_of
 from models.tool_calls import AnswerEvent, ArgumentsPiece, CallEnd, CallStart, ToolCall, text_of
 from models.tool_format import ToolFormat
 
@@ -29,6 +30,8 @@ class ToolCallShape(ChatShape):
     ) -> None:
         """Make the serializer. `offer` has the tools that the answer may call."""
         self._parser = how.parser(parallel=offer.parallel)
+        self._custom = offer.custom
+        self._input: CustomInput | None = None
         # OpenAI reports "stop" if the request named the function to call.
         self._reason_of_calls = "stop" if offer.is_named else "tool_calls"
         self._num_calls = 0
@@ -54,7 +57,10 @@ class ToolCallShape(ChatShape):
         self._num_calls, self._all_complete = len(calls), all(call.is_complete for call in calls)
         choice = super().choice(replace(answer, text=parsed.text))
         if calls:
-            choice["message"] |= {"content": parsed.text or None, "tool_calls": [_call_json(call) for call in calls]}
+            choice["message"] |= {
+                "content": parsed.text or None,
+                "tool_calls": [self._call_json(call) for call in calls],
+            }
         return choice
 
     def _choice(
@@ -73,27 +79,37 @@ class ToolCallShape(ChatShape):
             case CallStart(name):
                 index = self._num_calls
                 self._num_calls += 1
-                call = _calls_delta({"index": index, **_call_json(ToolCall(name, ""))})
+                self._input = CustomInput() if name in self._custom else None
+                call = _calls_delta({"index": index, **self._call_json(ToolCall(name, ""))})
                 begun = self._chunk([self._choice(call, None)])
                 if self._details is None:
                     self._around_arguments = self._around(self._arguments_delta)
                 return begun
-            case ArgumentsPiece(text) if self._details is None:
-                return self._framed(text, self._around_arguments)
             case ArgumentsPiece(text):
-                return self._chunk([self._choice(self._arguments_delta(text), None)])
+                return self._arguments_chunk(text if self._input is None else self._input.push(text))
             case CallEnd(is_complete):
                 self._all_complete &= is_complete
         return b""
 
+    def _arguments_chunk(self, text: str) -> bytes:
+        """Return the chunk of a piece of a call's arguments or input. The beginning of the arguments is no input."""
+        if not text:
+            return b""
+        if self._details is None:
+            return self._framed(text, self._around_arguments)
+        return self._chunk([self._choice(self._arguments_delta(text), None)])
+
     def _arguments_delta(self, text: str) -> dict[str, Any]:
-        return _calls_delta({"index": self._num_calls - 1, "function": {"arguments": text}})
+        said = {"function": {"arguments": text}} if self._input is None else {"custom": {"input": text}}
+        return _calls_delta({"index": self._num_calls - 1, **said})
+
+    def _call_json(self, call: ToolCall) -> dict[str, Any]:
+        if call.name in self._custom:
+            custom = {"name": call.name, "input": input_of(call.arguments)}
+            return {"id": new_id("call"), "type": "custom", "custom": custom}
+        function = {"name": call.name, "arguments": call.arguments}
+        return {"id": new_id("call"), "type": "function", "function": function}
 
 
 def _calls_delta(delta: dict[str, Any]) -> dict[str, Any]:
     return {"delta": {"tool_calls": [delta]}}
-
-
-def _call_json(call: ToolCall) -> dict[str, Any]:
-    function = {"name": call.name, "arguments": call.arguments}
-    return {"id": new_id("call"), "type": "function", "function": function}

@@ -5,8 +5,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
 
+from app.apis.openai.custom_tools import AnyText, GrammarDefinition, OfferedTool, custom_tool, offer_of_tools
 from app.prompts.tool_offer import NamedChoice, ToolOffer
-from app.schemas.parsing import RequestModel, optional
+from app.schemas.hosted_tools import NotHosted
+from app.schemas.parsing import RequestModel, kind_by_type, optional
+from models.custom_input import arguments_of
 from models.tool_calls import ToolCall
 
 MAX_TOOLS = 128
@@ -28,23 +31,94 @@ class Function(RequestModel):
 
 
 class Tool(RequestModel):
-    """A tool. Functions are the only kind."""
+    """A function, as chat completions describe it."""
 
     type: Literal["function"]
     function: Function
 
+    @property
+    def offered(self) -> OfferedTool:
+        """The tool as the model reads it."""
+        return OfferedTool(self.function.model_dump(exclude_none=True))
 
-class FunctionChoice(RequestModel):
-    """A function by its name."""
+
+class ChatGrammar(RequestModel):
+    """Input that follows a grammar."""
+
+    type: Literal["grammar"]
+    grammar: GrammarDefinition
+
+
+InputFormat = Annotated[
+    Annotated[AnyText, Tag("<AnyText>")] | Annotated[ChatGrammar, Tag("<ChatGrammar>")],
+    Discriminator(kind_by_type(AnyText, {"grammar": ChatGrammar})),
+]
+
+
+class Custom(RequestModel):
+    """A custom tool: the client runs it with one text."""
+
+    name: FunctionName
+    description: str | None = None
+    format: InputFormat | None = None
+
+
+class ChatCustomTool(RequestModel):
+    """A custom tool, as chat completions describe it."""
+
+    type: Literal["custom"]
+    custom: Custom
+
+    @property
+    def offered(self) -> OfferedTool:
+        """The tool as the model reads it."""
+        described = self.custom
+        grammar = described.format.grammar if isinstance(described.format, ChatGrammar) else None
+        return custom_tool(described.name, described.description, grammar, "custom.format.grammar.syntax")
+
+
+AnyTool = Annotated[
+    Annotated[Tool, Tag("<Tool>")] | Annotated[ChatCustomTool, Tag("<ChatCustomTool>")],
+    Discriminator(kind_by_type(Tool, {"custom": ChatCustomTool})),
+    NotHosted,
+]
+
+
+class ToolName(RequestModel):
+    """A tool by its name."""
 
     name: FunctionName
 
 
-class NamedTool(RequestModel):
-    """The tool that must be called."""
+class NamedFunction(RequestModel):
+    """The function that must be called."""
 
     type: Literal["function"]
-    function: FunctionChoice
+    function: ToolName
+
+    @property
+    def named(self) -> NamedChoice:
+        """The choice, with the client's name of its field."""
+        return NamedChoice(self.function.name, "tool_choice.function.name")
+
+
+class NamedCustom(RequestModel):
+    """The custom tool that must be called."""
+
+    type: Literal["custom"]
+    custom: ToolName
+
+    @property
+    def named(self) -> NamedChoice:
+        """The choice, with the client's name of its field."""
+        return NamedChoice(self.custom.name, "tool_choice.custom.name")
+
+
+NamedTool = Annotated[
+    Annotated[NamedFunction, Tag("<NamedFunction>")] | Annotated[NamedCustom, Tag("<NamedCustom>")],
+    Discriminator(kind_by_type(NamedFunction, {"custom": NamedCustom})),
+    NotHosted,
+]
 
 
 class AllowedTools(RequestModel):
@@ -94,8 +168,15 @@ class CalledFunction(RequestModel):
         return ToolCall(self.name, self.arguments)
 
 
-class CallOfTool(RequestModel):
-    """A call in an earlier answer.
+class CalledCustom(RequestModel):
+    """The custom tool of a call, and its input."""
+
+    name: FunctionName
+    input: str
+
+
+class FunctionCall(RequestModel):
+    """A call of a function in an earlier answer.
 
     index: present in calls that were copied from the chunks of a stream; ignored.
     """
@@ -111,25 +192,46 @@ class CallOfTool(RequestModel):
         return self.function.call
 
 
+class CustomCall(RequestModel):
+    """A call of a custom tool in an earlier answer. index: as in `FunctionCall`."""
+
+    id: str
+    type: Literal["custom"]
+    custom: CalledCustom
+    index: int | None = None
+
+    @property
+    def call(self) -> ToolCall:
+        """The call for the chat template."""
+        return ToolCall(self.custom.name, arguments_of(self.custom.input))
+
+
+CallOfTool = Annotated[
+    Annotated[FunctionCall, Tag("<FunctionCall>")] | Annotated[CustomCall, Tag("<CustomCall>")],
+    Discriminator(kind_by_type(FunctionCall, {"custom": CustomCall})),
+]
+
+
 class ToolFields(RequestModel):
     """Request fields for tools."""
 
-    tools: Annotated[list[Tool], Field(max_length=MAX_TOOLS)] | None = optional("functions that the model may call")
-    tool_choice: ToolChoice | None = optional("`none`, `auto`, `required`, or the function that must be called")
+    tools: Annotated[list[AnyTool], Field(max_length=MAX_TOOLS)] | None = optional(
+        "functions and custom tools that the model may call"
+    )
+    tool_choice: ToolChoice | None = optional("`none`, `auto`, `required`, or the tool that must be called")
     parallel_tool_calls: bool | None = optional("`false` allows one call at most")
 
     @property
     def offer(self) -> ToolOffer:
         """The tools that the request offers, and the choice among them."""
-        offer = ToolOffer(
-            [tool.function.model_dump(exclude_none=True) for tool in self.tools or ()],
-            parallel=self.parallel_tool_calls is not False,
+        offer = offer_of_tools(
+            [tool.offered for tool in self.tools or ()], parallel=self.parallel_tool_calls is not False
         )
         match self.tool_choice:
             case AllowedToolsChoice(allowed_tools=allowed):
-                names = [tool.function.name for tool in allowed.tools]
+                names = [tool.named.name for tool in allowed.tools]
                 return offer.among(names, allowed.mode, param="tool_choice.allowed_tools.tools")
-            case NamedTool(function=function):
-                return replace(offer, choice=NamedChoice(function.name, "tool_choice.function.name"))
-            case choice:
-                return replace(offer, choice=choice or "auto")
+            case NamedFunction() | NamedCustom() as choice:
+                return replace(offer, choice=choice.named)
+            case word:
+                return replace(offer, choice=word or "auto")

@@ -114,10 +114,11 @@ class ResponseEvents:
             self._shift += len(change) + follows_delta
             self._last = at + self._shift - 1
         if isinstance(event, TextPiece | ArgumentsPiece):
-            deltas = self._items.write(event)
+            deltas, text = self._items.write(event)
             self._last = at + self._shift
-            if self._last > after:
-                frames += deltas.frame(self._last, event.text)
+            # The first tokens of a custom tool's arguments add nothing to the input.
+            if text and self._last > after:
+                frames += deltas.frame(self._last, text)
         return frames
 
     def _closing(self, after: int) -> bytes:
@@ -154,8 +155,9 @@ class ResponseEvents:
         events = list[Event]()
         for event in held:
             events += items.before(event)
-            if isinstance(event, TextPiece | ArgumentsPiece) and event.text:
-                events.append(items.write(event).event(event.text))
+            if isinstance(event, TextPiece | ArgumentsPiece):
+                deltas, text = items.write(event)
+                events += [deltas.event(text)] if text else []
         return events + items.end(answer)
 
     def _response(self, answer: Message) -> dict[str, Any]:

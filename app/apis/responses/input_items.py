@@ -1,4 +1,4 @@
-"""Input items of OpenAI's Responses and Conversations APIs: messages, reasoning, function calls and their results.
+"""Input items of OpenAI's Responses and Conversations APIs: messages, reasoning, calls and their results.
 
 A message comes in the short form or in the form that an answer has.
 """
@@ -11,6 +11,7 @@ from pydantic import Discriminator, Field, Tag
 from app.domain.records import Role
 from app.domain.tool_use import IsCall, IsResult, ToolUse
 from app.schemas.parsing import RequestModel, kind_by_type, parse_object, text_or_list
+from models.custom_input import arguments_of
 
 MAX_CALL_ID: Final = 256
 MAX_ITEM_ID: Final = 128
@@ -79,11 +80,11 @@ class CallItem(RequestModel):
 
 
 class ResultItem(RequestModel):
-    """The result of a function call."""
+    """The result of a call."""
 
     ignored: ClassVar[frozenset[str]] = frozenset({"id", "status", "caller", "namespace", "name", "created_by"})
 
-    type: Literal["function_call_output"]
+    type: Literal["function_call_output", "custom_tool_call_output"]
     call_id: Annotated[str, Field(min_length=1, max_length=MAX_CALL_ID)]
     output: Content
 
@@ -97,10 +98,29 @@ class ResultItem(RequestModel):
     @property
     def tool_use(self) -> ToolUse:
         """A reference to the call whose result this is."""
-        return IsResult(self.call_id)
+        return IsResult(self.call_id, is_custom=self.type == "custom_tool_call_output")
 
 
-SaidItem = InputItem | CallItem | ResultItem
+class CustomCallItem(RequestModel):
+    """A call of a custom tool in an earlier answer."""
+
+    ignored: ClassVar[frozenset[str]] = CallItem.ignored
+
+    type: Literal["custom_tool_call"]
+    call_id: Annotated[str, Field(min_length=1, max_length=MAX_CALL_ID)]
+    name: str
+    input: str
+
+    stored_role: ClassVar[Role] = "assistant"
+    text: ClassVar[str] = ""
+
+    @property
+    def tool_use(self) -> ToolUse:
+        """The call."""
+        return IsCall(self.call_id, self.name, arguments_of(self.input), is_custom=True)
+
+
+SaidItem = InputItem | CallItem | ResultItem | CustomCallItem
 """Items that are stored and become part of prompts."""
 
 
@@ -119,29 +139,43 @@ class ReferenceItem(RequestModel):
     id: Annotated[str, Field(min_length=1, max_length=MAX_ITEM_ID)]
 
 
+class CompactionItem(RequestModel):
+    """The sealed summary of a compaction, which stands for a message of the assistant."""
+
+    ignored: ClassVar[frozenset[str]] = frozenset({"id", "created_by"})
+
+    type: Literal["compaction"]
+    encrypted_content: Annotated[str, Field(min_length=1)]
+
+
 KINDS: Mapping[str, type[RequestModel]] = {
     "reasoning": ReasoningItem,
     "function_call": CallItem,
     "function_call_output": ResultItem,
+    "custom_tool_call": CustomCallItem,
+    "custom_tool_call_output": ResultItem,
 }
-"""Models of all items except messages and references, by `type`."""
+"""Models of all items that conversations have, except messages, by `type`."""
 
-_WITH_REFERENCES: Final = {**KINDS, "item_reference": ReferenceItem}
+_OF_REQUESTS: Final = {**KINDS, "item_reference": ReferenceItem, "compaction": CompactionItem}
 
 Item = Annotated[
     Annotated[InputItem, Tag("<InputItem>")]
     | Annotated[ReasoningItem, Tag("<ReasoningItem>")]
     | Annotated[CallItem, Tag("<CallItem>")]
-    | Annotated[ResultItem, Tag("<ResultItem>")],
+    | Annotated[ResultItem, Tag("<ResultItem>")]
+    | Annotated[CustomCallItem, Tag("<CustomCallItem>")],
     Discriminator(kind_by_type(InputItem, KINDS)),
 ]
-ItemOrReference = Annotated[
+RequestItem = Annotated[
     Annotated[InputItem, Tag("<InputItem>")]
     | Annotated[ReasoningItem, Tag("<ReasoningItem>")]
     | Annotated[CallItem, Tag("<CallItem>")]
     | Annotated[ResultItem, Tag("<ResultItem>")]
-    | Annotated[ReferenceItem, Tag("<ReferenceItem>")],
-    Discriminator(kind_by_type(InputItem, _WITH_REFERENCES)),
+    | Annotated[CustomCallItem, Tag("<CustomCallItem>")]
+    | Annotated[ReferenceItem, Tag("<ReferenceItem>")]
+    | Annotated[CompactionItem, Tag("<CompactionItem>")],
+    Discriminator(kind_by_type(InputItem, _OF_REQUESTS)),
 ]
 
 
@@ -150,7 +184,7 @@ def item_of(fields: Mapping[str, Any]) -> SaidItem:
     return parse_object(KINDS.get(fields["type"], InputItem), fields)  # type: ignore[return-value]
 
 
-def said_in(items: Sequence[ItemOrReference], path: str) -> dict[str, SaidItem]:
+def said_in(items: Sequence[RequestItem], path: str) -> dict[str, SaidItem]:
     """Select the items that are stored and become part of prompts, keyed by their path in the request."""
     named = {f"{path}[{index}]": item for index, item in enumerate(items)}
     return {path: item for path, item in named.items() if isinstance(item, SaidItem)}

@@ -2,12 +2,13 @@
 
 from dataclasses import replace
 from io import StringIO
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from app.apis.responses.serializer import (
     ItemStatus,
     begun,
     call_json,
+    custom_call_json,
     item_status,
     output_text,
     reasoning_json,
@@ -19,6 +20,7 @@ from app.domain.response_record import call_ids_of, text_id_of
 from app.domain.tool_use import MayCall
 from app.runs.run_log import RunLog
 from app.transport.sse import encode_json
+from models.custom_input import CustomInput
 from models.tool_calls import AnswerEvent, ArgumentsPiece, CallEnd, CallStart, TextPiece, ToolCall
 
 Event = dict[str, Any]
@@ -113,16 +115,22 @@ class CallItem:
     """
 
     is_thought = False
+    _kind: ClassVar = "response.function_call_arguments"
+    _field: ClassVar = "arguments"
 
     def __init__(self, answer: Message, index: int, number: int, name: str) -> None:
         self._index = index
         self._ids = call_ids_of(answer.id, number)
         self._name = name
-        self.deltas = Deltas("response.function_call_arguments", {"item_id": self._ids[0], "output_index": index})
+        self.deltas = Deltas(self._kind, {"item_id": self._ids[0], "output_index": index})
 
-    def whole(self, arguments: str, status: ItemStatus) -> Event:
+    def said(self, arguments: str) -> str:
+        """Return the text that a piece of the arguments adds to the item."""
+        return arguments
+
+    def whole(self, text: str, status: ItemStatus) -> Event:
         """Build the item."""
-        return call_json(self._ids, ToolCall(self._name, arguments), status)
+        return call_json(self._ids, ToolCall(self._name, text), status)
 
     def added(self) -> list[Event]:
         """Build the event that opens the item."""
@@ -132,9 +140,28 @@ class CallItem:
     def done(self, item: Event) -> list[Event]:
         """Build the events that close the item."""
         return [
-            self.deltas.done("arguments", item["arguments"]),
+            self.deltas.done(self._field, item[self._field]),
             {"type": "response.output_item.done", "output_index": self._index, "item": item},
         ]
+
+
+class CustomCallItem(CallItem):
+    """An item of a custom tool's call, whose text is the input."""
+
+    _kind = "response.custom_tool_call_input"
+    _field = "input"
+
+    def __init__(self, answer: Message, index: int, number: int, name: str) -> None:
+        super().__init__(answer, index, number, name)
+        self._input = CustomInput()
+
+    def said(self, arguments: str) -> str:
+        """Return the text that a piece of the arguments adds to the input."""
+        return self._input.push(arguments)
+
+    def whole(self, text: str, status: ItemStatus) -> Event:
+        """Build the item."""
+        return custom_call_json(self._ids, self._name, text, status)
 
 
 class ItemWriter:
@@ -153,8 +180,10 @@ class ItemWriter:
         self._begun = begun(source.answer)
         self._num_calls = 0
         self._num_texts = 0
+        tool_use = source.answer.tool_use
+        self._custom = tool_use.custom if isinstance(tool_use, MayCall) else ()
         # Without tools, the only text is that of the answer.
-        self._text = StringIO() if isinstance(source.answer.tool_use, MayCall) else None
+        self._text = StringIO() if isinstance(tool_use, MayCall) else None
 
     def before(self, event: AnswerEvent, *, is_thought: bool = False) -> list[Event]:
         """Return the events that precede the text of `event`. is_thought: the text is reasoning."""
@@ -168,17 +197,19 @@ class ItemWriter:
             case CallStart(name):
                 closed = self._closed("completed")
                 self._num_calls += 1
-                return closed + self._opened(CallItem(self._begun, self.num_items, self._num_calls - 1, name))
+                kind = CustomCallItem if name in self._custom else CallItem
+                return closed + self._opened(kind(self._begun, self.num_items, self._num_calls - 1, name))
             case CallEnd(is_complete):
                 return self._closed("completed" if is_complete else "incomplete")
         return []
 
-    def write(self, event: TextPiece | ArgumentsPiece) -> Deltas:
-        """Add a text to the item that is open, and return the item's deltas."""
+    def write(self, event: TextPiece | ArgumentsPiece) -> tuple[Deltas, str]:
+        """Add a text to the item that is open. Return the item's deltas, and the text as the item has it."""
         assert self.item is not None
+        text = self.item.said(event.text) if isinstance(self.item, CallItem) else event.text
         if self._text is not None and not self.item.is_thought:
-            self._text.write(event.text)
-        return self.item.deltas
+            self._text.write(text)
+        return self.item.deltas, text
 
     def end(self, answer: Message) -> list[Event]:
         """Return the events that close an item within which `answer` ended."""

@@ -7,9 +7,10 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Discriminator, Field, Tag
 
 from app.apis.responses.include import Includable
-from app.apis.responses.input_items import InputItem, ItemOrReference, SaidItem, said_in
+from app.apis.responses.input_items import InputItem, RequestItem, SaidItem, said_in
 from app.apis.responses.tools_schema import ResponseChoice, ResponseTools, offer_of
 from app.domain.bounds import MAX_MESSAGES
+from app.domain.response_record import Truncation
 from app.prompts.tool_offer import ToolOffer
 from app.schemas.answer_forms import ANY_OBJECT, NamedSchema, ObjectFormat, TextFormat, format_kind, of_schema
 from app.schemas.metadata import Metadata
@@ -29,7 +30,7 @@ from app.schemas.urgency import UrgencyFields
 from engine.sampling_params import SamplingParams
 from engine.structured_output import StructuredOutput
 
-Items = Annotated[list[ItemOrReference], Field(min_length=1, max_length=MAX_MESSAGES)]
+Items = Annotated[list[RequestItem], Field(min_length=1, max_length=MAX_MESSAGES)]
 
 
 def _input_kind(value: object) -> str:
@@ -116,6 +117,7 @@ class PromptFields(CompatibleRequest):
     tool_choice: ResponseChoice | None = None
     parallel_tool_calls: bool | None = None
     reasoning: ReasoningFields | None = None
+    truncation: Truncation | None = None
 
     @property
     def items(self) -> dict[str, SaidItem]:
@@ -139,9 +141,21 @@ class InputTokensRequest(PromptFields):
     """A request to count the tokens of a response's prompt. The form of the text is not part of the prompt."""
 
     ignored: ClassVar[frozenset[str]] = frozenset({"text"})
-    neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {"truncation": ("disabled",)}
-
     model: ModelName | None = None
+
+
+class CompactRequest(CompatibleRequest):
+    """A request to compact a conversation."""
+
+    ignored: ClassVar[frozenset[str]] = frozenset(
+        {"service_tier", "prompt_cache_key", "prompt_cache_retention", "prompt_cache_options"}
+    )
+    neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {"image": ()}
+
+    model: ModelName
+    input: Input | None = None
+    instructions: str | None = None
+    previous_response_id: str | None = None
 
 
 class ResponseRequest(PromptFields, UrgencyFields):
@@ -160,7 +174,6 @@ class ResponseRequest(PromptFields, UrgencyFields):
         }
     )
     neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {
-        "truncation": ("disabled",),
         "top_logprobs": (0,),
         "prompt": (),
         "context_management": ([],),

@@ -3,13 +3,14 @@
 Source: the types of the `openai` package, 3.51.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
 from app.domain.records import Conversation, Message
 from app.domain.response_record import ResponseRecord, call_ids_of, reasoning_id_of, response_id_of, text_id_of
-from app.domain.tool_use import IsCall, IsResult
+from app.domain.tool_use import IsCall, IsResult, MayCall
+from models.custom_input import input_of
 from models.tool_calls import ToolCall
 
 ItemStatus = Literal["in_progress", "completed", "incomplete"]
@@ -54,12 +55,16 @@ def has_output(answer: Message) -> bool:
 
 def items_json(message: Message) -> list[dict[str, Any]]:
     """Convert a message to items: its texts and its calls, in order. A message without either is an empty text."""
+    custom: Collection[str] = ()
     match message.tool_use:
-        case IsCall(call_id=call_id, name=name, arguments=arguments):
-            return [call_json((message.id, call_id), ToolCall(name, arguments), "completed")]
-        case IsResult(call_id=call_id):
-            result = {"id": message.id, "type": "function_call_output", "status": "completed"}
+        case IsCall(call_id=call_id, name=name, arguments=arguments, is_custom=is_custom):
+            return [_item_of_call((message.id, call_id), ToolCall(name, arguments), "completed", is_custom=is_custom)]
+        case IsResult(call_id=call_id, is_custom=is_custom):
+            kind = "custom_tool_call_output" if is_custom else "function_call_output"
+            result = {"id": message.id, "type": kind, "status": "completed"}
             return [{**result, "call_id": call_id, "output": message.content}]
+        case MayCall(custom=names):
+            custom = names
     items, num_calls = list[dict[str, Any]](), 0
     parts = message.said.parts or ("",)
     for index, part in enumerate(parts):
@@ -67,7 +72,8 @@ def items_json(message: Message) -> list[dict[str, Any]]:
         if isinstance(part, str):
             items.append(text_json(message, text_id_of(message.id, index - num_calls), part, status))
         else:
-            items.append(call_json(call_ids_of(message.id, num_calls), part, status))
+            ids = call_ids_of(message.id, num_calls)
+            items.append(_item_of_call(ids, part, status, is_custom=part.name in custom))
             num_calls += 1
     return items
 
@@ -82,7 +88,15 @@ def _part_status(message: Message, part: str | ToolCall, *, is_last: bool) -> It
 
 def call_ids(message: Message) -> set[str]:
     """Return the ids of the calls in a message."""
-    return {item["call_id"] for item in items_json(message) if item["type"] == "function_call"}
+    return {item["call_id"] for item in items_json(message) if item["type"] in ("function_call", "custom_tool_call")}
+
+
+def _item_of_call(ids: tuple[str, str], call: ToolCall, status: ItemStatus, *, is_custom: bool) -> dict[str, Any]:
+    return (
+        custom_call_json(ids, call.name, input_of(call.arguments), status)
+        if is_custom
+        else call_json(ids, call, status)
+    )
 
 
 def call_json(ids: tuple[str, str], call: ToolCall, status: ItemStatus) -> dict[str, Any]:
@@ -95,6 +109,19 @@ def call_json(ids: tuple[str, str], call: ToolCall, status: ItemStatus) -> dict[
         "call_id": call_id,
         "name": call.name,
         "arguments": call.arguments,
+    }
+
+
+def custom_call_json(ids: tuple[str, str], name: str, text: str, status: ItemStatus) -> dict[str, Any]:
+    """Build the item of a custom tool's call. ids: as in `call_json`. text: the input."""
+    item_id, call_id = ids
+    return {
+        "id": item_id,
+        "type": "custom_tool_call",
+        "status": status,
+        "call_id": call_id,
+        "name": name,
+        "input": text,
     }
 
 
@@ -161,13 +188,19 @@ def response_json(record: ResponseRecord, answer: Message, *, is_stored: bool = 
         "temperature": params.get("temperature"),
         "text": {"format": record.text_format},
         "tool_choice": record.tool_choice,
-        "tools": [{"description": None, "parameters": None, "strict": None, **tool} for tool in record.tools],
+        "tools": [_tool_json(tool) for tool in record.tools],
         "top_logprobs": 0,
         "top_p": params.get("top_p"),
-        "truncation": "disabled",
-        "usage": _usage(answer.usage) if answer.usage is not None else None,
+        "truncation": record.truncation,
+        "usage": usage_json(answer.usage) if answer.usage is not None else None,
         "user": None,
     }
+
+
+def _tool_json(tool: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a tool with the fields that clients expect, which records of earlier versions may lack."""
+    expected = ("description",) if tool["type"] == "custom" else ("description", "parameters", "strict")
+    return {**dict.fromkeys(expected), **tool}
 
 
 def response_status(answer: Message) -> ResponseStatus:
@@ -208,8 +241,8 @@ def _error(answer: Message) -> dict[str, Any]:
     return {"code": "rate_limit_exceeded" if overloaded else "server_error", "message": answer.error["message"]}
 
 
-def _usage(usage: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert the usage of a stored message. `kv` names the tiers that the cached tokens came from."""
+def usage_json(usage: Mapping[str, Any]) -> dict[str, Any]:
+    """Convert usage as chat completions have it. `kv` names the tiers that the cached tokens came from."""
     return {
         "input_tokens": usage["prompt_tokens"],
         "input_tokens_details": {**usage["prompt_tokens_details"], "cache_write_tokens": 0},

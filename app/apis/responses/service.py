@@ -2,28 +2,32 @@
 
 import asyncio
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, TypeVar
 
-from app.apis.responses.input_items import ReasoningItem, ReferenceItem, SaidItem, item_of
+from app.apis.responses.compaction import HEAD, Compaction, asking_for_summary, kept_messages, open_summary
+from app.apis.responses.input_items import (
+    CompactionItem,
+    InputItem,
+    ReasoningItem,
+    ReferenceItem,
+    RequestItem,
+    SaidItem,
+    item_of,
+)
+from app.apis.responses.prompting import ResponseParent, ResponsePrompts, default_room
 from app.apis.responses.replay import Replay
-from app.apis.responses.schema import InputTokensRequest, PromptFields, ResponseRequest
+from app.apis.responses.schema import CompactRequest, InputTokensRequest, PromptFields, ResponseRequest
 from app.apis.responses.serializer import call_ids, items_json
 from app.conversations.kv_erasure import KVErasure
 from app.conversations.turns import TurnDraft, Turns, with_seed
 from app.domain.ids import new_id
 from app.domain.records import Conversation, Message
 from app.domain.response_record import REASONING_PREFIX, ResponseRecord, message_id_of, message_id_of_item
-from app.domain.token_history import MessageTokens, pack_ids
 from app.domain.tool_use import IsResult, MayCall
-from app.host.backend import Backend
 from app.host.engine_host import EngineHost
-from app.prompts.stateless import Remember, WholePrompts, plain_answer
-from app.prompts.thinking import preferred_mode
+from app.prompts.stateless import WholePrompts
 from app.prompts.tokenization import LONG_TEXT
-from app.prompts.turn_prompt import Prompt, PromptMaker, chat_messages, turns_of
 from app.runs.service import Run, RunRegistry
 from app.storage.store import Store
 from app.tenants.gate import TenantGate
@@ -32,20 +36,6 @@ from engine.errors import ConflictError, InvalidRequestError, NotFoundError
 Fields = TypeVar("Fields", bound=PromptFields)
 StoredItems = dict[str, dict[str, dict[str, Any]]]
 """Items by the id of their message and their own."""
-
-
-@dataclass(frozen=True, slots=True)
-class ResponseParent:
-    """Parent of a new response: the last message of `path`, or the conversation if `path` is empty.
-
-    is_named: the client named the conversation.
-    is_new: the conversation is created for the response.
-    """
-
-    conversation: Conversation
-    path: Sequence[Message]
-    is_named: bool = False
-    is_new: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +67,7 @@ class Responses:
         self._store = store
         self._runs = runs
         self._turns = turns
-        self._prompts = prompts
+        self._prompts = ResponsePrompts(host, prompts, gate)
         self._erasure = erasure
         self._gate = gate
 
@@ -97,16 +87,13 @@ class Responses:
         self._host.check_model(fields.model)
         await self._runs.settle()
         parent = await self._parent(fields)
-        if parent.path and parent.path[-1].status == "in_progress":
-            raise ConflictError(
-                "The answer that this request follows is still being generated", code="conversation_locked"
-            )
+        _check_ended(parent)
         offer, how = fields.offer, engine.chat_format.tools
         sampling = offer.applied(fields.sampling_params(engine.sampling_defaults), how)
         asked = _asked(parent, fields)
         self._gate.check(engine)
-        prompt, remember = await self._prompt(engine, parent, fields, asked)
-        new = (*asked[:-1], replace(asked[-1], tokens=prompt.tokens))
+        made = await self._prompts.prompt(engine, parent, fields, asked, max_tokens=fields.max_output_tokens)
+        new = (*asked[:-1], replace(asked[-1], tokens=made.prompt.tokens))
         record = ResponseRecord(
             model=engine.model_name,
             background=bool(fields.background),
@@ -115,12 +102,13 @@ class Responses:
             conversation_id=fields.conversation_id,
             max_output_tokens=fields.max_output_tokens,
             metadata=fields.metadata or {},
+            truncation=fields.truncation or "disabled",
             **fields.repeated_fields(),
         )
         draft = TurnDraft(
             parent.conversation,
             new[-1],
-            prompt,
+            made.prompt,
             sampling=with_seed(sampling),
             urgency=fields.urgency(),
             new=new,
@@ -129,8 +117,8 @@ class Responses:
             is_kept=fields.is_stored,
             makes_conversation=parent.is_new,
             response=record,
-            remember=remember,
-            tool_use=MayCall(*how.marks, offer.parallel) if offer.is_made else None,
+            remember=made.remember,
+            tool_use=MayCall(*how.marks, offer.parallel, tuple(sorted(offer.custom))) if offer.is_made else None,
         )
         return record, await self._turns.start(engine, draft, rename=fields.client_field)
 
@@ -143,8 +131,28 @@ class Responses:
             self._host.check_model(fields.model)
         parent = await self._parent(fields)
         self._gate.check(engine)
-        prompt, _ = await self._prompt(engine, parent, fields, _asked(parent, fields))
-        return len(prompt.ids)
+        made = await self._prompts.prompt(engine, parent, fields, _asked(parent, fields))
+        return len(made.prompt.ids)
+
+    async def compaction(self, request: CompactRequest) -> Compaction:
+        """Prepare the compaction of the conversation that `request` continues. Stores nothing.
+
+        Raises InvalidRequestError if there is nothing to compact, and as `create` for the same fields.
+        """
+        if request.input is None and request.previous_response_id is None:
+            raise InvalidRequestError("input or previous_response_id is required", param="input")
+        fields = await self._resolved(asking_for_summary(request))
+        engine = self._host.require()
+        self._host.check_model(request.model)
+        await self._runs.settle()
+        parent = await self._parent(fields)
+        _check_ended(parent)
+        asked = _asked(parent, fields)
+        self._gate.check(engine)
+        room = default_room(engine)
+        made = await self._prompts.prompt(engine, parent, fields, asked, max_tokens=room)
+        kept = kept_messages([*parent.path, *asked[:-1]])
+        return Compaction(made.prompt, kept, room, engine.tenant_salt(self._gate.tenant))
 
     async def get(self, response_id: str) -> StoredResponse:
         """Return a response. Raises NotFoundError."""
@@ -197,15 +205,29 @@ class Responses:
             self._erasure.begin(deleted, self._store.tenant)
 
     async def _resolved(self, fields: Fields) -> Fields:
-        """Put the stored items in the place of references to them. Raises InvalidRequestError if one does not exist."""
+        """Put the stored items in the place of references to them, and messages in the place of compactions.
+
+        Raises InvalidRequestError if a stored item does not exist, or a compaction was not made for this tenant.
+        """
         if isinstance(fields.input, str):
             return fields
         stored: StoredItems = {}
-        items = [
-            await self._referenced(item.id, stored, f"input[{index}].id") if isinstance(item, ReferenceItem) else item
-            for index, item in enumerate(fields.input)
-        ]
+        items = list[RequestItem]()
+        for index, item in enumerate(fields.input):
+            match item:
+                case ReferenceItem():
+                    items.append(await self._referenced(item.id, stored, f"input[{index}].id"))
+                case CompactionItem():
+                    items.append(self._summary(item.encrypted_content, f"input[{index}].encrypted_content"))
+                case _:
+                    items.append(item)
         return fields.model_copy(update={"input": items})
+
+    def _summary(self, sealed: str, param: str) -> InputItem:
+        summary = open_summary(sealed, self._host.require().tenant_salt(self._gate.tenant))
+        if summary is None:
+            raise InvalidRequestError(f"{param}: this server made no such compaction for this client", param=param)
+        return InputItem(role="assistant", content=HEAD + summary)
 
     async def _referenced(self, item_id: str, stored: StoredItems, param: str) -> SaidItem | ReasoningItem:
         """Return a stored item. stored: items that were read before; those of the item's message are added."""
@@ -245,34 +267,10 @@ class Responses:
         conversation = await self._store.conversations.get(conversation_id)
         return ResponseParent(conversation, await self._store.messages.path(conversation.head_id), is_named=True)
 
-    async def _prompt(
-        self, engine: Backend, parent: ResponseParent, fields: PromptFields, asked: Sequence[Message]
-    ) -> tuple[Prompt, Remember | None]:
-        """Build the prompt, and the callback that remembers the answer to it.
 
-        The callback is None if the prompt follows stored messages. Otherwise the client may send the whole conversation
-        again, and the remembered answer lets its KV be reused.
-        """
-        new, tools = turns_of(asked), fields.offer.messages
-        system_prompt = parent.conversation.system_prompt if fields.instructions is None else fields.instructions
-        thinking = preferred_mode(engine, fields.reasoning.effort if fields.reasoning is not None else None)
-        prompts = PromptMaker(
-            self._gate,
-            engine,
-            self._host.prompt_identity,
-            system_prompt,
-            param="input",
-            tools=tools,
-            rules=self._prompts.rules,
-        )
-        if parent.path:
-            return await prompts.prompt(parent.path, new, thinking=thinking), None
-        messages = [*tools, *chat_messages(system_prompt, new)]
-        whole = await self._prompts.prompt(self._gate, engine, messages, param="input", thinking=thinking)
-        tokens = MessageTokens(pack_ids(whole.ids), await prompts.key(), starts_prompt=True)
-        as_message = partial(fields.offer.as_message, engine.chat_format.tools) if tools else plain_answer
-        remember = partial(self._prompts.remember, engine, whole, as_message=as_message)
-        return Prompt(whole.ids, tokens, whole.lines), remember
+def _check_ended(parent: ResponseParent) -> None:
+    if parent.path and parent.path[-1].status == "in_progress":
+        raise ConflictError("The answer that this request follows is still being generated", code="conversation_locked")
 
 
 def _check_prompt_fields(fields: PromptFields) -> None:

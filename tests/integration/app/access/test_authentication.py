@@ -98,6 +98,7 @@ SHARED: dict[Call, Any] = {
     ("POST", "/v1/messages/count_tokens"): {"model": "fake-1", "messages": [{"role": "user", "content": "hi"}]},
     ("POST", "/v1/responses"): {"model": "fake-1", "input": "hi"},
     ("POST", "/v1/responses/input_tokens"): {"input": "hi"},
+    ("POST", "/v1/responses/compact"): {"model": "fake-1", "input": "hi"},
     ("POST", "/v1/conversations"): {},
     ("GET", "/v1/models"): None,
     ("GET", "/v1/models/{name:path}"): None,

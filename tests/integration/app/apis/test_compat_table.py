@@ -20,15 +20,20 @@ from tests.clients import (
 from tests.integration.app.access import test_keys as test_compat_keys
 from tests.integration.app.apis import test_thinking as test_compat_thinking
 from tests.integration.app.apis.anthropic import test_client as test_compat_anthropic
+from tests.integration.app.apis.anthropic import test_provider_tools as test_compat_provider_tools
 from tests.integration.app.apis.anthropic import test_tools as test_compat_anthropic_tools
 from tests.integration.app.apis.ollama import test_client as test_compat_ollama
 from tests.integration.app.apis.ollama import test_tools as test_compat_ollama_tools
+from tests.integration.app.apis.openai import test_custom_tools as test_api_custom_tools
+from tests.integration.app.apis.openai import test_hosted_tools as test_api_hosted_tools
 from tests.integration.app.apis.openai import test_langchain as test_compat_langchain
 from tests.integration.app.apis.openai import test_logprobs as test_api_logprobs
 from tests.integration.app.apis.openai import test_openai as test_api_openai
 from tests.integration.app.apis.openai import test_several_answers as test_api_answers
 from tests.integration.app.apis.openai import test_structured_output as test_api_forms
+from tests.integration.app.apis.responses import test_compaction as test_compat_compaction
 from tests.integration.app.apis.responses import test_tools as test_compat_responses_tools
+from tests.integration.app.apis.responses import test_truncation as test_compat_truncation
 from tests.integration.compatibility import table
 
 DOCS = Path(__file__).parents[4] / "docs"
@@ -46,10 +51,18 @@ DOCS = Path(__file__).parents[4] / "docs"
                 test_api_answers,
                 test_api_forms,
                 test_compat_responses_tools,
+                test_compat_truncation,
+                test_compat_compaction,
+                test_api_custom_tools,
+                test_api_hosted_tools,
                 test_compat_langchain,
             ],
         ),
-        ("api.md", "### Messages", [test_compat_anthropic, test_compat_anthropic_tools]),
+        (
+            "api.md",
+            "### Messages",
+            [test_compat_anthropic, test_compat_anthropic_tools, test_compat_provider_tools],
+        ),
         ("api.md", "### Ollama", [test_compat_ollama, test_compat_ollama_tools]),
         ("api.md", "### Models that think", [test_compat_thinking]),
         (

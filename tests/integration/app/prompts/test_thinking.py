@@ -181,6 +181,21 @@ async def test_prefix_of_next_response_follows_the_prefix_rules(api: Api) -> Non
     assert second.input_tokens - second.input_tokens_details.cached_tokens < question
 
 
+async def test_prompt_without_all_messages_is_not_prefilled(api: Api) -> None:
+    tokens = len(api.engine.tokenizer.encode("you are " * 10, special=False))
+    # The whole conversation fits, but without room for an answer.
+    history: Any = [
+        {"role": "user", "content": "you are " * (api.engine.max_model_len * 95 // 10 // tokens)},
+        *QUESTION,
+    ]
+    async with AsyncOpenAI(base_url=f"{api.url}/v1", api_key="none", max_retries=0) as client:
+        response = await client.responses.create(model="smollm2", input=history, truncation="auto")
+    assert response.output_text == ANSWER
+    await api.services.next_prefixes.join()
+    [[kept]] = await api.services.store.database.read("SELECT count(*) FROM next_prefix", tenant=LOCAL)
+    assert kept == 0
+
+
 @pytest.mark.parametrize("tokens", [1, 3, 8])
 async def test_answer_cut_during_or_after_reasoning_continues(api: Api, tokens: int) -> None:
     async with api_client(api.url) as http:

@@ -26,6 +26,7 @@ CALLS = (
 )
 ANSWER = f"So.\n{CALLS}\nDone."
 CUT = ANSWER[: ANSWER.index('me",')]
+CUSTOM = 'So.<tool_call>{"name": "run", "arguments": {"input": "a \\"b\\" \\ud83d\\ude00"}}</tool_call>Done.'
 THINKING = Thinking(START, END, {"slow": ""})
 
 
@@ -49,7 +50,7 @@ def answer(text: str, status: MessageStatus = "complete", reasoning: str | None 
         run_id="run_1",
         reasoning=reasoning,
         tokens=MessageTokens(pack_ids([*thought, *text.encode()]), "key"),
-        tool_use=MayCall("<tool_call>", "</tool_call>", parallel=True),
+        tool_use=MayCall("<tool_call>", "</tool_call>", parallel=True, custom=("run",)),
     )
 
 
@@ -110,6 +111,17 @@ async def test_numbers_of_a_call_follow_from_the_tokens() -> None:
     ]
 
 
+async def test_input_of_custom_tool_begins_with_its_first_text() -> None:
+    events = await events_of(live(answer(CUSTOM)))
+    [call] = [item for item in events[-1]["response"]["output"] if item["type"] == "custom_tool_call"]
+    assert (call["name"], call["input"], call["status"]) == ("run", 'a "b" \U0001f600', "completed")
+    start, end = CUSTOM.index('a \\"') + 1, CUSTOM.index("}") + 1
+    numbers = dict(short(events))
+    # The three events that end the text, and the one that begins the call, move the numbers by five.
+    assert numbers["custom_tool_call_input.delta"] == 3 + start + 5
+    assert numbers["custom_tool_call_input.done"] == 4 + end + 5
+
+
 async def test_call_that_comes_first_is_opened_by_event_2() -> None:
     numbers = short(await events_of(live(answer(CALLS))))
     starts = [CALLS.index("{", CALLS.index("arguments")) + 1, CALLS.index("}", CALLS.index("now")) + 1]
@@ -134,6 +146,7 @@ async def test_call_that_comes_first_is_opened_by_event_2() -> None:
         (ANSWER, "complete"),
         (CALLS, "complete"),
         (CUT, "incomplete"),
+        (CUSTOM, "complete"),
         (ANSWER[:9], "cancelled"),
         ("", "complete"),
         ("", "incomplete"),
@@ -162,9 +175,10 @@ async def test_interrupted_stream_keeps_the_number_of_the_last_event() -> None:
 
 
 @pytest.mark.parametrize("reasoning", [None, "hm"])
-async def test_items_of_a_cut_stream_are_those_of_the_response(reasoning: str | None) -> None:
-    for end in range(len(ANSWER) + 1):
-        message = answer(ANSWER[:end], "incomplete", reasoning)
+@pytest.mark.parametrize("text", [ANSWER, CUSTOM])
+async def test_items_of_a_cut_stream_are_those_of_the_response(text: str, reasoning: str | None) -> None:
+    for end in range(len(text) + 1):
+        message = answer(text[:end], "incomplete", reasoning)
         for size in (1, 7, 1000):
             events = await events_of(live(message, size))
             numbers = [event["sequence_number"] for event in events]
@@ -188,6 +202,8 @@ def written(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 items[event["output_index"]]["content"].append(event["part"])
             case "function_call_arguments.delta":
                 items[event["output_index"]]["arguments"] += event["delta"]
+            case "custom_tool_call_input.delta":
+                items[event["output_index"]]["input"] += event["delta"]
             case "output_text.delta" | "reasoning_text.delta":
                 items[event["output_index"]]["content"][0]["text"] += event["delta"]
             case "output_item.done":
@@ -195,7 +211,7 @@ def written(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return list(items.values())
 
 
-@pytest.mark.parametrize("text", [ANSWER, CALLS, CUT])
+@pytest.mark.parametrize("text", [ANSWER, CALLS, CUT, CUSTOM])
 async def test_later_numbers_do_not_depend_on_merged_deltas(text: str) -> None:
     message = answer(text, "incomplete")
     single = await events_of(live(message))

@@ -40,7 +40,7 @@ USER = {"role": "user", "content": "hi"}
         ({"metadata": {"k" * 65: "v"}}, f"metadata.{'k' * 65}"),
         ({"text": {"format": {"type": "json_schema", "name": "x"}}}, "text.format.schema"),
         ({"reasoning": {"depth": 3}}, "reasoning.depth"),
-        ({"truncation": "auto"}, "truncation"),
+        ({"truncation": "first"}, "truncation"),
         ({"include": ["reasoning.encrypted_content", "message.output_text.logprobs"]}, "include[1]"),
         ({"tools": [{"type": "web_search", "name": "f"}]}, "tools[0].type"),
         ({"tool_choice": "any"}, "tool_choice"),

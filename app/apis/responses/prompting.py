@@ -1,0 +1,179 @@
+"""Prompts of responses: of the stored messages before them and those of the request, or of the latest that fit."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from app.apis.responses.schema import PromptFields
+from app.apis.responses.truncation import cut_before, places_to_cut
+from app.domain.records import Conversation, Message
+from app.domain.token_history import MessageTokens, pack_ids, shortened_key
+from app.host.backend import Backend
+from app.host.engine_host import EngineHost
+from app.prompts.stateless import Remember, WholePrompts, plain_answer
+from app.prompts.thinking import preferred_mode
+from app.prompts.turn_prompt import Prompt, PromptMaker, chat_messages, turns_of
+from app.tenants.gate import TenantGate
+from engine.errors import PromptTooLongError
+from models.thinking import ThinkingMode
+
+DEFAULT_ROOM = 8
+"""Divisor of the window: this part of it is left to an answer without a limit of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseParent:
+    """Parent of a new response: the last message of `path`, or the conversation if `path` is empty.
+
+    is_named: the client named the conversation.
+    is_new: the conversation is created for the response.
+    """
+
+    conversation: Conversation
+    path: Sequence[Message]
+    is_named: bool = False
+    is_new: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MadePrompt:
+    """A prompt, and the callback that remembers the answer to it.
+
+    remember: None if the prompt continues stored token ids. Otherwise the same messages may come again, and the
+        remembered answer lets its KV be reused.
+    """
+
+    prompt: Prompt
+    remember: Remember | None
+
+
+class ResponsePrompts:
+    """Maker of the prompts of a tenant's responses."""
+
+    def __init__(self, host: EngineHost, prompts: WholePrompts, gate: TenantGate) -> None:
+        self._host = host
+        self._prompts = prompts
+        self._gate = gate
+
+    async def prompt(
+        self,
+        engine: Backend,
+        parent: ResponseParent,
+        fields: PromptFields,
+        asked: Sequence[Message],
+        *,
+        max_tokens: int | None = None,
+    ) -> MadePrompt:
+        """Build the prompt for an answer to `asked`, the messages of the request.
+
+        max_tokens: the client's limit of the answer. With `truncation: auto`, room is left for so many tokens.
+
+        Raises InvalidRequestError: the prompt is too long, or the template refuses the messages.
+        """
+        making = _Making(self, engine, parent, fields, asked)
+        if fields.truncation != "auto":
+            return await making.from_all()
+        room = default_room(engine) if max_tokens is None else max_tokens
+        return await making.fitting(_window(engine), room)
+
+    def maker(self, engine: Backend, parent: ResponseParent, fields: PromptFields) -> PromptMaker:
+        """Return the maker of prompts that continue stored token ids."""
+        instructions = fields.instructions
+        return PromptMaker(
+            self._gate,
+            engine,
+            self._host.prompt_identity,
+            parent.conversation.system_prompt if instructions is None else instructions,
+            param="input",
+            tools=fields.offer.messages,
+            rules=self._prompts.rules,
+        )
+
+    async def from_texts(
+        self, maker: PromptMaker, fields: PromptFields, messages: Sequence[Message], key: str
+    ) -> MadePrompt:
+        """Build the prompt of `messages` with the ids of the remembered answers among them.
+
+        key: key of its token ids.
+        """
+        engine, offer = maker.engine, fields.offer
+        said = [*maker.tools, *chat_messages(maker.system_prompt, turns_of(messages))]
+        whole = await self._prompts.prompt(
+            self._gate, engine, said, param="input", thinking=thinking_of(engine, fields)
+        )
+        tokens = MessageTokens(pack_ids(whole.ids), key, starts_prompt=True)
+        as_message = partial(offer.as_message, engine.chat_format.tools) if maker.tools else plain_answer
+        remember = partial(self._prompts.remember, engine, whole, as_message=as_message)
+        return MadePrompt(Prompt(whole.ids, tokens, whole.lines), remember)
+
+
+class _Making:
+    """One prompt in the making."""
+
+    def __init__(
+        self,
+        prompts: ResponsePrompts,
+        engine: Backend,
+        parent: ResponseParent,
+        fields: PromptFields,
+        asked: Sequence[Message],
+    ) -> None:
+        self._prompts = prompts
+        self._maker = prompts.maker(engine, parent, fields)
+        self._fields = fields
+        self._path = parent.path
+        self._asked = asked
+
+    async def from_all(self) -> MadePrompt:
+        """Build the prompt of all messages."""
+        if self._path:
+            thinking = thinking_of(self._maker.engine, self._fields)
+            return MadePrompt(await self._maker.prompt(self._path, turns_of(self._asked), thinking=thinking), None)
+        return await self._prompts.from_texts(self._maker, self._fields, self._asked, await self._maker.key())
+
+    async def fitting(self, window: int, room: int) -> MadePrompt:
+        """Build the prompt that drops the fewest messages and leaves `room` in a window of `window` tokens.
+
+        If there is none, build the shortest one, and leave it to the engine to refuse it.
+        """
+        made = dict[int, MadePrompt]()
+
+        async def fits(place: int) -> bool:
+            try:
+                made[place] = await self._from_place(place)
+            except PromptTooLongError:
+                return False
+            return len(made[place].prompt.ids) <= window - room
+
+        if await fits(0):
+            return made[0]
+        places = [0, *places_to_cut([*self._path, *self._asked], step=window)]
+        low, high = min(1, len(places) - 1), len(places) - 1
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (low, middle) if await fits(places[middle]) else (middle + 1, high)
+        place = places[low]
+        return made[place] if place in made else await self._from_place(place)
+
+    async def _from_place(self, place: int) -> MadePrompt:
+        """Build the prompt without the messages before `place`."""
+        if place == 0:
+            return await self.from_all()
+        messages = cut_before([*self._path, *self._asked], place)
+        key = shortened_key(await self._maker.key())
+        return await self._prompts.from_texts(self._maker, self._fields, messages, key)
+
+
+def default_room(engine: Backend) -> int:
+    """Return the tokens that `truncation: auto` leaves to an answer without a limit of its own."""
+    return _window(engine) // DEFAULT_ROOM
+
+
+def _window(engine: Backend) -> int:
+    """Return the tokens of the longest prompt and answer for which the engine has KV memory."""
+    return min(engine.max_model_len, engine.stats().blocks_total * engine.config.block_size)
+
+
+def thinking_of(engine: Backend, fields: PromptFields) -> ThinkingMode | None:
+    """Return the mode in which the model thinks before the answer; None leaves it to the model."""
+    return preferred_mode(engine, fields.reasoning.effort if fields.reasoning is not None else None)

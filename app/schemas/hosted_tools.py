@@ -1,0 +1,57 @@
+"""Tools that requests may name but this server does not offer: those that run on a provider's servers, and similar."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pydantic import BeforeValidator
+from pydantic_core import PydanticCustomError
+
+_DESCRIBE: Final = "Describe a function that your client runs, and send its result."
+_HOSTED: Final = f"runs on the servers of its provider, and this server runs no tools. {_DESCRIBE}"
+_SCREEN: Final = f"returns images, and the model reads text only. {_DESCRIBE}"
+_OWN_FORM: Final = f"is called in a form of its own, which this server does not have. {_DESCRIBE}"
+_MCP: Final = (
+    "needs a connection to an MCP server, and this server makes none. Connect in your client, and describe the MCP "
+    "server's tools as functions."
+)
+
+_SENTENCES: Final[Mapping[str, str]] = {
+    **dict.fromkeys(
+        (
+            "web_search",
+            "web_search_preview",
+            "web_fetch",
+            "file_search",
+            "code_interpreter",
+            "code_execution",
+            "image_generation",
+            "advisor",
+            "tool_search",
+            "tool_search_tool_bm25",
+            "tool_search_tool_regex",
+            "programmatic_tool_calling",
+        ),
+        _HOSTED,
+    ),
+    **dict.fromkeys(
+        ("computer", "computer_use", "computer_use_preview", "computer_toolset", "browser_toolset"), _SCREEN
+    ),
+    **dict.fromkeys(("local_shell", "shell", "apply_patch"), _OWN_FORM),
+    **dict.fromkeys(("mcp", "mcp_toolset"), _MCP),
+    "namespace": "is a group of tools. Describe each of its functions as a tool of its own.",
+}
+_DATE: Final = re.compile(r"_\d{4}_?\d\d_?\d\d$")
+
+
+def _refuse_hosted(value: Any) -> Any:
+    """Return `value`, a tool or the choice of one. Raises PydanticCustomError if its `type` is not offered here."""
+    kind = value.get("type") if isinstance(value, dict) else None
+    sentence = _SENTENCES.get(_DATE.sub("", kind)) if isinstance(kind, str) else None
+    if sentence is not None:
+        raise PydanticCustomError("refused", "{reason}", {"name": "type", "reason": f"{kind} {sentence}"})
+    return value
+
+
+NotHosted: Final = BeforeValidator(_refuse_hosted)
+"""Mark of a tool, or of the choice of one, that refuses the tools of this module with a sentence on what to do."""

@@ -31,7 +31,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help serve setup test test-full test-services test-kernels test-clients faults faults-api soak lint bench bench-peers clean wheel screenshots film test-setup web-test
+.PHONY: help serve setup test test-full test-services test-kernels test-clients clients faults faults-api soak lint bench bench-peers clean wheel screenshots film test-setup web-test
 
 comma := ,
 
@@ -73,6 +73,9 @@ faults: test-setup ## break Redis in every way while chats return, and print a t
 faults-api: test-setup ## kill the server 200 times at random tokens of its answers, 15 minutes
 	@$(BIN)/python -m pytest tests/faults_api -s $(ARGS)
 
+clients: test-setup ## drive heavy clients, such as Claude Code and Open WebUI, against a server, 30 minutes with installing them
+	@$(BIN)/python -m pytest tests/clients/heavy $(ARGS)
+
 screenshots: test-setup ## take a picture of every view of the page, light, dark and on a phone (build/screenshots)
 	@$(BIN)/python -m tests.e2e.screenshots build/screenshots
 
@@ -100,6 +103,7 @@ bench-%: setup .make/dev
 	@$(BIN)/python -m bench.$(subst -,_,$*) $(ARGS)
 
 bench-adapters: ## compare restoring from Redis with LMCache and redis-py; JSON and table in bench/results
+bench-agents: ## measure how much of the prompts of Claude Code and aider comes from a tier; JSON and tables in bench/results, ten minutes
 bench-api: ## measure 1,000 streams, first bytes, lists and hostile requests; JSON and table in bench/results, ten minutes
 bench-eviction: ## replay a trace of chats against the eviction policies of the CPU tier; JSON and table in bench/results
 bench-flood-turns: ## measure how long a tenant's turn waits while another floods the server, and print the ratios

@@ -1,6 +1,7 @@
 """Servers under test: `ebb serve` as a child process, started, killed and restarted on the same state."""
 
 import asyncio
+import os
 import signal
 import socket
 import sys
@@ -84,7 +85,7 @@ class EbbServer:
         port = free_port()
         address = ("--host", "127.0.0.1", "--port", str(port), "--state-dir", str(self._state_dir))
         began = time.perf_counter()
-        with self._log.open("ab") as log:
+        with self.log.open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
                 *self._command, *address, *self.settings.flags, stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=log
             )
@@ -111,8 +112,24 @@ class EbbServer:
         await self.kill()
         return await self.start()
 
+    async def kill_below_supervisor(self, ready_seconds: float = 60.0) -> None:
+        """Send SIGKILL to the server process alone, and wait until its supervising process has started another.
+
+        Raise ServerFailedError.
+        """
+        if self._process is None:
+            raise RuntimeError(f"server {self.settings.name!r} is not running")
+        killed, deadline = self.pid, time.perf_counter() + ready_seconds
+        os.kill(killed, signal.SIGKILL)
+        while server_pid(self._process.pid) in (None, killed):
+            if time.perf_counter() > deadline:
+                raise ServerFailedError(f"server {self.settings.name!r} was not restarted:\n{self._log_tail()}")
+            await asyncio.sleep(0.02)
+        await self._wait_ready(f"{self.base_url}/ready", deadline)
+
     @property
-    def _log(self) -> Path:
+    def log(self) -> Path:
+        """File of what the server writes to its standard output and error, over all its starts."""
         return self._state_dir / "server.log"
 
     async def _end(self, how: signal.Signals) -> None:
@@ -142,7 +159,7 @@ class EbbServer:
                 await asyncio.sleep(0.05)
 
     def _log_tail(self) -> str:
-        return "\n".join(self._log.read_text(errors="replace").splitlines()[-30:])
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-30:])
 
 
 async def settle(server: EbbServer, seconds: float = 1.0) -> bool:

@@ -125,6 +125,7 @@ HARNESSES = (
             HEADER.format("100.7b4", "cli") + " cch=0aaa9;",
             HEADER.format("177.01c", "sdk-cli") + " cch=36ee5; cc_workload=cron;",
             HEADER.format("224.b44", "cli") + " cc_is_subagent=true;",
+            HEADER.format("330.050", "sdk-cli"),
             HEADER.format("263", "cli") + " cc_prev_req=req_011CTx9YHtT6; cc_prompt_id=018f1a2b-0000-7000;",
         ),
     ),

@@ -17,6 +17,13 @@ from tests.clients import (
     test_openai_node,
     test_pydantic_ai,
 )
+from tests.clients.heavy import test_aider as test_heavy_aider
+from tests.clients.heavy import test_aiperf as test_heavy_aiperf
+from tests.clients.heavy import test_claude_code as test_heavy_claude_code
+from tests.clients.heavy import test_guidellm as test_heavy_guidellm
+from tests.clients.heavy import test_lm_eval as test_heavy_lm_eval
+from tests.clients.heavy import test_nginx as test_heavy_nginx
+from tests.clients.heavy import test_open_webui as test_heavy_open_webui
 from tests.integration.app.access import test_keys as test_compat_keys
 from tests.integration.app.apis import test_thinking as test_compat_thinking
 from tests.integration.app.apis.anthropic import test_client as test_compat_anthropic
@@ -79,6 +86,19 @@ DOCS = Path(__file__).parents[4] / "docs"
                 test_openai_node,
                 test_anthropic,
                 test_ollama_node,
+            ],
+        ),
+        (
+            "api.md",
+            "### Programs",
+            [
+                test_heavy_claude_code,
+                test_heavy_aider,
+                test_heavy_open_webui,
+                test_heavy_lm_eval,
+                test_heavy_guidellm,
+                test_heavy_aiperf,
+                test_heavy_nginx,
             ],
         ),
         ("keys.md", "## Client compatibility", [test_compat_keys]),

@@ -1,14 +1,21 @@
-"""Table from architecture names to model code."""
+"""Table from architecture names to model code.
 
-from collections.abc import Callable, Mapping
+The shared decoder computes the architectures that it knows. The transformers library computes every other one, and
+configurations that the shared decoder refuses.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import torch
 
+from models.attention_call import AttentionCall
 from models.decoder.config import DecoderConfig
 from models.decoder.model import DecoderForCausalLM
-from models.errors import UnsupportedModelError
+from models.errors import ModelError, UnsupportedModelError
 from models.folder import ModelFolder
 from models.granite import architecture as granite
 from models.interface import CausalLM
@@ -33,6 +40,8 @@ ARCHITECTURES: Final[Mapping[str, Callable[[Mapping[str, Any]], DecoderConfig]]]
 }
 """Readers of config.json, by the first of its `architectures`. The shared decoder runs all of them."""
 
+TRANSFORMERS_IS_ALONE: Final = "transformers' code runs in one process: leave out --tensor-parallel-size"
+
 
 def read_config(raw: Mapping[str, Any]) -> DecoderConfig:
     """Read the contents of config.json.
@@ -44,9 +53,45 @@ def read_config(raw: Mapping[str, Any]) -> DecoderConfig:
     read = ARCHITECTURES.get(name) if isinstance(name, str) else None
     if read is None:
         raise UnsupportedModelError(
-            f"config.json names the architecture {name!r}; supported are {', '.join(ARCHITECTURES)}"
+            f"config.json names the architecture {name!r}; the shared decoder has {', '.join(ARCHITECTURES)}"
         )
     return read(raw)
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkSummary:
+    """Network of a model folder, as far as config.json describes it.
+
+    decoder: configuration of the shared decoder; None if transformers computes the network.
+    refusal: why the shared decoder does not; empty if it does.
+    is_tested: tests compare the architecture with transformers. Others only pass a self-check when they are loaded.
+    """
+
+    code: str
+    decoder: DecoderConfig | None
+    refusal: str
+    attention: tuple[AttentionCall, ...]
+    max_position_embeddings: int
+    is_tested: bool
+
+
+def summarize(path: Path, dtype: torch.dtype) -> NetworkSummary:
+    """Describe the network in the folder `path` without loading its weights.
+
+    Raise ModelNotFoundError without config.json, UnsupportedModelError for a network that cannot be computed.
+    """
+    folder = ModelFolder(path)
+    try:
+        config = read_config(folder.config())
+    except UnsupportedModelError as error:
+        from models.transformers.model import read_shape
+
+        with _adding(error):
+            shape = read_shape(folder, dtype)
+        return NetworkSummary(
+            shape.kernels, None, str(error), shape.attention, shape.max_position_embeddings, shape.is_tested
+        )
+    return NetworkSummary("shared decoder", config, "", config.attention_calls(), config.max_position_embeddings, True)
 
 
 def load_model(
@@ -55,15 +100,35 @@ def load_model(
     device: torch.device,
     layers: LayerKinds = TORCH_LAYERS,
     ranks: RankGroup = ALONE,
+    window: int | None = None,
 ) -> CausalLM:
     """Load the model in the folder `path`; every weight is converted to `dtype` and put on `device`.
 
     layers: implementations of norms, rotation and activation. ranks: the tensor-parallel group.
+    window: largest number of tokens of a sequence; None for the model's own.
 
     Raises ModelNotFoundError for a folder without its files, UnsupportedModelError for a configuration that is not
     implemented, WeightsError for tensors that do not fit it.
     """
     folder = ModelFolder(path)
-    model = DecoderForCausalLM(read_config(folder.config()), dtype=dtype, device=device, layers=layers, ranks=ranks)
+    try:
+        config = read_config(folder.config())
+    except UnsupportedModelError as error:
+        from models.transformers.model import load_network
+
+        with _adding(error):
+            if ranks.size > 1:
+                raise UnsupportedModelError(TRANSFORMERS_IS_ALONE) from error
+            return load_network(folder, dtype, device, window)
+    model = DecoderForCausalLM(config, dtype=dtype, device=device, layers=layers, ranks=ranks)
     load_weights(folder.weight_files(), model.slots(), model.ignores, model.part)
     return model
+
+
+@contextmanager
+def _adding(refusal: UnsupportedModelError) -> Iterator[None]:
+    """Put the shared decoder's `refusal` before an error of transformers."""
+    try:
+        yield
+    except ModelError as error:
+        raise type(error)(f"{refusal}; {error}") from error

@@ -17,6 +17,7 @@ from app.config.settings import Settings
 from app.config.sizes import format_size
 from app.doctor.finding import Finding
 from app.doctor.memory_plan import plan_memory
+from app.doctor.network_check import check_network, why_not_native
 from app.doctor.npu_checks import check_npu
 from app.doctor.tls_checks import check_tls
 from app.storage.errors import DatabaseError
@@ -33,8 +34,7 @@ from engine.device_choice import block_size_for, choose_device
 from engine.errors import EngineError
 from engine.worker.torch.devices import open_device
 from models.errors import ModelError
-from models.folder import ModelFolder
-from models.registry import read_config
+from models.registry import summarize
 from models.resolve import find_model
 
 STATIC = Path(__file__).parents[1] / "static"
@@ -78,15 +78,16 @@ def check_attention(settings: Settings) -> Finding:
         return Finding("ok", "attention", "depends on the model, which is not on this machine yet")
     device = choose_device(settings.device)
     try:
-        model = read_config(ModelFolder(folder).config())
         dtype = getattr(torch, settings.dtype)
-        spec = AttentionSpec(device, dtype, model.attention_calls(), block_size_for(device))
+        network = summarize(folder, dtype)
+        spec = AttentionSpec(device, dtype, network.attention, block_size_for(device))
         selection = select_backend(spec, settings.attention)
+        is_native = why_not_native(settings, folder, network) is None
     except EngineError as error:
         return Finding("fail", "attention", error.message, "choose another --attention, or omit the option")
     except ModelError as error:
         return Finding("warn", "attention", str(error), "choose another --model, or run `ebb pull` again")
-    if device == "cpu" and settings.attention == "auto":
+    if is_native:
         return Finding("ok", "attention", f"the native step's own; without the native step: {selection}")
     return Finding("ok", "attention", str(selection))
 
@@ -262,6 +263,7 @@ CHECKS = (
     check_python,
     check_device,
     check_npu,
+    check_network,
     check_attention,
     check_compiler,
     check_redis,

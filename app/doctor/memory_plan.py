@@ -12,7 +12,7 @@ from engine.device_choice import choose_device
 from engine.kv.budget import kv_budget
 from models.folder import ModelFolder
 from models.parameter_count import count_parameters
-from models.registry import read_config
+from models.registry import summarize
 
 STAGING_BYTES = 64 << 20
 """Size of the CPU tier when it is off but Redis is on: blocks pass through it."""
@@ -75,9 +75,9 @@ def plan_memory(
 
 def window_bytes(model_folder: Path, settings: Settings) -> int:
     """Return the KV size, in bytes, of one sequence that fills the context window."""
-    model = read_config(ModelFolder(model_folder).config())
+    model = summarize(model_folder, getattr(torch, settings.dtype))
     window = min(settings.max_model_len or model.max_position_embeddings, model.max_position_embeddings)
-    return BlockLayout(kv_shapes(model.attention_calls()), window, _itemsize(settings.dtype)).nbytes
+    return BlockLayout(kv_shapes(model.attention), window, _itemsize(settings.dtype)).nbytes
 
 
 def weight_bytes(model_folder: Path, dtype: str) -> int:

@@ -124,7 +124,12 @@ class Rig:
         )
 
         def load(
-            _path: Path, dtype: torch.dtype, device: torch.device, layers: LayerKinds, ranks: RankGroup
+            _path: Path,
+            dtype: torch.dtype,
+            device: torch.device,
+            layers: LayerKinds,
+            ranks: RankGroup,
+            _window: int | None,
         ) -> DecoderForCausalLM:
             return random_model(scale.model, dtype, device, layers=layers, ranks=ranks)
 

@@ -251,8 +251,7 @@ class MultiprocExecutor:
 
 
 def _check_size(config: EngineConfig) -> None:
-    shape = read_config(ModelFolder(config.model_path).config())
     try:
-        rank_config(shape, config.tensor_parallel_size)
+        rank_config(read_config(ModelFolder(config.model_path).config()), config.tensor_parallel_size)
     except UnsupportedModelError as error:
         raise EngineError(f"--tensor-parallel-size {config.tensor_parallel_size}: {error}") from error

@@ -34,7 +34,7 @@ from models.parallel import ALONE, RankGroup
 
 logger = logging.getLogger(__name__)
 
-ModelLoader = Callable[[Path, torch.dtype, torch.device, LayerKinds, RankGroup], CausalLM]
+ModelLoader = Callable[[Path, torch.dtype, torch.device, LayerKinds, RankGroup, int | None], CausalLM]
 """A function like `models.registry.load_model`."""
 
 _DTYPES = {"bfloat16": torch.bfloat16, "float32": torch.float32}
@@ -101,7 +101,9 @@ class Worker:
         layers = self._device.layers(check=self._config.check_operators)
         if self._ranks.size > 1:
             torch.set_num_threads(min(self._threads, torch.get_num_threads()))
-        model = self._load_model(self._config.model_path, self._dtype, self._device.torch_device, layers, self._ranks)
+        config = self._config
+        device = self._device.torch_device
+        model = self._load_model(config.model_path, self._dtype, device, layers, self._ranks, config.max_model_len)
         packed = pack_for_native(self._config, model, self._progress, threads=self._threads)
         if packed is not None:
             # torch only copies and samples from here on. A second torch thread would spin on a core of the step.

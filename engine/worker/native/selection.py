@@ -2,12 +2,13 @@
 
 import logging
 from collections.abc import Callable
+from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
 from engine.config import EngineConfig
 from engine.cpu.build import COMPILERS, KernelBuild, KernelBuildError, build_kernels
-from engine.cpu.instruction_set import choose_instruction_set
+from engine.cpu.instruction_set import InstructionSet, choose_instruction_set
 from engine.cpu.library import Kernels
 from engine.cpu.weights import PackedModel, unsupported_reason
 from engine.errors import EngineError
@@ -24,6 +25,8 @@ logger = logging.getLogger(__name__)
 
 _WEIGHTS: Final = MappingProxyType({"none": "bfloat16", "int8": "int8", "int4": "int4"})
 """Format of packed weights per value of the setting `quantization`."""
+
+_ONLY_DECODER: Final = "the native step has kernels only for what the shared decoder computes"
 
 
 def pack_for_native(
@@ -91,6 +94,33 @@ def _prepack(config: EngineConfig, model: CausalLM) -> bool:
 def _prepare(
     config: EngineConfig, model: CausalLM, progress: Callable[[str], None], compilers: tuple[str, ...]
 ) -> tuple[DecoderForCausalLM, DecoderConfig, KernelBuild]:
+    if not isinstance(model, DecoderForCausalLM):
+        _check(config, None)
+        raise _NotNativeError(_ONLY_DECODER)
+    shape = read_config(ModelFolder(config.model_path).config())
+    instruction_set, cache_dir = _check(config, shape)
+    return model, shape, build_kernels(instruction_set, cache_dir, progress, compilers=compilers)
+
+
+def native_refusal(config: EngineConfig, shape: DecoderConfig | None) -> str | None:
+    """Return why the native step cannot serve a model, apart from a missing compiler; None if it can.
+
+    shape: None for a model that the shared decoder does not compute.
+
+    Raise EngineError if the settings name an instruction set that this CPU does not have.
+    """
+    try:
+        _check(config, shape)
+    except _NotNativeError as reason:
+        return str(reason)
+    return None
+
+
+def _check(config: EngineConfig, shape: DecoderConfig | None) -> tuple[InstructionSet, Path]:
+    """Return the kernels' instruction set and the directory to keep them in. `shape`: see `native_refusal`.
+
+    Raise _NotNativeError if they cannot serve.
+    """
     if config.device != "cpu":
         raise _NotWantedError(f"the native step is for CPUs, not for {config.device}")
     if config.tensor_parallel_size > 1:
@@ -100,19 +130,18 @@ def _prepare(
     if config.attention != "auto":
         raise _NotWantedError(f"{config.attention} attention was chosen")
     instruction_set = choose_instruction_set(config.cpu_kernels)
-    if not isinstance(model, DecoderForCausalLM):
-        raise _NotNativeError(f"the native step does not support a {type(model).__name__}")
+    if shape is None:
+        raise _NotNativeError(_ONLY_DECODER)
     if config.cache_dir is None:
         raise _NotNativeError("there is no cache directory to keep compiled kernels in")
     if config.dtype != "bfloat16":
         raise _NotNativeError(f"the native step computes in bfloat16, not {config.dtype}")
     if config.block_size != PAGE_KEYS:
         raise _NotNativeError(f"the native step needs blocks of {PAGE_KEYS} tokens, not {config.block_size}")
-    shape = read_config(ModelFolder(config.model_path).config())
     reason = unsupported_reason(shape)
     if reason is not None:
         raise _NotNativeError(reason)
-    return model, shape, build_kernels(instruction_set, config.cache_dir, progress, compilers=compilers)
+    return instruction_set, config.cache_dir
 
 
 class _NotNativeError(Exception):

@@ -10,8 +10,9 @@ from safetensors.torch import load_file, save_file
 
 from models.dense_context import DenseContext
 from models.errors import ModelNotFoundError, UnsupportedModelError, WeightsError
+from models.folder import ModelFolder
 from models.interface import CausalLM
-from models.registry import load_model
+from models.registry import load_model, read_config
 from tests.tiny_models import make_tiny_model
 
 Tensors = dict[str, torch.Tensor]
@@ -157,4 +158,4 @@ def test_unsupported_configuration_is_refused_naming_the_key(
     folder: Path, changes: dict[str, object], words: str
 ) -> None:
     with pytest.raises(UnsupportedModelError, match=words):
-        load(configure(folder, **changes))
+        read_config(ModelFolder(configure(folder, **changes)).config())

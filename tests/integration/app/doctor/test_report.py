@@ -1,6 +1,7 @@
 """`ebb doctor` on this machine, both as is and with one thing missing at a time."""
 
 import json
+import re
 import shutil
 import socket
 import subprocess
@@ -14,9 +15,21 @@ from safetensors.torch import save_file
 from app.cli.main import main
 from app.config.settings import Settings, load_settings
 from app.doctor import checks
-from app.doctor.memory_plan import STAGING_BYTES, plan_memory, weight_bytes
+from app.doctor.memory_plan import STAGING_BYTES, plan_memory, weight_bytes, window_bytes
+from app.doctor.network_check import check_network
 from models.errors import ModelNotFoundError
 from tests.integration.damaged import damaged_conversations, stored_conversations
+from tests.tiny_architectures import POSITIONS, tiny_config
+
+LLAMA = {
+    "architectures": ["LlamaForCausalLM"],
+    "hidden_size": 256,
+    "intermediate_size": 512,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "vocab_size": 259,
+    "max_position_embeddings": 4096,
+}
 
 
 @pytest.fixture
@@ -24,7 +37,7 @@ def model(tmp_path: Path) -> Path:
     """Model folder with 30 bfloat16 parameters in two files."""
     folder = tmp_path / "model"
     folder.mkdir()
-    (folder / "config.json").write_text("{}")
+    (folder / "config.json").write_text(json.dumps(LLAMA))
     save_file({"a": torch.zeros(2, 5, dtype=torch.bfloat16)}, folder / "model-00001-of-00002.safetensors")
     save_file({"b": torch.zeros(20, dtype=torch.bfloat16)}, folder / "model-00002-of-00002.safetensors")
     index = {"weight_map": {"a": "model-00001-of-00002.safetensors", "b": "model-00002-of-00002.safetensors"}}
@@ -38,6 +51,10 @@ def port() -> Iterator[int]:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         yield other.getsockname()[1]
+
+
+def configure(folder: Path, **changes: object) -> None:
+    (folder / "config.json").write_text(json.dumps(LLAMA | changes))
 
 
 def settings(tmp_path: Path, **flags: str) -> Settings:
@@ -56,6 +73,7 @@ def test_complete_machine_gets_one_line_per_subject_and_passes(
         "python",
         "device",
         "npu",
+        "network",
         "attention",
         "compiler",
         "redis",
@@ -87,6 +105,44 @@ def test_taken_port_of_ollama_clients_fails_by_its_setting(tmp_path: Path, port:
     assert finding.level == "fail"
     assert str(port) in finding.text
     assert "--ollama-port" in finding.advice
+
+
+def test_network_check_names_the_code_and_the_reason(tmp_path: Path, model: Path) -> None:
+    def text(**flags: str) -> str:
+        finding = check_network(settings(tmp_path, model=str(model), device="cpu", **flags))
+        assert finding.level == "ok"
+        return finding.text
+
+    assert text() == "native step"
+    assert text(dtype="float32").startswith("shared decoder in torch, because the native step computes in bfloat16")
+    configure(model, mlp_bias=True, model_type="llama")
+    found = text()
+    assert re.match(r"transformers-[\d.]+-LlamaForCausalLM, 2 attention calls per pass, because .*mlp_bias", found)
+
+
+def test_network_check_fails_where_the_server_would(tmp_path: Path, model: Path) -> None:
+    configure(model, architectures=["MambaForCausalLM"], model_type="mamba")
+    finding = check_network(settings(tmp_path, model=str(model)))
+    assert (finding.level, "MambaForCausalLM" in finding.text) == ("fail", True)
+    configure(model, architectures=["Gemma2ForCausalLM"], model_type="gemma2")
+    finding = check_network(settings(tmp_path, model=str(model), tensor_parallel_size="2"))
+    assert finding.level == "fail"
+    assert "--tensor-parallel-size" in finding.advice
+
+
+def test_network_check_warns_of_untested_architectures(tmp_path: Path, model: Path) -> None:
+    configure(model, architectures=["CodeGenForCausalLM"], model_type="gpt-sw3")
+    finding = check_network(settings(tmp_path, model=str(model)))
+    assert finding.level == "warn"
+    assert "not one of those tested" in finding.advice
+
+
+def test_memory_plan_counts_each_attention_call(tmp_path: Path, model: Path) -> None:
+    plain = window_bytes(model, settings(tmp_path))
+    assert plain == 4096 * 2 * 4 * (64 + 64) * 2
+    tiny_config("gemma4_text").save_pretrained(model)
+    local, full = 16 + 16, 512 + 512
+    assert window_bytes(model, settings(tmp_path)) == POSITIONS * 2 * 2 * (local + full) * 2
 
 
 def test_memory_plan_is_the_sum_of_its_parts(tmp_path: Path, model: Path) -> None:

@@ -1,0 +1,49 @@
+"""Check of the code that will compute the model: the native step, the shared decoder in torch, or transformers."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from app.config.settings import Settings
+from app.doctor.finding import Finding
+from engine.errors import EngineError
+from engine.worker.native.selection import native_refusal
+from models.errors import ModelError
+from models.registry import TRANSFORMERS_IS_ALONE, NetworkSummary, summarize
+from models.resolve import find_model
+
+
+def check_network(settings: Settings) -> Finding:
+    """Check which code computes the model, and report why those that are faster do not. Reads config.json alone."""
+    folder = find_model(settings.model, settings.cache_dir)
+    if folder is None:
+        return Finding("ok", "network", "depends on the model, which is not on this machine yet")
+    try:
+        network = summarize(folder, getattr(torch, settings.dtype))
+        refusal = why_not_native(settings, folder, network)
+    except EngineError as error:
+        return Finding("fail", "network", error.message, "choose another --cpu-kernels, or omit the option")
+    except ModelError as error:
+        return Finding("fail", "network", str(error), "choose another --model")
+    if network.decoder is None:
+        text = f"{network.code}, {len(network.attention)} attention calls per pass, because {network.refusal}"
+        if settings.tensor_parallel_size > 1:
+            return Finding("fail", "network", text, TRANSFORMERS_IS_ALONE)
+        if not network.is_tested:
+            advice = "the architecture is not one of those tested (docs/models.md): compare a few long answers"
+            return Finding("warn", "network", text, advice)
+        return Finding("ok", "network", text)
+    if refusal is None:
+        return Finding("ok", "network", "native step")
+    return Finding("ok", "network", f"{network.code} in torch, because {refusal}")
+
+
+def why_not_native(settings: Settings, folder: Path, network: NetworkSummary) -> str | None:
+    """Return why the native step cannot compute `network`, apart from a missing compiler; None if it can.
+
+    Raise EngineError if the settings name an instruction set that this CPU does not have.
+    """
+    # The public prefix is a file that may be missing, and does not matter here.
+    config = replace(settings, public_prefix=None).engine_config(model_path=folder, model_name="", secret=b"")
+    return native_refusal(config, network.decoder)

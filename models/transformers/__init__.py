@@ -1,0 +1,1 @@
+"""CausalLM over the modeling code of the transformers library."""

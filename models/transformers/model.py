@@ -1,0 +1,143 @@
+"""CausalLM over transformers: loading, the forward pass, and logits by the network's own code."""
+
+import copy
+import logging
+from dataclasses import dataclass
+
+import torch
+import transformers
+from transformers import PreTrainedModel
+from transformers.modeling_outputs import MoeModelOutputWithPast
+
+from models.errors import UnsupportedModelError
+from models.folder import ModelFolder
+from models.interface import ForwardContext
+from models.transformers.attention_bridge import BRIDGED, EAGER, ContextPass, receiving, use_attention
+from models.transformers.probe import probe
+from models.transformers.refusals import network_class, read_config
+from models.transformers.rope import pin_rope
+from models.transformers.row_positions import FROM_CACHE, PositionsAsCache
+from models.transformers.self_check import check_network
+from models.transformers.tested import TESTED
+from models.transformers.weights import load_weights
+
+logger = logging.getLogger(__name__)
+
+
+class TransformersForCausalLM:
+    """A network of the transformers library. Satisfies `models.interface.CausalLM`."""
+
+    def __init__(self, network: PreTrainedModel, window: int | None = None) -> None:
+        """Probe `network`. The caller must not use it afterwards.
+
+        window: largest number of tokens of a sequence; None for as many as the network has positions.
+
+        Raise UnsupportedModelError if its attention cannot be cached.
+        """
+        config = network.config
+        self._network = network.eval().requires_grad_(False)
+        self._body = _body_of(network)
+        self._head = _replaced(network, _path_of(self._body, network), _GivenHiddenStates())
+        self.is_tested = config.model_type in TESTED
+        self._counts_rows = config.model_type in FROM_CACHE
+        self.max_position_embeddings: int = config.max_position_embeddings
+        rope = pin_rope(network, min(window or self.max_position_embeddings, self.max_position_embeddings))
+        self.kernels = "-".join(filter(None, ("transformers", transformers.__version__, type(network).__name__, rope)))
+        self.dtype: torch.dtype = network.dtype
+        self.attention, hidden = probe(network, self._body)
+        self.vocab_size = self.compute_logits(hidden).shape[-1]
+        use_attention(network, BRIDGED)
+
+    def forward(self, input_ids: torch.Tensor, positions: torch.Tensor, context: ForwardContext) -> torch.Tensor:
+        """Compute the final hidden states [T, hidden] of input_ids and positions, each [T] int64."""
+        cache = {"past_key_values": PositionsAsCache(positions)} if self._counts_rows else {}
+        with receiving(ContextPass(context)):
+            output = self._body(input_ids=input_ids[None], position_ids=positions[None], use_cache=False, **cache)
+        hidden: torch.Tensor = output.last_hidden_state[0]
+        return hidden
+
+    def compute_logits(self, hidden: torch.Tensor) -> torch.Tensor:
+        """Compute the logits [R, vocab] float32 of hidden states [R, hidden].
+
+        The network's own forward function does this, so that soft-capping and scaling of logits are included.
+        """
+        logits: torch.Tensor = self._head(inputs_embeds=hidden[None], use_cache=False).logits[0]
+        return logits.float()
+
+
+def load_network(
+    folder: ModelFolder, dtype: torch.dtype, device: torch.device, window: int | None = None
+) -> TransformersForCausalLM:
+    """Load the network in `folder` from its safetensors files, and check it.
+
+    window: see `TransformersForCausalLM`.
+
+    Raise UnsupportedModelError for a network that cannot be served, WeightsError for tensors that do not fit it,
+    ModelNotFoundError for a folder without its files.
+    """
+    read_shape(folder, dtype)  # refuses a network before its weights are read
+    network = load_weights(folder, dtype)
+    torch.nn.Module.to(network, device)
+    model = TransformersForCausalLM(network, window)
+    check_network(model, network)
+    logger.info("using %s, %d attention calls per pass", model.kernels, len(model.attention))
+    if not model.is_tested:
+        logger.warning("model_type %r passed its self-check, but is not one of those tested", network.config.model_type)
+    return model
+
+
+def read_shape(folder: ModelFolder, dtype: torch.dtype) -> TransformersForCausalLM:
+    """Read the shape of the network in `folder` from its config.json, without weights or memory for them.
+
+    Raise UnsupportedModelError for a network that cannot be served.
+    """
+    config = read_config(folder)
+    kind = network_class(config)
+    # The other implementations of experts look at values, which a network without memory does not have.
+    experts = {"experts_implementation": "batched_mm"} if kind._can_set_experts_implementation() else {}
+    try:
+        with torch.device("meta"):
+            network = kind._from_config(config, dtype=dtype, attn_implementation=EAGER, **experts)
+        return TransformersForCausalLM(network)
+    except UnsupportedModelError:
+        raise
+    except Exception as error:  # whatever a network raises for a configuration that it does not expect
+        raise UnsupportedModelError(f"{kind.__name__} of transformers cannot be probed: {error}") from error
+
+
+def _body_of(network: PreTrainedModel) -> torch.nn.Module:
+    """Return the part of a causal language model that computes hidden states."""
+    decoder: torch.nn.Module = network.get_decoder()
+    # Llama 4 names another prefix than it uses.
+    return decoder if decoder is not network else network.get_submodule("model")
+
+
+def _path_of(module: torch.nn.Module, network: torch.nn.Module) -> str:
+    paths: dict[torch.nn.Module, str] = {candidate: path for path, candidate in network.named_modules()}
+    return paths[module]
+
+
+def _replaced(module: torch.nn.Module, path: str, leaf: torch.nn.Module) -> torch.nn.Module:
+    """Copy `module` with `leaf` at `path`. The copy shares every other module and all weights."""
+    name, _, rest = path.partition(".")
+    twin = copy.copy(module)
+    twin._modules = dict(module._modules)
+    child = module.get_submodule(name)
+    twin._modules[name] = _replaced(child, rest, leaf) if rest else leaf
+    return twin
+
+
+@dataclass
+class _GivenOutput(MoeModelOutputWithPast):
+    """Output with every field that the forward function of some language model passes on."""
+
+    cross_attentions: None = None
+    shared_kv_states: None = None
+
+
+class _GivenHiddenStates(torch.nn.Module):
+    """Stand-in for the body of a network, whose hidden states are its input."""
+
+    def forward(self, *_: object, inputs_embeds: torch.Tensor, **__: object) -> _GivenOutput:
+        """Return `inputs_embeds` as the last hidden states."""
+        return _GivenOutput(last_hidden_state=inputs_embeds)

@@ -34,7 +34,7 @@ def probe(network: PreTrainedModel, body: torch.nn.Module) -> tuple[tuple[Attent
 
     Return the attention calls in order, and hidden states of the right shape, [1, hidden].
 
-    network: may be on the meta device. Its attention implementation is PROBED afterwards.
+    network: may be on the meta device. Afterwards its attention implementation is PROBED.
 
     Raise UnsupportedModelError for a call whose rules a ForwardContext cannot keep, and for calls that are not one or
     more per layer: then some attention did not go through the interface.

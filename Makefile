@@ -31,7 +31,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help serve setup test test-full test-services test-kernels test-clients clients faults faults-api soak lint bench bench-peers clean wheel screenshots film test-setup web-test
+.PHONY: help serve setup test test-full test-services test-kernels test-models test-clients clients faults faults-api soak lint bench bench-peers clean wheel screenshots film test-setup web-test
 
 comma := ,
 
@@ -58,10 +58,13 @@ test: test-setup ## check and test everything with small sizes
 test-full: test-setup ## check and test everything with large sizes
 	@$(call check-beside,$(PYTEST) --size full $(ARGS))
 
-test-services: wheel test-kernels test-clients ## test what needs an environment of its own: the wheel, the GPU kernels and the clients
+test-services: wheel test-kernels test-models test-clients ## test the wheel, the GPU kernels, all architectures and the clients
 
 test-kernels: test-setup .make/triton ## simulate the GPU kernels on the CPU and compile them, five minutes
 	@PYTHONPATH=.make/triton $(BIN)/python -m pytest tests/kernels $(ARGS)
+
+test-models: test-setup ## compare every tested architecture of transformers with transformers alone, half a minute
+	@$(BIN)/python -m pytest -n 2 tests/sweep $(ARGS)
 
 test-clients: test-setup ## drive clients of the APIs, each in an environment of its own, against a server
 	@$(BIN)/python -m tests.clients.environments

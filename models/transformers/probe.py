@@ -10,12 +10,14 @@ from models.attention_call import AttentionCall
 from models.errors import UnsupportedModelError
 from models.transformers.attention_bridge import PROBED, MaskFunction, receiving, use_attention
 
-_READ: Final = frozenset({"scaling", "softcap", "s_aux", "sliding_window", "is_causal"})
+_READ: Final = frozenset({"scaling", "softcap", "s_aux"})
 """Arguments of an attention call that the probe reads."""
 
 _HARMLESS: Final = frozenset(
     {
         "dropout",
+        "is_causal",
+        "sliding_window",
         "position_ids",
         "position_embeddings",
         "use_cache",
@@ -26,7 +28,7 @@ _HARMLESS: Final = frozenset(
         "return_dict",
     }
 )
-"""Arguments that transformers' own eager attention ignores, or that are off outside training."""
+"""Arguments that eager attention of transformers ignores, since masks hold the rules, or that are off in use."""
 
 
 def probe(network: PreTrainedModel, body: torch.nn.Module) -> tuple[tuple[AttentionCall, ...], torch.Tensor]:
@@ -34,7 +36,7 @@ def probe(network: PreTrainedModel, body: torch.nn.Module) -> tuple[tuple[Attent
 
     Return the attention calls in order, and hidden states of the right shape, [1, hidden].
 
-    network: may be on the meta device. Afterwards its attention implementation is PROBED.
+    network: may be on the meta device. The probe leaves the attention implementation PROBED switched on.
 
     Raise UnsupportedModelError for a call whose rules a ForwardContext cannot keep, and for calls that are not one or
     more per layer: then some attention did not go through the interface.

@@ -8,8 +8,7 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from models.dense_context import DenseContext
-from models.errors import UnsupportedModelError
-from models.registry import load_model
+from models.registry import load_model, summarize
 from tests.family_models import FAMILIES, save_family
 
 CPU = torch.device("cpu")
@@ -43,12 +42,16 @@ def test_logits_match_transformers(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["qwen2", "qwen3", "smollm3"])
-def test_windows_in_some_layers_are_refused(tmp_path: Path, name: str) -> None:
+def test_windows_in_some_layers_are_left_to_transformers(tmp_path: Path, name: str) -> None:
     folder = save_family(tmp_path / "model", name)
-    config = json.loads((folder / "config.json").read_text()) | {"use_sliding_window": True}
+    windows = {"sliding_window": 40, "layer_types": ["sliding_attention", "full_attention"] * 2}
+    config = json.loads((folder / "config.json").read_text()) | {"use_sliding_window": True, **windows}
     (folder / "config.json").write_text(json.dumps(config))
-    with pytest.raises(UnsupportedModelError, match="use_sliding_window"):
-        load_model(folder, torch.float32, CPU)
+    assert "use_sliding_window" in summarize(folder, torch.float32).refusal
+    ids = torch.randint(3, 250, (150,), generator=torch.Generator().manual_seed(2))
+    exact = their_logits(folder, ids, torch.float32)
+    torch.testing.assert_close(our_logits(folder, ids, torch.float32), exact, rtol=1e-4, atol=1e-4)
+    assert [call.window for call in load_model(folder, torch.float32, CPU).attention] == [40, 0, 40, 0]
 
 
 def test_granite_without_a_scale_of_logits_divides_by_one(tmp_path: Path) -> None:

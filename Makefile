@@ -68,7 +68,7 @@ test-models: test-setup ## compare every tested architecture of transformers wit
 
 test-clients: test-setup ## drive clients of the APIs, each in an environment of its own, against a server
 	@$(BIN)/python -m tests.clients.environments
-	@$(BIN)/python -m pytest -n 2 tests/clients $(ARGS)
+	@$(BIN)/python -m pytest -n 2 --ignore tests/clients/heavy tests/clients $(ARGS)
 
 faults: test-setup ## break Redis in every way while chats return, and print a table, a few minutes
 	@$(BIN)/python -m pytest tests/faults -s $(ARGS)

@@ -155,14 +155,14 @@ class DecoderForCausalLM:
     ) -> None:
         """Allocate the tensors of this rank.
 
-        config: shape of the whole model.
+        config: shape of the whole model. The attribute of that name is the shape of this rank's part.
         layers: implementations of norms, rotation and activation.
         ranks: the tensor-parallel group. Each rank holds its part of the heads and of every MLP. Only rank 0 holds an
             untied output matrix.
 
         Raise UnsupportedModelError if the model cannot be split over the group.
         """
-        config = self._config = rank_config(config, ranks.size)
+        config = self.config = rank_config(config, ranks.size)
         self._ranks = ranks
         self.attention = config.attention_calls()
         self.vocab_size = config.vocab_size
@@ -189,8 +189,8 @@ class DecoderForCausalLM:
     def forward(self, input_ids: torch.Tensor, positions: torch.Tensor, context: ForwardContext) -> torch.Tensor:
         """Compute the normalized final hidden states [T, hidden] of input_ids and positions, each [T] int64."""
         x = functional.embedding(input_ids, self._embedding).to(self.dtype)
-        if self._config.embedding_scale != 1:
-            x = x * self._config.embedding_scale
+        if self.config.embedding_scale != 1:
+            x = x * self.config.embedding_scale
         rows = self._rope.rows(positions)
         for layer in self._layers:
             x = layer(x, self._rope, rows, context)
@@ -199,7 +199,7 @@ class DecoderForCausalLM:
     def compute_logits(self, hidden: torch.Tensor) -> torch.Tensor:
         """Compute the logits [R, vocab] float32 of hidden states [R, hidden]. Call on rank 0 only."""
         logits = self._head(hidden).float()
-        return logits if self._config.logits_scale == 1 else logits * self._config.logits_scale
+        return logits if self.config.logits_scale == 1 else logits * self.config.logits_scale
 
     def prepack(self, embedding: torch.Tensor) -> None:
         """Reorder all matrices for oneDNN's kernels. See `Linear.prepack`.

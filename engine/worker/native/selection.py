@@ -18,7 +18,6 @@ from models.decoder.model import EMBEDDING, DecoderForCausalLM
 from models.folder import ModelFolder
 from models.interface import CausalLM
 from models.layers.linear import can_prepack
-from models.registry import read_config
 from models.weights import map_tensor
 
 logger = logging.getLogger(__name__)
@@ -97,9 +96,8 @@ def _prepare(
     if not isinstance(model, DecoderForCausalLM):
         _check(config, None)
         raise _NotNativeError(_ONLY_DECODER)
-    shape = read_config(ModelFolder(config.model_path).config())
-    instruction_set, cache_dir = _check(config, shape)
-    return model, shape, build_kernels(instruction_set, cache_dir, progress, compilers=compilers)
+    instruction_set, cache_dir = _check(config, model.config)
+    return model, model.config, build_kernels(instruction_set, cache_dir, progress, compilers=compilers)
 
 
 def native_refusal(config: EngineConfig, shape: DecoderConfig | None) -> str | None:

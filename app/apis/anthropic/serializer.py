@@ -15,7 +15,8 @@ from app.http.anthropic_errors import anthropic_error
 from app.prompts.volatile_lines import TreatedLines
 from app.runs.usage import anthropic_usage
 from app.transport.framing import EVENTS
-from app.transport.sse import encode_json, typed_frame
+from app.transport.sse import typed_frame
+from app.transport.text_frame import TextFrame
 from engine.errors import EbbError
 from engine.outputs import RequestOutput
 from models.tool_call_parser import ToolCallParser
@@ -60,7 +61,7 @@ class MessageShape:
         self._head = {"id": new_id("msg"), "type": "message", "role": "assistant", "model": head["model"]}
         self._block: Kind | None = None
         self._index = -1
-        self._around_text = (b"", b"")
+        self._delta_frame: TextFrame | None = None
 
     def opening(self) -> bytes:
         """Return the message without content. Cached prompt tokens are reported at the end."""
@@ -108,15 +109,12 @@ class MessageShape:
         self._block = kind
         self._index += 1
         begun = _event("content_block_start", self._index, content_block=block)
-        mark = "\0"
-        around = _event("content_block_delta", self._index, delta=delta(mark))
-        before, _, after = around.partition(encode_json(mark).encode())
-        self._around_text = (before, after)
+        self._delta_frame = TextFrame(lambda text: _event("content_block_delta", self._index, delta=delta(text)))
         return ended + begun if self._index else begun + typed_frame({"type": "ping"})
 
     def _delta(self, text: str) -> bytes:
-        before, after = self._around_text
-        return before + encode_json(text).encode() + after
+        assert self._delta_frame is not None
+        return self._delta_frame.encode(text)
 
     def _end_of_block(self) -> bytes:
         if self._block is None:

@@ -20,7 +20,7 @@ from app.prompts.volatile_lines import UNTREATED, TreatedLines
 from app.runs.usage import ollama_usage
 from app.transport.framing import JSON_LINES
 from app.transport.json_lines import json_line
-from app.transport.sse import encode_json
+from app.transport.text_frame import TextFrame
 from engine.errors import EbbError
 from engine.outputs import RequestOutput
 from models.tool_call_parser import ToolCallParser
@@ -51,10 +51,7 @@ class OllamaShape(ABC):
         self._head = {"model": model, "created_at": timestamp(time.time())}
         self._shows_thoughts = shows_thoughts
         self._logprobs = logprobs
-        mark = "\0"
-        # A client may have named the model like the mark, so the mark of the text is the last one.
-        before, _, after = self._line(self._content(mark)).rpartition(encode_json(mark).encode())
-        self._around_text = (before, after)
+        self._text_line = TextFrame(lambda text: self._line(self._content(text)))
 
     def loaded(self) -> dict[str, Any]:
         """Return the body for a request without a prompt, which clients send to load a model."""
@@ -72,8 +69,7 @@ class OllamaShape(ABC):
         if logprobs := self._logprobs_of(output):
             lines += self._line({**self._content(output.text), **logprobs})
         elif output.text:
-            before, after = self._around_text
-            lines += before + encode_json(output.text).encode() + after
+            lines += self._text_line.encode(output.text)
         return lines
 
     def ending(self, last: RequestOutput) -> bytes:

@@ -14,7 +14,8 @@ from app.runs.usage import combined_usage, openai_usage, usage_of_answers
 from app.schemas.response_bodies.usage import TokenUsage
 from app.schemas.sampling import OpenAIRequest
 from app.transport.framing import EVENTS
-from app.transport.sse import DONE_FRAME, data_frame, encode_json
+from app.transport.sse import DONE_FRAME, data_frame
+from app.transport.text_frame import TextFrame
 from engine.errors import EbbError
 from engine.outputs import FinishReason, RequestOutput
 
@@ -106,7 +107,7 @@ class OpenAIShape(ABC):
         self._details = details
         self._num_tokens = 0
         self._unsent_ids: list[int] = []
-        self._around_text = self._around(self._content)
+        self._text_chunk = self._chunk_of_text(self._content)
 
     @abstractmethod
     def opening(self) -> bytes:
@@ -123,7 +124,7 @@ class OpenAIShape(ABC):
         elif output.text and self._details is not None:
             frame += self._chunk([self._choice(self._content(output.text), None)])
         elif output.text:
-            frame += self._framed(output.text, self._around_text)
+            frame += self._text_chunk.encode(output.text)
         return frame
 
     def ending(self, last: RequestOutput) -> bytes:
@@ -172,16 +173,9 @@ class OpenAIShape(ABC):
         of_prompts = [usage_of_answers(usages[at : at + count]) for at in range(0, len(usages), count)]
         return openai_usage(combined_usage(of_prompts), self._head.lines)
 
-    def _around(self, content: Callable[[str], dict[str, Any]]) -> tuple[bytes, bytes]:
-        """Encode the parts of a chunk before and after a text. `content` makes the fields of a chunk with that text."""
-        mark = "\0"
-        before, _, after = self._chunk([self._choice(content(mark), None)]).partition(encode_json(mark).encode())
-        return before, after
-
-    @staticmethod
-    def _framed(text: str, around: tuple[bytes, bytes]) -> bytes:
-        before, after = around
-        return before + encode_json(text).encode() + after
+    def _chunk_of_text(self, content: Callable[[str], dict[str, Any]]) -> TextFrame:
+        """Encode the constant parts of a chunk. `content` makes its fields, given its text."""
+        return TextFrame(lambda text: self._chunk([self._choice(content(text), None)]))
 
     def _chunk(self, choices: list[dict[str, Any]], **more: Any) -> bytes:
         # OpenAI sends a null usage with every chunk of a stream that ends with usage.

@@ -8,6 +8,7 @@ from app.apis.openai.logprobs import ChatLogprobs
 from app.apis.openai.serializer import ChatShape, Head, TokenDetails
 from app.domain.ids import new_id
 from app.prompts.tool_offer import ToolOffer
+from app.transport.text_frame import TextFrame
 from engine.outputs import FinishReason, RequestOutput
 from models.custom_input import CustomInput, input_of
 from models.tool_calls import AnswerEvent, ArgumentsPiece, CallEnd, CallStart, ToolCall, text_of
@@ -36,7 +37,7 @@ class ToolCallShape(ChatShape):
         self._reason_of_calls = "stop" if offer.is_named else "tool_calls"
         self._num_calls = 0
         self._all_complete = True
-        self._around_arguments = (b"", b"")
+        self._arguments_frame: TextFrame | None = None
         super().__init__(head, logprobs, index=index, details=details, with_reasoning=with_reasoning)
 
     def step(self, output: RequestOutput) -> bytes:
@@ -83,7 +84,7 @@ class ToolCallShape(ChatShape):
                 call = _calls_delta({"index": index, **self._call_json(ToolCall(name, ""))})
                 begun = self._chunk([self._choice(call, None)])
                 if self._details is None:
-                    self._around_arguments = self._around(self._arguments_delta)
+                    self._arguments_frame = self._chunk_of_text(self._arguments_delta)
                 return begun
             case ArgumentsPiece(text):
                 return self._arguments_chunk(text if self._input is None else self._input.push(text))
@@ -95,8 +96,8 @@ class ToolCallShape(ChatShape):
         """Return the chunk of a piece of a call's arguments or input. The beginning of the arguments is no input."""
         if not text:
             return b""
-        if self._details is None:
-            return self._framed(text, self._around_arguments)
+        if self._arguments_frame is not None:
+            return self._arguments_frame.encode(text)
         return self._chunk([self._choice(self._arguments_delta(text), None)])
 
     def _arguments_delta(self, text: str) -> dict[str, Any]:

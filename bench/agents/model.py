@@ -24,6 +24,5 @@ def write_model(source: Path, root: Path) -> Path:
     generation = json.loads((source / "generation_config.json").read_text(encoding="utf-8"))
     vocabulary = json.loads((source / "config.json").read_text(encoding="utf-8"))["vocab_size"]
     generation["eos_token_id"] = [generation["eos_token_id"], *range(MEAN_ANSWER, vocabulary, MEAN_ANSWER)]
-    (target / "generation_config.json").unlink()
     (target / "generation_config.json").write_text(json.dumps(generation), encoding="utf-8")
     return target

@@ -1,0 +1,49 @@
+"""Llamas of random weights with the default model's tokenizer. The answers mean nothing."""
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from shutil import copyfile
+from typing import Any, Final
+
+import torch
+from safetensors.torch import save_file
+
+_COPIED: Final = ("tokenizer.json", "tokenizer_config.json", "generation_config.json")
+
+
+def write_random_llama(source: Path, target: Path, changes: Mapping[str, Any]) -> None:
+    """Write a model into the folder `target`, which exists.
+
+    source: the default model's folder, from which everything except the weights comes.
+    changes: changes to its config.json, among them all sizes.
+    """
+    for name in _COPIED:
+        copyfile(source / name, target / name)
+    config: dict[str, Any] = json.loads((source / "config.json").read_text(encoding="utf-8")) | dict(changes)
+    (target / "config.json").write_text(json.dumps(config, indent=1), encoding="utf-8")
+    save_file(_weights(config), target / "model.safetensors", metadata={"format": "pt"})
+
+
+def _weights(config: Mapping[str, Any]) -> dict[str, torch.Tensor]:
+    """Draw weights under the names of a Llama checkpoint; the same at every call."""
+    generator = torch.Generator().manual_seed(7)
+    hidden, inner = config["hidden_size"], config["intermediate_size"]
+    q, kv = (config[f"num_{heads}_heads"] * config["head_dim"] for heads in ("attention", "key_value"))
+
+    def matrix(rows: int, columns: int) -> torch.Tensor:
+        return (torch.randn(rows, columns, generator=generator) / math.sqrt(columns)).to(torch.bfloat16)
+
+    ones = torch.ones(hidden, dtype=torch.bfloat16)
+    weights = {"model.embed_tokens.weight": matrix(config["vocab_size"], hidden), "model.norm.weight": ones.clone()}
+    if not config["tie_word_embeddings"]:
+        weights["lm_head.weight"] = matrix(config["vocab_size"], hidden)
+    for layer in (f"model.layers.{index}" for index in range(config["num_hidden_layers"])):
+        weights[f"{layer}.input_layernorm.weight"] = ones.clone()
+        weights[f"{layer}.post_attention_layernorm.weight"] = ones.clone()
+        for name, rows, columns in (("q", q, hidden), ("k", kv, hidden), ("v", kv, hidden), ("o", hidden, q)):
+            weights[f"{layer}.self_attn.{name}_proj.weight"] = matrix(rows, columns)
+        weights |= {f"{layer}.mlp.{name}_proj.weight": matrix(inner, hidden) for name in ("gate", "up")}
+        weights[f"{layer}.mlp.down_proj.weight"] = matrix(hidden, inner)
+    return weights

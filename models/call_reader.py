@@ -16,7 +16,7 @@ _BETWEEN = ("space", "colon", "comma")
 class _NotACallError(Exception):
     """The JSON is not a call, or cannot continue the call that has begun.
 
-    unread: text from the fault on, as far as the reader has it.
+    unread: text that was read so far, from the fault on.
     """
 
     def __init__(self, unread: str) -> None:

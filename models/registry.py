@@ -60,7 +60,7 @@ def read_config(raw: Mapping[str, Any]) -> DecoderConfig:
 
 @dataclass(frozen=True, slots=True)
 class NetworkSummary:
-    """Network of a model folder, as far as config.json describes it.
+    """Description of the network in a model folder, from config.json alone.
 
     decoder: configuration of the shared decoder; None if transformers computes the network.
     refusal: why the shared decoder does not; empty if it does.

@@ -1,1 +1,1 @@
-"""Conversion of GGUF files of the Llama architecture to model folders."""
+"""Conversion of GGUF files to model folders."""

@@ -21,21 +21,22 @@ from models.safetensors_writer import TensorSource
 class _Architecture:
     """An architecture of GGUF files.
 
-    hub: name and model type at the hub.
+    name: name of the architecture at the hub.
     interleaves: files hold the two halves of each head of q and k interleaved.
     """
 
-    hub: tuple[str, str]
+    name: str
     interleaves: bool
 
 
 _ARCHITECTURES: Final = MappingProxyType(
     {
-        "llama": _Architecture(("LlamaForCausalLM", "llama"), interleaves=True),
-        "qwen2": _Architecture(("Qwen2ForCausalLM", "qwen2"), interleaves=False),
-        "qwen3": _Architecture(("Qwen3ForCausalLM", "qwen3"), interleaves=False),
+        "llama": _Architecture("LlamaForCausalLM", interleaves=True),
+        "qwen2": _Architecture("Qwen2ForCausalLM", interleaves=False),
+        "qwen3": _Architecture("Qwen3ForCausalLM", interleaves=False),
     }
 )
+"""Architectures by their names in GGUF files, which are also their model types at the hub."""
 
 _GLOBAL_NAMES = {"token_embd": "model.embed_tokens", "output_norm": "model.norm", "output": "lm_head"}
 _LAYER_NAMES = {
@@ -68,10 +69,9 @@ def network_config(reader: gguf.GGUFReader, metadata: Metadata) -> dict[str, Any
             "the file scales its rotary positions, which is not supported for GGUF; use the model's folder"
         )
     hidden, heads = metadata.whole(f"{prefix}.embedding_length"), metadata.whole(f"{prefix}.attention.head_count")
-    hub_name, model_type = architecture.hub
     return {
-        "architectures": [hub_name],
-        "model_type": model_type,
+        "architectures": [architecture.name],
+        "model_type": prefix,
         "torch_dtype": "bfloat16",
         "hidden_act": "silu",
         "hidden_size": hidden,
@@ -96,7 +96,7 @@ def tensor_sources(reader: gguf.GGUFReader, config: dict[str, Any]) -> list[Tens
     Raise ConversionError for a tensor that no supported model has.
     """
     heads: dict[str, int] = {}
-    if any(each.interleaves for each in _ARCHITECTURES.values() if each.hub[0] == config["architectures"][0]):
+    if _architecture(config["model_type"]).interleaves:
         heads = {"attn_q": config["num_attention_heads"], "attn_k": config["num_key_value_heads"]}
     sources = []
     for tensor in reader.tensors:

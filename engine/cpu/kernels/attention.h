@@ -95,14 +95,14 @@ struct AttentionLayer {
     const KvCache* cache;
     int layer;
     int heads;
-    const float* qkv;  // [rows][(heads + 2 * kv_heads) * head_dim], before normalization and rotation
+    const float* qkv;     // [rows][(heads + 2 * kv_heads) * head_dim], before normalization and rotation
     const float* q_norm;  // [head_dim]; null if heads are not normalized
     const float* k_norm;
     float norm_epsilon;
-    float scale;       // factor of q times k
-    const float* cos;  // [positions][head_dim / 2]; null if heads are not rotated
+    float scale;          // factor of q times k
+    const float* cos;     // [positions][head_dim / 2]; null if heads are not rotated
     const float* sin;
-    Activation* out;   // [rows][heads * head_dim]
+    Activation* out;      // [rows][heads * head_dim]
     Softmax* partials;
 
     int group() const { return heads / cache->kv_heads; }
@@ -114,7 +114,7 @@ class Attention {
 public:
     Attention(const AttentionLayer& layer, AttentionScratch& scratch) : layer_(layer), scratch_(scratch) {}
 
-    // Write the rotated keys and the values of rows [first_row, end_row), which are all in one page.
+    // Write the keys, placed, and the values of rows [first_row, end_row), which are all in one page.
     void write(const Sequence& sequence, int kv_head, int first_row, int end_row) const {
         const int block = sequence.blocks[sequence.position(first_row) / kPageKeys];
         bf16* keys = layer_.cache->key_page(block, layer_.layer, kv_head);
@@ -122,9 +122,9 @@ public:
         for (int row = first_row; row < end_row; ++row) {
             const float* key = layer_.qkv + row * layer_.qkv_stride() + (layer_.heads + kv_head) * kHeadDim;
             const int position = sequence.position(row);
-            float rotated[kHeadDim];
-            place(key, layer_.k_norm, position, rotated);
-            write_key<kHeadDim>(rotated, position % kPageKeys, keys);
+            float placed[kHeadDim];
+            place(key, layer_.k_norm, position, placed);
+            write_key<kHeadDim>(placed, position % kPageKeys, keys);
             write_value<kHeadDim>(key + layer_.cache->kv_heads * kHeadDim, position % kPageKeys, values);
         }
     }
@@ -186,17 +186,17 @@ private:
         rotate(head, kHeadDim, layer_.cos + angles, layer_.sin + angles, placed);
     }
 
-    // Load the rotated queries of a tile. Tile row r is batch row first_row + r / group and query head
+    // Load the queries of a tile, placed. Tile row r is batch row first_row + r / group and query head
     // kv_head * group + r % group.
     void load_queries(const AttentionTask& task, const Sequence& sequence) {
         const int group = layer_.group();
         for (int row = 0; row < task.num_rows * group; ++row) {
             const int batch_row = task.first_row + row / group, head = task.kv_head * group + row % group;
-            float rotated[kHeadDim];
+            float placed[kHeadDim];
             place(layer_.qkv + batch_row * layer_.qkv_stride() + head * kHeadDim, layer_.q_norm,
-                  sequence.position(batch_row), rotated);
+                  sequence.position(batch_row), placed);
             for (int d = 0; d < kHeadDim; d += kLanes)
-                store_activation(scratch_.queries.data() + row * kHeadDim + d, load(rotated + d));
+                store_activation(scratch_.queries.data() + row * kHeadDim + d, load(placed + d));
         }
     }
 

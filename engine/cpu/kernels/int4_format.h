@@ -11,7 +11,7 @@
 
 namespace ebb {
 
-constexpr int kInt4Zero = 8;  // what is stored for a weight of 0
+constexpr int kInt4Zero = 8;  // stored value of a weight of 0
 
 #if EBB_BF16_DOT
 // Tabulate the bf16 of each stored value, twice: an index has 5 bits, of which the highest belongs to the next weight.

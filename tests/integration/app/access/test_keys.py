@@ -45,9 +45,9 @@ async def test_openai_key_selects_tenant(everybody: People) -> None:
 
 @row("openai", "OpenAI(api_key='wrong')", "`AuthenticationError`, code `invalid_api_key`")
 async def test_openai_wrong_key_raises_authentication_error(everybody: People) -> None:
-    async with openai_client(everybody, "wrong") as nobody:
+    async with openai_client(everybody, "wrong") as stranger:
         with pytest.raises(openai.AuthenticationError) as raised:
-            await nobody.chat.completions.create(model="fake-1", messages=HI)
+            await stranger.chat.completions.create(model="fake-1", messages=HI)
     assert raised.value.code == "invalid_api_key"
 
 
@@ -71,9 +71,9 @@ async def test_anthropic_key_selects_tenant(everybody: People) -> None:
 
 @row("anthropic", "Anthropic(api_key='wrong')", "`AuthenticationError`, type `authentication_error`")
 async def test_anthropic_wrong_key_raises_authentication_error(everybody: People) -> None:
-    async with anthropic_client(everybody, "wrong") as nobody:
+    async with anthropic_client(everybody, "wrong") as stranger:
         with pytest.raises(anthropic.AuthenticationError) as raised:
-            await nobody.messages.create(model="fake-1", max_tokens=9, messages=HI)
+            await stranger.messages.create(model="fake-1", max_tokens=9, messages=HI)
     assert raised.value.response.json()["error"]["type"] == "authentication_error"
 
 
@@ -103,9 +103,9 @@ async def test_ollama_key_selects_tenant(everybody: People, monkeypatch: pytest.
 
 @row("ollama", "Client()", "without a key, or with a wrong one: `ResponseError` with status 401")
 async def test_ollama_client_without_key_is_refused(everybody: People) -> None:
-    async with ollama.AsyncClient(host=everybody.server.url) as nobody:
+    async with ollama.AsyncClient(host=everybody.server.url) as stranger:
         with pytest.raises(ollama.ResponseError, match="API key") as raised:
-            await nobody.list()
+            await stranger.list()
     assert raised.value.status_code == 401
 
 

@@ -4,6 +4,8 @@ import random
 from itertools import cycle, islice
 from pathlib import Path
 
+import pytest
+
 from cache_tiers.redis.block_commands import redis_key
 from engine.generate_request import GenerateRequest
 from engine.llm import LLM
@@ -16,6 +18,7 @@ from tests.sizes import Size
 from tests.waiting import until
 
 pytest_plugins = ["tests.store_fixtures"]
+pytestmark = pytest.mark.usefixtures("patient_loads")
 
 PROMPTS = 8
 BLOCKS_EACH = 3

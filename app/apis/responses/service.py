@@ -15,6 +15,7 @@ from app.apis.responses.input_items import (
     SaidItem,
     item_of,
 )
+from app.apis.responses.parsed_answer import parse_apart
 from app.apis.responses.prompting import ResponseParent, ResponsePrompts, default_room
 from app.apis.responses.replay import Replay
 from app.apis.responses.schema import CompactRequest, InputTokensRequest, PromptFields, ResponseRequest
@@ -159,7 +160,7 @@ class Responses:
         record = await self._store.responses.get(response_id)
         answer = await self._store.messages.get(message_id_of(response_id))
         run = self._runs.get(answer.run_id, self._store.tenant)
-        return StoredResponse(record, answer if run is None else run.answer_so_far, run)
+        return StoredResponse(record, answer if run is None else await parse_apart(run.answer_so_far), run)
 
     async def replay(self, response: StoredResponse) -> Run | Replay:
         """Return the source of a response's events: its run, or a replay if the run is gone.

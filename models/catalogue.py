@@ -4,7 +4,6 @@ Sizes and licences are not written here: the hub knows them, and they are shown 
 """
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -60,12 +59,14 @@ def find_entry(name: str) -> CatalogueModel | None:
     return next((model for model in CATALOGUE if model.name == name.lower()), None)
 
 
-def suitable_model(memory: int, cores: int, models: Sequence[CatalogueModel] = CATALOGUE) -> CatalogueModel | None:
-    """Return the largest general model that suits a CPU with `memory` bytes and `cores`; None if all are too large.
+def suitable_model(memory: int, cores: int | None) -> CatalogueModel | None:
+    """Return the largest general model that suits `memory` bytes and `cores` of a CPU; None if all are too large.
 
     The weights take at most half of the memory, since KV needs room too. They take at most 1 GB per core, since every
     token of an answer reads all of them.
+
+    cores: None for a device with a fast memory of its own.
     """
-    limit = min(memory // 2, cores * _NBYTES_PER_CORE)
-    fitting = [model for model in models if model.is_general and model.nbytes <= limit]
+    limit = memory // 2 if cores is None else min(memory // 2, cores * _NBYTES_PER_CORE)
+    fitting = [model for model in CATALOGUE if model.is_general and model.nbytes <= limit]
     return max(fitting, key=lambda model: model.nbytes, default=None)

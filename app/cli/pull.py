@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 from app.config.settings import Settings
 from app.config.sizes import format_size
+from app.host.suitable_model import suitable
 from engine.device_choice import choose_device
 from engine.errors import EbbError
 from engine.worker.host_resources import available_memory, usable_cores
-from models.catalogue import CATALOGUE, suitable_model
+from models.catalogue import CATALOGUE
 from models.errors import ModelError
 from models.resolve import DEFAULT_MODEL, at_hub, fetched, resolve_model
 
@@ -23,7 +24,8 @@ Say = Callable[[str], None]
 _FOOTER: Final = """\
 
 `ebb pull NAME` shows licence, size, memory and speed before the download. Any hub id works: org/model, or
-org/model:Q4_K_M for one GGUF file. `ebb serve --model NAME` serves the model."""
+org/model:Q4_K_M for one GGUF file. `ebb serve --model NAME` serves the model.
+"""
 
 _DIVISORS: Final = {"none": 1, "int8": 2, "int4": 3}
 """Approximate ratios of the weights' size to that of quantized ones."""
@@ -42,6 +44,7 @@ def pull(settings: Settings, name: str | None = None, yes: bool = False) -> int:
     """
     if name is None:
         print(catalogue_text())
+        print(f"On this machine, {suitable(settings).sentence()}.")
         return 0
     try:
         hub_name = at_hub(name)
@@ -54,24 +57,14 @@ def pull(settings: Settings, name: str | None = None, yes: bool = False) -> int:
 
 
 def catalogue_text() -> str:
-    """Return the catalogue as a table, and the model that suits this machine."""
+    """Return the catalogue as a table."""
     rows = [
         (DEFAULT_MODEL, "", "a first try; small, and served by default"),
         *((model.name, model.hub_id, model.good_for) for model in CATALOGUE),
     ]
     widths = [max(len(row[column]) for row in rows) for column in range(2)]
     lines = [f"{name:{widths[0]}}  {hub_id:{widths[1]}}  {good_for}" for name, hub_id, good_for in rows]
-    return "\n".join((*lines, _FOOTER, suggestion()))
-
-
-def suggestion() -> str:
-    """Name the model of the catalogue that suits this machine, in a sentence."""
-    memory, cores = available_memory(), usable_cores()
-    machine = f"{format_size(memory)} of available memory and {cores} cores"
-    model = suitable_model(memory, cores)
-    if model is None:
-        return f"With {machine}, {DEFAULT_MODEL} suits this machine."
-    return f"With {machine}, {model.name} suits this machine: ebb pull {model.name}"
+    return "\n".join((*lines, _FOOTER))
 
 
 def _pull_from_hub(settings: Settings, name: "HubName", may_download: Callable[[], bool]) -> int:

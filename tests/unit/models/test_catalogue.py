@@ -32,8 +32,9 @@ def test_size_follows_from_the_name_of_the_repository() -> None:
         (16 * GB, 4, "qwen3-1.7b"),
         (16 * GB, 8, "qwen3-4b"),
         (64 * GB, 16, "qwen3-8b"),
+        (20 * GB, None, "qwen3-4b"),
     ],
 )
-def test_suitable_model_fits_memory_and_cores(memory: int, cores: int, name: str | None) -> None:
+def test_suitable_model_fits_memory_and_cores(memory: int, cores: int | None, name: str | None) -> None:
     found = suitable_model(memory, cores)
     assert (found.name if found else None) == name

@@ -57,8 +57,16 @@ class Hub:
         """
 
         def read() -> "ModelInfo":
-            with self._errors(name):
-                return self._api.model_info(name, files_metadata=True, timeout=constants.HF_HUB_ETAG_TIMEOUT)
+            try:
+                with self._errors(name):
+                    return self._api.model_info(name, files_metadata=True, timeout=constants.HF_HUB_ETAG_TIMEOUT)
+            except (
+                ValueError,
+                KeyError,
+                TypeError,
+                AttributeError,
+            ) as error:  # whatever a description in another form is
+                raise DownloadError(f"{self.endpoint} does not answer like a hub: check HF_ENDPOINT") from error
 
         info = self._retried(read, progress)
         if not info.sha or not COMMIT.fullmatch(info.sha):

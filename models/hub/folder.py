@@ -38,7 +38,7 @@ class HubFolder:
         path = self.snapshot(commit) / file.path
         with no_room_errors(self.root):
             path.parent.mkdir(parents=True, exist_ok=True)
-            if not path.is_symlink():
+            if not path.is_symlink() and not path.exists():
                 path.symlink_to(os.path.relpath(self.blob(file), path.parent))
         return path
 

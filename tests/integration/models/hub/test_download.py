@@ -11,12 +11,20 @@ from pathlib import Path
 import pytest
 from huggingface_hub import close_session
 
-from models.errors import ChecksumError, DiskFullError, DownloadError, ModelNotFoundError, UnsupportedModelError
+from models.errors import (
+    ChecksumError,
+    ConversionError,
+    DiskFullError,
+    DownloadError,
+    ModelNotFoundError,
+    UnsupportedModelError,
+)
 from models.hub.client import Hub
 from models.hub.folder import HubFolder
 from models.hub.repository import HubName, RepoFile
 from models.hub_model import download, plan_download
 from tests.hub_server import TOKEN, Fault, HubServer, folder_contents, serve_hub
+from tests.tiny_gguf import SHAPE, source_tensors, write_tiny_gguf
 from tests.tiny_models import make_tiny_model
 
 ROOT = Path(__file__).parents[4]
@@ -159,6 +167,36 @@ def test_paths_and_digests_of_a_hub_cannot_leave_the_folder(server: HubServer, t
 def test_unknown_repository_is_named(server: HubServer, tmp_path: Path) -> None:
     with pytest.raises(ModelNotFoundError, match="'org/none' is not a local folder, and the hub has no such public"):
         pull(server, tmp_path, HubName("org/none"))
+
+
+def test_server_that_is_no_hub_is_named(server: HubServer, tmp_path: Path) -> None:
+    server.faults["api"] = [Fault(status=200)]
+    with pytest.raises(DownloadError, match=f"{server.url} does not answer like a hub: check HF_ENDPOINT"):
+        pull(server, tmp_path)
+
+
+def test_gguf_file_is_planned_from_its_beginning(
+    server: HubServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    name, file = HubName("org/tiny", "F32"), write_tiny_gguf(tmp_path / "tiny-F32.gguf")
+    server.repositories["org/tiny"][file.name] = file.read_bytes()
+    monkeypatch.setattr("models.hub_model._GGUF_HEAD", 1 << 16)
+    plan = plan_download(name, tmp_path / "cache", hub_at(server), print)
+    assert plan.parameters == sum(tensor.numel() for tensor in source_tensors().values())
+    assert len(plan.attention) == SHAPE["layers"]
+    assert 0 < plan.missing < file.stat().st_size
+    assert pull(server, tmp_path / "cache", name).read_bytes() == file.read_bytes()
+
+
+def test_unsupported_gguf_file_is_refused_by_its_beginning(
+    server: HubServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = write_tiny_gguf(tmp_path / "tiny-F32.gguf", changed={"general.architecture": "mamba"})
+    server.repositories["org/tiny"][file.name] = file.read_bytes()
+    monkeypatch.setattr("models.hub_model._GGUF_HEAD", 1 << 16)
+    with pytest.raises(ConversionError, match="'mamba'"):
+        plan_download(HubName("org/tiny", "F32"), tmp_path / "cache", hub_at(server), print)
+    assert sum(path.stat().st_size for path in tmp_path.rglob("*.partial")) < file.stat().st_size
 
 
 def test_unsupported_model_is_refused_before_its_weights(server: HubServer, tmp_path: Path) -> None:

@@ -75,7 +75,14 @@ async def answer(
     [stream] = await generate(
         gate_of(request),
         engine,
-        GenerateRequest(prompt, params, request_id, urgency=fields.urgency(), may_fill_window=may_fill_window),
+        GenerateRequest(
+            prompt,
+            params,
+            request_id,
+            urgency=fields.urgency(),
+            may_fill_window=may_fill_window,
+            num_marked=round(fields.marked_share * len(prompt)),
+        ),
         rename=fields.client_field,
     )
     if fields.stream:

@@ -1,5 +1,6 @@
 """POST /v1/messages and /v1/messages/count_tokens."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -15,7 +16,7 @@ from app.host.backend import Backend
 from app.prompts.thinking import preferred_mode, required_mode
 from app.prompts.tool_offer import ToolOffer
 from app.schemas.answer_forms import JsonSchema, of_schema
-from app.schemas.cache_mark import Markable
+from app.schemas.cache_mark import Markable, marked_share
 from app.schemas.parsing import CompatibleRequest, RequestModel, kind_by_type, text_or_list
 from app.schemas.sampling import NO_DEFAULTS, GenerationRequest, ModelName, StopStrings, TokenCount
 from engine.errors import InvalidRequestError, NotFoundError
@@ -82,6 +83,11 @@ class ToolResultBlock(Markable):
     type: Literal["tool_result"]
     tool_use_id: str
     content: ResultContent | None = None
+
+    @property
+    def is_marked(self) -> bool:
+        """See Markable."""
+        return super().is_marked or any(block.is_marked for block in self.blocks)
 
     @property
     def blocks(self) -> Sequence[ResultBlock]:
@@ -177,6 +183,21 @@ def _text(content: str | Sequence[RequestModel]) -> str:
     return "".join(block.text for block in content if isinstance(block, TextBlock))
 
 
+def _extents(content: str | Sequence[Block]) -> Iterator[tuple[int, bool]]:
+    """Yield the parts of a turn for `marked_share`."""
+    if isinstance(content, str):
+        yield len(content), False
+        return
+    for block in content:
+        match block:
+            case ToolUseBlock():
+                yield len(block.call.arguments), block.is_marked
+            case ToolResultBlock() | SearchResultBlock():
+                yield len(block.text({})), block.is_marked
+            case _:
+                yield len(_text([block])), block.is_marked
+
+
 class ThreadFields(RequestModel):
     """A request to hold the conversation on the server, or to continue one that is held there.
 
@@ -241,6 +262,19 @@ class CountTokensRequest(CompatibleRequest, Markable):
         """The required form of the answer."""
         newer = self.output_config.format if self.output_config is not None else None
         return newer or self.output_format
+
+    @property
+    def marked_share(self) -> float:
+        """Share of the prompt, from its beginning, that the client marked for caching: 0 to 1."""
+        if self.is_marked:
+            return 1.0
+        upfront = [tool for tool in self.tools or () if not tool.defer_loading]
+        said = [self.system or "", *(message.content for message in self.messages)]
+        blocks = [block for content in said if not isinstance(content, str) for block in content]
+        if not any(part.is_marked for part in (*upfront, *blocks)):
+            return 0.0
+        tools = [(len(json.dumps(tool.function)), tool.is_marked) for tool in upfront]
+        return marked_share((*tools, *(extent for content in said for extent in _extents(content))))
 
     @property
     def opening(self) -> str:

@@ -60,6 +60,11 @@ class SearchResultBlock(Markable):
         """The tools that were found."""
         return self.content.tool_references if isinstance(self.content, FoundTools) else ()
 
+    @property
+    def is_marked(self) -> bool:
+        """See Markable."""
+        return super().is_marked or any(reference.is_marked for reference in self.references)
+
     def text(self, undescribed: Undescribed) -> str:
         """Return the content of the message that gives the result to the model."""
         if isinstance(self.content, FailedSearch):

@@ -112,6 +112,7 @@ class Responses:
             made.prompt,
             sampling=with_seed(sampling),
             urgency=fields.urgency(),
+            is_marked=fields.prompt_cache_key is not None,
             new=new,
             check_head=parent.is_named,
             moves_head=parent.is_named,

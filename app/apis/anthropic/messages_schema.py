@@ -273,6 +273,8 @@ class CountTokensRequest(CompatibleRequest, Markable):
         blocks = [block for content in said if not isinstance(content, str) for block in content]
         if not any(part.is_marked for part in (*upfront, *blocks)):
             return 0.0
+        if not isinstance(said[-1], str) and said[-1] and said[-1][-1].is_marked:
+            return 1.0
         tools = [(len(json.dumps(tool.function)), tool.is_marked) for tool in upfront]
         return marked_share((*tools, *(extent for content in said for extent in _extents(content))))
 

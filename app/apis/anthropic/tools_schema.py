@@ -8,6 +8,7 @@ from pydantic import Discriminator, Field, Tag
 from app.apis.anthropic.client_tools import ClientTool, ClientToolType
 from app.apis.call_arguments import arguments_text
 from app.apis.openai.tools_schema import MAX_TOOLS, FunctionName
+from app.domain.bounds import MAX_MESSAGES
 from app.prompts.tool_offer import NamedChoice, ToolOffer, WordOfChoice
 from app.schemas.cache_mark import Markable
 from app.schemas.hosted_tools import NotHosted
@@ -48,8 +49,9 @@ AnthropicTools = Annotated[
             NotHosted,
         ]
     ],
-    Field(max_length=MAX_TOOLS),
+    Field(max_length=MAX_MESSAGES),
 ]
+"""Tools of a request. At most `MAX_TOOLS` of them may be described at the beginning of the prompt."""
 
 
 class FreeChoice(RequestModel):
@@ -88,9 +90,14 @@ def offer_of(
 
     references: names of tools to which the history refers, in order. A deferred tool is offered if it is among them.
 
-    Raises InvalidRequestError if the choice names a deferred tool that is not among them.
+    Raises InvalidRequestError if too many tools are not deferred, or the choice names a deferred tool that is not among
+    the references.
     """
     functions = [tool.function for tool in tools or () if not tool.defer_loading]
+    if len(functions) > MAX_TOOLS:
+        raise InvalidRequestError(
+            f"tools: at most {MAX_TOOLS} tools may come without defer_loading, not {len(functions)}", param="tools"
+        )
     deferred = {tool.name: tool.function for tool in tools or () if tool.defer_loading}
     loaded = [deferred.pop(name) for name in references if name in deferred]
     match choice:

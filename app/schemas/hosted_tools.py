@@ -11,10 +11,6 @@ _DESCRIBE: Final = "Describe a function that your client runs, and send its resu
 _HOSTED: Final = f"runs on the servers of its provider, and this server runs no tools. {_DESCRIBE}"
 _SCREEN: Final = f"returns images, and the model reads text only. {_DESCRIBE}"
 _OWN_FORM: Final = f"is called in a form of its own, which this server does not have. {_DESCRIBE}"
-_SEARCH: Final = (
-    "runs on the servers of its provider, and this server runs no tools. Describe a search of your own as a function, "
-    "and return tool_reference blocks in its result."
-)
 _MCP: Final = (
     "needs a connection to an MCP server, and this server makes none. Connect in your client, and describe the MCP "
     "server's tools as functions."
@@ -41,7 +37,6 @@ _SENTENCES: Final[Mapping[str, str]] = {
     ),
     **dict.fromkeys(("local_shell", "shell", "apply_patch"), _OWN_FORM),
     **dict.fromkeys(("mcp", "mcp_toolset"), _MCP),
-    **dict.fromkeys(("tool_search_tool_bm25", "tool_search_tool_regex"), _SEARCH),
     "namespace": "is a group of tools. Describe each of its functions as a tool of its own.",
 }
 _DATE: Final = re.compile(r"_\d{4}_?\d\d_?\d\d$")

@@ -10,6 +10,7 @@ from pydantic import Discriminator, Field, Tag
 
 from app.apis.anthropic.references import SearchResultBlock, ToolReferenceBlock, Undescribed, text_of_result
 from app.apis.anthropic.serializer import ShownThoughts
+from app.apis.anthropic.tool_search import SearchName, SearchTool
 from app.apis.anthropic.tools_schema import AnthropicChoice, AnthropicTools, ToolUseBlock, offer_of
 from app.domain.bounds import MAX_MESSAGES
 from app.host.backend import Backend
@@ -282,7 +283,7 @@ class CountTokensRequest(CompatibleRequest, Markable):
     def opening(self) -> str:
         """The beginning of the answer: the last message, if it is the assistant's."""
         last = self.messages[-1]
-        return _text(last.content) if last.role == "assistant" else ""
+        return _text(last.content) if last.role == "assistant" and not self._is_paused else ""
 
     def turns(self) -> list[Message]:
         """Return the messages for the chat template: first the tools, then the system prompt, then the turns.
@@ -303,10 +304,26 @@ class CountTokensRequest(CompatibleRequest, Markable):
             for index, message in enumerate(self.messages)
             for turn in _turns(message, f"messages[{index}]", undescribed)
         ]
-        if self.messages[-1].role == "assistant":
+        if self.messages[-1].role == "assistant" and not self._is_paused:
             self._check_opening(turns[-1])
             turns.pop()
         return [*offer.messages, *([Message("system", system)] if system else []), *turns]
+
+    @property
+    def _is_paused(self) -> bool:
+        """Whether the last message ends with the result of a search, so that another answer follows it."""
+        blocks = self.messages[-1].blocks
+        return bool(blocks) and isinstance(blocks[-1], SearchResultBlock)
+
+    @property
+    def searches(self) -> frozenset[SearchName]:
+        """Names of the searches for tools that the server runs."""
+        return frozenset(tool.name for tool in self.tools or () if isinstance(tool, SearchTool))
+
+    @property
+    def catalog(self) -> list[dict[str, Any]]:
+        """The deferred tools, which the searches find."""
+        return [tool.function for tool in self.tools or () if tool.defer_loading]
 
     def _check_thread(self) -> None:
         """Raise NotFoundError if the request continues a conversation that the server would hold."""
@@ -325,7 +342,7 @@ class CountTokensRequest(CompatibleRequest, Markable):
     def _check_opening(self, turn: Message) -> None:
         """Raise InvalidRequestError if `turn`, the last one, cannot be the beginning of an answer."""
         param = f"messages[{len(self.messages) - 1}].role"
-        searched = any(isinstance(block, SearchResultBlock) for block in self.messages[-1].blocks)
+        searched = any(isinstance(block, SearchResultBlock) for block in self.messages[-1].blocks[:-1])
         excluded = "a tool call" if turn.tool_calls or searched else None
         if self.thinking is not None and self.thinking.type == "enabled":
             excluded = "thinking"

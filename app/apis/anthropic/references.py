@@ -67,9 +67,14 @@ class SearchResultBlock(Markable):
 
     def text(self, undescribed: Undescribed) -> str:
         """Return the content of the message that gives the result to the model."""
-        if isinstance(self.content, FailedSearch):
-            return f"[search failed: {self.content.error_code}]"
-        return text_of_references(self.references, undescribed)
+        return text_of_search(self.content, undescribed)
+
+
+def text_of_search(result: FoundTools | FailedSearch, undescribed: Undescribed) -> str:
+    """Return the content of the message that gives the result of a search on the server to the model."""
+    if isinstance(result, FailedSearch):
+        return f"[search failed: {result.error_code}]"
+    return text_of_references(result.tool_references, undescribed) or "[no tool found]"
 
 
 def text_of_references(references: Iterable[ToolReferenceBlock], undescribed: Undescribed) -> str:

@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal, get_args
 from pydantic import Discriminator, Field, Tag
 
 from app.apis.anthropic.client_tools import ClientTool, ClientToolType
+from app.apis.anthropic.tool_search import SearchTool, SearchType
 from app.apis.call_arguments import arguments_text
 from app.apis.openai.tools_schema import MAX_TOOLS, FunctionName
 from app.domain.bounds import MAX_MESSAGES
@@ -39,13 +40,18 @@ class AnthropicTool(Markable):
         return {"name": self.name, **described, "parameters": self.input_schema}
 
 
-_CLIENT_TOOLS: Final = dict.fromkeys(get_args(ClientToolType), ClientTool)
-OfferedTool = AnthropicTool | ClientTool
+_OTHER_TOOLS: Final[Mapping[str, type[RequestModel]]] = {
+    **dict.fromkeys(get_args(ClientToolType), ClientTool),
+    **dict.fromkeys(get_args(SearchType), SearchTool),
+}
+OfferedTool = AnthropicTool | ClientTool | SearchTool
 AnthropicTools = Annotated[
     list[
         Annotated[
-            Annotated[AnthropicTool, Tag("<AnthropicTool>")] | Annotated[ClientTool, Tag("<ClientTool>")],
-            Discriminator(kind_by_type(AnthropicTool, _CLIENT_TOOLS)),
+            Annotated[AnthropicTool, Tag("<AnthropicTool>")]
+            | Annotated[ClientTool, Tag("<ClientTool>")]
+            | Annotated[SearchTool, Tag("<SearchTool>")],
+            Discriminator(kind_by_type(AnthropicTool, _OTHER_TOOLS)),
             NotHosted,
         ]
     ],

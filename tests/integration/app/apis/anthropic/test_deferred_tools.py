@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-import anthropic
 import pytest
 from anthropic import AsyncAnthropic
 
@@ -70,17 +69,3 @@ async def test_tool_found_by_the_clients_search_is_loaded(calling: Api) -> None:
     assert text_of(after[len(before) : length]) == CALL
     assert '<function>{"name": "WebFetch", "description": "Fetches a page."' in text_of(after[length:])
     assert "DeferredToolPlaceholder" not in text_of(after)
-
-
-@row("anthropic", "messages.create(tools=[{'type': 'tool_search_tool_regex_20251119', ...}])", "a search that "
-     "Anthropic's servers would run: `BadRequestError` that names its `type`")  # fmt: skip
-@pytest.mark.parametrize("name", ["tool_search_tool_regex", "tool_search_tool_bm25"])
-async def test_search_of_anthropics_servers_is_refused(calling: Api, name: str) -> None:
-    tools: Any = [{"type": f"{name}_20251119", "name": name}, WEB_FETCH]
-    async with AsyncAnthropic(base_url=calling.url, api_key="none", max_retries=0) as client:
-        with pytest.raises(anthropic.BadRequestError) as refused:
-            await client.messages.create(
-                model="fake-1", max_tokens=5, messages=[{"role": "user", "content": "hi"}], tools=tools
-            )
-    assert f"tools[0].type: {name}_20251119" in refused.value.message
-    assert "tool_reference" in refused.value.message

@@ -10,6 +10,7 @@ from array import array
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from io import StringIO
 from typing import Final
 
 from app.apis.anthropic.messages_schema import MessagesRequest
@@ -19,7 +20,7 @@ from app.apis.anthropic.tool_search import find_tools
 from app.apis.call_arguments import arguments_object, as_message_with_objects
 from app.host.backend import Backend, GenerationStream
 from app.prompts.stateless import WholePrompt, WholePrompts
-from app.prompts.tokenization import LONG_TEXT, apart_if, generate
+from app.prompts.tokenization import apart_if, generate
 from app.prompts.tool_offer import ToolOffer
 from app.runs.usage import combined_usage
 from app.tenants.gate import TenantGate
@@ -54,21 +55,21 @@ class RoundOutput:
 
     def __init__(self) -> None:
         self.ids = array("I")
-        self._text: list[str] = []
-        self._reasoning: list[str] = []
+        self._text = StringIO()
+        self._reasoning = StringIO()
         self.last: RequestOutput | None = None
 
     def add(self, output: RequestOutput) -> None:
         """Append one output."""
         self.ids.extend(output.token_ids)
-        self._text.append(output.text)
-        self._reasoning.append(output.reasoning)
+        self._text.write(output.text)
+        self._reasoning.write(output.reasoning)
         self.last = output
 
     @property
     def text(self) -> str:
         """The text so far."""
-        return "".join(self._text)
+        return self._text.getvalue()
 
     @property
     def cut_before(self) -> str | None:
@@ -77,7 +78,7 @@ class RoundOutput:
 
     def whole(self, last: RequestOutput) -> RequestOutput:
         """Return all outputs as one. `last` is the last one."""
-        return replace(last, text=self.text, reasoning="".join(self._reasoning), token_ids=tuple(self.ids))
+        return replace(last, text=self.text, reasoning=self._reasoning.getvalue(), token_ids=tuple(self.ids))
 
 
 class SearchingStream:
@@ -232,7 +233,7 @@ class SearchingStream:
         """Run the searches among the calls of `message`."""
         names = {str(name): name for name in self._asked.fields.searches}
         calls = [(names[call.name], arguments_object(call)) for call in message.tool_calls if call.name in names]
-        is_long = bool(calls) and sum(len(str(each)) for each in self._catalog) >= LONG_TEXT
+        # A catalog may have megabytes.
         return await apart_if(
-            is_long, lambda: [find_tools(name, given.get("query"), self._catalog) for name, given in calls]
+            bool(calls), lambda: [find_tools(name, given.get("query"), self._catalog) for name, given in calls]
         )

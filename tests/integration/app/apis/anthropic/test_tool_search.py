@@ -93,6 +93,7 @@ async def test_answer_continues_with_the_tool_it_found(searching: Api, name: str
     assert [each["tool_name"] for each in result["content"]["tool_references"]] == ["get_weather"]
     assert (use["type"], use["name"], use["input"]) == ("tool_use", "get_weather", {"city": "Rome"})
     assert answer.usage.output_tokens == len(first) + len(second) + 2
+    assert [request.params.max_tokens for request in searching.engine.requests] == [900, 900 - len(first) - 1]
 
     found = {"type": "tool_result", "tool_use_id": use["id"], "content": "Yes."}
     await ask(

@@ -13,18 +13,24 @@ def _whole(_name: str, tensor: torch.Tensor) -> torch.Tensor:
     return tensor
 
 
+def _same(name: str) -> tuple[str, ...]:
+    return (name,)
+
+
 def load_weights(
     files: Sequence[Path],
     slots: Mapping[str, torch.Tensor],
     ignores: Callable[[str], bool],
     part: Callable[[str, torch.Tensor], torch.Tensor] = _whole,
+    slots_of: Callable[[str], tuple[str, ...]] = _same,
 ) -> None:
-    """Copy every tensor of `files` to the slot of its name, converted to the slot's dtype and device.
+    """Copy every tensor of `files` to its slots, converted to their dtype and device.
 
     Memory use beyond the slots stays at one tensor.
 
     ignores: returns True for names of unknown tensors to skip.
-    part: selects the part of a tensor to copy.
+    part: selects the part of a tensor to copy, by the name of the slot.
+    slots_of: names of the slots that a tensor fills, by its name in the file.
 
     Raise WeightsError with the names of tensors that are unknown, missing, duplicate, misshaped or not floating point,
     or with the name of a truncated file. The slots then hold garbage.
@@ -34,10 +40,13 @@ def load_weights(
         try:
             with safe_open(file, framework="pt", device="cpu") as source:
                 for name in source.keys():  # noqa: SIM118 - safe_open is not a mapping
-                    if name in missing:
-                        missing.remove(name)
-                        _fill(slots[name], part(name, source.get_tensor(name)), name)
-                    elif name in slots:
+                    targets = slots_of(name)
+                    if missing.issuperset(targets):
+                        missing.difference_update(targets)
+                        tensor = source.get_tensor(name)
+                        for target in targets:
+                            _fill(slots[target], part(target, tensor), name)
+                    elif any(target in slots for target in targets):
                         raise WeightsError(f"the tensor {name} occurs a second time in {file.name}")
                     elif not ignores(name):
                         unknown.append(name)
@@ -50,8 +59,10 @@ def load_weights(
         raise WeightsError(f"the tensors in {files[0].parent} do not fit the model; {'; '.join(problems)}")
 
 
-def map_tensor(files: Sequence[Path], name: str) -> torch.Tensor:
-    """Map the tensor `name` from the one of `files` that contains it.
+def map_tensor(files: Sequence[Path], name: str, slots_of: Callable[[str], tuple[str, ...]] = _same) -> torch.Tensor:
+    """Map the tensor that fills the slot `name` from the one of `files` that contains it.
+
+    slots_of: see `load_weights`.
 
     Pages are read on first use and stay backed by the file, so they take no memory of the process.
 
@@ -59,9 +70,10 @@ def map_tensor(files: Sequence[Path], name: str) -> torch.Tensor:
     """
     for file in files:
         with safe_open(file, framework="pt", device="cpu") as source:
-            if name in source.keys():  # noqa: SIM118 - safe_open is not a mapping
-                tensor: torch.Tensor = source.get_tensor(name)
-                return tensor
+            for stored in source.keys():  # noqa: SIM118 - safe_open is not a mapping
+                if slots_of(stored) == (name,):
+                    tensor: torch.Tensor = source.get_tensor(stored)
+                    return tensor
     raise WeightsError(f"the tensor {name} is in none of the files in {files[0].parent}")
 
 

@@ -22,8 +22,12 @@ def unsupported_reason(config: DecoderConfig) -> str | None:
     """Return None if the kernels can run the model, else the reason in a sentence."""
     if config.head_dim not in (64, 128):
         return f"the kernels support head_dim 64 and 128, not {config.head_dim}"
-    if config.window:
+    if any(layer.window for layer in config.layers):
         return "the kernels do not compute sliding windows"
+    if config.attention_softcap or config.logits_softcap:
+        return "the kernels do not compute softcaps"
+    if config.activation != "silu" or config.norms_changes:
+        return "the kernels lack this model's activation or norms"
     for name, size in (("hidden_size", config.hidden_size), ("intermediate_size", config.intermediate_size)):
         if size % PANEL:
             return f"{name} {size} is not a multiple of {PANEL}"
@@ -92,7 +96,7 @@ class PackedModel:
             qkv_bias=self._biases(qkv) if config.qkv_bias else None,
             q_norm=self._vector(f"{prefix}.self_attn.q_norm.weight") if config.qk_norm else None,
             k_norm=self._vector(f"{prefix}.self_attn.k_norm.weight") if config.qk_norm else None,
-            rotates=config.rotates(index),
+            rotates=config.layers[index].rope is not None,
             output=self._matrix([f"{prefix}.self_attn.o_proj"], out),
             output_bias=self._biases([f"{prefix}.self_attn.o_proj"]) if config.output_bias else None,
             mlp_norm=self._vector(f"{prefix}.post_attention_layernorm.weight"),
@@ -224,6 +228,7 @@ def _rotary_table(config: DecoderConfig) -> tuple[torch.Tensor, torch.Tensor]:
     The model's own table mirrors the halves of a row, with the sign of sin flipped. The kernels need only one half.
     """
     positions, half = config.max_position_embeddings, config.head_dim // 2
-    table = RotaryTable(config.head_dim, positions, config.rope_theta, config.rope_scaling, torch.device("cpu"))
+    rope = config.ropes[0]
+    table = RotaryTable(config.head_dim, positions, rope.theta, rope.scaling, torch.device("cpu"), rope.rotary_dim)
     cos, sin = table.rows(torch.arange(positions))
     return cos[:, 0, :half].contiguous(), sin[:, 0, half:].contiguous()

@@ -125,7 +125,7 @@ def test_network_check_fails_where_the_server_would(tmp_path: Path, model: Path)
     configure(model, architectures=["MambaForCausalLM"], model_type="mamba")
     finding = check_network(settings(tmp_path, model=str(model)))
     assert (finding.level, "MambaForCausalLM" in finding.text) == ("fail", True)
-    configure(model, architectures=["Gemma2ForCausalLM"], model_type="gemma2")
+    configure(model, architectures=["Olmo2ForCausalLM"], model_type="olmo2")
     finding = check_network(settings(tmp_path, model=str(model), tensor_parallel_size="2"))
     assert finding.level == "fail"
     assert "--tensor-parallel-size" in finding.advice

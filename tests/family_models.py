@@ -24,6 +24,7 @@ SHAPE: Final = {
     "pad_token_id": 2,
 }
 
+TWO_HEADS: Final = {"num_attention_heads": 2, "num_key_value_heads": 1}
 ROPE: Final = {"rope_type": "default", "rope_theta": 500.0}
 GEMMA: Final = {
     "layer_types": ["sliding_attention", "full_attention"] * 2,
@@ -31,7 +32,8 @@ GEMMA: Final = {
     "query_pre_attn_scalar": 20,
 }
 GEMMA_ROPES: Final = {"sliding_attention": ROPE | {"rope_theta": 30.0}, "full_attention": ROPE}
-PHI: Final = {"hidden_size": 256}
+WHOLE: Final = {"sliding_window": 1024}
+"""A window as long as the context, which hides nothing."""
 LONGROPE: Final = ROPE | {
     "rope_type": "longrope",
     "partial_rotary_factor": 0.75,
@@ -56,9 +58,12 @@ FAMILIES: Final[dict[str, tuple[str, dict[str, Any]]]] = {
         "gemma3_text",
         GEMMA | {"rope_parameters": GEMMA_ROPES | {"full_attention": ROPE | {"rope_type": "linear", "factor": 8.0}}},
     ),
-    "phi3": ("phi3", PHI | {"sliding_window": 40}),
-    "phi3, part": ("phi3", PHI | {"rope_parameters": ROPE | {"partial_rotary_factor": 0.75}}),
-    "phi3, long": ("phi3", PHI | {"rope_parameters": LONGROPE, "original_max_position_embeddings": 64}),
+    "gemma3, whole": ("gemma3_text", GEMMA | WHOLE | {"rope_parameters": GEMMA_ROPES, "head_dim": 256} | TWO_HEADS),
+    "gemma2, whole": ("gemma2", GEMMA | WHOLE | {"attn_logit_softcapping": None, "final_logit_softcapping": 5.0}),
+    "phi3, 96 wide": ("phi3", TWO_HEADS | {"hidden_size": 192, "head_dim": 96}),
+    "phi3": ("phi3", TWO_HEADS | {"sliding_window": 40}),
+    "phi3, part": ("phi3", TWO_HEADS | {"rope_parameters": ROPE | {"partial_rotary_factor": 0.75}}),
+    "phi3, long": ("phi3", TWO_HEADS | {"rope_parameters": LONGROPE, "original_max_position_embeddings": 64}),
     "granite": (
         "granite",
         {
@@ -72,7 +77,8 @@ FAMILIES: Final[dict[str, tuple[str, dict[str, Any]]]] = {
 }
 """Type and changes of each model's configuration, by name."""
 
-NATIVE: Final = tuple(name for name in FAMILIES if not name.startswith(("gemma", "phi3")) and "window" not in name)
+_WITH_WINDOWS: Final = ("mistral, window", "gemma2", "gemma2, no softcaps", "gemma3", "gemma3, scaled", "phi3")
+NATIVE: Final = tuple(name for name in FAMILIES if name not in _WITH_WINDOWS)
 """Names of the models that the native step computes."""
 
 

@@ -13,6 +13,10 @@ WEIGHT_FORMATS: Final = ("bfloat16", "int8", "int4")
 """Names of the formats of a matrix, in the order of WeightFormat in kernels/interface.h."""
 
 
+GATES: Final = ("silu", "gelu_tanh")
+"""Names of the activations of the MLP's gate, in the order of Gate in kernels/interface.h."""
+
+
 class LayerWeights(ctypes.Structure):
     """Addresses of one layer's weights."""
 
@@ -22,12 +26,15 @@ class LayerWeights(ctypes.Structure):
         ("qkv_bias", _POINTER),
         ("q_norm", _POINTER),
         ("k_norm", _POINTER),
-        ("rotates", _INT),
+        ("cos", _POINTER),
+        ("sin", _POINTER),
         ("output", _POINTER),
         ("output_bias", _POINTER),
+        ("attended_norm", _POINTER),
         ("mlp_norm", _POINTER),
         ("gate_up", _POINTER),
         ("down", _POINTER),
+        ("down_norm", _POINTER),
     )
 
 
@@ -44,17 +51,17 @@ class Model(ctypes.Structure):
         ("vocab", _INT),
         ("layer_format", _INT),
         ("head_format", _INT),
+        ("gate", _INT),
         ("norm_epsilon", ctypes.c_float),
         ("attention_scale", ctypes.c_float),
         ("embedding_scale", ctypes.c_float),
         ("residual_scale", ctypes.c_float),
         ("logits_scale", ctypes.c_float),
+        ("logits_softcap", ctypes.c_float),
         ("layer_weights", ctypes.POINTER(LayerWeights)),
         ("embedding", _POINTER),
         ("final_norm", _POINTER),
         ("head", _POINTER),
-        ("cos", _POINTER),
-        ("sin", _POINTER),
     )
 
 

@@ -10,23 +10,29 @@ namespace ebb {
 // Format of a matrix in panels: bf16 (panels.h), or integers in groups that share a scale (group_panels.h).
 enum class WeightFormat : int32_t { kBf16, kInt8, kInt4 };
 
+// Activation of the MLP's gate. kGelu is the one by tanh.
+enum class Gate : int32_t { kSilu, kGelu };
+
 // Weights of one layer. Matrices are in panels of the model's `layer_format`. Vectors are float32. A bias may be
-// null, and so may the norms of q and k.
+// null, and so may the norms of q and k, and of what attention and MLP add to the residual stream.
 struct LayerWeights {
     const float* attention_norm;  // [hidden]
     const void* qkv;              // [(heads + 2 * kv_heads) * head_dim, hidden]
     const float* qkv_bias;
     const float* q_norm;          // [head_dim], of each head of q before rotation
     const float* k_norm;          // [head_dim]
-    int32_t rotates;              // 0 if q and k have no rotary positions in this layer
+    const float* cos;             // [positions, head_dim / 2]; null if q and k have no rotary positions in this layer
+    const float* sin;             // [positions, head_dim / 2]
     const void* output;           // [hidden, heads * head_dim]
     const float* output_bias;
+    const float* attended_norm;   // [hidden], of what attention adds to the residual stream
     const float* mlp_norm;        // [hidden]
     const void* gate_up;          // [2 * intermediate, hidden]: panels of gate and of up alternate, gate first
     const void* down;             // [hidden, intermediate]
+    const float* down_norm;       // [hidden], of what the MLP adds to the residual stream
 };
 
-// A decoder. hidden and intermediate are multiples of 32, head_dim is 64 or 128. The caller keeps the memory behind all
+// A decoder. hidden and intermediate are multiples of 32, head_dim is 64, 96, 128 or 256. The caller keeps the memory behind all
 // pointers alive until the queue is destroyed.
 struct Model {
     int32_t layers;
@@ -38,17 +44,17 @@ struct Model {
     int32_t vocab;
     WeightFormat layer_format;  // of the matrices of all layers
     WeightFormat head_format;   // of `head`
+    Gate gate;
     float norm_epsilon;
     float attention_scale;  // factor of q times k
     float embedding_scale;  // factor of an embedding
     float residual_scale;   // factor of what attention and MLP add to the residual stream
     float logits_scale;     // factor of the logits
+    float logits_softcap;   // logits l become softcap * tanh(l / softcap); 0: unchanged
     const LayerWeights* layer_weights;
     const bf16* embedding;  // [vocab, hidden], row-major; null if the embedding is tied to the head
     const float* final_norm;
     const void* head;  // [vocab, hidden] in panels, of which the last is padded to 32 columns
-    const float* cos;  // [positions, head_dim / 2]
-    const float* sin;  // [positions, head_dim / 2]
 };
 
 // Changes to a row's logits before a token is sampled. The arrays are built once per request, not per step.

@@ -71,7 +71,7 @@ def test_logits_of_families_are_closer_than_torch_bfloat16(
     tokens = torch.randint(3, 250, (300,), generator=torch.Generator().manual_seed(5)).tolist()
     exact = dense_logits(load_oracle(folder), tokens, 10)
     native = NativeRig(kernels(instruction_set), folder, num_blocks=8).rows(tokens, 10)
-    assert distance(native, exact) < 0.02
+    assert distance(native, exact) < 0.03
     assert distance(native, exact) < distance(dense_logits(load_bfloat16(folder), tokens, 10), exact)
 
 

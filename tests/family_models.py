@@ -60,6 +60,7 @@ FAMILIES: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     ),
     "gemma3, whole": ("gemma3_text", GEMMA | WHOLE | {"rope_parameters": GEMMA_ROPES, "head_dim": 256} | TWO_HEADS),
     "gemma2, whole": ("gemma2", GEMMA | WHOLE | {"attn_logit_softcapping": None, "final_logit_softcapping": 5.0}),
+    "gemma2, capped": ("gemma2", GEMMA | WHOLE | {"attn_logit_softcapping": 4.0}),
     "phi3, 96 wide": ("phi3", TWO_HEADS | {"hidden_size": 192, "head_dim": 96}),
     "phi3": ("phi3", TWO_HEADS | {"sliding_window": 40}),
     "phi3, part": ("phi3", TWO_HEADS | {"rope_parameters": ROPE | {"partial_rotary_factor": 0.75}}),
@@ -77,8 +78,16 @@ FAMILIES: Final[dict[str, tuple[str, dict[str, Any]]]] = {
 }
 """Type and changes of each model's configuration, by name."""
 
-_WITH_WINDOWS: Final = ("mistral, window", "gemma2", "gemma2, no softcaps", "gemma3", "gemma3, scaled", "phi3")
-NATIVE: Final = tuple(name for name in FAMILIES if name not in _WITH_WINDOWS)
+_ONLY_TORCH: Final = (
+    "mistral, window",
+    "gemma2",
+    "gemma2, capped",
+    "gemma2, no softcaps",
+    "gemma3",
+    "gemma3, scaled",
+    "phi3",
+)
+NATIVE: Final = tuple(name for name in FAMILIES if name not in _ONLY_TORCH)
 """Names of the models that the native step computes."""
 
 

@@ -63,7 +63,10 @@ FAMILIES: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "gemma2, capped": ("gemma2", GEMMA | WHOLE | {"attn_logit_softcapping": 4.0}),
     "phi3, 96 wide": ("phi3", TWO_HEADS | {"hidden_size": 192, "head_dim": 96}),
     "phi3": ("phi3", TWO_HEADS | {"sliding_window": 40}),
-    "phi3, part": ("phi3", TWO_HEADS | {"rope_parameters": ROPE | {"partial_rotary_factor": 0.75}}),
+    "phi3, part": (
+        "phi3",
+        TWO_HEADS | {"num_key_value_heads": 2, "rope_parameters": ROPE | {"partial_rotary_factor": 0.75}},
+    ),
     "phi3, long": ("phi3", TWO_HEADS | {"rope_parameters": LONGROPE, "original_max_position_embeddings": 64}),
     "granite": (
         "granite",

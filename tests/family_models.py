@@ -81,18 +81,6 @@ FAMILIES: Final[dict[str, tuple[str, dict[str, Any]]]] = {
 }
 """Type and changes of each model's configuration, by name."""
 
-_ONLY_TORCH: Final = (
-    "mistral, window",
-    "gemma2",
-    "gemma2, capped",
-    "gemma2, no softcaps",
-    "gemma3",
-    "gemma3, scaled",
-    "phi3",
-)
-NATIVE: Final = tuple(name for name in FAMILIES if name not in _ONLY_TORCH)
-"""Names of the models that the native step computes."""
-
 
 def save_family(folder: Path, name: str) -> Path:
     """Write a random float32 model with a tokenizer, and return `folder`."""

@@ -26,10 +26,6 @@ def unsupported_reason(config: DecoderConfig) -> str | None:
     """Return None if the kernels can run the model, else the reason in a sentence."""
     if config.head_dim not in HEAD_DIMS:
         return f"the kernels support head_dim {', '.join(map(str, HEAD_DIMS))}, not {config.head_dim}"
-    if any(layer.window for layer in config.layers):
-        return "the kernels do not compute sliding windows"
-    if config.attention_softcap:
-        return "the kernels do not compute softcaps of scores"
     for name, size in (("hidden_size", config.hidden_size), ("intermediate_size", config.intermediate_size)):
         if size % PANEL:
             return f"{name} {size} is not a multiple of {PANEL}"
@@ -106,6 +102,7 @@ class PackedModel:
             k_norm=self._vector(f"{prefix}.self_attn.k_norm.weight") if config.qk_norm else None,
             cos=cos,
             sin=sin,
+            window=config.layers[index].window,
             output=self._matrix([f"{prefix}.self_attn.o_proj"], out),
             output_bias=self._biases([f"{prefix}.self_attn.o_proj"]) if config.output_bias else None,
             attended_norm=self._vector(attended) if attended else None,
@@ -135,6 +132,7 @@ class PackedModel:
             gate=GATES.index(config.activation),
             norm_epsilon=config.rms_norm_eps,
             attention_scale=config.attention_scale,
+            attention_softcap=config.attention_softcap,
             embedding_scale=config.embedding_factor(self.dtype),
             residual_scale=config.residual_scale,
             logits_scale=config.logits_scale,

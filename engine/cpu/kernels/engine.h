@@ -232,6 +232,8 @@ private:
                                          weights.k_norm,
                                          model.norm_epsilon,
                                          model.attention_scale,
+                                         model.attention_softcap,
+                                         weights.window,
                                          weights.cos,
                                          weights.sin,
                                          engine.attended_.data(),

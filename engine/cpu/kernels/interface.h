@@ -23,6 +23,7 @@ struct LayerWeights {
     const float* k_norm;          // [head_dim]
     const float* cos;             // [positions, head_dim / 2]; null if q and k have no rotary positions in this layer
     const float* sin;             // [positions, head_dim / 2]
+    int32_t window;               // keys that a query attends to, the last of which is its own; 0: all up to its own
     const void* output;           // [hidden, heads * head_dim]
     const float* output_bias;
     const float* attended_norm;   // [hidden], of what attention adds to the residual stream
@@ -32,8 +33,8 @@ struct LayerWeights {
     const float* down_norm;       // [hidden], of what the MLP adds to the residual stream
 };
 
-// A decoder. hidden and intermediate are multiples of 32, head_dim is 64, 96, 128 or 256. The caller keeps the memory behind all
-// pointers alive until the queue is destroyed.
+// A decoder. hidden and intermediate are multiples of 32, head_dim is 64, 96, 128 or 256. The caller keeps the memory
+// behind all pointers alive until the queue is destroyed.
 struct Model {
     int32_t layers;
     int32_t hidden;
@@ -46,11 +47,12 @@ struct Model {
     WeightFormat head_format;   // of `head`
     Gate gate;
     float norm_epsilon;
-    float attention_scale;  // factor of q times k
-    float embedding_scale;  // factor of an embedding
-    float residual_scale;   // factor of what attention and MLP add to the residual stream
-    float logits_scale;     // factor of the logits
-    float logits_softcap;   // logits l become softcap * tanh(l / softcap); 0: unchanged
+    float attention_scale;    // factor of q times k
+    float attention_softcap;  // scores s become softcap * tanh(s / softcap); 0: unchanged
+    float embedding_scale;    // factor of an embedding
+    float residual_scale;     // factor of what attention and MLP add to the residual stream
+    float logits_scale;       // factor of the logits
+    float logits_softcap;     // logits l become softcap * tanh(l / softcap); 0: unchanged
     const LayerWeights* layer_weights;
     const bf16* embedding;  // [vocab, hidden], row-major; null if the embedding is tied to the head
     const float* final_norm;

@@ -13,7 +13,7 @@ from models.decoder.model import DecoderForCausalLM
 from models.dense_context import DenseContext
 from models.interface import CausalLM
 from models.tokenizer import Tokenizer
-from tests.family_models import NATIVE, save_family
+from tests.family_models import FAMILIES, save_family
 from tests.native_rig import KernelsFor, NativeRig, load_bfloat16, load_oracle, quantized
 from tests.tiny_models import make_tiny_model
 
@@ -63,7 +63,7 @@ def test_native_logits_are_closer_to_float32_than_torch_bfloat16(
 
 
 @pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)
-@pytest.mark.parametrize("name", NATIVE)
+@pytest.mark.parametrize("name", FAMILIES)
 def test_logits_of_families_are_closer_than_torch_bfloat16(
     tmp_path: Path, kernels: KernelsFor, name: str, instruction_set: str
 ) -> None:

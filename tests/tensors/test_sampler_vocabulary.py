@@ -77,3 +77,12 @@ def test_no_copy_has_the_size_of_the_vocabulary(spread: float) -> None:
     assert copies.elements
     # All copies of ten rows together: candidates and their ids, sums of stretches, and the words of a mask.
     assert sum(copies.elements) < vocab
+
+
+def test_logprobs_of_many_rows_equal_those_of_each_row() -> None:
+    (vocab, _) = VOCABULARIES
+    logits = logits_of(15, vocab, 3.0)
+    together = token_logprobs(logits, list(range(15)), [at % 5 for at in range(15)])
+    assert together == [token_logprobs(logits[at : at + 1], [at], [at % 5])[0] for at in range(15)]
+    expected = logits.double().log_softmax(-1)[14, 14].item()
+    assert together[14].logprob == pytest.approx(expected, abs=1e-4)

@@ -24,7 +24,7 @@ class _NotACallError(Exception):
         self.unread = unread
 
 
-class CallReader:
+class JsonCallReader:
     """Reader of the text between two marks.
 
     has_called: whether a call has begun.

@@ -221,13 +221,14 @@ class ChatFormat:
         for message in messages:
             content = clean(message.content)
             if message.role == "tools":
-                written.append(Message("system", clean(self.tools.system(message.content))))
+                written.append(Message("system", self.tools.system(message.content, clean)))
             elif message.role == "system" and written and messages[0].role == "tools" and len(written) == 1:
                 written[0] = Message("system", f"{content}\n\n{written[0].content}")
             elif message.role == "tool":
-                written.append(Message(self.tools.result_role, self.tools.result.format(result=content)))
+                texts = self.tools.syntax.texts
+                written.append(Message(texts.result_role, texts.result.format(result=content)))
             elif message.tool_calls:
-                between = "\n" if content and not self.tools.is_list else ""
+                between = "\n" if content and self.tools.syntax.texts.on_own_line else ""
                 written.append(Message(message.role, content + between + self.tools.calls(message.tool_calls, clean)))
             else:
                 written.append(replace(message, content=content))

@@ -118,7 +118,7 @@ class Responses:
             makes_conversation=parent.is_new,
             response=record,
             remember=made.remember,
-            tool_use=MayCall(*how.marks, offer.parallel, tuple(sorted(offer.custom))) if offer.is_made else None,
+            tool_use=MayCall(how.name, offer.parallel, tuple(sorted(offer.custom))) if offer.is_made else None,
         )
         return record, await self._turns.start(engine, draft, rename=fields.client_field)
 

@@ -9,6 +9,7 @@ from typing import Any
 from models.call_syntax.interface import CallSyntax
 from models.call_syntax.registry import FALLBACK, recognized, syntax_named
 from models.call_syntax.rules import json_text
+from models.template_tools import NOTHING, TemplateTools
 from models.tool_call_parser import ToolCallParser
 from models.tool_calls import ToolCall
 
@@ -22,13 +23,15 @@ class ToolFormat:
 
     name: name of the syntax in `models.call_syntax.registry`.
     control_ids: ids of the model's control tokens by text.
-    in_template: the model's own chat template writes tools, calls and results.
+    template: parts that the model's own chat template writes.
+    is_known: the format was recognized or named by a setting, and is not the one of models whose own is unknown.
     """
 
     name: str
     syntax: CallSyntax
     control_ids: Mapping[str, int]
-    in_template: bool = False
+    template: TemplateTools = NOTHING
+    is_known: bool = False
 
     def parser(self, *, parallel: bool = True) -> ToolCallParser:
         """Create a parser for one answer.
@@ -81,11 +84,20 @@ def make_parser(syntax: CallSyntax, *, parallel: bool, json_fields: frozenset[st
     return ToolCallParser(syntax.marks, lambda mark: syntax.reader(mark, json_fields), parallel=parallel)
 
 
-def find_tool_format(control_tokens: Mapping[str, int], template: str) -> ToolFormat:
+def find_tool_format(
+    control_tokens: Mapping[str, int],
+    template: str,
+    writes: Callable[[], TemplateTools] = lambda: NOTHING,
+    name: str | None = None,
+) -> ToolFormat:
     """Find the tool format of a model by its control tokens and chat template.
 
     Return Hermes' format, described by Ebb, if the model's own is unknown. SmolLM2 was trained on it.
+
+    writes: finds the parts that the template writes. Not asked if the template's own format is unknown or another one.
+    name: the format to use instead, a name of `models.call_syntax.registry`.
     """
-    name = recognized(template, control_tokens) or FALLBACK
-    in_template = name == FALLBACK and "<tool_call>" in template and "tool_call.arguments" in template
-    return ToolFormat(name, syntax_named(name), dict(control_tokens), in_template)
+    own = recognized(template, control_tokens)
+    used = name or own or FALLBACK
+    found = writes() if own == used else NOTHING
+    return ToolFormat(used, syntax_named(used), dict(control_tokens), found, is_known=used in (name, own))

@@ -50,10 +50,16 @@ class CallMarks:
 
     starts: texts that begin a call.
     ends: texts that may follow a call, in order.
+    frames: texts around several calls, which are never shown.
+    bare: text that begins a call at the beginning of an answer, and after a call; empty if only marks begin one.
+    separator: text between a call and a bare one.
     """
 
     starts: tuple[str, ...]
     ends: tuple[str, ...] = ()
+    frames: tuple[str, ...] = ()
+    bare: str = ""
+    separator: str = ""
 
 
 class ToolCallParser:
@@ -77,6 +83,8 @@ class ToolCallParser:
         self._start = ""
         self._due: tuple[str, ...] = ()
         self._after_call = False
+        self._may_be_bare = bool(marks.bare)
+        self._bare_text = list[str]()
         self._held = ""
         self._space = ""
 
@@ -96,7 +104,8 @@ class ToolCallParser:
         reader, self._reader = self._reader, None
         held, self._held = self._held, ""
         if reader is not None:
-            return self._counted(reader.finish())
+            is_text = cut_before is None and not self._start and not reader.has_called
+            return self._shown("".join(self._bare_text)) if is_text else self._counted(reader.finish())
         return [] if self._is_markup(held, cut_before) else list(self._shown(held))
 
     def whole(self, text: str, cut_before: str | None = None) -> Parsed:
@@ -116,7 +125,9 @@ class ToolCallParser:
 
     def _read_text(self) -> tuple[list[AnswerEvent], bool]:
         """Read text up to the next mark. Return its events, and whether there was a mark."""
-        marks = (*self._marks.starts, *self._due)
+        if self._may_be_bare and (bare := self._read_bare()) is not None:
+            return bare
+        marks = (*self._marks.starts, *self._due, *self._marks.frames)
         hits = [(at, -len(mark), mark) for mark in marks if (at := self._held.find(mark)) >= 0]
         if not hits:
             cut = len(self._held) - max(_possible_start(self._held, mark) for mark in marks)
@@ -126,23 +137,48 @@ class ToolCallParser:
         shown, self._held = self._held[:at], self._held[at + len(mark) :]
         events = self._shown(shown)
         if mark in self._marks.starts:
-            self._due, self._start = (), mark
-            self._reader = self._read_after(mark)
-        else:
+            self._begin_call(mark)
+        elif mark in self._due:
             self._due = self._due[self._due.index(mark) + 1 :]
             self._space = ""
+        else:
+            self._after_call, self._space = True, ""
         return events, True
+
+    def _read_bare(self) -> tuple[list[AnswerEvent], bool] | None:
+        """Begin a call without a mark. Return None if the text is another one."""
+        rest = self._held.lstrip()
+        if self._after_call and self._marks.separator:
+            rest = rest.removeprefix(self._marks.separator).lstrip()
+        if not rest:
+            return [], False
+        self._may_be_bare = False
+        if not rest.startswith(self._marks.bare):
+            return None
+        self._bare_text = [self._held.removesuffix(rest)]
+        self._held = rest
+        self._begin_call("")
+        return [], True
+
+    def _begin_call(self, mark: str) -> None:
+        self._due, self._start = (), mark
+        self._may_be_bare = False
+        self._reader = self._read_after(mark)
 
     def _read_call(self, reader: CallReader) -> tuple[list[AnswerEvent], bool]:
         """Read the text between two marks. Return its events, and whether it is over."""
         held, self._held = self._held, ""
+        if not self._start and not reader.has_called:
+            self._bare_text.append(held)
         events = reader.push(held)
         if not reader.is_over:
             return events, False
         self._reader, self._held = None, reader.unread
         if reader.is_broken and not reader.has_called:
-            return self._shown(self._start + reader.not_called), True
+            before = self._start or self._bare_text[0]
+            return self._shown(before + reader.not_called), True
         self._after_call, self._due = True, self._marks.ends
+        self._may_be_bare = bool(self._marks.bare) and not reader.is_broken
         self._space = ""
         return [*events, *self._shown(reader.not_called)], True
 
@@ -163,10 +199,12 @@ class ToolCallParser:
         """Return whether `held`, which may be the beginning of a mark, is one and not text."""
         if any(mark.startswith(held) for mark in self._due):
             return True
+        if self._may_be_bare and not held.strip(string.whitespace + self._marks.separator):
+            return self._after_call
         if cut_before is None:
             return False
-        following = held + cut_before
-        return any(mark.startswith(following) or following.startswith(mark) for mark in self._marks.starts)
+        following, marks = held + cut_before, (*self._marks.starts, *self._marks.frames)
+        return any(mark.startswith(following) or following.startswith(mark) for mark in marks)
 
     def _counted(self, events: Iterable[AnswerEvent]) -> list[AnswerEvent]:
         """Drop the calls that do not count, and join adjacent pieces."""

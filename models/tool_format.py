@@ -41,11 +41,10 @@ class ToolFormat:
         return make_parser(self.syntax, parallel=parallel)
 
     def system(self, tools: str, clean: Callable[[str], str] = str) -> str:
-        """Format the system message's text about `tools`, a JSON list. clean: applied to everything except marks."""
+        """Format the system message's text about `tools`, a JSON list. clean: applied to the tools."""
         listed, texts = json.loads(tools), self.syntax.texts
         text = json_text(listed) if texts.as_list else "\n".join(map(json_text, listed))
-        before, after = texts.around
-        return before + clean(texts.instructions.format(tools=text)) + after
+        return texts.instructions.format(tools=clean(text))
 
     def calls(self, calls: Sequence[ToolCall], clean: Callable[[str], str] = str) -> str:
         """Format an answer's calls as the model writes them. Arguments that are not a JSON object become a string.

@@ -12,11 +12,10 @@ from models.tool_calls import ToolCall
 class PromptTexts:
     """Texts about tools in prompts, for templates that do not write them.
 
-    instructions: text of the system message, with a placeholder for the tools.
+    instructions: text of the system message, with a placeholder for the tools. Marks in it are control tokens.
     result_role: role of the message with a call's result.
     result: text of that message, with a placeholder for the result.
     as_list: write the tools as one JSON list; False writes each on its own line.
-    around: control tokens before and after the instructions.
     on_own_line: a call after a text begins on a new line.
     """
 
@@ -24,7 +23,6 @@ class PromptTexts:
     result_role: str
     result: str
     as_list: bool = False
-    around: tuple[str, str] = ("", "")
     on_own_line: bool = False
 
 

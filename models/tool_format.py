@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from models.call_syntax.fields import json_fields
 from models.call_syntax.interface import CallSyntax
 from models.call_syntax.registry import FALLBACK, recognized, syntax_named
 from models.call_syntax.rules import json_text
@@ -33,12 +34,17 @@ class ToolFormat:
     template: TemplateTools = NOTHING
     is_known: bool = False
 
-    def parser(self, *, parallel: bool = True) -> ToolCallParser:
+    def parser(self, *, parallel: bool = True, tools: Sequence[Mapping[str, Any]] = ()) -> ToolCallParser:
         """Create a parser for one answer.
 
         parallel: return all calls; False returns only the first.
+        tools: the functions that the answer may call, in OpenAI's format.
         """
-        return make_parser(self.syntax, parallel=parallel)
+        return make_parser(self.syntax, parallel=parallel, json_fields=self.json_fields(tools))
+
+    def json_fields(self, tools: Sequence[Mapping[str, Any]]) -> frozenset[str]:
+        """Return the parameters that `make_parser` must know, as `models.call_syntax.fields` names them."""
+        return json_fields(tools) if self.syntax.has_bare_text else frozenset()
 
     def system(self, tools: str, clean: Callable[[str], str] = str) -> str:
         """Format the system message's text about `tools`, a JSON list. clean: applied to the tools."""

@@ -146,6 +146,36 @@ PHI4_MINI: Final = (
     "{% if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}"
 )
 
+QWEN3_CODER: Final = """{%- if tools %}
+    {{- "<|im_start|>system\\n# Tools\\n\\n<tools>" }}
+    {%- for tool in tools %}{{- "\\n<function>\\n<name>" ~ tool.function.name ~ "</name>\\n</function>" }}{%- endfor %}
+    {{- "\\n</tools>\\n<tool_call>\\n<function=example>\\n<parameter=a>\\n1\\n</parameter>\\n<|im_end|>\\n" }}
+{%- endif %}
+{%- for message in messages %}
+    {%- if message.role == "assistant" and message.tool_calls is defined and message.tool_calls %}
+        {{- '<|im_start|>' + message.role }}
+        {%- if message.content %}{{- '\\n' + message.content | trim + '\\n' }}{%- endif %}
+        {%- for tool_call in message.tool_calls %}
+            {%- set tool_call = tool_call.function %}
+            {{- '\\n<tool_call>\\n<function=' + tool_call.name + '>\\n' }}
+            {%- for args_name, args_value in tool_call.arguments | items %}
+                {{- '<parameter=' + args_name + '>\\n' }}
+                {%- set args_value = args_value if args_value is string else args_value | tojson %}
+                {{- args_value + '\\n</parameter>\\n' }}
+            {%- endfor %}
+            {{- '</function>\\n</tool_call>' }}
+        {%- endfor %}
+        {{- '<|im_end|>\\n' }}
+    {%- elif message.role == "tool" %}
+        {%- if loop.first or messages[loop.index0 - 1].role != "tool" %}{{- '<|im_start|>user\\n' }}{%- endif %}
+        {{- '<tool_response>\\n' + message.content + '\\n</tool_response>\\n' }}
+        {%- if loop.last or messages[loop.index0 + 1].role != "tool" %}{{- '<|im_end|>\\n' }}{%- endif %}
+    {%- else %}
+        {{- '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' }}
+    {%- endif %}
+{%- endfor %}
+{%- if add_generation_prompt %}{{- '<|im_start|>assistant\\n' }}{%- endif %}"""
+
 HERMES: Final = """{%- if tools %}
     {{- '<|im_start|>system\\n# Tools\\n\\n<tools>' }}
     {%- for tool in tools %}{{- '\\n' + tool | tojson }}{%- endfor %}

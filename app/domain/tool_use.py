@@ -19,15 +19,17 @@ class MayCall:
     format: name of the syntax of the calls (`models.call_syntax.registry`).
     parallel: as in `app.prompts.tool_offer.ToolOffer`.
     custom: names of the custom tools, sorted.
+    json_fields: as in `CallSyntax.reader`, sorted.
     """
 
     format: str
     parallel: bool
     custom: tuple[str, ...] = ()
+    json_fields: tuple[str, ...] = ()
 
     def parser(self) -> ToolCallParser:
         """Make a parser for the text of the answer."""
-        return make_parser(syntax_named(self.format), parallel=self.parallel)
+        return make_parser(syntax_named(self.format), parallel=self.parallel, json_fields=frozenset(self.json_fields))
 
 
 @dataclass(frozen=True, slots=True)

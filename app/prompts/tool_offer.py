@@ -95,7 +95,7 @@ class ToolOffer:
 
         cut_before: as in `engine.outputs.RequestOutput`.
         """
-        parsed = how.parser(parallel=self.parallel).whole(text, cut_before)
+        parsed = how.parser(parallel=self.parallel, tools=self.functions).whole(text, cut_before)
         return Message("assistant", parsed.text, parsed.calls)
 
     def _form(self, how: ToolFormat) -> StructuredOutput | None:

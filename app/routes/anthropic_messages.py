@@ -37,7 +37,7 @@ async def messages(request: Request) -> Response:
     }
     shape, remember = MessageShape(**head), partial(services.prompts.remember, engine, prompt)
     if offer.is_made:
-        shape = ToolUseShape(how.parser(parallel=offer.parallel), **head)
+        shape = ToolUseShape(how.parser(parallel=offer.parallel, tools=offer.functions), **head)
         remember = partial(remember, as_message=partial(as_message_with_objects, offer, how))
     response = await answer(
         request,

@@ -18,6 +18,7 @@ Time = Annotated[float, Field(ge=0, le=1e11)]
 JsonObject = dict[str, Any]
 
 
+FieldName = Annotated[str, Field(min_length=1, max_length=512)]
 ToolFormatName = Annotated[str, AfterValidator(named_format)]
 Mark = Annotated[str, Field(min_length=1, max_length=128)]
 
@@ -43,6 +44,7 @@ class MayCallFields(RequestModel):
     end: Mark | None = None
     parallel: bool
     custom: list[Name] = Field(default_factory=list)
+    json_fields: list[FieldName] = Field(default_factory=list)
 
 
 class CallFields(RequestModel):

@@ -41,6 +41,10 @@ class CallSyntax(Protocol):
     def words(self) -> tuple[str, ...]:
         """Texts in calls that are control tokens of some tokenizers."""
 
+    @property
+    def has_bare_text(self) -> bool:
+        """Whether text is written without quotes, so that only the schemas of the tools tell it from other values."""
+
     def reader(self, mark: str, json_fields: frozenset[str]) -> CallReader:
         """Create a reader of the text after `mark`.
 

@@ -39,6 +39,11 @@ class JsonCalls:
     words: tuple[str, ...] = ()
     make_reader: Callable[[str], CallReader] = lambda _: JsonCallReader()
 
+    @property
+    def has_bare_text(self) -> bool:
+        """See `CallSyntax`."""
+        return False
+
     def reader(self, mark: str, json_fields: frozenset[str]) -> CallReader:
         """See `CallSyntax`. The values of all parameters are JSON."""
         del json_fields

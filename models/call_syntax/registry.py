@@ -16,6 +16,7 @@ from models.call_syntax.pangu import END as PANGU_END
 from models.call_syntax.pangu import PANGU
 from models.call_syntax.pangu import START as PANGU_START
 from models.call_syntax.phi4_mini import PHI4_FUNCTOOLS, PHI4_MINI
+from models.call_syntax.qwen3_coder import QWEN3_CODER
 
 
 class Family(NamedTuple):
@@ -43,6 +44,7 @@ FAMILIES: Final = (
     Family("deepseek-v3.1", DEEPSEEK_V31, _has(DEEPSEEK_CALLS, but=("```json",))),
     Family("deepseek-v3", DEEPSEEK_V3, _has(DEEPSEEK_CALLS)),
     Family("granite3", GRANITE, _has("<|start_of_role|>", GRANITE_START)),
+    Family("qwen3-coder", QWEN3_CODER, _has("<tool_call>", "<function=", "<parameter=")),
     Family(FALLBACK, HERMES, lambda template, _: writes_hermes(template)),
     Family("phi4-mini-functools", PHI4_FUNCTOOLS, _has("functools[")),
     Family("phi4-mini", PHI4_MINI, _has("<|tool|>")),

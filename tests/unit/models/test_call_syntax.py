@@ -1,12 +1,14 @@
 """The syntaxes of all families: calls that are read in pieces, cut at any place, written, and forced by a grammar."""
 
 import json
+import re
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from models.call_syntax.fields import json_fields
 from models.call_syntax.registry import NAMES, syntax_named
 from models.tool_calls import AnswerEvent, Parsed, ToolCall, merged, parsed_of
 from models.tool_format import ToolFormat, make_parser
@@ -14,6 +16,7 @@ from models.tool_format import ToolFormat, make_parser
 WEATHER = ToolCall("get_weather", '{"city": "Paris", "days": 2}')
 ROME = ToolCall("get_weather", '{"city": "Rome", "days": 2}')
 DEEP = ToolCall("add-item", '{"to": [1, {"é": "\\"x\\" and }"}], "on": true, "at": null}')
+FIELDS = frozenset(["get_weather.days", "add-item.to", "add-item.on", "add-item.at"])
 SPOKEN = {"llama3": ""}
 """The text before calls, where a syntax allows none."""
 
@@ -38,6 +41,9 @@ WRITTEN = {
     "deepseek-v3.1": "<｜tool▁calls▁begin｜>"
     f"<｜tool▁call▁begin｜>get_weather<｜tool▁sep｜>{ARGS}<｜tool▁call▁end｜>"
     f"<｜tool▁call▁begin｜>get_weather<｜tool▁sep｜>{ROMAN}<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+    "qwen3-coder": "<tool_call>\n<function=get_weather>\n<parameter=city>\nParis\n</parameter>\n<parameter=days>\n2\n"
+    "</parameter>\n</function>\n</tool_call>\n<tool_call>\n<function=get_weather>\n<parameter=city>\nRome\n</parameter>\n"
+    "<parameter=days>\n2\n</parameter>\n</function>\n</tool_call>",
     "hermes": f'<tool_call>\n{{"name": "get_weather", "arguments": {ARGS}}}\n</tool_call>\n'
     f'<tool_call>\n{{"name": "get_weather", "arguments": {ROMAN}}}\n</tool_call>',
     "openpangu": f'[unused11][{{"name": "get_weather", "arguments": {ARGS}}}, '
@@ -53,7 +59,7 @@ def format_of(name: str) -> ToolFormat:
 
 
 def events_of(name: str, pieces: list[str], cut_before: str | None = None) -> list[AnswerEvent]:
-    parser = make_parser(syntax_named(name), parallel=True)
+    parser = make_parser(syntax_named(name), parallel=True, json_fields=FIELDS)
     return merged([*(event for piece in pieces for event in parser.push(piece)), *parser.finish(cut_before)])
 
 
@@ -103,7 +109,7 @@ def test_cut_calls_show_no_markup_and_keep_arguments(name: str) -> None:
             assert call.name == whole.name
             assert whole.arguments.startswith(call.arguments)
             assert call.is_complete == (call.arguments == whole.arguments)
-    begun = text[: text.index('"city"')]
+    begun = text[: re.search('"city"|<parameter=', text).start()]  # type: ignore[union-attr]
     [cut] = parsed_of(events_of(name, [begun], "")).calls
     assert cut == ToolCall("get_weather", "{", is_complete=False)
 
@@ -126,6 +132,64 @@ def test_json_answer_of_llama_is_no_call_without_its_fields() -> None:
 
 def test_arguments_after_a_name_without_its_mark_are_read() -> None:
     assert parsed_of(events_of("mistral-v13", [f"[TOOL_CALLS]get_weather{ARGS}"])).calls == (WEATHER,)
+
+
+@pytest.mark.parametrize(
+    ("value", "arguments"),
+    [
+        ("\n12\n", '{"days": 12}'),
+        ("12", '{"days": 12}'),
+        ("\nTrue\n", '{"days": true}'),
+        ('\n[1, {"a": "</x>"}]\n', '{"days": [1, {"a": "</x>"}]}'),
+        ("\nmany\n", '{"days": "many"}'),
+        ("\n\n", '{"days": ""}'),
+    ],
+)
+def test_values_without_quotes_are_json_by_their_schema(value: str, arguments: str) -> None:
+    call = f"<function=get_weather>\n<parameter=days>{value}</parameter>\n</function>"
+    assert parsed_of(events_of("qwen3-coder", [call])).calls == (ToolCall("get_weather", arguments),)
+    said = json.dumps({"days": value.removeprefix("\n").removesuffix("\n")})
+    parser = make_parser(syntax_named("qwen3-coder"), parallel=True)
+    assert parser.whole(call).calls == (ToolCall("get_weather", said),)
+
+
+def test_text_with_line_ends_and_marks_is_one_value() -> None:
+    text = 'a\n\n<b> </parameters> "c"\\ </function>\n'
+    call = ToolCall("write", json.dumps({"text": text, "path": ""}))
+    how = format_of("qwen3-coder")
+    assert how.parser().whole(how.calls([call])).calls == (call,)
+
+
+@pytest.mark.parametrize(
+    "text", ["<function=>x", "<function f>", "<function=a\nb>", "<tool_call>\n<functions", "<function="]
+)
+def test_broken_element_is_text(text: str) -> None:
+    assert parsed_of(events_of("qwen3-coder", [text + " and so on"])).calls == ()
+    assert parsed_of(events_of("qwen3-coder", [text + " and so on\n"])).text == text + " and so on\n"
+
+
+@pytest.mark.parametrize(
+    ("schema", "is_text"),
+    [
+        ({}, True),
+        ({"type": "string"}, True),
+        ({"type": ["integer", "string"]}, True),
+        ({"type": "integer"}, False),
+        ({"enum": ["a", 1]}, True),
+        ({"enum": [1, None]}, False),
+        ({"const": "x"}, True),
+        ({"anyOf": [{"type": "integer"}, {"type": "null"}]}, False),
+        ({"anyOf": [{"type": "string"}, {"type": "null"}]}, True),
+        ({"$ref": "#/$defs/count"}, False),
+        ({"$ref": "#/$defs/none"}, True),
+        ({"$ref": "#"}, True),
+        ({"properties": {}}, False),
+        (True, True),
+    ],
+)
+def test_schema_tells_text_from_json(schema: object, is_text: bool) -> None:
+    parameters = {"properties": {"a": schema}, "$defs": {"count": {"type": "integer"}}}
+    assert json_fields([{"name": "f", "parameters": parameters}, {"name": "g"}]) == (set() if is_text else {"f.a"})
 
 
 def tools() -> list[dict[str, Any]]:

@@ -26,6 +26,7 @@ class ToolFormat:
     control_ids: ids of the model's control tokens by text.
     template: parts that the model's own chat template writes.
     is_known: the format was recognized or named by a setting, and is not the one of models whose own is unknown.
+    is_foreign: the chat template writes tools in a format of its own that Ebb does not know.
     """
 
     name: str
@@ -33,6 +34,7 @@ class ToolFormat:
     control_ids: Mapping[str, int]
     template: TemplateTools = NOTHING
     is_known: bool = False
+    is_foreign: bool = False
 
     def parser(self, *, parallel: bool = True, tools: Sequence[Mapping[str, Any]] = ()) -> ToolCallParser:
         """Create a parser for one answer.
@@ -105,4 +107,6 @@ def find_tool_format(
     own = recognized(template, control_tokens)
     used = name or own or FALLBACK
     found = writes() if own == used else NOTHING
-    return ToolFormat(used, syntax_named(used), dict(control_tokens), found, is_known=used in (name, own))
+    is_known = used in (name, own)
+    is_foreign = not is_known and "tools" in template
+    return ToolFormat(used, syntax_named(used), dict(control_tokens), found, is_known=is_known, is_foreign=is_foreign)

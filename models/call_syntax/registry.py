@@ -27,6 +27,9 @@ class Family(NamedTuple):
     is_of: Callable[[str, Mapping[str, int]], bool]
 
 
+AUTO: Final = "auto"
+"""Name of the choice that leaves the format to the chat template."""
+
 FALLBACK: Final = "hermes"
 """Format of models whose own is unknown. Ebb describes it in the prompt, and most models know it."""
 

@@ -21,7 +21,7 @@ from models.folder import ModelFolder
 from models.slices import check_length
 from models.template_tools import call_id, probe
 from models.text_tokenizer import TextTokenizer
-from models.thinking import ThinkingMode, find_thinking
+from models.thinking import ThinkingMode, find_thinking, switches
 from models.tokenizer_info import tokenizer_info
 from models.tool_calls import ToolCall, read_object
 from models.tool_format import find_tool_format
@@ -188,7 +188,7 @@ class ChatFormat:
     def _text(self, messages: Sequence[Message], thinking: ThinkingMode | None) -> str:
         if self._template is None:
             raise ChatFormatError("the model has no chat template; use plain completions")
-        told: dict[str, Any] = {} if thinking is None else {"enable_thinking": thinking != "off"}
+        told: dict[str, Any] = {} if thinking is None else dict(switches(thinking))
         if messages and messages[0].role == "tools":
             told["tools"] = json.loads(messages[0].content)
             messages = messages[1:]

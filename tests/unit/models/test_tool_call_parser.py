@@ -226,6 +226,10 @@ def test_text_after_call_without_end_mark_is_shown() -> None:
     assert parsed(f"{START}{CALLS} Well.{END} Done.") == Parsed((WEATHER, NOW, " Well. Done."))
 
 
+def test_second_end_mark_is_text() -> None:
+    assert parsed(f"{START}{CALLS}{END} a {END}") == Parsed((WEATHER, NOW, f" a {END}"))
+
+
 def test_only_the_first_call_counts_unless_parallel() -> None:
     parser = json_parser(START, END, parallel=False)
     assert parser.whole(f"{START}{CALLS}{END}a{START}{CALLS[:60]}", "") == Parsed((WEATHER, "a"))

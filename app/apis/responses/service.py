@@ -15,6 +15,7 @@ from app.apis.responses.input_items import (
     SaidItem,
     item_of,
 )
+from app.apis.responses.parsed_answer import parse_apart
 from app.apis.responses.prompting import ResponseParent, ResponsePrompts, default_room
 from app.apis.responses.replay import Replay
 from app.apis.responses.schema import CompactRequest, InputTokensRequest, PromptFields, ResponseRequest
@@ -113,6 +114,7 @@ class Responses:
             made.prompt,
             sampling=with_seed(sampling),
             urgency=fields.urgency(),
+            is_marked=fields.prompt_cache_key is not None,
             new=new,
             check_head=parent.is_named,
             moves_head=parent.is_named,
@@ -161,7 +163,7 @@ class Responses:
         record = await self._store.responses.get(response_id)
         answer = await self._store.messages.get(message_id_of(response_id))
         run = self._runs.get(answer.run_id, self._store.tenant)
-        return StoredResponse(record, answer if run is None else run.answer_so_far, run)
+        return StoredResponse(record, answer if run is None else await parse_apart(run.answer_so_far), run)
 
     async def replay(self, response: StoredResponse) -> Run | Replay:
         """Return the source of a response's events: its run, or a replay if the run is gone.
@@ -292,7 +294,7 @@ def _check_fields(fields: ResponseRequest) -> None:
 
 def _may_call(how: ToolFormat, offer: ToolOffer) -> MayCall:
     """Return all that the reading of a stored answer's calls depends on."""
-    fields = tuple(sorted(how.json_fields(offer.functions)))
+    fields = tuple(sorted(how.json_fields(offer.known_functions)))
     return MayCall(how.name, offer.parallel, tuple(sorted(offer.custom)), fields)
 
 

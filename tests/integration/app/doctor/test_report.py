@@ -79,6 +79,7 @@ def test_complete_machine_gets_one_line_per_subject_and_passes(
         "redis",
         "lmcache",
         "model",
+        "catalogue",
         "memory",
         "web page",
         "state-dir",
@@ -195,7 +196,7 @@ def test_oversized_pools_fail_and_an_oversized_redis_warns(tmp_path: Path) -> No
 def test_missing_model_is_a_warning_and_not_downloaded(tmp_path: Path) -> None:
     finding = checks.check_model(settings(tmp_path))
     assert finding.level == "warn"
-    assert "ebb pull" in finding.advice
+    assert "`ebb pull smollm2-135m-instruct` downloads it now" in finding.advice
     assert not (tmp_path / "cache").exists()
 
 

@@ -16,6 +16,7 @@ from app.client.chat_client import ChatClient, NoServerError
 from app.config.settings import Settings
 from app.config.sizes import format_size
 from app.doctor.finding import Finding
+from app.doctor.format_check import check_formats
 from app.doctor.memory_plan import plan_memory
 from app.doctor.network_check import check_network, why_not_native
 from app.doctor.npu_checks import check_npu
@@ -279,6 +280,7 @@ CHECKS = (
     check_lmcache,
     check_model,
     check_catalogue,
+    check_formats,
     check_memory,
     check_web,
     check_state_dir,

@@ -50,6 +50,11 @@ class ToolOffer:
         return bool(self.functions or self.loaded) and self.choice != "none"
 
     @property
+    def known_functions(self) -> Sequence[Mapping[str, Any]]:
+        """All functions whose descriptions the model has read."""
+        return [*self.functions, *self.loaded]
+
+    @property
     def is_named(self) -> bool:
         """Whether the request names the one function to call."""
         return isinstance(self.choice, NamedChoice)
@@ -97,13 +102,13 @@ class ToolOffer:
 
         cut_before: as in `engine.outputs.RequestOutput`.
         """
-        parsed = how.parser(parallel=self.parallel).whole(text, cut_before)
+        parsed = how.parser(parallel=self.parallel, tools=self.known_functions).whole(text, cut_before)
         return Message("assistant", parsed.text, parsed.calls)
 
     def _form(self, how: ToolFormat) -> StructuredOutput | None:
         if self.choice in ("none", "auto"):
             return None
-        functions = [*self.functions, *self.loaded]
+        functions = self.known_functions
         if isinstance(self.choice, NamedChoice):
             name = self.choice.name
             functions = [function for function in functions if function["name"] == name][:1]

@@ -42,10 +42,12 @@ async def messages(request: Request) -> Response:
     remember: Remember | None = partial(services.prompts.remember, engine, prompt)
     if offer.is_made and fields.searches:
         asked = Asked(gate_of(request), engine, services.prompts, fields, free, request.state.request_id)
-        shape = SearchShape(partial(how.parser, parallel=offer.parallel), fields.searches, **head)
+        shape = SearchShape(
+            partial(how.parser, parallel=offer.parallel, tools=offer.known_functions), fields.searches, **head
+        )
         remember, followed = None, SearchingStream(asked, offer, shape, prompt).after
     elif offer.is_made:
-        shape = ToolUseShape(how.parser(parallel=offer.parallel), **head)
+        shape = ToolUseShape(how.parser(parallel=offer.parallel, tools=offer.known_functions), **head)
         remember = partial(
             services.prompts.remember, engine, prompt, as_message=partial(as_message_with_objects, offer, how)
         )

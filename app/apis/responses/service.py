@@ -29,10 +29,12 @@ from app.domain.tool_use import IsResult, MayCall
 from app.host.engine_host import EngineHost
 from app.prompts.stateless import WholePrompts
 from app.prompts.tokenization import LONG_TEXT
+from app.prompts.tool_offer import ToolOffer
 from app.runs.service import Run, RunRegistry
 from app.storage.store import Store
 from app.tenants.gate import TenantGate
 from engine.errors import ConflictError, InvalidRequestError, NotFoundError
+from models.tool_format import ToolFormat
 
 Fields = TypeVar("Fields", bound=PromptFields)
 StoredItems = dict[str, dict[str, dict[str, Any]]]
@@ -120,7 +122,7 @@ class Responses:
             makes_conversation=parent.is_new,
             response=record,
             remember=made.remember,
-            tool_use=MayCall(*how.marks, offer.parallel, tuple(sorted(offer.custom))) if offer.is_made else None,
+            tool_use=_may_call(how, offer) if offer.is_made else None,
         )
         return record, await self._turns.start(engine, draft, rename=fields.client_field)
 
@@ -288,6 +290,12 @@ def _check_fields(fields: ResponseRequest) -> None:
         raise InvalidRequestError("store must be true for a background response", param="store")
     if not fields.is_stored and fields.conversation_id is not None:
         raise InvalidRequestError("store must be true for a response in a conversation", param="store")
+
+
+def _may_call(how: ToolFormat, offer: ToolOffer) -> MayCall:
+    """Return all that the reading of a stored answer's calls depends on."""
+    fields = tuple(sorted(how.json_fields(offer.known_functions)))
+    return MayCall(how.name, offer.parallel, tuple(sorted(offer.custom)), fields)
 
 
 def _asked(parent: ResponseParent, fields: PromptFields) -> list[Message]:

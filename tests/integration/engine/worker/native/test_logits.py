@@ -62,6 +62,10 @@ def test_native_logits_are_closer_to_float32_than_torch_bfloat16(
     assert distance(native, exact) < distance(dense_logits(load_bfloat16(folder), tokens, 10), exact)
 
 
+WITH_LARGE_SCORES = ("phi3, 96 wide", "phi3, long", "gemma3, whole")
+"""Models with wide heads or scaled scores, in which the rounding of keys to bfloat16 counts more."""
+
+
 @pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_logits_of_families_are_closer_than_torch_bfloat16(
@@ -71,7 +75,7 @@ def test_logits_of_families_are_closer_than_torch_bfloat16(
     tokens = torch.randint(3, 250, (300,), generator=torch.Generator().manual_seed(5)).tolist()
     exact = dense_logits(load_oracle(folder), tokens, 10)
     native = NativeRig(kernels(instruction_set), folder, num_blocks=8).rows(tokens, 10)
-    assert distance(native, exact) < 0.03
+    assert distance(native, exact) < (0.03 if name in WITH_LARGE_SCORES else 0.02)
     assert distance(native, exact) < distance(dense_logits(load_bfloat16(folder), tokens, 10), exact)
 
 

@@ -71,10 +71,13 @@ def test_second_pull_downloads_nothing(server: HubServer, tmp_path: Path) -> Non
     assert [asked.path for asked in server.asked] == ["/api/models/org/tiny"]
 
 
-def test_cut_connection_continues_where_it_ended(server: HubServer, contents: dict[str, bytes], tmp_path: Path) -> None:
-    server.faults[WEIGHTS] = [Fault(cut=1000), Fault(cut=500)]
-    assert (pull(server, tmp_path) / WEIGHTS).read_bytes() == contents[WEIGHTS]
-    assert [asked.range for asked in server.requests_of(WEIGHTS)] == ["", "bytes=1000-", "bytes=1500-"]
+@pytest.mark.parametrize("name", ["tokenizer.json", WEIGHTS])
+def test_cut_connection_continues_where_it_ended(
+    server: HubServer, contents: dict[str, bytes], tmp_path: Path, name: str
+) -> None:
+    server.faults[name] = [Fault(cut=1000), Fault(cut=500)]
+    assert (pull(server, tmp_path) / name).read_bytes() == contents[name]
+    assert [asked.range for asked in server.requests_of(name)] == ["", "bytes=1000-", "bytes=1500-"]
 
 
 def test_failed_pull_is_continued_by_the_next_one(

@@ -2,23 +2,23 @@
 //
 // Exactness: keys are divided into splits of 256 at fixed absolute positions. Each split starts from zero, and `merge`
 // joins the splits in ascending order. The operations on a row are therefore the same whether one thread computes all
-// of its splits or several threads share them. They do not depend on the other rows of the tile either, because a page
-// without a key that the row attends to never touches that row. A split without such a key leaves the sums as they are.
+// of its splits or several threads share them. They do not depend on the other rows of the tile either, because a key
+// that the row does not attend to adds a product with weight 0. A split without such a key leaves the sums as they are.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 
 #include "buffer.h"
-#include "gemm.h"
 #include "kv_pages.h"
+#include "page_product.h"
 
 namespace ebb {
 
 constexpr int kSplitPages = 4;
-// Rows of a tile: query rows times heads per group. With bf16 activations and a head_dim of 64, the scratch of one tile
-// takes 48 KB and fits the L1 cache.
-constexpr int kTileRows = 48;
+constexpr int kSplitKeys = kSplitPages * kPageKeys;
+// Rows of a tile: query rows times heads per group. AMX multiplies 16 rows at a time.
+constexpr int kTileRows = EBB_AMX ? 48 : 36;
 constexpr float kBelowAllScores = -1e30f;
 
 // One sequence of the step: rows [first_row, first_row + query_len) of the batch.
@@ -39,7 +39,7 @@ struct AttentionTask {
     int num_rows;
     int first_split;
     int end_split;
-    int partial;     // index of the first partial result; -1: the task has all splits and writes finished rows
+    int partial;     // index of the first partial result, of one split; -1: the task writes finished rows
     bool writes_kv;  // the task also writes its row's key and value, because no other task reads their page
 };
 
@@ -54,9 +54,19 @@ struct Softmax {
     float sum;
 };
 
-// Merge the sums of the next split into the sums of all splits before it. No other function combines splits.
+template <int kHeadDim>
+void copy(const Softmax& from, Softmax& to) {
+    std::copy_n(from.values, kHeadDim, to.values);
+    to.maximum = from.maximum;
+    to.sum = from.sum;
+}
+
+// Merge the sums of the next split into the sums of all splits before it. No other function combines splits. A sum of 0
+// has no keys.
 template <int kHeadDim>
 void merge(Softmax& into, const Softmax& next) {
+    if (next.sum == 0.f) return;
+    if (into.sum == 0.f) return copy<kHeadDim>(next, into);
     const float maximum = into.maximum > next.maximum ? into.maximum : next.maximum;
     const float keep = exp2(into.maximum - maximum), take = exp2(next.maximum - maximum);
     for (int d = 0; d < kHeadDim; d += kLanes)
@@ -73,16 +83,18 @@ void finish(const Softmax& softmax, Activation* out) {
 
 // Scratch memory of one thread for one tile.
 struct AttentionScratch {
-    Buffer<Activation> queries, weights;   // [rows][head_dim], [rows][kPageKeys]
-    Buffer<float> products;                // [rows][max(head_dim, kPageKeys)]
-    Buffer<float> split_values, values;    // [rows][head_dim]
-    Buffer<Softmax> split, total;          // [rows]
+    Buffer<Activation> queries, weights;  // [rows][head_dim], [rows][kSplitKeys]
+    Buffer<float> scores;                 // [rows][kSplitKeys]
+    Buffer<float> products;               // [rows][head_dim]
+    Buffer<float> split_values, values;   // [rows][head_dim]
+    Buffer<Softmax> split, total;         // [rows]
 
     void reserve(int rows, int head_dim) {
-        const size_t n = rows, widest = std::max(head_dim, kPageKeys);
+        const size_t n = rows;
         queries.reserve(n * head_dim);
-        weights.reserve(n * kPageKeys);
-        products.reserve(n * widest);
+        weights.reserve(n * kSplitKeys);
+        scores.reserve(n * kSplitKeys);
+        products.reserve(n * head_dim);
         split_values.reserve(n * head_dim);
         values.reserve(n * head_dim);
         split.reserve(n);
@@ -133,35 +145,32 @@ public:
         }
     }
 
-    void run(const AttentionTask& task, const Sequence& sequence) {
+    // Run a task. next: the first page of keys of the task that this thread probably takes next, to prefetch, or null.
+    void run(const AttentionTask& task, const Sequence& sequence, const bf16* next) {
         if (task.writes_kv) write(sequence, task.kv_head, task.first_row, task.first_row + 1);
         load_queries(task, sequence);
         const int group = layer_.group(), rows = task.num_rows * group;
         Softmax* split = scratch_.split.data();
         Softmax* total = scratch_.total.data();
-        for (int index = task.first_split; index < task.end_split; ++index) {
-            run_split(task, sequence, index);
-            if (task.partial >= 0) {
-                Softmax* partial = layer_.partials + task.partial;
-                for (int row = 0; row < rows; ++row) {
-                    std::copy_n(split[row].values, kHeadDim, partial[row].values);
-                    partial[row].maximum = split[row].maximum;
-                    partial[row].sum = split[row].sum;
-                }
-                continue;
-            }
-            for (int row = 0; row < rows; ++row) {
-                if (index == 0) {
-                    total[row] = {scratch_.values.data() + row * kHeadDim, split[row].maximum, split[row].sum};
-                    std::copy_n(split[row].values, kHeadDim, total[row].values);
-                } else if (sequence.position(task.first_row + row / group) >= index * kSplitPages * kPageKeys) {
-                    merge<kHeadDim>(total[row], split[row]);
-                }
-            }
-        }
-        if (task.partial >= 0) return;
         for (int row = 0; row < rows; ++row)
-            finish<kHeadDim>(total[row], out(task.first_row + row / group, task.kv_head * group + row % group));
+            total[row] = {scratch_.values.data() + row * kHeadDim, kBelowAllScores, 0.f};
+        for (int index = task.first_split; index < task.end_split; ++index) {
+            const Pages pages = pages_of(task, sequence, index);
+            if (pages.is_empty()) continue;
+            run_split(task, sequence, pages, next);
+            for (int row = 0; row < rows; ++row) merge<kHeadDim>(total[row], split[row]);
+        }
+        for (int row = 0; row < rows; ++row)
+            if (task.partial < 0)
+                finish<kHeadDim>(total[row], out(task.first_row + row / group, task.kv_head * group + row % group));
+            else
+                copy<kHeadDim>(total[row], layer_.partials[task.partial + row]);
+    }
+
+    // Return the first page of keys that a task reads.
+    const bf16* first_keys(const AttentionTask& task, const Sequence& sequence) const {
+        const int page = std::max(task.first_split * kSplitPages, first_page(task, sequence));
+        return layer_.cache->key_page(sequence.blocks[page], layer_.layer, task.kv_head);
     }
 
     // Finish one row and head whose splits were divided among tasks. Partial result i is first[i * step].
@@ -204,106 +213,129 @@ private:
         }
     }
 
-    void run_split(const AttentionTask& task, const Sequence& sequence, int index) {
-        const int rows = task.num_rows * layer_.group();
-        for (int row = 0; row < rows; ++row) {
-            scratch_.split.data()[row] = {scratch_.split_values.data() + row * kHeadDim, kBelowAllScores, 0.f};
-            std::fill_n(scratch_.split.data()[row].values, kHeadDim, 0.f);
-        }
-        const int first_page = layer_.first_key(sequence.position(task.first_row)) / kPageKeys;
-        const int last_page = sequence.position(task.first_row + task.num_rows - 1) / kPageKeys;
-        const int end = std::min((index + 1) * kSplitPages, last_page + 1);
-        for (int page = std::max(index * kSplitPages, first_page); page < end; ++page) {
-            run_page(task, sequence, page, rows <= kFewRows && page < last_page);
-        }
-    }
+    // Pages [first, end) of the split whose first page is `start`.
+    struct Pages {
+        int start, first, end;
 
-    // Add one page to the sums of the split. With few rows, memory bandwidth limits attention, so the next page is
-    // prefetched while this one is multiplied.
-    void run_page(const AttentionTask& task, const Sequence& sequence, int page, bool fetch_next) {
-        const int group = layer_.group(), rows = task.num_rows * group, block = sequence.blocks[page];
-        const Panels keys{layer_.cache->key_page(block, layer_.layer, task.kv_head), kHeadDim};
-        const Panels values{layer_.cache->value_page(block, layer_.layer, task.kv_head), kPageKeys};
-        float* products = scratch_.products.data();
-        if (fetch_next) fetch(layer_.cache->key_page(sequence.blocks[page + 1], layer_.layer, task.kv_head));
-        multiply({scratch_.queries.data(), kHeadDim}, rows, keys, 0, kPageKeys, {products, kPageKeys});
-        const auto seen_by = [&](int row) {
-            const int position = sequence.position(task.first_row + row / group), first = page * kPageKeys;
-            return Slots{layer_.first_key(position) - first, position - first + 1};
-        };
-        for (int row = 0; row < rows; ++row) {
-            const Slots seen = seen_by(row);
-            if (seen.is_empty()) continue;
-            float* scores = products + row * kPageKeys;
-            float factor = layer_.scale;
-            if (layer_.softcap != 0.f) {
-                ebb::scale(factor, kPageKeys, scores);
-                ebb::softcap(layer_.softcap, kPageKeys, scores);
-                factor = 1.f;
-            }
-            (seen.is_whole() ? weigh<true> : weigh<false>)(scores, factor, seen,
-                                                           scratch_.weights.data() + row * kPageKeys,
-                                                           scratch_.split.data()[row]);
-        }
-        // The last row attends to the most keys. Pairs of slots after them have weight 0 in every row and are skipped.
-        const int visible_to_any = sequence.position(task.first_row + task.num_rows - 1) - page * kPageKeys + 1;
-        const int pairs = (std::min(kPageKeys, visible_to_any) + 1) / 2;
-        if (fetch_next) fetch(layer_.cache->value_page(sequence.blocks[page + 1], layer_.layer, task.kv_head));
-        multiply({scratch_.weights.data(), kPageKeys}, rows, values, pairs, 0, kHeadDim, {products, kHeadDim});
-        for (int row = 0; row < rows; ++row)
-            if (!seen_by(row).is_empty())
-                add(products + row * kHeadDim, kHeadDim, scratch_.split.data()[row].values);
-    }
-
-    // Slots [begin, end) of a page, of which those outside of [0, kPageKeys) do not exist.
-    struct Slots {
-        int begin, end;
-
-        bool is_empty() const { return begin >= kPageKeys || end <= 0; }
-        bool is_whole() const { return begin <= 0 && end >= kPageKeys; }
+        bool is_empty() const { return first >= end; }
     };
 
-    // Convert the scores of one page to softmax weights, and add the weights to `softmax.sum`. Keys outside of `seen`
-    // get weight 0; with kWhole there are none. The earlier sums are scaled to the new maximum.
+    // Return the first page that a query of the task attends to.
+    int first_page(const AttentionTask& task, const Sequence& sequence) const {
+        return layer_.first_key(sequence.position(task.first_row)) / kPageKeys;
+    }
+
+    // Return the pages of a split that a query of the task attends to.
+    Pages pages_of(const AttentionTask& task, const Sequence& sequence, int index) const {
+        const int start = index * kSplitPages;
+        const int last = sequence.position(task.first_row + task.num_rows - 1) / kPageKeys;
+        return {start, std::max(start, first_page(task, sequence)), std::min(start + kSplitPages, last + 1)};
+    }
+
+    // Compute the sums of one split: the scores of all of its keys, then their weights, then the sums of values.
+    // Each product prefetches the page after the next one, in the order of use.
+    void run_split(const AttentionTask& task, const Sequence& sequence, const Pages& pages, const bf16* next) {
+        const int group = layer_.group(), rows = task.num_rows * group, first = pages.start * kPageKeys;
+        const int last_position = sequence.position(task.first_row + task.num_rows - 1);
+        const auto keys = [&](int page) {
+            return layer_.cache->key_page(sequence.blocks[page], layer_.layer, task.kv_head);
+        };
+        const auto values = [&](int page) {
+            return layer_.cache->value_page(sequence.blocks[page], layer_.layer, task.kv_head);
+        };
+        const auto values_or_later = [&](int page) -> const bf16* {
+            if (page < pages.end) return values(page);
+            const int later = page - pages.end + pages.start + kSplitPages;
+            const int end = std::min(task.end_split * kSplitPages, last_position / kPageKeys + 1);
+            if (later < end) return keys(later);
+            return later == end ? next : nullptr;
+        };
+        for (int page = pages.first; page < pages.end; ++page) {
+            const int fetched = page + kPagesAhead;
+            multiply_page<Scores, false>(
+                scratch_.queries.data(), rows, keys(page), kHeadDim / 2,
+                scratch_.scores.data() + (page - pages.start) * kPageKeys,
+                fetched < pages.end ? keys(fetched) : values_or_later(pages.first + fetched - pages.end),
+                scratch_.products.data());
+        }
+        const Keys covered{(pages.first - pages.start) * kPageKeys, (pages.end - pages.start) * kPageKeys};
+        for (int row = 0; row < rows; ++row) {
+            const int position = sequence.position(task.first_row + row / group);
+            const Keys seen{std::max(0, layer_.first_key(position) - first),
+                            std::min(kSplitKeys, position - first + 1)};
+            scratch_.split.data()[row] = {scratch_.split_values.data() + row * kHeadDim, kBelowAllScores, 0.f};
+            weigh(row, seen, covered);
+        }
+        for (int page = pages.first; page < pages.end; ++page) {
+            // The last row attends to the most keys. Pairs of slots after them have weight 0 in every row.
+            const int pairs = (std::min(kPageKeys, last_position - page * kPageKeys + 1) + 1) / 2;
+            const auto product = page == pages.first ? multiply_page<Values, false> : multiply_page<Values, true>;
+            product(scratch_.weights.data() + (page - pages.start) * kPageKeys, rows, values(page), pairs,
+                    scratch_.split_values.data(), values_or_later(page + kPagesAhead), scratch_.products.data());
+        }
+    }
+
+    // Keys [begin, end) of a split.
+    struct Keys {
+        int begin, end;
+    };
+
+    // Convert the scores of the keys in `seen` to softmax weights, and set the row's maximum and sum. The other keys in
+    // `covered` get weight 0.
+    void weigh(int row, Keys seen, Keys covered) {
+        float* scores = scratch_.scores.data() + row * kSplitKeys;
+        Activation* weights = scratch_.weights.data() + row * kSplitKeys;
+        if (seen.begin >= seen.end) return std::fill(weights + covered.begin, weights + covered.end, Activation{});
+        const Keys steps{seen.begin / kStep * kStep, (seen.end + kStep - 1) / kStep * kStep};
+        std::fill(weights + covered.begin, weights + steps.begin, Activation{});
+        std::fill(weights + steps.end, weights + covered.end, Activation{});
+        float factor = layer_.scale;
+        if (layer_.softcap != 0.f) {
+            scale(factor, steps.end - steps.begin, scores + steps.begin);
+            softcap(layer_.softcap, steps.end - steps.begin, scores + steps.begin);
+            factor = 1.f;
+        }
+        Softmax& softmax = scratch_.split.data()[row];
+        if (seen.begin == 0 && seen.end == kSplitKeys)
+            weigh_steps<true>(scores, kLog2OfE * factor, {0, kSplitKeys}, seen, weights, softmax);
+        else
+            weigh_steps<false>(scores, kLog2OfE * factor, steps, seen, weights, softmax);
+    }
+
+    // Weigh the keys of `steps`, two vectors at a time. kWhole: all of them are in `seen`.
     template <bool kWhole>
-    static void weigh(const float* scores, float factor, Slots seen, Activation* weights, Softmax& softmax) {
-        constexpr int kVectors = kPageKeys / kLanes;
-        const float scale = kLog2OfE * factor;
+    static void weigh_steps(const float* scores, float scale, Keys steps, Keys seen, Activation* weights,
+                            Softmax& softmax) {
         const Vec numbers = lane_numbers();
         // Select instead of masking by arithmetic: the score of a stale key may be NaN.
-        const auto where_visible = [&](int v, Vec value, Vec other) {
+        const auto where_seen = [&](int key, Vec value, Vec other) {
             if constexpr (kWhole) return value;
-            const Vec slots = numbers + broadcast(static_cast<float>(v * kLanes));
-            const Vec started = slots >= broadcast(static_cast<float>(seen.begin)) ? value : other;
-            return slots < broadcast(static_cast<float>(seen.end)) ? started : other;
+            const Vec keys = numbers + broadcast(static_cast<float>(key));
+            const Vec started = keys >= broadcast(static_cast<float>(seen.begin)) ? value : other;
+            return keys < broadcast(static_cast<float>(seen.end)) ? started : other;
         };
-        Vec scaled[kVectors], highest = broadcast(kBelowAllScores);
-        for (int v = 0; v < kVectors; ++v) {
-            scaled[v] = where_visible(v, load(scores + v * kLanes) * scale, broadcast(kBelowAllScores));
-            highest = maximum(highest, scaled[v]);
+        const auto score = [&](int key) { return where_seen(key, load(scores + key), broadcast(kBelowAllScores)); };
+        Vec highest[2] = {broadcast(kBelowAllScores), broadcast(kBelowAllScores)};
+        for (int key = steps.begin; key < steps.end; key += kStep)
+            for (int v = 0; v < 2; ++v) highest[v] = maximum(highest[v], score(key + v * kLanes));
+        softmax.maximum = maximum_lane(maximum(highest[0], highest[1])) * scale;
+        const Vec factor = broadcast(scale), lowered = broadcast(-softmax.maximum);
+        const auto weight = [&](int key) {
+            return where_seen(key, exp2_as_activation(fma(load(scores + key), factor, lowered)), Vec{});
+        };
+        Vec totals[2] = {};
+        for (int key = steps.begin; key < steps.end; key += kStep) {
+            const Vec low = weight(key), high = weight(key + kLanes);
+            totals[0] += low;
+            totals[1] += high;
+            store_activations(weights + key, low, high);
         }
-        const float page_maximum = maximum_lane(highest);
-        if (page_maximum > softmax.maximum) {
-            const float keep = exp2(softmax.maximum - page_maximum);
-            softmax.maximum = page_maximum;
-            softmax.sum *= keep;
-            for (int d = 0; d < kHeadDim; d += kLanes)
-                store(softmax.values + d, load(softmax.values + d) * broadcast(keep));
-        }
-        Vec total = Vec{};
-        for (int v = 0; v < kVectors; ++v) {
-            const Vec weight = where_visible(v, exp2(scaled[v] - broadcast(softmax.maximum)), Vec{});
-            total += weight;
-            store_activation(weights + v * kLanes, weight);
-        }
-        softmax.sum += sum(total);
+        softmax.sum = sum(totals[0] + totals[1]);
     }
 
-    static void fetch(const bf16* page) {
-        for (int i = 0; i < kPageKeys * kHeadDim; i += kCacheLine / 2) __builtin_prefetch(page + i, 0, 2);
-    }
-
-    static constexpr int kFewRows = 6, kCacheLine = 64;
+    using Scores = PageShape<kHeadDim, kHeadDim, kPageKeys, kSplitKeys>;
+    using Values = PageShape<kSplitKeys, kPageKeys, kHeadDim, kHeadDim>;
+    static constexpr int kStep = 2 * kLanes, kPagesAhead = 2;
 
     const AttentionLayer& layer_;
     AttentionScratch& scratch_;

@@ -246,8 +246,14 @@ private:
                 }
                 barrier();
             }
-            for (size_t i; (i = engine.next_task_.fetch_add(1, std::memory_order_relaxed)) < plan.tasks.size();)
-                attention.run(plan.tasks[i], plan.sequences[plan.tasks[i].sequence]);
+            const std::vector<AttentionTask>& tasks = plan.tasks;
+            const auto sequence = [this](const AttentionTask& task) { return plan.sequences[task.sequence]; };
+            for (size_t i; (i = engine.next_task_.fetch_add(1, std::memory_order_relaxed)) < tasks.size();) {
+                const size_t later = i + engine.pool_.size();
+                const bf16* next = nullptr;
+                if (later < tasks.size()) next = attention.first_keys(tasks[later], sequence(tasks[later]));
+                attention.run(tasks[i], sequence(tasks[i]), next);
+            }
             barrier();
             if (plan.shared.empty()) return;
             const int group = model.heads / model.kv_heads;

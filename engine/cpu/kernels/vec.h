@@ -163,6 +163,15 @@ inline void store_activation(Activation* to, Vec value) {
 #endif
 }
 
+inline void store_activations(Activation* to, Vec low, Vec high) {
+#if EBB_BF16_DOT
+    _mm512_storeu_si512(to, (__m512i)_mm512_cvtne2ps_pbh((__m512)high, (__m512)low));
+#else
+    store(to, low);
+    store(to + kLanes, high);
+#endif
+}
+
 // Pairs of values that are adjacent along the depth of a matrix, for kLanes columns: an operand of `dot`.
 #if EBB_BF16_DOT
 using Pair = __m512bh;
@@ -239,6 +248,21 @@ inline Vec exp2(Vec x) {
 }
 
 inline float exp2(float x) { return exp2(broadcast(x))[0]; }
+
+// Compute 2^x for a result that is stored as an activation. In bf16, a relative error of at most 3e-6 is enough.
+inline Vec exp2_as_activation(Vec x) {
+#if EBB_BF16_DOT
+    x = minimum(maximum(x, broadcast(-126.f)), broadcast(127.f));
+    const Vec whole = round_to_integer(x);
+    const Vec part = x - whole;
+    Vec power = broadcast(9.57010106e-3f);
+    for (const float coefficient : {5.59178603e-2f, 2.40247448e-1f, 6.93121815e-1f, 9.99999261e-1f})
+        power = fma(power, part, broadcast(coefficient));
+    return scale_by_power_of_two(power, whole);
+#else
+    return exp2(x);
+#endif
+}
 
 // Compute e^x, with the precision and the range of `exp2`.
 inline Vec exp(Vec x) { return exp2(x * kLog2OfE); }

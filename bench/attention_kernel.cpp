@@ -1,0 +1,162 @@
+// Measures attention of the native step alone, for bench/attention.py. Prints one line per measurement: a name, then
+// seconds, floating point operations and bytes read.
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "amx.h"
+#include "attention.h"
+#include "moves.h"
+#include "plan.h"
+
+using namespace ebb;
+
+namespace {
+
+struct Load {
+    const char* name;
+    int streams, context, tokens;
+};
+
+constexpr Load kLoads[] = {
+    {"prefill 512", 1, 0, 512},       {"prefill 2048", 1, 0, 2048},   {"prefill 6000", 1, 0, 6000},
+    {"decode 1 at 8000", 1, 8000, 1}, {"decode 4 at 5000", 4, 5000, 1}, {"decode 32 at 512", 32, 512, 1},
+};
+
+// Run work(thread) in all threads and return the seconds until the last one ends.
+double timed(int threads, const std::function<void(int)>& work) {
+    std::vector<std::thread> running;
+    const double started = seconds_now();
+    for (int thread = 0; thread < threads; ++thread)
+        running.emplace_back([&work, thread] {
+            const FloatMode mode;
+            const TileMode tiles;
+            work(thread);
+        });
+    for (std::thread& thread : running) thread.join();
+    return seconds_now() - started;
+}
+
+void print(const char* shape, const char* name, double seconds, double operations, double bytes) {
+    std::printf("%s\t%s\t%.9f\t%.0f\t%.0f\n", shape, name, seconds, operations, bytes);
+}
+
+// Measure the limits: dot products of registers, and reading memory once.
+void measure_limits(int threads) {
+    constexpr long kRounds = 20'000'000;
+    constexpr int kSums = 12;
+    const auto multiply = [](int) {
+        alignas(64) bf16 weights[2 * kLanes] = {};
+        alignas(64) Activation values[2] = {};
+        Vec sums[kSums] = {};
+        const Pair left = load_pair(weights), right = broadcast_pair(values);
+        for (long round = 0; round < kRounds; ++round)
+#pragma GCC unroll 12
+            for (Vec& each : sums) each = dot(each, left, right);
+        volatile float kept = 0.f;
+        for (const Vec& each : sums) kept = kept + sum(each);
+    };
+    print("limit", "dot products", timed(threads, multiply), 4.0 * kLanes * kSums * kRounds * threads, 0);
+    const size_t words = size_t{1} << 26;
+    std::vector<uint32_t> memory(words, 1);
+    const auto read = [&](int thread) {
+        Words all{};
+        const size_t part = words / threads / kLanes * kLanes;
+        for (size_t i = thread * part; i < (thread + 1) * part; i += kLanes) all |= load_words(memory.data() + i);
+        volatile uint32_t kept = all[0];
+        (void)kept;
+    };
+    print("limit", "reading memory", timed(threads, read), 0, 4.0 * words);
+}
+
+template <int kHeadDim>
+class Measured {
+public:
+    Measured(const char* shape, int heads, int kv_heads, int threads)
+        : shape_(shape), heads_(heads), kv_heads_(kv_heads), threads_(threads), scratch_(threads) {}
+
+    void measure(const Load& load) {
+        const int length = load.context + load.tokens, blocks = (length + kPageKeys - 1) / kPageKeys;
+        const int layers = load.tokens > 1 ? 2 : kDecodedLayers;
+        const size_t block_size = size_t{2} * layers * kv_heads_ * kPageKeys * kHeadDim;
+        kv_.reserve(block_size * blocks * load.streams);
+        for (size_t i = 0; i < block_size * blocks * load.streams; ++i) kv_.data()[i] = 0x3c00 + i * 37 % 256;
+        const int rows = load.streams * load.tokens, width = (heads_ + 2 * kv_heads_) * kHeadDim;
+        qkv_.reserve(size_t(rows) * width);
+        for (size_t i = 0; i < size_t(rows) * width; ++i) qkv_.data()[i] = i * 31 % 64 / 32.f - 1.f;
+        out_.reserve(size_t(rows) * heads_ * kHeadDim);
+        std::vector<int32_t> tables, lengths(load.streams, load.tokens), contexts(load.streams, load.context);
+        for (int i = 0; i < load.streams * blocks; ++i) tables.push_back(i * 7919L % (load.streams * blocks));
+        StepInput step{};
+        step.sequences = load.streams;
+        step.query_lens = lengths.data();
+        step.context_lens = contexts.data();
+        step.block_tables = tables.data();
+        step.table_width = blocks;
+        Model model{};
+        model.heads = heads_;
+        model.kv_heads = kv_heads_;
+        model.head_dim = kHeadDim;
+        const StepPlan plan(step, model, threads_);
+        std::vector<Softmax> partials(plan.partials);
+        std::vector<float> values(size_t(plan.partials) * kHeadDim);
+        for (int i = 0; i < plan.partials; ++i) partials[i].values = values.data() + size_t(i) * kHeadDim;
+        for (AttentionScratch& scratch : scratch_) scratch.reserve(kTileRows, kHeadDim);
+        const KvCache cache{kv_.data(), block_size, kv_heads_, kHeadDim};
+        AttentionLayer layer{};
+        layer.cache = &cache;
+        layer.heads = heads_;
+        layer.qkv = qkv_.data();
+        layer.scale = 0.125f;
+        layer.out = out_.data();
+        layer.partials = partials.data();
+        std::vector<std::atomic<size_t>> taken(layers);
+        const double seconds = timed(threads_, [&](int thread) {
+            for (int i = 0; i < layers; ++i) run(plan, layer, i, taken[i], scratch_[thread]);
+        });
+        const double keys = rows * (load.context + (load.tokens + 1) / 2.0);
+        const double bytes = load.tokens > 1 ? 0 : 4.0 * kv_heads_ * kHeadDim * keys * layers;
+        print(shape_, load.name, seconds, 4.0 * heads_ * kHeadDim * keys * layers, bytes);
+    }
+
+private:
+    static constexpr int kDecodedLayers = 24;
+
+    void run(const StepPlan& plan, AttentionLayer layer, int index, std::atomic<size_t>& taken,
+             AttentionScratch& scratch) const {
+        layer.layer = index;
+        Attention<kHeadDim> attention(layer, scratch);
+        for (size_t i; (i = taken++) < plan.tasks.size();) {
+            const size_t later = i + threads_;
+            const bf16* next = nullptr;
+            if (later < plan.tasks.size())
+                next = attention.first_keys(plan.tasks[later], plan.sequences[plan.tasks[later].sequence]);
+            attention.run(plan.tasks[i], plan.sequences[plan.tasks[i].sequence], next);
+        }
+    }
+
+    const char* shape_;
+    int heads_, kv_heads_, threads_;
+    std::vector<AttentionScratch> scratch_;
+    Buffer<bf16> kv_;
+    Buffer<float> qkv_;
+    Buffer<Activation> out_;
+};
+
+}  // namespace
+
+int main(int, char** arguments) {
+    const int threads = std::atoi(arguments[1]), rounds = std::atoi(arguments[2]);
+    Measured<64> small("9/3 heads of 64", 9, 3, threads);
+    Measured<128> large("16/8 heads of 128", 16, 8, threads);
+    for (int round = 0; round < rounds; ++round) {
+        measure_limits(threads);
+        for (const Load& load : kLoads) {
+            small.measure(load);
+            large.measure(load);
+        }
+    }
+}

@@ -177,6 +177,18 @@ def test_logits_of_every_family_are_batch_invariant(tmp_path: Path, kernels: Ker
     assert expected.compared > len(expected.prompts) * 20
 
 
+def test_many_splits_and_windows_are_batch_invariant(tmp_path: Path, kernels: KernelsFor) -> None:
+    """Layers without a window join three splits of 256 keys. The window's layers skip the splits before it.
+
+    The portable build keeps activations in float32, so that rounding to bfloat16 does not hide a difference.
+    """
+    folder, batches = save_family(tmp_path / "model", "gemma2"), (2,)
+    rig = NativeRig(kernels("portable"), folder, num_blocks=blocks_for(700, batches))
+    expected = Expected(rig, random_prompts(3, 700, 250))
+    check_all(expected, chunks=(64,), batches=batches)
+    assert expected.compared > len(expected.prompts) * 20
+
+
 @pytest.mark.parametrize("weights", WEIGHT_FORMATS)
 def test_logits_of_the_real_model_are_batch_invariant(
     model_path: Path, kernels: KernelsFor, weights: str, size: Size

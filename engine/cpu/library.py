@@ -13,21 +13,38 @@ WEIGHT_FORMATS: Final = ("bfloat16", "int8", "int4")
 """Names of the formats of a matrix, in the order of WeightFormat in kernels/interface.h."""
 
 
+class Part(ctypes.Structure):
+    """Consecutive panels of a matrix in one format, an index of WEIGHT_FORMATS."""
+
+    _fields_ = (("data", _POINTER), ("end", _INT), ("format", _INT))
+
+
+class Matrix(ctypes.Structure):
+    """A matrix in panels. Each part begins where the part before it ends."""
+
+    _fields_ = (("parts", ctypes.POINTER(Part)), ("num_parts", _INT))
+
+    @classmethod
+    def of(cls, *parts: Part) -> "Matrix":
+        """Create a matrix, which keeps `parts` alive."""
+        return cls((Part * len(parts))(*parts), len(parts))
+
+
 class LayerWeights(ctypes.Structure):
     """Addresses of one layer's weights."""
 
     _fields_ = (
         ("attention_norm", _POINTER),
-        ("qkv", _POINTER),
+        ("qkv", Matrix),
         ("qkv_bias", _POINTER),
         ("q_norm", _POINTER),
         ("k_norm", _POINTER),
         ("rotates", _INT),
-        ("output", _POINTER),
+        ("output", Matrix),
         ("output_bias", _POINTER),
         ("mlp_norm", _POINTER),
-        ("gate_up", _POINTER),
-        ("down", _POINTER),
+        ("gate_up", Matrix),
+        ("down", Matrix),
     )
 
 
@@ -42,17 +59,15 @@ class Model(ctypes.Structure):
         ("kv_heads", _INT),
         ("head_dim", _INT),
         ("vocab", _INT),
-        ("layer_format", _INT),
-        ("head_format", _INT),
         ("norm_epsilon", ctypes.c_float),
         ("attention_scale", ctypes.c_float),
         ("embedding_scale", ctypes.c_float),
         ("residual_scale", ctypes.c_float),
         ("logits_scale", ctypes.c_float),
         ("layer_weights", ctypes.POINTER(LayerWeights)),
-        ("embedding", _POINTER),
+        ("embedding", Matrix),
         ("final_norm", _POINTER),
-        ("head", _POINTER),
+        ("head", Matrix),
         ("cos", _POINTER),
         ("sin", _POINTER),
     )

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import torch
 
-from engine.cpu.library import WEIGHT_FORMATS, Kernels, LayerWeights, Model
+from engine.cpu.library import WEIGHT_FORMATS, Kernels, LayerWeights, Matrix, Model, Part
 from models.decoder.config import DecoderConfig
 from models.decoder.model import DecoderForCausalLM
 from models.layers.rope import RotaryTable
@@ -104,11 +104,13 @@ class PackedModel:
         config = self._config
         cos, sin = _rotary_table(config)
         self._vectors += [cos, sin]
-        embedding = "model.embed_tokens"
-        head, rows = embedding, None
+        embedding = head = self._matrix(
+            ["model.embed_tokens"],
+            config.hidden_size,
+            weights=self._head_weights if config.tie_word_embeddings else "bfloat16",
+        )
         if not config.tie_word_embeddings:
-            head, rows = "lm_head", self._slots[f"{embedding}.weight"]
-            self._vectors.append(rows)
+            head = self._matrix(["lm_head"], config.hidden_size, weights=self._head_weights)
         return Model(
             layers=config.num_layers,
             hidden=config.hidden_size,
@@ -117,17 +119,15 @@ class PackedModel:
             kv_heads=config.num_kv_heads,
             head_dim=config.head_dim,
             vocab=config.vocab_size,
-            layer_format=WEIGHT_FORMATS.index(self._weights),
-            head_format=WEIGHT_FORMATS.index(self._head_weights),
             norm_epsilon=config.rms_norm_eps,
             attention_scale=config.attention_scale,
             embedding_scale=config.embedding_scale,
             residual_scale=config.residual_scale,
             logits_scale=config.logits_scale,
             layer_weights=self._layers,
-            embedding=None if rows is None else rows.data_ptr(),
+            embedding=embedding,
             final_norm=self._vector("model.norm.weight"),
-            head=self._matrix([head], config.hidden_size, weights=self._head_weights),
+            head=head,
             cos=cos.data_ptr(),
             sin=sin.data_ptr(),
         )
@@ -149,8 +149,8 @@ class PackedModel:
         first_panels: Sequence[int] | None = None,
         step: int = 1,
         panels: int | None = None,
-    ) -> int:
-        """Plan one packed matrix of the rows of the weights `names`, and return its address.
+    ) -> Matrix:
+        """Plan one packed matrix of the rows of the weights `names`.
 
         The matrix is filled when the planned packing runs.
 
@@ -163,7 +163,8 @@ class PackedModel:
         sizes = [_panels(len(part)) for part in parts]
         starts = [sum(sizes[:i]) for i in range(len(sizes))] if first_panels is None else first_panels
         format_name = weights or self._weights
-        packed = self._arena.take(_matrix_bytes(panels or sum(sizes), depth, format_name))
+        end = panels or sum(sizes)
+        packed = self._arena.take(_matrix_bytes(end, depth, format_name))
 
         def pack() -> None:
             if len(parts[-1]) % PANEL:
@@ -176,7 +177,7 @@ class PackedModel:
             parts[0].untyped_storage().resize_(0)
 
         self._packing.append(pack)
-        return packed.data_ptr()
+        return Matrix.of(Part(data=packed.data_ptr(), end=end, format=WEIGHT_FORMATS.index(format_name)))
 
 
 class _Arena:
@@ -215,6 +216,8 @@ def _packed_bytes(config: DecoderConfig, weights: str, head_weights: str) -> int
     layer = [(qkv, hidden), (hidden, attention), (2 * inner, hidden), (hidden, inner)]
     matrices = [(*shape, weights) for shape in layer * config.num_layers]
     matrices.append((config.vocab_size, hidden, head_weights))
+    if not config.tie_word_embeddings:
+        matrices.append((config.vocab_size, hidden, "bfloat16"))
     return sum(_matrix_bytes(_panels(rows), depth, name) + ALIGNMENT for rows, depth, name in matrices)
 
 

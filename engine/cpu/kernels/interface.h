@@ -10,20 +10,32 @@ namespace ebb {
 // Format of a matrix in panels: bf16 (panels.h), or integers in groups that share a scale (group_panels.h).
 enum class WeightFormat : int32_t { kBf16, kInt8, kInt4 };
 
-// Weights of one layer. Matrices are in panels of the model's `layer_format`. Vectors are float32. A bias may be
-// null, and so may the norms of q and k.
+// Consecutive panels of a matrix that have one format.
+struct Part {
+    const void* data;
+    int32_t end;  // panel of the matrix after the last one of this part
+    WeightFormat format;
+};
+
+// A matrix in panels. Each part begins where the part before it ends.
+struct Matrix {
+    const Part* parts;
+    int32_t num_parts;
+};
+
+// Weights of one layer. Vectors are float32. A bias may be null, and so may the norms of q and k.
 struct LayerWeights {
     const float* attention_norm;  // [hidden]
-    const void* qkv;              // [(heads + 2 * kv_heads) * head_dim, hidden]
+    Matrix qkv;                   // [(heads + 2 * kv_heads) * head_dim, hidden]
     const float* qkv_bias;
     const float* q_norm;          // [head_dim], of each head of q before rotation
     const float* k_norm;          // [head_dim]
     int32_t rotates;              // 0 if q and k have no rotary positions in this layer
-    const void* output;           // [hidden, heads * head_dim]
+    Matrix output;                // [hidden, heads * head_dim]
     const float* output_bias;
     const float* mlp_norm;        // [hidden]
-    const void* gate_up;          // [2 * intermediate, hidden]: panels of gate and of up alternate, gate first
-    const void* down;             // [hidden, intermediate]
+    Matrix gate_up;               // [2 * intermediate, hidden]: panels of gate and of up alternate, gate first
+    Matrix down;                  // [hidden, intermediate]
 };
 
 // A decoder. hidden and intermediate are multiples of 32, head_dim is 64 or 128. The caller keeps the memory behind all
@@ -36,17 +48,15 @@ struct Model {
     int32_t kv_heads;
     int32_t head_dim;
     int32_t vocab;
-    WeightFormat layer_format;  // of the matrices of all layers
-    WeightFormat head_format;   // of `head`
     float norm_epsilon;
     float attention_scale;  // factor of q times k
     float embedding_scale;  // factor of an embedding
     float residual_scale;   // factor of what attention and MLP add to the residual stream
     float logits_scale;     // factor of the logits
     const LayerWeights* layer_weights;
-    const bf16* embedding;  // [vocab, hidden], row-major; null if the embedding is tied to the head
+    Matrix embedding;  // [vocab, hidden]; the head's panels if the two are tied
     const float* final_norm;
-    const void* head;  // [vocab, hidden] in panels, of which the last is padded to 32 columns
+    Matrix head;       // [vocab, hidden], of which the last panel is padded to 32 columns
     const float* cos;  // [positions, head_dim / 2]
     const float* sin;  // [positions, head_dim / 2]
 };

@@ -12,6 +12,9 @@ from models.wheel_source import DEFAULT_SOURCE
 DEFAULT_MODEL = DEFAULT_SOURCE.name
 
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
+_CONVERSION = "blocks"
+"""Name of the form of converted files. A folder in an earlier form is not found."""
+
 _HUB_FILES = ["*.safetensors", "*.json", "*.jinja", "tokenizer.model"]
 
 
@@ -61,7 +64,8 @@ def find_model(name: str, cache_dir: Path) -> Path | None:
 def _converted_folder(file: Path, cache_dir: Path) -> Path:
     status = file.stat()
     # The contents are not hashed: 16 GB at each start cost more than a needless second conversion after a touch.
-    identity = hashlib.sha256(f"{file}\0{status.st_size}\0{status.st_mtime_ns}".encode()).hexdigest()[:16]
+    facts = f"{file}\0{status.st_size}\0{status.st_mtime_ns}\0{_CONVERSION}"
+    identity = hashlib.sha256(facts.encode()).hexdigest()[:16]
     return cache_dir / "models" / f"{file.stem}-{identity}"
 
 
@@ -75,7 +79,7 @@ def _converted(file: Path, cache_dir: Path, progress: Progress) -> Path:
             from models.proof import prove_conversion
 
             with staged(folder) as partial:
-                convert_gguf(file, partial, progress)
+                convert_gguf(file, partial, progress, keep_blocks=True)
                 progress("Checking the conversion")
                 prove_conversion(partial, None)
     return folder

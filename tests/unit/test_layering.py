@@ -41,11 +41,11 @@ ORDER = {
         load_cost ready_loads warming loads stores manager npu
         """,
     "models": """
-        errors folder fingerprint parameter_count safetensors_writer attention_call interface layers parallel slices
-        sentencepiece_model sentencepiece_tokenizer thinking tokenizer text_tokenizer json_scanner tool_calls
-        custom_input call_reader tool_call_parser tool_format tokenizer_info chat_format gguf_import decoder granite
-        llama mistral pangu qwen2 qwen3 smollm3 dense_context weights transformers registry wheel_source proof staging
-        pull resolve
+        errors folder block_types packed_tensor fingerprint parameter_count safetensors_writer attention_call interface
+        layers parallel slices sentencepiece_model sentencepiece_tokenizer thinking tokenizer text_tokenizer
+        json_scanner tool_calls custom_input call_reader tool_call_parser tool_format tokenizer_info chat_format
+        gguf_import decoder granite llama mistral pangu qwen2 qwen3 smollm3 dense_context weights transformers registry
+        wheel_source proof staging pull resolve
         """,
 }
 SCHEDULER_SIDE = (

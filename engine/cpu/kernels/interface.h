@@ -7,8 +7,11 @@
 
 namespace ebb {
 
-// Format of a matrix in panels: bf16 (panels.h), or integers in groups that share a scale (group_panels.h).
-enum class WeightFormat : int32_t { kBf16, kInt8, kInt4 };
+// Format of panels: bf16 (panels.h), or integers in groups (group_panels.h).
+enum class WeightFormat : int32_t { kBf16, kInt8, kInt4, kIq4Nl, kQ4_1, kQ5_1, kQ4K, kQ5K, kQ6K };
+
+// Type of the blocks of a matrix in a GGUF file (gguf_blocks.h).
+enum class BlockType : int32_t { kQ8_0, kQ4_0, kIq4Nl, kQ4_1, kQ5_0, kQ5_1, kQ4K, kQ5K, kQ6K };
 
 // Consecutive panels of a matrix that have one format.
 struct Part {

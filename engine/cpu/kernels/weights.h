@@ -5,6 +5,7 @@
 
 #include "gemm.h"
 #include "int4_format.h"
+#include "int5_format.h"
 #include "int8_format.h"
 #include "interface.h"
 
@@ -20,6 +21,18 @@ void with_panels(const Part& part, int depth, Use&& use) {
             return use(GroupPanels<Int8>{static_cast<const uint8_t*>(part.data), depth});
         case WeightFormat::kInt4:
             return use(GroupPanels<Int4>{static_cast<const uint8_t*>(part.data), depth});
+        case WeightFormat::kIq4Nl:
+            return use(GroupPanels<Iq4Nl>{static_cast<const uint8_t*>(part.data), depth});
+        case WeightFormat::kQ4_1:
+            return use(GroupPanels<Q4_1>{static_cast<const uint8_t*>(part.data), depth});
+        case WeightFormat::kQ5_1:
+            return use(GroupPanels<Q5_1>{static_cast<const uint8_t*>(part.data), depth});
+        case WeightFormat::kQ4K:
+            return use(GroupPanels<Q4K>{static_cast<const uint8_t*>(part.data), depth});
+        case WeightFormat::kQ5K:
+            return use(GroupPanels<Q5K>{static_cast<const uint8_t*>(part.data), depth});
+        case WeightFormat::kQ6K:
+            return use(GroupPanels<Q6K>{static_cast<const uint8_t*>(part.data), depth});
     }
 }
 

@@ -36,6 +36,7 @@ from app.host.engine_host import EngineHost
 from app.host.listeners import Listeners
 from app.host.model_aliases import ModelAliases
 from app.host.startup import Build, Startup, engine_builder
+from app.host.suitable_model import better_model
 from app.host.supervisor import RESTART, not_ignored
 from app.http.error_responses import on_ebb_error, on_http_error
 from app.http.request_context import BeginTrace, RequestContext
@@ -153,7 +154,7 @@ def run_server(
     if (reason := why_not_to_serve(settings)) is not None:
         logger.error("%s", reason)
         return 1
-    host = EngineHost(aliases=ModelAliases(settings.model_alias))
+    host = EngineHost(aliases=ModelAliases(settings.model_alias), suggested_model=better_model(settings))
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         try:
             status = runner.run(_serve(settings, listeners, host, build or engine_builder(settings), drain_seconds))

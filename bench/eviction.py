@@ -2,8 +2,8 @@
 
 No model runs: a request finds the longest run of its blocks that the tier holds, and leaves all of its blocks there.
     The result is the share of the prompts' blocks that were found. The trace is drawn from a seed: thinking times and
-    message lengths are log-normal, numbers of turns geometric. The three mixes differ in the share of traffic that
-    never returns.
+    message lengths are log-normal, numbers of turns geometric. The mixes differ in the share of traffic that never
+    returns. A second table compares the default policy with and without marks of clients for caching.
 """
 
 import argparse
@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from math import inf, log
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, Literal, Protocol
 
 from bench.machine import describe_machine
 from cache_tiers.block_key import BlockKey
-from cache_tiers.cpu.eviction import EvictionPolicy, LeastRecentlyUsed, LikelyToReturn
+from cache_tiers.cpu.eviction import UNMARKED, EvictionPolicy, LeastRecentlyUsed, LikelyToReturn
 
 BLOCK: Final = 64
 HOURS: Final = 4
@@ -27,17 +27,22 @@ CAPACITIES: Final = (512, 2048, 8192)
 SEEDS: Final = (1, 2, 3)
 
 
+Kind = Literal["chat", "single call", "agent"]
+
+
 @dataclass(frozen=True, slots=True)
 class Mix:
     """Composition of the traffic.
 
     singles: calls without a follow-up, for each chat.
     templates: number of instructions shared by the single calls; 0 means that they share nothing.
+    agents: sessions of coding agents, for each chat. All of them share their tools and instructions.
     """
 
     name: str
     singles: float
     templates: int
+    agents: float = 0.0
 
 
 MIXES: Final = (
@@ -47,6 +52,9 @@ MIXES: Final = (
 )
 
 
+AGENTS: Final = Mix("chats, single calls and agents", 4.0, 0, agents=0.05)
+
+
 @dataclass(frozen=True, slots=True)
 class Ask:
     """One request.
@@ -54,11 +62,14 @@ class Ask:
     at: seconds since the start of the trace.
     num_prompt: number of the prompt's blocks.
     chain: keys of the blocks of prompt and answer.
+    num_instructions: number of the prompt's first blocks that other clients' prompts have too.
     """
 
     at: float
     num_prompt: int
     chain: tuple[BlockKey, ...]
+    kind: Kind = "chat"
+    num_instructions: int = 0
 
 
 def trace(mix: Mix, seed: int) -> list[Ask]:
@@ -69,6 +80,8 @@ def trace(mix: Mix, seed: int) -> list[Ask]:
     for number, at in enumerate(_arrivals(source, CHATS_PER_MINUTE * mix.singles)):
         begin = source.randrange(mix.templates) if mix.templates else None
         asks.append(_single(source, f"single/{seed}/{number}", begin, at))
+    for number, at in enumerate(_arrivals(source, CHATS_PER_MINUTE * mix.agents)):
+        asks += _session(source, f"agent/{seed}/{number}", at)
     return sorted(asks, key=lambda ask: ask.at)
 
 
@@ -101,7 +114,21 @@ def _single(source: random.Random, name: str, template: int | None, at: float) -
     keys = [] if template is None else [_key(f"template/{template}", index) for index in range(24)]
     prompt = len(keys) + round(source.lognormvariate(log(900), 0.9)) // BLOCK
     chain = keys + [_key(name, index) for index in range(len(keys), prompt + 2)]
-    return Ask(at, prompt, tuple(chain))
+    return Ask(at, prompt, tuple(chain), "single call", len(keys))
+
+
+def _session(source: random.Random, name: str, at: float) -> Iterator[Ask]:
+    """Yield the requests of a coding agent: a mean of 30, seconds apart, each with the result of a tool."""
+    keys = [_key("tools", index) for index in range(48)]
+    tokens = len(keys) * BLOCK
+    while True:
+        prompt = tokens + round(source.lognormvariate(log(150), 1.2))
+        tokens = prompt + round(source.lognormvariate(log(60), 0.8))
+        keys += [_key(name, index) for index in range(len(keys), tokens // BLOCK)]
+        yield Ask(at, prompt // BLOCK, tuple(keys), "agent", 48)
+        if source.random() < 1 / 30 or tokens > 32768:
+            return
+        at += source.lognormvariate(log(8), 1.2)
 
 
 def _key(name: str, index: int) -> BlockKey:
@@ -120,9 +147,10 @@ class Tier(Protocol):
 class PolicyTier:
     """Tier that evicts one block at a time, as the product does."""
 
-    def __init__(self, capacity: int, policy: EvictionPolicy) -> None:
+    def __init__(self, capacity: int, policy: EvictionPolicy, marks: "Marks | None" = None) -> None:
         self._capacity = capacity
         self._policy = policy
+        self._marks = marks
         self._keys: set[BlockKey] = set()
 
     def has(self, key: BlockKey) -> bool:
@@ -138,7 +166,8 @@ class PolicyTier:
                 self._keys.remove(victim)
             self._policy.add(key)
             self._keys.add(key)
-        self._policy.touch(ask.chain, num_found)
+        marked = range(self._marks.num_marked(ask)) if self._marks is not None else UNMARKED
+        self._policy.touch(ask.chain, num_found, marked)
 
 
 class LMCacheTier:
@@ -226,6 +255,50 @@ POLICIES: Final[dict[str, Callable[[int, Sequence[Ask]], Tier]]] = {
 
 
 @dataclass(frozen=True, slots=True)
+class Marks:
+    """Clients that mark their prompts, and answers with them, for caching.
+
+    whole: kinds of requests that are marked whole.
+    instructions: kinds of requests whose instructions are marked.
+    """
+
+    name: str
+    whole: tuple[Kind, ...]
+    instructions: tuple[Kind, ...] = ()
+
+    def num_marked(self, ask: Ask) -> int:
+        """Return the number of the first blocks that a request marks."""
+        if ask.kind in self.whole:
+            return len(ask.chain)
+        return ask.num_instructions if ask.kind in self.instructions else 0
+
+
+CHATS: Final = Marks("chats", ("chat",))
+SINGLES: Final = Marks("single calls", ("single call",))
+EVERYTHING: Final = Marks("all", ("chat", "single call", "agent"))
+MARKED: Final = (
+    (MIXES[1], (CHATS, SINGLES, EVERYTHING)),
+    (MIXES[2], (CHATS, Marks("chats, and the instructions of calls", ("chat",), ("single call",)), EVERYTHING)),
+    (AGENTS, (CHATS, Marks("agents", ("agent",)), Marks("chats and agents", ("chat", "agent")), SINGLES, EVERYTHING)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedRow:
+    """One row of the second table.
+
+    without: the share of blocks that were found without marks, as a mean over the seeds.
+    found: the same with marks.
+    """
+
+    mix: str
+    marks: str
+    capacity: int
+    without: float
+    found: float
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
     """One row of the table.
 
@@ -263,6 +336,26 @@ def table(rows: Sequence[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def measure_marks(mix: Mix, marks: Sequence[Marks], capacity: int) -> list[MarkedRow]:
+    """Measure the rows of the second table for one mix and one capacity."""
+    traces = [trace(mix, seed) for seed in SEEDS]
+
+    def found(each: Marks | None) -> float:
+        return sum(replay(asks, PolicyTier(capacity, LikelyToReturn(), each)) for asks in traces) / len(traces)
+
+    without = found(None)
+    return [MarkedRow(mix.name, each.name, capacity, without, found(each)) for each in marks]
+
+
+def marks_table(rows: Sequence[MarkedRow]) -> str:
+    """Format the rows of the second table as Markdown. Gains are in percentage points."""
+    lines = ["| traffic | marked | tier, tokens | returning | gain by marks |", "| --- | --- | ---: | ---: | ---: |"]
+    for row in rows:
+        gain = f"{100 * (row.found - row.without):+.1f}"
+        lines.append(f"| {row.mix} | {row.marks} | {row.capacity * BLOCK} | {100 * row.without:.1f} % | {gain} |")
+    return "\n".join(lines) + "\n"
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Replay, print, and write eviction.json and eviction.md."""
     parser = argparse.ArgumentParser(prog="python -m bench.eviction", description=__doc__)
@@ -273,10 +366,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         for capacity in CAPACITIES:
             rows.append(measure(mix, capacity))
             print(table(rows[-1:]).splitlines()[-1], flush=True)
+    marked: list[MarkedRow] = []
+    for mix, marks in MARKED:
+        for capacity in CAPACITIES:
+            new = measure_marks(mix, marks, capacity)
+            marked += new
+            print("\n".join(marks_table(new).splitlines()[2:]), flush=True)
     out.mkdir(parents=True, exist_ok=True)
-    result = {"machine": asdict(describe_machine()), "rows": [asdict(row) for row in rows]}
+    result = {
+        "machine": asdict(describe_machine()),
+        "rows": [asdict(row) for row in rows],
+        "marked": [asdict(row) for row in marked],
+    }
     (out / "eviction.json").write_text(json.dumps(result, indent=1) + "\n")
-    (out / "eviction.md").write_text(table(rows))
+    (out / "eviction.md").write_text(table(rows) + "\n" + marks_table(marked))
     return 0
 
 

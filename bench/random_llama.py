@@ -13,17 +13,20 @@ from safetensors.torch import save_file
 _COPIED: Final = ("tokenizer.json", "tokenizer_config.json", "generation_config.json")
 
 
-def write_random_llama(source: Path, target: Path, changes: Mapping[str, Any]) -> None:
+def write_random_llama(source: Path, target: Path, changes: Mapping[str, Any], *, last_norm: float = 1.0) -> None:
     """Write a model into the folder `target`, which exists.
 
     source: the default model's folder, from which everything except the weights comes.
     changes: changes to its config.json, among them all sizes.
+    last_norm: weight of the last norm, which is the standard deviation of a row's logits.
     """
     for name in _COPIED:
         copyfile(source / name, target / name)
     config: dict[str, Any] = json.loads((source / "config.json").read_text(encoding="utf-8")) | dict(changes)
     (target / "config.json").write_text(json.dumps(config, indent=1), encoding="utf-8")
-    save_file(_weights(config), target / "model.safetensors", metadata={"format": "pt"})
+    weights = _weights(config)
+    weights["model.norm.weight"] *= last_norm
+    save_file(weights, target / "model.safetensors", metadata={"format": "pt"})
 
 
 def _weights(config: Mapping[str, Any]) -> dict[str, torch.Tensor]:

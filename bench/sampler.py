@@ -54,33 +54,42 @@ KINDS: Final[Mapping[str, Sequence[SamplingParams]]] = MappingProxyType(
         "logprobs": (replace(GREEDY, logprobs=5),),
     }
 )
+"""Settings of the rows of each kind, in rotation. The rows of "masks" also have a mask of every second token."""
 
 
 class Batch:
-    """32 requests of one kind, decoding step by step.
+    """Requests that decode step by step.
 
-    Requests of the kind "masks" have a mask that leaves every second token.
+    The blocks of request i are the i-th run of `blocks_of(context, steps)` ids from `first_block` on.
     """
 
-    def __init__(self, worker: Worker, name: str, number: int, context: int, steps: int) -> None:
+    def __init__(
+        self,
+        worker: Worker,
+        name: str,
+        requests: Sequence[SamplingParams],
+        first_block: int,
+        *,
+        context: int,
+        steps: int,
+        mask: bytes | None = None,
+    ) -> None:
+        """Start one request for each of `requests`, with a prompt of `context` tokens, under `mask` if there is one."""
         self._worker = worker
-        self._names = [f"{name}-{index}" for index in range(ROWS)]
+        self._names = [f"{name}-{index}" for index in range(len(requests))]
         self._computed = context
-        mask = words_of_ids(range(0, worker.model.vocab_size, 2), worker.model.vocab_size).tobytes()
-        self._masks = dict.fromkeys(self._names, mask) if name == "masks" else {}
+        self._masks = {} if mask is None else dict.fromkeys(self._names, mask)
         blocks = blocks_of(context, steps)
-        first = number * ROWS * blocks
-        kinds = KINDS[name]
         new = [
             NewRequestData(
                 request_id,
                 tuple(100 + (at * 7 + index) % 20_000 for at in range(context + 1)),
                 context + 1,
-                tuple(range(first + index * blocks, first + (index + 1) * blocks)),
+                tuple(range(first_block + index * blocks, first_block + (index + 1) * blocks)),
                 context,
-                replace(kinds[index % len(kinds)], seed=index, max_tokens=steps + 1),
+                replace(params, seed=index, max_tokens=steps + 1),
             )
-            for index, request_id in enumerate(self._names)
+            for index, (request_id, params) in enumerate(zip(self._names, requests, strict=True))
         ]
         self._submit(SchedulerOutput(0, tuple(new), (), dict.fromkeys(self._names, 1), masks=self._masks))
 
@@ -95,6 +104,15 @@ class Batch:
     def _submit(self, step: SchedulerOutput) -> None:
         self._worker.execute(step)
         self._computed += 1
+
+
+def in_turns(batches: Mapping[str, Batch], steps: int) -> dict[str, list[float]]:
+    """Return the milliseconds of `steps` steps of each batch. The batches take turns."""
+    times: dict[str, list[float]] = {name: [] for name in batches}
+    for _ in range(steps):
+        for name, batch in batches.items():
+            times[name].append(batch.step())
+    return times
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,13 +180,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     worker.load()
     torch.set_num_threads(1)
     worker.init_kv(len(KINDS) * ROWS * blocks_of(arguments.context, arguments.steps))
+    half = words_of_ids(range(0, worker.model.vocab_size, 2), worker.model.vocab_size).tobytes()
     batches = {
-        name: Batch(worker, name, number, arguments.context, arguments.steps) for number, name in enumerate(KINDS)
+        name: Batch(
+            worker,
+            name,
+            [kinds[index % len(kinds)] for index in range(ROWS)],
+            number * ROWS * blocks_of(arguments.context, arguments.steps),
+            context=arguments.context,
+            steps=arguments.steps,
+            mask=half if name == "masks" else None,
+        )
+        for number, (name, kinds) in enumerate(KINDS.items())
     }
-    times: dict[str, list[float]] = {name: [] for name in KINDS}
-    for _ in range(arguments.steps):
-        for name, batch in batches.items():
-            times[name].append(batch.step())
+    times = in_turns(batches, arguments.steps)
     rows = rows_of(times)
     targets = targets_of(rows)
     result = {

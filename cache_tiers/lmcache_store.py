@@ -229,9 +229,9 @@ class LMCacheStore:
         self._book.release(keys)
         self._l1.finish_read([object_key(key) for key in keys])
 
-    def touch(self, chain: Sequence[BlockKey], num_found: int) -> None:
+    def touch(self, chain: Sequence[BlockKey], num_found: int, marked: range) -> None:
         """See KVTierStore."""
-        self._host_memory.eviction_index.touch(chain, num_found)
+        self._host_memory.eviction_index.touch(chain, num_found, marked)
         self._lower.renew(chain)
 
     def clear_cpu(self) -> bool:

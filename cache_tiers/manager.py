@@ -88,9 +88,12 @@ class TierManager:
         """Protect the chain that a request is about to use, so that blocks loaded next do not evict it first."""
         self.store.protect(chain)
 
-    def touch(self, chain: Sequence[BlockKey], num_found: int) -> None:
-        """Mark a request's block chain as recently used in every tier. The first `num_found` blocks were cache hits."""
-        self.store.touch(chain, num_found)
+    def touch(self, chain: Sequence[BlockKey], num_found: int, marked: range) -> None:
+        """Mark a request's block chain as recently used in every tier. The first `num_found` blocks were cache hits.
+
+        marked: indices of the blocks that the client marked for caching.
+        """
+        self.store.touch(chain, num_found, marked)
 
     # Prefetches
 

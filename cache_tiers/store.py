@@ -133,8 +133,11 @@ class KVTierStore(Protocol):
     def release(self, keys: Sequence[BlockKey]) -> None:
         """Unlock slots that `poll` returned."""
 
-    def touch(self, chain: Sequence[BlockKey], num_found: int) -> None:
-        """Mark a request's block chain as recently used in every tier. The first `num_found` blocks were cache hits."""
+    def touch(self, chain: Sequence[BlockKey], num_found: int, marked: range) -> None:
+        """Mark a request's block chain as recently used in every tier. The first `num_found` blocks were cache hits.
+
+        marked: indices of the blocks that the client marked for caching.
+        """
 
     def clear_cpu(self) -> bool:
         """Drop all blocks in host memory. Return False if some stay because they are being read or written.

@@ -40,6 +40,7 @@ from engine.tenants import TenantSalts
 from engine.tracing import NO_TRACE, Trace
 from engine.worker.host_resources import available_memory, return_freed_memory
 from engine.worker.loaded_model import LoadedModel
+from models.call_syntax.registry import AUTO
 from models.chat_format import ChatFormat, Message
 from models.fingerprint import model_fingerprint
 from models.folder import ModelFolder
@@ -165,7 +166,9 @@ def _load(config: EngineConfig, progress: Progress, closing: ExitStack) -> _Load
         )
         executor.init_kv(num_blocks)
         tokenizer = load_tokenizer(config.model_path, TEXT_WINDOWS * window)
-        chat_format = ChatFormat.load(config.model_path, tokenizer)
+        chat_format = ChatFormat.load(
+            config.model_path, tokenizer, None if config.tool_format == AUTO else config.tool_format
+        )
         tiers = opening.result()
     if tiers.store is not None:
         executor.attach_host_pool(tiers.store.pool, tiers.shared_pool)

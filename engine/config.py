@@ -47,6 +47,7 @@ class EngineConfig:
     cache_dir: folder of the compiled native kernels; None allows only the torch model.
     tenants_file: record of deleted tenants and their number of deletions; None keeps it in memory only.
     public_prompt: a system prompt whose full blocks all tenants share; empty to share none.
+    tool_format: name of the format of tool calls in `models.call_syntax.registry`; "auto" finds it in the template.
     device_note: reason why this machine's accelerator does not compute, in a sentence; empty if none was passed over.
     """
 
@@ -81,4 +82,5 @@ class EngineConfig:
     cache_dir: Path | None = None
     tenants_file: Path | None = None
     public_prompt: str = ""
+    tool_format: str = "auto"
     device_note: str = ""

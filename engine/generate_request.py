@@ -20,6 +20,8 @@ class GenerateRequest:
     num_answers: number of answers to the prompt, which is computed once.
     may_fill_window: a maximum number of tokens for which there is no room means all of the room, as APIs mean it whose
         clients send large numbers by default. Otherwise such a number is refused.
+    num_marked: number of the prompt's first tokens that the client marked for caching. With a prompt that is marked
+        whole, the answer counts as marked too, since the next prompt continues it.
     """
 
     prompt_token_ids: Sequence[int]
@@ -32,3 +34,4 @@ class GenerateRequest:
     on_place: Callable[[], None] | None = None
     num_answers: int = 1
     may_fill_window: bool = False
+    num_marked: int = 0

@@ -152,6 +152,7 @@ class Processor:
             deadline=now + urgency.timeout if urgency.timeout is not None else inf,
             start_by=now + self._queue_timeout,
             public=public,
+            num_marked=request.num_marked,
             keeps_kv=keeps_kv,
             mask=self._mask(sampling, prompt),
             on_place=request.on_place,

@@ -95,6 +95,7 @@ class Request:
     mask: determines which tokens may come next; None for any.
     unsent_token_ids: the latest tokens, forced by the mask, that the worker has not received yet.
     prompt_logprobs: log probabilities of the prompt's tokens after the first, as far as computed, if requested.
+    num_marked: as in `GenerateRequest`.
     keeps_kv: other requests may find the KV that this one computes. If False, it also leaves cached KV as it is.
     siblings: unfinished requests for several answers to one prompt, including this one, by number; empty for a single
         answer.
@@ -138,6 +139,7 @@ class Request:
     mask: TokenMask | None = None
     unsent_token_ids: list[int] = field(default_factory=list)
     prompt_logprobs: list[TokenLogprobs] = field(default_factory=list)
+    num_marked: int = 0
     keeps_kv: bool = True
     siblings: list["Request"] = field(default_factory=list, repr=False)
     on_place: Callable[[], None] | None = field(default=None, repr=False)
@@ -164,6 +166,7 @@ class Request:
             deadline=self.deadline,
             start_by=self.start_by,
             public=self.public,
+            num_marked=self.num_marked,
             keeps_kv=self.keeps_kv,
             mask=mask,
         )
@@ -195,6 +198,7 @@ class Request:
             reuse=self.reuse,
             started=self.started,
             public=self.public,
+            num_marked=self.num_marked,
             keeps_kv=self.keeps_kv,
             mask=mask,
         )
@@ -205,6 +209,14 @@ class Request:
     def owner(self) -> Owner:
         """Owner charged for the blocks, except for those of a public prefix."""
         return owner_of(self.root_key)
+
+    def marked_blocks(self, block_size: int) -> range:
+        """Return the indices of the blocks that the client marked for caching.
+
+        A mark is one tenant's, so the blocks of a public prefix have none.
+        """
+        last = self.num_tokens if self.num_marked >= self.num_prompt_tokens else self.num_marked
+        return range(len(self.public.keys) if self.public is not None else 0, last // block_size)
 
     @property
     def num_prompt_tokens(self) -> int:

@@ -5,6 +5,8 @@ be a call. From then on it is one, whatever follows, because its arguments may h
 """
 
 import json
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from models.json_scanner import JsonScanner, JsonToken
 from models.tool_calls import AnswerEvent, ArgumentsPiece, CallEnd, CallStart
@@ -24,7 +26,7 @@ class _NotACallError(Exception):
         self.unread = unread
 
 
-class CallReader:
+class JsonCallReader:
     """Reader of the text between two marks.
 
     has_called: whether a call has begun.
@@ -33,11 +35,17 @@ class CallReader:
     not_called: text that was read since the last call and is not part of a call. Set if the text is broken.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, arguments: Sequence[str] = ("arguments",), *, is_bare: bool = False) -> None:
+        """Create the reader.
+
+        arguments: names of the field with the arguments.
+        is_bare: no mark precedes the JSON, so only an object that begins with a call's fields is a call.
+        """
         self.has_called = False
         self.is_broken = False
         self.unread = ""
         self.not_called = ""
+        self._keys = _Keys(tuple(arguments), is_bare)
         self._json = JsonScanner()
         self._level = 0
         self._call: _Call | None = None
@@ -85,7 +93,7 @@ class CallReader:
         """Take a token that is not part of a call."""
         match token.kind:
             case "open" if token.text == "{" and token.level == self._level:
-                self._call = _Call(token.level + 1)
+                self._call = _Call(token.level + 1, self._keys)
             case "open" if token.level == 0:
                 self._level = 1
             case "open" | "begin string" | "scalar":
@@ -105,6 +113,17 @@ class CallReader:
         return [] if self._call is None else self._call.broken()
 
 
+class _Keys(NamedTuple):
+    """Fields of a call. As in `JsonCallReader`."""
+
+    arguments: tuple[str, ...]
+    is_bare: bool
+
+    def may_begin(self, key: str) -> bool:
+        """Return whether a call may begin with the field `key`."""
+        return not self.is_bare or key in ("name", "type", *self.arguments)
+
+
 class _Call:
     """Reader of one call. level: that of its fields.
 
@@ -112,11 +131,13 @@ class _Call:
     is_over: the closing bracket has been read.
     """
 
-    def __init__(self, level: int) -> None:
+    def __init__(self, level: int, keys: _Keys) -> None:
         self.has_begun = False
         self.is_over = False
         self._level = level
+        self._keys = keys
         self._key = ""
+        self._is_first = True
         self._string = list[str]()
         self._name: str | None = None
         self._arguments = _Arguments(level)
@@ -132,7 +153,7 @@ class _Call:
             pass
         elif self._key == "name":
             self._take_name(token)
-        elif self._key == "arguments":
+        elif self._key in self._keys.arguments:
             self._arguments.take(token)
 
     def news(self) -> list[AnswerEvent]:
@@ -156,14 +177,19 @@ class _Call:
 
     def cut(self) -> list[AnswerEvent]:
         """Return the end of a call within which the answer ends. A call whose name is known begins here."""
-        if self.has_begun or self._name is None:
+        if self.has_begun or self._name is None or self._keys.is_bare:
             return self.broken()
         return [CallStart(self._name), CallEnd(is_complete=False)]
 
     def _take_key(self, token: JsonToken) -> None:
         if (key := self._string_of(token)) is not None:
+            if self._is_first and not self._keys.may_begin(key):
+                raise _NotACallError("")
+            self._is_first = False
             # A call that has begun keeps its name, and arguments are read once.
-            is_repeated = self.has_begun if key == "name" else key == "arguments" and self._arguments.has_started
+            is_repeated = (
+                self.has_begun if key == "name" else key in self._keys.arguments and self._arguments.has_started
+            )
             self._key = "" if is_repeated else key
 
     def _take_name(self, token: JsonToken) -> None:
@@ -184,7 +210,7 @@ class _Call:
         return None
 
     def _close(self, token: JsonToken) -> None:
-        if self._name is None:
+        if self._name is None or (self._keys.is_bare and not self._arguments.has_started):
             raise _NotACallError(token.text)
         self.is_over = True
         if not self._arguments.has_started:

@@ -6,6 +6,7 @@ The content of a message can never become a control token: "<|im_end|>" in a mes
 import datetime
 import json
 import re
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,8 +19,9 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from models.errors import ChatFormatError
 from models.folder import ModelFolder
 from models.slices import check_length
+from models.template_tools import call_id, probe
 from models.text_tokenizer import TextTokenizer
-from models.thinking import ThinkingMode, find_thinking
+from models.thinking import ThinkingMode, find_thinking, switches
 from models.tokenizer_info import tokenizer_info
 from models.tool_calls import ToolCall, read_object
 from models.tool_format import find_tool_format
@@ -40,11 +42,13 @@ class Message:
     role: "system", "user", "assistant", or "tool" for the result of a call. The first message may have the role
         "tools": its content is a JSON list of the available tools in OpenAI's format.
     tool_calls: calls of an assistant's message.
+    result_of: for the result of a call, the call's name and number in the conversation. `ChatFormat` sets it.
     """
 
     role: str
     content: str
     tool_calls: tuple[ToolCall, ...] = ()
+    result_of: tuple[str, int] | None = None
 
     @property
     def text(self) -> str:
@@ -63,6 +67,7 @@ class ChatFormat:
         variables: dict[str, str],
         leading_id: int | None = None,
         info: Mapping[str, Any],
+        tool_format: str | None = None,
     ) -> None:
         """Compile the template. Raise ChatFormatError if it is not valid Jinja.
 
@@ -70,6 +75,7 @@ class ChatFormat:
         variables: special tokens such as bos_token, by name.
         leading_id: id that every prompt begins with, although the template does not write it; None if there is none.
         info: description of tokenizer and template for clients.
+        tool_format: name of the tool format; None to find it.
         """
         self.tokenizer_info = info
         self._tokenizer = tokenizer
@@ -77,14 +83,19 @@ class ChatFormat:
         self._leading_id = leading_id
         self._template = None if template is None else _compile(template)
         self.thinking = find_thinking(tokenizer.control_tokens, template or "")
-        self.tools = find_tool_format(tokenizer.control_tokens, template or "")
+        self.tools = find_tool_format(
+            tokenizer.control_tokens, template or "", lambda: probe(self._probed), tool_format
+        )
         texts = sorted(tokenizer.control_tokens, key=len, reverse=True)
         self._control = re.compile("|".join(map(re.escape, texts)) or r"(?!)")
         self._longest_control = len(texts[0]) if texts else 0
 
     @classmethod
-    def load(cls, path: Path, tokenizer: TextTokenizer) -> "ChatFormat":
-        """Read the template of the folder `path`: chat_template.jinja, else the one in tokenizer_config.json."""
+    def load(cls, path: Path, tokenizer: TextTokenizer, tool_format: str | None = None) -> "ChatFormat":
+        """Read the template of the folder `path`: chat_template.jinja, else the one in tokenizer_config.json.
+
+        tool_format: name of the tool format; None to find it.
+        """
         folder = ModelFolder(path)
         config = folder.tokenizer_config()
         architectures = folder.config().get("architectures") or []
@@ -97,6 +108,7 @@ class ChatFormat:
             variables=_special_texts(config),
             leading_id=tokenizer.bos_token_id if leads else None,
             info=tokenizer_info(folder, tokenizer, template),
+            tool_format=tool_format,
         )
 
     def render(self, messages: Sequence[Message], *, thinking: ThinkingMode | None = None) -> list[int]:
@@ -107,7 +119,7 @@ class ChatFormat:
 
         Raise ChatFormatError if there is no template or the template rejects the messages.
         """
-        shielded, frame = self._shield(self._asked(messages, thinking))
+        shielded, frame = self._shield(self._asked(_with_results_named(messages), thinking))
         return self._led(self._encode(self._text(shielded, thinking), frame))
 
     def next_prefix(self, messages: Sequence[Message]) -> list[int]:
@@ -118,7 +130,7 @@ class ChatFormat:
         messages: the conversation, whose last message is an answer.
         """
         mark = _unused_character([message.text for message in messages])
-        shielded, frame = self._shield([*messages, Message("user", mark)], avoid=mark)
+        shielded, frame = self._shield([*_with_results_named(messages), Message("user", mark)], avoid=mark)
         before, found, _ = self._text(shielded, None).rpartition(mark)
         ends = [hit.end() for hit in self._control.finditer(before)]
         return self._led(self._encode(before[: ends[-1]], frame)) if found and ends else []
@@ -146,6 +158,9 @@ class ChatFormat:
         said = len(messages) - num_new
         if said < 1 or messages[said - 1].role != "assistant":
             raise ChatFormatError("a conversation can only be extended after an answer")
+        if messages[said - 1].tool_calls and self.tools.template.needs_calls:
+            raise ChatFormatError("the chat template writes results only after calls that it wrote itself")
+        messages = _with_results_named(messages)
         mark = _unused_character([message.text for message in messages])
         marked = [*messages[: said - 1], replace(messages[said - 1], content=mark, tool_calls=()), *messages[said:]]
         shielded, frame = self._shield(self._asked(marked, thinking), avoid=mark)
@@ -173,18 +188,34 @@ class ChatFormat:
     def _text(self, messages: Sequence[Message], thinking: ThinkingMode | None) -> str:
         if self._template is None:
             raise ChatFormatError("the model has no chat template; use plain completions")
-        told: dict[str, Any] = {} if thinking is None else {"enable_thinking": thinking != "off"}
+        told: dict[str, Any] = {} if thinking is None else dict(switches(thinking))
         if messages and messages[0].role == "tools":
             told["tools"] = json.loads(messages[0].content)
             messages = messages[1:]
         told |= self._variables
         try:
-            return _rendered(self._template, messages, told)
+            return self._rendered(self._template, messages, told)
         except ChatFormatError:
             if not any(_has_text_arguments(message) for message in messages):
                 raise
         # Some templates write arguments that are text as they are, others only the fields of an object.
-        return _rendered(self._template, messages, told, as_objects=True)
+        return self._rendered(self._template, messages, told, as_objects=True)
+
+    def _rendered(
+        self, template: jinja2.Template, messages: Sequence[Message], told: dict[str, Any], *, as_objects: bool = False
+    ) -> str:
+        """Render the messages. Raise ChatFormatError if the template refuses them. as_objects: as in `_turns`."""
+        turns = _turns(messages, as_objects=as_objects, null_content=self.tools.template.has_null_content)
+        return _rendering(template, turns, told)
+
+    def _probed(self, turns: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]] | None) -> str | None:
+        """Render turns for `models.template_tools`."""
+        if self._template is None:
+            return None
+        try:
+            return _rendering(self._template, turns, self._variables | ({} if tools is None else {"tools": tools}))
+        except ChatFormatError:
+            return None
 
     def _shield(self, messages: Sequence[Message], avoid: str = "") -> tuple[list[Message], str | None]:
         """Replace the text of control tokens in the contents with placeholders.
@@ -207,30 +238,22 @@ class ChatFormat:
         )
 
     def _with_tools(self, messages: Sequence[Message], clean: Callable[[str], str]) -> list[Message]:
-        """Apply `clean` to the contents, and write tools into them unless the template does so itself."""
-        if self.tools.in_template:
-            return [
-                Message(
-                    message.role,
-                    clean(message.content),
-                    tuple(ToolCall(clean(call.name), clean(call.arguments)) for call in message.tool_calls),
-                )
-                for message in messages
-            ]
+        """Apply `clean` to the contents, and write into them the tools that the template does not write itself."""
+        texts, template = self.tools.syntax.texts, self.tools.template
         written = list[Message]()
         for message in messages:
             content = clean(message.content)
-            if message.role == "tools":
-                written.append(Message("system", clean(self.tools.system(message.content))))
-            elif message.role == "system" and written and messages[0].role == "tools" and len(written) == 1:
+            if message.role == "tools" and not template.tools:
+                written.append(Message("system", self.tools.system(message.content, clean)))
+            elif message.role == "system" and len(written) == 1 and messages[0].role == "tools" and not template.tools:
                 written[0] = Message("system", f"{content}\n\n{written[0].content}")
-            elif message.role == "tool":
-                written.append(Message(self.tools.result_role, self.tools.result.format(result=content)))
-            elif message.tool_calls:
-                between = "\n" if content and not self.tools.is_list else ""
+            elif message.role == "tool" and not template.results:
+                written.append(Message(texts.result_role, texts.result.format(result=content)))
+            elif message.tool_calls and not template.calls:
+                between = "\n" if content and texts.on_own_line else ""
                 written.append(Message(message.role, content + between + self.tools.calls(message.tool_calls, clean)))
             else:
-                written.append(replace(message, content=content))
+                written.append(_cleaned(message, clean))
         return written
 
     def _stand_in(self, control_text: str, frame: str) -> str:
@@ -254,29 +277,57 @@ class ChatFormat:
         return ids + self._plain(text[start:], frame)
 
 
-def _rendered(
-    template: jinja2.Template, messages: Sequence[Message], told: dict[str, Any], *, as_objects: bool = False
-) -> str:
-    """Render the messages. Raise ChatFormatError if the template refuses them. as_objects: as in `_turn`."""
-    turns = [_turn(message, as_objects=as_objects) for message in messages]
+def _cleaned(message: Message, clean: Callable[[str], str]) -> Message:
+    calls = tuple(ToolCall(clean(call.name), clean(call.arguments)) for call in message.tool_calls)
+    named = None if message.result_of is None else (clean(message.result_of[0]), message.result_of[1])
+    return Message(message.role, clean(message.content), calls, named)
+
+
+def _with_results_named(messages: Sequence[Message]) -> list[Message]:
+    """Tell each result its call. Results follow their calls in the same order."""
+    named, waiting, count = list[Message](), deque[tuple[str, int]](), 0
+    for message in messages:
+        if message.role == "tool":
+            message = replace(message, result_of=waiting.popleft() if waiting else None)
+        elif message.role == "assistant":
+            waiting = deque((call.name, count + index) for index, call in enumerate(message.tool_calls))
+            count += len(waiting)
+        named.append(message)
+    return named
+
+
+def _rendering(template: jinja2.Template, turns: Sequence[Mapping[str, Any]], told: Mapping[str, Any]) -> str:
+    """Render turns. Raise ChatFormatError if the template refuses them."""
     try:
         return template.render(messages=turns, add_generation_prompt=True, **told)
     except (jinja2.TemplateError, TypeError) as error:
         raise ChatFormatError(f"the chat template refuses the messages: {error}") from error
 
 
-def _turn(message: Message, *, as_objects: bool) -> dict[str, Any]:
-    """Convert a message to the dictionary that chat templates expect.
+def _turns(messages: Sequence[Message], *, as_objects: bool, null_content: bool) -> list[dict[str, Any]]:
+    """Convert messages to the dictionaries that chat templates expect.
 
     as_objects: write arguments that are not a JSON object as the field of one, instead of as text.
+    null_content: as in `models.template_tools.TemplateTools`.
     """
-    turn: dict[str, Any] = {"role": message.role, "content": message.content}
-    if message.tool_calls:
-        turn["tool_calls"] = [
-            {"type": "function", "function": {"name": call.name, "arguments": _arguments(call, as_object=as_objects)}}
-            for call in message.tool_calls
-        ]
-    return turn
+    turns, count = list[dict[str, Any]](), 0
+    for message in messages:
+        turn: dict[str, Any] = {"role": message.role, "content": message.content}
+        if message.tool_calls:
+            numbered = enumerate(message.tool_calls, count)
+            turn["tool_calls"] = [_call(call, number, as_object=as_objects) for number, call in numbered]
+            turn["content"] = message.content or (None if null_content else "")
+            count += len(message.tool_calls)
+        if message.result_of is not None:
+            name, number = message.result_of
+            turn |= {"name": name, "tool_call_id": call_id(number)}
+        turns.append(turn)
+    return turns
+
+
+def _call(call: ToolCall, number: int, *, as_object: bool) -> dict[str, Any]:
+    function = {"name": call.name, "arguments": _arguments(call, as_object=as_object)}
+    return {"id": call_id(number), "type": "function", "function": function}
 
 
 def _arguments(call: ToolCall, *, as_object: bool) -> dict[str, Any] | str:

@@ -1,9 +1,10 @@
 """Every error that the models package raises on purpose. The message is one sentence for the user.
 
 ModelError
-├── ModelNotFoundError       the name is not an alias, folder, GGUF file or hub id, or the folder lacks a file
+├── ModelNotFoundError       the name is not a short name, folder, GGUF file or hub id, or the folder lacks a file
 ├── DownloadError            the network, the index or the hub did not give the files
-│   └── ChecksumError        files came, but their bytes are not the expected ones
+│   ├── ChecksumError        files came, but their bytes are not the expected ones
+│   └── TransientError       the same request may succeed later
 ├── DiskFullError            no room, or no right to write, where models are kept
 ├── ConversionError          a GGUF file cannot be read, is of another kind, or its result failed the proof
 ├── UnsupportedModelError    config.json asks for something that this decoder does not do
@@ -28,6 +29,17 @@ class DownloadError(ModelError):
 
 class ChecksumError(DownloadError):
     """A downloaded file is not the one that was asked for."""
+
+
+class TransientError(DownloadError):
+    """A request failed in a way that may pass.
+
+    pause: seconds that the server asks to wait; 0 if it does not say.
+    """
+
+    def __init__(self, message: str, pause: float = 0.0) -> None:
+        super().__init__(message)
+        self.pause = pause
 
 
 class DiskFullError(ModelError):

@@ -17,6 +17,8 @@ from models.decoder.config import DecoderConfig
 from models.decoder.model import DecoderForCausalLM
 from models.errors import ModelError, UnsupportedModelError
 from models.folder import ModelFolder
+from models.gemma2 import architecture as gemma2
+from models.gemma3 import architecture as gemma3
 from models.granite import architecture as granite
 from models.interface import CausalLM
 from models.layers.kinds import TORCH_LAYERS, LayerKinds
@@ -24,16 +26,21 @@ from models.llama import architecture as llama
 from models.mistral import architecture as mistral
 from models.pangu import architecture as pangu
 from models.parallel import ALONE, RankGroup
+from models.phi3 import architecture as phi3
 from models.qwen2 import architecture as qwen2
 from models.qwen3 import architecture as qwen3
 from models.smollm3 import architecture as smollm3
 from models.weights import load_weights
 
 ARCHITECTURES: Final[Mapping[str, Callable[[Mapping[str, Any]], DecoderConfig]]] = {
+    "Gemma2ForCausalLM": gemma2.read_config,
+    "Gemma3ForCausalLM": gemma3.read_config,
+    "Gemma3ForConditionalGeneration": gemma3.read_text_config,
     "GraniteForCausalLM": granite.read_config,
     "LlamaForCausalLM": llama.read_config,
     "MistralForCausalLM": mistral.read_config,
     "PanguEmbeddedForCausalLM": pangu.read_config,
+    "Phi3ForCausalLM": phi3.read_config,
     "Qwen2ForCausalLM": qwen2.read_config,
     "Qwen3ForCausalLM": qwen3.read_config,
     "SmolLM3ForCausalLM": smollm3.read_config,
@@ -123,9 +130,10 @@ def load_model(
             if ranks.size > 1:
                 raise UnsupportedModelError(TRANSFORMERS_IS_ALONE) from error
             return load_network(folder, dtype, device, window)
+    config = config.fitted_to(window)
     model = DecoderForCausalLM(config, dtype=dtype, device=device, layers=layers, ranks=ranks)
     model.packed = load_weights(
-        folder.weight_files(), model.slots(), model.ignores, model.part, keep_packed=keep_packed
+        folder.weight_files(), model.slots(), model.ignores, model.part, model.slots_of, keep_packed=keep_packed
     )
     return model
 

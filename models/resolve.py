@@ -1,31 +1,38 @@
 """Resolution of a model's name, as a user gives it, to a model folder."""
 
 import hashlib
-import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from models.errors import DownloadError, ModelNotFoundError
+from models.catalogue import find_entry
+from models.errors import ModelNotFoundError
+from models.hub.folder import HubFolder
+from models.hub.repository import HubName
 from models.pull import model_folder, pull_default
 from models.staging import Progress, exclusive, private_folder, staged
 from models.wheel_source import DEFAULT_SOURCE
 
+if TYPE_CHECKING:
+    from models.hub.client import Hub
+    from models.hub_model import HubPlan
+
 DEFAULT_MODEL = DEFAULT_SOURCE.name
 
-_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 _CONVERSION = "blocks"
 """Name of the form of converted files. A folder in an earlier form is not found."""
-
-_HUB_FILES = ["*.safetensors", "*.json", "*.jinja", "tokenizer.model"]
 
 
 def resolve_model(name: str, cache_dir: Path, progress: Progress) -> Path:
     """Return the folder of the model `name`, and fetch or convert the model if necessary.
 
-    A model that is not on this machine is fetched into `cache_dir`. A GGUF file is converted there once.
+    A model that is not on this machine is fetched into `cache_dir`. One that is there is used without asking the hub
+    for a newer version. A GGUF file is converted there once.
 
-    name: the default model's alias, a folder, a GGUF file, or a hub id such as "org/model".
+    name: the default model's alias, a folder, a GGUF file, a name of the catalogue, or a hub id such as "org/model" or
+        "org/model:Q4_K_M".
 
-    Raise ModelNotFoundError if there is no such model, and the errors of `pull` if fetching or converting fails.
+    Raise ModelNotFoundError if there is no such model, and the errors of `pull` and `plan_download` if fetching or
+    converting fails.
     """
     if name.lower() == DEFAULT_MODEL:
         return pull_default(cache_dir, progress)
@@ -38,27 +45,61 @@ def resolve_model(name: str, cache_dir: Path, progress: Progress) -> Path:
         if local.suffix.lower() != ".gguf":
             raise ModelNotFoundError(f"{local} is not a model: use a folder or a .gguf file")
         return _converted(local.resolve(), cache_dir, progress)
-    if _HUB_ID.fullmatch(name) and local.suffix.lower() != ".gguf":
-        return _from_hub(name, cache_dir, progress)
-    raise ModelNotFoundError(
-        f"there is no model {name!r}: use {DEFAULT_MODEL}, a folder, a .gguf file, or a hub id like org/model"
-    )
+    hub_name = at_hub(name)
+    if hub_name is None:
+        raise ModelNotFoundError(
+            f"there is no model {name!r}: use {DEFAULT_MODEL}, a folder, a .gguf file, or a hub id like org/model; "
+            "`ebb pull` lists short names"
+        )
+    ready = HubFolder.of(hub_name, cache_dir).ready(hub_name.choice)
+    if ready is not None:
+        return prepared(ready, cache_dir, progress)
+    # Only fetching needs the hub's client, which takes a while to import.
+    from models.hub.client import Hub
+    from models.hub_model import plan_download
+
+    hub = Hub()
+    return fetched(plan_download(hub_name, cache_dir, hub, progress), cache_dir, hub, progress)
+
+
+def fetched(plan: "HubPlan", cache_dir: Path, hub: "Hub", progress: Progress) -> Path:
+    """Download what `plan` lacks, convert it if necessary, and return the model folder. Raise as `resolve_model`."""
+    from models.hub_model import download
+
+    return prepared(download(plan, cache_dir, hub, progress), cache_dir, progress)
+
+
+def prepared(path: Path, cache_dir: Path, progress: Progress) -> Path:
+    """Return `path` if it is a model folder; convert it if it is a GGUF file. Raise ConversionError."""
+    return path if path.is_dir() else _converted(path, cache_dir, progress)
 
 
 def find_model(name: str, cache_dir: Path) -> Path | None:
     """Find the folder of the model `name` if it is ready to load, without fetching or converting anything.
 
-    Return None for a name that `resolve_model` would have to fetch, convert or reject. Return None for every hub id,
-    because only the hub's client can tell whether its cache is complete.
+    Return None for a name that `resolve_model` would have to fetch, convert or reject.
     """
     local = Path(name).expanduser()
     if name.lower() == DEFAULT_MODEL:
         folder = model_folder(DEFAULT_SOURCE, cache_dir)
     elif local.is_file() and local.suffix.lower() == ".gguf":
         folder = _converted_folder(local.resolve(), cache_dir)
-    else:
+    elif (hub_name := at_hub(name)) is None:
         folder = local
+    else:
+        ready = HubFolder.of(hub_name, cache_dir).ready(hub_name.choice)
+        if ready is None:
+            return None
+        folder = ready if ready.is_dir() else _converted_folder(ready, cache_dir)
     return folder if (folder / "config.json").is_file() else None
+
+
+def at_hub(name: str) -> HubName | None:
+    """Return the hub id that `name` is or stands for; None for the default model, local paths and other forms."""
+    if name.lower() == DEFAULT_MODEL or Path(name).expanduser().exists():
+        return None
+    entry = find_entry(name)
+    return HubName.parse(entry.hub_id if entry is not None else name)
 
 
 def _converted_folder(file: Path, cache_dir: Path) -> Path:
@@ -83,20 +124,3 @@ def _converted(file: Path, cache_dir: Path, progress: Progress) -> Path:
                 progress("Checking the conversion")
                 prove_conversion(partial, None)
     return folder
-
-
-def _from_hub(name: str, cache_dir: Path, progress: Progress) -> Path:
-    # Only hub ids need the hub's client, which takes a while to import.
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, RepositoryNotFoundError
-
-    progress(f"Fetching {name} from the Hugging Face hub")
-    try:
-        return Path(
-            snapshot_download(name, cache_dir=cache_dir / "hub", allow_patterns=_HUB_FILES, ignore_patterns="*/*")
-        )
-    except RepositoryNotFoundError as error:
-        raise ModelNotFoundError(f"{name!r} is not a local folder, and the hub has no such public model") from error
-    except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
-        reason = str(error).partition("\n")[0]
-        raise DownloadError(f"{name} could not be fetched from the hub; check the network. {reason}") from error

@@ -1,5 +1,6 @@
 """Thinking models: how a request selects the thinking mode, and which tokens of an answer are reasoning."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -7,10 +8,18 @@ from typing import Literal
 ThinkingMode = Literal["slow", "auto", "off"]
 """slow: always think. auto: the model decides. off: answer without thinking."""
 
-MARKERS = (("[unused16]", "[unused17]"), ("<think>", "</think>"))
-"""Markers of the start and end of reasoning: openPangu's, then those of Qwen and DeepSeek."""
+MARKERS = (("[unused16]", "[unused17]"), ("<think>", "</think>"), ("[THINK]", "[/THINK]"))
+"""Markers of the start and end of reasoning: those of openPangu, of Qwen, DeepSeek and others, and of Mistral."""
+
+_SWITCH = re.compile(r"""\benable_thinking\b|\{%-?\s*(?:el)?if\b[^%]*(?<![.\w'"])thinking\b(?!['"])""")
+"""The variable that turns reasoning on or off: `enable_thinking`, or DeepSeek's and Granite's `thinking`."""
 
 PANGU_SUFFIXES: Mapping[ThinkingMode, str] = {"slow": "", "auto": " /auto_think", "off": " /no_think"}
+
+
+def switches(mode: ThinkingMode) -> dict[str, bool]:
+    """Return the variables of chat templates that select a mode."""
+    return {"enable_thinking": mode != "off", "thinking": mode != "off"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +55,7 @@ def find_thinking(control_tokens: Mapping[str, int], template: str) -> Thinking 
             if start == MARKERS[0][0]:
                 suffixes = PANGU_SUFFIXES
             else:
-                suffixes = {"slow": "", "off": ""} if "enable_thinking" in template else {"slow": ""}
+                suffixes = {"slow": "", "off": ""} if _SWITCH.search(template) else {"slow": ""}
             return Thinking(control_tokens[start], control_tokens[end], suffixes)
     return None
 

@@ -1,15 +1,15 @@
 """Incremental parser of answers that may call tools.
 
-Calls are written as JSON between two marks (`models.call_reader`). Anything else between the marks is text, so a user
-loses no words to a model that writes invalid JSON. Text that a call has sent is never taken back: if the JSON of a call
-turns out to be invalid, the call ends there, and the rest is text without the mark that ends it.
+A call follows a mark, and a reader of its syntax reads it (`models.call_syntax`). Anything else after the mark is text,
+so a user loses no words to a model that writes invalid calls. Text that a call has sent is never taken back: if a call
+turns out to be invalid, it ends there, and the rest is text without the mark that ends it.
 """
 
 import string
-from collections.abc import Iterable, Iterator
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final, Protocol
 
-from models.call_reader import CallReader
 from models.tool_calls import AnswerEvent, CallStart, Parsed, TextPiece, merged, parsed_of
 
 _LEFT_OVER: Final = "}]"
@@ -19,25 +19,72 @@ _PART: Final = 1024
 """Characters of a text that are read at once. The rest of them is copied for each mark, so the time stays linear."""
 
 
+class CallReader(Protocol):
+    """Reader of the text after a mark: one call, or several without marks between them.
+
+    has_called: whether a call has begun.
+    is_broken: the text is not a call, or the call that began is cut off by text that cannot continue it.
+    unread: text that follows the calls, or the part that is broken.
+    not_called: text that was read since the last call and is not part of a call. Set if the text is broken.
+    """
+
+    has_called: bool
+    is_broken: bool
+    unread: str
+    not_called: str
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the text that follows does not belong to the calls."""
+
+    def push(self, text: str) -> list[AnswerEvent]:
+        """Add text and return the events that it completes. Must not be called once the reader `is_over`."""
+
+    def finish(self) -> list[AnswerEvent]:
+        """Return the events of a call that the end of the answer cuts. A call whose name is known begins here."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallMarks:
+    """Texts around calls.
+
+    starts: texts that begin a call.
+    ends: texts that may follow a call, in order.
+    frames: texts around several calls, which are never shown.
+    bare: text that begins a call at the beginning of an answer, and after a call; empty if only marks begin one.
+    separator: text between a call and a bare one.
+    """
+
+    starts: tuple[str, ...]
+    ends: tuple[str, ...] = ()
+    frames: tuple[str, ...] = ()
+    bare: str = ""
+    separator: str = ""
+
+
 class ToolCallParser:
     """Parser of one answer. The events, with adjacent pieces joined, do not depend on how the text was split.
 
-    Text is emitted as soon as it cannot be the start of a call, and arguments as soon as they are known to be JSON.
+    Text is emitted as soon as it cannot be the start of a call, and arguments as soon as they are known to be valid.
     White space between calls and after the last one is dropped.
     """
 
-    def __init__(self, start: str, end: str, *, parallel: bool = True) -> None:
-        """Create a parser of calls between the marks `start` and `end`.
+    def __init__(self, marks: CallMarks, read: Callable[[str], CallReader], *, parallel: bool = True) -> None:
+        """Create a parser of calls.
 
+        read: creates a reader of the text after a mark.
         parallel: return all calls; False returns only the first.
         """
-        self._start = start
-        self._end = end
+        self._marks = marks
+        self._read_after = read
         self._parallel = parallel
         self._num_calls = 0
         self._reader: CallReader | None = None
-        self._end_is_due = False
+        self._start = ""
+        self._due: tuple[str, ...] = ()
         self._after_call = False
+        self._may_be_bare = bool(marks.bare)
+        self._bare_text = list[str]()
         self._held = ""
         self._space = ""
 
@@ -57,7 +104,8 @@ class ToolCallParser:
         reader, self._reader = self._reader, None
         held, self._held = self._held, ""
         if reader is not None:
-            return self._counted(reader.finish())
+            is_text = cut_before is None and not self._start and not reader.has_called
+            return self._shown("".join(self._bare_text)) if is_text else self._counted(reader.finish())
         return [] if self._is_markup(held, cut_before) else list(self._shown(held))
 
     def whole(self, text: str, cut_before: str | None = None) -> Parsed:
@@ -77,32 +125,60 @@ class ToolCallParser:
 
     def _read_text(self) -> tuple[list[AnswerEvent], bool]:
         """Read text up to the next mark. Return its events, and whether there was a mark."""
-        marks = (self._start, self._end) if self._end_is_due else (self._start,)
-        hits = [(at, mark) for mark in marks if (at := self._held.find(mark)) >= 0]
+        if self._may_be_bare and (bare := self._read_bare()) is not None:
+            return bare
+        marks = (*self._marks.starts, *self._due, *self._marks.frames)
+        hits = [(at, -len(mark), mark) for mark in marks if (at := self._held.find(mark)) >= 0]
         if not hits:
             cut = len(self._held) - max(_possible_start(self._held, mark) for mark in marks)
             shown, self._held = self._held[:cut], self._held[cut:]
             return self._shown(shown), False
-        at, mark = min(hits)
+        at, _, mark = min(hits)
         shown, self._held = self._held[:at], self._held[at + len(mark) :]
         events = self._shown(shown)
-        self._end_is_due = False
-        if mark == self._start:
-            self._reader = CallReader()
-        else:
+        if mark in self._marks.starts:
+            self._begin_call(mark)
+        elif mark in self._due:
+            self._due = self._due[self._due.index(mark) + 1 :]
             self._space = ""
+        else:
+            self._after_call, self._space = True, ""
         return events, True
+
+    def _read_bare(self) -> tuple[list[AnswerEvent], bool] | None:
+        """Begin a call without a mark. Return None if the text is another one."""
+        rest = self._held.lstrip()
+        if self._after_call and self._marks.separator:
+            rest = rest.removeprefix(self._marks.separator).lstrip()
+        if not rest:
+            return [], False
+        self._may_be_bare = False
+        if not rest.startswith(self._marks.bare):
+            return None
+        self._bare_text = [self._held.removesuffix(rest)]
+        self._held = rest
+        self._begin_call("")
+        return [], True
+
+    def _begin_call(self, mark: str) -> None:
+        self._due, self._start = (), mark
+        self._may_be_bare = False
+        self._reader = self._read_after(mark)
 
     def _read_call(self, reader: CallReader) -> tuple[list[AnswerEvent], bool]:
         """Read the text between two marks. Return its events, and whether it is over."""
         held, self._held = self._held, ""
+        if not self._start and not reader.has_called:
+            self._bare_text.append(held)
         events = reader.push(held)
         if not reader.is_over:
             return events, False
         self._reader, self._held = None, reader.unread
         if reader.is_broken and not reader.has_called:
-            return self._shown(self._start + reader.not_called), True
-        self._after_call = self._end_is_due = True
+            before = self._start or self._bare_text[0]
+            return self._shown(before + reader.not_called), True
+        self._after_call, self._due = True, self._marks.ends
+        self._may_be_bare = bool(self._marks.bare) and not reader.is_broken
         self._space = ""
         return [*events, *self._shown(reader.not_called)], True
 
@@ -112,7 +188,7 @@ class ToolCallParser:
         White space after a call is held back until other text follows it.
         """
         if self._after_call:
-            if not text.strip(string.whitespace + (_LEFT_OVER if self._end_is_due else "")):
+            if not text.strip(string.whitespace + (_LEFT_OVER if self._due else "")):
                 self._space += text
                 return []
             text, self._space = self._space + text, ""
@@ -121,12 +197,14 @@ class ToolCallParser:
 
     def _is_markup(self, held: str, cut_before: str | None) -> bool:
         """Return whether `held`, which may be the beginning of a mark, is one and not text."""
-        if self._end_is_due and self._end.startswith(held):
+        if any(mark.startswith(held) for mark in self._due):
             return True
+        if self._may_be_bare and not held.strip(string.whitespace + self._marks.separator):
+            return self._after_call
         if cut_before is None:
             return False
-        following = held + cut_before
-        return self._start.startswith(following) or following.startswith(self._start)
+        following, marks = held + cut_before, (*self._marks.starts, *self._marks.frames)
+        return any(mark.startswith(following) or following.startswith(mark) for mark in marks)
 
     def _counted(self, events: Iterable[AnswerEvent]) -> list[AnswerEvent]:
         """Drop the calls that do not count, and join adjacent pieces."""

@@ -15,20 +15,26 @@ def _whole(_name: str, tensor: torch.Tensor) -> torch.Tensor:
     return tensor
 
 
+def _same(name: str) -> tuple[str, ...]:
+    return (name,)
+
+
 def load_weights(
     files: Sequence[Path],
     slots: Mapping[str, torch.Tensor],
     ignores: Callable[[str], bool],
     part: Callable[[str, torch.Tensor], torch.Tensor] = _whole,
+    slots_of: Callable[[str], tuple[str, ...]] = _same,
     *,
     keep_packed: bool = False,
 ) -> dict[str, PackedTensor]:
-    """Copy every tensor of `files` to the slot of its name, converted to the slot's dtype and device.
+    """Copy every tensor of `files` to its slots, converted to their dtype and device.
 
     Memory use beyond the slots stays at one tensor.
 
     ignores: returns True for names of unknown tensors to skip.
-    part: selects the part of a tensor to copy.
+    part: selects the part of a tensor to copy, by the name of the slot.
+    slots_of: names of the slots that a tensor fills, by its name in the file.
     keep_packed: whether to return matrices in blocks by name, mapped from their files. Their slots are not filled, so
         no memory is used for them. Otherwise their values are copied like those of all other tensors.
 
@@ -41,16 +47,19 @@ def load_weights(
             with safe_open(file, framework="pt", device="cpu") as source:
                 types = tensor_types(source.metadata())
                 for name in source.keys():  # noqa: SIM118 - safe_open is not a mapping
-                    if name in missing:
-                        missing.remove(name)
+                    targets = slots_of(name)
+                    if missing.issuperset(targets):
+                        missing.difference_update(targets)
                         tensor = source.get_tensor(name)
                         packed = PackedTensor(types[name], tensor) if name in types else None
-                        if packed is None or not keep_packed:
-                            _fill(slots[name], part(name, packed.dequantize() if packed else tensor), name)
-                        else:
+                        if packed is not None and keep_packed and targets == (name,):
                             _check_shape(slots[name], packed.shape, name)
                             kept[name] = packed
-                    elif name in slots:
+                            continue
+                        values = packed.dequantize() if packed else tensor
+                        for target in targets:
+                            _fill(slots[target], part(target, values), name)
+                    elif any(target in slots for target in targets):
                         raise WeightsError(f"the tensor {name} occurs a second time in {file.name}")
                     elif not ignores(name):
                         unknown.append(name)
@@ -64,8 +73,10 @@ def load_weights(
     return kept
 
 
-def map_tensor(files: Sequence[Path], name: str) -> torch.Tensor:
-    """Map the tensor `name` from the one of `files` that contains it.
+def map_tensor(files: Sequence[Path], name: str, slots_of: Callable[[str], tuple[str, ...]] = _same) -> torch.Tensor:
+    """Map the tensor that fills the slot `name` from the one of `files` that contains it.
+
+    slots_of: see `load_weights`.
 
     Pages are read on first use and stay backed by the file, so they take no memory of the process. A matrix in blocks
     is not mapped: its values are computed.
@@ -74,10 +85,12 @@ def map_tensor(files: Sequence[Path], name: str) -> torch.Tensor:
     """
     for file in files:
         with safe_open(file, framework="pt", device="cpu") as source:
-            if name in source.keys():  # noqa: SIM118 - safe_open is not a mapping
-                tensor: torch.Tensor = source.get_tensor(name)
-                type_ = tensor_types(source.metadata()).get(name)
-                return tensor if type_ is None else PackedTensor(type_, tensor).dequantize().bfloat16()
+            types = tensor_types(source.metadata())
+            for stored in source.keys():  # noqa: SIM118 - safe_open is not a mapping
+                if slots_of(stored) == (name,):
+                    tensor: torch.Tensor = source.get_tensor(stored)
+                    packed = PackedTensor(types[stored], tensor) if stored in types else None
+                    return packed.dequantize().bfloat16() if packed else tensor
     raise WeightsError(f"the tensor {name} is in none of the files in {files[0].parent}")
 
 

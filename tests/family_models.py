@@ -24,6 +24,24 @@ SHAPE: Final = {
     "pad_token_id": 2,
 }
 
+TWO_HEADS: Final = {"num_attention_heads": 2, "num_key_value_heads": 1}
+ROPE: Final = {"rope_type": "default", "rope_theta": 500.0}
+GEMMA: Final = {
+    "layer_types": ["sliding_attention", "full_attention"] * 2,
+    "sliding_window": 40,
+    "query_pre_attn_scalar": 20,
+}
+GEMMA_ROPES: Final = {"sliding_attention": ROPE | {"rope_theta": 30.0}, "full_attention": ROPE}
+WHOLE: Final = {"sliding_window": 1024}
+"""A window as long as the context, which hides nothing."""
+LONGROPE: Final = ROPE | {
+    "rope_type": "longrope",
+    "partial_rotary_factor": 0.75,
+    "original_max_position_embeddings": 64,
+    "short_factor": [1.0 + i / 10 for i in range(24)],
+    "long_factor": [2.0 + i for i in range(24)],
+}
+
 FAMILIES: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "qwen2": ("qwen2", {}),
     "qwen2, tied": ("qwen2", {"tie_word_embeddings": True}),
@@ -33,6 +51,23 @@ FAMILIES: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "mistral, window": ("mistral", {"sliding_window": 40}),
     "smollm3": ("smollm3", {"no_rope_layers": [1, 0, 1, 0]}),
     "smollm3, every second": ("smollm3", {"no_rope_layers": None, "no_rope_layer_interval": 2}),
+    "gemma2": ("gemma2", GEMMA | {"final_logit_softcapping": 5.0, "attn_logit_softcapping": 4.0}),
+    "gemma2, no softcaps": ("gemma2", GEMMA | {"final_logit_softcapping": None, "attn_logit_softcapping": None}),
+    "gemma3": ("gemma3_text", GEMMA | {"rope_parameters": GEMMA_ROPES}),
+    "gemma3, scaled": (
+        "gemma3_text",
+        GEMMA | {"rope_parameters": GEMMA_ROPES | {"full_attention": ROPE | {"rope_type": "linear", "factor": 8.0}}},
+    ),
+    "gemma3, whole": ("gemma3_text", GEMMA | WHOLE | {"rope_parameters": GEMMA_ROPES, "head_dim": 256} | TWO_HEADS),
+    "gemma2, whole": ("gemma2", GEMMA | WHOLE | {"attn_logit_softcapping": None, "final_logit_softcapping": 5.0}),
+    "gemma2, capped": ("gemma2", GEMMA | WHOLE | {"attn_logit_softcapping": 4.0}),
+    "phi3, 96 wide": ("phi3", TWO_HEADS | {"hidden_size": 192, "head_dim": 96}),
+    "phi3": ("phi3", TWO_HEADS | {"sliding_window": 40}),
+    "phi3, part": (
+        "phi3",
+        TWO_HEADS | {"num_key_value_heads": 2, "rope_parameters": ROPE | {"partial_rotary_factor": 0.75}},
+    ),
+    "phi3, long": ("phi3", TWO_HEADS | {"rope_parameters": LONGROPE, "original_max_position_embeddings": 64}),
     "granite": (
         "granite",
         {
@@ -45,9 +80,6 @@ FAMILIES: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     ),
 }
 """Type and changes of each model's configuration, by name."""
-
-NATIVE: Final = tuple(name for name in FAMILIES if name != "mistral, window")
-"""Names of the models that the native step computes."""
 
 
 def save_family(folder: Path, name: str) -> Path:

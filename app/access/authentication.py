@@ -50,7 +50,8 @@ class Authentication:
         refusal = self._refusal(scope["path"], headers, principal)
         if refusal is not None:
             await error_response(refusal)(scope, receive, send)
-        elif principal is None or access_of(scope["path"]) == "open":
+        elif principal is None or access_of(scope["path"]) != "user":
+            # Administration and monitoring are not limited, so an administrator can undo a limit on the own tenant.
             await self._app(scope, receive, send)
         else:
             await self._counted(principal.tenant, scope, receive, send)

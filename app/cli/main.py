@@ -22,7 +22,7 @@ from app.cli.keys_plan import (
     REVOKE_HELP,
     TENANT,
 )
-from app.config.options import Option, any_path, did_you_mean, parse_option, switch
+from app.config.options import Option, any_path, any_text, did_you_mean, parse_option, switch
 from app.config.settings import OPTIONS, Settings, load_settings
 from app.profile.plan import PROFILE_OPTIONS, ProfilePlan
 from app.version import VERSION
@@ -37,6 +37,10 @@ BACKUP_HELP = "copy the conversations into a file; the server may keep running"
 BACKUP_FILE = Option("file", any_path, "FILE", "file to write; an earlier backup of that name is replaced")
 RESTORE_HELP = "replace the conversations with those of a backup; the replaced ones are kept in another file"
 RESTORE_FILE = Option("file", any_path, "FILE", "backup to restore")
+PULL_HELP = "download a model, after showing what it needs; without a name, list good small models"
+PULL_NAME = Option("name", any_text, "NAME", "short name, hub id, hub-id:QUANTIZATION, or a .gguf file to convert")
+PULL_OPTIONS = (Option("yes", switch, "", "do not ask before the download"),)
+PULL_SETTINGS = ("cache-dir", "device", "dtype", "quantization")
 GROUPS = {"keys": KEYS_HELP}
 ARGUMENT = "argument"
 """Destination of the positional argument in argparse: an option may have the argument's own name."""
@@ -70,7 +74,9 @@ OF_THE_SERVER = (
 EXAMPLES = """\
 examples:
   ebb serve                                   serve the default model on http://127.0.0.1:8000
-  ebb serve --model ~/models/openpangu        serve another model: a folder, .gguf file or hub id
+  ebb pull                                    list good small models, and which of them suits this machine
+  ebb pull qwen3-1.7b                         show what a model needs, and download it
+  ebb serve --model qwen3-1.7b                serve another model: a short name, hub id, folder or .gguf file
   ebb serve --kv-memory 2GiB --redis-url off  keep more chats on the device, and nothing in Redis
   ebb chat                                    talk to the running server in the terminal
   ebb doctor                                  check this machine and say how to fix each problem
@@ -119,7 +125,7 @@ class _Command:
     settings: names of the settings that affect it.
     own: options of this command alone, whose values are passed to `run`.
     actions: choices, one of which must be given; passed to `run` as `action`.
-    argument: the required positional argument; None if there is none.
+    argument: the positional argument; None if there is none. needs_argument: whether it must be given.
     """
 
     name: str
@@ -129,6 +135,7 @@ class _Command:
     own: tuple[Option, ...] = ()
     actions: tuple[str, ...] = ()
     argument: Option | None = None
+    needs_argument: bool = True
 
 
 def _commands() -> tuple[_Command, ...]:
@@ -136,7 +143,7 @@ def _commands() -> tuple[_Command, ...]:
     engine = tuple(name for name in everything if name not in OF_THE_SERVER)
     return (
         _Command("serve", _serve, "run the server: API and web page", everything),
-        _Command("pull", _pull, "download and convert a model without starting the server", ("model", "cache-dir")),
+        _Command("pull", _pull, PULL_HELP, PULL_SETTINGS, PULL_OPTIONS, argument=PULL_NAME, needs_argument=False),
         _Command("chat", _chat, "talk to the running server in the terminal", ("host", "port"), (API_KEY,)),
         _Command("doctor", _doctor, DOCTOR_HELP, everything, DOCTOR_OPTIONS),
         _Command("backup", _backup, BACKUP_HELP, ("state-dir",), argument=BACKUP_FILE),
@@ -181,8 +188,9 @@ def _parse(argv: Sequence[str] | None) -> tuple[Callable[[Settings], int], dict[
     values = dict(parse_option(option, given.pop(option.name), f"--{option.name}") for option in own)
     if chosen.actions:
         values["action"] = given.pop("action")
-    if chosen.argument is not None:
-        values |= [parse_option(chosen.argument, given.pop(ARGUMENT), chosen.argument.metavar)]
+    argument = given.pop(ARGUMENT, None)
+    if chosen.argument is not None and argument is not None:
+        values |= [parse_option(chosen.argument, argument, chosen.argument.metavar)]
     return partial(chosen.run, **values), given, config_file
 
 
@@ -194,7 +202,8 @@ def _add_command(subparsers: "argparse._SubParsersAction[_Parser]", command: _Co
     if command.actions:
         parser.add_argument("action", choices=command.actions)
     if command.argument is not None:
-        parser.add_argument(ARGUMENT, metavar=command.argument.metavar, help=command.argument.help)
+        count = None if command.needs_argument else "?"
+        parser.add_argument(ARGUMENT, nargs=count, metavar=command.argument.metavar, help=command.argument.help)
     parser.add_argument(
         "--config", metavar="FILE", default=argparse.SUPPRESS, help="path of the TOML file with settings"
     )
@@ -225,19 +234,10 @@ def _serve(settings: Settings) -> int:
     return supervise(settings, serve)
 
 
-def _pull(settings: Settings) -> int:
-    from models.errors import ModelError
-    from models.resolve import resolve_model
+def _pull(settings: Settings, **given: Any) -> int:
+    from app.cli.pull import pull
 
-    try:
-        folder = resolve_model(
-            settings.model, settings.cache_dir, lambda line: print(line, file=sys.stderr, flush=True)
-        )
-    except ModelError as error:
-        print(f"ebb: {error}", file=sys.stderr)
-        return 1
-    print(folder)
-    return 0
+    return pull(settings, **given)
 
 
 def _bench(settings: Settings, **plan: Any) -> int:

@@ -218,7 +218,13 @@ class Turns:
         [stream] = await generate(
             self._gate,
             engine,
-            GenerateRequest(draft.prompt.ids, draft.sampling, run_id, urgency=draft.urgency),
+            GenerateRequest(
+                draft.prompt.ids,
+                draft.sampling,
+                run_id,
+                urgency=draft.urgency,
+                num_marked=len(draft.prompt.ids) if draft.is_marked else 0,
+            ),
             rename=rename,
         )
 
@@ -264,6 +270,7 @@ class TurnDraft:
     answer_id: the id that the client chose for the answer; None draws one.
     remember: as in `Run`.
     tool_use: the tools that the answer may call; None without tools.
+    is_marked: whether the client marked the prompt for caching.
     """
 
     conversation: Conversation
@@ -282,6 +289,7 @@ class TurnDraft:
     expected: Versions = None
     remember: Remember | None = None
     tool_use: ToolUse | None = None
+    is_marked: bool = False
 
     def answer(self, run_id: str, params: SamplingParams) -> Message:
         """Make the answer in progress. `params` are the parameters that the engine resolved."""

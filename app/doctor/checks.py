@@ -16,10 +16,12 @@ from app.client.chat_client import ChatClient, NoServerError
 from app.config.settings import Settings
 from app.config.sizes import format_size
 from app.doctor.finding import Finding
+from app.doctor.format_check import check_formats
 from app.doctor.memory_plan import plan_memory
 from app.doctor.network_check import check_network, why_not_native
 from app.doctor.npu_checks import check_npu
 from app.doctor.tls_checks import check_tls
+from app.host.suitable_model import suitable
 from app.storage.errors import DatabaseError
 from app.storage.sqlite.restoration import is_restore_pending
 from app.storage.sqlite.snapshot import quick_check
@@ -86,7 +88,7 @@ def check_attention(settings: Settings) -> Finding:
     except EngineError as error:
         return Finding("fail", "attention", error.message, "choose another --attention, or omit the option")
     except ModelError as error:
-        return Finding("warn", "attention", str(error), "choose another --model, or run `ebb pull` again")
+        return Finding("warn", "attention", str(error), "choose another --model, or run `ebb pull NAME` again")
     if is_native:
         return Finding("ok", "attention", f"the native step's own; without the native step: {selection}")
     return Finding("ok", "attention", str(selection))
@@ -141,8 +143,16 @@ def check_model(settings: Settings) -> Finding:
     folder = find_model(settings.model, settings.cache_dir)
     if folder is not None:
         return Finding("ok", "model", f"{settings.model} in {folder}")
-    advice = "`ebb pull` downloads it now, `ebb serve` when it starts"
+    advice = f"`ebb pull {settings.model}` downloads it now, `ebb serve` when it starts"
     return Finding("warn", "model", f"{settings.model} is not on this machine yet", advice)
+
+
+def check_catalogue(settings: Settings) -> Finding:
+    """Name the model of the catalogue that suits this machine."""
+    try:
+        return Finding("ok", "catalogue", suitable(settings).sentence())
+    except EngineError:
+        return Finding("ok", "catalogue", "`ebb pull` lists good small models")
 
 
 def check_memory(settings: Settings) -> Finding:
@@ -156,7 +166,7 @@ def check_memory(settings: Settings) -> Finding:
     except EngineError:
         return Finding("warn", "memory", f"unknown without a {name} device")
     except ModelError as error:
-        return Finding("fail", "memory", str(error), "choose another --model, or run `ebb pull` again")
+        return Finding("fail", "memory", str(error), "choose another --model, or run `ebb pull NAME` again")
     weights, pool = ("weights", plan.weights), ("device pool", plan.device_pool)
     below = (("CPU tier", plan.cpu_pool), ("Redis", plan.redis))
     if device is None:
@@ -269,6 +279,8 @@ CHECKS = (
     check_redis,
     check_lmcache,
     check_model,
+    check_catalogue,
+    check_formats,
     check_memory,
     check_web,
     check_state_dir,

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 from app.domain.token_history import MessageTokens
@@ -42,7 +43,7 @@ class Conversation:
     version: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Message:
     """One node of the tree. Siblings are branches.
 
@@ -69,8 +70,12 @@ class Message:
     tokens: MessageTokens = field(default_factory=MessageTokens)
     tool_use: ToolUse | None = None
 
-    @property
+    @cached_property
     def said(self) -> Parsed:
-        """Texts and tool calls parsed from the content, without an end that could still become either."""
+        """Texts and tool calls parsed from the content, without an end that could still become either.
+
+        Parsing a long answer with calls takes a noticeable time, so it happens once, off the event loop: where a row is
+        read, or by the API that shows the answer of a run.
+        """
         has_ended, is_cut = self.status != "in_progress", self.status != "complete"
         return read_calls(self.content, self.tool_use, has_ended=has_ended, is_cut=is_cut)

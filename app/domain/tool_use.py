@@ -5,27 +5,31 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from models.call_syntax.pangu import PANGU
+from models.call_syntax.registry import FALLBACK, syntax_named
 from models.tool_call_parser import ToolCallParser
 from models.tool_calls import Parsed, ToolCall, parsed_of
+from models.tool_format import make_parser
 
 
 @dataclass(frozen=True, slots=True)
 class MayCall:
     """An answer whose text may contain tool calls, as the model wrote them.
 
-    start, end: the marks around a call.
+    format: name of the syntax of the calls (`models.call_syntax.registry`).
     parallel: as in `app.prompts.tool_offer.ToolOffer`.
     custom: names of the custom tools, sorted.
+    json_fields: as in `CallSyntax.reader`, sorted.
     """
 
-    start: str
-    end: str
+    format: str
     parallel: bool
     custom: tuple[str, ...] = ()
+    json_fields: tuple[str, ...] = ()
 
     def parser(self) -> ToolCallParser:
         """Make a parser for the text of the answer."""
-        return ToolCallParser(self.start, self.end, parallel=self.parallel)
+        return make_parser(syntax_named(self.format), parallel=self.parallel, json_fields=frozenset(self.json_fields))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +88,15 @@ def _made(kind: str, fields: Mapping[str, Any]) -> ToolUse:
     values: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()
     }
+    marks = values.pop("start", None), values.pop("end", None)
+    if kind == _NAMES[MayCall] and values.get("format") is None:
+        values["format"] = _format_between(*marks)
     return _KINDS[kind](**values)
+
+
+def _format_between(start: str | None, end: str | None) -> str:
+    """Return the name of the format with these marks. Earlier versions stored the marks instead of the name."""
+    return "openpangu" if (start, end) == PANGU.marks.starts + PANGU.marks.ends else FALLBACK
 
 
 def read_calls(text: str, tool_use: ToolUse | None, *, has_ended: bool, is_cut: bool) -> Parsed:

@@ -33,6 +33,7 @@ class EngineHost:
     ready_at: Unix seconds; 0 until the engine is ready.
     storage: the health of the database.
     aliases: further names of the model.
+    suggested_model: a better model of the catalogue that suits the machine; empty if there is none.
     """
 
     state: State = "starting"
@@ -43,6 +44,7 @@ class EngineHost:
     ready_at: int = 0
     storage: StorageHealth = field(default_factory=StorageHealth)
     aliases: ModelAliases = field(default_factory=ModelAliases)
+    suggested_model: str = ""
     _is_ready: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property

@@ -22,7 +22,7 @@ from models.errors import ModelError
 
 Report = Callable[[str], None]
 Build = Callable[[Report], tuple[Backend, str]]
-"""Makes the engine, and returns it with the identity of its tokenizer and template. Blocks, and reports its steps."""
+"""Makes the engine, and returns it with the identity of tokenizer, template and tool format. Blocks, and reports."""
 
 logger = logging.getLogger(__name__)
 
@@ -42,7 +42,8 @@ def engine_builder(settings: Settings, trace: Trace = NO_TRACE) -> Build:
         config = serving_config(settings, path, report)
         with objects_that_stay():
             engine = build_engine(config, report, trace)
-        return engine, engine.model_fingerprint
+        # Stored ids describe tools in the format that the model had then.
+        return engine, f"{engine.model_fingerprint}-{engine.chat_format.tools.name}"
 
     return build
 

@@ -1,7 +1,7 @@
 """Tools that a request of any API offers: their description in the prompt, and the required format of the answer."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -34,6 +34,7 @@ class ToolOffer:
     parallel: whether an answer may call more than one function. If False, only the first call counts.
     custom: names of the functions that stand for custom tools, whose input is one text (`models.custom_input`).
     lark: custom tools whose input has a Lark grammar, with the grammar's name in the client's API.
+    loaded: more functions, which the history describes (`described_inline`) and the prompt's beginning does not.
     """
 
     functions: Sequence[Mapping[str, Any]] = ()
@@ -41,11 +42,17 @@ class ToolOffer:
     parallel: bool = True
     custom: frozenset[str] = frozenset()
     lark: Mapping[str, str] = field(default_factory=dict)
+    loaded: Sequence[Mapping[str, Any]] = ()
 
     @property
     def is_made(self) -> bool:
         """Whether the prompt describes any tools."""
-        return bool(self.functions) and self.choice != "none"
+        return bool(self.functions or self.loaded) and self.choice != "none"
+
+    @property
+    def known_functions(self) -> Sequence[Mapping[str, Any]]:
+        """All functions whose descriptions the model has read."""
+        return [*self.functions, *self.loaded]
 
     @property
     def is_named(self) -> bool:
@@ -60,7 +67,7 @@ class ToolOffer:
     @property
     def messages(self) -> list[Message]:
         """Messages that describe the tools at the beginning of the prompt."""
-        if not self.is_made:
+        if not self.is_made or not self.functions:
             return []
         tools = [{"type": "function", "function": dict(function)} for function in self.functions]
         return [Message("tools", json.dumps(tools, ensure_ascii=False))]
@@ -95,13 +102,13 @@ class ToolOffer:
 
         cut_before: as in `engine.outputs.RequestOutput`.
         """
-        parsed = how.parser(parallel=self.parallel).whole(text, cut_before)
+        parsed = how.parser(parallel=self.parallel, tools=self.known_functions).whole(text, cut_before)
         return Message("assistant", parsed.text, parsed.calls)
 
     def _form(self, how: ToolFormat) -> StructuredOutput | None:
         if self.choice in ("none", "auto"):
             return None
-        functions = self.functions
+        functions = self.known_functions
         if isinstance(self.choice, NamedChoice):
             name = self.choice.name
             functions = [function for function in functions if function["name"] == name][:1]
@@ -118,6 +125,15 @@ class ToolOffer:
                 param=path,
             )
         return StructuredOutput("calls", how.grammar(functions, parallel=self.parallel and not self.is_named))
+
+
+def described_inline(functions: Iterable[Mapping[str, Any]]) -> str:
+    """Return the text that describes `functions` behind the beginning of a prompt.
+
+    Claude Code announces this form to the model in the description of its search for tools.
+    """
+    lines = (f"<function>{json.dumps(dict(each), ensure_ascii=False)}</function>" for each in functions)
+    return "\n".join(("<functions>", *lines, "</functions>"))
 
 
 def in_name_order(tools: Message) -> Message:

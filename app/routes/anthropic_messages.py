@@ -7,12 +7,14 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from app.apis.anthropic.messages_schema import CountTokensRequest, MessagesRequest
+from app.apis.anthropic.search_rounds import Asked, SearchingStream
+from app.apis.anthropic.search_shape import SearchShape
 from app.apis.anthropic.serializer import MessageHead, MessageShape, ToolUseShape
 from app.apis.call_arguments import as_message_with_objects
 from app.host.backend import Backend
 from app.http.anthropic_errors import ROUTE
 from app.http.request_body import read_body
-from app.prompts.stateless import WholePrompt
+from app.prompts.stateless import Remember, WholePrompt
 from app.services import services_of
 from app.serving.request import answer
 from app.tenants.gate import gate_of
@@ -25,7 +27,8 @@ async def messages(request: Request) -> Response:
     fields = await read_body(request, MessagesRequest)
     services.host.check_model(fields.model)
     offer, how = fields.offer, engine.chat_format.tools
-    params = offer.applied(fields.sampling_params(engine.sampling_defaults), how)
+    free = fields.sampling_params(engine.sampling_defaults)
+    params = offer.applied(free, how)
     prompt = await _prompt(request, engine, fields)
     head: MessageHead = {
         "model": engine.model_name,
@@ -35,10 +38,19 @@ async def messages(request: Request) -> Response:
         "thoughts": fields.thoughts,
         "lines": prompt.lines,
     }
-    shape, remember = MessageShape(**head), partial(services.prompts.remember, engine, prompt)
-    if offer.is_made:
-        shape = ToolUseShape(how.parser(parallel=offer.parallel), **head)
-        remember = partial(remember, as_message=partial(as_message_with_objects, offer, how))
+    shape, followed = MessageShape(**head), None
+    remember: Remember | None = partial(services.prompts.remember, engine, prompt)
+    if offer.is_made and fields.searches:
+        asked = Asked(gate_of(request), engine, services.prompts, fields, free, request.state.request_id)
+        shape = SearchShape(
+            partial(how.parser, parallel=offer.parallel, tools=offer.known_functions), fields.searches, **head
+        )
+        remember, followed = None, SearchingStream(asked, offer, shape, prompt).after
+    elif offer.is_made:
+        shape = ToolUseShape(how.parser(parallel=offer.parallel, tools=offer.known_functions), **head)
+        remember = partial(
+            services.prompts.remember, engine, prompt, as_message=partial(as_message_with_objects, offer, how)
+        )
     response = await answer(
         request,
         engine,
@@ -49,6 +61,7 @@ async def messages(request: Request) -> Response:
         remember=remember,
         # max_tokens is required, so clients send a large number.
         may_fill_window=True,
+        followed=followed,
     )
     return _named(request, response)
 

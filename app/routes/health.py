@@ -37,7 +37,7 @@ def _body(services: Services, asks: Principal | None) -> Health:
     if asks is None:
         return _status(services.host)
     whole = _whole(services)
-    return whole if asks.scope == "admin" else {**whole, "tiers": None}
+    return whole if asks.scope == "admin" else {**whole, "tiers": None, "suggested_model": None}
 
 
 def _status(host: EngineHost) -> Health:
@@ -50,6 +50,7 @@ def _status(host: EngineHost) -> Health:
         "tiers": None,
         "workers": None,
         "unindexed": None,
+        "suggested_model": None,
     }
 
 
@@ -65,6 +66,7 @@ def _whole(services: Services) -> Health:
         "tiers": None if engine is None else _tiers(engine),
         "workers": None if engine is None else _workers(engine),
         "unindexed": services.store.upkeep.unindexed,
+        "suggested_model": host.suggested_model or None,
     }
 
 

@@ -42,7 +42,7 @@ async def chat(request: Request) -> Response:
     thinking, how, offer = fields.thinking_mode(engine), engine.chat_format.tools, fields.offer
     shape_of: Callable[..., OllamaChatShape] = OllamaChatShape
     if offer.is_made:
-        shape_of = partial(OllamaToolShape, how.parser())
+        shape_of = partial(OllamaToolShape, how.parser(tools=offer.known_functions))
     shape_of = partial(shape_of, fields.model, shows_thoughts=fields.shows_thoughts, logprobs=_logprobs(engine, fields))
     if not fields.messages:
         return JSONResponse(shape_of().loaded())

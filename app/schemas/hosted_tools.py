@@ -28,8 +28,6 @@ _SENTENCES: Final[Mapping[str, str]] = {
             "image_generation",
             "advisor",
             "tool_search",
-            "tool_search_tool_bm25",
-            "tool_search_tool_regex",
             "programmatic_tool_calling",
         ),
         _HOSTED,

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import AfterValidator, Discriminator, Field, Tag
 
 from app.domain.bounds import MAX_TITLE_LENGTH
 from app.domain.records import ConversationSource, Role, TitleSource
@@ -11,12 +11,15 @@ from app.schemas.json_bounds import Bounds
 from app.schemas.metadata import Metadata
 from app.schemas.parsing import RequestModel
 from app.schemas.sampling import ChatParams
+from models.call_syntax.registry import named_format
 
 Name = Annotated[str, Field(min_length=1, max_length=128)]
 Time = Annotated[float, Field(ge=0, le=1e11)]
 JsonObject = dict[str, Any]
 
 
+FieldName = Annotated[str, Field(min_length=1, max_length=512)]
+ToolFormatName = Annotated[str, AfterValidator(named_format)]
 Mark = Annotated[str, Field(min_length=1, max_length=128)]
 
 IMPORT_BOUNDS: Final = Bounds(containers=1 << 21, strings=1 << 23, values=1 << 23)
@@ -33,13 +36,15 @@ class ErrorFields(RequestModel):
 
 
 class MayCallFields(RequestModel):
-    """An answer that may call tools between two marks."""
+    """An answer that may call tools. Earlier versions exported the marks around calls instead of the format's name."""
 
     kind: Literal["may_call"]
-    start: Mark
-    end: Mark
+    format: ToolFormatName | None = None
+    start: Mark | None = None
+    end: Mark | None = None
     parallel: bool
     custom: list[Name] = Field(default_factory=list)
+    json_fields: list[FieldName] = Field(default_factory=list)
 
 
 class CallFields(RequestModel):

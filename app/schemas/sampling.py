@@ -18,6 +18,7 @@ from app.domain.bounds import (
     MAX_TOP_LOGPROBS,
 )
 from app.schemas.answer_forms import FormFields
+from app.schemas.cache_mark import CacheKey
 from app.schemas.parsing import CompatibleRequest, RequestModel, optional
 from app.schemas.urgency import UrgencyFields
 from engine.errors import InvalidRequestError
@@ -137,6 +138,11 @@ class AnswerRequest(UrgencyFields, CompatibleRequest):
     model: Annotated[ModelName, Field(description="name of the model that is served")]
     stream: bool | None = optional("streams the answer as server-sent events")
 
+    @property
+    def marked_share(self) -> float:
+        """Share of the prompt, from its beginning, that the client marked for caching: 0 to 1."""
+        return 0.0
+
     def client_field(self, engine_param: str) -> str:
         """Return the client's name of the field behind an engine parameter, for error messages."""
         return engine_param
@@ -157,7 +163,6 @@ class OpenAIRequest(GenerationRequest, FormFields):
             "guided_decoding_backend",
             "service_tier",
             "safety_identifier",
-            "prompt_cache_key",
             "prompt_cache_retention",
             "prompt_cache_options",
             "moderation",
@@ -175,6 +180,9 @@ class OpenAIRequest(GenerationRequest, FormFields):
         "typical_p": (1, 1.0),
         "mirostat": (0,),
     }
+    prompt_cache_key: CacheKey | None = optional(
+        "marks the whole prompt for the [eviction policy](decisions/eviction.md#marks-of-clients), whatever the key is"
+    )
     n: AnswerCount | None = optional(
         "number of answers to each prompt, which is computed once; at most `--max-answers` (16)"
     )
@@ -187,6 +195,11 @@ class OpenAIRequest(GenerationRequest, FormFields):
         "`include_obfuscation` has no effect"
     )
     repeat_penalty: RepetitionPenalty | None = optional("Ollama's and llama.cpp's name of `repetition_penalty`")
+
+    @property
+    def marked_share(self) -> float:
+        """See AnswerRequest."""
+        return 1.0 if self.prompt_cache_key is not None else 0.0
 
     def sampling_params(self, defaults: Mapping[str, float] = NO_DEFAULTS) -> SamplingParams:
         """Build the sampling parameters, including the form of the answer."""

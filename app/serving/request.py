@@ -62,11 +62,13 @@ async def answer(
     params: SamplingParams,
     remember: Remember | None = None,
     may_fill_window: bool = False,
+    followed: Callable[[GenerationStream], GenerationStream] | None = None,
 ) -> Response:
     """Queue `prompt`, and respond with a stream or with one body, as `fields` ask.
 
     remember: called before the client sees the end of the answer, or when it has left.
     may_fill_window: as in `GenerateRequest`.
+    followed: makes the stream of the whole answer from that of its first request; None if there is one request.
 
     Raises the engine's or the tenant's refusal of the request. Without a stream, also raises the error of `failure_of`
     if the answer is incomplete.
@@ -75,9 +77,18 @@ async def answer(
     [stream] = await generate(
         gate_of(request),
         engine,
-        GenerateRequest(prompt, params, request_id, urgency=fields.urgency(), may_fill_window=may_fill_window),
+        GenerateRequest(
+            prompt,
+            params,
+            request_id,
+            urgency=fields.urgency(),
+            may_fill_window=may_fill_window,
+            num_marked=round(fields.marked_share * len(prompt)),
+        ),
         rename=fields.client_field,
     )
+    if followed is not None:
+        stream = followed(stream)
     if fields.stream:
         return _streamed(engine, stream, shape, request_id, remember)
     [whole] = await collect_outputs(request, engine, [stream], [outputs_of(stream, remember, Said())], request_id)

@@ -35,8 +35,8 @@ class MessageStore:
     async def find(self, message_id: str) -> Message | None:
         """Return a message; None if there is none."""
         sql = "SELECT * FROM shown_message WHERE id = ? AND tenant = ?"
-        rows = await self._database.read(sql, (message_id, self._tenant), tenant=self._tenant)
-        return message_of(rows[0]) if rows else None
+        messages = await self._database.read_as(message_of, sql, (message_id, self._tenant), tenant=self._tenant)
+        return messages[0] if messages else None
 
     async def get(self, message_id: str) -> Message:
         """Return a message. Raises NotFoundError."""
@@ -48,16 +48,16 @@ class MessageStore:
     async def first_answer(self, message_id: str) -> Message | None:
         """Return the oldest of the messages that follow one."""
         sql = "SELECT * FROM shown_message WHERE parent_id = ? AND tenant = ? ORDER BY created_at, id LIMIT 1"
-        rows = await self._database.read(sql, (message_id, self._tenant), tenant=self._tenant)
-        return message_of(rows[0]) if rows else None
+        messages = await self._database.read_as(message_of, sql, (message_id, self._tenant), tenant=self._tenant)
+        return messages[0] if messages else None
 
     async def of_run(self, run_id: str) -> Message:
         """Return the answer that a run wrote. Raises NotFoundError."""
         sql = "SELECT * FROM shown_message WHERE run_id = ? AND tenant = ?"
-        rows = await self._database.read(sql, (run_id, self._tenant), tenant=self._tenant)
-        if not rows:
+        messages = await self._database.read_as(message_of, sql, (run_id, self._tenant), tenant=self._tenant)
+        if not messages:
             raise NotFoundError(f"There is no run {run_id}", code="run_not_found")
-        return message_of(rows[0])
+        return messages[0]
 
     async def all_of(self, conversation_id: str) -> list[Message]:
         """Return all messages of a conversation, the oldest first."""

@@ -9,7 +9,7 @@ from typing import Any
 from app.domain.records import Conversation, Message
 from app.domain.token_history import MessageTokens
 from app.domain.token_trails import TokenNode
-from app.domain.tool_use import dump_tool_use, load_tool_use
+from app.domain.tool_use import MayCall, dump_tool_use, load_tool_use
 from app.storage.connection import Connection, Row
 from app.storage.limits import check_items, check_room, check_size
 from engine.errors import NotFoundError
@@ -104,12 +104,16 @@ def tokens_of(row: Row) -> MessageTokens:
 
 
 def message_of(row: Row) -> Message:
-    """Convert a row of `message`."""
+    """Convert a row of `message`. Calls in it are parsed here, on a thread of the database."""
     values = {each.name: row[each.name] for each in fields(Message) if each.name != "tokens"}
     for name in ("error", "usage", "params"):
         values[name] = None if values[name] is None else json.loads(values[name])
     values["tool_use"] = load_tool_use(values["tool_use"])
-    return Message(**values, tokens=tokens_of(row))
+    message = Message(**values, tokens=tokens_of(row))
+    if isinstance(message.tool_use, MayCall):
+        # The message keeps the parsed calls.
+        _ = message.said
+    return message
 
 
 def dump(value: Any) -> str:

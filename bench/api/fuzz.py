@@ -11,7 +11,7 @@ from typing import Any, Final
 import aiohttp
 from prometheus_client.parser import text_string_to_metric_families
 
-from bench.api.fuzz_requests import ENDLESS, WITHOUT_KEYS, Attempt, RequestMaker, operations
+from bench.api.fuzz_requests import ENDLESS, LIMITS, WITHOUT_KEYS, Attempt, RequestMaker, operations
 from bench.api.replay_server import replay_server
 from bench.api.schedule import clock
 from bench.api.stream_reader import Address
@@ -70,14 +70,14 @@ async def fuzz_with_schemathesis(max_examples: int, seed: int, root: Path, paths
     """Run schemathesis against the operations of the server's document. Raise ServerFailedError.
 
     max_examples: examples per operation.
-    paths: regular expression that selects operations by path; "" selects all.
+    paths: regular expression that selects operations by path; "" selects all but those that set limits.
     """
     state = root / "schemathesis"
     async with replay_server(state, STEP_SECONDS, WITHOUT_KEYS) as server:
         before, began = await _counts(server), clock()
-        command = ("-m", "schemathesis.cli", "run", f"{server.base_url}/openapi.json")
+        command = ("-m", "schemathesis.cli", "run", f"{server.base_url}/openapi.json", "--exclude-path", ENDLESS)
         how = ("--checks", "not_a_server_error", "--max-examples", f"{max_examples}", "--seed", f"{seed}")
-        which = ("--exclude-path", ENDLESS, *(("--include-path-regex", paths) if paths else ()))
+        which = ("--include-path-regex", paths) if paths else ("--exclude-path", LIMITS)
         process = await asyncio.create_subprocess_exec(
             sys.executable, *command, *how, *which, "--request-timeout", f"{ANSWER_SECONDS}", "--no-color",
             cwd=state, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,

@@ -52,6 +52,9 @@ WITHOUT_KEYS: Final = ("--without-keys",)
 ENDLESS: Final = "/api/live"
 """Path of a stream that never ends, so no request is sent to it."""
 
+LIMITS: Final = "/api/admin/tenants/{tenant}/limits"
+"""Path whose requests may forbid everything else to the tenant of the fuzzer."""
+
 
 def operations(document: Mapping[str, Any]) -> list[Operation]:
     """List the operations of an OpenAPI document whose answers end."""

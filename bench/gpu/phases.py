@@ -28,7 +28,7 @@ def equality(scale: Scale) -> Figures:
     Four layers in float32 must produce the oracle's tokens. The hidden states of all layers in bfloat16 must be no
     farther from the oracle's than those of plain torch.
     """
-    small = replace(scale, model=replace(scale.model, num_layers=min(4, scale.model.num_layers)))
+    small = replace(scale, model=replace(scale.model, layers=scale.model.layers[:4]))
     tokens = {}
     for name, graphs in (("auto", True), ("auto", False), ("torch", False), ("reference", False)):
         with Rig(small, blocks=32, attention=name, graphs=graphs, dtype="float32", max_num_seqs=3) as rig:

@@ -52,7 +52,7 @@ SMALL: Final = Scale(
         PANGU_7B,
         hidden_size=128,
         intermediate_size=256,
-        num_layers=2,
+        layers=PANGU_7B.layers[:2],
         num_heads=4,
         num_kv_heads=2,
         head_dim=32,

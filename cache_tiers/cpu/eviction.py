@@ -14,9 +14,14 @@ from cache_tiers.block_key import BlockKey
 
 EvictionName = Literal["lru", "returning"]
 
+UNMARKED: Final = range(0)
+"""Indices of the marked blocks of a chain without marks."""
+
 _MEMORY_BLOCKS: Final = 1 << 14
 _FADE: Final = 0.5
 _MOST_SPEED: Final = 16.0
+_DOUBT: Final = 64
+"""Number of blocks until which the return of marked blocks is hardly told from that of the others."""
 
 
 class EvictionPolicy(Protocol):
@@ -31,10 +36,12 @@ class EvictionPolicy(Protocol):
     def remove(self, key: BlockKey) -> bool:
         """Remove a block that left the tier. Return False if the policy did not have it."""
 
-    def touch(self, chain: Sequence[BlockKey], num_found: int) -> None:
+    def touch(self, chain: Sequence[BlockKey], num_found: int, marked: range = UNMARKED) -> None:
         """Mark a request's block chain, from its first block on, as used. The first `num_found` blocks were cache hits.
 
         The hits may have been in any tier, and some blocks of the chain may not be in this one.
+
+        marked: indices of the blocks that the client marked for caching.
         """
 
     def protect(self, chain: Sequence[BlockKey]) -> None:
@@ -62,7 +69,7 @@ class LeastRecentlyUsed:
         self._keys.pop(key, None)
         return was_there
 
-    def touch(self, chain: Sequence[BlockKey], num_found: int) -> None:  # noqa: ARG002
+    def touch(self, chain: Sequence[BlockKey], num_found: int, marked: range = UNMARKED) -> None:  # noqa: ARG002
         """See EvictionPolicy."""
         self.protect(chain)
 
@@ -108,19 +115,26 @@ class LikelyToReturn:
     returned if it extends the end of the chain, as the next turn of a conversation does. A request that found only a
     prefix which other requests extend too, such as a system prompt, is new, and its own blocks count as requested once.
 
-    Each of the two classes has an estimated probability of return. Blocks of the less likely class age faster by the
-    ratio of the two. If both classes return equally often, the policy is LRU.
+    Blocks that were requested once form two classes: those that the client marked for caching, and the others. A mark
+    is no promise: it only chooses the class in which the block's return is measured.
+
+    Each class has an estimated probability of return. Blocks of a less likely class age faster than returned blocks, by
+    the ratio of the two. If all classes return equally often, the policy is LRU. Marks on all blocks lead to the order
+    without marks, since a class with few blocks is assumed to return as often as both classes together.
     """
 
     def __init__(self) -> None:
+        self._marked = _Class()
         self._once = _Class()
         self._returned = _Class()
+        # At equal age, the first class is evicted first.
+        self._classes = (self._marked, self._once, self._returned)
         self._heirs: dict[BlockKey, BlockKey] = {}
         self._tick = 0
 
     def add(self, key: BlockKey) -> bool:
         """See EvictionPolicy."""
-        if key in self._returned.ticks or key in self._once.ticks:
+        if self._class_of(key) is not None:
             return False
         self._once.ticks[key] = self._tick
         return True
@@ -128,10 +142,13 @@ class LikelyToReturn:
     def remove(self, key: BlockKey) -> bool:
         """See EvictionPolicy."""
         self._heirs.pop(key, None)
-        ticks = (self._once.ticks.pop(key, None), self._returned.ticks.pop(key, None))
-        return ticks != (None, None)
+        former = self._class_of(key)
+        if former is None:
+            return False
+        del former.ticks[key]
+        return True
 
-    def touch(self, chain: Sequence[BlockKey], num_found: int) -> None:
+    def touch(self, chain: Sequence[BlockKey], num_found: int, marked: range = UNMARKED) -> None:
         """See EvictionPolicy."""
         self._tick += len(chain)
         heir = self._heirs.get(chain[num_found - 1]) if num_found else None
@@ -139,43 +156,56 @@ class LikelyToReturn:
         num_returned = len(chain) if goes_on else num_found
         for index in range(len(chain) - 1, -1, -1):
             key = chain[index]
-            former = next((each for each in (self._once, self._returned) if key in each.ticks), None)
+            former = self._class_of(key)
             if former is None:
                 continue
             del former.ticks[key]
             former.came_back += index < num_found
-            entered = self._returned if index < num_returned or former is self._returned else self._once
+            entered = self._marked if index in marked else self._once
+            if index < num_returned or former is self._returned:
+                entered = self._returned
             entered.ticks[key] = self._tick
             entered.entered += 1
             if index + 1 < len(chain):
                 self._heirs.setdefault(key, chain[index + 1])
-        if self._once.entered + self._returned.entered > _MEMORY_BLOCKS:
-            self._once.fade()
-            self._returned.fade()
+        if sum(each.entered for each in self._classes) > _MEMORY_BLOCKS:
+            for each in self._classes:
+                each.fade()
 
     def protect(self, chain: Sequence[BlockKey]) -> None:
         """See EvictionPolicy."""
         self._tick += len(chain)
         for key in reversed(chain):
-            for each in (self._once, self._returned):
-                if key in each.ticks:
-                    each.ticks[key] = self._tick
-                    each.ticks.move_to_end(key)
+            former = self._class_of(key)
+            if former is not None:
+                former.ticks[key] = self._tick
+                former.ticks.move_to_end(key)
 
     def in_order(self) -> Iterator[BlockKey]:
         """See EvictionPolicy."""
-        speed = min(_MOST_SPEED, max(1.0, self._returned.chance / self._once.chance))
-        once, returned = iter(self._once.ticks.items()), iter(self._returned.ticks.items())
-        of_once, of_returned = next(once, None), next(returned, None)
-        while of_once is not None or of_returned is not None:
-            age = (self._tick - of_once[1]) * speed if of_once is not None else -1.0
-            if of_returned is None or (of_once is not None and age >= self._tick - of_returned[1]):
-                assert of_once is not None
-                yield of_once[0]
-                of_once = next(once, None)
-            else:
-                yield of_returned[0]
-                of_returned = next(returned, None)
+        chances = (self._chance_of(self._marked), self._chance_of(self._once), self._returned.chance)
+        speeds = [min(_MOST_SPEED, max(1.0, self._returned.chance / chance)) for chance in chances]
+        orders = [iter(each.ticks.items()) for each in self._classes]
+        oldest = [next(order, None) for order in orders]
+        while any(each is not None for each in oldest):
+            ages = [
+                (self._tick - each[1]) * speed if each is not None else -1.0
+                for each, speed in zip(oldest, speeds, strict=True)
+            ]
+            index = ages.index(max(ages))
+            chosen = oldest[index]
+            assert chosen is not None
+            yield chosen[0]
+            oldest[index] = next(orders[index], None)
+
+    def _chance_of(self, once: _Class) -> float:
+        """Estimate the probability of return in one of the two classes of blocks that were requested once."""
+        came_back = self._marked.came_back + self._once.came_back
+        common = (came_back + 1) / (self._marked.entered + self._once.entered + 1)
+        return (once.came_back + 1 + _DOUBT * common) / (once.entered + 1 + _DOUBT)
+
+    def _class_of(self, key: BlockKey) -> _Class | None:
+        return next((each for each in self._classes if key in each.ticks), None)
 
 
 _POLICIES: Final[Mapping[EvictionName, Callable[[], EvictionPolicy]]] = MappingProxyType(

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from cache_tiers.block_key import BlockKey, Owner, owner_of
-from cache_tiers.cpu.eviction import EvictionPolicy
+from cache_tiers.cpu.eviction import UNMARKED, EvictionPolicy
 from cache_tiers.shares import MemoryShares
 
 
@@ -52,13 +52,17 @@ class EvictionIndex:
                     self._shares.give(owner_of(key))
                     self._drop_if_empty(owner_of(key))
 
-    def touch(self, chain: Sequence[BlockKey], num_found: int) -> None:
-        """Mark a request's block chain as used. The first `num_found` blocks were hits, in any tier."""
+    def touch(self, chain: Sequence[BlockKey], num_found: int, marked: range = UNMARKED) -> None:
+        """Mark a request's block chain as used. The first `num_found` blocks were hits, in any tier.
+
+        marked: as in `EvictionPolicy.touch`.
+        """
         with self._lock:
             for start, run in _runs(chain):
                 policy = self._policies.get(owner_of(run[0]))
                 if policy is not None:
-                    policy.touch(run, min(max(0, num_found - start), len(run)))
+                    found = min(max(0, num_found - start), len(run))
+                    policy.touch(run, found, range(marked.start - start, marked.stop - start))
                     self._shares.use(owner_of(run[0]))
 
     def protect(self, chain: Sequence[BlockKey]) -> None:

@@ -44,6 +44,10 @@ class Matrix(ctypes.Structure):
     _fields_ = (("parts", ctypes.POINTER(Part)), ("num_parts", _INT))
 
 
+GATES: Final = ("silu", "gelu_tanh")
+"""Names of the activations of the MLP's gate, in the order of Gate in kernels/interface.h."""
+
+
 class LayerWeights(ctypes.Structure):
     """Addresses of one layer's weights."""
 
@@ -53,12 +57,16 @@ class LayerWeights(ctypes.Structure):
         ("qkv_bias", _POINTER),
         ("q_norm", _POINTER),
         ("k_norm", _POINTER),
-        ("rotates", _INT),
+        ("cos", _POINTER),
+        ("sin", _POINTER),
+        ("window", _INT),
         ("output", Matrix),
         ("output_bias", _POINTER),
+        ("attended_norm", _POINTER),
         ("mlp_norm", _POINTER),
         ("gate_up", Matrix),
         ("down", Matrix),
+        ("down_norm", _POINTER),
     )
 
 
@@ -73,17 +81,18 @@ class Model(ctypes.Structure):
         ("kv_heads", _INT),
         ("head_dim", _INT),
         ("vocab", _INT),
+        ("gate", _INT),
         ("norm_epsilon", ctypes.c_float),
         ("attention_scale", ctypes.c_float),
+        ("attention_softcap", ctypes.c_float),
         ("embedding_scale", ctypes.c_float),
         ("residual_scale", ctypes.c_float),
         ("logits_scale", ctypes.c_float),
+        ("logits_softcap", ctypes.c_float),
         ("layer_weights", ctypes.POINTER(LayerWeights)),
         ("embedding", Matrix),
         ("final_norm", _POINTER),
         ("head", Matrix),
-        ("cos", _POINTER),
-        ("sin", _POINTER),
     )
 
 

@@ -6,26 +6,28 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Final
 
 import torch
 
-from engine.cpu.library import BLOCK_FORMATS, WEIGHT_FORMATS, Kernels, LayerWeights, Matrix, Model, Part
+from engine.cpu.library import BLOCK_FORMATS, GATES, WEIGHT_FORMATS, Kernels, LayerWeights, Matrix, Model, Part
 from models.decoder.config import DecoderConfig
 from models.decoder.model import DecoderForCausalLM
+from models.decoder.rope import Rope
 from models.layers.rope import RotaryTable
 from models.packed_tensor import PackedTensor
 
 PANEL = 32
 """Columns per panel: kPanel in kernels/panels.h."""
 ALIGNMENT = 64
+HEAD_DIMS: Final = (64, 96, 128, 256)
+"""Widths of a head for which kernels/engine.h has code."""
 
 
 def unsupported_reason(config: DecoderConfig) -> str | None:
     """Return None if the kernels can run the model, else the reason in a sentence."""
-    if config.head_dim not in (64, 128):
-        return f"the kernels support head_dim 64 and 128, not {config.head_dim}"
-    if config.window:
-        return "the kernels do not compute sliding windows"
+    if config.head_dim not in HEAD_DIMS:
+        return f"the kernels support head_dim {', '.join(map(str, HEAD_DIMS))}, not {config.head_dim}"
     for name, size in (("hidden_size", config.hidden_size), ("intermediate_size", config.intermediate_size)):
         if size % PANEL:
             return f"{name} {size} is not a multiple of {PANEL}"
@@ -70,6 +72,7 @@ class PackedModel:
         self._block_types = sorted({each.type_ for each in self._blocks.values()})
         self._arena = _Arena()
         self._vectors: list[torch.Tensor] = []
+        self._ropes = [_rotary_table(config, rope) for rope in config.ropes]
         self._packing: list[Callable[[], None]] = []
         self._layers = (LayerWeights * config.num_layers)(*(self._layer(i) for i in range(config.num_layers)))
         self.struct = self._model()
@@ -93,31 +96,37 @@ class PackedModel:
         The digest of the build covers kernels, instructions and pages.
         """
         build = self.kernels.build
-        return f"native-{build.instruction_set.name}-{build.digest};{'+'.join([self._weights, *self._block_types])}"
+        name = "-".join(filter(None, (f"native-{build.instruction_set.name}-{build.digest}", self._config.rope_choice)))
+        return f"{name};{'+'.join([self._weights, *self._block_types])}"
 
     def _layer(self, index: int) -> LayerWeights:
         prefix, config = f"model.layers.{index}", self._config
         qkv = [f"{prefix}.self_attn.{name}_proj" for name in "qkv"]
         mlp = [f"{prefix}.mlp.{name}_proj" for name in ("gate", "up")]
         out = config.num_heads * config.head_dim
+        rope = config.layers[index].rope
+        cos, sin = (None, None) if rope is None else (table.data_ptr() for table in self._ropes[rope])
+        attended, before_mlp, after_mlp = _norms(prefix, config)
         return LayerWeights(
             attention_norm=self._vector(f"{prefix}.input_layernorm.weight"),
             qkv=self._matrix(qkv, config.hidden_size),
             qkv_bias=self._biases(qkv) if config.qkv_bias else None,
             q_norm=self._vector(f"{prefix}.self_attn.q_norm.weight") if config.qk_norm else None,
             k_norm=self._vector(f"{prefix}.self_attn.k_norm.weight") if config.qk_norm else None,
-            rotates=config.rotates(index),
+            cos=cos,
+            sin=sin,
+            window=config.layers[index].window,
             output=self._matrix([f"{prefix}.self_attn.o_proj"], out),
             output_bias=self._biases([f"{prefix}.self_attn.o_proj"]) if config.output_bias else None,
-            mlp_norm=self._vector(f"{prefix}.post_attention_layernorm.weight"),
+            attended_norm=self._vector(attended) if attended else None,
+            mlp_norm=self._vector(before_mlp),
             gate_up=self._matrix(mlp, config.hidden_size, alternate=True),
             down=self._matrix([f"{prefix}.mlp.down_proj"], config.intermediate_size),
+            down_norm=self._vector(after_mlp) if after_mlp else None,
         )
 
     def _model(self) -> Model:
         config = self._config
-        cos, sin = _rotary_table(config)
-        self._vectors += [cos, sin]
         embedding = head = self._matrix(
             ["model.embed_tokens"],
             config.hidden_size,
@@ -133,17 +142,18 @@ class PackedModel:
             kv_heads=config.num_kv_heads,
             head_dim=config.head_dim,
             vocab=config.vocab_size,
+            gate=GATES.index(config.activation),
             norm_epsilon=config.rms_norm_eps,
             attention_scale=config.attention_scale,
-            embedding_scale=config.embedding_scale,
+            attention_softcap=config.attention_softcap,
+            embedding_scale=config.embedding_factor(self.dtype),
             residual_scale=config.residual_scale,
             logits_scale=config.logits_scale,
+            logits_softcap=config.logits_softcap,
             layer_weights=self._layers,
             embedding=embedding,
             final_norm=self._vector("model.norm.weight"),
             head=head,
-            cos=cos.data_ptr(),
-            sin=sin.data_ptr(),
         )
 
     def _vector(self, name: str) -> int:
@@ -271,12 +281,25 @@ class _Arena:
         return self._memory[place : place + nbytes]
 
 
-def _rotary_table(config: DecoderConfig) -> tuple[torch.Tensor, torch.Tensor]:
+def _norms(prefix: str, config: DecoderConfig) -> tuple[str, str, str]:
+    """Return the names of the norms of what attention adds, before the MLP, and of what the MLP adds.
+
+    The first and the last are empty if there are none.
+    """
+    names = ["", "post_attention_layernorm", ""]
+    if config.norms_changes:
+        names = ["post_attention_layernorm", "pre_feedforward_layernorm", "post_feedforward_layernorm"]
+    attended, before_mlp, after_mlp = (f"{prefix}.{name}.weight" if name else "" for name in names)
+    return attended, before_mlp, after_mlp
+
+
+def _rotary_table(config: DecoderConfig, rope: Rope) -> tuple[torch.Tensor, torch.Tensor]:
     """Return cos and sin of every position, each float32 [positions, head_dim / 2].
 
     The model's own table mirrors the halves of a row, with the sign of sin flipped. The kernels need only one half.
     """
     positions, half = config.max_position_embeddings, config.head_dim // 2
-    table = RotaryTable(config.head_dim, positions, config.rope_theta, config.rope_scaling, torch.device("cpu"))
+    device = torch.device("cpu")
+    table = RotaryTable(config.head_dim, positions, rope.theta, rope.scaling, device, rope.rotary_dim)
     cos, sin = table.rows(torch.arange(positions))
     return cos[:, 0, :half].contiguous(), sin[:, 0, half:].contiguous()

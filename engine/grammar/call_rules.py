@@ -1,13 +1,14 @@
 """The tool whose arguments a rule of a grammar for tool calls describes.
 
-`models.tool_format` writes the rules `call_N` and `arguments_N` of a tool one below the other.
+`models.call_syntax.rules` writes a comment with the name of a tool above the rules of its arguments.
 """
 
 import json
 import re
 from typing import Final
 
-_RULE: Final = re.compile(r"arguments_\d+: ")
+_RULE: Final = re.compile(r"arguments_\d+[_\d]*: ")
+_COMMENT: Final = "// "
 
 
 def tool_at(grammar: str, line: int) -> str | None:
@@ -16,6 +17,6 @@ def tool_at(grammar: str, line: int) -> str | None:
     rules = grammar.split("\n")
     if not 1 < line <= len(rules) or not _RULE.match(rules[line - 1]):
         return None
-    head, _ = json.JSONDecoder().raw_decode(rules[line - 2].partition(": ")[2])
-    name: str = json.loads(f"{head}null}}")["name"]
+    comment = next(rule for rule in reversed(rules[: line - 1]) if rule.startswith(_COMMENT))
+    name: str = json.loads(comment.removeprefix(_COMMENT))
     return name

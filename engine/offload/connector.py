@@ -128,9 +128,10 @@ class OffloadConnector:
     def touch(self, request: Request) -> None:
         """Mark the published blocks of `request`, which finishes, as recently used in every tier."""
         if request.num_published_blocks:
-            found = request.receipt.cached // self._blocks.block_size if request.receipt is not None else 0
+            size = self._blocks.block_size
+            found = request.receipt.cached // size if request.receipt is not None else 0
             chain = request.block_keys[: request.num_published_blocks]
-            self.tiers.touch(chain, min(found, len(chain)))
+            self.tiers.touch(chain, min(found, len(chain)), request.marked_blocks(size))
 
     def begin(self, request: Request) -> bool:
         """Start loading the blocks after the request's device prefix. Return False if there is nothing to wait for."""

@@ -9,6 +9,8 @@ from engine.outputs import TokenLogprobs
 
 WIDEST_STRETCH: Final = 128
 NARROWEST_STRETCH: Final = 16
+AT_ONCE: Final = 1 << 20
+"""Number of logits that the host handles at a time. More of them leave its caches, and take new pages at every call."""
 
 
 def token_logprobs(logits: torch.Tensor, token_ids: Sequence[int], tops: Sequence[int]) -> list[TokenLogprobs]:
@@ -18,8 +20,17 @@ def token_logprobs(logits: torch.Tensor, token_ids: Sequence[int], tops: Sequenc
     token_ids: R ids.
     tops: R numbers of likeliest tokens to report.
     """
-    if not token_ids:
-        return []
+    at_once = max(AT_ONCE // logits.shape[1], 1) if logits.is_cpu else max(len(token_ids), 1)
+    return [
+        each
+        for first in range(0, len(token_ids), at_once)
+        for each in _of_chunk(
+            logits[first : first + at_once], token_ids[first : first + at_once], tops[first : first + at_once]
+        )
+    ]
+
+
+def _of_chunk(logits: torch.Tensor, token_ids: Sequence[int], tops: Sequence[int]) -> list[TokenLogprobs]:
     logprobs = logits.log_softmax(dim=-1)
     ids = torch.tensor(token_ids, device=logits.device)[:, None]
     own = logprobs.gather(1, ids)[:, 0].tolist()

@@ -19,9 +19,3 @@ def words_of_ids(ids: npt.ArrayLike, vocab_size: int) -> Words:
     allowed[np.asarray(ids, dtype=np.int64)] = True
     words: Words = np.packbits(allowed, bitorder="little").view("<u4")
     return words
-
-
-def allowed_ids(words: Words, vocab_size: int) -> npt.NDArray[np.bool_]:
-    """Unpack words [R, W] to one bool per id, [R, vocab]."""
-    bits = np.unpackbits(words.view(np.uint8), axis=-1, count=vocab_size, bitorder="little")
-    return bits.view(np.bool_)

@@ -10,9 +10,9 @@ import torch
 from engine.errors import EngineError
 from engine.sampling.adjustments import Adjustments
 from engine.sampling.candidates import Filters
-from engine.sampling.inverse_cdf import invert_cdf
-from engine.sampling.mask_words import Words, allowed_ids
+from engine.sampling.mask_words import Words
 from engine.sampling.philox import uniforms
+from engine.sampling.running_mass import RunningMass
 from engine.sampling_params import SamplingParams
 
 
@@ -94,18 +94,23 @@ def _bar(logits: torch.Tensor, rows: Sequence[SamplingRow]) -> None:
     masks = [(i, row.mask) for i, row in enumerate(rows) if row.mask is not None]
     masks += [(i, how.allowed) for i, row in enumerate(rows) if (how := row.adjustments) and how.allowed is not None]
     if masks:
-        widest = max(len(mask) for _, mask in masks)
-        words = np.zeros((len(rows), widest), dtype=np.uint32)
+        words = np.zeros((len(rows), -(-logits.shape[-1] // 32)), dtype=np.uint32)
         words[[i for i, _ in masks]] = 0xFFFFFFFF
         for i, mask in masks:
-            words[i, : len(mask)] &= mask
+            words[i, : len(mask)] &= mask[: words.shape[1]]
             words[i, len(mask) :] = 0
         at = sorted({i for i, _ in masks})
-        barred = torch.from_numpy(~allowed_ids(words[at], logits.shape[-1])).to(logits.device)
-        logits[at] = logits[at].masked_fill(barred, float("-inf"))
+        logits[at] = logits[at].masked_fill(~_allowed(words[at], logits), float("-inf"))
     if own := [(i, row.barred_ids) for i, row in enumerate(rows) if row.barred_ids]:
         ids = [np.array(each, dtype=np.int64) for _, each in own]
         logits[_places(logits, [i for i, _ in own], ids)] = float("-inf")
+
+
+def _allowed(words: npt.NDArray[np.uint32], logits: torch.Tensor) -> torch.Tensor:
+    """Unpack words [n, W] on the device of `logits` [R, vocab], to one bool per id, [n, vocab]."""
+    powers = torch.from_numpy((np.uint32(1) << np.arange(32, dtype=np.uint32)).view(np.int32)).to(logits.device)
+    bits = torch.from_numpy(words.view(np.int32)).to(logits.device)[:, :, None] & powers
+    return (bits != 0).view(len(words), -1)[:, : logits.shape[-1]]
 
 
 def _places(
@@ -121,21 +126,18 @@ def _like(logits: torch.Tensor, values: npt.NDArray[np.generic]) -> torch.Tensor
     return torch.from_numpy(values.astype(np.float32)).to(logits.device)
 
 
-def _probabilities(logits: torch.Tensor, temperatures: list[float]) -> npt.NDArray[np.float32]:
+def _probabilities(logits: torch.Tensor, temperatures: list[float]) -> torch.Tensor:
     """Return the probabilities [n, vocab]; `logits` are overwritten.
 
     The maximum is subtracted first, so that a tiny temperature cannot overflow.
     """
     logits -= logits.amax(dim=-1, keepdim=True)
     logits /= torch.tensor(temperatures, dtype=logits.dtype, device=logits.device)[:, None]
-    probs: npt.NDArray[np.float32] = torch.softmax(logits, dim=-1).cpu().numpy()
-    return probs
+    return torch.softmax(logits, dim=-1)
 
 
-def _draw(
-    probs: npt.NDArray[np.float32], params: Sequence[SamplingParams], positions: Sequence[int]
-) -> npt.NDArray[np.int64]:
-    """Draw a token for each row of `probs` [n, vocab]."""
+def _draw(probs: torch.Tensor, params: Sequence[SamplingParams], positions: Sequence[int]) -> npt.NDArray[np.int64]:
+    """Draw a token for each row of `probs` [n, vocab]. No copy to the host has the size of the vocabulary."""
     seeds = [each.seed for each in params if each.seed is not None]
     if len(seeds) < len(params):
         raise EngineError("a request reached the sampler without a seed")
@@ -147,10 +149,15 @@ def _draw(
     tokens = np.zeros(len(params), dtype=np.int64)
     if filtered.any():
         filters = Filters(top_k[filtered], top_p[filtered], min_p[filtered])
-        tokens[filtered] = filters.draw(probs[filtered], u[filtered])
+        tokens[filtered] = filters.draw(_rows(probs, filtered), u[filtered])
     if not filtered.all():
-        masses, least = probs[~filtered], min_p[~filtered, None].astype(np.float32)
+        masses, least = _rows(probs, ~filtered), min_p[~filtered, None]
         if least.any():
-            masses = np.where(masses >= least * masses.max(axis=1, keepdims=True), masses, np.float32(0))
-        tokens[~filtered] = invert_cdf(masses, u[~filtered])
+            masses = masses * (masses >= _like(masses, least) * masses.amax(dim=1, keepdim=True))
+        running = RunningMass(masses)
+        tokens[~filtered] = running.place(u[~filtered] * running.total)
     return tokens
+
+
+def _rows(probs: torch.Tensor, wanted: npt.NDArray[np.bool_]) -> torch.Tensor:
+    return probs if wanted.all() else probs[np.flatnonzero(wanted).tolist()]

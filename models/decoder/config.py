@@ -1,13 +1,28 @@
 """Validated config.json of a dense decoder. `models.registry` names the architectures."""
 
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import torch
 
 from models.attention_call import AttentionCall
+from models.decoder.rope import Rope, read_rope
+from models.decoder.values import positive, positive_size, refuse
 from models.errors import UnsupportedModelError
-from models.layers.rope import Llama3Scaling
+
+ACTIVATIONS: Final = {"silu": "silu", "swish": "silu", "gelu_pytorch_tanh": "gelu_tanh"}
+"""Activations of the MLP's gate that the decoder computes, by their name in config.json."""
+
+
+@dataclass(frozen=True, slots=True)
+class LayerPlan:
+    """Describe one layer where layers differ."""
+
+    window: int = 0
+    """Number of last positions that a query sees; 0 means all."""
+    rope: int | None = 0
+    """Index in `DecoderConfig.ropes` of the rotary positions of q and k; None if they have none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,14 +31,13 @@ class DecoderConfig:
 
     hidden_size: int
     intermediate_size: int
-    num_layers: int
+    layers: tuple[LayerPlan, ...]
     num_heads: int
     num_kv_heads: int
     head_dim: int
     vocab_size: int
     max_position_embeddings: int
-    rope_theta: float
-    rope_scaling: Llama3Scaling | None
+    ropes: tuple[Rope, ...]
     rms_norm_eps: float
     tie_word_embeddings: bool
     attention_multiplier: float | None = None
@@ -33,16 +47,28 @@ class DecoderConfig:
     """Whether attention's output projection has a bias. The MLP never has one."""
     qk_norm: bool = False
     """Whether each head of q and k is normalized before it is rotated."""
-    unrotated_layers: frozenset[int] = frozenset()
-    """Layers whose q and k have no rotary positions."""
-    window: int = 0
-    """Number of last positions that a query sees, in every layer; 0 means all."""
+    attention_softcap: float = 0.0
+    """Scores s become softcap * tanh(s / softcap); 0 means unchanged."""
+    activation: str = "silu"
+    """Activation of the MLP's gate, a value of ACTIVATIONS."""
+    adds_one_to_norms: bool = False
+    """Whether the weight of a norm is 1 + the checkpoint's tensor, and the norm is rounded after it."""
+    norms_changes: bool = False
+    """Whether what attention and MLP add to the residual stream is normalized first."""
+    fused_projections: bool = False
+    """Whether the checkpoint has q, k and v in one tensor, and gate and up in one."""
+    other_parts: tuple[str, ...] = ()
+    """Beginnings of the names of the checkpoint's tensors that do not belong to the language model."""
     embedding_scale: float = 1.0
     """Factor of an embedding."""
+    rounds_embedding_scale: bool = False
+    """Whether `embedding_scale` is rounded to the weights' dtype."""
     residual_scale: float = 1.0
     """Factor of what attention and MLP add to the residual stream."""
     logits_scale: float = 1.0
     """Factor of the logits."""
+    logits_softcap: float = 0.0
+    """Logits l become softcap * tanh(l / softcap); 0 means unchanged."""
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> "DecoderConfig":
@@ -51,29 +77,38 @@ class DecoderConfig:
         Raise UnsupportedModelError with the key for an unsupported activation, rope scaling or quantization, and for
         missing or inconsistent sizes.
         """
-        _check_supported(raw)
-        hidden, heads = _size(raw, "hidden_size"), _size(raw, "num_attention_heads")
-        kv_heads = _size(raw, "num_key_value_heads", default=heads)
-        head_dim = _size(raw, "head_dim", default=hidden // heads)
+        refuse(raw, "mlp_bias", "quantization_config", "sandwich_norm")
+        hidden, heads = positive_size(raw, "hidden_size"), positive_size(raw, "num_attention_heads")
+        kv_heads = positive_size(raw, "num_key_value_heads", default=heads)
+        head_dim = positive_size(raw, "head_dim", default=hidden // heads)
         if heads % kv_heads:
             raise UnsupportedModelError(f"{heads} attention heads cannot share {kv_heads} key-value heads")
         if head_dim % 2:
             raise UnsupportedModelError(f"head_dim {head_dim} is odd: rotary positions need pairs")
-        theta, scaling = _rope(raw)
         return cls(
             hidden_size=hidden,
-            intermediate_size=_size(raw, "intermediate_size"),
-            num_layers=_size(raw, "num_hidden_layers"),
+            intermediate_size=positive_size(raw, "intermediate_size"),
+            layers=(LayerPlan(),) * positive_size(raw, "num_hidden_layers"),
             num_heads=heads,
             num_kv_heads=kv_heads,
             head_dim=head_dim,
-            vocab_size=_size(raw, "vocab_size"),
-            max_position_embeddings=_size(raw, "max_position_embeddings"),
-            rope_theta=theta,
-            rope_scaling=scaling,
-            rms_norm_eps=_positive(raw.get("rms_norm_eps", 1e-6), "rms_norm_eps"),
+            vocab_size=positive_size(raw, "vocab_size"),
+            max_position_embeddings=positive_size(raw, "max_position_embeddings"),
+            ropes=(read_rope(raw, head_dim),),
+            rms_norm_eps=positive(raw.get("rms_norm_eps", 1e-6), "rms_norm_eps"),
             tie_word_embeddings=raw.get("tie_word_embeddings", False) is True,
+            activation=_activation(raw),
         )
+
+    @property
+    def num_layers(self) -> int:
+        """Number of layers."""
+        return len(self.layers)
+
+    @property
+    def rope_choice(self) -> str:
+        """Name of what the context window chose in the rotary tables; empty if it chooses nothing."""
+        return "-".join(dict.fromkeys(filter(None, (rope.choice for rope in self.ropes))))
 
     @property
     def attention_scale(self) -> float:
@@ -83,60 +118,35 @@ class DecoderConfig:
     def attention_calls(self) -> tuple[AttentionCall, ...]:
         """Return the attention calls of a forward pass: one per layer."""
         call = AttentionCall(
-            self.num_heads, self.num_kv_heads, self.head_dim, self.head_dim, self.attention_scale, window=self.window
+            self.num_heads,
+            self.num_kv_heads,
+            self.head_dim,
+            self.head_dim,
+            self.attention_scale,
+            softcap=self.attention_softcap,
         )
-        return (call,) * self.num_layers
+        return tuple(replace(call, window=layer.window) for layer in self.layers)
 
-    def rotates(self, layer: int) -> bool:
-        """Return whether q and k of `layer` have rotary positions."""
-        return layer not in self.unrotated_layers
+    def with_windows(self, windows: Sequence[int]) -> "DecoderConfig":
+        """Return this configuration with one window per layer. One as long as the context hides nothing and is 0."""
+        plain = [window if window < self.max_position_embeddings else 0 for window in windows]
+        layers = (replace(layer, window=window) for layer, window in zip(self.layers, plain, strict=True))
+        return replace(self, layers=tuple(layers))
 
+    def fitted_to(self, window: int | None) -> "DecoderConfig":
+        """Return this configuration for sequences of at most `window` tokens; None for the model's own window."""
+        window = min(window or self.max_position_embeddings, self.max_position_embeddings)
+        return replace(self, ropes=tuple(rope.fitted_to(window) for rope in self.ropes))
 
-def _check_supported(raw: Mapping[str, Any]) -> None:
-    if raw.get("hidden_act", "silu") != "silu":
-        raise UnsupportedModelError(f"hidden_act {raw['hidden_act']!r} is not supported, only silu")
-    refuse(raw, "mlp_bias", "quantization_config", "sandwich_norm")
-
-
-def _rope(raw: Mapping[str, Any]) -> tuple[float, Llama3Scaling | None]:
-    # transformers 5 writes everything to rope_parameters. Older files have rope_theta alongside rope_scaling.
-    rope = raw.get("rope_parameters") or raw.get("rope_scaling") or {}
-    theta = _positive(rope.get("rope_theta", raw.get("rope_theta", 10000.0)), "rope_theta")
-    kind = rope.get("rope_type", rope.get("type", "default"))
-    if kind == "default":
-        return theta, None
-    if kind != "llama3":
-        raise UnsupportedModelError(f"rope scaling of type {kind!r} is not supported, only llama3")
-    return theta, Llama3Scaling(
-        factor=_positive(rope.get("factor"), "rope scaling factor"),
-        low_freq_factor=_positive(rope.get("low_freq_factor"), "rope scaling low_freq_factor"),
-        high_freq_factor=_positive(rope.get("high_freq_factor"), "rope scaling high_freq_factor"),
-        original_max_position=_size(rope, "original_max_position_embeddings"),
-    )
+    def embedding_factor(self, dtype: torch.dtype) -> float:
+        """Return the factor of an embedding for weights in `dtype`."""
+        if not self.rounds_embedding_scale:
+            return self.embedding_scale
+        return float(torch.tensor(self.embedding_scale, dtype=dtype))
 
 
-def positive_number(raw: Mapping[str, Any], key: str, *, default: float) -> float:
-    """Return the number `key` of config.json. Raise UnsupportedModelError if it is not positive."""
-    return _positive(raw.get(key, default), key)
-
-
-def refuse(raw: Mapping[str, Any], *keys: str) -> None:
-    """Raise UnsupportedModelError if config.json sets any of `keys`, which the decoder would ignore."""
-    for key in keys:
-        if raw.get(key):
-            raise UnsupportedModelError(f"config.json sets {key}, which is not supported")
-
-
-def _size(raw: Mapping[str, Any], key: str, *, default: int | None = None) -> int:
-    value = raw.get(key)
-    if value is None:
-        value = default
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise UnsupportedModelError(f"config.json needs a positive whole number for {key}, but has {value!r}")
-    return value
-
-
-def _positive(value: object, name: str) -> float:
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < math.inf:
-        raise UnsupportedModelError(f"config.json needs a positive number for {name}, but has {value!r}")
-    return float(value)
+def _activation(raw: Mapping[str, Any]) -> str:
+    name = raw.get("hidden_act", "silu")
+    if name not in ACTIVATIONS:
+        raise UnsupportedModelError(f"hidden_act {name!r} is not supported, only {' and '.join(ACTIVATIONS)}")
+    return ACTIVATIONS[name]

@@ -1,19 +1,22 @@
-"""A dense decoder with pre-norm, grouped-query attention and SwiGLU, shared by the families of `models.registry`.
+"""A dense decoder with grouped-query attention and a gated MLP, shared by the families of `models.registry`.
 
 `DecoderConfig` holds what the families differ in.
 """
 
+from collections.abc import Callable
 from functools import partial
 
 import torch
 from torch.nn import functional
 
+from models.decoder.checkpoint import canonical_name, slot_names, slot_tensor
 from models.decoder.config import DecoderConfig
 from models.decoder.tensor_parallel import rank_config, rank_tensor
 from models.interface import ForwardContext
+from models.layers.geglu import geglu
 from models.layers.kinds import TORCH_LAYERS, LayerKinds
 from models.layers.linear import Linear
-from models.layers.rms_norm import RMSNorm
+from models.layers.rms_norm import RMSNorm, WideRMSNorm
 from models.layers.rope import RotaryTable
 from models.packed_tensor import PackedTensor
 from models.parallel import ALONE, RankGroup
@@ -21,6 +24,8 @@ from models.parallel import ALONE, RankGroup
 EMBEDDING = "model.embed_tokens.weight"
 
 RopeRows = tuple[torch.Tensor, torch.Tensor]
+Positions = tuple[RotaryTable, RopeRows]
+"""A rotary table, and its rows for the tokens of a forward pass."""
 
 
 class Attention:
@@ -37,7 +42,6 @@ class Attention:
         device: torch.device,
     ) -> None:
         self._layer = layer
-        self._rotates = config.rotates(layer)
         self._ranks = ranks
         self._heads, self._kv_heads, self._head_dim = config.num_heads, config.num_kv_heads, config.head_dim
         q_size, kv_size = config.num_heads * config.head_dim, config.num_kv_heads * config.head_dim
@@ -46,17 +50,17 @@ class Attention:
         self.out = Linear(q_size, [config.hidden_size], bias=config.output_bias, dtype=dtype, device=device)
         self._norms: tuple[RMSNorm, ...] = ()
         if config.qk_norm:
-            norm = partial(layers.rms_norm, config.head_dim, config.rms_norm_eps, dtype=dtype, device=device)
+            norm = partial(norm_kind(config, layers), config.head_dim, config.rms_norm_eps, dtype=dtype, device=device)
             self._norms = (norm(), norm())
 
-    def __call__(self, x: torch.Tensor, rope: RotaryTable, rows: RopeRows, context: ForwardContext) -> torch.Tensor:
-        """Map x [T, hidden] to [T, hidden]."""
+    def __call__(self, x: torch.Tensor, positions: Positions | None, context: ForwardContext) -> torch.Tensor:
+        """Map x [T, hidden] to [T, hidden]. positions: None if the layer has no rotary ones."""
         qkv = self.qkv(x).view(x.shape[0], -1, self._head_dim)
         qk, v = torch.split(qkv, [self._heads + self._kv_heads, self._kv_heads], dim=1)
         if self._norms:
             qk = self._normalize(qk)
         # q and k are adjacent, so one rotation covers both.
-        turned = rope.rotate(qk, rows) if self._rotates else qk
+        turned = qk if positions is None else positions[0].rotate(qk, positions[1])
         q, k = torch.split(turned, [self._heads, self._kv_heads], dim=1)
         return self._ranks.sum(self.out(context.attention(self._layer, q, k, v).flatten(1)))
 
@@ -74,7 +78,7 @@ class Attention:
 
 
 class MLP:
-    """The MLP down(silu(gate(x)) * up(x)), with gate and up merged."""
+    """The MLP down(activation(gate(x)) * up(x)), with gate and up merged."""
 
     def __init__(
         self,
@@ -87,13 +91,13 @@ class MLP:
     ) -> None:
         self._ranks = ranks
         hidden, inner = config.hidden_size, config.intermediate_size
-        self._swiglu = layers.swiglu
+        self._gated = layers.swiglu if config.activation == "silu" else geglu
         self.gate_up = Linear(hidden, [inner, inner], bias=False, dtype=dtype, device=device)
         self.down = Linear(inner, [hidden], bias=False, dtype=dtype, device=device)
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
         """Map x [T, hidden] to [T, hidden]."""
-        return self._ranks.sum(self.down(self._swiglu(self.gate_up(x))))
+        return self._ranks.sum(self.down(self._gated(self.gate_up(x))))
 
     def slots(self, prefix: str) -> dict[str, torch.Tensor]:
         """Return views to fill, by checkpoint name."""
@@ -102,7 +106,10 @@ class MLP:
 
 
 class DecoderLayer:
-    """A decoder layer: x + attention(norm(x)), then x + mlp(norm(x)), with scaled summands in some families."""
+    """A decoder layer: x + attention(norm(x)), then x + mlp(norm(x)).
+
+    The summands are normalized or scaled in some families.
+    """
 
     def __init__(
         self,
@@ -114,16 +121,23 @@ class DecoderLayer:
         dtype: torch.dtype,
         device: torch.device,
     ) -> None:
-        self.input_norm = layers.rms_norm(config.hidden_size, config.rms_norm_eps, dtype=dtype, device=device)
+        norm = partial(norm_kind(config, layers), config.hidden_size, config.rms_norm_eps, dtype=dtype, device=device)
+        self.input_norm, self.mlp_norm = norm(), norm()
+        self._changes = (norm(), norm()) if config.norms_changes else None
         self.attention = Attention(config, layer, layers, ranks, dtype=dtype, device=device)
         self._scale = config.residual_scale
-        self.mlp_norm = layers.rms_norm(config.hidden_size, config.rms_norm_eps, dtype=dtype, device=device)
         self.mlp = MLP(config, layers, ranks, dtype=dtype, device=device)
 
-    def __call__(self, x: torch.Tensor, rope: RotaryTable, rows: RopeRows, context: ForwardContext) -> torch.Tensor:
-        """Map x [T, hidden] to [T, hidden]. x may be updated in place."""
-        normed, x = self.mlp_norm.add(x, self._scaled(self.attention(self.input_norm(x), rope, rows, context)))
-        x += self._scaled(self.mlp(normed))
+    def __call__(self, x: torch.Tensor, positions: Positions | None, context: ForwardContext) -> torch.Tensor:
+        """Map x [T, hidden] to [T, hidden]. x may be updated in place. positions: None without rotary ones."""
+        change = self.attention(self.input_norm(x), positions, context)
+        if self._changes is not None:
+            change = self._changes[0](change)
+        normed, x = self.mlp_norm.add(x, self._scaled(change))
+        change = self.mlp(normed)
+        if self._changes is not None:
+            change = self._changes[1](change)
+        x += self._scaled(change)
         return x
 
     def _scaled(self, change: torch.Tensor) -> torch.Tensor:
@@ -135,10 +149,13 @@ class DecoderLayer:
 
     def slots(self, prefix: str) -> dict[str, torch.Tensor]:
         """Return views to fill, by checkpoint name."""
-        norms = {
-            f"{prefix}.input_layernorm.weight": self.input_norm.weight,
-            f"{prefix}.post_attention_layernorm.weight": self.mlp_norm.weight,
-        }
+        norms = {f"{prefix}.input_layernorm.weight": self.input_norm.weight}
+        if self._changes is None:
+            norms[f"{prefix}.post_attention_layernorm.weight"] = self.mlp_norm.weight
+        else:
+            norms[f"{prefix}.post_attention_layernorm.weight"] = self._changes[0].weight
+            norms[f"{prefix}.pre_feedforward_layernorm.weight"] = self.mlp_norm.weight
+            norms[f"{prefix}.post_feedforward_layernorm.weight"] = self._changes[1].weight
         return norms | self.attention.slots(f"{prefix}.self_attn") | self.mlp.slots(f"{prefix}.mlp")
 
 
@@ -166,6 +183,7 @@ class DecoderForCausalLM:
 
         Raise UnsupportedModelError if the model cannot be split over the group.
         """
+        self._whole = config
         self.packed: dict[str, PackedTensor] = {}
         config = self.config = rank_config(config, ranks.size)
         self._ranks = ranks
@@ -173,11 +191,11 @@ class DecoderForCausalLM:
         self.vocab_size = config.vocab_size
         self.max_position_embeddings = config.max_position_embeddings
         self.dtype = dtype
-        self.kernels = layers.name
+        self.kernels = _with_choice(layers.name, config)
         self._layers = [
             DecoderLayer(config, i, layers, ranks, dtype=dtype, device=device) for i in range(config.num_layers)
         ]
-        self._norm = layers.rms_norm(config.hidden_size, config.rms_norm_eps, dtype=dtype, device=device)
+        self._norm = norm_kind(config, layers)(config.hidden_size, config.rms_norm_eps, dtype=dtype, device=device)
         self._tied = config.tie_word_embeddings
         self._has_head = self._tied or ranks.rank == 0
         head_rows = config.vocab_size if self._has_head else 0
@@ -187,24 +205,31 @@ class DecoderForCausalLM:
             if self._tied
             else torch.empty(config.vocab_size, config.hidden_size, dtype=dtype, device=device)
         )
-        self._rope = layers.rotary(
-            config.head_dim, config.max_position_embeddings, config.rope_theta, config.rope_scaling, device
-        )
+        self._plan = [layer.rope for layer in config.layers]
+        self._ropes = [
+            layers.rotary(
+                config.head_dim, config.max_position_embeddings, rope.theta, rope.scaling, device, rope.rotary_dim
+            )
+            for rope in config.ropes
+        ]
+        self._embedding_factor = config.embedding_factor(dtype)
 
     def forward(self, input_ids: torch.Tensor, positions: torch.Tensor, context: ForwardContext) -> torch.Tensor:
         """Compute the normalized final hidden states [T, hidden] of input_ids and positions, each [T] int64."""
         x = functional.embedding(input_ids, self._embedding).to(self.dtype)
-        if self.config.embedding_scale != 1:
-            x = x * self.config.embedding_scale
-        rows = self._rope.rows(positions)
-        for layer in self._layers:
-            x = layer(x, self._rope, rows, context)
+        if self._embedding_factor != 1:
+            x = x * self._embedding_factor
+        ropes = [(rope, rope.rows(positions)) for rope in self._ropes]
+        for layer, rope in zip(self._layers, self._plan, strict=True):
+            x = layer(x, None if rope is None else ropes[rope], context)
         return self._norm(x)
 
     def compute_logits(self, hidden: torch.Tensor) -> torch.Tensor:
         """Compute the logits [R, vocab] float32 of hidden states [R, hidden]. Call on rank 0 only."""
-        logits = self._head(hidden).float()
-        return logits if self.config.logits_scale == 1 else logits * self.config.logits_scale
+        logits, cap = self._head(hidden).float(), self.config.logits_softcap
+        if self.config.logits_scale != 1:
+            logits = logits * self.config.logits_scale
+        return cap * torch.tanh(logits / cap) if cap else logits
 
     def prepack(self, embedding: torch.Tensor) -> None:
         """Reorder all matrices for oneDNN's kernels. See `Linear.prepack`.
@@ -217,7 +242,7 @@ class DecoderForCausalLM:
             linear.prepack()
         if self._tied:
             self._embedding = embedding
-        self.kernels = "onednn"
+        self.kernels = _with_choice("onednn", self.config)
 
     def slots(self) -> dict[str, torch.Tensor]:
         """Return a view per tensor that a checkpoint must contain, by name. `part` of the tensor is copied to it."""
@@ -235,14 +260,30 @@ class DecoderForCausalLM:
             slots[name].copy_(packed.dequantize())
         self.packed = {}
 
+    def slots_of(self, name: str) -> tuple[str, ...]:
+        """Return the names of the slots that the checkpoint's tensor `name` fills."""
+        return slot_names(name, self._whole)
+
     def part(self, name: str, tensor: torch.Tensor) -> torch.Tensor:
-        """Return this rank's part of the checkpoint's tensor `name`."""
-        return rank_tensor(name, tensor, rank=self._ranks.rank, size=self._ranks.size)
+        """Return this rank's part, for the slot `name`, of a tensor of the checkpoint."""
+        whole = slot_tensor(name, tensor, self._whole)
+        return rank_tensor(name, whole, rank=self._ranks.rank, size=self._ranks.size)
 
     def ignores(self, name: str) -> bool:
         """Return whether to skip the checkpoint's tensor `name`.
 
-        Rotary tables, the copy of a tied head, and a head that another rank holds are skipped.
+        These are rotary tables, the copy of a tied head, a head that another rank holds, and other parts of the model.
         """
-        needless = self._tied or not self._has_head
-        return name.endswith("rotary_emb.inv_freq") or (needless and name == "lm_head.weight")
+        if name.endswith("rotary_emb.inv_freq") or name.startswith(self._whole.other_parts):
+            return True
+        return (self._tied or not self._has_head) and canonical_name(name) == "lm_head.weight"
+
+
+def norm_kind(config: DecoderConfig, layers: LayerKinds) -> Callable[..., RMSNorm]:
+    """Return the class of the norms. No device has a fused operator for the wide one."""
+    return WideRMSNorm if config.adds_one_to_norms else layers.rms_norm
+
+
+def _with_choice(kernels: str, config: DecoderConfig) -> str:
+    """Add what the context window chose to the name of the kernels, because it changes the numbers."""
+    return "-".join(filter(None, (kernels, config.rope_choice)))

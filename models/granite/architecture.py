@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from models.decoder.config import DecoderConfig, positive_number
+from models.decoder.config import DecoderConfig
+from models.decoder.values import positive_number
 
 
 def read_config(raw: Mapping[str, Any]) -> DecoderConfig:

@@ -11,7 +11,7 @@ import torch
 from models.layers import npu_limits as limits
 from models.layers.kinds import TORCH_LAYERS, LayerKinds
 from models.layers.rms_norm import RMSNorm
-from models.layers.rope import Llama3Scaling, RotaryTable
+from models.layers.rope import RopeScaling, RotaryTable
 
 RopeRows = tuple[torch.Tensor, torch.Tensor]
 
@@ -66,12 +66,13 @@ class NpuRotaryTable(RotaryTable):
         head_dim: int,
         positions: int,
         theta: float,
-        scaling: Llama3Scaling | None,
+        scaling: RopeScaling | None,
         device: torch.device,
+        rotary_dim: int = 0,
         *,
         check: bool,
     ) -> None:
-        super().__init__(head_dim, positions, theta, scaling, device)
+        super().__init__(head_dim, positions, theta, scaling, device, rotary_dim)
         self._sin[..., : self._half].neg_()
         self._check = check
 

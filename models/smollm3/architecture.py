@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from models.decoder.config import DecoderConfig, refuse
+from models.decoder.config import DecoderConfig
+from models.decoder.values import refuse
 
 
 def read_config(raw: Mapping[str, Any]) -> DecoderConfig:
@@ -15,7 +16,9 @@ def read_config(raw: Mapping[str, Any]) -> DecoderConfig:
     refuse(raw, "use_sliding_window")
     config = DecoderConfig.from_json(raw)
     bias = raw.get("attention_bias") is True
-    return replace(config, unrotated_layers=_unrotated(raw, config.num_layers), qkv_bias=bias, output_bias=bias)
+    unrotated = _unrotated(raw, config.num_layers)
+    layers = tuple(replace(layer, rope=None) if i in unrotated else layer for i, layer in enumerate(config.layers))
+    return replace(config, layers=layers, qkv_bias=bias, output_bias=bias)
 
 
 def _unrotated(raw: Mapping[str, Any], layers: int) -> frozenset[int]:

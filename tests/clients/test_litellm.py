@@ -30,7 +30,7 @@ def test_each_route_completes(run: Run, kind: str) -> None:
 @row(
     PACKAGE,
     "completion(messages=[..., response.choices[0].message, ...])",
-    "the answer is found again with all that LiteLLM adds to it, whole and streamed; `cache_control` does nothing",
+    "the answer is found again with all that LiteLLM adds to it, whole and streamed; `cache_control` changes no answer",
 )
 @pytest.mark.parametrize("kind", ["whole", "streamed"])
 def test_answer_sent_back_is_cached(run: Run, kind: str) -> None:

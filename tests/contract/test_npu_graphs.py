@@ -9,11 +9,13 @@ import torch
 
 from cache_tiers.kv_pool import KVPool
 from engine.scheduler_output import NewRequestData
+from engine.worker.torch import decode_graphs
 from engine.worker.torch.decode_graphs import DecodeShape
 from tests.contract.npu_operators import NpuOperators
 from tests.contract.npu_rig import BLOCK, GREEDY, npu_config, npu_driver, prompt
 from tests.fake_npu.device import FakeNpu
 from tests.fake_npu.graph import FakeGraph
+from tests.fake_npu.host_copies import HostCopies
 from tests.integration.worker_driver import WorkerDriver
 
 PROMPTS = {name: tuple(prompt(salt, length)) for salt, (name, length) in enumerate({"a": 126, "b": 20, "c": 3}.items())}
@@ -111,5 +113,27 @@ def test_graphs_cover_every_possible_batch_and_no_larger_one(max_rows: int, expe
     assert DecodeShape(max_rows, 8, BLOCK, 16).buckets() == expected
 
 
-def test_no_graph_has_more_rows_than_block_has_slots() -> None:
-    assert DecodeShape(4096, 8, BLOCK, 16).buckets()[-1] == BLOCK
+def test_largest_graph_has_a_slot_for_each_row_of_padding() -> None:
+    shape = DecodeShape(4096, 8, BLOCK, 16)
+    assert shape.buckets()[-1] == 512
+    assert shape.spare_blocks() * BLOCK >= 512
+
+
+def test_decodes_copy_only_new_block_ids_to_the_device(
+    npu: FakeNpu, pangu: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Count the elements that each decode of three requests copies for its block tables: places and ids."""
+    copied: list[list[int]] = []
+
+    def write(bucket: decode_graphs._Bucket, tables: Sequence[Sequence[int]]) -> None:
+        with HostCopies() as copies:
+            kept(bucket, tables)
+        copied.append(copies.elements)
+
+    kept = decode_graphs._Bucket._write_changes
+    monkeypatch.setattr(decode_graphs._Bucket, "_write_changes", write)
+    driver = npu_driver(npu_config(pangu))
+    decode_together(driver, 5)
+    driver.generate(PROMPTS["b"], 2, blocks=(12, 13))
+    driver.executor.close()
+    assert copied == [[6, 6], [], [], [], [2, 2]]

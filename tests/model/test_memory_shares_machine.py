@@ -194,9 +194,9 @@ class CpuLife(Life):
         assert victims or taker not in can_lose, "an owner was refused although its own blocks could be evicted"
         return bool(victims)
 
-    @rule(owner=OWNERS, first=NUMBERS, found=st.integers(0, 4))
-    def use(self, owner: Owner, first: int, found: int) -> None:
-        self.tier.touch([key(owner, number) for number in range(first, first + 4)], found)
+    @rule(owner=OWNERS, first=NUMBERS, found=st.integers(0, 4), num_marked=st.integers(0, 4))
+    def use(self, owner: Owner, first: int, found: int, num_marked: int) -> None:
+        self.tier.touch([key(owner, number) for number in range(first, first + 4)], found, range(num_marked))
         self.uses(owner)
 
     @rule(owner=OWNERS, number=NUMBERS)

@@ -239,7 +239,7 @@ class ToyStore:
     known: keys that the store believes to be in Redis.
     has_redis: whether there is a Redis, up or not.
     refuses: find no free slot in host memory.
-    uses: arguments of each call of `used`.
+    uses: arguments of each call of `touch`.
     """
 
     capacity: int
@@ -259,7 +259,7 @@ class ToyStore:
     redis: dict[BlockKey, Slots] = field(default_factory=dict)
     pending: dict[int, _Pending] = field(default_factory=dict)
     handles: int = 0
-    uses: list[tuple[tuple[BlockKey, ...], int]] = field(default_factory=list)
+    uses: list[tuple[tuple[BlockKey, ...], int, range]] = field(default_factory=list)
     eviction_index: EvictionIndex = field(
         default_factory=lambda: EvictionIndex(LeastRecentlyUsed, MemoryShares(Owners(), clock=lambda: 0.0))
     )
@@ -379,9 +379,9 @@ class ToyStore:
     def keeps_in_cpu(self) -> bool:
         return True
 
-    def touch(self, chain: Sequence[BlockKey], num_found: int) -> None:
+    def touch(self, chain: Sequence[BlockKey], num_found: int, marked: range) -> None:
         assert 0 <= num_found <= len(chain)
-        self.uses.append((tuple(chain), num_found))
+        self.uses.append((tuple(chain), num_found, marked))
 
     def protect(self, chain: Sequence[BlockKey]) -> None:
         pass

@@ -1,12 +1,13 @@
 from collections import Counter
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 import torch
 
 from engine.errors import EngineError
-from engine.sampling.candidates import HEAD
-from engine.sampling.inverse_cdf import STRETCH, invert_cdf
+from engine.sampling.candidates import CANDIDATES
+from engine.sampling.running_mass import STRETCH, RunningMass
 from engine.sampling.sampler import Sampler, SamplingRow
 from engine.sampling_params import SamplingParams
 
@@ -25,6 +26,13 @@ def row(params: SamplingParams, position: int = 10, produced: int = 0) -> Sampli
 
 def logits_of(probabilities: list[float]) -> torch.Tensor:
     return torch.tensor(probabilities, dtype=torch.float64).log().float()
+
+
+def invert_cdf(masses: npt.NDArray[np.float32], u: npt.NDArray[np.float64]) -> list[int]:
+    """Return the first index at which the running sum of `masses` exceeds each share `u` of their sum."""
+    running = RunningMass(torch.from_numpy(masses).repeat(len(u), 1))
+    places: list[int] = running.place(u * running.total).tolist()
+    return places
 
 
 def draws(probabilities: list[float], params: SamplingParams, count: int) -> Counter[int]:
@@ -77,17 +85,17 @@ def test_narrowest_filter_keeps_likeliest_token(params: SamplingParams) -> None:
 
 
 def test_top_p_extends_past_first_candidates_if_flat() -> None:
-    vocab = 4 * HEAD
+    vocab = 4 * CANDIDATES
     tokens = Sampler().sample(
         torch.zeros(1000, vocab), [row(SamplingParams(top_p=0.75, seed=16), position) for position in range(1000)]
     )
-    assert 0.9 * 1000 * 2 / 3 < sum(token >= HEAD for token in tokens) < 1.1 * 1000 * 2 / 3
-    assert max(tokens) < 3 * HEAD + 1
+    assert 0.9 * 1000 * 2 / 3 < sum(token >= CANDIDATES for token in tokens) < 1.1 * 1000 * 2 / 3
+    assert max(tokens) < 3 * CANDIDATES + 1
 
 
 def test_full_sort_keeps_likeliest() -> None:
     """Sample a nucleus that ends past the first candidates: the second half holds 2/3 of the mass, and top_p is 0.6."""
-    half = 2 * HEAD
+    half = 2 * CANDIDATES
     counts = draws([0.5] * half + [1.0] * half, SamplingParams(top_p=0.6, seed=18), 400)
     assert min(counts) >= half
 
@@ -106,7 +114,7 @@ def test_ends_of_uniform_range_select_tokens_with_mass(mass: float, gap: int) ->
         (empty, np.array([mass], dtype=np.float32), empty, np.array([mass], dtype=np.float32), empty)
     )
     ends = np.array([0.0, 0.5 - 2**-53, 0.5, 1 - 2**-53])
-    assert invert_cdf(np.tile(masses, (4, 1)), ends).tolist() == [gap, gap, 2 * gap + 1, 2 * gap + 1]
+    assert invert_cdf(masses, ends) == [gap, gap, 2 * gap + 1, 2 * gap + 1]
 
 
 def test_inverse_cdf_equals_running_sum_over_vocabulary() -> None:
@@ -114,7 +122,7 @@ def test_inverse_cdf_equals_running_sum_over_vocabulary() -> None:
     running = np.cumsum(masses, dtype=np.float64)
     u = np.arange(500) / 500
     expected = np.searchsorted(running, u * running[-1], side="right")
-    assert invert_cdf(np.tile(masses, (500, 1)), u).tolist() == expected.tolist()
+    assert invert_cdf(masses, u) == expected.tolist()
 
 
 def test_ties_keep_lowest_ids() -> None:

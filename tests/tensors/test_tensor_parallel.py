@@ -13,6 +13,7 @@ from models.decoder.model import DecoderForCausalLM
 from models.interface import ForwardContext
 from models.parallel import ALONE, RankGroup
 from models.registry import load_model
+from tests.family_models import save_family
 from tests.tiny_models import make_tiny_model
 
 CPU = torch.device("cpu")
@@ -54,8 +55,8 @@ def test_sum_over_two_ranks_equals_one_with_each_bias_once(tmp_path: Path) -> No
 
     def outputs(ranks: RankGroup) -> tuple[torch.Tensor, torch.Tensor]:
         model = model_of(folder, ranks)
-        layer, rows = model._layers[0], model._rope.rows(torch.arange(5))
-        return layer.attention(x, model._rope, rows, context), layer.mlp(x)
+        layer, rope = model._layers[0], model._ropes[0]
+        return layer.attention(x, (rope, rope.rows(torch.arange(5))), context), layer.mlp(x)
 
     whole, parts = outputs(ALONE), [outputs(Part(rank)) for rank in range(2)]
     for ours, theirs in zip(whole, zip(*parts, strict=True), strict=True):
@@ -79,6 +80,18 @@ def test_concatenated_shards_equal_whole_tensors(tmp_path: Path) -> None:
             cut += 1
     assert cut == 2 * (3 + 3 + 1 + 3), "two layers: q, k, v with biases, o, gate, up and down"
     assert not parts[1]["model.layers.0.self_attn.o_proj.bias"].any()
+
+
+@pytest.mark.parametrize("name", ["gemma3", "phi3, part"])
+def test_shards_of_a_family_equal_whole_tensors(tmp_path: Path, name: str) -> None:
+    folder = save_family(tmp_path / "model", name)
+    whole = model_of(folder, ALONE).slots()
+    parts = [model_of(folder, Part(rank)).slots() for rank in range(2)]
+    for slot, tensor in whole.items():
+        axis = 1 if slot.endswith(("o_proj.weight", "down_proj.weight")) else 0
+        is_cut = "proj" in slot
+        shards = [part[slot] for part in parts if slot in part]
+        assert torch.equal(torch.cat(shards, axis) if is_cut else shards[0], tensor), slot
 
 
 def test_size_that_does_not_divide_heads_is_rejected_at_start(tmp_path: Path) -> None:

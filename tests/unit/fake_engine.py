@@ -130,6 +130,7 @@ class FakeStream:
     reasoning_before: str = ""
     outputs: asyncio.Queue[RequestOutput] = field(default_factory=asyncio.Queue)
     on_place: Callable[[], None] | None = None
+    num_marked: int = 0
 
     on_output: Callable[[RequestOutput], bool] | None = None
 
@@ -291,7 +292,7 @@ class FakeEngine:
             request.keep_kv,
             list(produced),
         )
-        stream.on_place = request.on_place
+        stream.on_place, stream.num_marked = request.on_place, request.num_marked
         stream.text = stream.text_before = text_of([token_id for token_id in produced if token_id != END])
         self.requests.append(stream)
         self._live[stream.request_id] = stream

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Final, Literal
 
 from app.apis.openai.tools_schema import FunctionName
-from app.schemas.parsing import RequestModel
+from app.schemas.cache_mark import Markable
 
 Schema = dict[str, Any]
 
@@ -86,16 +86,20 @@ _TOOLS: Final[Mapping[ClientToolType, tuple[str, Schema]]] = {
 """Description and input of each tool."""
 
 
-class ClientTool(RequestModel):
-    """A tool of Anthropic's that the client runs. The model reads the documented description and input."""
+class ClientTool(Markable):
+    """A tool of Anthropic's that the client runs. The model reads the documented description and input.
+
+    defer_loading: as in `AnthropicTool`.
+    """
 
     ignored: ClassVar[frozenset[str]] = frozenset(
-        {"cache_control", "eager_input_streaming", "input_examples", "strict", "max_characters"}
+        {"eager_input_streaming", "input_examples", "strict", "max_characters"}
     )
-    neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {"defer_loading": (False,), "allowed_callers": (["direct"],)}
+    neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {"allowed_callers": (["direct"],)}
 
     type: ClientToolType
     name: FunctionName
+    defer_loading: bool | None = None
 
     @property
     def function(self) -> dict[str, Any]:

@@ -1,18 +1,23 @@
 """POST /v1/messages and /v1/messages/count_tokens."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Discriminator, Field, Tag
 
+from app.apis.anthropic.references import SearchResultBlock, ToolReferenceBlock, Undescribed, text_of_result
 from app.apis.anthropic.serializer import ShownThoughts
+from app.apis.anthropic.tool_search import SearchName, SearchTool
 from app.apis.anthropic.tools_schema import AnthropicChoice, AnthropicTools, ToolUseBlock, offer_of
 from app.domain.bounds import MAX_MESSAGES
 from app.host.backend import Backend
 from app.prompts.thinking import preferred_mode, required_mode
 from app.prompts.tool_offer import ToolOffer
 from app.schemas.answer_forms import JsonSchema, of_schema
+from app.schemas.cache_mark import Markable, marked_share
 from app.schemas.parsing import CompatibleRequest, RequestModel, kind_by_type, text_or_list
 from app.schemas.sampling import NO_DEFAULTS, GenerationRequest, ModelName, StopStrings, TokenCount
 from engine.errors import InvalidRequestError, NotFoundError
@@ -21,31 +26,30 @@ from models.chat_format import Message
 from models.thinking import ThinkingMode
 
 
-class TextBlock(RequestModel):
-    """One block of text. `cache_control` is ignored, since every prompt is cached."""
+class TextBlock(Markable):
+    """One block of text."""
 
-    ignored: ClassVar[frozenset[str]] = frozenset({"cache_control"})
     neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {"citations": ([],)}
 
     type: Literal["text"]
     text: str
 
 
-class ThoughtBlock(RequestModel):
+class ThoughtBlock(Markable):
     """Reasoning of an earlier answer, as clients send it back.
 
     Reasoning is never part of a later prompt, so its signature is not checked.
     """
 
-    ignored: ClassVar[frozenset[str]] = frozenset({"thinking", "signature", "data", "cache_control"})
+    ignored: ClassVar[frozenset[str]] = frozenset({"thinking", "signature", "data"})
 
     type: Literal["thinking", "redacted_thinking"]
 
 
-class UnreadBlock(RequestModel):
+class UnreadBlock(Markable):
     """A part of a tool's result that is not text. The model reads that it is missing."""
 
-    ignored: ClassVar[frozenset[str]] = frozenset({"source", "title", "context", "citations", "cache_control"})
+    ignored: ClassVar[frozenset[str]] = frozenset({"source", "title", "context", "citations"})
 
     type: Literal["image", "document"]
 
@@ -53,20 +57,6 @@ class UnreadBlock(RequestModel):
     def text(self) -> str:
         """A note in place of the content."""
         return f"[{self.type} omitted: this model reads text only]"
-
-
-class ToolReferenceBlock(RequestModel):
-    """The name of a tool that a search for tools found."""
-
-    ignored: ClassVar[frozenset[str]] = frozenset({"cache_control"})
-
-    type: Literal["tool_reference"]
-    tool_name: str
-
-    @property
-    def text(self) -> str:
-        """The name of the tool."""
-        return f"[tool: {self.tool_name}]"
 
 
 RESULT_KINDS: Mapping[str, type[RequestModel]] = {
@@ -86,21 +76,37 @@ ResultContent = Annotated[
 ]
 
 
-class ToolResultBlock(RequestModel):
+class ToolResultBlock(Markable):
     """The result of a tool call. `is_error` has no effect: the model learns of an error from the content."""
 
-    ignored: ClassVar[frozenset[str]] = frozenset({"cache_control", "is_error"})
+    ignored: ClassVar[frozenset[str]] = frozenset({"is_error"})
 
     type: Literal["tool_result"]
     tool_use_id: str
     content: ResultContent | None = None
+
+    @property
+    def is_marked(self) -> bool:
+        """See Markable."""
+        return super().is_marked or any(block.is_marked for block in self.blocks)
+
+    @property
+    def blocks(self) -> Sequence[ResultBlock]:
+        """The blocks of the content; none if the content is one text."""
+        return self.content if isinstance(self.content, list) else ()
+
+    def text(self, undescribed: Undescribed) -> str:
+        """Return the content of the message that gives the result to the model."""
+        return self.content if isinstance(self.content, str) else text_of_result(self.blocks, undescribed)
 
 
 KINDS: Mapping[str, type[RequestModel]] = {
     "thinking": ThoughtBlock,
     "redacted_thinking": ThoughtBlock,
     "tool_use": ToolUseBlock,
+    "server_tool_use": ToolUseBlock,
     "tool_result": ToolResultBlock,
+    "tool_search_tool_result": SearchResultBlock,
 }
 """Models of all blocks except text, by `type`."""
 
@@ -109,7 +115,8 @@ Block = Annotated[
     Annotated[TextBlock, Tag("<TextBlock>")]
     | Annotated[ThoughtBlock, Tag("<ThoughtBlock>")]
     | Annotated[ToolUseBlock, Tag("<ToolUseBlock>")]
-    | Annotated[ToolResultBlock, Tag("<ToolResultBlock>")],
+    | Annotated[ToolResultBlock, Tag("<ToolResultBlock>")]
+    | Annotated[SearchResultBlock, Tag("<SearchResultBlock>")],
     Discriminator(kind_by_type(TextBlock, KINDS)),
 ]
 SystemContent = Annotated[
@@ -127,6 +134,20 @@ class MessageTurn(RequestModel):
 
     role: Literal["user", "assistant", "system"]
     content: Content
+
+    @property
+    def blocks(self) -> Sequence[Block]:
+        """The blocks of the content; none if the content is one text."""
+        return self.content if isinstance(self.content, list) else ()
+
+    @property
+    def references(self) -> Iterator[str]:
+        """Names of the tools to which results refer."""
+        for block in self.blocks:
+            if isinstance(block, ToolResultBlock):
+                yield from (part.tool_name for part in block.blocks if isinstance(part, ToolReferenceBlock))
+            elif isinstance(block, SearchResultBlock):
+                yield from (part.tool_name for part in block.references)
 
 
 class ThinkingConfig(RequestModel):
@@ -156,11 +177,26 @@ class OutputConfig(RequestModel):
     format: OutputFormat | None = None
 
 
-def _text(content: str | Sequence[RequestModel] | None) -> str:
+def _text(content: str | Sequence[RequestModel]) -> str:
     """Join the text blocks without a separator."""
-    if content is None or isinstance(content, str):
-        return content or ""
-    return "".join(block.text for block in content if isinstance(block, TextBlock | UnreadBlock | ToolReferenceBlock))
+    if isinstance(content, str):
+        return content
+    return "".join(block.text for block in content if isinstance(block, TextBlock))
+
+
+def _extents(content: str | Sequence[Block]) -> Iterator[tuple[int, bool]]:
+    """Yield the parts of a turn for `marked_share`."""
+    if isinstance(content, str):
+        yield len(content), False
+        return
+    for block in content:
+        match block:
+            case ToolUseBlock():
+                yield len(block.call.arguments), block.is_marked
+            case ToolResultBlock() | SearchResultBlock():
+                yield len(block.text({})), block.is_marked
+            case _:
+                yield len(_text([block])), block.is_marked
 
 
 class ThreadFields(RequestModel):
@@ -174,13 +210,13 @@ class ThreadFields(RequestModel):
     previous_message_id: str | None = None
 
 
-class CountTokensRequest(CompatibleRequest):
+class CountTokensRequest(CompatibleRequest, Markable):
     """The fields that determine a prompt.
 
     `context_management` has no effect: the client decides which messages it sends.
     """
 
-    ignored: ClassVar[frozenset[str]] = frozenset({"cache_control", "context_management"})
+    ignored: ClassVar[frozenset[str]] = frozenset({"context_management"})
     neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {
         "speed": ("standard",),
         "mcp_servers": ([],),
@@ -202,7 +238,7 @@ class CountTokensRequest(CompatibleRequest):
         """The tools that the request offers. Raises NotFoundError as `turns` does."""
         # First: a request that continues a thread leaves out the tools that its choice may name.
         self._check_thread()
-        return offer_of(self.tools, self.tool_choice)
+        return offer_of(self.tools, self.tool_choice, (name for each in self.messages for name in each.references))
 
     @property
     def thoughts(self) -> ShownThoughts:
@@ -229,10 +265,25 @@ class CountTokensRequest(CompatibleRequest):
         return newer or self.output_format
 
     @property
+    def marked_share(self) -> float:
+        """Share of the prompt, from its beginning, that the client marked for caching: 0 to 1."""
+        if self.is_marked:
+            return 1.0
+        upfront = [tool for tool in self.tools or () if not tool.defer_loading]
+        said = [self.system or "", *(message.content for message in self.messages)]
+        blocks = [block for content in said if not isinstance(content, str) for block in content]
+        if not any(part.is_marked for part in (*upfront, *blocks)):
+            return 0.0
+        if not isinstance(said[-1], str) and said[-1] and said[-1][-1].is_marked:
+            return 1.0
+        tools = [(len(json.dumps(tool.function)), tool.is_marked) for tool in upfront]
+        return marked_share((*tools, *(extent for content in said for extent in _extents(content))))
+
+    @property
     def opening(self) -> str:
         """The beginning of the answer: the last message, if it is the assistant's."""
         last = self.messages[-1]
-        return _text(last.content) if last.role == "assistant" else ""
+        return _text(last.content) if last.role == "assistant" and not self._is_paused else ""
 
     def turns(self) -> list[Message]:
         """Return the messages for the chat template: first the tools, then the system prompt, then the turns.
@@ -245,12 +296,34 @@ class CountTokensRequest(CompatibleRequest):
             NotFoundError: the request continues a conversation that the server would hold.
         """
         self._check_thread()
+        offer = self.offer
+        undescribed = {function["name"]: function for function in offer.loaded}
         system = _text(self.system) if self.system is not None else ""
-        turns = [turn for index, message in enumerate(self.messages) for turn in _turns(message, f"messages[{index}]")]
-        if self.messages[-1].role == "assistant":
+        turns = [
+            turn
+            for index, message in enumerate(self.messages)
+            for turn in _turns(message, f"messages[{index}]", undescribed)
+        ]
+        if self.messages[-1].role == "assistant" and not self._is_paused:
             self._check_opening(turns[-1])
             turns.pop()
-        return [*self.offer.messages, *([Message("system", system)] if system else []), *turns]
+        return [*offer.messages, *([Message("system", system)] if system else []), *turns]
+
+    @property
+    def _is_paused(self) -> bool:
+        """Whether the last message ends with the result of a search, so that another answer follows it."""
+        blocks = self.messages[-1].blocks
+        return bool(blocks) and isinstance(blocks[-1], SearchResultBlock)
+
+    @property
+    def searches(self) -> frozenset[SearchName]:
+        """Names of the searches for tools that the server runs."""
+        return frozenset(tool.name for tool in self.tools or () if isinstance(tool, SearchTool))
+
+    @property
+    def catalog(self) -> list[dict[str, Any]]:
+        """The deferred tools, which the searches find."""
+        return [tool.function for tool in self.tools or () if tool.defer_loading]
 
     def _check_thread(self) -> None:
         """Raise NotFoundError if the request continues a conversation that the server would hold."""
@@ -269,7 +342,8 @@ class CountTokensRequest(CompatibleRequest):
     def _check_opening(self, turn: Message) -> None:
         """Raise InvalidRequestError if `turn`, the last one, cannot be the beginning of an answer."""
         param = f"messages[{len(self.messages) - 1}].role"
-        excluded = "a tool call" if turn.tool_calls else None
+        searched = any(isinstance(block, SearchResultBlock) for block in self.messages[-1].blocks[:-1])
+        excluded = "a tool call" if turn.tool_calls or searched else None
         if self.thinking is not None and self.thinking.type == "enabled":
             excluded = "thinking"
         elif self.answer_format is not None:
@@ -283,21 +357,43 @@ class CountTokensRequest(CompatibleRequest):
             )
 
 
-def _turns(message: MessageTurn, path: str) -> list[Message]:
+def _turns(message: MessageTurn, path: str, undescribed: Undescribed) -> list[Message]:
     """Convert a turn to messages of the chat template. Results of calls become messages before the user's text.
+
+    An answer in which the provider's servers searched for tools becomes several messages, as if a client had searched.
+
+    undescribed: deferred tools to describe, from which the turn removes the ones that it describes.
 
     Raises InvalidRequestError for a block that the role may not have.
     """
-    blocks = message.content if isinstance(message.content, list) else []
-    for index, block in enumerate(blocks):
+    _check_roles(message, path)
+    if isinstance(message.content, str):
+        return [Message(message.role, message.content)]
+    turns: list[Message] = []
+    for are_results, group in groupby(message.content, lambda block: isinstance(block, SearchResultBlock)):
+        blocks = list(group)
+        if are_results:
+            turns += (Message("tool", each.text(undescribed)) for each in blocks if isinstance(each, SearchResultBlock))
+        else:
+            turns += _said(message.role, blocks, undescribed)
+    return turns or [Message(message.role, "")]
+
+
+def _check_roles(message: MessageTurn, path: str) -> None:
+    """Raise InvalidRequestError for a block that the role of `message` may not have."""
+    for index, block in enumerate(message.blocks):
         speaker = "user" if isinstance(block, ToolResultBlock) else "assistant"
         if not isinstance(block, TextBlock) and message.role != speaker:
             param = f"{path}.content[{index}].type"
             raise InvalidRequestError(f"{param}: only {speaker} messages may have {block.type}", param=param)
-    results = [Message("tool", _text(block.content)) for block in blocks if isinstance(block, ToolResultBlock)]
+
+
+def _said(role: str, blocks: Sequence[RequestModel], undescribed: Undescribed) -> list[Message]:
+    """Convert blocks of one turn: first the results of calls, then the text with the calls."""
+    results = [Message("tool", block.text(undescribed)) for block in blocks if isinstance(block, ToolResultBlock)]
     calls = tuple(block.call for block in blocks if isinstance(block, ToolUseBlock))
-    text = _text(message.content)
-    return results if results and not text else [*results, Message(message.role, text, calls)]
+    text = _text(blocks)
+    return results if results and not text else [*results, Message(role, text, calls)]
 
 
 class MessagesRequest(CountTokensRequest, GenerationRequest):

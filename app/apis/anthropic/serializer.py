@@ -24,7 +24,7 @@ from models.tool_calls import AnswerEvent, ArgumentsPiece, CallEnd, CallStart, T
 
 ShownThoughts = Literal["none", "omitted", "shown"]
 """omitted: show that the model thought, but not the text."""
-Kind = Literal["thinking", "text", "tool_use"]
+Kind = Literal["thinking", "text", "tool_use", "server_tool_use", "tool_search_tool_result"]
 
 SIGNATURE: Final = "unsigned"
 """Signature of every thinking block. Clients send a block back with its signature, and drop blocks without one. The
@@ -188,10 +188,13 @@ class ToolUseShape(MessageShape):
 
     def _content(self, answer: RequestOutput) -> list[dict[str, Any]]:
         parsed = self._parser.whole(answer.text, answer.cut_before)
-        self._num_calls = len(parsed.calls)
-        self._all_complete = all(call.is_complete for call in parsed.calls)
-        blocks = [_text_block(part) if isinstance(part, str) else _whole_tool_use(part) for part in parsed.parts]
+        self._num_calls += len(parsed.calls)
+        self._all_complete &= all(call.is_complete for call in parsed.calls)
+        blocks = [_text_block(part) if isinstance(part, str) else self._whole_call(part) for part in parsed.parts]
         return [*super()._content(replace(answer, text="")), *blocks]
+
+    def _whole_call(self, call: ToolCall) -> dict[str, Any]:
+        return {**_tool_use_block(call.name), "input": arguments_object(call)}
 
     def _blocks(self, events: Iterable[AnswerEvent]) -> bytes:
         return b"".join(self._piece(event) for event in events)
@@ -201,15 +204,20 @@ class ToolUseShape(MessageShape):
             case TextPiece(text):
                 return self._at("text") + self._delta(text)
             case CallStart(name):
-                self._num_calls += 1
-                return self._begin_block(
-                    "tool_use", _tool_use_block(name), lambda mark: {"type": "input_json_delta", "partial_json": mark}
-                )
+                return self._begin_call(name)
             case ArgumentsPiece(text):
                 return self._delta(text)
             case CallEnd(is_complete):
                 self._all_complete &= is_complete
         return b""
+
+    def _begin_call(self, name: str) -> bytes:
+        """Return the events that precede the input of a call."""
+        self._num_calls += 1
+        return self._begin_input("tool_use", _tool_use_block(name))
+
+    def _begin_input(self, kind: Kind, block: dict[str, Any]) -> bytes:
+        return self._begin_block(kind, block, lambda mark: {"type": "input_json_delta", "partial_json": mark})
 
     def _stop_reason(self, last: RequestOutput) -> str:
         reason = super()._stop_reason(last)
@@ -219,10 +227,6 @@ class ToolUseShape(MessageShape):
 
 def _tool_use_block(name: str) -> dict[str, Any]:
     return {"type": "tool_use", "id": new_id("toolu"), "name": name, "input": {}}
-
-
-def _whole_tool_use(call: ToolCall) -> dict[str, Any]:
-    return {**_tool_use_block(call.name), "input": arguments_object(call)}
 
 
 def _text_block(text: str) -> dict[str, Any]:

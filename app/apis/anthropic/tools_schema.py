@@ -1,31 +1,37 @@
 """Tools as clients of Anthropic's API describe, choose and call them, and return their results."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Final, Literal, get_args
 
 from pydantic import Discriminator, Field, Tag
 
 from app.apis.anthropic.client_tools import ClientTool, ClientToolType
+from app.apis.anthropic.tool_search import SearchTool, SearchType
 from app.apis.call_arguments import arguments_text
 from app.apis.openai.tools_schema import MAX_TOOLS, FunctionName
-from app.prompts.tool_offer import NamedChoice, ToolOffer
+from app.domain.bounds import MAX_MESSAGES
+from app.prompts.tool_offer import NamedChoice, ToolOffer, WordOfChoice
+from app.schemas.cache_mark import Markable
 from app.schemas.hosted_tools import NotHosted
 from app.schemas.parsing import RequestModel, kind_by_type
+from engine.errors import InvalidRequestError
 from models.tool_calls import ToolCall
 
 
-class AnthropicTool(RequestModel):
-    """A tool that the client runs. Tools that Anthropic's servers would run are refused."""
+class AnthropicTool(Markable):
+    """A tool that the client runs. Tools that Anthropic's servers would run are refused.
 
-    ignored: ClassVar[frozenset[str]] = frozenset(
-        {"cache_control", "eager_input_streaming", "input_examples", "strict"}
-    )
-    neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {"defer_loading": (False,), "allowed_callers": (["direct"],)}
+    defer_loading: whether the prompt describes the tool only where the history refers to it.
+    """
+
+    ignored: ClassVar[frozenset[str]] = frozenset({"eager_input_streaming", "input_examples", "strict"})
+    neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {"allowed_callers": (["direct"],)}
 
     type: Literal["custom"] | None = None
     name: FunctionName
     description: str | None = None
     input_schema: dict[str, Any]
+    defer_loading: bool | None = None
 
     @property
     def function(self) -> dict[str, Any]:
@@ -34,18 +40,24 @@ class AnthropicTool(RequestModel):
         return {"name": self.name, **described, "parameters": self.input_schema}
 
 
-_CLIENT_TOOLS: Final = dict.fromkeys(get_args(ClientToolType), ClientTool)
-OfferedTool = AnthropicTool | ClientTool
+_OTHER_TOOLS: Final[Mapping[str, type[RequestModel]]] = {
+    **dict.fromkeys(get_args(ClientToolType), ClientTool),
+    **dict.fromkeys(get_args(SearchType), SearchTool),
+}
+OfferedTool = AnthropicTool | ClientTool | SearchTool
 AnthropicTools = Annotated[
     list[
         Annotated[
-            Annotated[AnthropicTool, Tag("<AnthropicTool>")] | Annotated[ClientTool, Tag("<ClientTool>")],
-            Discriminator(kind_by_type(AnthropicTool, _CLIENT_TOOLS)),
+            Annotated[AnthropicTool, Tag("<AnthropicTool>")]
+            | Annotated[ClientTool, Tag("<ClientTool>")]
+            | Annotated[SearchTool, Tag("<SearchTool>")],
+            Discriminator(kind_by_type(AnthropicTool, _OTHER_TOOLS)),
             NotHosted,
         ]
     ],
-    Field(max_length=MAX_TOOLS),
+    Field(max_length=MAX_MESSAGES),
 ]
+"""Tools of a request. At most `MAX_TOOLS` of them may be described at the beginning of the prompt."""
 
 
 class FreeChoice(RequestModel):
@@ -77,25 +89,48 @@ AnthropicChoice = Annotated[
 ]
 
 
-def offer_of(tools: list[OfferedTool] | None, choice: FreeChoice | ChosenTool | None) -> ToolOffer:
-    """Build the tool offer from the fields `tools` and `tool_choice`."""
-    functions = [tool.function for tool in tools or ()]
+def offer_of(
+    tools: Sequence[OfferedTool] | None, choice: FreeChoice | ChosenTool | None, references: Iterable[str]
+) -> ToolOffer:
+    """Build the tool offer from the fields `tools` and `tool_choice`.
+
+    references: names of tools to which the history refers, in order. A deferred tool is offered if it is among them.
+
+    Raises InvalidRequestError if too many tools are not deferred, or the choice names a deferred tool that is not among
+    the references.
+    """
+    functions = [tool.function for tool in tools or () if not tool.defer_loading]
+    if len(functions) > MAX_TOOLS:
+        raise InvalidRequestError(
+            f"tools: at most {MAX_TOOLS} tools may come without defer_loading, not {len(functions)}", param="tools"
+        )
+    deferred = {tool.name: tool.function for tool in tools or () if tool.defer_loading}
+    loaded = [deferred.pop(name) for name in references if name in deferred]
     match choice:
+        case ChosenTool(name=name) if name in deferred:
+            raise InvalidRequestError(
+                f"tool_choice.name: {name} is deferred, and no tool_reference in messages has loaded it",
+                param="tool_choice.name",
+            )
         case ChosenTool(name=name):
-            return ToolOffer(functions, NamedChoice(name, "tool_choice.name"), parallel=False)
+            return ToolOffer(functions, NamedChoice(name, "tool_choice.name"), parallel=False, loaded=loaded)
         case FreeChoice(type="none"):
             return ToolOffer(functions, "none")
         case FreeChoice(type=word, disable_parallel_tool_use=alone):
-            return ToolOffer(functions, "required" if word == "any" else "auto", parallel=alone is not True)
-    return ToolOffer(functions)
+            must: WordOfChoice = "required" if word == "any" else "auto"
+            return ToolOffer(functions, must, parallel=alone is not True, loaded=loaded)
+    return ToolOffer(functions, loaded=loaded)
 
 
-class ToolUseBlock(RequestModel):
-    """A tool call in an earlier answer. name: as the model wrote it, which may call a tool that is not there."""
+class ToolUseBlock(Markable):
+    """A tool call in an earlier answer. name: as the model wrote it, which may call a tool that is not there.
 
-    ignored: ClassVar[frozenset[str]] = frozenset({"cache_control", "caller"})
+    type: `server_tool_use` for a search for tools that the provider's servers ran.
+    """
 
-    type: Literal["tool_use"]
+    ignored: ClassVar[frozenset[str]] = frozenset({"caller"})
+
+    type: Literal["tool_use", "server_tool_use"]
     id: str
     name: str
     input: dict[str, Any]

@@ -1,6 +1,7 @@
 """POST /v1/chat/completions."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Final, Literal
 
@@ -10,6 +11,7 @@ from app.apis.openai.tools_schema import MAX_CALLS, CalledFunction, CallOfTool, 
 from app.domain.bounds import MAX_MESSAGES
 from app.host.backend import Backend
 from app.prompts.thinking import preferred_mode, required_mode
+from app.schemas.cache_mark import Breakpoint, Markable, marked_share
 from app.schemas.parsing import RequestModel, optional, text_or_list
 from app.schemas.sampling import NO_DEFAULTS, OpenAIRequest, OptionalTokenCount, TopLogprobs
 from engine.errors import InvalidRequestError
@@ -18,13 +20,17 @@ from models.chat_format import Message
 from models.thinking import ThinkingMode
 
 
-class TextPart(RequestModel):
-    """One part of a message's content. Only text is supported. Every prompt is cached, so a mark for it is ignored."""
-
-    ignored: ClassVar[frozenset[str]] = frozenset({"cache_control", "prompt_cache_breakpoint"})
+class TextPart(Markable):
+    """One part of a message's content. Only text is supported."""
 
     type: Literal["text"]
     text: str
+    prompt_cache_breakpoint: Breakpoint | None = None
+
+    @property
+    def is_marked(self) -> bool:
+        """See Markable."""
+        return super().is_marked or self.prompt_cache_breakpoint is not None
 
 
 Content = Annotated[
@@ -36,7 +42,7 @@ NEWER_ROLES: Final = {"developer": "system", "function": "tool"}
 """Roles of the chat template for the roles of OpenAI's API that it does not know."""
 
 
-class ChatMessage(RequestModel):
+class ChatMessage(Markable):
     """One message of the conversation.
 
     The empty fields of an echoed earlier answer, such as `refusal`, are accepted. So are the call and the result of
@@ -55,6 +61,15 @@ class ChatMessage(RequestModel):
     tool_calls: Annotated[list[CallOfTool], Field(max_length=MAX_CALLS)] | None = None
     tool_call_id: str | None = None
     function_call: CalledFunction | None = None
+
+    @property
+    def extents(self) -> Iterator[tuple[int, bool]]:
+        """The parts of the message, for `marked_share`."""
+        if isinstance(self.content, list):
+            yield from ((len(part.text), part.is_marked) for part in self.content)
+        else:
+            yield len(self.content or ""), False
+        yield sum(len(call.call.arguments) for call in self.tool_calls or ()), self.is_marked
 
     @property
     def text(self) -> str:
@@ -145,6 +160,15 @@ class ChatCompletionRequest(OpenAIRequest, ToolFields):
         "the answer continues the last message, which must be the assistant's; needs `add_generation_prompt: false`"
     )
     add_generation_prompt: bool | None = optional("`false` is accepted together with `continue_final_message` only")
+
+    @property
+    def marked_share(self) -> float:
+        """See AnswerRequest. Marks in messages are more exact than the key, which covers the whole prompt."""
+        marked = any(is_marked for message in self.messages for _, is_marked in message.extents)
+        if not marked:
+            return super().marked_share
+        tools = sum(len(json.dumps(function)) for function in self.offer.functions)
+        return marked_share([(tools, False), *(extent for message in self.messages for extent in message.extents)])
 
     @property
     def opening(self) -> str:

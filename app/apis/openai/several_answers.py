@@ -56,7 +56,14 @@ async def answer_several(
             streams += await generate(
                 gate,
                 engine,
-                GenerateRequest(prompt, params, request_id, urgency=fields.urgency(), num_answers=num_drawn),
+                GenerateRequest(
+                    prompt,
+                    params,
+                    request_id,
+                    urgency=fields.urgency(),
+                    num_answers=num_drawn,
+                    num_marked=round(fields.marked_share * len(prompt)),
+                ),
                 rename=fields.client_field,
             )
     except BaseException:

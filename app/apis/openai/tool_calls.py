@@ -30,7 +30,7 @@ class ToolCallShape(ChatShape):
         with_reasoning: bool = True,
     ) -> None:
         """Make the serializer. `offer` has the tools that the answer may call."""
-        self._parser = how.parser(parallel=offer.parallel)
+        self._parser = how.parser(parallel=offer.parallel, tools=offer.known_functions)
         self._custom = offer.custom
         self._input: CustomInput | None = None
         # OpenAI reports "stop" if the request named the function to call.

@@ -21,6 +21,7 @@ from itertools import takewhile
 from typing import Any
 
 from app.apis.responses.output import Event, ItemWriter, ResponseSource
+from app.apis.responses.parsed_answer import parse_apart
 from app.apis.responses.serializer import begun, has_output, response_json, response_status
 from app.domain.deltas import Delta
 from app.domain.records import Message
@@ -68,6 +69,7 @@ class ResponseEvents:
         async for deltas in self._source.log.news(0):
             if said := b"".join(self._said(delta, after) for delta in deltas):
                 yield said
+        await parse_apart(self._source.answer)
         if not self._source.log.is_closed:
             yield self._interruption(RESTARTING)
         elif closing := self._closing(after):

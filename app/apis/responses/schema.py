@@ -13,6 +13,7 @@ from app.domain.bounds import MAX_MESSAGES
 from app.domain.response_record import Truncation
 from app.prompts.tool_offer import ToolOffer
 from app.schemas.answer_forms import ANY_OBJECT, NamedSchema, ObjectFormat, TextFormat, format_kind, of_schema
+from app.schemas.cache_mark import CacheKey
 from app.schemas.metadata import Metadata
 from app.schemas.parsing import CompatibleRequest, RequestModel
 from app.schemas.sampling import (
@@ -166,7 +167,6 @@ class ResponseRequest(PromptFields, UrgencyFields):
             "user",
             "service_tier",
             "safety_identifier",
-            "prompt_cache_key",
             "prompt_cache_retention",
             "prompt_cache_options",
             "max_tool_calls",
@@ -189,6 +189,7 @@ class ResponseRequest(PromptFields, UrgencyFields):
     stream_options: ResponseStreamOptions | None = None
     max_output_tokens: TokenCount | None = None
     metadata: Metadata | None = None
+    prompt_cache_key: CacheKey | None = None
     text: TextFields | None = None
     temperature: Temperature | None = None
     top_p: TopP | None = None

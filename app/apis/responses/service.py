@@ -15,6 +15,7 @@ from app.apis.responses.input_items import (
     SaidItem,
     item_of,
 )
+from app.apis.responses.parsed_answer import parse_apart
 from app.apis.responses.prompting import ResponseParent, ResponsePrompts, default_room
 from app.apis.responses.replay import Replay
 from app.apis.responses.schema import CompactRequest, InputTokensRequest, PromptFields, ResponseRequest
@@ -28,10 +29,12 @@ from app.domain.tool_use import IsResult, MayCall
 from app.host.engine_host import EngineHost
 from app.prompts.stateless import WholePrompts
 from app.prompts.tokenization import LONG_TEXT
+from app.prompts.tool_offer import ToolOffer
 from app.runs.service import Run, RunRegistry
 from app.storage.store import Store
 from app.tenants.gate import TenantGate
 from engine.errors import ConflictError, InvalidRequestError, NotFoundError
+from models.tool_format import ToolFormat
 
 Fields = TypeVar("Fields", bound=PromptFields)
 StoredItems = dict[str, dict[str, dict[str, Any]]]
@@ -111,6 +114,7 @@ class Responses:
             made.prompt,
             sampling=with_seed(sampling),
             urgency=fields.urgency(),
+            is_marked=fields.prompt_cache_key is not None,
             new=new,
             check_head=parent.is_named,
             moves_head=parent.is_named,
@@ -118,7 +122,7 @@ class Responses:
             makes_conversation=parent.is_new,
             response=record,
             remember=made.remember,
-            tool_use=MayCall(*how.marks, offer.parallel, tuple(sorted(offer.custom))) if offer.is_made else None,
+            tool_use=_may_call(how, offer) if offer.is_made else None,
         )
         return record, await self._turns.start(engine, draft, rename=fields.client_field)
 
@@ -159,7 +163,7 @@ class Responses:
         record = await self._store.responses.get(response_id)
         answer = await self._store.messages.get(message_id_of(response_id))
         run = self._runs.get(answer.run_id, self._store.tenant)
-        return StoredResponse(record, answer if run is None else run.answer_so_far, run)
+        return StoredResponse(record, answer if run is None else await parse_apart(run.answer_so_far), run)
 
     async def replay(self, response: StoredResponse) -> Run | Replay:
         """Return the source of a response's events: its run, or a replay if the run is gone.
@@ -286,6 +290,12 @@ def _check_fields(fields: ResponseRequest) -> None:
         raise InvalidRequestError("store must be true for a background response", param="store")
     if not fields.is_stored and fields.conversation_id is not None:
         raise InvalidRequestError("store must be true for a response in a conversation", param="store")
+
+
+def _may_call(how: ToolFormat, offer: ToolOffer) -> MayCall:
+    """Return all that the reading of a stored answer's calls depends on."""
+    fields = tuple(sorted(how.json_fields(offer.known_functions)))
+    return MayCall(how.name, offer.parallel, tuple(sorted(offer.custom)), fields)
 
 
 def _asked(parent: ResponseParent, fields: PromptFields) -> list[Message]:

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from app.apis.responses.events import BEFORE_THE_FIRST, ResponseEvents
+from app.apis.responses.parsed_answer import parse_apart
 from app.apis.responses.serializer import response_json
 from app.domain.response_record import ResponseRecord
 from app.runs.service import Run, RunRegistry
@@ -61,4 +62,4 @@ async def collect_response(
     await run.ended.wait()
     if run.failure is not None:
         raise run.failure
-    return JSONResponse(response_json(record, run.answer, is_stored=is_stored))
+    return JSONResponse(response_json(record, await parse_apart(run.answer), is_stored=is_stored))

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from app.config.line_patterns import parse_line_patterns
 from app.config.options import integer, one_of, setting, switch
+from models.call_syntax.registry import AUTO as AUTO_FORMAT
+from models.call_syntax.registry import NAMES as TOOL_FORMATS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +28,15 @@ class AnswerSettings:
         (
             "days of serving after which a stored response expires, unless it is in a conversation that its "
             "client named; `0`: never"
+        ),
+    )
+    tool_format: str = setting(
+        AUTO_FORMAT,
+        one_of(AUTO_FORMAT, *TOOL_FORMATS),
+        "NAME",
+        (
+            "[format](docs/models.md#tools-and-reasoning) of tool calls, if `ebb doctor` finds none or a wrong one in "
+            "the chat template"
         ),
     )
     strict_fields: bool = setting(

@@ -22,7 +22,7 @@ class PlaceSettings:
         "PORT",
         "second port, with the same routes, for clients of Ollama, which expect `11434`; `0`: none",
     )
-    model: str = setting(DEFAULT_MODEL, any_text, "NAME", "alias, folder, `.gguf` file or hub id")
+    model: str = setting(DEFAULT_MODEL, any_text, "NAME", "short name, folder, `.gguf` file or hub id")
     model_alias: Mapping[str, str] = setting(
         MISSING,
         parse_aliases,

@@ -50,6 +50,7 @@ class Health(TypedDict):
 
     workers: state of the tensor-parallel workers, for administrators.
     unindexed: number of messages and titles that the search does not cover yet.
+    suggested_model: name of a better model that suits the machine, for administrators of a server with the default one.
     """
 
     status: Status
@@ -63,3 +64,4 @@ class Health(TypedDict):
     )
     workers: dict[str, Any] | None
     unindexed: int | None
+    suggested_model: str | None

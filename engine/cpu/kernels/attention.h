@@ -3,7 +3,7 @@
 // Exactness: keys are divided into splits of 256 at fixed absolute positions. Each split starts from zero, and `merge`
 // joins the splits in ascending order. The operations on a row are therefore the same whether one thread computes all
 // of its splits or several threads share them. They do not depend on the other rows of the tile either, because a page
-// beyond a row's position never touches that row.
+// without a key that the row attends to never touches that row. A split without such a key leaves the sums as they are.
 #pragma once
 
 #include <algorithm>
@@ -100,12 +100,16 @@ struct AttentionLayer {
     const float* k_norm;
     float norm_epsilon;
     float scale;          // factor of q times k
+    float softcap;        // scores s become softcap * tanh(s / softcap); 0: unchanged
+    int window;           // keys that a query attends to, the last of which is its own; 0: all up to its own
     const float* cos;     // [positions][head_dim / 2]; null if heads are not rotated
     const float* sin;
     Activation* out;      // [rows][heads * head_dim]
     Softmax* partials;
 
     int group() const { return heads / cache->kv_heads; }
+    // First position that the query at `position` attends to.
+    int first_key(int position) const { return window == 0 ? 0 : std::max(0, position - window + 1); }
     ptrdiff_t qkv_stride() const { return static_cast<ptrdiff_t>(heads + 2 * cache->kv_heads) * cache->head_dim; }
 };
 
@@ -206,9 +210,10 @@ private:
             scratch_.split.data()[row] = {scratch_.split_values.data() + row * kHeadDim, kBelowAllScores, 0.f};
             std::fill_n(scratch_.split.data()[row].values, kHeadDim, 0.f);
         }
+        const int first_page = layer_.first_key(sequence.position(task.first_row)) / kPageKeys;
         const int last_page = sequence.position(task.first_row + task.num_rows - 1) / kPageKeys;
         const int end = std::min((index + 1) * kSplitPages, last_page + 1);
-        for (int page = index * kSplitPages; page < end; ++page) {
+        for (int page = std::max(index * kSplitPages, first_page); page < end; ++page) {
             run_page(task, sequence, page, rows <= kFewRows && page < last_page);
         }
     }
@@ -222,12 +227,23 @@ private:
         float* products = scratch_.products.data();
         if (fetch_next) fetch(layer_.cache->key_page(sequence.blocks[page + 1], layer_.layer, task.kv_head));
         multiply({scratch_.queries.data(), kHeadDim}, rows, keys, 0, kPageKeys, {products, kPageKeys});
+        const auto seen_by = [&](int row) {
+            const int position = sequence.position(task.first_row + row / group), first = page * kPageKeys;
+            return Slots{layer_.first_key(position) - first, position - first + 1};
+        };
         for (int row = 0; row < rows; ++row) {
-            const int visible = sequence.position(task.first_row + row / group) - page * kPageKeys + 1;
-            if (visible > 0)
-                (visible >= kPageKeys ? weigh<true> : weigh<false>)(products + row * kPageKeys, layer_.scale, visible,
-                                                                    scratch_.weights.data() + row * kPageKeys,
-                                                                    scratch_.split.data()[row]);
+            const Slots seen = seen_by(row);
+            if (seen.is_empty()) continue;
+            float* scores = products + row * kPageKeys;
+            float factor = layer_.scale;
+            if (layer_.softcap != 0.f) {
+                ebb::scale(factor, kPageKeys, scores);
+                ebb::softcap(layer_.softcap, kPageKeys, scores);
+                factor = 1.f;
+            }
+            (seen.is_whole() ? weigh<true> : weigh<false>)(scores, factor, seen,
+                                                           scratch_.weights.data() + row * kPageKeys,
+                                                           scratch_.split.data()[row]);
         }
         // The last row attends to the most keys. Pairs of slots after them have weight 0 in every row and are skipped.
         const int visible_to_any = sequence.position(task.first_row + task.num_rows - 1) - page * kPageKeys + 1;
@@ -235,21 +251,31 @@ private:
         if (fetch_next) fetch(layer_.cache->value_page(sequence.blocks[page + 1], layer_.layer, task.kv_head));
         multiply({scratch_.weights.data(), kPageKeys}, rows, values, pairs, 0, kHeadDim, {products, kHeadDim});
         for (int row = 0; row < rows; ++row)
-            if (sequence.position(task.first_row + row / group) >= page * kPageKeys)
+            if (!seen_by(row).is_empty())
                 add(products + row * kHeadDim, kHeadDim, scratch_.split.data()[row].values);
     }
 
-    // Convert the scores of one page to softmax weights, and add the weights to `softmax.sum`. Keys after the first
-    // `visible` ones get weight 0; with kWhole there are none. The earlier sums are scaled to the new maximum.
+    // Slots [begin, end) of a page, of which those outside of [0, kPageKeys) do not exist.
+    struct Slots {
+        int begin, end;
+
+        bool is_empty() const { return begin >= kPageKeys || end <= 0; }
+        bool is_whole() const { return begin <= 0 && end >= kPageKeys; }
+    };
+
+    // Convert the scores of one page to softmax weights, and add the weights to `softmax.sum`. Keys outside of `seen`
+    // get weight 0; with kWhole there are none. The earlier sums are scaled to the new maximum.
     template <bool kWhole>
-    static void weigh(const float* scores, float factor, int visible, Activation* weights, Softmax& softmax) {
+    static void weigh(const float* scores, float factor, Slots seen, Activation* weights, Softmax& softmax) {
         constexpr int kVectors = kPageKeys / kLanes;
         const float scale = kLog2OfE * factor;
         const Vec numbers = lane_numbers();
         // Select instead of masking by arithmetic: the score of a stale key may be NaN.
         const auto where_visible = [&](int v, Vec value, Vec other) {
             if constexpr (kWhole) return value;
-            return numbers < broadcast(static_cast<float>(visible - v * kLanes)) ? value : other;
+            const Vec slots = numbers + broadcast(static_cast<float>(v * kLanes));
+            const Vec started = slots >= broadcast(static_cast<float>(seen.begin)) ? value : other;
+            return slots < broadcast(static_cast<float>(seen.end)) ? started : other;
         };
         Vec scaled[kVectors], highest = broadcast(kBelowAllScores);
         for (int v = 0; v < kVectors; ++v) {

@@ -71,10 +71,12 @@ private:
             const FloatMode mode;
             const TileMode tiles;
             if (thread == pool_.size() - 1) begun();
-            if (model_.head_dim == 64)
-                Run<64>{*this, plan, step, thread}.all();
-            else
-                Run<128>{*this, plan, step, thread}.all();
+            switch (model_.head_dim) {
+                case 64: return Run<64>{*this, plan, step, thread}.all();
+                case 96: return Run<96>{*this, plan, step, thread}.all();
+                case 128: return Run<128>{*this, plan, step, thread}.all();
+                default: return Run<256>{*this, plan, step, thread}.all();
+            }
         };
         pool_.run(job);
         return nullptr;
@@ -143,11 +145,15 @@ private:
                 project_qkv(weights);
                 attend(layer, weights);
                 add_product({engine.attended_.data(), attention_width}, {weights.output, attention_width},
-                            weights.output_bias);
+                            weights.output_bias, weights.attended_norm);
                 barrier();
-                gate_and_up(weights);
+                if (model.gate == Gate::kGelu)
+                    gate_and_up<geglu>(weights);
+                else
+                    gate_and_up<swiglu>(weights);
                 barrier();
-                add_product({engine.gated_.data(), model.intermediate}, {weights.down, model.intermediate}, nullptr);
+                add_product({engine.gated_.data(), model.intermediate}, {weights.down, model.intermediate}, nullptr,
+                            weights.down_norm);
                 barrier();
             }
             if (input.samples > 0) sample();
@@ -217,8 +223,10 @@ private:
                                          weights.k_norm,
                                          model.norm_epsilon,
                                          model.attention_scale,
-                                         weights.rotates ? model.cos : nullptr,
-                                         model.sin,
+                                         model.attention_softcap,
+                                         weights.window,
+                                         weights.cos,
+                                         weights.sin,
                                          engine.attended_.data(),
                                          engine.partials_.data()};
             Attention<kHeadDim> attention(context, own.attention);
@@ -243,21 +251,32 @@ private:
             barrier();
         }
 
-        // Add left times right, and the bias if there is one, to the residual stream.
-        void add_product(Left left, const Weights& right, const float* bias) {
+        // Add left times right, and the bias if there is one, to the residual stream. `norm` is null, or the weight of
+        // a norm of the sum before it is added.
+        void add_product(Left left, const Weights& right, const float* bias, const float* norm) {
             const int at_once = rows == 1 ? 4 : rows <= 6 ? 2 : 1;
             each(hidden / kPanel, at_once, [&](int panel, int end) {
                 const int first = panel * kPanel, columns = (end - panel) * kPanel;
-                float* product = own.product.data();
-                multiply(left, rows, right, first, columns, {product, columns});
+                float* product = norm == nullptr ? own.product.data() : engine.changes_.data() + first;
+                const int stride = norm == nullptr ? columns : hidden;
+                multiply(left, rows, right, first, columns, {product, stride});
                 for (int row = 0; row < rows; ++row) {
-                    float* values = product + static_cast<ptrdiff_t>(row) * columns;
+                    float* values = product + static_cast<ptrdiff_t>(row) * stride;
                     if (bias != nullptr) add(bias + first, columns, values);
-                    add_scaled(values, model.residual_scale, columns, residual(row) + first);
+                    if (norm == nullptr) add_scaled(values, model.residual_scale, columns, residual(row) + first);
                 }
             });
+            if (norm == nullptr) return;
+            barrier();
+            for (auto [row, end] = share(rows); row < end; ++row) {
+                float* change = engine.changes_.data() + static_cast<ptrdiff_t>(row) * hidden;
+                rms_norm(change, norm, hidden, model.norm_epsilon, change);
+                add_scaled(change, model.residual_scale, hidden, residual(row));
+            }
         }
 
+        // kGated: swiglu or geglu.
+        template <auto kGated>
         void gate_and_up(const LayerWeights& weights) {
             const Left x = norm(weights.mlp_norm);
             const int at_once = rows == 1 ? 2 : 1;
@@ -268,7 +287,7 @@ private:
                 for (int row = 0; row < rows; ++row)
                     for (int i = 0; i < count; ++i) {
                         const float* gate = product + static_cast<ptrdiff_t>(row) * columns + 2 * i * kPanel;
-                        swiglu(gate, gate + kPanel, kPanel,
+                        kGated(gate, gate + kPanel, kPanel,
                                engine.gated_.data() + static_cast<ptrdiff_t>(row) * model.intermediate +
                                    (panel + i) * kPanel);
                     }
@@ -279,8 +298,8 @@ private:
             std::fill_n(own.best.data(), input.samples, Best{});
             const Left x = norm(model.final_norm, input.samples, [this](int i) { return input.sample_rows[i]; });
             each((model.vocab + kPanel - 1) / kPanel, kHeadPanels, [&](int panel, int end) {
-                compute_logits(x, input.samples, {model.head, hidden}, model.logits_scale, model.vocab, panel, end,
-                               own.product.data(), own.best.data(), engine.head_rows_.data());
+                compute_logits(x, input.samples, {model.head, hidden}, model.logits_scale, model.logits_softcap,
+                               model.vocab, panel, end, own.product.data(), own.best.data(), engine.head_rows_.data());
             });
             barrier();
             for (int i = thread; i < input.samples; i += engine.pool_.size()) choose(i);
@@ -298,6 +317,7 @@ private:
     void reserve(const StepPlan& plan, int samples) {
         const size_t rows = std::max(plan.rows, samples), head_dim = model_.head_dim;
         residual_.reserve(rows * model_.hidden);
+        if (model_.layer_weights[0].attended_norm != nullptr) changes_.reserve(rows * model_.hidden);
         normed_.reserve(rows * model_.hidden);
         qkv_.reserve(rows * (model_.heads + 2 * model_.kv_heads) * head_dim);
         attended_.reserve(rows * model_.heads * head_dim);
@@ -337,6 +357,7 @@ private:
     Shares shares_;
     std::vector<ThreadScratch> scratch_;
     Buffer<float> residual_, qkv_, partial_values_;
+    Buffer<float> changes_;  // [rows][hidden]: what attention or MLP adds, if it is normalized first
     Buffer<Activation> normed_, attended_, gated_;
     Buffer<Softmax> partials_;
     Buffer<float> whole_rows_;  // [rows that need all logits][vocab]

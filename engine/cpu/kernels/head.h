@@ -44,9 +44,10 @@ struct HeadRow {
 };
 
 // Compute the logits of panels [first_panel, end_panel) of the head and update the best of each row.
+// Logits are multiplied by `factor`, then capped by `cap` unless it is 0.
 // piece: scratch [num_rows][kHeadColumns]. best, rows: [num_rows].
-inline void compute_logits(Left hidden, int num_rows, const Weights& head, float factor, int vocab, int first_panel,
-                           int end_panel, float* piece, Best* best, const HeadRow* rows) {
+inline void compute_logits(Left hidden, int num_rows, const Weights& head, float factor, float cap, int vocab,
+                           int first_panel, int end_panel, float* piece, Best* best, const HeadRow* rows) {
     const int end = end_panel * kPanel;
     for (int first = first_panel * kPanel; first < end; first += kHeadColumns) {
         const int columns = std::min(kHeadColumns, end - first), known = std::min(columns, vocab - first);
@@ -54,6 +55,7 @@ inline void compute_logits(Left hidden, int num_rows, const Weights& head, float
         for (int row = 0; row < num_rows; ++row) {
             float* logits = piece + row * kHeadColumns;
             if (factor != 1.f) scale(factor, columns, logits);
+            if (cap != 0.f) softcap(cap, columns, logits);
             if (rows[row].logits != nullptr) std::copy_n(logits, known, rows[row].logits + first);
             for (int i = 0; i < rows[row].num_barred; ++i) {
                 const int column = rows[row].barred[i] - first;

@@ -26,23 +26,31 @@ struct Matrix {
     int32_t num_parts;
 };
 
-// Weights of one layer. Vectors are float32. A bias may be null, and so may the norms of q and k.
+// Activation of the MLP's gate. kGelu is the one by tanh.
+enum class Gate : int32_t { kSilu, kGelu };
+
+// Weights of one layer. Vectors are float32. A bias may be null, and so may the norms of q and k, and of what attention
+// and MLP add to the residual stream.
 struct LayerWeights {
     const float* attention_norm;  // [hidden]
     Matrix qkv;                   // [(heads + 2 * kv_heads) * head_dim, hidden]
     const float* qkv_bias;
     const float* q_norm;          // [head_dim], of each head of q before rotation
     const float* k_norm;          // [head_dim]
-    int32_t rotates;              // 0 if q and k have no rotary positions in this layer
+    const float* cos;             // [positions, head_dim / 2]; null if q and k have no rotary positions in this layer
+    const float* sin;             // [positions, head_dim / 2]
+    int32_t window;               // keys that a query attends to, the last of which is its own; 0: all up to its own
     Matrix output;                // [hidden, heads * head_dim]
     const float* output_bias;
+    const float* attended_norm;   // [hidden], of what attention adds to the residual stream
     const float* mlp_norm;        // [hidden]
     Matrix gate_up;               // [2 * intermediate, hidden]: panels of gate and of up alternate, gate first
     Matrix down;                  // [hidden, intermediate]
+    const float* down_norm;       // [hidden], of what the MLP adds to the residual stream
 };
 
-// A decoder. hidden and intermediate are multiples of 32, head_dim is 64 or 128. The caller keeps the memory behind all
-// pointers alive until the queue is destroyed.
+// A decoder. hidden and intermediate are multiples of 32, head_dim is 64, 96, 128 or 256. The caller keeps the memory
+// behind all pointers alive until the queue is destroyed.
 struct Model {
     int32_t layers;
     int32_t hidden;
@@ -51,17 +59,18 @@ struct Model {
     int32_t kv_heads;
     int32_t head_dim;
     int32_t vocab;
+    Gate gate;
     float norm_epsilon;
-    float attention_scale;  // factor of q times k
-    float embedding_scale;  // factor of an embedding
-    float residual_scale;   // factor of what attention and MLP add to the residual stream
-    float logits_scale;     // factor of the logits
+    float attention_scale;    // factor of q times k
+    float attention_softcap;  // scores s become softcap * tanh(s / softcap); 0: unchanged
+    float embedding_scale;    // factor of an embedding
+    float residual_scale;     // factor of what attention and MLP add to the residual stream
+    float logits_scale;       // factor of the logits
+    float logits_softcap;     // logits l become softcap * tanh(l / softcap); 0: unchanged
     const LayerWeights* layer_weights;
     Matrix embedding;  // [vocab, hidden]; the head's panels if the two are tied
     const float* final_norm;
     Matrix head;       // [vocab, hidden], of which the last panel is padded to 32 columns
-    const float* cos;  // [positions, head_dim / 2]
-    const float* sin;  // [positions, head_dim / 2]
 };
 
 // Changes to a row's logits before a token is sampled. The arrays are built once per request, not per step.

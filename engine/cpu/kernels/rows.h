@@ -41,6 +41,14 @@ inline void swiglu(const float* gate, const float* up, int size, Activation* out
     }
 }
 
+// Compute gelu(gate) * up, with gelu by tanh: (1 + tanh(x)) / 2 is 1 / (1 + exp(-2 x)).
+inline void geglu(const float* gate, const float* up, int size, Activation* out) {
+    for (int i = 0; i < size; i += kLanes) {
+        const Vec g = load(gate + i), inner = g * fma(g * g, broadcast(0.044715f), broadcast(1.f));
+        store_activation(out + i, g / (1.f + exp(inner * -1.59576912f)) * load(up + i));
+    }
+}
+
 inline void add(const float* values, int size, float* to) {
     for (int i = 0; i < size; i += kLanes) store(to + i, load(to + i) + load(values + i));
 }
@@ -52,6 +60,14 @@ inline void add_scaled(const float* values, float factor, int size, float* to) {
 
 inline void scale(float factor, int size, float* values) {
     for (int i = 0; i < size; i += kLanes) store(values + i, load(values + i) * broadcast(factor));
+}
+
+// Compute cap * tanh(value / cap), with tanh(x) as 1 - 2 / (1 + exp(2 x)).
+inline void softcap(float cap, int size, float* values) {
+    for (int i = 0; i < size; i += kLanes) {
+        const Vec power = exp(load(values + i) * (2.f / cap));
+        store(values + i, (1.f - 2.f / (1.f + power)) * cap);
+    }
 }
 
 }  // namespace ebb

@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <vector>
 
+#include "candidates.h"
 #include "head.h"
 #include "interface.h"
 #include "philox.h"
@@ -20,7 +22,9 @@ class Sampler {
 public:
     void reserve(int vocab) {
         sums_.reserve(vocab / kStretch + 1);
-        likeliest_.reserve(vocab);
+        highest_.reserve(vocab / kStretch + 1);
+        ranked_.reserve(vocab / kStretch + 1);
+        candidates_.reserve(vocab);
     }
 
     // Return whether the token depends on more than the arg max.
@@ -38,7 +42,7 @@ public:
             best.update(values, vocab, 0);
         }
         const bool has_choice = best.logit > -std::numeric_limits<float>::infinity();
-        const int token = sampling.temperature > 0 && has_choice ? draw(values, vocab, best.logit, sampling) : best.id;
+        const int token = sampling.temperature > 0 && has_choice ? draw(values, vocab, best, sampling) : best.id;
         if (adjustments != nullptr && adjustments->seen_ids != nullptr) remember(*adjustments, token);
         return token;
     }
@@ -79,33 +83,34 @@ private:
         }
     }
 
-    // Draw a token at random. highest: the largest of `values`.
-    int draw(float* values, int vocab, float highest, const RowSampling& sampling) {
+    // Draw a token at random. best: the largest of `values`.
+    int draw(float* values, int vocab, const Best& best, const RowSampling& sampling) {
         const bool all = sampling.top_k == 0 && sampling.top_p >= 1;
-        const double total = to_weights(values, vocab, highest, sampling.temperature, all ? sampling.min_p : 0.f);
+        const double total = to_weights(values, vocab, best.logit, sampling.temperature, all ? sampling.min_p : 0.f);
+        // An infinite logit and a denormal temperature give the largest value no weight.
+        if (!(total > 0)) return best.id;
         const double u = uniform(sampling.seed, sampling.choice, sampling.position);
         if (all) return at_mass(values, vocab, u * total);
         const size_t kept = keep_likeliest(values, vocab, total, sampling);
-        return among_likeliest(kept, u);
+        const double mass = u * candidates_.mass_of(kept);
+        const size_t reached = candidates_.reaching(kept, [mass](double reached) { return reached > mass; });
+        return candidates_.id_at(reached - 1);
     }
 
     // Number of values per partial sum. A fixed number fixes the order of additions in a row.
     static constexpr int kStretch = 256;
 
-    struct Token {
-        float weight;
-        int id;
-    };
-
     // Replace each value by its weight, e^((value - highest) / temperature), and return the sum of the weights. Weights
-    // below `least` become 0, and so do weights of at most e^-87, about the smallest normal float.
+    // below `least` become 0, and so do weights of at most e^-87, about the smallest normal float. Fill sums_ and
+    // highest_ with the sum and the largest weight of each stretch.
     double to_weights(float* values, int vocab, float highest, float temperature, float least) {
         constexpr float kLeast = -87.f;
         sums_.clear();
+        highest_.clear();
         double total = 0;
         for (int first = 0; first < vocab; first += kStretch) {
             const int end = std::min(first + kStretch, vocab);
-            Vec stretch = Vec{};
+            Vec stretch = Vec{}, heaviest = Vec{};
             int i = first;
             for (; i + kLanes <= end; i += kLanes) {
                 const Vec x = (load(values + i) - highest) / temperature;
@@ -113,15 +118,18 @@ private:
                 weight = weight >= least ? weight : Vec{};
                 store(values + i, weight);
                 stretch += weight;
+                heaviest = maximum(weight, heaviest);
             }
-            float sum_of_stretch = sum(stretch);
+            float sum_of_stretch = sum(stretch), top = maximum_lane(heaviest);
             for (; i < end; ++i) {
                 const float x = (values[i] - highest) / temperature;
                 values[i] = x > kLeast ? exp(x) : 0.f;
                 if (values[i] < least) values[i] = 0;
                 sum_of_stretch += values[i];
+                top = std::max(top, values[i]);
             }
             sums_.push_back(sum_of_stretch);
+            highest_.push_back(top);
             total += sum_of_stretch;
         }
         return total;
@@ -142,59 +150,59 @@ private:
         return last;
     }
 
-    // Fill likeliest_, most likely first, and return how many of its tokens top_k, top_p and min_p keep.
+    // Fill candidates_, and return how many of the likeliest top_k, top_p and min_p keep, at least 1.
     size_t keep_likeliest(const float* weights, int vocab, double total, const RowSampling& sampling) {
-        size_t kept = head_of_mass(weights, vocab, total, sampling);
+        const size_t kept = head_of_mass(weights, vocab, total, sampling);
         // The most likely token has weight 1, so min_p is compared with the weights themselves.
-        while (kept > 1 && likeliest_[kept - 1].weight < sampling.min_p) --kept;
-        return kept;
+        return sampling.min_p > 0 ? std::min(kept, std::max<size_t>(candidates_.num_above(sampling.min_p), 1)) : kept;
     }
 
-    // Fill likeliest_, most likely first, and return how many of its tokens top_k and top_p keep. Most rows need only a
-    // few hundred tokens of the vocabulary, so only tokens with a weight above a floor are sorted. If there are too few
-    // of them, the next lower floor is tried.
+    // Fill candidates_, and return how many of the likeliest top_k and top_p keep. Most rows need only a few hundred
+    // tokens of the vocabulary, so only tokens of at least a floor are collected. If there are too few of them, the
+    // next lower floor is tried.
     size_t head_of_mass(const float* weights, int vocab, double total, const RowSampling& sampling) {
-        for (const float floor : {0x1p-10f, 0x1p-20f, 0.f}) {
-            collect_above(floor, weights, vocab);
-            const size_t most = sampling.top_k > 0 ? sampling.top_k : static_cast<size_t>(vocab);
-            const bool all = floor == 0.f;
-            if (!all && sampling.top_k > 0 && likeliest_.size() < most) continue;
-            const size_t count = std::min(most, likeliest_.size());
-            if (sampling.top_p >= 1) return count;
-            double mass = total;
-            if (sampling.top_k > 0) {
-                mass = 0;
-                for (size_t i = 0; i < count; ++i) mass += likeliest_[i].weight;
-            }
-            double reached = 0;
-            for (size_t i = 0; i < count; ++i)
-                if ((reached += likeliest_[i].weight) >= sampling.top_p * mass) return i + 1;
-            if (all || sampling.top_k > 0) return count;
+        // Below every weight above 0.
+        constexpr float kAll = std::numeric_limits<float>::min();
+        if (sampling.top_k > 0) {
+            collect(std::max(floor_of_likeliest(sampling.top_k), kAll), weights, vocab);
+            const size_t most = std::min<size_t>(sampling.top_k, candidates_.size());
+            return sampling.top_p < 1 ? reaching(most, sampling.top_p * candidates_.mass_of(most)) : most;
         }
-        return likeliest_.size();
+        const double target = sampling.top_p * total;
+        for (const float floor : {0x1p-10f, 0x1p-20f, kAll}) {
+            collect(floor, weights, vocab);
+            if (candidates_.mass_of(candidates_.size()) >= target) break;
+        }
+        return reaching(candidates_.size(), target);
     }
 
-    // Collect the tokens with a weight above `floor` in likeliest_, most likely first. Tokens of equal weight are in
-    // ascending order of their ids.
-    void collect_above(float floor, const float* weights, int vocab) {
-        likeliest_.clear();
-        for (int i = 0; i < vocab; ++i)
-            if (weights[i] > floor) likeliest_.push_back({weights[i], i});
-        std::sort(likeliest_.begin(), likeliest_.end(), [](const Token& a, const Token& b) {
-            return a.weight > b.weight || (a.weight == b.weight && a.id < b.id);
-        });
+    size_t reaching(size_t count, double target) {
+        return candidates_.reaching(count, [target](double mass) { return mass >= target; });
     }
 
-    int among_likeliest(size_t kept, double u) const {
-        double total = 0, reached = 0;
-        for (size_t i = 0; i < kept; ++i) total += likeliest_[i].weight;
-        for (size_t i = 0; i < kept; ++i)
-            if ((reached += likeliest_[i].weight) > u * total) return likeliest_[i].id;
-        return likeliest_[kept - 1].id;
+    // Return a weight that at least `count` tokens have; 0 if no such weight is known. The largest weights of `count`
+    // stretches are as many tokens.
+    float floor_of_likeliest(size_t count) {
+        if (count > highest_.size()) return 0;
+        ranked_ = highest_;
+        std::nth_element(ranked_.begin(), ranked_.begin() + (count - 1), ranked_.end(), std::greater<float>());
+        return ranked_[count - 1];
     }
 
-    std::vector<float> sums_;
-    std::vector<Token> likeliest_;
+    // Fill candidates_ with the tokens of at least the weight `floor`.
+    void collect(float floor, const float* weights, int vocab) {
+        candidates_.clear();
+        for (size_t i = 0; i < highest_.size(); ++i)
+            if (highest_[i] >= floor)
+                candidates_.add(weights, static_cast<int>(i) * kStretch,
+                                std::min(static_cast<int>(i + 1) * kStretch, vocab), floor);
+        candidates_.deal();
+    }
+
+    std::vector<float> sums_;     // of the weights of each stretch
+    std::vector<float> highest_;  // the largest weight of each stretch
+    std::vector<float> ranked_;   // highest_, partly sorted
+    Candidates candidates_;
 };
 
 }  // namespace ebb

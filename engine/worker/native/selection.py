@@ -85,7 +85,8 @@ def _prepack(config: EngineConfig, model: CausalLM) -> bool:
     if config.cpu_kernels == "torch":
         return False
     if config.device == "cpu" and isinstance(model, DecoderForCausalLM) and can_prepack(model.dtype):
-        model.prepack(map_tensor(ModelFolder(config.model_path).weight_files(), EMBEDDING))
+        files = ModelFolder(config.model_path).weight_files()
+        model.prepack(map_tensor(files, EMBEDDING, model.slots_of))
         return True
     if config.cpu_kernels == "onednn":
         raise EngineError(f"--cpu-kernels onednn is not possible here: oneDNN has no kernels for {config.dtype}")

@@ -17,7 +17,7 @@ from engine.worker.batch.input_batch import StepInput
 from engine.worker.torch.device import Device, Graph
 from models.interface import CausalLM
 
-BUCKETS: Final = (1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128)
+BUCKETS: Final = (1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 160, 192, 224, 256, 320, 384, 448, 512)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,8 @@ class DecodeGraphs:
 
 
 class _Bucket:
-    """One graph and its static input buffers. Each run copies the inputs into these buffers."""
+    """One graph and its static input buffers. Each run copies the inputs into these buffers, and of block tables only
+    the ids that are new."""
 
     def __init__(
         self,
@@ -107,7 +108,7 @@ class _Bucket:
         self._ids, self._positions = self._pad_ids.clone(), self._pad_ids.clone()
         self._slots = self._pad_slots.clone()
         self._tables = _TableRows(slots // shape.block_size, shape.max_blocks)
-        self._table = self._tables.lines.to(at)
+        self._table = self._tables.lines.to(at, copy=True)
         context = attention.decode_context(self._table, self._slots, self._positions)
         self._hidden = graph.capture(lambda: model.forward(self._ids, self._positions, context))
 
@@ -116,19 +117,27 @@ class _Bucket:
         self._ids[:used].copy_(step.input_ids)
         self._positions[:used].copy_(step.positions)
         self._slots[:used].copy_(step.attention.slot_mapping)
-        self._table.copy_(self._tables.update(step.attention.block_tables))
+        self._write_changes(step.attention.block_tables)
         self._ids[used:].copy_(self._pad_ids[used:])
         self._positions[used:].copy_(self._pad_ids[used:])
         self._slots[used:].copy_(self._pad_slots[used:])
         self._graph.replay([*step.attention.seq_lens, *[1] * (self.rows - used)])
         return self._hidden[:used]
 
+    def _write_changes(self, tables: Sequence[Sequence[int]]) -> None:
+        """Write the block ids that are new since the previous run to the device."""
+        places = self._tables.update(tables)
+        if places:
+            at = torch.tensor(places)
+            ids = self._tables.lines.view(-1)[at]
+            self._table.view(-1).index_copy_(0, at.to(self._table.device), ids.to(self._table.device))
+
 
 class _TableRows:
     """Block tables on the host, one per line.
 
-    A request's table only grows, so if a line keeps its table, only the new blocks are written. Writing all of them
-    would cost as much as the step itself.
+    A request's table only grows, so if a line keeps its table, only the new blocks are written, here and on the
+    device. Writing all of them would cost as much as the step itself.
     """
 
     def __init__(self, pad_blocks: torch.Tensor, max_blocks: int) -> None:
@@ -142,18 +151,23 @@ class _TableRows:
         self._tables: list[Sequence[int]] = [()] * len(pad_blocks)
         self._filled = [0] * len(pad_blocks)
 
-    def update(self, tables: Sequence[Sequence[int]]) -> torch.Tensor:
-        """Write `tables` to the first lines, turn the rest into padding, and return [rows, max_blocks] int32.
+    def update(self, tables: Sequence[Sequence[int]]) -> list[int]:
+        """Write `tables` to the first lines and turn the rest into padding.
 
-        Past the end of its table, a line may hold stale ids. They are valid block ids, and no kernel reads them.
+        Return the indices of the written ids in the flattened lines. Past the end of its table, a line may hold stale
+        ids. They are valid block ids, and no kernel reads them.
         """
+        written: list[int] = []
+        width = self.lines.shape[1]
         for at, table in enumerate(tables):
             done = self._filled[at] if self._tables[at] is table else 0
             if len(table) > done:
                 self._numbers[at, done : len(table)] = table[done:]
+                written += range(at * width + done, at * width + len(table))
             self._tables[at], self._filled[at] = table, len(table)
         for at in range(len(tables), len(self._tables)):
             if self._filled[at]:
                 self._numbers[at, 0] = self._pad_blocks[at]
+                written.append(at * width)
                 self._tables[at], self._filled[at] = (), 0
-        return self.lines
+        return written

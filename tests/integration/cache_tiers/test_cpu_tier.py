@@ -79,7 +79,7 @@ def test_recently_used_chain_is_evicted_last_and_from_its_end(rig: Rig) -> None:
     first = keys(range(8))
     for name in keys(range(150)):
         rig.put([name])
-    rig.store.touch(first, 8)
+    rig.store.touch(first, 8, range(0))
     for name in keys(range(150, 390)):
         rig.put([name])
     assert rig.counts(first) == (8, 0)

@@ -130,7 +130,7 @@ def test_partial_sums_of_two_ranks_add_up_with_each_bias_once() -> None:
     config, tensors = read_config(raw), random_tensors(raw)
     generator = torch.Generator().manual_seed(5)
     x = torch.randn(20, 512, generator=generator)
-    rope = RotaryTable(128, 64, config.rope_theta, None, torch.device("cpu"))
+    rope = RotaryTable(128, 64, config.ropes[0].theta, None, torch.device("cpu"))
 
     def outputs(rank: int, size: int) -> tuple[torch.Tensor, torch.Tensor]:
         shape = rank_config(config, size)
@@ -138,7 +138,8 @@ def test_partial_sums_of_two_ranks_add_up_with_each_bias_once() -> None:
         mlp = MLP(shape, TORCH_LAYERS, dtype=torch.float32, device=torch.device("cpu"))
         for name, slot in (attention.slots("model.layers.0.self_attn") | mlp.slots("model.layers.0.mlp")).items():
             slot.copy_(rank_tensor(name, tensors[name], rank=rank, size=size))
-        return attention(x, rope, rope.rows(torch.arange(20)), DenseContext(shape.attention_calls())), mlp(x)
+        positions = (rope, rope.rows(torch.arange(20)))
+        return attention(x, positions, DenseContext(shape.attention_calls())), mlp(x)
 
     whole, parts = outputs(0, 1), [outputs(rank, 2) for rank in range(2)]
     for at in range(2):

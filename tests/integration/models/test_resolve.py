@@ -1,13 +1,9 @@
 """Resolution of model names to folders. The hub is a small local server that speaks the hub's protocol."""
 
-import hashlib
-import json
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -15,11 +11,11 @@ import pytest
 from models.errors import ModelNotFoundError
 from models.resolve import DEFAULT_MODEL, find_model, resolve_model
 from tests.conftest import default_cache_dir
+from tests.hub_server import folder_contents, serve_hub
 from tests.tiny_gguf import write_tiny_gguf
 from tests.tiny_models import make_tiny_model
 
 ROOT = Path(__file__).parents[3]
-COMMIT = "a" * 40
 
 CHILD = """
 import sys
@@ -33,58 +29,25 @@ except ModelError as error:
 """
 
 
-def resolve_with_hub(name: str, cache: Path, endpoint: str) -> str:
+def resolve_with_hub(name: str, cache: Path, endpoint: str, **variables: str) -> str:
     """Resolve a name in a separate process, since the hub's client reads its settings on import. Return its output."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "HF_ENDPOINT": endpoint, "HF_HUB_DISABLE_XET": "1"}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "HF_ENDPOINT": endpoint, **variables}
     command = [sys.executable, "-c", CHILD, name, str(cache)]
     return subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=120).stdout
 
 
+def folder_of(output: str) -> Path:
+    return Path(output.rpartition("folder: ")[2].strip())
+
+
 @pytest.fixture
 def hub(tmp_path: Path) -> Iterator[str]:
-    """URL of a hub with one repository, org/tiny, which has a file in a subfolder that no model folder needs."""
-    folder = make_tiny_model(tmp_path / "served")
-    (folder / "onnx").mkdir()
-    (folder / "onnx" / "config.json").write_text("{}")
-    names = [str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()]
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            prefix = f"/org/tiny/resolve/{COMMIT}/"
-            if self.path.startswith("/api/models/org/tiny/tree/"):
-                sizes = {name: (folder / name).stat().st_size for name in names}
-                tree = [{"type": "file", "path": name, "size": sizes[name], "oid": name} for name in names]
-                self.answer(json.dumps(tree).encode())
-            elif self.path.startswith("/api/models/org/tiny"):
-                siblings = [{"rfilename": name} for name in names]
-                self.answer(json.dumps({"id": "org/tiny", "sha": COMMIT, "siblings": siblings}).encode())
-            elif self.path.startswith(prefix) and self.path.removeprefix(prefix) in names:
-                self.answer((folder / self.path.removeprefix(prefix)).read_bytes())
-            else:
-                self.answer(b"{}", status=404)
-
-        do_HEAD = do_GET  # noqa: N815
-
-        def answer(self, body: bytes, *, status: int = 200) -> None:
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(body)))
-            self.send_header("ETag", f'"{hashlib.sha1(body).hexdigest()}"')
-            self.send_header("X-Repo-Commit", COMMIT)
-            if status == 404:
-                self.send_header("X-Error-Code", "RepoNotFound")
-            self.end_headers()
-            if self.command == "GET":
-                self.wfile.write(body)
-
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
-        thread.join()
+    """URL of a hub with one repository, org/tiny, which has a folder's files and GGUF files."""
+    files = folder_contents(make_tiny_model(tmp_path / "served"))
+    gguf = write_tiny_gguf(tmp_path / "tiny.gguf").read_bytes()
+    quantized = {"tiny-Q4_K_M.gguf": gguf, "tiny-Q8_0.gguf": gguf[:-1], "mmproj-tiny-Q8_0.gguf": b""}
+    with serve_hub({"org/tiny": files | quantized}) as server:
+        yield server.url
 
 
 def test_default_model_is_found_by_its_names(model_path: Path) -> None:
@@ -129,13 +92,33 @@ def test_find_model_neither_downloads_nor_converts(tmp_path: Path) -> None:
 def test_hub_id_is_downloaded_once_and_found_offline(tmp_path: Path, hub: str) -> None:
     cache = tmp_path / "cache"
     first = resolve_with_hub("org/tiny", cache, hub)
-    assert "Fetching org/tiny from the Hugging Face hub\n" in first
-    folder = Path(first.rpartition("folder: ")[2].strip())
-    assert folder.is_relative_to(cache)
-    served = tmp_path / "served"
-    assert {path.name for path in folder.iterdir()} == {path.name for path in served.iterdir() if path.is_file()}
-    assert (folder / "model.safetensors").read_bytes() == (served / "model.safetensors").read_bytes()
-    assert resolve_with_hub("org/tiny", cache, "http://127.0.0.1:9").endswith(f"folder: {folder}\n")
+    assert f"Asking {hub} for org/tiny\n" in first
+    folder = folder_of(first)
+    assert folder_contents(folder) == folder_contents(tmp_path / "served")
+    assert find_model("org/tiny", cache) == folder
+    assert resolve_with_hub("org/tiny", cache, "http://127.0.0.1:9") == f"folder: {folder}\n"
+    assert resolve_with_hub("org/tiny", cache, hub, HF_HUB_OFFLINE="1") == f"folder: {folder}\n"
+
+
+def test_offline_variable_forbids_a_download(tmp_path: Path, hub: str) -> None:
+    output = resolve_with_hub("org/tiny", tmp_path / "cache", hub, HF_HUB_OFFLINE="1")
+    assert "DownloadError org/tiny is not on this machine, and HF_HUB_OFFLINE forbids to fetch it" in output
+
+
+def test_gguf_file_of_the_hub_is_chosen_by_quantization(tmp_path: Path, hub: str) -> None:
+    cache = tmp_path / "cache"
+    folder = folder_of(resolve_with_hub("org/tiny:q4_k_m", cache, hub))
+    assert folder.name.startswith("tiny-Q4_K_M-")
+    expected = resolve_model(str(tmp_path / "tiny.gguf"), tmp_path / "other", print)
+    assert folder_contents(folder) == folder_contents(expected)
+    assert find_model("org/tiny:q4_k_m", cache) == folder
+    assert find_model("org/tiny", cache) is None
+    assert resolve_with_hub("org/tiny:q4_k_m", cache, "http://127.0.0.1:9") == f"folder: {folder}\n"
+
+
+def test_missing_quantization_lists_the_choices(tmp_path: Path, hub: str) -> None:
+    output = resolve_with_hub("org/tiny:Q5_K_M", tmp_path / "cache", hub)
+    assert "ModelNotFoundError org/tiny has no file for 'Q5_K_M'; use org/tiny:Q4_K_M, org/tiny:Q8_0\n" in output
 
 
 def test_unknown_hub_id_is_refused(tmp_path: Path, hub: str) -> None:
@@ -144,4 +127,5 @@ def test_unknown_hub_id_is_refused(tmp_path: Path, hub: str) -> None:
 
 def test_unreachable_hub_is_a_download_error(tmp_path: Path) -> None:
     output = resolve_with_hub("org/tiny", tmp_path, "http://127.0.0.1:9")
-    assert "DownloadError org/tiny could not be fetched from the hub; check the network." in output
+    assert "DownloadError org/tiny could not be fetched from http://127.0.0.1:9" in output
+    assert "check the network" in output

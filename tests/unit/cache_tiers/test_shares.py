@@ -1,11 +1,12 @@
 """The choice of the owner that gives up memory, on the device and in the CPU tier."""
 
+from collections.abc import Sequence
 from functools import partial
 
 import pytest
 
 from cache_tiers.block_key import BlockKey, KeyNamespace, Owner, owner_of
-from cache_tiers.cpu.eviction import make_eviction
+from cache_tiers.cpu.eviction import UNMARKED, LeastRecentlyUsed, make_eviction
 from cache_tiers.cpu.eviction_index import EvictionIndex
 from cache_tiers.owners import MAX_NAMES, Owners
 from cache_tiers.shares import LAPSE_SECONDS, MemoryShares
@@ -174,6 +175,30 @@ def test_chain_behind_public_prefix_is_used_in_both_owners() -> None:
     assert tier.pick(1, lambda _: True, FLOOD) == [key(QUIET, 10)]
     tier.remove([key(QUIET, 11), *chain(QUIET, 2)])
     assert tier.pick(1, lambda _: True, FLOOD) == [key(PUBLIC, 1)]
+
+
+class Heard(LeastRecentlyUsed):
+    """LeastRecentlyUsed that keeps the marked blocks of the last chain."""
+
+    marked: Sequence[BlockKey] = ()
+
+    def touch(self, chain: Sequence[BlockKey], num_found: int, marked: range = UNMARKED) -> None:
+        super().touch(chain, num_found, marked)
+        self.marked = [block for index, block in enumerate(chain) if index in marked]
+
+
+def test_marks_reach_the_policy_of_their_own_blocks_only() -> None:
+    policies: list[Heard] = []
+
+    def make() -> Heard:
+        policies.append(Heard())
+        return policies[-1]
+
+    tier = EvictionIndex(make, MemoryShares(Owners(), clock=Clock()))
+    chat = [*chain(PUBLIC, 2), *chain(QUIET, 3)]
+    tier.insert(chat)
+    tier.touch(chat, 2, range(2, 4))
+    assert [policy.marked for policy in policies] == [[], chain(QUIET, 2)]
 
 
 def test_owner_is_same_in_every_block_of_a_salt() -> None:

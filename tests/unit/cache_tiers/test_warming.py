@@ -116,11 +116,12 @@ def test_tiers_receive_used_blocks_and_number_of_hits() -> None:
     rig = Rig(max_tokens_per_step=64, store=ToyStore(capacity=64))
     assert rig.store is not None
     first = rig.add(PROMPT)
+    first.num_marked = len(PROMPT) - 1
     rig.run()
     second = rig.add([*PROMPT, *first.output_token_ids, 7, 7])
     rig.run()
-    (chain, found), (longer, found_again) = rig.store.uses
-    assert (list(chain), found) == (first.block_keys[:8], 0)
+    (chain, found, marked), (longer, found_again, unmarked) = rig.store.uses
+    assert (list(chain), found, marked, unmarked) == (first.block_keys[:8], 0, range(7), range(0))
     assert longer[:8] == chain
     assert list(longer) == second.block_keys[: len(longer)]
     assert found_again == 8

@@ -218,6 +218,27 @@ def test_parent_key_after_public_prefix_belongs_to_tenant(with_public: Processor
         assert key == block_key(one.key_before(index), ids[index * 4 : index * 4 + 4])
 
 
+@pytest.mark.parametrize(
+    ("ids", "num_marked", "marked"),
+    [
+        (list(range(10)), 0, range(0)),
+        (list(range(10)), 5, range(1)),
+        (list(range(10)), 9, range(2)),
+        (list(range(10)), 10, range(3)),
+        ([*PUBLIC, *range(10)], 16, range(2, 4)),
+        ([*PUBLIC, *range(10)], 3, range(2, 0)),
+    ],
+)
+def test_marks_cover_own_blocks_and_answer_of_a_whole_prompt(
+    with_public: Processor, ids: list[int], num_marked: int, marked: range
+) -> None:
+    request = with_public.process("r", GenerateRequest(ids, SamplingParams(), num_marked=num_marked))
+    for token_id in (1, 2):
+        request.append_token(token_id)
+    assert request.marked_blocks(4) == with_public.renew(request, 2).marked_blocks(4) == marked
+    assert with_public.fork(request, "s", 1).num_marked == num_marked
+
+
 def test_nothing_is_shared_without_public_prefix_or_reuse(processor: Processor) -> None:
     assert not set(keys_of(processor, PUBLIC, "a")) & set(keys_of(processor, PUBLIC, "b"))
     off = Processor(LIMITS, SPACE, TenantSalts(b"secret"), prefix_cache=False, clock=time.monotonic, public=PUBLIC)

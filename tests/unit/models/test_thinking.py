@@ -40,6 +40,24 @@ def test_thinking_requires_both_marks() -> None:
     assert always.modes == ("slow",)
 
 
+@pytest.mark.parametrize(
+    ("template", "modes"),
+    [
+        ("{% if enable_thinking is defined and not enable_thinking %}", ("slow", "off")),
+        ("{%- if not thinking is defined %}{% set thinking = false %}{% endif %}", ("slow", "off")),
+        ("{%- if message['prefix'] is defined and message['prefix'] and thinking %}", ("slow", "off")),
+        ("{%- elif thinking %}", ("slow", "off")),
+        ("{%- if message.thinking %}{{ message.thinking }}{% endif %}", ("slow",)),
+        ("{%- if block.type == 'thinking' %}", ("slow",)),
+        ("I am thinking. {% if tools %}", ("slow",)),
+    ],
+)
+def test_modes_follow_the_variable_of_the_template(template: str, modes: tuple[str, ...]) -> None:
+    thinking = find_thinking({"<think>": 1, "</think>": 2}, template)
+    assert thinking is not None
+    assert thinking.modes == modes
+
+
 def test_reasoning_is_between_the_marks() -> None:
     thinking = find_thinking(PANGU, "")
     assert thinking is not None
@@ -69,8 +87,12 @@ def test_mode_written_by_user_is_not_repeated(tmp_path: Path) -> None:
     assert chat.render(by_hand, thinking="off") == chat.render([Message("user", "one")], thinking="off")
 
 
-def test_template_switch_sets_the_mode(tmp_path: Path) -> None:
-    _, chat = make(tmp_path, ("<think>", "</think>"), QWEN)
+@pytest.mark.parametrize("marks", [("<think>", "</think>"), ("[THINK]", "[/THINK]")], ids=["qwen", "mistral"])
+@pytest.mark.parametrize("variable", ["enable_thinking", "thinking"])
+def test_template_switch_sets_the_mode(tmp_path: Path, marks: tuple[str, str], variable: str) -> None:
+    start, end = marks
+    template = QWEN.replace("enable_thinking", variable).replace("<think></think>", start + end)
+    _, chat = make(tmp_path, marks, template)
     said = [Message("user", "one")]
     assert chat.thinking is not None
     assert chat.thinking.modes == ("slow", "off")

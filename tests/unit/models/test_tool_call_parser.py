@@ -9,7 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pydantic_core import from_json
 
-from models.tool_call_parser import ToolCallParser
+from models.call_reader import JsonCallReader
+from models.tool_call_parser import CallMarks, ToolCallParser
 from models.tool_calls import AnswerEvent, CallEnd, CallStart, Parsed, TextPiece, ToolCall, merged, parsed_of
 from models.tool_format import find_tool_format
 
@@ -40,10 +41,14 @@ PIECES = (
 )
 
 
+def json_parser(start: str, end: str, *, parallel: bool = True) -> ToolCallParser:
+    return ToolCallParser(CallMarks((start,), (end,)), lambda _: JsonCallReader(), parallel=parallel)
+
+
 def events_of(
     pieces: list[str], cut_before: str | None = None, marks: tuple[str, str] = (START, END)
 ) -> list[AnswerEvent]:
-    parser = ToolCallParser(*marks)
+    parser = json_parser(*marks)
     return merged([*(event for piece in pieces for event in parser.push(piece)), *parser.finish(cut_before)])
 
 
@@ -69,13 +74,13 @@ def test_events_do_not_depend_on_text_pieces(text: str, length: int, cuts: list[
     whole = events_of([cut], cut_before)
     assert events_of([cut[begin:end] for begin, end in pairwise(ends)], cut_before) == whole
     assert events_of(list(cut), cut_before) == whole
-    assert ToolCallParser(START, END).whole(cut, cut_before) == parsed_of(whole)
+    assert json_parser(START, END).whole(cut, cut_before) == parsed_of(whole)
 
 
 @settings(deadline=None)
 @given(text=st.sampled_from(ANSWERS) | st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
 def test_sent_events_are_never_taken_back(text: str) -> None:
-    parser, sent = ToolCallParser(START, END), list[AnswerEvent]()
+    parser, sent = json_parser(START, END), list[AnswerEvent]()
     for character in text:
         sent += parser.push(character)
         arguments = [call.arguments for call in parsed_of(sent).calls]
@@ -135,7 +140,7 @@ def test_answer_cut_between_calls_has_only_the_first() -> None:
 
 
 def test_text_is_emitted_once_it_cannot_be_a_call() -> None:
-    parser = ToolCallParser(START, END)
+    parser = json_parser(START, END)
     assert parser.push("a [unused") == [TextPiece("a ")]
     assert parser.push("9] b") == [TextPiece("[unused9] b")]
     assert parser.push(f"{START}[") == []
@@ -150,7 +155,7 @@ def test_beginning_of_a_mark_is_text_unless_the_answer_was_cut() -> None:
 
 
 def test_arguments_are_emitted_while_they_are_written() -> None:
-    parser = ToolCallParser(*HERMES)
+    parser = json_parser(*HERMES)
     pieces = ['<tool_call>\n{"name": "now", "argu', 'ments": {"a', '": 1', '2, "b": "x\\', 'ny"}', "}\n</tool_call>"]
     said = ["".join(getattr(event, "text", "|") for event in parser.push(piece)) for piece in pieces]
     assert said == ["", '|{"a', '": ', '12, "b": "x', '\\ny"}|', ""]
@@ -221,14 +226,18 @@ def test_text_after_call_without_end_mark_is_shown() -> None:
     assert parsed(f"{START}{CALLS} Well.{END} Done.") == Parsed((WEATHER, NOW, " Well. Done."))
 
 
+def test_second_end_mark_is_text() -> None:
+    assert parsed(f"{START}{CALLS}{END} a {END}") == Parsed((WEATHER, NOW, f" a {END}"))
+
+
 def test_only_the_first_call_counts_unless_parallel() -> None:
-    parser = ToolCallParser(START, END, parallel=False)
+    parser = json_parser(START, END, parallel=False)
     assert parser.whole(f"{START}{CALLS}{END}a{START}{CALLS[:60]}", "") == Parsed((WEATHER, "a"))
 
 
 def test_long_answer_of_marks_takes_bounded_time() -> None:
     text = START * 200_000
     began = time.thread_time()
-    assert ToolCallParser(START, END).whole(text).text == text
+    assert json_parser(START, END).whole(text).text == text
     # A run takes less than a second. With a copy of the rest for each mark, it would take more than ten.
     assert time.thread_time() - began < 4.0

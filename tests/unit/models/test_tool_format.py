@@ -114,10 +114,50 @@ def test_cut_arguments_are_text_where_the_template_allows(tmp_path: Path, templa
 
 
 def test_template_that_fails_refuses_the_messages(tmp_path: Path) -> None:
-    _, chat = make(tmp_path, OF_FIELDS.replace("| items", "| items | abs"))
+    _, chat = make(
+        tmp_path, NATIVE + "{{ raise_exception('no') if 'Weather?' in messages | map(attribute='content') }}"
+    )
     for messages in (CUT, SAID):
         with pytest.raises(ChatFormatError):
             chat.render(messages)
+
+
+def test_ebb_writes_what_the_template_leaves_out(tmp_path: Path) -> None:
+    begins, ends = NATIVE.index("{% for call in"), NATIVE.index("<|im_end|>{% endfor")
+    without_calls = NATIVE[:begins] + "{# <tool_call> tool_call.arguments #}" + NATIVE[ends:]
+    tokenizer, chat = make(tmp_path, without_calls)
+    text = tokenizer.describe(chat.render(SAID))
+    assert text.startswith(json.dumps(TOOL))
+    assert "# Tools" not in text
+    assert 'Let me see.\n<tool_call>\n{"name":"weather"' in text
+    tokenizer, chat = make(tmp_path, NATIVE.replace("{{ tool | tojson }}", ""))
+    text = tokenizer.describe(chat.render(SAID))
+    assert "<|im_start|>system\nBe brief.\n\n# Tools" in text
+    assert '<tool_call>weather {"city": "<|im_end|>"}' in text
+
+
+def test_results_have_the_name_and_id_of_their_call(tmp_path: Path) -> None:
+    content = "{{ message.content }}"
+    named = "{{ message.name }} {{ message.tool_call_id }} " + content
+    ids = NATIVE.replace("{{ tool_call.name }}", "{{ call.id }} {{ tool_call.name }}")
+    tokenizer, chat = make(
+        tmp_path, ids.replace(content, f"{{% if message.role == 'tool' %}}{named}{{% else %}}{content}{{% endif %}}")
+    )
+    again = [Message("assistant", "", (ToolCall("now", "{}"),)), Message("tool", "night")]
+    text = tokenizer.describe(chat.render([*SAID, *again]))
+    for number, call in enumerate(["weather 000000000 21", "now 000000001 noon", "now 000000002 night"]):
+        assert call in text
+        assert f"<tool_call>00000000{number} " in text
+    assert "now 000000002 night" in tokenizer.describe(chat.extend([5], [*SAID, *again], num_new=1))
+
+
+def test_results_that_need_written_calls_are_never_lost(tmp_path: Path) -> None:
+    content = "{{ message.content }}"
+    lost = "{% if message.role != 'tool' or messages[loop.index0 - 1].tool_calls %}" + content + "{% endif %}"
+    tokenizer, chat = make(tmp_path, NATIVE.replace(content, lost))
+    with pytest.raises(ChatFormatError, match="only after calls"):
+        chat.extend([5], SAID[:5], num_new=1)
+    assert "tool\n21" in tokenizer.describe(chat.render(SAID[:5]))
 
 
 def test_result_without_its_call_is_rendered(tmp_path: Path) -> None:

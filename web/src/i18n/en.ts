@@ -328,6 +328,7 @@ export const en = {
     runs: (model: string, where: string) => `${model} runs on ${where}.`,
     devices: { cpu: "this machine's CPU", cuda: "this machine's GPU", npu: "an NPU" } as Record<string, string>,
     memory: "Memory for conversations",
+    better: (name: string) => `A better model for it: ebb pull ${name}`,
   },
 
   live: {

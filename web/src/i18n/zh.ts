@@ -320,6 +320,7 @@ export const zh: Catalogue = {
     runs: (model, where) => `${model} 正在${where}上运行。`,
     devices: { cpu: "本机 CPU ", cuda: "本机 GPU ", npu: " NPU " },
     memory: "用于对话的内存",
+    better: (name) => `更适合本机的模型：ebb pull ${name}`,
   },
 
   live: {

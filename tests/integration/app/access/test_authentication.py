@@ -362,12 +362,15 @@ async def test_open_routes_need_no_key_and_reveal_little(everybody: People) -> N
             method, path.replace("{name}", "a.svg").replace("assets", "assets/a.js")
         )
         assert response.status not in (401, 403), path
+    everybody.server.services.host.suggested_model = "qwen3-4b"
     for path in ("/health", "/ready"):
         told = await read(everybody.nobody, path)
         assert {name: value for name, value in told.items() if value is not None} == {"status": "ok"}
         assert (await read(everybody.alice, path))["tiers"] is None
         assert (await read(everybody.alice, path))["model"]["name"] == "fake-1"
+        assert (await read(everybody.alice, path))["suggested_model"] is None
         assert (await read(everybody.root, path))["tiers"]["device"]["state"] == "ok"
+        assert (await read(everybody.root, path))["suggested_model"] == "qwen3-4b"
 
 
 async def test_admin_routes_require_the_admin_scope(everybody: People) -> None:

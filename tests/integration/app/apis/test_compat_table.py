@@ -27,7 +27,9 @@ from tests.clients.heavy import test_open_webui as test_heavy_open_webui
 from tests.integration.app.access import test_keys as test_compat_keys
 from tests.integration.app.apis import test_thinking as test_compat_thinking
 from tests.integration.app.apis.anthropic import test_client as test_compat_anthropic
+from tests.integration.app.apis.anthropic import test_deferred_tools as test_compat_deferred_tools
 from tests.integration.app.apis.anthropic import test_provider_tools as test_compat_provider_tools
+from tests.integration.app.apis.anthropic import test_tool_search as test_compat_tool_search
 from tests.integration.app.apis.anthropic import test_tools as test_compat_anthropic_tools
 from tests.integration.app.apis.ollama import test_client as test_compat_ollama
 from tests.integration.app.apis.ollama import test_tools as test_compat_ollama_tools
@@ -68,7 +70,13 @@ DOCS = Path(__file__).parents[4] / "docs"
         (
             "api.md",
             "### Messages",
-            [test_compat_anthropic, test_compat_anthropic_tools, test_compat_provider_tools],
+            [
+                test_compat_anthropic,
+                test_compat_anthropic_tools,
+                test_compat_provider_tools,
+                test_compat_deferred_tools,
+                test_compat_tool_search,
+            ],
         ),
         ("api.md", "### Ollama", [test_compat_ollama, test_compat_ollama_tools]),
         ("api.md", "### Models that think", [test_compat_thinking]),

@@ -79,6 +79,7 @@ def test_complete_machine_gets_one_line_per_subject_and_passes(
         "redis",
         "lmcache",
         "model",
+        "catalogue",
         "memory",
         "web page",
         "state-dir",
@@ -124,7 +125,7 @@ def test_network_check_fails_where_the_server_would(tmp_path: Path, model: Path)
     configure(model, architectures=["MambaForCausalLM"], model_type="mamba")
     finding = check_network(settings(tmp_path, model=str(model)))
     assert (finding.level, "MambaForCausalLM" in finding.text) == ("fail", True)
-    configure(model, architectures=["Gemma2ForCausalLM"], model_type="gemma2")
+    configure(model, architectures=["Olmo2ForCausalLM"], model_type="olmo2")
     finding = check_network(settings(tmp_path, model=str(model), tensor_parallel_size="2"))
     assert finding.level == "fail"
     assert "--tensor-parallel-size" in finding.advice
@@ -195,7 +196,7 @@ def test_oversized_pools_fail_and_an_oversized_redis_warns(tmp_path: Path) -> No
 def test_missing_model_is_a_warning_and_not_downloaded(tmp_path: Path) -> None:
     finding = checks.check_model(settings(tmp_path))
     assert finding.level == "warn"
-    assert "ebb pull" in finding.advice
+    assert "`ebb pull smollm2-135m-instruct` downloads it now" in finding.advice
     assert not (tmp_path / "cache").exists()
 
 

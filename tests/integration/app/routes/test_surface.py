@@ -112,6 +112,7 @@ async def test_health_reports_the_model_and_each_tier(http: aiohttp.ClientSessio
     assert body["tiers"]["device"] == {"used_bytes": 20_000, "capacity_bytes": 100_000, "state": "ok"}
     assert body["tiers"]["redis"]["state"] == "off"
     assert body["unindexed"] == 0
+    assert body["suggested_model"] is None
     assert (await http.get("/ready")).status == 200
 
 

@@ -95,6 +95,16 @@ async def test_open_requests_limit_applies_per_tenant(tmp_path: Path) -> None:
         assert (await everybody.alice.get("/v1/models")).status == 200
 
 
+async def test_administrator_can_undo_limit_on_own_tenant(tmp_path: Path) -> None:
+    async with people(tmp_path) as everybody:
+        limits = "/api/admin/tenants/root/limits"
+        assert (await everybody.root.put(limits, json={"open_requests": 0})).status == 200
+        assert (await everybody.root.get("/v1/models")).status == 429
+        assert (await everybody.root.get("/metrics")).status == 200
+        assert (await everybody.root.put(limits, json={})).status == 200
+        assert (await everybody.root.get("/v1/models")).status == 200
+
+
 async def test_busy_server_reserves_room_for_other_tenants(tmp_path: Path) -> None:
     async with people(tmp_path, limits=FEW) as everybody:
         everybody.engine.hold()

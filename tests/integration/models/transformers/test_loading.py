@@ -12,10 +12,11 @@ from transformers import Gemma3Config, Gemma3ForConditionalGeneration, PreTraine
 from engine.worker.worker import Worker
 from models.dense_context import DenseContext
 from models.errors import ModelNotFoundError, UnsupportedModelError, WeightsError
+from models.folder import ModelFolder
 from models.interface import CausalLM
 from models.parallel import Alone
 from models.registry import load_model, summarize
-from models.transformers.model import TransformersForCausalLM
+from models.transformers.model import TransformersForCausalLM, load_network
 from models.transformers.self_check import check_network
 from tests.integration.worker_driver import engine_config
 from tests.tiny_architectures import POSITIONS, WINDOW, tiny_config, tiny_network
@@ -30,7 +31,7 @@ class TwoRanks(Alone):
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    return saved(tiny_network(tiny_config("gemma3_text")), tmp_path / "model")
+    return saved(tiny_network(tiny_config("cohere2")), tmp_path / "model")
 
 
 def saved(network: PreTrainedModel, folder: Path, shard_size: str = "1GB") -> Path:
@@ -74,7 +75,7 @@ def their_logits(network: PreTrainedModel, ids: torch.Tensor = IDS) -> torch.Ten
 @pytest.mark.parametrize("shard_size", ["1GB", "50KB"])
 @pytest.mark.parametrize("tied", [False, True])
 def test_saved_folder_has_the_networks_logits(tmp_path: Path, shard_size: str, tied: bool) -> None:
-    network = tiny_network(tiny_config("gemma3_text", tie_word_embeddings=tied))
+    network = tiny_network(tiny_config("cohere2", tie_word_embeddings=tied))
     folder = saved(network, tmp_path, shard_size)
     assert (len(list(folder.glob("*.safetensors"))) > 1) == (shard_size == "50KB")
     torch.testing.assert_close(logits(load_model(folder, torch.float32, CPU)), their_logits(network))
@@ -91,7 +92,8 @@ def test_text_part_of_a_folder_with_images_is_loaded(tmp_path: Path) -> None:
     torch.manual_seed(0)
     network = Gemma3ForConditionalGeneration(config).eval()
     folder = saved(network, tmp_path)
-    torch.testing.assert_close(logits(load_model(folder, torch.float32, CPU)), their_logits(network))
+    for loaded in (load_model(folder, torch.float32, CPU), load_network(ModelFolder(folder), torch.float32, CPU)):
+        torch.testing.assert_close(logits(loaded), their_logits(network))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
@@ -195,12 +197,14 @@ def test_short_window_selects_the_short_frequencies_of_longrope() -> None:
     torch.testing.assert_close(logits(model), expected)
 
 
-def test_window_of_the_settings_selects_the_frequencies(tmp_path: Path) -> None:
-    config = engine_config(saved(longrope("phi3"), tmp_path))
+@pytest.mark.parametrize("changes", [{}, {"mlp_bias": True}], ids=["shared decoder", "transformers"])
+def test_window_of_the_settings_selects_the_frequencies(tmp_path: Path, changes: dict[str, object]) -> None:
+    config = engine_config(configured(saved(longrope("phi3"), tmp_path), **changes))
     for window, kind in ((0, "long"), (POSITIONS // 4, "short")):
         worker = Worker(replace(config, max_model_len=window))
         worker.load()
         assert f"longrope-{kind}" in worker.numerics_id()
+        assert ("transformers" in worker.numerics_id()) == bool(changes)
         worker.close()
 
 

@@ -88,6 +88,7 @@ def test_file_that_is_no_export_is_refused(text: str, words: str) -> None:
         ({"tool_use": [None, None]}, "tool_use"),
         ({"tool_use": 1}, "tool_use"),
         ({"tool_use": {"kind": "may_call", "start": "", "end": "x", "parallel": True}}, "tool_use.start"),
+        ({"tool_use": {"kind": "may_call", "format": "else", "parallel": True}}, "tool_use.format"),
         ({"response": {}}, "response.model"),
         ({"content": 5}, "content"),
     ],
@@ -218,7 +219,7 @@ class Life:
             previous = response_id_of(parent.id) if kind == "follow" and parent is not None else None
             named = conversation_id if kind == "respond" else None
             response = ResponseRecord("m", False, text, previous, named, 5, {"a": text}, tools=[{"type": "function"}])
-        new = replace(answer, tool_use=MayCall("<c>", "</c>", True)) if kind == "retry" else answer
+        new = replace(answer, tool_use=MayCall("hermes", True)) if kind == "retry" else answer
         await self.store.runs.begin(
             Turn(answer=new, run=record(new), questions=(question,), title=text or None, response=response)
         )

@@ -44,6 +44,6 @@ def test_answer_of_a_run_is_a_turn_of_its_own() -> None:
 
 def test_cut_call_of_a_stored_answer_is_part_of_its_turn() -> None:
     text = f'So. <tool_call>{{"name": "two", "arguments": {TWO.arguments}'
-    may_call = MayCall("<tool_call>", "</tool_call>", parallel=True)
+    may_call = MayCall("hermes", parallel=True)
     answer = replace(message("assistant", text), status="incomplete", tool_use=may_call)
     assert turns_of([answer]) == [ChatMessage("assistant", "So. ", (replace(TWO, is_complete=False),))]

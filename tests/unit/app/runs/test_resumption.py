@@ -262,7 +262,7 @@ async def test_form_is_compiled_again_before_resuming(path: Path) -> None:
         [resumed] = second.engine.requests
     assert resumed.params.form is not None
     assert resumed.params.form.kind == "calls"
-    assert answer.tool_use == MayCall("<tool_call>", "</tool_call>", parallel=True)
+    assert answer.tool_use == MayCall("hermes", parallel=True)
 
 
 async def test_full_queue_delays_resumption_without_loss(path: Path) -> None:

@@ -22,7 +22,13 @@ def grammar_of(*schemas: Mapping[str, object]) -> str:
 def test_tool_is_named_for_lines_of_its_arguments_alone() -> None:
     grammar = grammar_of({"type": "object", **LINE_ENDS}, {"type": "object", **LINE_ENDS})
     count = grammar.count("\n") + 1
-    assert [tool_at(grammar, line) for line in range(count + 2)] == [*[None] * 4, "tool-0", None, "tool-1", None]
+    assert [tool_at(grammar, line) for line in range(count + 2)] == [
+        *[None] * 5,
+        "tool-0",
+        *[None] * 2,
+        "tool-1",
+        None,
+    ]
 
 
 def test_fault_names_tool_after_schema_with_line_ends() -> None:

@@ -61,14 +61,17 @@ async def test_answer_sent_back_is_cached(client: AsyncAnthropic, api: Api) -> N
     assert counted.input_tokens == len(last.prompt)
 
 
-@row("anthropic", "messages.create(system=..., messages=[...])", "text or blocks of text; `cache_control` does nothing")
-async def test_cache_control_on_blocks_has_no_effect(client: AsyncAnthropic, api: Api) -> None:
+@row("anthropic", "messages.create(system=..., messages=[...])", "text or blocks of text; `cache_control` "
+     "changes no answer, and [ranks blocks](decisions/eviction.md#marks-of-clients)")  # fmt: skip
+async def test_cache_control_marks_the_prompt_up_to_its_block(client: AsyncAnthropic, api: Api) -> None:
     cached: Any = {"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}
     first = await client.messages.create(model="fake-1", max_tokens=100, system="Be brief.", messages=HI)
     history: Any = [*HI, {"role": "assistant", "content": first.content}, *HI]
     await client.messages.create(model="fake-1", max_tokens=100, system=[cached], messages=history)
     first_prompt, prompt = [text_of(request.prompt) for request in api.engine.requests]
     assert prompt == f"{first_prompt}{WHOLE_ANSWER}><user\nhi><assistant\n"
+    unmarked, marked = [request.num_marked for request in api.engine.requests]
+    assert unmarked == 0 < marked < len(prompt) / 2
 
 
 @row("anthropic", "messages.create(stop_sequences=[...])", "`stop_sequence`, and which it was")

@@ -129,6 +129,22 @@ async def refusals(client: AsyncAnthropic) -> None:
         assert name in caught.value.message
 
 
+async def test_loading_a_deferred_tool_computes_only_what_is_new(client: AsyncAnthropic) -> None:
+    deferred = {"name": "rain", "input_schema": WEATHER, "defer_loading": True}
+    first = await client.messages.create(**asked(tools=TOOLS, tool_choice={"type": "tool", "name": "now"}))
+    [search] = first.content
+    found = {"type": "tool_reference", "tool_name": "rain"}
+    result = {"type": "tool_result", "tool_use_id": search.to_dict()["id"], "content": [found]}
+    sent = [*QUESTION, {"role": "assistant", "content": first.content}, {"role": "user", "content": [result]}]
+    chosen = {"type": "tool", "name": "rain"}
+    second = await client.messages.create(**asked(tools=[deferred, *TOOLS], messages=sent, tool_choice=chosen))
+    [(name, given)] = calls_of(second)
+    jsonschema.validate(given, WEATHER)
+    assert name == "rain"
+    # KV is never computed for the last token of an answer.
+    assert second.usage.cache_read_input_tokens == first.usage.input_tokens + first.usage.output_tokens - 1
+
+
 @row("anthropic", "messages.create(tools=..., max_tokens=...)", "a cut call has the part of its input that can be "
      "read, also streamed; the reason is `max_tokens`; it can be sent back")  # fmt: skip
 async def test_cut_call_has_the_readable_part_of_its_input(client: AsyncAnthropic) -> None:

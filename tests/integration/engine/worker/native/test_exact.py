@@ -9,7 +9,7 @@ import torch
 from engine.cpu.instruction_set import usable_instruction_sets
 from engine.cpu.library import BFLOAT16_FORMATS
 from engine.worker.native.step_arrays import PAGE_KEYS
-from tests.family_models import NATIVE, save_family
+from tests.family_models import FAMILIES, save_family
 from tests.native_rig import KernelsFor, NativeRig, Stream, Threads
 from tests.sizes import Size
 from tests.tiny_models import make_tiny_model
@@ -167,7 +167,7 @@ def test_logits_of_a_tiny_model_are_batch_invariant(
     assert expected.compared > len(expected.prompts) * 50
 
 
-@pytest.mark.parametrize("name", NATIVE)
+@pytest.mark.parametrize("name", FAMILIES)
 def test_logits_of_every_family_are_batch_invariant(tmp_path: Path, kernels: KernelsFor, name: str, size: Size) -> None:
     folder = save_family(tmp_path / "model", name)
     longest, batches = size.pick(small=150, full=LONGEST), size.pick(small=(3, 9), full=BATCHES)

@@ -47,3 +47,11 @@ def test_tensor_missing_from_every_file_is_named(tmp_path: Path) -> None:
     folder = make_tiny_model(tmp_path / "model")
     with pytest.raises(Exception, match=r"the tensor lm_tail.weight is in none of the files in .*model"):
         map_tensor(ModelFolder(folder).weight_files(), "lm_tail.weight")
+
+
+def test_head_without_kernels_is_named_in_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    folder = make_tiny_model(tmp_path / "model", head_dim=32)
+    worker = Worker(config(folder, tmp_path / "cache"))
+    worker.load()
+    assert "because the kernels support head_dim 64, 96, 128, 256, not 32" in caplog.text
+    worker.close()

@@ -13,7 +13,7 @@ from models.decoder.model import DecoderForCausalLM
 from models.dense_context import DenseContext
 from models.interface import CausalLM
 from models.tokenizer import Tokenizer
-from tests.family_models import NATIVE, save_family
+from tests.family_models import FAMILIES, save_family
 from tests.native_rig import KernelsFor, NativeRig, load_bfloat16, load_oracle, quantized
 from tests.tiny_models import make_tiny_model
 
@@ -62,8 +62,12 @@ def test_native_logits_are_closer_to_float32_than_torch_bfloat16(
     assert distance(native, exact) < distance(dense_logits(load_bfloat16(folder), tokens, 10), exact)
 
 
+WITH_LARGE_SCORES = ("phi3, 96 wide", "phi3, long", "gemma3, whole")
+"""Models with wide heads or scaled scores, in which the rounding of keys to bfloat16 counts more."""
+
+
 @pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)
-@pytest.mark.parametrize("name", NATIVE)
+@pytest.mark.parametrize("name", FAMILIES)
 def test_logits_of_families_are_closer_than_torch_bfloat16(
     tmp_path: Path, kernels: KernelsFor, name: str, instruction_set: str
 ) -> None:
@@ -71,7 +75,7 @@ def test_logits_of_families_are_closer_than_torch_bfloat16(
     tokens = torch.randint(3, 250, (300,), generator=torch.Generator().manual_seed(5)).tolist()
     exact = dense_logits(load_oracle(folder), tokens, 10)
     native = NativeRig(kernels(instruction_set), folder, num_blocks=8).rows(tokens, 10)
-    assert distance(native, exact) < 0.02
+    assert distance(native, exact) < (0.03 if name in WITH_LARGE_SCORES else 0.02)
     assert distance(native, exact) < distance(dense_logits(load_bfloat16(folder), tokens, 10), exact)
 
 

@@ -20,6 +20,7 @@ from engine.llm import LLM
 from engine.worker import worker
 from models.folder import ModelFolder
 from models.registry import read_config
+from tests.family_models import save_family
 from tests.integration.engine_rig import BLOCK
 from tests.integration.logits_recorder import Answer, LogitsRecorder, ask_together
 from tests.native_rig import KernelsFor, Threads
@@ -235,3 +236,25 @@ def test_logits_are_exact_with_narrower_instruction_sets(
     )
     prompts = prompts_up_to(size.pick(small=250, full=600), size.pick(small=6, full=200), 250)
     check_everything(Exactness(recorder, config, prompts), chunks=(16, 64, 512), blocks=size.pick(small=7, full=12))
+
+
+@pytest.mark.parametrize("name", ["gemma2", "phi3, long"])
+def test_logits_of_a_family_are_exact_in_every_way(
+    tmp_path: Path, kernels: KernelsFor, recorder: LogitsRecorder, name: str, size: Size
+) -> None:
+    model = save_family(tmp_path / "model", name)
+    (tmp_path / "state").mkdir()
+    config = EngineConfig(
+        model,
+        "tiny",
+        TierConfig(256 << 20, "auto", 512 << 20, tmp_path / "state"),
+        b"a secret of the tests",
+        kv_memory=size.pick(small=10, full=160) * block_nbytes(model),
+        cache_dir=kernels("auto").build.path.parent.parent,
+    )
+    prompts = prompts_up_to(size.pick(small=250, full=600), size.pick(small=4, full=60), 250)
+    check_everything(
+        Exactness(recorder, config, prompts),
+        chunks=size.pick(small=(64,), full=(16, 64, 512)),
+        blocks=size.pick(small=7, full=12),
+    )

@@ -50,7 +50,7 @@ def answer(text: str, status: MessageStatus = "complete", reasoning: str | None 
         run_id="run_1",
         reasoning=reasoning,
         tokens=MessageTokens(pack_ids([*thought, *text.encode()]), "key"),
-        tool_use=MayCall("<tool_call>", "</tool_call>", parallel=True, custom=("run",)),
+        tool_use=MayCall("hermes", parallel=True, custom=("run",)),
     )
 
 

@@ -7,7 +7,7 @@ from app.domain.records import Message, Role
 from app.domain.tool_use import IsCall, IsResult, MayCall, ToolUse
 
 CALL = '<tool_call>{"name": "now"}</tool_call>'
-MAY_CALL = MayCall("<tool_call>", "</tool_call>", parallel=True)
+MAY_CALL = MayCall("hermes", parallel=True)
 
 
 def message(role: Role, content: str, tool_use: ToolUse | None = None, name: str = "1") -> Message:

@@ -1,0 +1,152 @@
+"""`ebb pull`: list the catalogue, or show what a model needs and download it."""
+
+import shutil
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from app.config.settings import Settings
+from app.config.sizes import format_size
+from app.host.suitable_model import suitable
+from engine.device_choice import choose_device
+from engine.errors import EbbError
+from engine.worker.host_resources import available_memory, usable_cores
+from models.catalogue import CATALOGUE
+from models.errors import ModelError
+from models.resolve import DEFAULT_MODEL, at_hub, fetched, resolve_model
+
+if TYPE_CHECKING:
+    from models.hub.repository import HubName
+    from models.hub_model import HubPlan
+
+Say = Callable[[str], None]
+
+_FOOTER: Final = """\
+
+`ebb pull NAME` shows licence, size, memory and speed before the download. Any hub id works: org/model, or
+org/model:Q4_K_M for one GGUF file. `ebb serve --model NAME` serves the model.
+"""
+
+_DIVISORS: Final = {"none": 1, "int8": 2, "int4": 3}
+"""Approximate ratios of the weights' size to that of quantized ones."""
+
+
+class PullError(EbbError):
+    """The model could not be pulled."""
+
+    code = "pull_failed"
+
+
+def pull(settings: Settings, name: str | None = None, yes: bool = False) -> int:
+    """Download the model `name` and print its folder; without a name, list the catalogue. Raise PullError.
+
+    yes: do not ask before the download. No question is asked without a terminal either.
+    """
+    if name is None:
+        print(catalogue_text())
+        print(f"On this machine, {suitable(settings).sentence()}.")
+        return 0
+    try:
+        hub_name = at_hub(name)
+        if hub_name is None:
+            print(resolve_model(name, settings.cache_dir, _say))
+            return 0
+        return _pull_from_hub(settings, hub_name, _no_question if yes or not _has_terminal() else _question)
+    except ModelError as error:
+        raise PullError(str(error)) from error
+
+
+def catalogue_text() -> str:
+    """Return the catalogue as a table."""
+    rows = [
+        (DEFAULT_MODEL, "", "a first try; small, and served by default"),
+        *((model.name, model.hub_id, model.good_for) for model in CATALOGUE),
+    ]
+    widths = [max(len(row[column]) for row in rows) for column in range(2)]
+    lines = [f"{name:{widths[0]}}  {hub_id:{widths[1]}}  {good_for}" for name, hub_id, good_for in rows]
+    return "\n".join((*lines, _FOOTER))
+
+
+def _pull_from_hub(settings: Settings, name: "HubName", may_download: Callable[[], bool]) -> int:
+    from models.hub.client import Hub
+    from models.hub_model import plan_download
+
+    hub = Hub()
+    plan = plan_download(name, settings.cache_dir, hub, _say)
+    if plan.missing:
+        _say(plan_text(plan, settings, hub.endpoint))
+        if not may_download():
+            _say("Nothing was downloaded.")
+            return 1
+    print(fetched(plan, settings.cache_dir, hub, _say))
+    return 0
+
+
+def plan_text(plan: "HubPlan", settings: Settings, endpoint: str) -> str:
+    """Describe a model that can be downloaded: licence, size, memory, and an estimate of its speed."""
+    repository = plan.repository
+    free = format_size(shutil.disk_usage(settings.cache_dir).free)
+    rows = (
+        ("model", f"{plan.name} at commit {repository.commit[:12]}"),
+        ("licence", f"{repository.licence or 'not stated'}: {endpoint}/{repository.name}"),
+        ("download", f"{format_size(plan.missing)} of {format_size(plan.nbytes)}; {free} free in {settings.cache_dir}"),
+        ("memory", _memory(plan, settings)),
+        ("speed", _speed(plan, settings)),
+        ("code", plan.code),
+    )
+    return "\n".join(f"  {label:9} {text}" for label, text in rows)
+
+
+def _memory(plan: "HubPlan", settings: Settings) -> str:
+    from cache_tiers.layout import BlockLayout
+    from engine.attention.backend import kv_shapes
+
+    weights = _weight_bytes(plan, settings)
+    per_token = BlockLayout(kv_shapes(plan.attention), 1, _itemsize(settings)).nbytes
+    available = available_memory()
+    kind = settings.dtype if settings.quantization == "none" else settings.quantization
+    text = f"about {format_size(weights)} of weights as {kind}, and {format_size(per_token)} of KV per token; "
+    text += f"{format_size(available)} available"
+    if weights < available:
+        return text
+    return f"{text}: the model does not fit. Choose a smaller one, or --quantization int8 or int4"
+
+
+def _speed(plan: "HubPlan", settings: Settings) -> str:
+    """Estimate the tokens per second of one answer: each token reads all weights once."""
+    if choose_device(settings.device) != "cpu":
+        return "not estimated for accelerators"
+    from app.cli.memory_speed import read_bandwidth
+
+    bandwidth = read_bandwidth(usable_cores(), available_memory())
+    rate = bandwidth / _weight_bytes(plan, settings)
+    how = f"each token reads all weights, and the memory delivered {bandwidth / 1e9:.0f} GB/s just now"
+    if plan.has_experts:
+        how += "; faster, since this model reads only some of its experts"
+    return f"an estimate: at most {rate:.2g} tokens/s for one answer ({how})"
+
+
+def _weight_bytes(plan: "HubPlan", settings: Settings) -> int:
+    return plan.parameters * _itemsize(settings) // _DIVISORS[settings.quantization]
+
+
+def _itemsize(settings: Settings) -> int:
+    return 4 if settings.dtype == "float32" else 2
+
+
+def _has_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _question() -> bool:
+    print("Download it? [Y/n] ", end="", file=sys.stderr, flush=True)
+    # An empty text without a line's end means that the terminal was closed.
+    return sys.stdin.readline() in ("\n", "y\n", "Y\n", "yes\n")
+
+
+def _no_question() -> bool:
+    return True
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

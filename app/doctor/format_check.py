@@ -1,0 +1,30 @@
+"""The finding of `ebb doctor` on the formats of tool calls and reasoning."""
+
+from app.config.settings import Settings
+from app.doctor.finding import Finding
+from models.call_syntax.registry import AUTO
+from models.chat_format import ChatFormat
+from models.errors import ModelError
+from models.resolve import find_model
+from models.text_tokenizer import load_tokenizer
+
+
+def check_formats(settings: Settings) -> Finding:
+    """Check which formats of tool calls and reasoning the chat template shows."""
+    folder = find_model(settings.model, settings.cache_dir)
+    if folder is None:
+        return Finding("ok", "formats", "depend on the model, which is not on this machine yet")
+    name = None if settings.tool_format == AUTO else settings.tool_format
+    try:
+        chat = ChatFormat.load(folder, load_tokenizer(folder), name)
+    except ModelError as error:
+        return Finding("warn", "formats", str(error), "choose another --model, or run `ebb pull` again")
+    modes = "none" if chat.thinking is None else ", ".join(chat.thinking.modes)
+    parts = chat.tools.template
+    written = [word for word, by_template in (("tools", parts.tools), ("calls", parts.calls)) if not by_template]
+    by_ebb = f"; Ebb writes the {' and '.join(written)} into the prompt" if written else ""
+    text = f"tool calls: {chat.tools.name}{by_ebb}; reasoning: {modes}"
+    if not chat.tools.is_foreign:
+        return Finding("ok", "formats", text)
+    advice = "if it is one of docs/models.md, name it with --tool-format"
+    return Finding("warn", "formats", f"the chat template writes tools in an unknown format; {text}", advice)

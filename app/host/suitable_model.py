@@ -1,0 +1,49 @@
+"""The model of the catalogue that suits this machine."""
+
+from dataclasses import dataclass
+
+from app.config.settings import Settings
+from app.config.sizes import format_size
+from engine.device_choice import choose_device
+from engine.worker.host_resources import available_memory, usable_cores
+from models.catalogue import CatalogueModel, suitable_model
+from models.resolve import DEFAULT_MODEL
+
+
+@dataclass(frozen=True, slots=True)
+class Suitability:
+    """Result of a look at the machine.
+
+    machine: memory and cores, for a sentence.
+    model: the largest suitable model; None if only the default model suits.
+    """
+
+    machine: str
+    model: CatalogueModel | None
+
+    def sentence(self) -> str:
+        """Name the model, and the command that fetches it."""
+        if self.model is None:
+            return f"with {self.machine}, the default model {DEFAULT_MODEL} suits this machine"
+        return f"with {self.machine}, {self.model.name} suits this machine: `ebb pull {self.model.name}`"
+
+
+def suitable(settings: Settings) -> Suitability:
+    """Look at the memory and the cores of the device that `settings` choose. Raise EngineError without that device."""
+    name = choose_device(settings.device)
+    if name != "cpu":
+        # Imported here because only accelerators need torch for their memory.
+        from engine.worker.torch.devices import open_device
+
+        memory = open_device(name).available_memory()
+        return Suitability(f"{format_size(memory)} free on the {name} device", suitable_model(memory, None))
+    memory, cores = available_memory(), usable_cores()
+    return Suitability(f"{format_size(memory)} of available memory and {cores} cores", suitable_model(memory, cores))
+
+
+def better_model(settings: Settings) -> str:
+    """Return the name of a suitable model if `settings` serve the default one on a CPU; empty if there is none."""
+    if settings.model.lower() != DEFAULT_MODEL or choose_device(settings.device) != "cpu":
+        return ""
+    found = suitable(settings).model
+    return "" if found is None else found.name

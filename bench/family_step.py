@@ -1,0 +1,151 @@
+"""`python -m bench.family_step`: time of a native step per byte of weights, of each family against the Llama plan.
+
+The Llama plan has the same sizes, and none of the family's rules. Both arms take turns, on random weights. Windows are
+as long as the context. Prints a table and stores nothing.
+"""
+
+import argparse
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+import torch
+
+from bench.stats import median
+from engine.cpu.build import build_kernels
+from engine.cpu.instruction_set import choose_instruction_set
+from engine.cpu.library import Kernels
+from engine.cpu.weights import PackedModel
+from engine.sampling.sampler import SamplingRow
+from engine.sampling_params import SamplingParams
+from engine.worker.batch.input_batch import ScheduledRequest
+from engine.worker.host_resources import usable_cores
+from engine.worker.native.runner import NativeRunner
+from engine.worker.native.step_arrays import PAGE_KEYS
+from models.decoder.config import DecoderConfig, LayerPlan
+from models.decoder.model import DecoderForCausalLM
+from models.decoder.rope import Rope
+from models.registry import read_config
+
+POSITIONS: Final = 4096
+_GEMMA: Final = {
+    "max_position_embeddings": POSITIONS,
+    "sliding_window": POSITIONS,
+    "vocab_size": 65_536,
+    "attn_logit_softcapping": None,
+}
+FAMILIES: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
+    {
+        "gemma3": _GEMMA
+        | {
+            "architectures": ["Gemma3ForCausalLM"],
+            "hidden_size": 1152,
+            "intermediate_size": 6912,
+            "num_hidden_layers": 26,
+            "num_attention_heads": 4,
+            "num_key_value_heads": 1,
+        },
+        "gemma2": _GEMMA
+        | {
+            "architectures": ["Gemma2ForCausalLM"],
+            "hidden_size": 1536,
+            "intermediate_size": 6144,
+            "num_hidden_layers": 16,
+            "num_attention_heads": 8,
+            "num_key_value_heads": 4,
+            "head_dim": 128,
+        },
+        "phi3": {
+            "architectures": ["Phi3ForCausalLM"],
+            "hidden_size": 1536,
+            "intermediate_size": 4096,
+            "num_hidden_layers": 20,
+            "num_attention_heads": 16,
+            "num_key_value_heads": 4,
+            "vocab_size": 32_064,
+            "partial_rotary_factor": 0.75,
+            "max_position_embeddings": POSITIONS,
+        },
+    }
+)
+"""config.json of a model of 0.5 to 1 billion weights, by family."""
+
+
+def llama_plan(config: DecoderConfig) -> DecoderConfig:
+    """Return the Llama of the same sizes."""
+    return DecoderConfig(
+        hidden_size=config.hidden_size,
+        intermediate_size=config.intermediate_size,
+        layers=(LayerPlan(),) * config.num_layers,
+        num_heads=config.num_heads,
+        num_kv_heads=config.num_kv_heads,
+        head_dim=config.head_dim,
+        vocab_size=config.vocab_size,
+        max_position_embeddings=config.max_position_embeddings,
+        ropes=(Rope(10000.0, None, 0),),
+        rms_norm_eps=config.rms_norm_eps,
+        tie_word_embeddings=config.tie_word_embeddings,
+    )
+
+
+class Arm:
+    """One plan with random weights and its own blocks. weight_bytes: size of all weights that a step reads."""
+
+    def __init__(self, kernels: Kernels, config: DecoderConfig, *, context: int, streams: int, threads: int) -> None:
+        model = DecoderForCausalLM(config, dtype=torch.bfloat16, device=torch.device("cpu"))
+        generator = torch.Generator().manual_seed(1)
+        for slot in model.slots().values():
+            slot.normal_(0, slot.shape[-1] ** -0.5, generator=generator)
+        self.weight_bytes = sum(slot.nbytes for name, slot in model.slots().items() if slot.dim() == 2)
+        self._packed = PackedModel(kernels, config, model, threads=usable_cores())
+        self._pages = -(-(context + 1) // PAGE_KEYS)
+        shape = (streams * self._pages, config.num_layers, 2, config.num_kv_heads, PAGE_KEYS, config.head_dim)
+        self._runner = NativeRunner(self._packed, torch.zeros(shape, dtype=torch.bfloat16), threads=threads)
+        self._context = context
+
+    def step(self, streams: int, tokens: int) -> float:
+        """Compute `tokens` more of each stream, and return the milliseconds."""
+        row = SamplingRow(SamplingParams(temperature=0.0), position=0, produced=0)
+        before = self._context + 1 - tokens
+        scheduled = [
+            ScheduledRequest(
+                str(i), list(range(3, 3 + tokens)), before, list(range(i * self._pages, (i + 1) * self._pages)), (row,)
+            )
+            for i in range(streams)
+        ]
+        computed = self._runner.compute(scheduled)
+        return (computed.ended - computed.started) * 1e3
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(prog="python -m bench.family_step", description=__doc__)
+    parser.add_argument("families", nargs="*", default=list(FAMILIES), help=f"among {', '.join(FAMILIES)}")
+    parser.add_argument("--cache-dir", type=Path, default=Path("build/native"), help="folder of the compiled kernels")
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--context", type=int, default=511)
+    parser.add_argument("--threads", type=int, default=usable_cores())
+    parser.add_argument("--layers", type=int, default=0, help="number of layers; 0 for all")
+    arguments = parser.parse_args(argv)
+    kernels = Kernels(build_kernels(choose_instruction_set("auto"), arguments.cache_dir, print))
+    print(f"{arguments.threads} threads, {time.strftime('%Y-%m-%d')}, median of {arguments.rounds} rounds, ms a step")
+    for name in arguments.families:
+        config = read_config(FAMILIES[name])
+        config = replace(config, layers=config.layers[: arguments.layers or None])
+        plans = (config, llama_plan(config))
+        family, llama = (
+            Arm(kernels, plan, context=arguments.context, streams=8, threads=arguments.threads) for plan in plans
+        )
+        for streams, tokens in ((1, 1), (8, 1), (1, min(256, arguments.context))):
+            pairs = [(family.step(streams, tokens), llama.step(streams, tokens)) for _ in range(arguments.rounds + 1)]
+            ours, theirs = (median(times) for times in zip(*pairs[1:], strict=True))
+            ratio = median([a / family.weight_bytes * llama.weight_bytes / b for a, b in pairs[1:]])
+            print(f"{name:8} {streams} x {tokens:3}  {ours:8.2f}  llama {theirs:8.2f}  per byte {ratio:5.3f}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,63 @@
+"""Interface of a model family's syntax of tool calls."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from models.tool_call_parser import CallMarks, CallReader
+from models.tool_calls import ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class PromptTexts:
+    """Texts about tools in prompts, for templates that do not write them.
+
+    instructions: text of the system message, with a placeholder for the tools. Marks in it are control tokens.
+    result_role: role of the message with a call's result.
+    result: text of that message, with a placeholder for the result.
+    as_list: write the tools as one JSON list; False writes each on its own line.
+    on_own_line: a call after a text begins on a new line.
+    """
+
+    instructions: str
+    result_role: str
+    result: str
+    as_list: bool = False
+    on_own_line: bool = False
+
+
+class CallSyntax(Protocol):
+    """Syntax of one model family's tool calls."""
+
+    @property
+    def marks(self) -> CallMarks:
+        """Texts around calls, by which a parser finds them in an answer."""
+
+    @property
+    def texts(self) -> PromptTexts:
+        """Texts about tools in prompts."""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Texts in calls that are control tokens of some tokenizers."""
+
+    @property
+    def has_bare_text(self) -> bool:
+        """Whether text is written without quotes, so that only the schemas of the tools tell it from other values."""
+
+    def reader(self, mark: str, json_fields: frozenset[str]) -> CallReader:
+        """Create a reader of the text after `mark`.
+
+        json_fields: parameters whose values are JSON and not plain text, as `models.call_syntax.fields` names them.
+        """
+
+    def written(self, calls: Sequence[ToolCall], clean: Callable[[str], str]) -> str:
+        """Write an answer's calls as the model does. clean: applied to names and arguments."""
+
+    def grammar(self, tools: Sequence[Mapping[str, Any]], spell: Callable[[str], str], most: int) -> list[str]:
+        """Build the rules of a grammar, in llguidance's dialect of Lark, for 1 to `most` calls of `tools`.
+
+        The line above the rules of a tool's arguments is `comment(tool)` (`models.call_syntax.rules`).
+
+        spell: writes a text for the grammar, in which a control token is an id.
+        """

@@ -1,0 +1,84 @@
+"""Syntax of calls whose arguments are a JSON object: the text around the arguments is data."""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from models.call_reader import JsonCallReader
+from models.call_syntax.interface import PromptTexts
+from models.call_syntax.rules import NO_ARGUMENTS, any_call, arguments_text, comment, json_rule, repeated
+from models.tool_call_parser import CallMarks, CallReader
+from models.tool_calls import ToolCall
+
+_PLACE = re.compile("<NAME>|<ID>")
+_ID_LENGTH = 9
+
+
+@dataclass(frozen=True, slots=True)
+class JsonCalls:
+    """A `CallSyntax`. In `before` and `after`, <NAME> stands for the name, and <ID> for an id of nine characters.
+
+    opening, closing: text around all calls.
+    between: text between two calls.
+    before, after: text around the arguments of one call.
+    spaced: calls that a grammar forces have a space after commas and colons.
+    words: as in `CallSyntax`.
+    make_reader: creates a reader of the text after a mark.
+    """
+
+    marks: CallMarks
+    texts: PromptTexts
+    before: str
+    after: str
+    opening: str = ""
+    closing: str = ""
+    between: str = ""
+    spaced: bool = True
+    words: tuple[str, ...] = ()
+    make_reader: Callable[[str], CallReader] = lambda _: JsonCallReader()
+
+    @property
+    def has_bare_text(self) -> bool:
+        """See `CallSyntax`."""
+        return False
+
+    def reader(self, mark: str, json_fields: frozenset[str]) -> CallReader:
+        """See `CallSyntax`. The values of all parameters are JSON."""
+        del json_fields
+        return self.make_reader(mark)
+
+    def written(self, calls: Sequence[ToolCall], clean: Callable[[str], str]) -> str:
+        """See `CallSyntax`."""
+        each = (
+            self._filled(self.before, call, clean, number)
+            + clean(arguments_text(call))
+            + self._filled(self.after, call, clean, number)
+            for number, call in enumerate(calls)
+        )
+        return self.opening + self.between.join(each) + self.closing
+
+    def grammar(self, tools: Sequence[Mapping[str, Any]], spell: Callable[[str], str], most: int) -> list[str]:
+        """See `CallSyntax`."""
+        start = [spell(self.opening), repeated("call", spell(self.between), most), spell(self.closing)]
+        rules = [f"start: {' '.join(filter(None, start))}", any_call(len(tools))]
+        for index, tool in enumerate(tools):
+            parts = [self._spelled(self.before, tool, spell), f"arguments_{index}"]
+            parts.append(self._spelled(self.after, tool, spell))
+            rules += [f"call_{index}: {' '.join(filter(None, parts))}", comment(tool)]
+            schema = tool.get("parameters") or NO_ARGUMENTS
+            rules.append(f"arguments_{index}: {json_rule(schema, tool, spaced=self.spaced)}")
+        return rules
+
+    def _filled(self, text: str, call: ToolCall, clean: Callable[[str], str], number: int) -> str:
+        values = {"<NAME>": clean(self._name(call.name)), "<ID>": f"{number:0{_ID_LENGTH}}"}
+        return _PLACE.sub(lambda place: values[place[0]], text)
+
+    def _spelled(self, text: str, tool: Mapping[str, Any], spell: Callable[[str], str]) -> str:
+        filled = text.replace("<NAME>", self._name(tool["name"])).split("<ID>")
+        return f" /[a-zA-Z0-9]{{{_ID_LENGTH}}}/ ".join(map(spell, filled))
+
+    def _name(self, name: str) -> str:
+        """Return the name as it stands in the text: escaped where it is between quotes."""
+        return json.dumps(name, ensure_ascii=False)[1:-1] if '"<NAME>"' in self.before else name

@@ -1,0 +1,75 @@
+"""Registry of the tool formats by name, and the choice for a model."""
+
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
+
+from models.call_syntax.deepseek import ALL as DEEPSEEK_CALLS
+from models.call_syntax.deepseek import DEEPSEEK_V3, DEEPSEEK_V31
+from models.call_syntax.granite import GRANITE
+from models.call_syntax.granite import START as GRANITE_START
+from models.call_syntax.hermes import HERMES, writes_hermes
+from models.call_syntax.interface import CallSyntax
+from models.call_syntax.llama3 import LLAMA3
+from models.call_syntax.mistral import MISTRAL_IDENTIFIED, MISTRAL_LIST, MISTRAL_NAMED
+from models.call_syntax.mistral import START as MISTRAL_START
+from models.call_syntax.pangu import END as PANGU_END
+from models.call_syntax.pangu import PANGU
+from models.call_syntax.pangu import START as PANGU_START
+from models.call_syntax.phi4_mini import PHI4_FUNCTOOLS, PHI4_MINI
+from models.call_syntax.qwen3_coder import QWEN3_CODER
+
+
+class Family(NamedTuple):
+    """A named syntax. is_of: whether a chat template, or a model with these control tokens, uses the syntax."""
+
+    name: str
+    syntax: CallSyntax
+    is_of: Callable[[str, Mapping[str, int]], bool]
+
+
+AUTO: Final = "auto"
+"""Name of the choice that leaves the format to the chat template."""
+
+FALLBACK: Final = "hermes"
+"""Format of models whose own is unknown. Ebb describes it in the prompt, and most models know it."""
+
+
+def _has(*texts: str, but: tuple[str, ...] = ()) -> Callable[[str, Mapping[str, int]], bool]:
+    """Recognize templates with all of `texts` and none of `but`."""
+    return lambda template, _: all(text in template for text in texts) and not any(text in template for text in but)
+
+
+FAMILIES: Final = (
+    Family("openpangu", PANGU, lambda _, control: PANGU_START in control and PANGU_END in control),
+    Family("mistral-v11", MISTRAL_IDENTIFIED, _has(MISTRAL_START, "[ARGS]", "[CALL_ID]")),
+    Family("mistral-v13", MISTRAL_NAMED, _has(MISTRAL_START, "[ARGS]")),
+    Family("mistral", MISTRAL_LIST, _has(MISTRAL_START)),
+    Family("deepseek-v3.1", DEEPSEEK_V31, _has(DEEPSEEK_CALLS, but=("```json",))),
+    Family("deepseek-v3", DEEPSEEK_V3, _has(DEEPSEEK_CALLS)),
+    Family("granite3", GRANITE, _has("<|start_of_role|>", GRANITE_START)),
+    Family("qwen3-coder", QWEN3_CODER, _has("<tool_call>", "<function=", "<parameter=")),
+    Family(FALLBACK, HERMES, lambda template, _: writes_hermes(template)),
+    Family("phi4-mini-functools", PHI4_FUNCTOOLS, _has("functools[")),
+    Family("phi4-mini", PHI4_MINI, _has("<|tool|>")),
+    Family("llama3", LLAMA3, _has("<|start_header_id|>", "ipython", but=("<function=",))),
+)
+"""All formats. The first one that recognizes a model is its format, so the order matters."""
+
+NAMES: Final = tuple(family.name for family in FAMILIES)
+
+
+def recognized(template: str, control_tokens: Mapping[str, int]) -> str | None:
+    """Return the name of the format that a model uses; None if it is unknown."""
+    return next((family.name for family in FAMILIES if family.is_of(template, control_tokens)), None)
+
+
+def named_format(name: str) -> str:
+    """Return `name`. Raise ValueError, with the list of names, if no format has it."""
+    if name not in NAMES:
+        raise ValueError(f"must be one of {', '.join(NAMES)}")
+    return name
+
+
+def syntax_named(name: str) -> CallSyntax:
+    """Return the syntax of a name of NAMES."""
+    return next(family.syntax for family in FAMILIES if family.name == name)

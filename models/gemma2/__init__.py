@@ -1,0 +1,1 @@
+"""Gemma 2: the shape of the shared decoder."""

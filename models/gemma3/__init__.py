@@ -1,0 +1,1 @@
+"""Gemma 3: the shape of the shared decoder."""

@@ -1,0 +1,10 @@
+"""The gated activation of Gemma's MLP (Shazeer, "GLU Variants Improve Transformer", 2020)."""
+
+import torch
+from torch.nn import functional
+
+
+def geglu(gate_up: torch.Tensor) -> torch.Tensor:
+    """Return gelu(gate) * up [T, inner] for gate_up [T, 2 * inner], where gate comes before up; gelu by tanh."""
+    gate, up = gate_up.chunk(2, dim=-1)
+    return functional.gelu(gate, approximate="tanh").mul_(up)

@@ -1,0 +1,74 @@
+"""The parts of a conversation with tools that a chat template writes by itself, found by rendering a call."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+Render = Callable[[Sequence[Mapping[str, Any]], Sequence[Mapping[str, Any]] | None], str | None]
+"""Renders turns with tools, or without any if they are None. Returns None if the template refuses them."""
+
+_TOOL: Final = "probe_of_tool"
+_VALUE: Final = "probe_of_value"
+_RESULT: Final = "probe_of_result"
+_TEXT: Final = "probe_of_text"
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateTools:
+    """Parts of a conversation with tools that a chat template writes. Ebb writes the others into the contents.
+
+    tools: descriptions of the tools.
+    calls: calls of an answer.
+    results: results of calls.
+    has_null_content: the content of an answer without text is null, since an empty one would add a turn or be refused.
+    needs_calls: results are lost unless the message before them has calls.
+    """
+
+    tools: bool = False
+    calls: bool = False
+    results: bool = False
+    has_null_content: bool = False
+    needs_calls: bool = False
+
+
+NOTHING: Final = TemplateTools()
+
+
+def probe(render: Render) -> TemplateTools:
+    """Find what a template writes, by rendering."""
+    parameters = {"type": "object", "properties": {"a": {"type": "string"}}}
+    tool = {"type": "function", "function": {"name": _TOOL, "description": "d", "parameters": parameters}}
+    user = {"role": "user", "content": "q"}
+    described = render([user], [tool]) or ""
+    empty, null = (_written([user, _calling(content), _result()], render) for content in ("", None))
+    has_null_content = null is not None and (empty is None or len(null) < len(empty))
+    found = (null if has_null_content else empty) or ""
+    alone = render([user, {"role": "assistant", "content": _TEXT}, _result()], None) or ""
+    return TemplateTools(
+        tools=_TOOL in described,
+        calls=bool(found),
+        results=_RESULT in found,
+        has_null_content=has_null_content,
+        needs_calls=_RESULT in found and _RESULT not in alone,
+    )
+
+
+def _written(turns: Sequence[Mapping[str, Any]], render: Render) -> str | None:
+    """Return the rendering if it has the name and the arguments of the call."""
+    text = render(turns, None)
+    return text if text is not None and _TOOL in text and _VALUE in text else None
+
+
+def _calling(content: str | None) -> dict[str, Any]:
+    function = {"name": _TOOL, "arguments": {"a": _VALUE}}
+    call = {"id": call_id(0), "type": "function", "function": function}
+    return {"role": "assistant", "content": content, "tool_calls": [call]}
+
+
+def _result() -> dict[str, Any]:
+    return {"role": "tool", "content": _RESULT, "name": _TOOL, "tool_call_id": call_id(0)}
+
+
+def call_id(number: int) -> str:
+    """Return the id of the call with this number in its conversation: nine characters, as Mistral's templates need."""
+    return f"{number:09}"

@@ -1,0 +1,63 @@
+"""Calls with long arguments, which the event loop must not parse at once."""
+
+import json
+import threading
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openai import AsyncOpenAI
+
+from app.apis.responses import parsed_answer
+from app.prompts import stateless
+from models.tool_call_parser import ToolCallParser
+from tests.integration.api_server import RunningServer, running_server
+from tests.unit.scripted_engine import ScriptedEngine
+
+ARGUMENTS = json.dumps({"numbers": [7] * 20})
+CALL = f'<tool_call>\n{{"name": "add", "arguments": {ARGUMENTS}}}\n</tool_call>'
+TOOLS: list[Any] = [{"type": "function", "name": "add", "parameters": {"type": "object"}, "strict": None}]
+
+Api = RunningServer[ScriptedEngine]
+
+
+@pytest.fixture
+async def calling(tmp_path: Path) -> AsyncIterator[Api]:
+    async with running_server(tmp_path, ScriptedEngine(CALL)) as server:
+        yield server
+
+
+@pytest.fixture
+def parsing_threads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Record the thread of each parse of the whole call, which counts as long."""
+    for module in (parsed_answer, stateless):
+        monkeypatch.setattr(module, "LONG_TEXT", len(CALL))
+    threads = list[int]()
+    push = ToolCallParser.push
+
+    def recorded(parser: ToolCallParser, text: str) -> Any:
+        if text == CALL:
+            threads.append(threading.get_ident())
+        return push(parser, text)
+
+    monkeypatch.setattr(ToolCallParser, "push", recorded)
+    return threads
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_long_calls_are_parsed_off_the_event_loop(calling: Api, parsing_threads: list[int], stream: bool) -> None:
+    asked: dict[str, Any] = {"model": "fake-1", "tools": TOOLS}
+    async with AsyncOpenAI(base_url=f"{calling.url}/v1", api_key="none", max_retries=0) as client:
+        answer: Any = await client.responses.create(**asked, input="Add", stream=stream)
+        if stream:
+            *_, last = [event async for event in answer]
+            answer = last.response
+        [call] = answer.output
+        assert call.arguments == ARGUMENTS
+        stored = await client.responses.retrieve(answer.id)
+        assert stored.output == answer.output
+        result: Any = {"type": "function_call_output", "call_id": call.call_id, "output": "9"}
+        await client.responses.create(**asked, input=[result], previous_response_id=answer.id)
+    assert parsing_threads
+    assert threading.get_ident() not in parsing_threads

@@ -1,0 +1,103 @@
+"""`ebb pull` as a process: the catalogue, what is shown before a download, the question, and errors."""
+
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from models.catalogue import CATALOGUE
+from models.resolve import DEFAULT_MODEL
+from tests.hub_server import HubServer, folder_contents, serve_hub
+from tests.tiny_models import make_tiny_model
+
+ROOT = Path(__file__).parents[4]
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[HubServer]:
+    """Return a hub with org/tiny, and the same model under the id of the catalogue's first entry."""
+    files = folder_contents(make_tiny_model(tmp_path / "served"))
+    with serve_hub({"org/tiny": files, CATALOGUE[0].hub_id: files}) as hub:
+        hub.licences["org/tiny"] = "apache-2.0"
+        yield hub
+
+
+def command(server: HubServer, tmp_path: Path, *arguments: str) -> tuple[list[str], dict[str, str]]:
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    environment |= {"HF_ENDPOINT": server.url, "EBB_CACHE_DIR": str(tmp_path / "cache"), "EBB_DEVICE": "cpu"}
+    script = "import sys; from app.cli.main import main; sys.exit(main())"
+    return [sys.executable, "-c", script, "pull", *arguments], environment
+
+
+def run(server: HubServer, tmp_path: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    words, environment = command(server, tmp_path, *arguments)
+    return subprocess.run(words, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=120)
+
+
+def run_at_terminal(server: HubServer, tmp_path: Path, answer: str) -> "tuple[int, str, str]":
+    """Pull org/tiny with a terminal for questions and answers. Return exit status, standard output and the rest."""
+    words, environment = command(server, tmp_path, "org/tiny")
+    leader, terminal = pty.openpty()
+    os.write(leader, answer.encode())
+    with os.fdopen(leader, "rb", buffering=0) as shown:
+        with subprocess.Popen(
+            words, env=environment, cwd=ROOT, stdin=terminal, stderr=terminal, stdout=subprocess.PIPE, text=True
+        ) as process:
+            os.close(terminal)
+            output, _ = process.communicate(timeout=120)
+        return process.returncode, output, shown.read(65536).decode()
+
+
+def test_without_a_name_the_catalogue_is_listed(server: HubServer, tmp_path: Path) -> None:
+    done = run(server, tmp_path)
+    assert done.returncode == 0
+    for model in CATALOGUE:
+        assert f"{model.name}  " in done.stdout
+        assert model.hub_id in done.stdout
+    assert DEFAULT_MODEL in done.stdout
+    assert "suits this machine" in done.stdout
+    assert server.asked == []
+
+
+def test_hub_id_is_described_and_downloaded_without_a_terminal(server: HubServer, tmp_path: Path) -> None:
+    done = run(server, tmp_path, "org/tiny")
+    assert done.returncode == 0
+    folder = Path(done.stdout.strip())
+    assert folder_contents(folder) == folder_contents(tmp_path / "served")
+    shown = {line.split()[0]: line for line in done.stderr.splitlines() if line.startswith("  ")}
+    assert list(shown) == ["model", "licence", "download", "memory", "speed", "code"]
+    assert f"org/tiny at commit {server.commit('org/tiny')[:12]}" in shown["model"]
+    assert f"apache-2.0: {server.url}/org/tiny" in shown["licence"]
+    assert "of weights as bfloat16, and 256 bytes of KV per token" in shown["memory"]
+    assert "an estimate: at most" in shown["speed"]
+    assert "shared decoder" in shown["code"]
+    again = run(server, tmp_path, "org/tiny")
+    assert again.stdout == done.stdout
+    assert "licence" not in again.stderr
+
+
+def test_short_name_leads_to_its_hub_id(server: HubServer, tmp_path: Path) -> None:
+    done = run(server, tmp_path, CATALOGUE[0].name, "--yes")
+    assert done.returncode == 0
+    assert CATALOGUE[0].hub_id.replace("/", "--") in done.stdout
+
+
+def test_terminal_is_asked_before_the_download(server: HubServer, tmp_path: Path) -> None:
+    status, output, shown = run_at_terminal(server, tmp_path, "n\n")
+    assert (status, output) == (1, "")
+    assert "Download it? [Y/n]" in shown
+    assert "Nothing was downloaded." in shown
+    assert server.requests_of("model.safetensors") == []
+    status, output, _ = run_at_terminal(server, tmp_path, "\n")
+    assert status == 0
+    assert Path(output.strip()).is_dir()
+
+
+def test_failure_is_one_line_with_status_1(server: HubServer, tmp_path: Path) -> None:
+    done = run(server, tmp_path, "org/none")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.endswith("the hub has no such public model; a private one needs HF_TOKEN\n")

@@ -1,0 +1,126 @@
+"""Calls that a grammar forces, in the syntax of every family, with marks as control tokens and as plain text."""
+
+import json
+import random
+from typing import Any
+
+import pytest
+from tokenizers import AddedToken
+
+from engine.grammar.grammars import Grammars
+from engine.sampling.token_mask import TokenMask
+from engine.sampling_params import SamplingParams
+from engine.structured_output import StructuredOutput
+from models.call_syntax.registry import NAMES, syntax_named
+from models.tokenizer import Tokenizer
+from models.tool_calls import ToolCall
+from models.tool_format import ToolFormat
+from tests.tiny_tokenizer import BYTE_VOCAB, byte_tokenizer
+
+EOS = 2
+ENDING = "</parameter>\n"
+CLOSING = '"}]<\n'
+"""Characters that end a value, which a walk prefers."""
+
+PROPERTIES = {
+    "city": {"type": "string"},
+    "days": {"type": "integer", "minimum": 0, "maximum": 9},
+    "unit": {"enum": ["C", "F"]},
+    "on": {"type": "boolean"},
+    "at": {"type": "array", "items": {"enum": ["a", "b"]}, "maxItems": 2},
+    "of": {"type": "object", "properties": {"x": {"const": 1}}, "required": ["x"], "additionalProperties": False},
+}
+TOOLS: list[dict[str, Any]] = [
+    {"name": "get_weather", "parameters": {"type": "object", "properties": PROPERTIES, "required": list(PROPERTIES)}},
+    {"name": "now"},
+]
+TOOLS[0]["parameters"]["additionalProperties"] = False
+ARGUMENTS = {"city": "Aé {x}", "days": 2, "unit": "F", "on": True, "at": ["b"], "of": {"x": 1}}
+
+
+class Forced:
+    """A format with its tokenizer and the grammars that enforce it."""
+
+    def __init__(self, name: str, *, with_control_tokens: bool) -> None:
+        library = byte_tokenizer()
+        syntax = syntax_named(name)
+        if with_control_tokens:
+            library.add_special_tokens([AddedToken(word, special=True, normalized=False) for word in syntax.words])
+        spec = json.loads(library.to_str())
+        self.tokenizer = Tokenizer(spec, bos_token_id=1, eos_token_ids=(EOS,))
+        self.how = ToolFormat(name, syntax, self.tokenizer.control_tokens)
+        self.grammars = Grammars(self.tokenizer, self.tokenizer.vocab_size, None)
+
+    def mask(self, *, parallel: bool) -> TokenMask:
+        form = StructuredOutput("calls", self.how.grammar(TOOLS, parallel=parallel))
+        mask = self.grammars.mask(SamplingParams(form=form), [])
+        assert mask is not None
+        return mask
+
+    def text(self, ids: list[int]) -> str:
+        marks = self.how.names_of_marks()
+        return b"".join(marks.get(id_) or self.tokenizer.token_bytes(id_) for id_ in ids).decode(errors="replace")
+
+    def walk(self, seed: int, *, parallel: bool) -> str:
+        """Choose allowed tokens until the answer may end, and prefer those that end a value."""
+        mask, ids, choose = self.mask(parallel=parallel), list[int](), random.Random(seed)
+        for _ in range(2000):
+            choices = allowed(mask)
+            if EOS in choices:
+                return self.text(ids)
+            short = [id_ for id_ in choices if self.tokenizer.token_bytes(id_) in map(str.encode, CLOSING)]
+            marks = [id_ for id_ in choices if not self.tokenizer.token_bytes(id_)]
+            printable = [id_ for id_ in choices if 32 <= (self.tokenizer.token_bytes(id_) or b"\0")[0] < 127]
+            ending = self._ending(ids, choices)
+            ids.append(choose.choice(sorted(ending or marks or short or printable or choices)))
+            mask.accept(ids[-1])
+        raise AssertionError(f"the answer does not end: {self.text(ids)}")
+
+    def _ending(self, ids: list[int], choices: set[int]) -> set[int]:
+        """Return the token that continues the end of a text without quotes, if the walk is in one."""
+        said = self.text(ids)
+        begun = next(size for size in range(len(ENDING) - 1, -1, -1) if said.endswith(ENDING[:size]))
+        byte = self.tokenizer.encode(ENDING[begun], special=False)[0]
+        return {byte} & choices if len(choices) > BYTE_VOCAB // 2 and "<parameter=" in said else set()
+
+
+def allowed(mask: TokenMask) -> set[int]:
+    bits = int.from_bytes(mask.words(), "little")
+    return {id_ for id_ in range(bits.bit_length()) if bits >> id_ & 1}
+
+
+def arguments_of(name: str) -> str:
+    separators = (",", ":") if name in ("hermes", "openpangu") else (", ", ": ")
+    return json.dumps(ARGUMENTS, ensure_ascii=False, separators=separators)
+
+
+@pytest.mark.parametrize("with_control_tokens", [True, False], ids=["control", "text"])
+@pytest.mark.parametrize("name", NAMES)
+def test_written_calls_satisfy_the_grammar(name: str, *, with_control_tokens: bool) -> None:
+    forced = Forced(name, with_control_tokens=with_control_tokens)
+    calls = (ToolCall("get_weather", arguments_of(name)), ToolCall("now", "{}"))
+    for parallel in (True, False):
+        mask = forced.mask(parallel=parallel)
+        ids = forced.tokenizer.encode(forced.how.calls(calls if parallel else calls[:1]), special=True)
+        for end, id_ in enumerate(ids):
+            assert id_ in allowed(mask), forced.text(ids[: end + 1])
+            mask.accept(id_)
+        assert EOS in allowed(mask)
+        assert (allowed(mask) == {EOS}) or parallel
+        assert forced.how.parser(tools=TOOLS).whole(forced.text(ids)).calls == (calls if parallel else calls[:1])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_any_forced_answer_is_a_complete_call(name: str) -> None:
+    forced = Forced(name, with_control_tokens=True)
+    for seed in range(6):
+        parsed = forced.how.parser(tools=TOOLS).whole(forced.walk(seed, parallel=False))
+        assert parsed.text == ""
+        [call] = parsed.calls
+        assert call.is_complete
+        arguments = json.loads(call.arguments)
+        assert set(arguments) == (set(PROPERTIES) if call.name == "get_weather" else set())
+        if arguments:
+            assert type(arguments["days"]) is int
+            assert arguments["unit"] in ("C", "F")
+            assert arguments["of"] == {"x": 1}

@@ -1,0 +1,205 @@
+"""The syntaxes of all families: calls that are read in pieces, cut at any place, written, and forced by a grammar."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from models.call_syntax.fields import json_fields
+from models.call_syntax.registry import NAMES, syntax_named
+from models.tool_calls import AnswerEvent, Parsed, ToolCall, merged, parsed_of
+from models.tool_format import ToolFormat, make_parser
+
+WEATHER = ToolCall("get_weather", '{"city": "Paris", "days": 2}')
+ROME = ToolCall("get_weather", '{"city": "Rome", "days": 2}')
+DEEP = ToolCall("add-item", '{"to": [1, {"é": "\\"x\\" and }"}], "on": true, "at": null}')
+FIELDS = frozenset(["get_weather.days", "add-item.to", "add-item.on", "add-item.at"])
+SPOKEN = {"llama3": ""}
+"""The text before calls, where a syntax allows none."""
+
+ARGS = '{"city": "Paris", "days": 2}'
+ROMAN = ARGS.replace("Paris", "Rome")
+WRITTEN = {
+    "mistral": f'[TOOL_CALLS][{{"name": "get_weather", "arguments": {ARGS}, "id": "abc123def"}}, '
+    f'{{"name": "get_weather", "arguments": {ROMAN}, "id": "abc123deg"}}]',
+    "mistral-v11": f"[TOOL_CALLS]get_weather[CALL_ID]abc123def[ARGS]{ARGS}"
+    f"[TOOL_CALLS]get_weather[CALL_ID]abc123deg[ARGS]{ROMAN}",
+    "mistral-v13": f"[TOOL_CALLS]get_weather[ARGS]{ARGS}[TOOL_CALLS]get_weather[ARGS]{ROMAN}",
+    "llama3": f'{{"name": "get_weather", "parameters": {ARGS}}}; {{"name": "get_weather", "parameters": {ROMAN}}}',
+    "granite3": f'<|tool_call|>[{{"name": "get_weather", "arguments": {ARGS}}}, '
+    f'{{"name": "get_weather", "arguments": {ROMAN}}}]',
+    "phi4-mini": f'<|tool_call|>[{{"name": "get_weather", "arguments": {ARGS}}}, '
+    f'{{"name": "get_weather", "arguments": {ROMAN}}}]<|/tool_call|>',
+    "phi4-mini-functools": f'functools[{{"name": "get_weather", "arguments": {ARGS}}}, '
+    f'{{"name": "get_weather", "arguments": {ROMAN}}}]',
+    "deepseek-v3": "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>get_weather\n```json\n"
+    f"{ARGS}\n```<｜tool▁call▁end｜>\n<｜tool▁call▁begin｜>function<｜tool▁sep｜>get_weather\n```json\n"
+    f"{ROMAN}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+    "deepseek-v3.1": "<｜tool▁calls▁begin｜>"
+    f"<｜tool▁call▁begin｜>get_weather<｜tool▁sep｜>{ARGS}<｜tool▁call▁end｜>"
+    f"<｜tool▁call▁begin｜>get_weather<｜tool▁sep｜>{ROMAN}<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+    "qwen3-coder": "<tool_call>\n<function=get_weather>\n<parameter=city>\nParis\n</parameter>\n<parameter=days>\n2\n"
+    "</parameter>\n</function>\n</tool_call>\n<tool_call>\n<function=get_weather>\n<parameter=city>\nRome\n</parameter>\n"
+    "<parameter=days>\n2\n</parameter>\n</function>\n</tool_call>",
+    "hermes": f'<tool_call>\n{{"name": "get_weather", "arguments": {ARGS}}}\n</tool_call>\n'
+    f'<tool_call>\n{{"name": "get_weather", "arguments": {ROMAN}}}\n</tool_call>',
+    "openpangu": f'[unused11][{{"name": "get_weather", "arguments": {ARGS}}}, '
+    f'{{"name": "get_weather", "arguments": {ROMAN}}}][unused12]',
+}
+"""Two calls of each family, literally as its models write them."""
+
+PIECES = ("{", "}", '"name": "f"', '"a"', ", ", "\n", "x", "```", "[ARGS]", ";", '{"name": "f", "parameters": {}}')
+
+
+def format_of(name: str) -> ToolFormat:
+    return ToolFormat(name, syntax_named(name), {})
+
+
+def events_of(name: str, pieces: list[str], cut_before: str | None = None) -> list[AnswerEvent]:
+    parser = make_parser(syntax_named(name), parallel=True, json_fields=FIELDS)
+    return merged([*(event for piece in pieces for event in parser.push(piece)), *parser.finish(cut_before)])
+
+
+def test_every_format_has_its_literal_calls() -> None:
+    assert set(WRITTEN) == set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_literal_calls_are_read(name: str) -> None:
+    text = SPOKEN.get(name, "Well. ")
+    assert parsed_of(events_of(name, [text + WRITTEN[name]])) == Parsed((*filter(None, [text]), WEATHER, ROME))
+    assert parsed_of(events_of(name, [WRITTEN[name] + "\n"])).text == ""
+    assert parsed_of(events_of(name, ["No call."])) == Parsed(("No call.",))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_written_calls_come_back(name: str) -> None:
+    calls = (DEEP, ToolCall("now", "{}"), WEATHER)
+    text = SPOKEN.get(name, "Well. ")
+    assert parsed_of(events_of(name, [text + format_of(name).calls(calls)])).calls == calls
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(deadline=None, max_examples=30)
+@given(data=st.data())
+def test_events_do_not_depend_on_pieces(name: str, data: st.DataObject) -> None:
+    calls = format_of(name).calls((DEEP, WEATHER))
+    parts = st.sampled_from((WRITTEN[name], calls, calls[:25], *PIECES, *syntax_named(name).words))
+    text = "".join(data.draw(st.lists(parts, max_size=5)))
+    text = text[: data.draw(st.integers(0, len(text)))]
+    at = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=4)))
+    cut_before = data.draw(st.sampled_from([None, ""]))
+    whole = events_of(name, [text], cut_before)
+    assert events_of(name, list(text), cut_before) == whole
+    assert events_of(name, [text[i:j] for i, j in zip([0, *at], [*at, len(text)], strict=True)], cut_before) == whole
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_cut_calls_show_no_markup_and_keep_arguments(name: str) -> None:
+    before = SPOKEN.get(name, "So. ")
+    calls = (WEATHER, ToolCall("now", "{}"), DEEP)
+    text = before + format_of(name).calls(calls)
+    for end in range(len(text) + 1):
+        said = parsed_of(events_of(name, [text[:end]], ""))
+        assert said.text == before[:end]
+        for call, whole in zip(said.calls, calls, strict=False):
+            assert call.name == whole.name
+            assert whole.arguments.startswith(call.arguments)
+            assert call.is_complete == (call.arguments == whole.arguments)
+    begun = text[: re.search('"city"|<parameter=', text).start()]  # type: ignore[union-attr]
+    [cut] = parsed_of(events_of(name, [begun], "")).calls
+    assert cut == ToolCall("get_weather", "{", is_complete=False)
+
+
+def test_json_answer_of_llama_is_no_call_without_its_fields() -> None:
+    for text in (
+        '{"city": "Paris"}',
+        '{"name": "Paul", "age": 3}',
+        '{"name": "Paul"',
+        "{",
+        " {x",
+        '{"name": 1}',
+        "[1]",
+    ):
+        assert parsed_of(events_of("llama3", [text])) == Parsed((text,))
+    typed = '{"type": "function", "name": "now", "parameters": {}}'
+    assert parsed_of(events_of("llama3", [f"<|python_tag|>{typed}"])) == Parsed((ToolCall("now", "{}"),))
+    assert parsed_of(events_of("llama3", [f"{typed}; that is all"])) == Parsed((ToolCall("now", "{}"), "; that is all"))
+
+
+def test_arguments_after_a_name_without_its_mark_are_read() -> None:
+    assert parsed_of(events_of("mistral-v13", [f"[TOOL_CALLS]get_weather{ARGS}"])).calls == (WEATHER,)
+
+
+@pytest.mark.parametrize(
+    ("value", "arguments"),
+    [
+        ("\n12\n", '{"days": 12}'),
+        ("12", '{"days": 12}'),
+        ("\nTrue\n", '{"days": true}'),
+        ('\n[1, {"a": "</x>"}]\n', '{"days": [1, {"a": "</x>"}]}'),
+        ("\nmany\n", '{"days": "many"}'),
+        ("\n\n", '{"days": ""}'),
+    ],
+)
+def test_values_without_quotes_are_json_by_their_schema(value: str, arguments: str) -> None:
+    call = f"<function=get_weather>\n<parameter=days>{value}</parameter>\n</function>"
+    assert parsed_of(events_of("qwen3-coder", [call])).calls == (ToolCall("get_weather", arguments),)
+    said = json.dumps({"days": value.removeprefix("\n").removesuffix("\n")})
+    parser = make_parser(syntax_named("qwen3-coder"), parallel=True)
+    assert parser.whole(call).calls == (ToolCall("get_weather", said),)
+
+
+def test_text_with_line_ends_and_marks_is_one_value() -> None:
+    text = 'a\n\n<b> </parameters> "c"\\ </function>\n'
+    call = ToolCall("write", json.dumps({"text": text, "path": ""}))
+    how = format_of("qwen3-coder")
+    assert how.parser().whole(how.calls([call])).calls == (call,)
+
+
+@pytest.mark.parametrize(
+    "text", ["<function=>x", "<function f>", "<function=a\nb>", "<tool_call>\n<functions", "<function="]
+)
+def test_broken_element_is_text(text: str) -> None:
+    assert parsed_of(events_of("qwen3-coder", [text + " and so on"])).calls == ()
+    assert parsed_of(events_of("qwen3-coder", [text + " and so on\n"])).text == text + " and so on\n"
+
+
+@pytest.mark.parametrize(
+    ("schema", "is_text"),
+    [
+        ({}, True),
+        ({"type": "string"}, True),
+        ({"type": ["integer", "string"]}, True),
+        ({"type": "integer"}, False),
+        ({"enum": ["a", 1]}, True),
+        ({"enum": [1, None]}, False),
+        ({"const": "x"}, True),
+        ({"anyOf": [{"type": "integer"}, {"type": "null"}]}, False),
+        ({"anyOf": [{"type": "string"}, {"type": "null"}]}, True),
+        ({"$ref": "#/$defs/count"}, False),
+        ({"$ref": "#/$defs/none"}, True),
+        ({"$ref": "#"}, True),
+        ({"properties": {}}, False),
+        (True, True),
+    ],
+)
+def test_schema_tells_text_from_json(schema: object, is_text: bool) -> None:
+    parameters = {"properties": {"a": schema}, "$defs": {"count": {"type": "integer"}}}
+    assert json_fields([{"name": "f", "parameters": parameters}, {"name": "g"}]) == (set() if is_text else {"f.a"})
+
+
+def tools() -> list[dict[str, Any]]:
+    properties = {"city": {"type": "string"}, "days": {"type": "integer"}}
+    parameters = {"type": "object", "properties": properties, "required": ["city", "days"]}
+    return [{"name": "now"}, {"name": "get_weather", "parameters": parameters | {"additionalProperties": False}}]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_tools_are_described_in_the_prompt(name: str) -> None:
+    listed = json.dumps([{"type": "function", "function": tool} for tool in tools()])
+    text = format_of(name).system(listed)
+    assert '"name": "get_weather"' in text

@@ -20,7 +20,7 @@ from bench.machine import Machine, describe_machine
 from bench.stats import share
 from engine.cpu.build import build_kernels
 from engine.cpu.instruction_set import choose_instruction_set, usable_instruction_sets
-from engine.cpu.library import WEIGHT_FORMATS, Kernels
+from engine.cpu.library import BFLOAT16_FORMATS, Kernels
 from engine.cpu.weights import PackedModel
 from engine.sampling.sampler import SamplingRow
 from engine.sampling_params import SamplingParams
@@ -201,7 +201,7 @@ def make_arms(folder: Path, cache_dir: Path, longest: int) -> dict[str, Arm]:
     usable = [each.name for each in usable_instruction_sets()]
     for name in dict.fromkeys((usable[0], "avx2" if "avx2" in usable else "portable")):
         kernels = Kernels(build_kernels(choose_instruction_set(name), cache_dir, print))
-        for weights in WEIGHT_FORMATS:
+        for weights in BFLOAT16_FORMATS:
             arms[f"native {weights}, {name}"] = NativeArm(folder, kernels, weights, longest=longest)
     return arms
 

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import BinaryIO
 
+from models.block_types import tensor_types
 from models.errors import WeightsError
 from models.folder import ModelFolder
 
@@ -15,7 +16,8 @@ SAMPLE = 4096
 def model_fingerprint(path: Path) -> str:
     """Compute the fingerprint of the model folder `path`.
 
-    The fingerprint is a SHA-256 in hex over config.json and, per tensor, name, dtype, shape and first and last 4 KiB.
+    The fingerprint is a SHA-256 in hex over config.json and, per tensor, name, dtype or type of its blocks, shape, and
+    first and last 4 KiB.
     Only a few MiB of a 16 GB model are read, so a change in the middle of a tensor is not detected.
 
     Raise ModelNotFoundError or WeightsError if the folder cannot be read.
@@ -38,10 +40,11 @@ def _add_file(digest: "hashlib._Hash", source: BinaryIO) -> None:
     if length > size - 8:
         raise ValueError("the header is longer than the file")
     tensors = json.loads(_exactly(source, 8, length))
+    types = tensor_types(tensors.get("__metadata__"))
     for name in sorted(tensors.keys() - {"__metadata__"}):
         entry = tensors[name]
         start, end = entry["data_offsets"]
-        digest.update(json.dumps([name, entry["dtype"], entry["shape"]]).encode())
+        digest.update(json.dumps([name, types.get(name, entry["dtype"]), entry["shape"]]).encode())
         take = min(SAMPLE, end - start)
         digest.update(_exactly(source, 8 + length + start, take))
         digest.update(_exactly(source, 8 + length + end - take, take))

@@ -37,7 +37,7 @@ def read_head(file: Path) -> GgufHead:
     vocabulary = Vocabulary(metadata)
     decoder = read_config(config | vocabulary.ids() | {"vocab_size": vocabulary.size})
     return GgufHead(
-        parameters=sum(prod(source.shape) for source in tensor_sources(reader, config)),
+        parameters=sum(prod(source.shape) for source in tensor_sources(reader, config, keep_blocks=False)),
         attention=decoder.attention_calls(),
         max_position_embeddings=decoder.max_position_embeddings,
     )

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from safetensors import SafetensorError, safe_open
 
+from models.block_types import shape_of_weights, tensor_types
 from models.errors import WeightsError
 
 
@@ -15,7 +16,10 @@ def count_parameters(files: Sequence[Path]) -> int:
     for file in files:
         try:
             with safe_open(file, framework="np") as tensors:
-                count += sum(prod(tensors.get_slice(name).get_shape()) for name in tensors.keys())  # noqa: SIM118
+                types = tensor_types(tensors.metadata())
+                for name in tensors.keys():  # noqa: SIM118 - safe_open is not a mapping
+                    shape = tensors.get_slice(name).get_shape()
+                    count += prod(shape_of_weights(types[name], shape) if name in types else shape)
         except (SafetensorError, OSError) as error:
             raise WeightsError(f"{file} cannot be read and may be truncated: {error}") from error
     return count

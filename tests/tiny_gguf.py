@@ -1,10 +1,11 @@
-"""Small GGUF files in the form that llama.cpp's converter writes: float32, for Llama with q and k permuted."""
+"""Small GGUF files in the form that llama.cpp's converter writes: for Llama with q and k permuted."""
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import gguf
+import numpy as np
 import torch
 
 from tests.tiny_models import tiny_tensors
@@ -14,6 +15,22 @@ VOCAB = BYTE_VOCAB + 1
 """Tokens of the byte tokenizer, and "ab" from the only merge."""
 
 SHAPE = {"layers": 2, "hidden": 64, "heads": 4, "kv_heads": 2}
+
+BLOCK_SHAPE = {"hidden": 256, "intermediate": 512, "heads": 4, "kv_heads": 2}
+"""Shape of the models of `write_block_gguf`."""
+
+_SCALES = {
+    "Q8_0": (7e-4, 0, 0),
+    "Q4_0": (1e-2, 0, 0),
+    "IQ4_NL": (7e-4, 0, 0),
+    "Q4_1": (1e-2, -7.5, 0),
+    "Q5_0": (5e-3, 0, 0),
+    "Q5_1": (5e-3, -15.5, 0),
+    "Q4_K": (3e-4, 7.5, 0),
+    "Q5_K": (1.5e-4, 15.5, 0),
+    "Q6_K": (4e-5, 0, 208),
+}
+"""Size of the scale of a type, the factor from it to the offset (0: none), and the place of both in a block."""
 
 _TYPES = {
     str: gguf.GGUFValueType.STRING,
@@ -56,10 +73,14 @@ def write_tiny_gguf(
     tied: bool = True,
     add_bos: bool = False,
     tensors: Mapping[str, torch.Tensor] | None = None,
+    plain: Mapping[str, torch.Tensor] | None = None,
+    blocks: Mapping[str, tuple[np.ndarray[Any, np.dtype[np.uint8]], str]] | None = None,
 ) -> Path:
     """Write a model of two layers with the byte tokenizer to `file`.
 
     tensors: those of another model of the same shape, under their hub names; None writes `source_tensors`.
+    plain: further tensors under their names in the file.
+    blocks: further matrices in blocks, with their types, under their names in the file.
     changed: metadata to add or override, by key.
     extra_tensor: name of an additional tensor; None adds none.
     """
@@ -88,9 +109,15 @@ def write_tiny_gguf(
     writer.add_array("tokenizer.ggml.tokens", tokens)
     writer.add_array("tokenizer.ggml.token_type", [3 if token in SPECIAL_TOKENS else 1 for token in tokens])
     writer.add_array("tokenizer.ggml.merges", ["a b"])
-    for name, tensor in (tensors or source_tensors(bias=bias, tied=tied)).items():
+    if tensors is None:
+        tensors = source_tensors(bias=bias, tied=tied)
+    for name, tensor in tensors.items():
         written = _permuted(name, tensor) if architecture == "llama" else tensor
         writer.add_tensor(_gguf_name(name), written.numpy())
+    for name, tensor in (plain or {}).items():
+        writer.add_tensor(name, tensor.numpy())
+    for name, (data, type_) in (blocks or {}).items():
+        writer.add_tensor(name, data, raw_dtype=gguf.GGMLQuantizationType[type_])
     if extra_tensor is not None:
         writer.add_tensor(extra_tensor, torch.ones(32).numpy())
     writer.write_header_to_file()
@@ -98,6 +125,67 @@ def write_tiny_gguf(
     writer.write_tensors_to_file()
     writer.close()
     return file
+
+
+def write_block_gguf(
+    file: Path, types: Mapping[str, str], *, layers: int = 2, tied: bool = False, zero: str | None = None
+) -> Path:
+    """Write a Llama of random matrices in blocks to `file`.
+
+    types: type of the blocks by the GGUF name of a tensor without its layer, such as "attn_v"; "" for all others.
+    zero: name of a tensor whose weights are 0, so that it adds nothing; None for no such tensor.
+    """
+    hidden, inner, vocab = BLOCK_SHAPE["hidden"], BLOCK_SHAPE["intermediate"], VOCAB
+    kv_width = hidden // BLOCK_SHAPE["heads"] * BLOCK_SHAPE["kv_heads"]
+    shapes = {
+        "attn_q": (hidden, hidden),
+        "attn_k": (kv_width, hidden),
+        "attn_v": (kv_width, hidden),
+        "attn_output": (hidden, hidden),
+        "ffn_gate": (inner, hidden),
+        "ffn_up": (inner, hidden),
+        "ffn_down": (hidden, inner),
+    }
+    matrices = {
+        f"blk.{layer}.{name}.weight": (name, shape) for layer in range(layers) for name, shape in shapes.items()
+    }
+    for name in ("token_embd",) if tied else ("token_embd", "output"):
+        matrices[f"{name}.weight"] = (name, (vocab, hidden))
+    norms = {f"blk.{layer}.{name}_norm.weight": hidden for layer in range(layers) for name in ("attn", "ffn")}
+    random = np.random.default_rng(3)
+    blocks = {
+        name: (random_blocks(types.get(part, types[""]), shape, random), types.get(part, types[""]))
+        for name, (part, shape) in matrices.items()
+    }
+    for name, (data, _) in blocks.items():
+        if matrices[name][0] == zero:
+            data[:] = 0
+    changed = {
+        "llama.embedding_length": hidden,
+        "llama.feed_forward_length": inner,
+        "llama.attention.head_count": BLOCK_SHAPE["heads"],
+        "llama.attention.head_count_kv": BLOCK_SHAPE["kv_heads"],
+        "llama.block_count": layers,
+    }
+    ones = {name: torch.ones(size) for name, size in (norms | {"output_norm.weight": hidden}).items()}
+    return write_tiny_gguf(file, changed=changed, tensors={}, plain=ones, blocks=blocks)
+
+
+def random_blocks(
+    type_: str, shape: tuple[int, int], random: np.random.Generator
+) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    """Make a matrix of random blocks whose weights have about the size 0.05."""
+    places, nbytes = gguf.GGML_QUANT_SIZES[gguf.GGMLQuantizationType[type_]]
+    blocks = random.integers(0, 256, (shape[0], shape[1] // places, nbytes), np.uint8)
+    scale, has_offset, at = _SCALES[type_]
+    sizes = (scale * random.uniform(0.5, 1.5, blocks.shape[:2])).astype(np.float16)
+    blocks[..., at : at + 2] = sizes[..., None].view(np.uint8)
+    if has_offset:
+        offsets = (has_offset * sizes).astype(np.float16)
+        blocks[..., at + 2 : at + 4] = offsets[..., None].view(np.uint8)
+    if type_ == "Q8_0":
+        blocks[..., 2:][blocks[..., 2:] == 128] = 0
+    return blocks.reshape(shape[0], -1)
 
 
 def _gguf_name(name: str) -> str:

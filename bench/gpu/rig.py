@@ -130,6 +130,8 @@ class Rig:
             layers: LayerKinds,
             ranks: RankGroup,
             _window: int | None,
+            *,
+            keep_packed: bool,  # noqa: ARG001 - nothing is packed
         ) -> DecoderForCausalLM:
             return random_model(scale.model, dtype, device, layers=layers, ranks=ranks)
 

@@ -1,6 +1,7 @@
 """ctypes bindings of the compiled kernels. The structures mirror kernels/interface.h field by field."""
 
 import ctypes
+from types import MappingProxyType
 from typing import Final, Protocol
 
 from engine.cpu.build import KernelBuild
@@ -9,8 +10,38 @@ from engine.errors import EngineError
 _INT = ctypes.c_int32
 _POINTER = ctypes.c_void_p
 
-WEIGHT_FORMATS: Final = ("bfloat16", "int8", "int4")
+WEIGHT_FORMATS: Final = ("bfloat16", "int8", "int4", "IQ4_NL", "Q4_1", "Q5_1", "Q4_K", "Q5_K", "Q6_K")
 """Names of the formats of a matrix, in the order of WeightFormat in kernels/interface.h."""
+
+BFLOAT16_FORMATS: Final = WEIGHT_FORMATS[:3]
+"""Formats into which bfloat16 weights can be packed."""
+
+BLOCK_FORMATS: Final = MappingProxyType(
+    {
+        "Q8_0": "int8",
+        "Q4_0": "int4",
+        "IQ4_NL": "IQ4_NL",
+        "Q4_1": "Q4_1",
+        "Q5_0": "Q5_1",
+        "Q5_1": "Q5_1",
+        "Q4_K": "Q4_K",
+        "Q5_K": "Q5_K",
+        "Q6_K": "Q6_K",
+    }
+)
+"""Format for each type of blocks of a GGUF file, in the order of BlockType in kernels/interface.h."""
+
+
+class Part(ctypes.Structure):
+    """Consecutive panels of a matrix in one format, an index of WEIGHT_FORMATS."""
+
+    _fields_ = (("data", _POINTER), ("end", _INT), ("format", _INT))
+
+
+class Matrix(ctypes.Structure):
+    """A matrix in panels. Each part begins where the part before it ends."""
+
+    _fields_ = (("parts", ctypes.POINTER(Part)), ("num_parts", _INT))
 
 
 GATES: Final = ("silu", "gelu_tanh")
@@ -22,19 +53,19 @@ class LayerWeights(ctypes.Structure):
 
     _fields_ = (
         ("attention_norm", _POINTER),
-        ("qkv", _POINTER),
+        ("qkv", Matrix),
         ("qkv_bias", _POINTER),
         ("q_norm", _POINTER),
         ("k_norm", _POINTER),
         ("cos", _POINTER),
         ("sin", _POINTER),
         ("window", _INT),
-        ("output", _POINTER),
+        ("output", Matrix),
         ("output_bias", _POINTER),
         ("attended_norm", _POINTER),
         ("mlp_norm", _POINTER),
-        ("gate_up", _POINTER),
-        ("down", _POINTER),
+        ("gate_up", Matrix),
+        ("down", Matrix),
         ("down_norm", _POINTER),
     )
 
@@ -50,8 +81,6 @@ class Model(ctypes.Structure):
         ("kv_heads", _INT),
         ("head_dim", _INT),
         ("vocab", _INT),
-        ("layer_format", _INT),
-        ("head_format", _INT),
         ("gate", _INT),
         ("norm_epsilon", ctypes.c_float),
         ("attention_scale", ctypes.c_float),
@@ -61,9 +90,9 @@ class Model(ctypes.Structure):
         ("logits_scale", ctypes.c_float),
         ("logits_softcap", ctypes.c_float),
         ("layer_weights", ctypes.POINTER(LayerWeights)),
-        ("embedding", _POINTER),
+        ("embedding", Matrix),
         ("final_norm", _POINTER),
-        ("head", _POINTER),
+        ("head", Matrix),
     )
 
 
@@ -163,6 +192,12 @@ class Kernels:
         for function in self._pack.values():
             function.argtypes = [_POINTER, _INT, _INT, _POINTER, _INT, _INT]
             function.restype = None
+        self._pack_blocks = library.ebb_pack_blocks
+        self._pack_blocks.argtypes = [_INT, _POINTER, _INT, _INT, _POINTER, _INT, _INT]
+        self._pack_blocks.restype = None
+        self._panel_bytes = library.ebb_panel_bytes
+        self._panel_bytes.argtypes = [_INT, _INT]
+        self._panel_bytes.restype = ctypes.c_uint64
         self._create = library.ebb_create
         self._create.argtypes = [ctypes.POINTER(Model), _INT]
         self._create.restype = _POINTER
@@ -183,9 +218,24 @@ class Kernels:
         """Pack rows into panels first_panel, first_panel + step, ...
 
         source: row-major bfloat16 [rows, depth].
-        weights: format of the panels, one of WEIGHT_FORMATS.
+        weights: format of the panels, one of BFLOAT16_FORMATS.
         """
         self._pack[weights](source.data_ptr(), rows, depth, packed.data_ptr(), first_panel, step)
+
+    def pack_blocks(
+        self, source: Addressed, rows: int, depth: int, packed: Addressed, *, type_: str, first_panel: int, step: int
+    ) -> None:
+        """Pack rows into panels of the format BLOCK_FORMATS[type_], like `pack_rows`.
+
+        source: blocks of a GGUF file.
+        """
+        number = list(BLOCK_FORMATS).index(type_)
+        self._pack_blocks(number, source.data_ptr(), rows, depth, packed.data_ptr(), first_panel, step)
+
+    def panel_bytes(self, weights: str, depth: int) -> int:
+        """Return the size of a panel in bytes. weights: one of WEIGHT_FORMATS."""
+        size: int = self._panel_bytes(WEIGHT_FORMATS.index(weights), depth)
+        return size
 
     def create(self, model: Model, threads: int) -> int:
         """Create a native engine with its own threads and return its handle.

@@ -1,22 +1,24 @@
 """Packing of a model's weights into the layout of the kernels."""
 
+import ctypes
 import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import groupby
 from typing import Final
 
 import torch
 
-from engine.cpu.library import GATES, WEIGHT_FORMATS, Kernels, LayerWeights, Model
+from engine.cpu.library import BLOCK_FORMATS, GATES, WEIGHT_FORMATS, Kernels, LayerWeights, Matrix, Model, Part
 from models.decoder.config import DecoderConfig
 from models.decoder.model import DecoderForCausalLM
 from models.decoder.rope import Rope
 from models.layers.rope import RotaryTable
+from models.packed_tensor import PackedTensor
 
 PANEL = 32
 """Columns per panel: kPanel in kernels/panels.h."""
-GROUP = 32
-"""Number of weights along the depth that share a scale: kGroup in kernels/group_panels.h."""
 ALIGNMENT = 64
 HEAD_DIMS: Final = (64, 96, 128, 256)
 """Widths of a head for which kernels/engine.h has code."""
@@ -49,11 +51,13 @@ class PackedModel:
     ) -> None:
         """Pack the weights of `model`, whose dtype must be bfloat16. `model` is unusable afterwards.
 
-        Each weight's memory is freed as soon as it is packed, so memory never holds all of them twice.
+        Each weight's memory is freed as soon as it is packed, so memory never holds all of them twice. Matrices that
+        `model` has in blocks keep the values of the blocks.
 
         threads: number of packing threads.
-        weights: "bfloat16" to keep the values, "int8" or "int4" for groups of 32 with a float16 scale. With int4, the
-            head (and with it a tied embedding) is int8, since its errors reach the logits directly.
+        weights: format of all other matrices: "bfloat16" to keep the values, "int8" or "int4" for groups of 32 with a
+            float16 scale. With int4, the head (and with it a tied embedding) is int8, since its errors reach the logits
+            directly.
         """
         self.attention = config.attention_calls()
         self.vocab_size = config.vocab_size
@@ -64,17 +68,26 @@ class PackedModel:
         self._weights = weights
         self._head_weights = "int8" if weights == "int4" else weights
         self._slots = model.slots()
-        self._arena = _Arena(_packed_bytes(config, weights, self._head_weights))
+        self._blocks, model.packed = model.packed, {}
+        self._block_types = sorted({each.type_ for each in self._blocks.values()})
+        self._arena = _Arena()
         self._vectors: list[torch.Tensor] = []
         self._ropes = [_rotary_table(config, rope) for rope in config.ropes]
         self._packing: list[Callable[[], None]] = []
         self._layers = (LayerWeights * config.num_layers)(*(self._layer(i) for i in range(config.num_layers)))
         self.struct = self._model()
+        self._arena.allocate()
         with ThreadPoolExecutor(threads) as pool:
             for done in [pool.submit(pack) for pack in self._packing]:
                 done.result()
         self._packing.clear()
         self._slots.clear()
+        self._blocks.clear()
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of all matrices in bytes."""
+        return self._arena.nbytes
 
     @property
     def numerics(self) -> str:
@@ -84,13 +97,13 @@ class PackedModel:
         """
         build = self.kernels.build
         name = "-".join(filter(None, (f"native-{build.instruction_set.name}-{build.digest}", self._config.rope_choice)))
-        return f"{name};{self._weights}"
+        return f"{name};{'+'.join([self._weights, *self._block_types])}"
 
     def _layer(self, index: int) -> LayerWeights:
         prefix, config = f"model.layers.{index}", self._config
         qkv = [f"{prefix}.self_attn.{name}_proj" for name in "qkv"]
         mlp = [f"{prefix}.mlp.{name}_proj" for name in ("gate", "up")]
-        inner, out = config.intermediate_size // PANEL, config.num_heads * config.head_dim
+        out = config.num_heads * config.head_dim
         rope = config.layers[index].rope
         cos, sin = (None, None) if rope is None else (table.data_ptr() for table in self._ropes[rope])
         attended, before_mlp, after_mlp = _norms(prefix, config)
@@ -107,18 +120,20 @@ class PackedModel:
             output_bias=self._biases([f"{prefix}.self_attn.o_proj"]) if config.output_bias else None,
             attended_norm=self._vector(attended) if attended else None,
             mlp_norm=self._vector(before_mlp),
-            gate_up=self._matrix(mlp, config.hidden_size, first_panels=(0, 1), step=2, panels=2 * inner),
+            gate_up=self._matrix(mlp, config.hidden_size, alternate=True),
             down=self._matrix([f"{prefix}.mlp.down_proj"], config.intermediate_size),
             down_norm=self._vector(after_mlp) if after_mlp else None,
         )
 
     def _model(self) -> Model:
         config = self._config
-        embedding = "model.embed_tokens"
-        head, rows = embedding, None
+        embedding = head = self._matrix(
+            ["model.embed_tokens"],
+            config.hidden_size,
+            weights=self._head_weights if config.tie_word_embeddings else "bfloat16",
+        )
         if not config.tie_word_embeddings:
-            head, rows = "lm_head", self._slots[f"{embedding}.weight"]
-            self._vectors.append(rows)
+            head = self._matrix(["lm_head"], config.hidden_size, weights=self._head_weights)
         return Model(
             layers=config.num_layers,
             hidden=config.hidden_size,
@@ -127,8 +142,6 @@ class PackedModel:
             kv_heads=config.num_kv_heads,
             head_dim=config.head_dim,
             vocab=config.vocab_size,
-            layer_format=WEIGHT_FORMATS.index(self._weights),
-            head_format=WEIGHT_FORMATS.index(self._head_weights),
             gate=GATES.index(config.activation),
             norm_epsilon=config.rms_norm_eps,
             attention_scale=config.attention_scale,
@@ -138,9 +151,9 @@ class PackedModel:
             logits_scale=config.logits_scale,
             logits_softcap=config.logits_softcap,
             layer_weights=self._layers,
-            embedding=None if rows is None else rows.data_ptr(),
+            embedding=embedding,
             final_norm=self._vector("model.norm.weight"),
-            head=self._matrix([head], config.hidden_size, weights=self._head_weights),
+            head=head,
         )
 
     def _vector(self, name: str) -> int:
@@ -152,81 +165,120 @@ class PackedModel:
         return self._vectors[-1].data_ptr()
 
     def _matrix(
-        self,
-        names: Sequence[str],
-        depth: int,
-        *,
-        weights: str | None = None,
-        first_panels: Sequence[int] | None = None,
-        step: int = 1,
-        panels: int | None = None,
-    ) -> int:
-        """Plan one packed matrix of the rows of the weights `names`, and return its address.
+        self, names: Sequence[str], depth: int, *, weights: str | None = None, alternate: bool = False
+    ) -> Matrix:
+        """Plan one packed matrix of the rows of the weights `names`.
 
-        The matrix is filled when the planned packing runs.
+        The matrix gets its memory when the arena is allocated, and is filled when the planned packing runs.
 
-        weights: format of the matrix; None for that of the layers.
-        first_panels: first panel of each weight; None to stack the weights one after the other.
-        step: distance between a weight's panels.
-        panels: size of the matrix in panels; None for the sum over the weights.
+        weights: format of weights that are not in blocks; None for that of the layers.
+        alternate: whether panels of the weights alternate, instead of the weights following one another.
         """
-        parts = [self._slots[f"{name}.weight"] for name in names]
-        sizes = [_panels(len(part)) for part in parts]
-        starts = [sum(sizes[:i]) for i in range(len(sizes))] if first_panels is None else first_panels
-        format_name = weights or self._weights
-        packed = self._arena.take(_matrix_bytes(panels or sum(sizes), depth, format_name))
+        sources = [self._source(f"{name}.weight", depth, weights or self._weights) for name in names]
+        runs = [list(run) for _, run in groupby(sources, key=lambda source: source.format)]
+        step = len(sources) if alternate and len(runs) == 1 else 1
+        offsets = [self._arena.reserve(sum(source.nbytes for source in run)) for run in runs]
+        pieces = [
+            (offset, sum(source.panels for source in run), run[0]) for offset, run in zip(offsets, runs, strict=True)
+        ]
+        if alternate and len(runs) > 1:
+            pieces = [
+                (offset + panel * source.panel_bytes, 1, source)
+                for panel in range(sources[0].panels)
+                for offset, _, source in pieces
+            ]
 
         def pack() -> None:
-            if len(parts[-1]) % PANEL:
-                packed.zero_()
-            for part, start in zip(parts, starts, strict=True):
-                self.kernels.pack_rows(
-                    part, len(part), depth, packed, weights=format_name, first_panel=start, step=step
-                )
-            # The parts are views of one merged matrix. Resizing its storage frees the memory immediately.
-            parts[0].untyped_storage().resize_(0)
+            for offset, run in zip(offsets, runs, strict=True):
+                self._pack(run, depth, self._arena.slice(offset, sum(source.nbytes for source in run)), step)
+            # The slots are views of one merged matrix. Resizing its storage frees the memory immediately.
+            self._slots[f"{names[0]}.weight"].untyped_storage().resize_(0)
 
         self._packing.append(pack)
-        return packed.data_ptr()
+        return self._arena.matrix(pieces)
+
+    def _source(self, name: str, depth: int, weights: str) -> "_Source":
+        values = self._blocks.get(name) or self._slots[name]
+        format_ = BLOCK_FORMATS[values.type_] if isinstance(values, PackedTensor) else weights
+        return _Source(values, format_, self.kernels.panel_bytes(format_, depth))
+
+    def _pack(self, run: Sequence["_Source"], depth: int, packed: torch.Tensor, step: int) -> None:
+        """Fill the memory `packed` with weights of one format. step: distance between the panels of a weight."""
+        if any(source.rows % PANEL for source in run):
+            packed.zero_()
+        first = 0
+        for source in run:
+            if isinstance(source.values, PackedTensor):
+                blocks, type_ = source.values.blocks, source.values.type_
+                self.kernels.pack_blocks(blocks, source.rows, depth, packed, type_=type_, first_panel=first, step=step)
+            else:
+                self.kernels.pack_rows(
+                    source.values, source.rows, depth, packed, weights=source.format, first_panel=first, step=step
+                )
+            first += source.panels if step == 1 else 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """One weight to pack.
+
+    format: format of its panels, each of which takes `panel_bytes`.
+    """
+
+    values: torch.Tensor | PackedTensor
+    format: str
+    panel_bytes: int
+
+    @property
+    def rows(self) -> int:
+        return self.values.shape[0]
+
+    @property
+    def panels(self) -> int:
+        return math.ceil(self.rows / PANEL)
+
+    @property
+    def nbytes(self) -> int:
+        return self.panels * self.panel_bytes
 
 
 class _Arena:
-    """A single allocation for all matrices, mapped and freed as one and never fragmented."""
+    """A single allocation for all matrices, mapped and freed as one and never fragmented.
 
-    def __init__(self, nbytes: int) -> None:
-        self._memory = torch.empty(nbytes + ALIGNMENT, dtype=torch.uint8)
-        self._used = -self._memory.data_ptr() % ALIGNMENT
-
-    def take(self, nbytes: int) -> torch.Tensor:
-        """Allocate `nbytes` uninitialized bytes, aligned for vector loads."""
-        start = self._used
-        self._used = start + math.ceil(nbytes / ALIGNMENT) * ALIGNMENT
-        return self._memory[start : start + nbytes]
-
-
-def _panels(rows: int) -> int:
-    return math.ceil(rows / PANEL)
-
-
-def _matrix_bytes(panels: int, depth: int, weights: str) -> int:
-    """Return the size of a packed matrix in bytes.
-
-    With integers, every group of 32 along the depth of a panel has 32 * 32 weights and 32 scales of 2 bytes.
+    Space is reserved first and allocated afterwards.
     """
-    if weights == "bfloat16":
-        return panels * PANEL * depth * 2
-    group = GROUP // 2 if weights == "int4" else GROUP
-    return panels * PANEL * depth // GROUP * (group + 2)
 
+    def __init__(self) -> None:
+        self.nbytes = 0
+        self._memory = torch.empty(0, dtype=torch.uint8)
+        self._parts: list[tuple[ctypes.Array[Part], list[int]]] = []
 
-def _packed_bytes(config: DecoderConfig, weights: str, head_weights: str) -> int:
-    """Return the size of all packed matrices in bytes, including the most that alignment can add."""
-    hidden, inner, attention = config.hidden_size, config.intermediate_size, config.num_heads * config.head_dim
-    qkv = attention + 2 * config.num_kv_heads * config.head_dim
-    layer = [(qkv, hidden), (hidden, attention), (2 * inner, hidden), (hidden, inner)]
-    matrices = [(*shape, weights) for shape in layer * config.num_layers]
-    matrices.append((config.vocab_size, hidden, head_weights))
-    return sum(_matrix_bytes(_panels(rows), depth, name) + ALIGNMENT for rows, depth, name in matrices)
+    def reserve(self, nbytes: int) -> int:
+        """Reserve `nbytes`, aligned for vector loads, and return their place."""
+        start = self.nbytes
+        self.nbytes += math.ceil(nbytes / ALIGNMENT) * ALIGNMENT
+        return start
+
+    def matrix(self, pieces: Sequence[tuple[int, int, _Source]]) -> Matrix:
+        """Create a matrix of pieces, each of which has a place, a number of panels and a source with its format."""
+        parts, end = (Part * len(pieces))(), 0
+        for part, (_, panels, source) in zip(parts, pieces, strict=True):
+            end += panels
+            part.end, part.format = end, WEIGHT_FORMATS.index(source.format)
+        self._parts.append((parts, [place for place, _, _ in pieces]))
+        return Matrix(parts, len(pieces))
+
+    def allocate(self) -> None:
+        """Allocate all reserved bytes, uninitialized, and give the matrices their addresses."""
+        memory = torch.empty(self.nbytes + ALIGNMENT, dtype=torch.uint8)
+        self._memory = memory[-memory.data_ptr() % ALIGNMENT :]
+        for parts, places in self._parts:
+            for part, place in zip(parts, places, strict=True):
+                part.data = self._memory.data_ptr() + place
+
+    def slice(self, place: int, nbytes: int) -> torch.Tensor:
+        """Return allocated bytes."""
+        return self._memory[place : place + nbytes]
 
 
 def _norms(prefix: str, config: DecoderConfig) -> tuple[str, str, str]:

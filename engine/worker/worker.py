@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 import torch
 
@@ -34,8 +35,24 @@ from models.parallel import ALONE, RankGroup
 
 logger = logging.getLogger(__name__)
 
-ModelLoader = Callable[[Path, torch.dtype, torch.device, LayerKinds, RankGroup, int | None], CausalLM]
-"""A function like `models.registry.load_model`."""
+
+class ModelLoader(Protocol):
+    """A function like `models.registry.load_model`."""
+
+    def __call__(
+        self,
+        path: Path,
+        dtype: torch.dtype,
+        device: torch.device,
+        layers: LayerKinds,
+        ranks: RankGroup,
+        window: int | None,
+        /,
+        *,
+        keep_packed: bool,
+    ) -> CausalLM:
+        """See `models.registry.load_model`."""
+
 
 _DTYPES = {"bfloat16": torch.bfloat16, "float32": torch.float32}
 
@@ -103,7 +120,15 @@ class Worker:
             torch.set_num_threads(min(self._threads, torch.get_num_threads()))
         config = self._config
         device = self._device.torch_device
-        model = self._load_model(config.model_path, self._dtype, device, layers, self._ranks, config.max_model_len)
+        model = self._load_model(
+            config.model_path,
+            self._dtype,
+            device,
+            layers,
+            self._ranks,
+            config.max_model_len,
+            keep_packed=config.device == "cpu" and self._ranks.size == 1,
+        )
         packed = pack_for_native(self._config, model, self._progress, threads=self._threads)
         if packed is not None:
             # torch only copies and samples from here on. A second torch thread would spin on a core of the step.

@@ -18,6 +18,7 @@ from models.layers.kinds import TORCH_LAYERS, LayerKinds
 from models.layers.linear import Linear
 from models.layers.rms_norm import RMSNorm, WideRMSNorm
 from models.layers.rope import RotaryTable
+from models.packed_tensor import PackedTensor
 from models.parallel import ALONE, RankGroup
 
 EMBEDDING = "model.embed_tokens.weight"
@@ -159,7 +160,10 @@ class DecoderLayer:
 
 
 class DecoderForCausalLM:
-    """The whole network. Satisfies `models.interface.CausalLM`. Tensors hold garbage until `slots` are filled."""
+    """The whole network. Satisfies `models.interface.CausalLM`. Tensors hold garbage until `slots` are filled.
+
+    packed: matrices in blocks whose slots are not filled yet, by name.
+    """
 
     def __init__(
         self,
@@ -180,6 +184,7 @@ class DecoderForCausalLM:
         Raise UnsupportedModelError if the model cannot be split over the group.
         """
         self._whole = config
+        self.packed: dict[str, PackedTensor] = {}
         config = self.config = rank_config(config, ranks.size)
         self._ranks = ranks
         self.attention = config.attention_calls()
@@ -247,6 +252,13 @@ class DecoderForCausalLM:
         for index, layer in enumerate(self._layers):
             slots |= layer.slots(f"model.layers.{index}")
         return slots
+
+    def unpack(self) -> None:
+        """Fill the slots of the matrices that are still packed."""
+        slots = self.slots()
+        for name, packed in self.packed.items():
+            slots[name].copy_(packed.dequantize())
+        self.packed = {}
 
     def slots_of(self, name: str) -> tuple[str, ...]:
         """Return the names of the slots that the checkpoint's tensor `name` fills."""

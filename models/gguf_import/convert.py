@@ -1,4 +1,4 @@
-"""Conversion of a GGUF file to a model folder: bfloat16 safetensors, the configurations and the tokenizer."""
+"""Conversion of a GGUF file to a model folder: safetensors, the configurations and the tokenizer."""
 
 import json
 from collections.abc import Callable
@@ -11,11 +11,13 @@ from models.errors import ConversionError
 from models.gguf_import.metadata import Metadata
 from models.gguf_import.network import network_config, tensor_sources
 from models.gguf_import.vocabulary import Vocabulary
-from models.safetensors_writer import write_bfloat16
+from models.safetensors_writer import write_tensors
 
 
-def convert_gguf(file: Path, folder: Path, progress: Callable[[str], None]) -> None:
+def convert_gguf(file: Path, folder: Path, progress: Callable[[str], None], *, keep_blocks: bool) -> None:
     """Write the model of `file` (any quantization that gguf reads) into the empty `folder`.
+
+    keep_blocks: whether matrices stay in their blocks if the kernels compute with them. All others become bfloat16.
 
     One tensor at a time is in memory. Raises ConversionError for a file that is cut short or of another kind, and
     OSError if `folder` has no more room.
@@ -30,7 +32,7 @@ def convert_gguf(file: Path, folder: Path, progress: Callable[[str], None]) -> N
     _write_json(folder / "generation_config.json", vocabulary.ids())
     _write_json(folder / "tokenizer_config.json", vocabulary.config() | window)
     (folder / "tokenizer.json").write_text(vocabulary.tokenizer().to_str(), encoding="utf-8")
-    _write_weights(reader, config, folder / "model.safetensors", progress)
+    _write_weights(reader, config, folder / "model.safetensors", progress, keep_blocks=keep_blocks)
 
 
 def _open(file: Path) -> gguf.GGUFReader:
@@ -41,17 +43,22 @@ def _open(file: Path) -> gguf.GGUFReader:
 
 
 def _write_weights(
-    reader: gguf.GGUFReader, config: dict[str, Any], file: Path, progress: Callable[[str], None]
+    reader: gguf.GGUFReader,
+    config: dict[str, Any],
+    file: Path,
+    progress: Callable[[str], None],
+    *,
+    keep_blocks: bool,
 ) -> None:
-    sources = tensor_sources(reader, config)
+    sources = tensor_sources(reader, config, keep_blocks=keep_blocks)
     quarter = max(1, len(sources) // 4)
 
     def written(count: int) -> None:
         if count % quarter == 0:
-            progress(f"Converting the weights to bfloat16: {count} of {len(sources)} tensors")
+            progress(f"Converting the weights: {count} of {len(sources)} tensors")
 
     try:
-        write_bfloat16(file, sources, written)
+        write_tensors(file, sources, written)
     except (ValueError, RuntimeError) as error:
         raise ConversionError(f"the weights cannot be converted: {error}") from error
 

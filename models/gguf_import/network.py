@@ -10,8 +10,10 @@ from types import MappingProxyType
 from typing import Any, Final
 
 import gguf
+import numpy as np
 import torch
 
+from models.block_types import BLOCK_TYPES
 from models.errors import ConversionError
 from models.gguf_import.metadata import Metadata
 from models.safetensors_writer import TensorSource
@@ -90,11 +92,14 @@ def network_config(reader: gguf.GGUFReader, metadata: Metadata) -> dict[str, Any
     }
 
 
-def tensor_sources(reader: gguf.GGUFReader, config: dict[str, Any]) -> list[TensorSource]:
-    """List all tensors of the file under their hub names. Each is dequantized only when it is read.
+def tensor_sources(reader: gguf.GGUFReader, config: dict[str, Any], *, keep_blocks: bool) -> list[TensorSource]:
+    """List all tensors of the file under their hub names. Each is read only when it is written.
 
-    Raise ConversionError for a tensor that no supported model has.
+    keep_blocks: whether matrices of BLOCK_TYPES stay in blocks. All others are dequantized.
+
+    Raise ConversionError for a tensor that no supported model has, or of a type that cannot be dequantized.
     """
+    _check_types(reader)
     heads: dict[str, int] = {}
     if _architecture(config["model_type"]).interleaves:
         heads = {"attn_q": config["num_attention_heads"], "attn_k": config["num_key_value_heads"]}
@@ -103,8 +108,38 @@ def tensor_sources(reader: gguf.GGUFReader, config: dict[str, Any]) -> list[Tens
         name, part = _hub_name(tensor.name)
         # GGUF lists the fastest dimension first. dequantize already returns [out, in].
         shape = tuple(int(size) for size in reversed(tensor.shape))
-        sources.append(TensorSource(name, shape, partial(_values, tensor, heads.get(part))))
+        if keep_blocks and _has_blocks(tensor):
+            shape, values = tensor.data.shape, partial(_blocks, tensor, heads.get(part))
+            sources.append(TensorSource(name, shape, values, tensor.tensor_type.name))
+        else:
+            sources.append(TensorSource(name, shape, partial(_values, tensor, heads.get(part))))
     return sources
+
+
+def _check_types(reader: gguf.GGUFReader) -> None:
+    """Raise ConversionError for tensors of a type that cannot be dequantized, without reading any of them."""
+    unsupported = set()
+    for type_ in {tensor.tensor_type for tensor in reader.tensors}:
+        _, nbytes = gguf.GGML_QUANT_SIZES[type_]
+        try:
+            gguf.dequantize(np.zeros((1, nbytes), np.uint8), type_)
+        except NotImplementedError:
+            unsupported.add(type_)
+    wrong = [tensor for tensor in reader.tensors if tensor.tensor_type in unsupported]
+    if wrong:
+        raise ConversionError(
+            f"{len(wrong)} tensors of the file have a type that is not supported, such as {wrong[0].name} with "
+            f"{wrong[0].tensor_type.name}"
+        )
+
+
+def _has_blocks(tensor: gguf.ReaderTensor) -> bool:
+    """Return whether the kernels compute with the blocks of a tensor."""
+    if tensor.tensor_type.name not in BLOCK_TYPES or len(tensor.shape) != 2:
+        return False
+    # The kernels store a sign and 7 bits. llama.cpp's quantization never makes a -128.
+    is_bytes = tensor.tensor_type is gguf.GGMLQuantizationType.Q8_0
+    return not is_bytes or not (tensor.data.reshape(-1, 34)[:, 2:].view(np.int8) == -128).any()
 
 
 def _architecture(name: str) -> _Architecture:
@@ -125,9 +160,16 @@ def _hub_name(name: str) -> tuple[str, str]:
 
 
 def _values(tensor: gguf.ReaderTensor, heads: int | None) -> torch.Tensor:
-    values = torch.from_numpy(gguf.dequantize(tensor.data, tensor.tensor_type).copy())
+    return _in_order(torch.from_numpy(gguf.dequantize(tensor.data, tensor.tensor_type).copy()), heads)
+
+
+def _blocks(tensor: gguf.ReaderTensor, heads: int | None) -> torch.Tensor:
+    return _in_order(torch.from_numpy(tensor.data.copy()), heads)
+
+
+def _in_order(rows: torch.Tensor, heads: int | None) -> torch.Tensor:
+    """Separate the two halves of each head of q and k, which GGUF writers interleave for their rotary order."""
     if heads is None:
-        return values
-    # GGUF writers interleave the two halves of each head of q and k for their rotary order. Undo that.
-    shape = values.shape
-    return values.reshape(heads, shape[0] // heads // 2, 2, -1).transpose(1, 2).reshape(shape)
+        return rows
+    shape = rows.shape
+    return rows.reshape(heads, shape[0] // heads // 2, 2, -1).transpose(1, 2).reshape(shape)

@@ -1,15 +1,18 @@
 """Weights of a network, read by transformers: sharded, tied, renamed and merged tensors are its work."""
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, cast
 
 import torch
+from safetensors import safe_open
 from transformers import PreTrainedModel
 from transformers.utils import logging as transformers_logging
 
+from models.block_types import tensor_types
 from models.errors import WeightsError
 from models.folder import ModelFolder
 from models.transformers.attention_bridge import EAGER
@@ -30,9 +33,10 @@ def load_weights(folder: ModelFolder, dtype: torch.dtype) -> PreTrainedModel:
     `read_config`.
     """
     config = read_config(folder)
-    folder.weight_files()
+    files = folder.weight_files()
     is_part = config.model_type != folder.config()["model_type"]
     try:
+        _refuse_blocks(files)
         with _quiet():
             loaded: Any = network_class(config).from_pretrained(
                 folder.path,
@@ -53,6 +57,15 @@ def load_weights(folder: ModelFolder, dtype: torch.dtype) -> PreTrainedModel:
     if unused := sorted(report["unexpected_keys"]):
         logger.info("%d tensors in %s are not used, such as %s", len(unused), folder.path, unused[0])
     return network
+
+
+def _refuse_blocks(files: Sequence[Path]) -> None:
+    for file in files:
+        with safe_open(file, framework="pt") as source:
+            if tensor_types(source.metadata()):
+                raise WeightsError(
+                    f"{file.name} holds blocks of a GGUF file; only the shared decoder computes with them"
+                )
 
 
 @contextmanager

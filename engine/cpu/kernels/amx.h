@@ -18,12 +18,13 @@ constexpr int kAmxRows = 16;
 constexpr int kAmxColumns = 16;
 constexpr int kAmxDepth = 32;
 
-// Rows per tile in this thread's tile configuration; 0 without a configuration.
-inline thread_local int configured_rows = 0;
+// Rows per tile in this thread's tile configuration, and depth of a tile product; 0 without a configuration.
+inline thread_local int configured_rows = 0, configured_depth = 0;
 
-// Configure tiles 0 to 5 to have `rows` rows, 1 to 16. A change of the configuration clears all tiles.
-inline void configure_tiles(int rows) {
-    if (rows == configured_rows) return;
+// Configure tiles 0 to 5 to have `rows` rows, 1 to 16, and the products of tiles 4 to 7 to have the depth `depth`, an
+// even number up to 32. A change of the configuration clears all tiles.
+inline void configure_tiles(int rows, int depth = kAmxDepth) {
+    if (rows == configured_rows && depth == configured_depth) return;
     struct {
         uint8_t palette = 1, start_row = 0, reserved[14] = {};
         uint16_t row_bytes[16] = {};
@@ -31,11 +32,13 @@ inline void configure_tiles(int rows) {
     } config;
     static_assert(sizeof config == 64);
     for (int tile = 0; tile < 8; ++tile) {
-        config.row_bytes[tile] = 64;
-        config.rows[tile] = static_cast<uint8_t>(tile < 6 ? rows : kAmxDepth / 2);
+        const bool is_left = tile == 4 || tile == 5;
+        config.row_bytes[tile] = static_cast<uint16_t>(is_left ? depth * sizeof(bf16) : 64);
+        config.rows[tile] = static_cast<uint8_t>(tile < 6 ? rows : depth / 2);
     }
     _tile_loadconfig(&config);
     configured_rows = rows;
+    configured_depth = depth;
 }
 
 // A scope in which a thread uses tiles. The tiles are released at its end, because context switches are faster without

@@ -2,6 +2,7 @@
 #include <exception>
 #include <new>
 
+#include "gguf_blocks.h"
 #include "queue.h"
 
 using namespace ebb;
@@ -23,6 +24,19 @@ EBB_EXPORT void ebb_pack_rows_int8(const bf16* source, int32_t rows, int32_t dep
 EBB_EXPORT void ebb_pack_rows_int4(const bf16* source, int32_t rows, int32_t depth, uint8_t* packed,
                                    int32_t first_panel, int32_t step) {
     pack_rows_in_groups<Int4>(source, rows, depth, packed, first_panel, step);
+}
+
+// Pack a matrix [rows, depth] in blocks of a GGUF file into panels of the format that fits the blocks.
+EBB_EXPORT void ebb_pack_blocks(BlockType type, const uint8_t* source, int32_t rows, int32_t depth, uint8_t* packed,
+                                int32_t first_panel, int32_t step) {
+    pack_blocks(type, source, rows, depth, packed, first_panel, step);
+}
+
+// Return the number of bytes of a panel.
+EBB_EXPORT uint64_t ebb_panel_bytes(WeightFormat format, int32_t depth) {
+    uint64_t bytes = 0;
+    with_panels({nullptr, 0, format}, depth, [&](const auto& panels) { bytes = panels.panel_bytes(); });
+    return bytes;
 }
 
 EBB_EXPORT StepQueue* ebb_create(const Model* model, int32_t threads) {

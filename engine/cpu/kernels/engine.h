@@ -144,7 +144,7 @@ private:
                 const LayerWeights& weights = model.layer_weights[layer];
                 project_qkv(weights);
                 attend(layer, weights);
-                add_product({engine.attended_.data(), attention_width}, matrix(weights.output, attention_width),
+                add_product({engine.attended_.data(), attention_width}, {weights.output, attention_width},
                             weights.output_bias, weights.attended_norm);
                 barrier();
                 if (model.gate == Gate::kGelu)
@@ -152,16 +152,13 @@ private:
                 else
                     gate_and_up<swiglu>(weights);
                 barrier();
-                add_product({engine.gated_.data(), model.intermediate}, matrix(weights.down, model.intermediate),
-                            nullptr, weights.down_norm);
+                add_product({engine.gated_.data(), model.intermediate}, {weights.down, model.intermediate}, nullptr,
+                            weights.down_norm);
                 barrier();
             }
             if (input.samples > 0) sample();
             barrier();
         }
-
-        Weights matrix(const void* data, int depth) const { return {data, depth, model.layer_format}; }
-        Weights head() const { return {model.head, hidden, model.head_format}; }
 
         void barrier() { engine.pool_.barrier(); }
 
@@ -179,15 +176,9 @@ private:
         float* residual(int row) const { return engine.residual_.data() + static_cast<ptrdiff_t>(row) * hidden; }
 
         void embed() {
-            const Weights tied = head();
+            const Weights embedding{model.embedding, hidden};
             for (auto [row, end] = share(rows); row < end; ++row) {
-                const int id = input.token_ids[row];
-                if (model.embedding == nullptr) {
-                    unpack_row(tied, id, residual(row));
-                } else {
-                    const bf16* from = model.embedding + static_cast<ptrdiff_t>(id) * hidden;
-                    std::transform(from, from + hidden, residual(row), to_float);
-                }
+                unpack_row(embedding, input.token_ids[row], residual(row));
                 if (model.embedding_scale != 1.f) scale(model.embedding_scale, hidden, residual(row));
             }
         }
@@ -212,7 +203,7 @@ private:
             const Left x = norm(weights.attention_norm);
             each(qkv_width / kPanel, 4, [&](int panel, int end) {
                 const int first = panel * kPanel, columns = (end - panel) * kPanel;
-                multiply(x, rows, matrix(weights.qkv, hidden), first, columns, {engine.qkv_.data() + first, qkv_width});
+                multiply(x, rows, {weights.qkv, hidden}, first, columns, {engine.qkv_.data() + first, qkv_width});
                 if (weights.qkv_bias == nullptr) return;
                 for (int row = 0; row < rows; ++row)
                     add(weights.qkv_bias + first, columns,
@@ -298,7 +289,7 @@ private:
             each(model.intermediate / kPanel, at_once, [&](int panel, int end) {
                 const int count = end - panel, columns = 2 * count * kPanel;
                 float* product = own.product.data();
-                multiply(x, rows, matrix(weights.gate_up, hidden), 2 * panel * kPanel, columns, {product, columns});
+                multiply(x, rows, {weights.gate_up, hidden}, 2 * panel * kPanel, columns, {product, columns});
                 for (int row = 0; row < rows; ++row)
                     for (int i = 0; i < count; ++i) {
                         const float* gate = product + static_cast<ptrdiff_t>(row) * columns + 2 * i * kPanel;
@@ -313,8 +304,8 @@ private:
             std::fill_n(own.best.data(), input.samples, Best{});
             const Left x = norm(model.final_norm, input.samples, [this](int i) { return input.sample_rows[i]; });
             each((model.vocab + kPanel - 1) / kPanel, kHeadPanels, [&](int panel, int end) {
-                compute_logits(x, input.samples, head(), model.logits_scale, model.logits_softcap, model.vocab, panel,
-                               end, own.product.data(), own.best.data(), engine.head_rows_.data());
+                compute_logits(x, input.samples, {model.head, hidden}, model.logits_scale, model.logits_softcap,
+                               model.vocab, panel, end, own.product.data(), own.best.data(), engine.head_rows_.data());
             });
             barrier();
             for (int i = thread; i < input.samples; i += engine.pool_.size()) choose(i);

@@ -1,13 +1,15 @@
 // Multiplication by weights in groups, with AMX tiles: out [rows, columns] = left [rows, depth] times panels.
 //
-// Exactness: an output adds up the groups of the depth in ascending order. The sum of a group is one tile product with
-// the integers (see amx.h). One fused multiply-add multiplies that sum by the scale and adds it to the output. The
-// operations on a row are the same for any number of rows.
+// Exactness: an output adds up the groups of the depth in ascending order. The sum of a span (see group_panels.h) is
+// one tile product with the integers (see amx.h). One fused multiply-add multiplies that sum by the scale and adds it to
+// the output. If the group has an offset, one more adds the offset times the sum of the row's values. The operations on
+// a row are the same for any number of rows.
 #pragma once
 
 #include <algorithm>
 
 #include "amx.h"
+#include "gemm_groups_vectors.h"
 #include "group_panels.h"
 #include "operands.h"
 
@@ -26,43 +28,56 @@ struct DecodedGroups {
 
     template <typename Format>
     void decode(const GroupPanels<Format>& right, int panel, int first, int count) {
-        const typename Format::Decoder decoder;
+        using Integers = typename Format::Integers;
+        const typename Integers::Decoder decoder;
         for (int index = 0; index < count; ++index) {
-            const uint8_t* const group = right.group(panel, first + index);
-            for (int pair = 0; pair < kGroupPairs; pair += Format::kLinePairs) {
-                const uint8_t* const line = group + kScaleBytes + pair / Format::kLinePairs * kLineBytes;
-                __builtin_prefetch(line + kFetchedGroups * kGroupBytes<Format>, 0, 3);
-                decoder.decode(line, reinterpret_cast<Pair*>(values[index] + pair * 2 * kPanel));
+            const uint8_t* const integers = right.group(panel, first + index).integers;
+            for (int line = 0; line < kGroupPairs / Integers::kLinePairs; ++line) {
+                __builtin_prefetch(integers + line * kLineBytes + kFetchedGroups * Format::kGroupBytes, 0, 3);
+                decoder.decode(integers, line,
+                               reinterpret_cast<Pair*>(values[index] + line * Integers::kLinePairs * 2 * kPanel));
             }
         }
     }
 };
 
-// Add the products of groups [first, first + count) to the sums of one tile of rows. The sums of the first `skip` rows
-// already include them.
+// Add the products of group `index` to the sums of one tile of rows. The sums of the first `skip` rows already include
+// them. decoded: the group in the layout of a bf16 panel.
 template <typename Format>
-void add_groups(Left left, int skip, int rows, const DecodedGroups& decoded, const GroupPanels<Format>& right,
-                int panel, int first, int count, Out out) {
-    for (int index = 0; index < count; ++index) {
+void add_group(Left left, int skip, int rows, const bf16* decoded, const GroupPanels<Format>& right, int panel,
+               int index, Out out) {
+    using Scales = typename Format::Scales;
+    const Group group = right.group(panel, index);
+    const Activation* const values = left.data + index * kGroup;
+    for (int span = 0; span < Scales::kSpans; ++span) {
         alignas(64) float products[kAmxRows][kPanel];
+        const bf16* const weights = decoded + span * Format::kSpanPairs * 2 * kPanel;
         _tile_zero(0);
         _tile_zero(1);
-        _tile_loadd(4, left.data + (first + index) * kGroup, left.stride * sizeof(bf16));
-        _tile_loadd(6, decoded.values[index], kPairStride);
+        _tile_loadd(4, values + span * 2 * Format::kSpanPairs, left.stride * sizeof(bf16));
+        _tile_loadd(6, weights, kPairStride);
         _tile_dpbf16ps(0, 4, 6);
-        _tile_loadd(7, decoded.values[index] + 2 * kAmxColumns, kPairStride);
+        _tile_loadd(7, weights + 2 * kAmxColumns, kPairStride);
         _tile_dpbf16ps(1, 4, 7);
         _tile_stored(0, products, sizeof products[0]);
         _tile_stored(1, products[0] + kAmxColumns, sizeof products[0]);
-        const uint8_t* const group = right.group(panel, first + index);
         for (int v = 0; v < kPairVectors; ++v) {
-            const Vec scale = load_scales(group, v * kLanes);
+            const Vec scale = Scales::scale(group, span, v * kLanes);
             for (int row = skip; row < rows; ++row) {
                 float* const sum = out.data + row * out.stride + v * kLanes;
-                store(sum, fma(scale, load(products[row] + v * kLanes), first + index == 0 ? Vec{} : load(sum)));
+                const bool is_first = index == 0 && span == 0;
+                store(sum, fma(scale, load(products[row] + v * kLanes), is_first ? Vec{} : load(sum)));
             }
         }
     }
+    if constexpr (Scales::kHasOffset)
+        for (int row = skip; row < rows; ++row) {
+            const Vec total = broadcast(sum_of_group(values + row * left.stride));
+            for (int v = 0; v < kPairVectors; ++v) {
+                float* const sum = out.data + row * out.stride + v * kLanes;
+                store(sum, fma(Scales::offset(group, v * kLanes), total, load(sum)));
+            }
+        }
 }
 
 // Compute out [rows, columns] = left times columns [first, first + columns) of `right`. first and columns are multiples
@@ -70,7 +85,7 @@ void add_groups(Left left, int skip, int rows, const DecodedGroups& decoded, con
 template <typename Format>
 void multiply_by_tiles(Left left, int rows, const GroupPanels<Format>& right, int first, int columns, Out out) {
     const int taken = std::min(rows, kAmxRows);
-    configure_tiles(taken);
+    configure_tiles(taken, 2 * Format::kSpanPairs);
     DecodedGroups decoded;
     for (int panel = first / kPanel; panel < (first + columns) / kPanel; ++panel, out.data += kPanel)
         for (int group = 0; group < right.groups(); group += kDecodedGroups) {
@@ -79,8 +94,9 @@ void multiply_by_tiles(Left left, int rows, const GroupPanels<Format>& right, in
             for (int row = 0; row < rows; row += taken) {
                 // The last tile starts early enough to be full.
                 const int from = std::min(row, rows - taken);
-                add_groups({left.data + from * left.stride, left.stride}, row - from, taken, decoded, right, panel,
-                           group, count, {out.data + from * out.stride, out.stride});
+                for (int index = 0; index < count; ++index)
+                    add_group({left.data + from * left.stride, left.stride}, row - from, taken, decoded.values[index],
+                              right, panel, group + index, {out.data + from * out.stride, out.stride});
             }
         }
 }

@@ -1,8 +1,9 @@
 // Multiplication by weights in groups, with vectors: out [rows, columns] = left [rows, depth] times panels.
 //
-// Exactness: an output adds up the groups of the depth in ascending order. The sum of a group is one chain of dot
-// products with the integers. One fused multiply-add multiplies that sum by the scale and adds it to the output. The
-// operations on a row are the same in every tile shape.
+// Exactness: an output adds up the groups of the depth in ascending order. The sum of a span (see group_panels.h) is one
+// chain of dot products with the integers. One fused multiply-add multiplies that sum by the scale and adds it to the
+// output. If the group has an offset, one more adds the offset times the sum of the row's values. The operations on a
+// row are the same in every tile shape.
 //
 // Every tile decodes the weights in registers, whatever the number of rows. Decoding is cheap compared to the products
 // of 8 or 12 rows. A decoded copy would cost a pass through memory that overlaps with no computation.
@@ -35,43 +36,69 @@ constexpr int kMaxWideRows = 2;
 // Prefetch distance in bytes.
 constexpr int kGroupPrefetchBytes = 4096;
 
+// Return the sum of the values of one row in a group. It is the factor of the group's offset.
+inline float sum_of_group(const Activation* values) {
+#if EBB_BF16_DOT
+    constexpr int kOnes = 0x3f803f80;  // a pair of 1
+    return sum(dot(Vec{}, (Pair)_mm512_set1_epi32(kOnes), (Pair)_mm512_loadu_si512(values)));
+#else
+    Vec total = load(values);
+    for (int k = kLanes; k < kGroup; k += kLanes) total += load(values + k);
+    return sum(total);
+#endif
+}
+
 // Multiply one tile of kRows rows by kPanels panels, from `panel` on.
 template <typename Format, int kPanels, int kRows>
 void multiply_group_tile(Left left, const GroupPanels<Format>& right, int panel, Out out) {
-    constexpr int kVectors = kPanels * kPairVectors, kLinePairs = Format::kLinePairs;
-    const typename Format::Decoder decoder;
+    using Scales = typename Format::Scales;
+    constexpr int kVectors = kPanels * kPairVectors, kLinePairs = Format::Integers::kLinePairs;
+    const typename Format::Integers::Decoder decoder;
     Vec sums[kRows][kVectors];
     for (int row = 0; row < kRows; ++row)
         for (int v = 0; v < kVectors; ++v) sums[row][v] = Vec{};
     for (int group = 0; group < right.groups(); ++group) {
-        Chain partial[kRows][kVectors];
-        for (int row = 0; row < kRows; ++row)
-            for (int v = 0; v < kVectors; ++v) partial[row][v] = {Vec{}};
-        for (int line = 0; line < kGroupPairs / kLinePairs; ++line) {
-            Pair weights[kPanels][kLinePairs][kPairVectors];
+        Group parts[kPanels];
 #pragma GCC unroll 2
-            for (int p = 0; p < kPanels; ++p) {
-                const uint8_t* bytes = right.group(panel + p, group) + kScaleBytes + line * kLineBytes;
-                __builtin_prefetch(bytes + kGroupPrefetchBytes, 0, 3);
-                decoder.decode(bytes, weights[p][0]);
-            }
+        for (int p = 0; p < kPanels; ++p) parts[p] = right.group(panel + p, group);
+        const Activation* values_of_group = left.data + group * kGroup;
+        for (int span = 0; span < Scales::kSpans; ++span) {
+            Chain partial[kRows][kVectors];
+            for (int row = 0; row < kRows; ++row)
+                for (int v = 0; v < kVectors; ++v) partial[row][v] = {Vec{}};
+            for (int line = span * Format::kSpanLines; line < (span + 1) * Format::kSpanLines; ++line) {
+                Pair weights[kPanels][kLinePairs][kPairVectors];
 #pragma GCC unroll 2
-            for (int pair = 0; pair < kLinePairs; ++pair)
-#pragma GCC unroll 12
-                for (int row = 0; row < kRows; ++row) {
-                    const Activation* from = left.data + row * left.stride + group * kGroup;
-                    const Pair values = broadcast_pair(from + 2 * (line * kLinePairs + pair));
-#pragma GCC unroll 8
-                    for (int v = 0; v < kVectors; ++v)
-                        partial[row][v].add(weights[v / kPairVectors][pair][v % kPairVectors], values);
+                for (int p = 0; p < kPanels; ++p) {
+                    __builtin_prefetch(parts[p].integers + line * kLineBytes + kGroupPrefetchBytes, 0, 3);
+                    decoder.decode(parts[p].integers, line, weights[p][0]);
                 }
-        }
-#pragma GCC unroll 8
-        for (int v = 0; v < kVectors; ++v) {
-            const uint8_t* scales = right.group(panel + v / kPairVectors, group);
-            const Vec scale = load_scales(scales, v % kPairVectors * kLanes);
+#pragma GCC unroll 2
+                for (int pair = 0; pair < kLinePairs; ++pair)
 #pragma GCC unroll 12
-            for (int row = 0; row < kRows; ++row) sums[row][v] = fma(scale, partial[row][v].end(), sums[row][v]);
+                    for (int row = 0; row < kRows; ++row) {
+                        const Activation* from = values_of_group + row * left.stride;
+                        const Pair values = broadcast_pair(from + 2 * (line * kLinePairs + pair));
+#pragma GCC unroll 8
+                        for (int v = 0; v < kVectors; ++v)
+                            partial[row][v].add(weights[v / kPairVectors][pair][v % kPairVectors], values);
+                    }
+            }
+#pragma GCC unroll 8
+            for (int v = 0; v < kVectors; ++v) {
+                const Vec scale = Scales::scale(parts[v / kPairVectors], span, v % kPairVectors * kLanes);
+#pragma GCC unroll 12
+                for (int row = 0; row < kRows; ++row) sums[row][v] = fma(scale, partial[row][v].end(), sums[row][v]);
+            }
+        }
+        if constexpr (Scales::kHasOffset) {
+            Vec totals[kRows];
+            for (int row = 0; row < kRows; ++row)
+                totals[row] = broadcast(sum_of_group(values_of_group + row * left.stride));
+            for (int v = 0; v < kVectors; ++v) {
+                const Vec offset = Scales::offset(parts[v / kPairVectors], v % kPairVectors * kLanes);
+                for (int row = 0; row < kRows; ++row) sums[row][v] = fma(offset, totals[row], sums[row][v]);
+            }
         }
     }
     for (int row = 0; row < kRows; ++row)

@@ -1,9 +1,10 @@
 // Weights of 8 bits: integers from -127 to 127. A line holds one pair of the depth.
 #pragma once
 
+#include <algorithm>
 #include <array>
 
-#include "group_panels.h"
+#include "group_scales.h"
 
 namespace ebb {
 
@@ -29,8 +30,8 @@ public:
         }
     }
 
-    void decode(const uint8_t* line, Pair* pairs) const {
-        const __m512i packed = _mm512_loadu_si512(line);
+    void decode(const uint8_t* integers, int line, Pair* pairs) const {
+        const __m512i packed = _mm512_loadu_si512(integers + line * kLineBytes);
         const __m512i low = _mm512_permutex2var_epi8(low_[0], packed, low_[1]);
         const __m512i magnitude = _mm512_permutex2var_epi8(high_[0], packed, high_[1]);
         constexpr int kOrAnd = 0xf8;  // a | (b & c)
@@ -53,10 +54,10 @@ private:
 // Decoder of bytes in two's complement. Shifts separate the two bytes of a pair and extend their signs.
 class Int8Decoder {
 public:
-    void decode(const uint8_t* line, Pair* pairs) const {
+    void decode(const uint8_t* integers, int line, Pair* pairs) const {
         typedef int16_t Halves __attribute__((vector_size(2 * kLanes), aligned(1), may_alias));
         for (int v = 0; v < kPairVectors; ++v) {
-            const Ints both = __builtin_convertvector(reinterpret_cast<const Halves*>(line)[v], Ints);
+            const Ints both = __builtin_convertvector(reinterpret_cast<const Halves*>(integers + line * kLineBytes)[v], Ints);
             pairs[v] = {__builtin_convertvector(both << 24 >> 24, Vec), __builtin_convertvector(both >> 8, Vec)};
         }
     }
@@ -67,10 +68,21 @@ public:
 };
 #endif
 
-struct Int8 {
+struct Bytes {
     static constexpr int kLinePairs = 1;
+    static constexpr int kBytes = kGroupPairs * kLineBytes;
     using Decoder = Int8Decoder;
 
+    static void put(uint8_t* integers, int column, int k, int integer) {
+        integers[k / 2 * kLineBytes + Decoder::byte_of(column, k % 2)] = Decoder::encode(integer);
+    }
+    static int get(const uint8_t* integers, int column, int k) {
+        return Decoder::value(integers[k / 2 * kLineBytes + Decoder::byte_of(column, k % 2)]);
+    }
+};
+
+// Weights quantized by Ebb, and Q8_0.
+struct Int8 : GroupFormat<Bytes, HalfScales> {
     // Return the scale of a group. It is rounded up, so that no magnitude exceeds 127.
     static uint16_t quantize(const float* values, int* integers) {
         float largest = 0.f;
@@ -83,13 +95,9 @@ struct Int8 {
         }
         return half;
     }
-
-    static void put(uint8_t* line, int column, int, int odd, int integer) {
-        line[Decoder::byte_of(column, odd)] = Decoder::encode(integer);
-    }
-    static int get(const uint8_t* line, int column, int, int odd) {
-        return Decoder::value(line[Decoder::byte_of(column, odd)]);
-    }
 };
+
+// Weights of 6 bits in the file, from -32 to 31.
+using Q6K = GroupFormat<Bytes, HalfGroupScales>;
 
 }  // namespace ebb

@@ -7,29 +7,45 @@
 
 namespace ebb {
 
-// Format of a matrix in panels: bf16 (panels.h), or integers in groups that share a scale (group_panels.h).
-enum class WeightFormat : int32_t { kBf16, kInt8, kInt4 };
+// Format of panels: bf16 (panels.h), or integers in groups (group_panels.h).
+enum class WeightFormat : int32_t { kBf16, kInt8, kInt4, kIq4Nl, kQ4_1, kQ5_1, kQ4K, kQ5K, kQ6K };
+
+// Type of the blocks of a matrix in a GGUF file (gguf_blocks.h).
+enum class BlockType : int32_t { kQ8_0, kQ4_0, kIq4Nl, kQ4_1, kQ5_0, kQ5_1, kQ4K, kQ5K, kQ6K };
+
+// Consecutive panels of a matrix that have one format.
+struct Part {
+    const void* data;
+    int32_t end;  // panel of the matrix after the last one of this part
+    WeightFormat format;
+};
+
+// A matrix in panels. Each part begins where the part before it ends.
+struct Matrix {
+    const Part* parts;
+    int32_t num_parts;
+};
 
 // Activation of the MLP's gate. kGelu is the one by tanh.
 enum class Gate : int32_t { kSilu, kGelu };
 
-// Weights of one layer. Matrices are in panels of the model's `layer_format`. Vectors are float32. A bias may be
-// null, and so may the norms of q and k, and of what attention and MLP add to the residual stream.
+// Weights of one layer. Vectors are float32. A bias may be null, and so may the norms of q and k, and of what attention
+// and MLP add to the residual stream.
 struct LayerWeights {
     const float* attention_norm;  // [hidden]
-    const void* qkv;              // [(heads + 2 * kv_heads) * head_dim, hidden]
+    Matrix qkv;                   // [(heads + 2 * kv_heads) * head_dim, hidden]
     const float* qkv_bias;
     const float* q_norm;          // [head_dim], of each head of q before rotation
     const float* k_norm;          // [head_dim]
     const float* cos;             // [positions, head_dim / 2]; null if q and k have no rotary positions in this layer
     const float* sin;             // [positions, head_dim / 2]
     int32_t window;               // keys that a query attends to, the last of which is its own; 0: all up to its own
-    const void* output;           // [hidden, heads * head_dim]
+    Matrix output;                // [hidden, heads * head_dim]
     const float* output_bias;
     const float* attended_norm;   // [hidden], of what attention adds to the residual stream
     const float* mlp_norm;        // [hidden]
-    const void* gate_up;          // [2 * intermediate, hidden]: panels of gate and of up alternate, gate first
-    const void* down;             // [hidden, intermediate]
+    Matrix gate_up;               // [2 * intermediate, hidden]: panels of gate and of up alternate, gate first
+    Matrix down;                  // [hidden, intermediate]
     const float* down_norm;       // [hidden], of what the MLP adds to the residual stream
 };
 
@@ -43,8 +59,6 @@ struct Model {
     int32_t kv_heads;
     int32_t head_dim;
     int32_t vocab;
-    WeightFormat layer_format;  // of the matrices of all layers
-    WeightFormat head_format;   // of `head`
     Gate gate;
     float norm_epsilon;
     float attention_scale;    // factor of q times k
@@ -54,9 +68,9 @@ struct Model {
     float logits_scale;       // factor of the logits
     float logits_softcap;     // logits l become softcap * tanh(l / softcap); 0: unchanged
     const LayerWeights* layer_weights;
-    const bf16* embedding;  // [vocab, hidden], row-major; null if the embedding is tied to the head
+    Matrix embedding;  // [vocab, hidden]; the head's panels if the two are tied
     const float* final_norm;
-    const void* head;  // [vocab, hidden] in panels, of which the last is padded to 32 columns
+    Matrix head;       // [vocab, hidden], of which the last panel is padded to 32 columns
 };
 
 // Changes to a row's logits before a token is sampled. The arrays are built once per request, not per step.

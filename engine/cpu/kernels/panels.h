@@ -17,6 +17,7 @@ struct Panels {
     int depth;  // even
 
     size_t panel_size() const { return static_cast<size_t>(kPanel) * depth; }
+    size_t panel_bytes() const { return panel_size() * sizeof(bf16); }
 
     // Return the address of the first value of column `index`.
     const bf16* column(int index) const {

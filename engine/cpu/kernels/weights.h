@@ -1,39 +1,74 @@
-// A matrix of weights in one of the formats of interface.h.
+// A matrix whose parts may have different formats.
 #pragma once
+
+#include <algorithm>
 
 #include "gemm.h"
 #include "int4_format.h"
+#include "int5_format.h"
 #include "int8_format.h"
 #include "interface.h"
 
 namespace ebb {
 
-struct Weights {
-    const void* data;
-    int depth;
-    WeightFormat format;
-
-    // Call `use` with the panels in their own type.
-    template <typename Use>
-    void as_panels(Use&& use) const {
-        switch (format) {
-            case WeightFormat::kBf16:
-                return use(Panels{static_cast<const bf16*>(data), depth});
-            case WeightFormat::kInt8:
-                return use(GroupPanels<Int8>{static_cast<const uint8_t*>(data), depth});
-            case WeightFormat::kInt4:
-                return use(GroupPanels<Int4>{static_cast<const uint8_t*>(data), depth});
-        }
+// Call `use` with the panels of a part in their own type.
+template <typename Use>
+void with_panels(const Part& part, int depth, Use&& use) {
+    switch (part.format) {
+        case WeightFormat::kBf16:
+            return use(Panels{static_cast<const bf16*>(part.data), depth});
+        case WeightFormat::kInt8:
+            return use(GroupPanels<Int8>{static_cast<const uint8_t*>(part.data), depth});
+        case WeightFormat::kInt4:
+            return use(GroupPanels<Int4>{static_cast<const uint8_t*>(part.data), depth});
+        case WeightFormat::kIq4Nl:
+            return use(GroupPanels<Iq4Nl>{static_cast<const uint8_t*>(part.data), depth});
+        case WeightFormat::kQ4_1:
+            return use(GroupPanels<Q4_1>{static_cast<const uint8_t*>(part.data), depth});
+        case WeightFormat::kQ5_1:
+            return use(GroupPanels<Q5_1>{static_cast<const uint8_t*>(part.data), depth});
+        case WeightFormat::kQ4K:
+            return use(GroupPanels<Q4K>{static_cast<const uint8_t*>(part.data), depth});
+        case WeightFormat::kQ5K:
+            return use(GroupPanels<Q5K>{static_cast<const uint8_t*>(part.data), depth});
+        case WeightFormat::kQ6K:
+            return use(GroupPanels<Q6K>{static_cast<const uint8_t*>(part.data), depth});
     }
-};
-
-// Compute out [rows, columns] = left times columns [first, first + columns) of `right`.
-inline void multiply(Left left, int rows, const Weights& right, int first, int columns, Out out) {
-    right.as_panels([&](const auto& panels) { multiply(left, rows, panels, first, columns, out); });
 }
 
+struct Weights {
+    Matrix matrix;
+    int depth;
+
+    // Return the part that contains `panel`.
+    const Part* part_of(int panel) const {
+        return std::upper_bound(matrix.parts, matrix.parts + matrix.num_parts, panel,
+                                [](int wanted, const Part& part) { return wanted < part.end; });
+    }
+
+    // Return the first panel of a part.
+    int begin(const Part* part) const { return part == matrix.parts ? 0 : part[-1].end; }
+};
+
+// Compute out [rows, columns] = left times columns [first, first + columns) of `right`. first and columns are multiples
+// of kPanel.
+inline void multiply(Left left, int rows, const Weights& right, int first, int columns, Out out) {
+    for (const Part* part = right.part_of(first / kPanel); columns > 0; ++part) {
+        const int taken = std::min(columns, part->end * kPanel - first);
+        with_panels(*part, right.depth, [&](const auto& panels) {
+            multiply(left, rows, panels, first - right.begin(part) * kPanel, taken, out);
+        });
+        first += taken;
+        columns -= taken;
+        out.data += taken;
+    }
+}
+
+// Convert row `column` of the matrix to float32.
 inline void unpack_row(const Weights& matrix, int column, float* to) {
-    matrix.as_panels([&](const auto& panels) { unpack_row(panels, column, to); });
+    const Part* part = matrix.part_of(column / kPanel);
+    with_panels(*part, matrix.depth,
+                [&](const auto& panels) { unpack_row(panels, column - matrix.begin(part) * kPanel, to); });
 }
 
 }  // namespace ebb

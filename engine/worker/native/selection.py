@@ -53,6 +53,8 @@ def pack_for_native(
     except (_NotNativeError, KernelBuildError) as reason:
         if config.quantization != "none":
             raise EngineError(f"--quantization {config.quantization} is not possible here: {reason}") from reason
+        if isinstance(model, DecoderForCausalLM):
+            model.unpack()
         packed = _prepack(config, model)
         if config.device != "cpu":
             return None
@@ -69,7 +71,7 @@ def pack_for_native(
     logger.info(
         "using the native step: %s, %s weights, %d threads, exact for every batch",
         build.instruction_set.name,
-        weights,
+        " and ".join((*sorted({each.type_ for each in network.packed.values()}), weights)),
         threads,
     )
     return PackedModel(Kernels(build), shape, network, threads=threads, weights=weights)

@@ -27,7 +27,7 @@ from tests.tiny_models import make_tiny_model
 def convert(file: Path) -> Path:
     folder = file.with_suffix("")
     folder.mkdir()
-    convert_gguf(file, folder, lambda line: None)
+    convert_gguf(file, folder, lambda line: None, keep_blocks=True)
     return folder
 
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from engine.cpu.instruction_set import usable_instruction_sets
-from engine.cpu.library import WEIGHT_FORMATS
+from engine.cpu.library import BFLOAT16_FORMATS
 from engine.worker.native.step_arrays import PAGE_KEYS
 from tests.family_models import FAMILIES, save_family
 from tests.native_rig import KernelsFor, NativeRig, Stream, Threads
@@ -189,7 +189,7 @@ def test_many_splits_and_windows_are_batch_invariant(tmp_path: Path, kernels: Ke
     assert expected.compared > len(expected.prompts) * 20
 
 
-@pytest.mark.parametrize("weights", WEIGHT_FORMATS)
+@pytest.mark.parametrize("weights", BFLOAT16_FORMATS)
 def test_logits_of_the_real_model_are_batch_invariant(
     model_path: Path, kernels: KernelsFor, weights: str, size: Size
 ) -> None:

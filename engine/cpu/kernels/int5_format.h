@@ -1,0 +1,83 @@
+// Weights of 5 bits, stored as 0 to 31. The lines hold the low 4 bits as in int4_format.h. Two further lines hold the
+// fifth bits, of four lines each: the weight at bits 4 * i to 4 * i + 3 of a word has its fifth bit in the same word of
+// the further line, at bit 4 * i + line % 4.
+#pragma once
+
+#include "int4_format.h"
+
+namespace ebb {
+
+constexpr int kLowBytes = kGroupPairs / 2 * kLineBytes;
+
+template <typename Values>
+class FiveBitDecoder {
+public:
+    void decode(const uint8_t* integers, int line, Pair* pairs) const {
+        const uint8_t* lows = integers + line * kLineBytes;
+        const uint8_t* fifths = integers + kLowBytes + line / 4 * kLineBytes;
+#if EBB_BF16_DOT
+        const __m512i low = _mm512_loadu_si512(lows);
+        const __m512i fifth = _mm512_srl_epi16(_mm512_loadu_si512(fifths), _mm_cvtsi32_si128(line % 4));
+        pairs[0] = look_up(low, _mm512_slli_epi16(fifth, 4));
+        pairs[1] = look_up(_mm512_srli_epi16(low, 4), fifth);
+        pairs[2] = look_up(_mm512_srli_epi16(low, 8), _mm512_srli_epi16(fifth, 4));
+        pairs[3] = look_up(_mm512_srli_epi16(low, 12), _mm512_srli_epi16(fifth, 8));
+#else
+        for (int pair = 0; pair < 2; ++pair)
+            for (int v = 0; v < kPairVectors; ++v) {
+                const int column = v * kLanes, shift = nibble_shift(column, 2 * pair);
+                const int at = column % 16 * static_cast<int>(sizeof(uint32_t));
+                const Words low = load_words(lows + at) >> shift;
+                const Words fifth = load_words(fifths + at) >> (shift + line % 4);
+                pairs[pair * kPairVectors + v] = {look_up(low, fifth), look_up(low >> 16, fifth >> 16)};
+            }
+#endif
+    }
+
+private:
+#if EBB_BF16_DOT
+    // Look up the lowest 4 bits of `low` with bit 4 of `fifth`.
+    Pair look_up(__m512i low, __m512i fifth) const {
+        constexpr int kSelect = 0xca;  // a ? b : c
+        return table_.look_up(_mm512_ternarylogic_epi32(_mm512_set1_epi16(15), low, fifth, kSelect));
+    }
+#else
+    Vec look_up(Words low, Words fifth) const { return table_.look_up((low & 15) | (fifth & 1) << 4); }
+#endif
+
+    [[no_unique_address]] ValueTable<Values, 5> table_;
+};
+
+struct FiveBits {
+    using Values = Below<0>;
+    static constexpr int kLinePairs = 2;
+    static constexpr int kBytes = kLowBytes + 2 * kLineBytes;
+    using Decoder = FiveBitDecoder<Values>;
+
+    static void put(uint8_t* integers, int column, int k, int stored) {
+        Nibbles<Values>::put(integers, column, k, stored & 15);
+        uint16_t word;
+        uint8_t* const at = fifths(integers, column, k);
+        std::memcpy(&word, at, sizeof word);
+        const int shift = nibble_shift(column, k) + k / 4 % 4;
+        word = static_cast<uint16_t>((word & ~(1 << shift)) | (stored >> 4) << shift);
+        std::memcpy(at, &word, sizeof word);
+    }
+    static int get(const uint8_t* integers, int column, int k) {
+        uint16_t word;
+        std::memcpy(&word, fifths(integers, column, k), sizeof word);
+        const int fifth = word >> (nibble_shift(column, k) + k / 4 % 4) & 1;
+        return Nibbles<Values>::get(integers, column, k) | fifth << 4;
+    }
+
+private:
+    template <typename Byte>
+    static Byte* fifths(Byte* integers, int column, int k) {
+        return integers + kLowBytes + k / 16 * kLineBytes + nibble_word(column, k);
+    }
+};
+
+using Q5_1 = GroupFormat<FiveBits, HalfOffsets>;
+using Q5K = GroupFormat<FiveBits, BlockOffsets>;
+
+}  // namespace ebb

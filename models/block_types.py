@@ -1,0 +1,55 @@
+"""Types of the blocks in which a model folder may hold a matrix: those of GGUF files that the kernels compute with."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from models.errors import WeightsError
+
+METADATA_KEY: Final = "gguf_types"
+"""Key of a safetensors file's metadata: a JSON object from the names of tensors in blocks to their types."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlockType:
+    """A type of blocks, by its name in GGUF files.
+
+    places: number of weights of a row that form a block.
+    nbytes: size of a block.
+    """
+
+    places: int
+    nbytes: int
+
+
+BLOCK_TYPES: Final[Mapping[str, BlockType]] = {
+    "Q8_0": BlockType(32, 34),
+    "Q4_0": BlockType(32, 18),
+    "IQ4_NL": BlockType(32, 18),
+    "Q4_1": BlockType(32, 20),
+    "Q5_0": BlockType(32, 22),
+    "Q5_1": BlockType(32, 24),
+    "Q4_K": BlockType(256, 144),
+    "Q5_K": BlockType(256, 176),
+    "Q6_K": BlockType(256, 210),
+}
+
+
+def tensor_types(metadata: Mapping[str, Any] | None) -> dict[str, str]:
+    """Read which tensors of a safetensors file are in blocks, from the metadata of the file.
+
+    Raise WeightsError for an unknown type.
+    """
+    types: dict[str, str] = json.loads((metadata or {}).get(METADATA_KEY, "{}"))
+    for name, type_ in types.items():
+        if type_ not in BLOCK_TYPES:
+            raise WeightsError(f"the tensor {name} has blocks of the unknown type {type_!r}")
+    return types
+
+
+def shape_of_weights(type_: str, shape: Sequence[int]) -> tuple[int, int]:
+    """Return the shape of a matrix whose blocks have the shape [rows, bytes of a row]."""
+    rows, row_bytes = shape
+    block = BLOCK_TYPES[type_]
+    return rows, row_bytes // block.nbytes * block.places

@@ -1,0 +1,117 @@
+"""The native step with the blocks of GGUF files: exact values, equal in every batch, in little more memory."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from engine.cpu.instruction_set import usable_instruction_sets
+from models.block_types import BLOCK_TYPES, METADATA_KEY
+from models.decoder.model import DecoderForCausalLM
+from models.dense_context import DenseContext
+from models.fingerprint import model_fingerprint
+from models.gguf_import.convert import convert_gguf
+from models.parameter_count import count_parameters
+from models.registry import load_model
+from tests.native_rig import KernelsFor, NativeRig
+from tests.tiny_gguf import write_block_gguf
+
+INSTRUCTION_SETS = [each.name for each in usable_instruction_sets()]
+COMPUTES_IN_BFLOAT16 = ("amx_bf16", "avx512_bf16")
+TYPES = {type_: {"": type_} for type_ in BLOCK_TYPES} | {
+    "Q4_K_M": {"": "Q4_K", "attn_v": "Q6_K", "ffn_down": "Q6_K", "output": "Q6_K"},
+    "Q5_K_M": {"": "Q5_K", "attn_v": "Q6_K", "ffn_down": "Q6_K", "output": "Q6_K"},
+    "mixed": {"": "Q5_0", "attn_k": "Q8_0", "ffn_up": "Q4_1", "ffn_down": "IQ4_NL", "token_embd": "Q4_0"},
+}
+TOKENS = torch.randint(3, 250, (150,), generator=torch.Generator().manual_seed(5)).tolist()
+
+
+def converted(folder: Path, types: dict[str, str], *, tied: bool = False, zero: str | None = None) -> Path:
+    folder.mkdir()
+    file = write_block_gguf(folder.with_suffix(".gguf"), types, tied=tied, zero=zero)
+    convert_gguf(file, folder, lambda line: None, keep_blocks=True)
+    return folder
+
+
+def oracle_logits(folder: Path) -> torch.Tensor:
+    """Compute logits in float32 from the values that the gguf package finds in the blocks."""
+    model = load_model(folder, torch.float32, torch.device("cpu"))
+    assert isinstance(model, DecoderForCausalLM)
+    with torch.inference_mode():
+        positions = torch.arange(len(TOKENS))
+        hidden = model.forward(torch.tensor(TOKENS), positions, DenseContext(model.attention))
+        return model.compute_logits(hidden[9::10])
+
+
+def distance(logits: torch.Tensor, exact: torch.Tensor) -> float:
+    return float((logits - exact).norm() / exact.norm())
+
+
+@pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)
+@pytest.mark.parametrize("name", TYPES)
+def test_weights_have_the_exact_values_of_their_blocks(
+    tmp_path: Path, kernels: KernelsFor, name: str, instruction_set: str
+) -> None:
+    # Attention rounds its keys to bfloat16. Without it only activations are rounded, and only in some builds.
+    folder = converted(tmp_path / "model", TYPES[name], zero="attn_output")
+    native = NativeRig(kernels(instruction_set), folder, num_blocks=4).rows(TOKENS, 10)
+    assert distance(native, oracle_logits(folder)) < (0.02 if instruction_set in COMPUTES_IN_BFLOAT16 else 1e-5)
+
+
+@pytest.mark.parametrize("tied", [False, True], ids=["", "tied"])
+@pytest.mark.parametrize("name", ["Q4_K_M", "mixed"])
+def test_logits_with_attention_are_those_of_the_blocks(
+    tmp_path: Path, kernels: KernelsFor, name: str, tied: bool
+) -> None:
+    folder = converted(tmp_path / "model", TYPES[name], tied=tied)
+    native = NativeRig(kernels("auto"), folder, num_blocks=4).rows(TOKENS, 10)
+    assert distance(native, oracle_logits(folder)) < 0.03
+
+
+@pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)
+@pytest.mark.parametrize("name", ["Q5_K_M", "Q4_K_M", "mixed"])
+def test_logits_in_blocks_do_not_depend_on_the_batch(
+    tmp_path: Path, kernels: KernelsFor, name: str, instruction_set: str
+) -> None:
+    folder = converted(tmp_path / "model", TYPES[name])
+    rig = NativeRig(kernels(instruction_set), folder, num_blocks=40)
+    alone = rig.start(TOKENS[:40])
+    expected = [rig.advance([(alone, 1)], threads=1)[0] for _ in alone.tokens]
+    for chunk in (5, 20, 40):
+        streams = [rig.start(alone.tokens) for _ in range(13)]
+        for end in range(chunk, 41, chunk):
+            for row in rig.advance([(stream, chunk) for stream in streams]):
+                assert torch.equal(row.view(torch.int32), expected[end - 1].view(torch.int32))
+        for stream in streams:
+            rig.end(stream)
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_loaded_weights_take_hardly_more_memory_than_the_file(tmp_path: Path, kernels: KernelsFor, name: str) -> None:
+    folder = converted(tmp_path / "model", TYPES[name])
+    packed = NativeRig(kernels("auto"), folder, num_blocks=1).model
+    most = 1.4 if "Q6_K" in TYPES[name].values() else 1.15
+    assert packed.nbytes < most * (folder / "model.safetensors").stat().st_size
+
+
+def test_types_of_blocks_are_part_of_the_keys_of_prefixes(tmp_path: Path, kernels: KernelsFor) -> None:
+    folder = converted(tmp_path / "model", TYPES["Q4_0"])
+    file = folder / "model.safetensors"
+    fingerprint, numerics = model_fingerprint(folder), NativeRig(kernels("auto"), folder, num_blocks=1).model.numerics
+    types = {name: "IQ4_NL" for name, tensor in load_file(file).items() if tensor.dtype is torch.uint8}
+    save_file(load_file(file), file, {METADATA_KEY: json.dumps(types)})
+    assert model_fingerprint(folder) != fingerprint
+    assert NativeRig(kernels("auto"), folder, num_blocks=1).model.numerics != numerics
+
+
+def test_parameters_in_blocks_are_counted(tmp_path: Path) -> None:
+    counts = {name: count_parameters([converted(tmp_path / name, TYPES[name]) / "model.safetensors"]) for name in TYPES}
+    assert set(counts.values()) == {model_size(tmp_path / "Q4_0")}
+
+
+def model_size(folder: Path) -> int:
+    model = load_model(folder, torch.float32, torch.device("cpu"))
+    assert isinstance(model, DecoderForCausalLM)
+    return sum(slot.numel() for slot in model.slots().values())

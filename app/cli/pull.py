@@ -104,8 +104,9 @@ def _memory(plan: "HubPlan", settings: Settings) -> str:
     weights = _weight_bytes(plan, settings)
     per_token = BlockLayout(kv_shapes(plan.attention), 1, _itemsize(settings)).nbytes
     available = available_memory()
-    kind = settings.dtype if settings.quantization == "none" else settings.quantization
-    text = f"about {format_size(weights)} of weights as {kind}, and {format_size(per_token)} of KV per token; "
+    number = settings.dtype if settings.quantization == "none" else settings.quantization
+    kind = "as in the file" if _keeps_blocks(plan, settings) else f"as {number}"
+    text = f"about {format_size(weights)} of weights {kind}, and {format_size(per_token)} of KV per token; "
     text += f"{format_size(available)} available"
     if weights < available:
         return text
@@ -127,7 +128,14 @@ def _speed(plan: "HubPlan", settings: Settings) -> str:
 
 
 def _weight_bytes(plan: "HubPlan", settings: Settings) -> int:
+    if _keeps_blocks(plan, settings):
+        return plan.nbytes
     return plan.parameters * _itemsize(settings) // _DIVISORS[settings.quantization]
+
+
+def _keeps_blocks(plan: "HubPlan", settings: Settings) -> bool:
+    """Return whether the native step computes with the blocks of a GGUF file. Other code dequantizes them."""
+    return bool(plan.name.choice) and settings.dtype != "float32" and choose_device(settings.device) == "cpu"
 
 
 def _itemsize(settings: Settings) -> int:

@@ -5,13 +5,21 @@ import pty
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from app.cli.pull import plan_text
+from app.config.settings import Settings
+from app.config.sizes import format_size
 from models.catalogue import CATALOGUE
+from models.hub.client import Hub
+from models.hub.repository import HubName
+from models.hub_model import plan_download
 from models.resolve import DEFAULT_MODEL
 from tests.hub_server import HubServer, folder_contents, serve_hub
+from tests.tiny_gguf import write_block_gguf
 from tests.tiny_models import make_tiny_model
 
 ROOT = Path(__file__).parents[4]
@@ -78,6 +86,18 @@ def test_hub_id_is_described_and_downloaded_without_a_terminal(server: HubServer
     again = run(server, tmp_path, "org/tiny")
     assert again.stdout == done.stdout
     assert "licence" not in again.stderr
+
+
+def test_gguf_file_takes_as_much_memory_as_on_the_disk(server: HubServer, tmp_path: Path) -> None:
+    file = write_block_gguf(tmp_path / "tiny-Q4_0.gguf", {"": "Q4_0"})
+    server.repositories["org/tiny"][file.name] = file.read_bytes()
+    state = tmp_path / "state"
+    settings = Settings(state_dir=state, secret_file=state / "secret", device="cpu", cache_dir=tmp_path / "cache")
+    plan = plan_download(HubName("org/tiny", "Q4_0"), settings.cache_dir, Hub(server.url), print)
+    size = format_size(file.stat().st_size)
+    assert f"about {size} of weights as in the file" in plan_text(plan, settings, server.url)
+    dequantized = plan_text(plan, replace(settings, dtype="float32"), server.url)
+    assert f"about {format_size(4 * plan.parameters)} of weights as float32" in dequantized
 
 
 def test_short_name_leads_to_its_hub_id(server: HubServer, tmp_path: Path) -> None:

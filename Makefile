@@ -108,7 +108,9 @@ bench-%: setup .make/dev
 bench-adapters: ## compare restoring from Redis with LMCache and redis-py; JSON and table in bench/results
 bench-agents: ## measure how much of the prompts of Claude Code and aider comes from a tier; JSON and tables in bench/results, ten minutes
 bench-api: ## measure 1,000 streams, first bytes, lists and hostile requests; JSON and table in bench/results, ten minutes
+bench-attention: ## measure attention of the native step as a share of what the machine can do, and print a table
 bench-eviction: ## replay a trace of chats against the eviction policies of the CPU tier; JSON and table in bench/results
+bench-family-step: ## compare the native step of each model family with that of a Llama of the same sizes
 bench-flood-turns: ## measure how long a tenant's turn waits while another floods the server, and print the ratios
 bench-flood: ## measure how a flood of one tenant's prompts affects another's prefix hits; JSON and table in bench/results
 bench-forms: ## measure the time to refuse hostile forms and bodies, and the event loop's lag; JSON and table in bench/results

@@ -39,7 +39,8 @@ def passes_of_step(most: int, running: Iterable[Request], blocks: BlockManager) 
     passes, missing = most, 0
     for request in running:
         passes = min(passes, request.num_wanted_tokens)
-        if request.needs_known_tokens:
+        # A request that the workers do not know is sent with its prompt, even if only its last token is to be computed.
+        if request.needs_known_tokens or not request.known_to_worker:
             return 1
         if request.num_pending_tokens != 1 or request.num_produced_tokens < FIRST_TOKENS or passes <= 1:
             return 1

@@ -3,7 +3,7 @@
 import pytest
 
 from engine.scheduler_output import SchedulerOutput
-from engine.scheduling.multi_step import FIRST_TOKENS, passes_within
+from engine.scheduling.multi_step import FIRST_TOKENS, passes_of_step, passes_within
 from tests.unit.scheduling_rig import Rig
 
 
@@ -79,6 +79,16 @@ def test_waiting_or_running_prompt_reduces_steps_to_one_pass() -> None:
     rig.add([5] * 6, max_tokens=1)
     assert [rig.step()[0].passes for _ in range(2)] == [1, 1]
     assert rig.step()[0].passes == 4
+
+
+def test_restored_request_is_sent_with_one_pass() -> None:
+    """Take a request as one that lost its place and came back with all blocks but that of its last token."""
+    rig = knowing(Rig(decode_passes=4))
+    request = rig.add([1, 2, 3], max_tokens=30)
+    begin(rig)
+    assert passes_of_step(4, [request], rig.blocks) == 4
+    request.known_to_worker = False
+    assert passes_of_step(4, [request], rig.blocks) == 1
 
 
 def test_step_without_blocks_for_all_passes_has_one() -> None:

@@ -15,6 +15,8 @@ from typing import Any, Final
 import torch
 
 from bench.stats import median
+from cache_tiers.layout import BlockLayout
+from engine.attention.backend import kv_shapes
 from engine.cpu.build import build_kernels
 from engine.cpu.instruction_set import choose_instruction_set
 from engine.cpu.library import Kernels
@@ -102,8 +104,9 @@ class Arm:
         self.weight_bytes = sum(slot.nbytes for name, slot in model.slots().items() if slot.dim() == 2)
         self._packed = PackedModel(kernels, config, model, threads=usable_cores())
         self._pages = -(-(context + 1) // PAGE_KEYS)
-        shape = (streams * self._pages, config.num_layers, 2, config.num_kv_heads, PAGE_KEYS, config.head_dim)
-        self._runner = NativeRunner(self._packed, torch.zeros(shape, dtype=torch.bfloat16), threads=threads)
+        layout = BlockLayout(kv_shapes(self._packed.attention), PAGE_KEYS, torch.bfloat16.itemsize)
+        pool = torch.zeros((streams * self._pages, layout.elements), dtype=torch.bfloat16)
+        self._runner = NativeRunner(self._packed, pool, threads=threads)
         self._context = context
 
     def step(self, streams: int, tokens: int) -> float:

@@ -58,6 +58,7 @@ FAMILIES: Final[dict[str, tuple[str, dict[str, Any]]]] = {
         "gemma3_text",
         GEMMA | {"rope_parameters": GEMMA_ROPES | {"full_attention": ROPE | {"rope_type": "linear", "factor": 8.0}}},
     ),
+    "mistral, 80 wide": ("mistral", {"head_dim": 80, "sliding_window": 40}),
     "gemma3, whole": ("gemma3_text", GEMMA | WHOLE | {"rope_parameters": GEMMA_ROPES, "head_dim": 256} | TWO_HEADS),
     "gemma2, whole": ("gemma2", GEMMA | WHOLE | {"attn_logit_softcapping": None, "final_logit_softcapping": 5.0}),
     "gemma2, capped": ("gemma2", GEMMA | WHOLE | {"attn_logit_softcapping": 4.0}),

@@ -4,13 +4,14 @@ import ctypes
 import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Final
 
 import torch
 
 from engine.cpu.library import BLOCK_FORMATS, GATES, WEIGHT_FORMATS, Kernels, LayerWeights, Matrix, Model, Part
+from models.attention_call import AttentionCall
 from models.decoder.config import DecoderConfig
 from models.decoder.model import DecoderForCausalLM
 from models.decoder.rope import Rope
@@ -20,7 +21,7 @@ from models.packed_tensor import PackedTensor
 PANEL = 32
 """Columns per panel: kPanel in kernels/panels.h."""
 ALIGNMENT = 64
-HEAD_DIMS: Final = (64, 96, 128, 256)
+HEAD_DIMS: Final = (64, 80, 96, 128, 256)
 """Widths of a head for which kernels/engine.h has code."""
 
 
@@ -28,10 +29,20 @@ def unsupported_reason(config: DecoderConfig) -> str | None:
     """Return None if the kernels can run the model, else the reason in a sentence."""
     if config.head_dim not in HEAD_DIMS:
         return f"the kernels support head_dim {', '.join(map(str, HEAD_DIMS))}, not {config.head_dim}"
-    for name, size in (("hidden_size", config.hidden_size), ("intermediate_size", config.intermediate_size)):
-        if size % PANEL:
-            return f"{name} {size} is not a multiple of {PANEL}"
-    return None
+    sizes = {
+        "hidden_size": config.hidden_size,
+        "intermediate_size": config.intermediate_size,
+        "num_attention_heads * head_dim": config.num_heads * config.head_dim,
+        "num_key_value_heads * head_dim": config.num_kv_heads * config.head_dim,
+    }
+    wrong = [f"{name} {size}" for name, size in sizes.items() if size % PANEL]
+    return f"{wrong[0]} is not a multiple of {PANEL}" if wrong else None
+
+
+def stored_calls(config: DecoderConfig) -> tuple[AttentionCall, ...]:
+    """Return the attention calls with the width of V in a page: whole panels."""
+    columns = math.ceil(config.head_dim / PANEL) * PANEL
+    return tuple(replace(call, v_dim=columns) for call in config.attention_calls())
 
 
 class PackedModel:
@@ -59,7 +70,7 @@ class PackedModel:
             float16 scale. With int4, the head (and with it a tied embedding) is int8, since its errors reach the logits
             directly.
         """
-        self.attention = config.attention_calls()
+        self.attention = stored_calls(config)
         self.vocab_size = config.vocab_size
         self.max_position_embeddings = config.max_position_embeddings
         self.dtype = torch.bfloat16

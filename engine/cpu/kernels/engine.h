@@ -73,6 +73,7 @@ private:
             if (thread == pool_.size() - 1) begun();
             switch (model_.head_dim) {
                 case 64: return Run<64>{*this, plan, step, thread}.all();
+                case 80: return Run<80>{*this, plan, step, thread}.all();
                 case 96: return Run<96>{*this, plan, step, thread}.all();
                 case 128: return Run<128>{*this, plan, step, thread}.all();
                 default: return Run<256>{*this, plan, step, thread}.all();

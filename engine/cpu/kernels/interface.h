@@ -49,8 +49,8 @@ struct LayerWeights {
     const float* down_norm;       // [hidden], of what the MLP adds to the residual stream
 };
 
-// A decoder. hidden and intermediate are multiples of 32, head_dim is 64, 96, 128 or 256. The caller keeps the memory
-// behind all pointers alive until the queue is destroyed.
+// A decoder. hidden, intermediate, heads * head_dim and kv_heads * head_dim are multiples of 32, head_dim is 64, 80, 96,
+// 128 or 256. The caller keeps the memory behind all pointers alive until the queue is destroyed.
 struct Model {
     int32_t layers;
     int32_t hidden;

@@ -16,6 +16,7 @@ from cache_tiers.layout import BlockLayout
 from engine.attention.backend import kv_shapes
 from engine.config import EngineConfig
 from engine.cpu.instruction_set import usable_instruction_sets
+from engine.cpu.weights import stored_calls
 from engine.llm import LLM
 from engine.worker import worker
 from models.folder import ModelFolder
@@ -165,7 +166,7 @@ def check_same(answers: Sequence[Answer], expected: Sequence[Answer]) -> None:
 
 def block_nbytes(folder: Path) -> int:
     model = read_config(ModelFolder(folder).config())
-    return BlockLayout(kv_shapes(model.attention_calls()), BLOCK, 2).nbytes
+    return BlockLayout(kv_shapes(stored_calls(model)), BLOCK, 2).nbytes
 
 
 def prompts_up_to(longest: int, count: int, vocab: int) -> list[list[int]]:
@@ -238,7 +239,7 @@ def test_logits_are_exact_with_narrower_instruction_sets(
     check_everything(Exactness(recorder, config, prompts), chunks=(16, 64, 512), blocks=size.pick(small=7, full=12))
 
 
-@pytest.mark.parametrize("name", ["gemma2", "phi3, long"])
+@pytest.mark.parametrize("name", ["gemma2", "mistral, 80 wide", "phi3, long"])
 def test_logits_of_a_family_are_exact_in_every_way(
     tmp_path: Path, kernels: KernelsFor, recorder: LogitsRecorder, name: str, size: Size
 ) -> None:

@@ -161,6 +161,7 @@ class PackedModel:
             residual_scale=config.residual_scale,
             logits_scale=config.logits_scale,
             logits_softcap=config.logits_softcap,
+            query_factors=self._query_factors(),
             layer_weights=self._layers,
             embedding=embedding,
             final_norm=self._vector("model.norm.weight"),
@@ -169,6 +170,13 @@ class PackedModel:
 
     def _vector(self, name: str) -> int:
         self._vectors.append(self._slots[name].float())
+        return self._vectors[-1].data_ptr()
+
+    def _query_factors(self) -> int | None:
+        scaling = self._config.query_scaling
+        if scaling is None:
+            return None
+        self._vectors.append(scaling.factors(self._config.max_position_embeddings))
         return self._vectors[-1].data_ptr()
 
     def _biases(self, names: Sequence[str]) -> int:

@@ -116,6 +116,7 @@ struct AttentionLayer {
     int window;           // keys that a query attends to, the last of which is its own; 0: all up to its own
     const float* cos;     // [positions][head_dim / 2]; null if heads are not rotated
     const float* sin;
+    const float* query_factors;  // [positions], factor of a query after it is placed; null: none
     Activation* out;      // [rows][heads * head_dim]
     Softmax* partials;
 
@@ -209,6 +210,8 @@ private:
             float placed[kColumns] = {};
             place(layer_.qkv + batch_row * layer_.qkv_stride() + head * kHeadDim, layer_.q_norm,
                   sequence.position(batch_row), placed);
+            if (layer_.query_factors != nullptr)
+                scale(layer_.query_factors[sequence.position(batch_row)], kHeadDim, placed);
             for (int d = 0; d < kColumns; d += kLanes)
                 store_activation(scratch_.queries.data() + row * kColumns + d, load(placed + d));
         }

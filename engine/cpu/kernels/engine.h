@@ -228,6 +228,7 @@ private:
                                          weights.window,
                                          weights.cos,
                                          weights.sin,
+                                         model.query_factors,
                                          engine.attended_.data(),
                                          engine.partials_.data()};
             Attention<kHeadDim> attention(context, own.attention);

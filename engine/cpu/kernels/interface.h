@@ -67,6 +67,7 @@ struct Model {
     float residual_scale;     // factor of what attention and MLP add to the residual stream
     float logits_scale;       // factor of the logits
     float logits_softcap;     // logits l become softcap * tanh(l / softcap); 0: unchanged
+    const float* query_factors;  // [positions], factor of a rotated query at each position; null: none
     const LayerWeights* layer_weights;
     Matrix embedding;  // [vocab, hidden]; the head's panels if the two are tied
     const float* final_norm;

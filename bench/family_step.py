@@ -39,6 +39,16 @@ _GEMMA: Final = {
     "vocab_size": 65_536,
     "attn_logit_softcapping": None,
 }
+_SMALL: Final = {
+    "max_position_embeddings": POSITIONS,
+    "vocab_size": 49_152,
+    "hidden_size": 1024,
+    "intermediate_size": 3072,
+    "num_hidden_layers": 28,
+    "num_attention_heads": 16,
+    "num_key_value_heads": 8,
+    "head_dim": 128,
+}
 FAMILIES: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
     {
         "gemma3": _GEMMA
@@ -70,6 +80,18 @@ FAMILIES: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
             "vocab_size": 32_064,
             "partial_rotary_factor": 0.75,
             "max_position_embeddings": POSITIONS,
+        },
+        "qwen2": _SMALL | {"architectures": ["Qwen2ForCausalLM"]},
+        "qwen3": _SMALL | {"architectures": ["Qwen3ForCausalLM"]},
+        "smollm3": _SMALL | {"architectures": ["SmolLM3ForCausalLM"]},
+        "ministral3": _SMALL | {"architectures": ["Ministral3ForCausalLM"]},
+        "granite": _SMALL
+        | {
+            "architectures": ["GraniteForCausalLM"],
+            "embedding_multiplier": 12.0,
+            "attention_multiplier": 0.0078125,
+            "residual_multiplier": 0.22,
+            "logits_scaling": 8.0,
         },
     }
 )

@@ -38,6 +38,13 @@ LONGROPE: Final = ROPE | {
     "short_factor": [1.0 + i / 10 for i in range(24)],
     "long_factor": [2.0 + i for i in range(24)],
 }
+LLAMA3: Final = ROPE | {
+    "rope_type": "llama3",
+    "factor": 8.0,
+    "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 64,
+}
 YARN: Final = ROPE | {
     "rope_type": "yarn",
     "factor": 16.0,
@@ -48,6 +55,7 @@ YARN: Final = ROPE | {
 MINISTRAL_ROPE: Final = YARN | {"llama_4_scaling_beta": 0.2, "mscale": 1.0, "mscale_all_dim": 1.0}
 
 FAMILIES: Final[dict[str, tuple[str, dict[str, Any]]]] = {
+    "llama 3": ("llama", {"rope_parameters": LLAMA3}),
     "qwen2": ("qwen2", {}),
     "qwen2, tied": ("qwen2", {"tie_word_embeddings": True}),
     "qwen3": ("qwen3", {"head_dim": 128}),
@@ -80,6 +88,8 @@ FAMILIES: Final[dict[str, tuple[str, dict[str, Any]]]] = {
         TWO_HEADS | {"num_key_value_heads": 2, "rope_parameters": ROPE | {"partial_rotary_factor": 0.75}},
     ),
     "phi3, long": ("phi3", TWO_HEADS | {"rope_parameters": LONGROPE, "original_max_position_embeddings": 64}),
+    "internlm3": ("internlm3", {}),
+    "iquestcoder": ("iquestcoder", {}),
     "granite": (
         "granite",
         {
@@ -92,6 +102,9 @@ FAMILIES: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     ),
 }
 """Type and changes of each model's configuration, by name."""
+
+ONE_OF_EACH: Final = tuple({kind: name for name, (kind, _) in reversed(FAMILIES.items())}.values())
+"""Name of the first model of each type."""
 
 
 def save_family(folder: Path, name: str) -> Path:

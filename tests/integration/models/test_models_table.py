@@ -16,7 +16,7 @@ from models.registry import ARCHITECTURES, read_config
 from models.thinking import MARKERS
 from models.transformers.tested import TESTED
 from tests.family_models import FAMILIES, SHAPE
-from tests.integration.engine.worker.native import test_exact, test_logits
+from tests.integration.engine.worker.native import test_exact, test_logits, test_tiers
 from tests.integration.models import test_families
 from tests.integration.models.transformers import test_loading
 from tests.style_rules import ROOT
@@ -76,7 +76,10 @@ def tiny_types(weights: str) -> set[str]:
 
 
 def exact_types() -> set[str]:
-    return family_types(test_exact.test_logits_of_every_family_are_batch_invariant) | tiny_types("bfloat16")
+    """Return the types that are exact in any batch, and on the way through the tiers."""
+    batches = family_types(test_exact.test_logits_of_every_family_are_batch_invariant)
+    tiers = family_types(test_tiers.test_logits_of_a_family_are_exact_in_every_way)
+    return (batches & tiers) | tiny_types("bfloat16")
 
 
 def refused_types() -> set[str]:

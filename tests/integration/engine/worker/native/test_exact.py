@@ -12,12 +12,11 @@ from engine.worker.native.step_arrays import PAGE_KEYS
 from tests.family_models import FAMILIES, ONE_OF_EACH, save_family
 from tests.native_rig import KernelsFor, NativeRig, Stream, Threads
 from tests.sizes import Size
-from tests.tiny_models import make_tiny_model
+from tests.tiny_models import PANGU, make_tiny_model
 
 DECODED = 6
 LONGEST = 900
 CHUNKS = (1, 5, 16, 33, 64, 150, 300)
-PANGU = {"architecture": "PanguEmbeddedForCausalLM", "bias": True, "vocab": 320}
 BATCHES = (2, 3, 4, 5, 7, 8, 13, 25, 32)
 
 
@@ -150,9 +149,9 @@ def at_least(count: int, prompts: int) -> list[int]:
     ("shape", "weights"),
     [
         ({"hidden": 192, "heads": 3, "kv_heads": 1}, "bfloat16"),
-        ({"hidden": 192, "heads": 3, "kv_heads": 1} | PANGU, "int8"),
-        ({"hidden": 192, "heads": 3, "kv_heads": 1} | PANGU, "int4"),
-        ({"hidden": 512, "heads": 4, "kv_heads": 2} | PANGU, "bfloat16"),
+        ({"hidden": 192, "heads": 3, "kv_heads": 1, **PANGU}, "int8"),
+        ({"hidden": 192, "heads": 3, "kv_heads": 1, **PANGU}, "int4"),
+        ({"hidden": 512, "heads": 4, "kv_heads": 2, **PANGU}, "bfloat16"),
     ],
     ids=["64 wide", "64 wide, int8", "64 wide, int4", "128 wide"],
 )

@@ -21,12 +21,12 @@ from engine.llm import LLM
 from engine.worker import worker
 from models.folder import ModelFolder
 from models.registry import read_config
-from tests.family_models import save_family
+from tests.family_models import ONE_OF_EACH, save_family
 from tests.integration.engine_rig import BLOCK
 from tests.integration.logits_recorder import Answer, LogitsRecorder, ask_together
 from tests.native_rig import KernelsFor, Threads
 from tests.sizes import Size
-from tests.tiny_models import make_tiny_model
+from tests.tiny_models import PANGU, make_tiny_model
 
 pytestmark = pytest.mark.usefixtures("patient_loads")
 
@@ -223,7 +223,7 @@ def test_logits_of_the_real_model_are_exact_in_every_way(
 def test_logits_are_exact_with_narrower_instruction_sets(
     tmp_path: Path, kernels: KernelsFor, recorder: LogitsRecorder, instruction_set: str, quantization: str, size: Size
 ) -> None:
-    model = make_tiny_model(tmp_path / "tiny", hidden=192, heads=3, kv_heads=1)
+    model = make_tiny_model(tmp_path / "tiny", hidden=192, heads=3, kv_heads=1, **PANGU)
     (tmp_path / "state").mkdir()
     config = EngineConfig(
         model,
@@ -239,7 +239,7 @@ def test_logits_are_exact_with_narrower_instruction_sets(
     check_everything(Exactness(recorder, config, prompts), chunks=(16, 64, 512), blocks=size.pick(small=7, full=12))
 
 
-@pytest.mark.parametrize("name", ["gemma2", "mistral, 80 wide", "phi3, long"])
+@pytest.mark.parametrize("name", [*ONE_OF_EACH, "mistral, 80 wide", "phi3, long"])
 def test_logits_of_a_family_are_exact_in_every_way(
     tmp_path: Path, kernels: KernelsFor, recorder: LogitsRecorder, name: str, size: Size
 ) -> None:

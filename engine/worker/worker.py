@@ -208,8 +208,8 @@ class Worker:
     def submit(self, step: SchedulerOutput) -> Callable[[], ModelRunnerOutput]:
         """Start a step: copies, loads, the forward passes, then stores.
 
-        Return a function that waits for the step's output. Call it once, in the order of the steps. Without
-        `computes_elsewhere` the step has been computed when `submit` returns, but its transfers may still be in flight.
+        Return a function that waits for the step's output. Call it once, in the order of the steps, from any thread.
+        The next step may be submitted before, unless it needs the tokens of this one.
 
         Each transfer gets one result, in the output of its step or of a later one. A failed transfer is a
         TransferResult with `error`. A step without tokens ends when all transfers have ended, even if the step fails.
@@ -253,16 +253,17 @@ class Worker:
         cache: CacheEngine,
         received: float,
     ) -> Callable[[], ModelRunnerOutput]:
-        """Compute a step. Transfers of the step may still be in flight when this function returns."""
+        """Queue a step. The passes and the transfers may still be in flight when this function returns."""
         cache.copy_within(step.copies)
         cache.start(number, step.loads)
         prepared = time.perf_counter()
-        passes: list[ForwardPass] = []
+        started: list[Callable[[], ForwardPass]] = []
         if step.num_scheduled_tokens:
-            passes = [runner.run(batch, step.num_scheduled_tokens) for _ in range(step.passes)]
+            started = [runner.start(batch, step.num_scheduled_tokens) for _ in range(step.passes)]
         cache.start(number, step.stores)
 
         def collect() -> ModelRunnerOutput:
+            passes = [finish() for finish in started]
             transfers = cache.owed.take(number, wait=not step.num_scheduled_tokens)
             return step_output(step, passes, transfers, received=received, prepared=prepared)
 

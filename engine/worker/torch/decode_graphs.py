@@ -10,9 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
+import numpy.typing as npt
 import torch
 
 from engine.attention.backend import AttentionBackend, GraphedAttention
+from engine.sampling.upload import upload
 from engine.worker.batch.input_batch import StepInput
 from engine.worker.torch.device import Device, Graph
 from models.interface import CausalLM
@@ -73,8 +76,8 @@ class DecodeGraphs:
         self._captured = captured
         return True
 
-    def run(self, step: StepInput) -> torch.Tensor | None:
-        """Compute a step of decodes in a graph.
+    def run(self, step: StepInput, input_ids: torch.Tensor) -> torch.Tensor | None:
+        """Compute a step of decodes in a graph. input_ids: those of `step`, without placeholders.
 
         Return the final hidden states [T, hidden], valid until the next run. Return None if no graph fits the step:
         one with a row that is not a decode, or with more rows than the largest bucket.
@@ -82,7 +85,7 @@ class DecodeGraphs:
         rows = len(step.attention.query_lens)
         if not self._captured or rows > self._captured[-1].rows or max(step.attention.query_lens) > 1:
             return None
-        return next(bucket for bucket in self._captured if bucket.rows >= rows).run(step)
+        return next(bucket for bucket in self._captured if bucket.rows >= rows).run(step, input_ids)
 
 
 class _Bucket:
@@ -107,14 +110,14 @@ class _Bucket:
         self._pad_ids = torch.zeros(rows, dtype=torch.int64, device=at)
         self._ids, self._positions = self._pad_ids.clone(), self._pad_ids.clone()
         self._slots = self._pad_slots.clone()
-        self._tables = _TableRows(slots // shape.block_size, shape.max_blocks)
-        self._table = self._tables.lines.to(at, copy=True)
+        self._tables = _TableRows((slots // shape.block_size).numpy(), shape.max_blocks)
+        self._table = torch.tensor(self._tables.numbers, device=at)
         context = attention.decode_context(self._table, self._slots, self._positions)
         self._hidden = graph.capture(lambda: model.forward(self._ids, self._positions, context))
 
-    def run(self, step: StepInput) -> torch.Tensor:
+    def run(self, step: StepInput, input_ids: torch.Tensor) -> torch.Tensor:
         used = len(step.input_ids)
-        self._ids[:used].copy_(step.input_ids)
+        self._ids[:used].copy_(input_ids)
         self._positions[:used].copy_(step.positions)
         self._slots[:used].copy_(step.attention.slot_mapping)
         self._write_changes(step.attention.block_tables)
@@ -128,9 +131,10 @@ class _Bucket:
         """Write the block ids that are new since the previous run to the device."""
         places = self._tables.update(tables)
         if places:
-            at = torch.tensor(places)
-            ids = self._tables.lines.view(-1)[at]
-            self._table.view(-1).index_copy_(0, at.to(self._table.device), ids.to(self._table.device))
+            at = np.array(places, dtype=np.int64)
+            ids = self._tables.numbers.ravel()[at]
+            device = self._table.device
+            self._table.view(-1).index_copy_(0, upload(at, device), upload(ids, device))
 
 
 class _TableRows:
@@ -140,13 +144,12 @@ class _TableRows:
     device. Writing all of them would cost as much as the step itself.
     """
 
-    def __init__(self, pad_blocks: torch.Tensor, max_blocks: int) -> None:
+    def __init__(self, pad_blocks: npt.NDArray[np.int64], max_blocks: int) -> None:
         """Create lines that are all padding.
 
         pad_blocks: [rows], the block of each line while the line is padding.
         """
-        self.lines = pad_blocks.to(torch.int32)[:, None].expand(-1, max_blocks).contiguous()
-        self._numbers = self.lines.numpy()
+        self.numbers = np.repeat(pad_blocks.astype(np.int32)[:, None], max_blocks, axis=1)
         self._pad_blocks = pad_blocks.tolist()
         self._tables: list[Sequence[int]] = [()] * len(pad_blocks)
         self._filled = [0] * len(pad_blocks)
@@ -158,16 +161,16 @@ class _TableRows:
         ids. They are valid block ids, and no kernel reads them.
         """
         written: list[int] = []
-        width = self.lines.shape[1]
+        width = self.numbers.shape[1]
         for at, table in enumerate(tables):
             done = self._filled[at] if self._tables[at] is table else 0
             if len(table) > done:
-                self._numbers[at, done : len(table)] = table[done:]
+                self.numbers[at, done : len(table)] = table[done:]
                 written += range(at * width + done, at * width + len(table))
             self._tables[at], self._filled[at] = table, len(table)
         for at in range(len(tables), len(self._tables)):
             if self._filled[at]:
-                self._numbers[at, 0] = self._pad_blocks[at]
+                self.numbers[at, 0] = self._pad_blocks[at]
                 written.append(at * width)
                 self._tables[at], self._filled[at] = (), 0
         return written

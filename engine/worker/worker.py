@@ -17,6 +17,7 @@ from engine.config import EngineConfig
 from engine.cpu.weights import PackedModel
 from engine.errors import FOR_THE_PROCESS, EngineError
 from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
+from engine.speculation.speculation import LONGEST_DRAFT
 from engine.worker.batch.forward_pass import ForwardPass, step_output
 from engine.worker.batch.input_batch import InputBatch
 from engine.worker.cache_engine import CacheEngine
@@ -25,7 +26,7 @@ from engine.worker.loaded_model import LoadedModel
 from engine.worker.native.native_step import NativeStep
 from engine.worker.native.runner import NativeRunner
 from engine.worker.native.selection import pack_for_native
-from engine.worker.torch.decode_graphs import DecodeGraphs, DecodeShape
+from engine.worker.torch.decode_graphs import DRAFTED_ROWS, DecodeGraphs, DecodeShape
 from engine.worker.torch.devices import open_device
 from engine.worker.torch.model_runner import ModelRunner
 from models import registry
@@ -183,7 +184,10 @@ class Worker:
         """Return the capacity of the decode graphs. Padding writes past the `num_blocks` blocks of requests."""
         window = min(self._config.max_model_len or model.max_position_embeddings, model.max_position_embeddings)
         size = self._config.block_size
-        return DecodeShape(self._config.max_num_seqs, -(-window // size), size, num_blocks)
+        rows = self._config.max_num_seqs
+        if self._config.speculation:
+            rows = max(rows, min(rows * (1 + LONGEST_DRAFT), DRAFTED_ROWS))
+        return DecodeShape(rows, -(-window // size), size, num_blocks)
 
     def _graphs(self, model: CausalLM, attention: AttentionBackend, shape: DecodeShape) -> DecodeGraphs | None:
         """Capture the decode graphs. Return None if that fails: steps then run without graphs, only slower."""

@@ -17,7 +17,9 @@ from engine.sampling_params import SamplingParams
 CANDIDATES: Final = 1024
 """Number of likeliest tokens that are ordered in each row."""
 AT_ONCE: Final = 1 << 23
-"""Number of masses of whole rows that exist as integers at a time, 64 MiB."""
+"""Number of masses of whole rows that a device keeps as integers at a time, 64 MiB."""
+AT_ONCE_ON_CPU: Final = 1 << 20
+"""The same on a CPU, where more of them leave its caches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,7 @@ def draw_by_id(probs: torch.Tensor, min_p: torch.Tensor | None, u: torch.Tensor)
     min_p: [R] float32, keeps tokens with at least that share of the likeliest token's probability; None keeps all.
     u: [R] float64, the share of the kept mass at which the id is.
     """
-    at_once = max(AT_ONCE // probs.shape[1], 1)
+    at_once = max((AT_ONCE_ON_CPU if probs.is_cpu else AT_ONCE) // probs.shape[1], 1)
     drawn = []
     for first in range(0, len(probs), at_once):
         some = probs[first : first + at_once]

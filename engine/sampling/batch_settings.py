@@ -13,8 +13,8 @@ from engine.sampling.candidates import Filters, draw_by_id
 from engine.sampling.mask_words import Words
 from engine.sampling.philox import uniforms
 from engine.sampling.seen_table import SeenTable
-from engine.sampling.upload import upload
 from engine.sampling_params import SamplingParams
+from engine.upload import upload
 
 
 class RequestMemory:

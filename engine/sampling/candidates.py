@@ -11,8 +11,8 @@ import numpy as np
 import torch
 
 from engine.sampling.running_mass import ONE, RunningMass, share_of, to_integers
-from engine.sampling.upload import upload
 from engine.sampling_params import SamplingParams
+from engine.upload import upload
 
 CANDIDATES: Final = 1024
 """Number of likeliest tokens that are ordered in each row."""

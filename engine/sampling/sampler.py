@@ -9,8 +9,8 @@ import torch
 from engine.sampling.adjustments import Adjustments
 from engine.sampling.batch_settings import BatchSettings, RequestMemory, fitted, keep_allowed
 from engine.sampling.mask_words import Words
-from engine.sampling.upload import upload
 from engine.sampling_params import SamplingParams
+from engine.upload import upload
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from weakref import WeakKeyDictionary
 import torch
 
 from engine.sampling.adjustments import SeenTokens
-from engine.sampling.upload import upload
+from engine.upload import upload
 
 
 class SeenTable:

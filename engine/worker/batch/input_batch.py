@@ -14,10 +14,10 @@ from engine.sampling.adjustments import Adjustments
 from engine.sampling.bad_phrases import ends_of_phrases
 from engine.sampling.mask_words import words_from_bytes
 from engine.sampling.sampler import SamplingRow
-from engine.sampling.upload import upload
 from engine.sampling_params import SamplingParams
 from engine.scheduler_output import CachedRequestData, NewRequestData, SchedulerOutput
 from engine.speculation.verify import verify
+from engine.upload import upload
 
 
 @dataclass(slots=True)

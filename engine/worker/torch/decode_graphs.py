@@ -15,7 +15,7 @@ import numpy.typing as npt
 import torch
 
 from engine.attention.backend import AttentionBackend, GraphedAttention
-from engine.sampling.upload import upload
+from engine.upload import upload
 from engine.worker.batch.input_batch import StepInput
 from engine.worker.torch.decode_lines import DecodeLines
 from engine.worker.torch.device import Device, Graph

@@ -8,7 +8,7 @@ import torch
 
 from engine.attention.backend import AttentionBackend
 from engine.sampling.sampler import Sampler, SamplingRow
-from engine.sampling.upload import upload
+from engine.upload import upload
 from engine.worker.batch.forward_pass import NO_LOGPROBS, ForwardPass, step_logprobs
 from engine.worker.batch.input_batch import InputBatch, StepInput
 from engine.worker.torch.decode_graphs import DecodeGraphs

@@ -44,7 +44,6 @@ class BatchSettings:
         self, params: Sequence[SamplingParams], adjustments: Sequence[Adjustments | None], memory: RequestMemory
     ) -> None:
         """Copy the settings to the device. Raise EngineError for a row that draws without a seed."""
-        self._device = memory.device
         rows = [(i, how) for i, how in enumerate(adjustments) if how is not None]
         self._biases = _Biases.of(rows, memory.device)
         self._penalties = _Penalties.of(rows, memory)

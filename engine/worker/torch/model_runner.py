@@ -51,15 +51,14 @@ class ModelRunner:
         step = batch.build(num_scheduled_tokens)
         started = time.perf_counter()
         hidden = self._hidden_states(step)
-        wanted: list[torch.Tensor] = []
-        self._sampled = self._sampled.new_zeros(len(step.sampling_rows))
-        if step.sampling_rows:
-            self._sampled, wanted = self._sample(self._rows(hidden, step.logits_rows), step.sampling_rows)
+        tokens, wanted = self._sample(self._rows(hidden, step.logits_rows), step.sampling_rows)
         if step.scored_rows and self._ranks.rank == 0:
             wanted.append(self._model.compute_logits(self._rows(hidden, step.scored_rows)))
-        read = self._device.start_read(self._sampled)
+        read = self._device.start_read(tokens)
         logprobs = step_logprobs(step.scheduled, read().tolist(), torch.cat(wanted)) if wanted else NO_LOGPROBS
+        # From here on, placeholders are those of this pass.
         expected = batch.expect(step.scheduled)
+        self._sampled = tokens
 
         def finish() -> ForwardPass:
             sampled = expected.fill(read().tolist())
@@ -83,6 +82,7 @@ class ModelRunner:
         return hidden
 
     def _rows(self, hidden: torch.Tensor, rows: Sequence[int]) -> torch.Tensor:
+        """Return `rows`, in ascending order, of `hidden`."""
         if len(rows) == len(hidden):
             return hidden
         return hidden.index_select(0, upload(np.array(rows, dtype=np.int64), hidden.device))
@@ -93,6 +93,8 @@ class ModelRunner:
         Also return the model's logits of the rows that ask for log probabilities, on rank 0 only.
         """
         tokens, wanted = hidden.new_zeros(len(rows), dtype=torch.int64), list[torch.Tensor]()
+        if not rows:
+            return tokens, wanted
         if self._ranks.rank == 0:
             logits = self._model.compute_logits(hidden)
             if scored := [i for i, row in enumerate(rows) if row.num_logprobs is not None]:

@@ -3,12 +3,36 @@
 from typing import Final
 
 LLAMA3: Final = """{{- bos_token }}
-{%- if tools %}
-    {{- "<|start_header_id|>system<|end_header_id|>\\n\\n" }}
+{%- if not tools_in_user_message is defined %}
+    {%- set tools_in_user_message = true %}
+{%- endif %}
+{%- if not tools is defined %}
+    {%- set tools = none %}
+{%- endif %}
+{%- if messages[0]['role'] == 'system' %}
+    {%- set system_message = messages[0]['content'] | trim %}
+    {%- set messages = messages[1:] %}
+{%- else %}
+    {%- set system_message = "" %}
+{%- endif %}
+{{- "<|start_header_id|>system<|end_header_id|>\\n\\n" }}
+{%- if tools is not none %}
+    {{- "Environment: ipython\\n" }}
+{%- endif %}
+{{- system_message + "<|eot_id|>" }}
+{%- if tools_in_user_message and not tools is none %}
+    {%- if messages | length != 0 %}
+        {%- set first_user_message = messages[0]['content'] | trim %}
+        {%- set messages = messages[1:] %}
+    {%- else %}
+        {{- raise_exception("Cannot put tools in the first user message when there's no first user message!") }}
+    {%- endif %}
+    {{- '<|start_header_id|>user<|end_header_id|>\\n\\n' -}}
     {%- for tool in tools %}
         {{- tool | tojson(indent=4) }}
+        {{- "\\n\\n" }}
     {%- endfor %}
-    {{- "<|eot_id|>" }}
+    {{- first_user_message + "<|eot_id|>" }}
 {%- endif %}
 {%- for message in messages %}
     {%- if not (message.role == 'ipython' or message.role == 'tool' or 'tool_calls' in message) %}
@@ -197,3 +221,12 @@ HERMES: Final = """{%- if tools %}
     {%- endif %}
 {%- endfor %}
 {%- if add_generation_prompt %}{{- '<|im_start|>assistant\\n' }}{%- endif %}"""
+
+
+GRANITE4: Final = (
+    HERMES.replace("<|im_start|>' + message.role + '\\n'", "<|start_of_role|>' + message.role + '<|end_of_role|>'")
+    .replace("<|im_start|>user'", "<|start_of_role|>user<|end_of_role|>'")
+    .replace("<|im_start|>assistant\\n", "<|start_of_role|>assistant<|end_of_role|>")
+    .replace("<|im_start|>system\\n", "<|start_of_role|>system<|end_of_role|>")
+    .replace("<|im_end|>", "<|end_of_text|>")
+)

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from models.call_syntax.element_reader import FUNCTION, ElementReader
 from models.call_syntax.fields import may_be_text, properties_of
-from models.call_syntax.interface import PromptTexts
+from models.call_syntax.interface import NUMBERED, PromptTexts
 from models.call_syntax.rules import any_call, comment, json_rule, json_text, repeated
 from models.tool_call_parser import CallMarks, CallReader
 from models.tool_calls import ToolCall, read_object
@@ -39,6 +39,7 @@ class Qwen3Coder:
     marks = CallMarks((START, FUNCTION), (END,))
     texts = PromptTexts(INSTRUCTIONS, "user", "<tool_response>\n{result}\n</tool_response>", on_own_line=True)
     words = (START, END)
+    ids = NUMBERED
     has_bare_text = True
 
     def reader(self, mark: str, json_fields: frozenset[str]) -> CallReader:

@@ -137,6 +137,17 @@ CASES = {
         "<tool_response>\nSUN\n</tool_response>\n<tool_response>\nRAIN\n</tool_response><|im_end|>\n"
         "<|im_start|>assistant\n",
     ),
+    "granite4": Case(
+        templates.GRANITE4,
+        "hermes",
+        set(),
+        TWO,
+        "Q1<|end_of_text|>\n<|start_of_role|>assistant<|end_of_role|>"
+        f'<tool_call>\n{{"name": "get_weather", "arguments": {ARGS}}}\n</tool_call>\n'
+        f'<tool_call>\n{{"name": "get_weather", "arguments": {ROMAN}}}\n</tool_call><|end_of_text|>\n'
+        "<|start_of_role|>user<|end_of_role|>\n<tool_response>\nSUN\n</tool_response>\n"
+        "<tool_response>\nRAIN\n</tool_response><|end_of_text|>\n<|start_of_role|>assistant<|end_of_role|>",
+    ),
 }
 each_case = pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
 
@@ -194,6 +205,43 @@ def test_marks_in_arguments_and_results_stay_text(tmp_path: Path, case: Case) ->
     )
     control = set(tokenizer.control_tokens.values())
     assert [id_ for id_ in ids if id_ in control] == [id_ for id_ in expected if id_ in control]
+
+
+def test_calls_are_split_where_the_template_takes_one(tmp_path: Path) -> None:
+    tokenizer, chat = make(tmp_path, CASES["llama3"])
+    text = tokenizer.describe(chat.render([TOOLS, *TWO, Message("assistant", "Wet."), Message("user", "So?")]))
+    call, result = "assistant<|end_header_id|>\n\n{", "ipython<|end_header_id|>\n\n"
+    begins = [text.index(part) for part in (call, f'{result}"SUN"', "Rome", f'{result}"RAIN"', "Wet.", "So?")]
+    assert begins == sorted(begins)
+    assert text.count(call) == 2
+    extended = tokenizer.describe(chat.extend([5], [TOOLS, *TWO, Message("assistant", "Wet."), Message("user", "So?")]))
+    assert text.endswith(extended)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("mistral-small", "[TOOL_CALLS]get_weather[CALL_ID]abc123def[ARGS]{}[TOOL_CALLS]now[CALL_ID]abc123deg[ARGS]{}"),
+        (
+            "mistral-nemo",
+            '[TOOL_CALLS][{"name": "get_weather", "arguments": {}, "id": "abc123def"}, '
+            '{"name": "now", "arguments": {}, "id": "abc123deg"}]',
+        ),
+    ],
+)
+def test_results_have_the_ids_that_the_model_wrote(tmp_path: Path, name: str, said: str) -> None:
+    tokenizer, chat = make(tmp_path, CASES[name])
+    history = [TWO[0], Message("assistant", "", (ToolCall("get_weather", "{}"), ToolCall("now", "{}"))), *TWO[2:]]
+    prior = chat.render([TOOLS, TWO[0]]) + tokenizer.encode(said, special=True)
+    text = tokenizer.describe(chat.extend(prior, [TOOLS, *history], num_new=2))
+    first, second = text.split("[/TOOL_RESULTS]")[:2]
+    assert "SUN" in first
+    assert "abc123def" in first
+    assert "RAIN" in second
+    assert "abc123deg" in second
+    assert "000000000" not in text
+    forgotten = tokenizer.describe(chat.extend([5], [TOOLS, *history], num_new=2))
+    assert "000000001" in forgotten
 
 
 def test_unknown_format_is_described_by_ebb(tmp_path: Path) -> None:

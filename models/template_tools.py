@@ -24,7 +24,7 @@ class TemplateTools:
     calls: calls of an answer.
     results: results of calls.
     has_null_content: the content of an answer without text is null, since an empty one would add a turn or be refused.
-    needs_calls: results are lost unless the message before them has calls.
+    needs_calls: results are lost, or written in another way, unless the message before them has calls.
     has_one_call: an answer with several calls is refused, or only the first one is written.
     """
 
@@ -53,11 +53,18 @@ def probe(render: Render) -> TemplateTools:
     return TemplateTools(
         tools=_TOOL in described,
         calls=bool(found),
-        results=_RESULT in found,
+        results=_RESULT in found or _has_results(alone),
         has_null_content=has_null_content,
-        needs_calls=_RESULT in found and _RESULT not in alone,
+        needs_calls=_RESULT in found and not found.endswith(alone.rpartition(_TEXT)[2] or _TEXT),
         has_one_call=bool(found) and _SECOND not in (several or ""),
     )
+
+
+def _has_results(rendered: str) -> bool:
+    """Return whether a template that writes no calls has a form for results. A plain turn of the role is none."""
+    _, _, after = rendered.rpartition(_TEXT)
+    before, result, _ = after.partition(_RESULT)
+    return bool(result) and "tool" not in before
 
 
 def _written(turns: Sequence[Mapping[str, Any]], render: Render) -> str | None:

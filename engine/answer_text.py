@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from engine.detokenizer import Detokenizer
-from models.thinking import Thinking, Thoughts
+from models.thinking import MarkedThinking, Thinking, Thoughts
+from models.written_thinking import Pieces, WrittenThinking
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +54,48 @@ class AnswerText:
         self._detokenizer = Detokenizer(
             how.token_bytes, drops_first_space=how.drops_first_space, begins_stretch=begins_stretch
         )
-        self._thoughts = Thoughts(how.thinking, prompt_ids) if how.thinking is not None else None
+        thinking = how.thinking
+        self._thoughts = Thoughts(thinking, prompt_ids) if isinstance(thinking, MarkedThinking) else None
+        self._splitter = thinking.splitter(prompt_ids) if isinstance(thinking, WrittenThinking) else None
+        self._header = thinking.header if isinstance(thinking, MarkedThinking) else ""
+        self._begun: str | None = None
+        self._due = list[Said]()
         self.num_thought = 0
 
     def push(self, token_id: int) -> Said:
         """Return the text that this token completes."""
+        if self._splitter is not None:
+            self._queue(self._splitter.push(self._detokenizer.push(token_id)))
+            self.num_thought += self._splitter.inside
+            return self._next()
         if self._thoughts is None:
             return Said(self._detokenizer.push(token_id))
         if self._thoughts.push(token_id):
             self._detokenizer.break_off()
+            self._begun = "" if self._header and self._thoughts.inside else None
             return Said()
         self.num_thought += self._thoughts.inside
-        return Said(self._detokenizer.push(token_id), self._thoughts.inside)
+        text = self._detokenizer.push(token_id)
+        return Said(text if self._begun is None else self._without_header(text), self._thoughts.inside)
+
+    def finish(self) -> Said:
+        """Return the text that was held back, at the end of the answer."""
+        if self._splitter is not None:
+            self._queue(self._splitter.finish())
+        return self._next()
+
+    def _queue(self, pieces: Pieces) -> None:
+        """Add pieces to those that are due. A token may end the reasoning and begin the answer."""
+        for text, is_thought in pieces:
+            if self._due and self._due[-1].is_thought == is_thought:
+                text = self._due.pop().text + text
+            self._due.append(Said(text, is_thought))
+
+    def _next(self) -> Said:
+        return self._due.pop(0) if self._due else Said()
+
+    def _without_header(self, text: str) -> str:
+        """Leave out the header at the beginning of reasoning."""
+        begun = (self._begun or "") + text
+        self._begun = begun if begun != self._header and self._header.startswith(begun) else None
+        return begun.removeprefix(self._header) if self._begun is None else ""

@@ -21,10 +21,11 @@ from models.folder import ModelFolder
 from models.slices import check_length
 from models.template_tools import probe
 from models.text_tokenizer import TextTokenizer
-from models.thinking import ThinkingMode, find_thinking, switches
+from models.thinking import Thinking, ThinkingMode, find_thinking, switches
 from models.tokenizer_info import tokenizer_info
 from models.tool_calls import ToolCall, read_object
 from models.tool_format import find_tool_format
+from models.written_thinking import find_written_thinking
 
 PIECE = 1 << 16
 """Maximum number of characters per search."""
@@ -85,7 +86,9 @@ class ChatFormat:
         self._variables = variables
         self._leading_id = leading_id
         self._template = None if template is None else _compile(template)
-        self.thinking = find_thinking(tokenizer.control_tokens, template or "")
+        self.thinking: Thinking | None = find_thinking(tokenizer.control_tokens, template or "")
+        if self.thinking is None:
+            self.thinking = find_written_thinking(template or "", tokenizer)
         self.tools = find_tool_format(
             tokenizer.control_tokens, template or "", lambda: probe(self._probed), tool_format
         )

@@ -375,3 +375,23 @@ LLAMA4: Final = """{{- bos_token }}
     {%- endif %}
 {%- endfor %}
 {%- if add_generation_prompt %}{{- '<|header_start|>assistant<|header_end|>\\n\\n' }}{%- endif %}"""
+
+GRANITE33: Final = """{%- if messages[0]['role'] == 'system' %}
+    {%- set system_message = messages[0]['content'] %}
+    {%- set messages = messages[1:] %}
+{%- else %}
+    {%- set system_message = 'You are Granite.' %}
+    {%- if thinking %}
+        {%- set system_message = system_message + ' Write your thoughts between <think></think> and write your response
+between <response></response> for each user query.' %}
+    {%- endif %}
+{%- endif %}
+{{- '<|start_of_role|>system<|end_of_role|>' + system_message + '<|end_of_text|>\\n' }}
+{%- for message in messages %}
+    {{- '<|start_of_role|>' + message['role'] + '<|end_of_role|>' + message['content'] + '<|end_of_text|>\\n' }}
+{%- endfor %}
+{%- if add_generation_prompt %}{{- '<|start_of_role|>assistant<|end_of_role|>' }}{%- endif %}"""
+
+GRANITE32: Final = GRANITE33.replace("between <think></think>", 'after "Here is my thought process:"').replace(
+    "between <response></response>", 'after "Here is my response:"'
+)

@@ -27,7 +27,7 @@ from app.prompts.volatile_lines import TreatedLines
 from app.tenants.gate import TenantGate
 from models.chat_format import Message
 from models.errors import ModelError
-from models.thinking import ThinkingMode, Thoughts
+from models.thinking import ThinkingMode
 
 logger = logging.getLogger(__name__)
 
@@ -211,8 +211,8 @@ def _encoded(
     begun, added = _continued(engine.chat_format, history, messages, thinking)
     ids = engine.tokenizer.encode(opening, special=False) if opening else []
     how = engine.chat_format.thinking
-    if ids and how is not None and Thoughts(how, added).inside:
-        ids = [how.end_id, *ids]
+    if ids and how is not None and how.opens(added):
+        ids = [*how.closing_ids, *ids]
     return begun, added, ids
 
 

@@ -1,11 +1,14 @@
+from dataclasses import replace
+
 import pytest
 
-from engine.answer_text import AnswerFormat
-from models.thinking import Thinking
+from engine.answer_text import AnswerFormat, Said
+from models.thinking import MarkedThinking
+from models.written_thinking import GRANITE32, GRANITE33, TAGS, WrittenThinking
 
 BEGIN, END, OTHER = 100, 101, 102
 PIECES = {1: b" a", 2: b"b", 3: b" c", 4: "é".encode()[:1], 5: "é".encode()[1:], BEGIN: b"", END: b"", OTHER: b""}
-THINKING = Thinking(BEGIN, END, {"slow": ""})
+THINKING = MarkedThinking(BEGIN, END, {"slow": ""})
 
 
 def texts(answers: AnswerFormat, prompt: list[int], ids: list[int]) -> tuple[str, str]:
@@ -46,6 +49,64 @@ def test_reasoning_tokens_are_counted_without_marks() -> None:
     for id_ in (BEGIN, 1, 2, END, 3):
         answer.push(id_)
     assert answer.num_thought == 2
+
+
+GRANITE = WrittenThinking(GRANITE33, {"slow": ""}, lambda ids: bytes(ids).decode(), lambda text: list(text.encode()))
+
+
+def written(text: str, thinking: WrittenThinking = GRANITE, prompt: str = "Q:") -> tuple[str, str]:
+    """Return the reasoning and the answer in an answer of one token per byte, whichever way it is read."""
+    answer = AnswerFormat(lambda id_: bytes([id_]), thinking=thinking).begin(list(prompt.encode()))
+    said = [*map(answer.push, text.encode()), answer.finish()]
+    ends = [answer.finish()]
+    assert ends == [Said()]
+    splitter = thinking.splitter(list(prompt.encode()))
+    whole = [*splitter.push(text), *splitter.finish()]
+    thought, rest = ("".join(piece.text for piece in said if piece.is_thought is kind) for kind in (True, False))
+    assert (thought, rest) == tuple("".join(part for part, is_one in whole if is_one is kind) for kind in (True, False))
+    return thought, rest
+
+
+@pytest.mark.parametrize(
+    ("text", "thought", "rest"),
+    [
+        ("<think>so</think><response>Yes.</response>", "so", "Yes."),
+        ("\n<think>a < b</think>\n<response>1 < 2 <response></response>\n", "a < b", "1 < 2 <response>\n"),
+        ("<think>so</think>Yes. </response>", "so", "Yes. </response>"),
+        ("<think>so</thi", "so</thi", ""),
+        ("<think", "", "<think"),
+        ("Use <think> and </think>.", "", "Use <think> and </think>."),
+        ("<thinking>x", "", "<thinking>x"),
+        ("<think></think>", "", ""),
+        ("<think>so</think><respond", "so", "<respond"),
+        ("", "", ""),
+    ],
+)
+def test_reasoning_between_words_is_apart(text: str, thought: str, rest: str) -> None:
+    assert written(text) == (thought, rest)
+
+
+def test_reasoning_that_the_prompt_opens_in_words_is_apart() -> None:
+    olmo = replace(GRANITE, marks=TAGS)
+    assert written("so</think>\nYes.", olmo, "assistant\n<think>\n") == ("so", "\nYes.")
+    assert written("so <b", olmo, "<think>x") == ("", "so <b")
+    words = replace(GRANITE, marks=GRANITE32)
+    said = "Here's my thought process:\nso\nHere is my response: Yes."
+    assert written(said, words) == ("\nso\n", " Yes.")
+
+
+def test_token_may_end_reasoning_and_begin_the_answer() -> None:
+    pieces = {1: b"<think>so", 2: b"</think>Yes", 3: b"."}
+    answer = AnswerFormat(pieces.__getitem__, thinking=replace(GRANITE, marks=TAGS)).begin([])
+    said = [*map(answer.push, (1, 2, 3)), answer.finish()]
+    assert said == [Said("so", is_thought=True), Said("Yes"), Said("."), Said()]
+    assert answer.num_thought == 1
+
+
+def test_header_of_reasoning_is_left_out() -> None:
+    header = replace(THINKING, header="bb")
+    assert texts(AnswerFormat(PIECES.__getitem__, thinking=header), [], [BEGIN, 2, 2, 2, 3, END, 2]) == ("b c", "b")
+    assert texts(AnswerFormat(PIECES.__getitem__, thinking=header), [], [BEGIN, 2, 3, END, BEGIN, 2]) == ("b c", "")
 
 
 def test_control_tokens_are_shown_by_name_on_request() -> None:

@@ -5,8 +5,10 @@ import pytest
 from tokenizers import AddedToken
 
 from models.chat_format import ChatFormat, Message
-from models.thinking import Thinking, ThinkingMode, Thoughts, find_thinking
+from models.thinking import MarkedThinking, ThinkingMode, Thoughts, find_thinking
 from models.tokenizer import Tokenizer
+from models.written_thinking import GRANITE32, GRANITE33, TAGS, WordMarks, WrittenThinking
+from tests import family_templates as templates
 from tests.tiny_tokenizer import CHAT_TEMPLATE, TOKENIZER_CONFIG, byte_tokenizer
 
 PANGU = {"[unused16]": 16, "[unused17]": 17}
@@ -24,7 +26,7 @@ def make(path: Path, marks: tuple[str, str], template: str = CHAT_TEMPLATE) -> t
     return tokenizer, ChatFormat.load(path, tokenizer)
 
 
-def inside(thinking: Thinking, prompt: list[int], answer: list[int]) -> list[bool]:
+def inside(thinking: MarkedThinking, prompt: list[int], answer: list[int]) -> list[bool]:
     thoughts = Thoughts(thinking, prompt)
     return [thoughts.inside for id_ in answer if not thoughts.push(id_)]
 
@@ -116,3 +118,34 @@ def test_next_prefix_starts_every_next_prompt(tmp_path: Path, content: str) -> N
     assert whole[: len(prefix)] == prefix
     assert prefix[-2:] != [2, 1]
     assert prefix[-1] == 1
+
+
+@pytest.mark.parametrize(
+    ("template", "marks", "modes"),
+    [
+        (templates.OLMO3, TAGS, ("slow",)),
+        (templates.GRANITE33, GRANITE33, ("slow", "off")),
+        (templates.GRANITE32, GRANITE32, ("slow", "off")),
+    ],
+    ids=["olmo3", "granite3.3", "granite3.2"],
+)
+def test_marks_in_words_are_found_in_the_template(
+    tmp_path: Path, template: str, marks: WordMarks, modes: tuple[str, ...]
+) -> None:
+    _, chat = make(tmp_path, ("<other>", "</other>"), template)
+    assert isinstance(chat.thinking, WrittenThinking)
+    assert (chat.thinking.marks, chat.thinking.modes) == (marks, modes)
+    prompt = chat.render([Message("user", "Is <think> a mark?")], thinking="slow")
+    assert chat.thinking.opens(prompt) == (template == templates.OLMO3)
+    assert chat.thinking.splitter([*prompt, *chat.thinking.opening_ids]).inside
+
+
+def test_reasoning_of_gemma_4_is_between_its_tokens(tmp_path: Path) -> None:
+    tokenizer, chat = make(tmp_path, ("<|channel>", "<channel|>"), templates.GEMMA4)
+    assert isinstance(chat.thinking, MarkedThinking)
+    assert (chat.thinking.modes, chat.thinking.header) == (("slow", "off"), "thought\n")
+    quick, slow = (tokenizer.describe(chat.render([Message("user", "Q")], thinking=mode)) for mode in ("off", "slow"))
+    assert quick.endswith("<|turn>model\n<|channel>thought\n<channel|>")
+    assert slow.endswith("<|turn>model\n")
+    assert "<|think|>" in slow
+    assert not chat.thinking.opens(chat.render([Message("user", "Q")]))

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from engine.detokenizer import Detokenizer
+from models.open_call import OpenCall
 from models.thinking import MarkedThinking, Thinking, Thoughts
 from models.written_thinking import Pieces, WrittenThinking
 
@@ -16,19 +17,23 @@ class AnswerFormat:
     drops_first_space: see `models.text_tokenizer.TextTokenizer`.
     thinking: None for models without reasoning.
     describe: maps ids to a text that names control tokens.
+    call_words: as in `models.call_syntax.interface.CallSyntax`.
     """
 
     token_bytes: Callable[[int], bytes]
     drops_first_space: bool = False
     thinking: Thinking | None = None
     describe: Callable[[Sequence[int]], str] = lambda _: ""
+    call_words: tuple[str, ...] = ()
 
-    def begin(self, prompt_ids: Sequence[int], *, skip_special: bool = True) -> "AnswerText":
+    def begin(self, prompt_ids: Sequence[int], *, skip_special: bool = True, may_call: bool = True) -> "AnswerText":
         """Create the reader of the answer to a prompt.
 
+        may_call: a call ends reasoning that was not closed.
         skip_special: leave control tokens out of the text. Control tokens around reasoning are always left out.
         """
-        return AnswerText(self if skip_special else replace(self, token_bytes=self._name_or_bytes), prompt_ids)
+        how = self if may_call else replace(self, call_words=())
+        return AnswerText(how if skip_special else replace(how, token_bytes=self._name_or_bytes), prompt_ids)
 
     def _name_or_bytes(self, token_id: int) -> bytes:
         return self.token_bytes(token_id) or self.describe([token_id]).encode()
@@ -59,6 +64,7 @@ class AnswerText:
         self._splitter = thinking.splitter(prompt_ids) if isinstance(thinking, WrittenThinking) else None
         self._header = thinking.header if isinstance(thinking, MarkedThinking) else ""
         self._begun: str | None = None
+        self._open_call = OpenCall(how.call_words) if self._thoughts is not None and how.call_words else None
         self._due = list[Said]()
         self.num_thought = 0
 
@@ -73,16 +79,32 @@ class AnswerText:
         if self._thoughts.push(token_id):
             self._detokenizer.break_off()
             self._begun = "" if self._header and self._thoughts.inside else None
-            return Said()
+            self._release()
+            return self._next()
         self.num_thought += self._thoughts.inside
         text = self._detokenizer.push(token_id)
-        return Said(text if self._begun is None else self._without_header(text), self._thoughts.inside)
+        if self._begun is not None:
+            text = self._without_header(text)
+        if self._thoughts.inside and self._open_call is not None:
+            self._queue(self._open_call.push(text))
+            self._thoughts.inside = not self._open_call.is_found
+            return self._next()
+        if self._due:
+            self._queue([(text, self._thoughts.inside)])
+            return self._next()
+        return Said(text, self._thoughts.inside)
 
     def finish(self) -> Said:
         """Return the text that was held back, at the end of the answer."""
         if self._splitter is not None:
             self._queue(self._splitter.finish())
+        self._release()
         return self._next()
+
+    def _release(self) -> None:
+        """Queue the reasoning that was held back because a call might begin there."""
+        if self._open_call is not None and (held := self._open_call.finish()):
+            self._queue([(held, True)])
 
     def _queue(self, pieces: Pieces) -> None:
         """Add pieces to those that are due. A token may end the reasoning and begin the answer."""

@@ -40,7 +40,11 @@ class OutputProcessor:
         sampling = request.sampling
         progress = _Progress(
             request,
-            self._answers.begin(request.prompt_token_ids, skip_special=sampling.skip_special_tokens),
+            self._answers.begin(
+                request.prompt_token_ids,
+                skip_special=sampling.skip_special_tokens,
+                may_call=sampling.form is None,
+            ),
             StopStrings(sampling.stop, include=sampling.include_stop_str_in_output),
         )
         self._progress[request.request_id] = progress

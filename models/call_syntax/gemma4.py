@@ -54,6 +54,7 @@ class Gemma4:
     texts = PromptTexts(INSTRUCTIONS, "tool", "{result}")
     words = (START, END, QUOTE)
     ids = NUMBERED
+    call_words = (START, "call:")
     has_bare_text = False
 
     def reader(self, mark: str, json_fields: frozenset[str]) -> CallReader:

@@ -45,6 +45,7 @@ class GlmCalls:
     texts = PromptTexts(INSTRUCTIONS, "user", "<tool_response>\n{result}\n</tool_response>", on_own_line=True)
     words = (START, END, KEY, END_OF_KEY, VALUE, END_OF_VALUE)
     ids = NUMBERED
+    call_words: tuple[str, ...] = ()
     has_bare_text = True
 
     def __init__(self, line_end: str) -> None:

@@ -67,6 +67,10 @@ class CallSyntax(Protocol):
         """Texts in calls that are control tokens of some tokenizers."""
 
     @property
+    def call_words(self) -> tuple[str, ...]:
+        """Mark of a call and the words after it, which tell a call from a mention of the mark. Empty if none do."""
+
+    @property
     def has_bare_text(self) -> bool:
         """Whether text is written without quotes, so that only the schemas of the tools tell it from other values."""
 

@@ -27,7 +27,7 @@ class JsonCalls:
     between: text between two calls.
     before, after: text around the arguments of one call.
     spaced: calls that a grammar forces have a space after commas and colons.
-    words, ids: as in `CallSyntax`.
+    words, ids, call_words: as in `CallSyntax`.
     make_reader: creates a reader of the text after a mark.
     """
 
@@ -41,6 +41,7 @@ class JsonCalls:
     spaced: bool = True
     words: tuple[str, ...] = ()
     ids: CallIds = NUMBERED
+    call_words: tuple[str, ...] = ()
     make_reader: Callable[[str], CallReader] = lambda _: JsonCallReader()
 
     @property

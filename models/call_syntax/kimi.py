@@ -31,6 +31,7 @@ KIMI = JsonCalls(
     opening=ALL,
     closing=END_OF_ALL,
     words=(ALL, END_OF_ALL, ONE, ARGUMENTS, END_OF_ONE),
+    call_words=(ALL,),
     ids=CallIds("functions.{name}:{number}", re.compile(rf"(functions\.[^\s:<|]+:[0-9]+)\s*{re.escape(ARGUMENTS)}")),
     make_reader=lambda _: HeadedReader(_HEAD),
 )

@@ -66,6 +66,7 @@ MISTRAL_LIST = JsonCalls(
     closing="]",
     between=", ",
     words=(START, "[ARGS]", "[CALL_ID]"),
+    call_words=(START,),
     ids=CallIds(written=re.compile(r'"id":\s*"([a-zA-Z0-9]{9})"')),
     make_reader=lambda _: MistralReader(),
 )

@@ -92,6 +92,7 @@ class PythonCalls:
     words: tuple[str, ...]
     ids: CallIds = NUMBERED
     has_bare_text: bool = False
+    call_words: tuple[str, ...] = ()
 
     def reader(self, mark: str, json_fields: frozenset[str]) -> CallReader:
         """See `CallSyntax`. Texts have quotes."""

@@ -37,6 +37,7 @@ class Qwen3Coder:
     texts = PromptTexts(INSTRUCTIONS, "user", "<tool_response>\n{result}\n</tool_response>", on_own_line=True)
     words = (START, END)
     ids = NUMBERED
+    call_words = (START, FUNCTION)
     has_bare_text = True
 
     def reader(self, mark: str, json_fields: frozenset[str]) -> CallReader:

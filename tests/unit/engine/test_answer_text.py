@@ -103,6 +103,41 @@ def test_token_may_end_reasoning_and_begin_the_answer() -> None:
     assert answer.num_thought == 1
 
 
+QWEN = MarkedThinking(0, 1, {"slow": ""})
+
+
+def qwen(text: str, *, may_call: bool = True) -> tuple[str, str]:
+    """Return the reasoning and the answer, of one token per byte, after a prompt that opens the reasoning."""
+    answers = AnswerFormat(
+        lambda id_: bytes([id_]) if id_ > 1 else b"", thinking=QWEN, call_words=("<tool_call>", "{", '"name"')
+    )
+    answer = answers.begin([9, 0], may_call=may_call)
+    said = [*map(answer.push, text.encode()), answer.finish()]
+    thought, rest = ("".join(piece.text for piece in said if piece.is_thought is kind) for kind in (True, False))
+    return thought, rest
+
+
+@pytest.mark.parametrize(
+    ("text", "thought", "rest"),
+    [
+        ('so\n<tool_call>\n{"name": "f"}</tool_call>', "so\n", '<tool_call>\n{"name": "f"}</tool_call>'),
+        ('the <tool_call> mark, <tool_call>{ "name"', "the <tool_call> mark, ", '<tool_call>{ "name"'),
+        ('<tool_call>{"name\x01Yes', '<tool_call>{"name', "Yes"),
+        ("so <tool_\x01<tool_call>", "so <tool_", "<tool_call>"),
+        ("so <tool_call", "so <tool_call", ""),
+        ("<<tool_call>\n\n<tool_call>", "<<tool_call>\n\n<tool_call>", ""),
+        ('<tool_call>{"name"\x01x', "", '<tool_call>{"name"x'),
+    ],
+)
+def test_call_ends_reasoning_that_was_not_closed(text: str, thought: str, rest: str) -> None:
+    assert qwen(text) == (thought, rest)
+
+
+def test_forced_answer_has_no_call_within_its_reasoning() -> None:
+    call = '<tool_call>{"name"'
+    assert qwen(f"{call}\x01{call}", may_call=False) == (call, call)
+
+
 def test_header_of_reasoning_is_left_out() -> None:
     header = replace(THINKING, header="bb")
     assert texts(AnswerFormat(PIECES.__getitem__, thinking=header), [], [BEGIN, 2, 2, 2, 3, END, 2]) == ("b c", "b")

@@ -19,6 +19,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from models.errors import ChatFormatError
 from models.folder import ModelFolder
 from models.slices import check_length
+from models.template_roles import probe_roles
 from models.template_tools import probe
 from models.text_tokenizer import TextTokenizer
 from models.thinking import Thinking, ThinkingMode, find_thinking, switches
@@ -92,6 +93,7 @@ class ChatFormat:
         self.tools = find_tool_format(
             tokenizer.control_tokens, template or "", lambda: probe(self._probed), tool_format
         )
+        self._roles = probe_roles(self._probed)
         texts = sorted(tokenizer.control_tokens, key=len, reverse=True)
         self._control = re.compile("|".join(map(re.escape, texts)) or r"(?!)")
         self._longest_control = len(texts[0]) if texts else 0
@@ -321,7 +323,24 @@ class ChatFormat:
                 written.append(Message(message.role, content + between + self.tools.calls(message.tool_calls, clean)))
             else:
                 written.append(_cleaned(message, clean))
-        return written
+        return self._fitted(written)
+
+    def _fitted(self, messages: list[Message]) -> list[Message]:
+        """Join messages that the template refuses: system messages and adjacent ones of the user."""
+        if self._roles.takes_all:
+            return messages
+        fitted, system = list[Message](), list[str]()
+        for message in messages:
+            if message.role == "system" and not self._roles.has_system:
+                system.append(message.content)
+                continue
+            if message.role == "user" and system:
+                message = replace(message, content="\n\n".join([*system, message.content]))
+                system.clear()
+            if message.role == "user" and fitted and fitted[-1].role == "user" and not self._roles.has_adjacent:
+                message = replace(message, content=f"{fitted.pop().content}\n{message.content}")
+            fitted.append(message)
+        return [*fitted, Message("user", "\n\n".join(system))] if system else fitted
 
     def _stand_in(self, control_text: str, frame: str) -> str:
         return f"{frame}{self._tokenizer.control_tokens[control_text]}{frame}"

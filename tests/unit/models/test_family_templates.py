@@ -288,6 +288,29 @@ def test_calls_are_split_where_the_template_takes_one(tmp_path: Path) -> None:
     assert text.endswith(extended)
 
 
+@pytest.mark.parametrize("template", [templates.GEMMA2, templates.GEMMA3], ids=["gemma2", "gemma3"])
+@pytest.mark.parametrize("name", [None, "pythonic"])
+def test_tools_fit_templates_with_two_alternating_roles(tmp_path: Path, template: str, name: str | None) -> None:
+    tokenizer, _ = make(tmp_path, Case(template, "hermes", set(), TWO, ""))
+    chat = ChatFormat.load(tmp_path, tokenizer, name)
+    asked = [TOOLS, Message("system", "Be brief."), *TWO, Message("user", "So?")]
+    first, text = (tokenizer.describe(chat.render(messages)) for messages in (asked[:3], asked))
+    assert first.split("<start_of_turn>")[1].startswith("user\nBe brief.\n\n# Tools")
+    assert first.endswith("Q1<end_of_turn>\n<start_of_turn>model\n")
+    assert text.startswith(first)
+    results = "<tool_response>\nSUN\n</tool_response>\n<tool_response>\nRAIN\n</tool_response>\nSo?<end_of_turn>\n"
+    assert text.endswith(f"<start_of_turn>user\n{results}<start_of_turn>model\n")
+    call = '[get_weather(city="Paris", days=2), get_weather(city="Rome", days=2)]'
+    assert (call in text) == (name == "pythonic")
+    assert text.endswith(tokenizer.describe(chat.extend([5], asked, num_new=3)))
+
+
+def test_system_message_without_a_question_is_one(tmp_path: Path) -> None:
+    tokenizer, chat = make(tmp_path, Case(templates.GEMMA2, "hermes", set(), TWO, ""))
+    text = tokenizer.describe(chat.render([Message("system", "Greet me.")]))
+    assert text.endswith("user\nGreet me.<end_of_turn>\n<start_of_turn>model\n")
+
+
 def test_turn_that_goes_on_after_a_call_is_rendered_again(tmp_path: Path) -> None:
     _, chat = make(tmp_path, CASES["gemma4"])
     with pytest.raises(ChatFormatError, match="only after calls"):

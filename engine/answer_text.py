@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from engine.detokenizer import Detokenizer
+from models.harmony_thinking import HarmonyReader, HarmonyThinking
 from models.open_call import OpenCall
 from models.thinking import MarkedThinking, Thinking, Thoughts
 from models.written_thinking import Pieces, WrittenThinking
@@ -62,6 +63,7 @@ class AnswerText:
         thinking = how.thinking
         self._thoughts = Thoughts(thinking, prompt_ids) if isinstance(thinking, MarkedThinking) else None
         self._splitter = thinking.splitter(prompt_ids) if isinstance(thinking, WrittenThinking) else None
+        self._harmony = HarmonyReader(thinking, prompt_ids) if isinstance(thinking, HarmonyThinking) else None
         self._header = thinking.header if isinstance(thinking, MarkedThinking) else ""
         self._begun: str | None = None
         self._open_call = OpenCall(how.call_words) if self._thoughts is not None and how.call_words else None
@@ -70,6 +72,10 @@ class AnswerText:
 
     def push(self, token_id: int) -> Said:
         """Return the text that this token completes."""
+        if self._harmony is not None:
+            self._queue(self._harmony.push(token_id, self._detokenizer.push(token_id)))
+            self.num_thought += self._harmony.is_thinking and not self._harmony.is_mark(token_id)
+            return self._next()
         if self._splitter is not None:
             self._queue(self._splitter.push(self._detokenizer.push(token_id)))
             self.num_thought += self._splitter.inside

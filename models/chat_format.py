@@ -18,6 +18,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from models.errors import ChatFormatError
 from models.folder import ModelFolder
+from models.harmony_thinking import EFFORTS, HarmonyThinking, find_harmony_thinking
 from models.slices import check_length
 from models.template_roles import probe_roles
 from models.template_tools import probe
@@ -87,9 +88,11 @@ class ChatFormat:
         self._variables = variables
         self._leading_id = leading_id
         self._template = None if template is None else _compile(template)
-        self.thinking: Thinking | None = find_thinking(tokenizer.control_tokens, template or "")
-        if self.thinking is None:
-            self.thinking = find_written_thinking(template or "", tokenizer)
+        self.thinking: Thinking | None = (
+            find_harmony_thinking(template or "", tokenizer)
+            or find_thinking(tokenizer.control_tokens, template or "")
+            or find_written_thinking(template or "", tokenizer)
+        )
         self.tools = find_tool_format(
             tokenizer.control_tokens, template or "", lambda: probe(self._probed), tool_format
         )
@@ -235,6 +238,8 @@ class ChatFormat:
         if self._template is None:
             raise ChatFormatError("the model has no chat template; use plain completions")
         told: dict[str, Any] = {} if thinking is None else dict(switches(thinking))
+        if thinking is not None and isinstance(self.thinking, HarmonyThinking):
+            told["reasoning_effort"] = EFFORTS[thinking]
         if messages and messages[0].role == "tools":
             told["tools"] = json.loads(messages[0].content)
             messages = messages[1:]

@@ -49,6 +49,10 @@ class Thinking(Protocol):
     def closing_ids(self) -> Sequence[int]:
         """Tokens that end reasoning."""
 
+    @property
+    def has_headers(self) -> bool:
+        """Whether answers have headers that their text lacks, so that text does not become the same ids again."""
+
     def is_in(self, token_ids: Sequence[int]) -> bool:
         """Return whether an answer contains a reasoning marker."""
 
@@ -72,6 +76,7 @@ class MarkedThinking:
     end_id: int
     suffixes: Mapping[ThinkingMode, str]
     header: str = ""
+    has_headers: bool = False
 
     @property
     def modes(self) -> tuple[ThinkingMode, ...]:

@@ -46,6 +46,7 @@ class WrittenThinking:
     suffixes: Mapping[ThinkingMode, str]
     describe: Callable[[Sequence[int]], str]
     encode: Callable[[str], list[int]]
+    has_headers: bool = False
 
     @property
     def modes(self) -> tuple[ThinkingMode, ...]:

@@ -423,3 +423,43 @@ GEMMA3: Final = """{{ bos_token }}
     {{- message['content'] | trim + '<end_of_turn>\\n' }}
 {%- endfor %}
 {%- if add_generation_prompt %}{{- '<start_of_turn>model\\n' }}{%- endif %}"""
+
+HARMONY: Final = """{{- "<|start|>system<|message|>You are ChatGPT.\\nReasoning: " + (reasoning_effort or "medium") }}
+{{- "\\n\\n# Valid channels: analysis, commentary, final.<|end|>" }}
+{%- if messages[0].role == "system" %}
+    {%- set developer_message = messages[0].content %}
+    {%- set messages = messages[1:] %}
+{%- endif %}
+{%- if developer_message or tools %}
+    {{- "<|start|>developer<|message|>" }}
+    {%- if developer_message %}{{- "# Instructions\\n\\n" + developer_message + "\\n\\n" }}{%- endif %}
+    {%- if tools %}
+        {{- "namespace functions {\\n" }}
+        {%- for tool in tools %}{{- "type " + tool.function.name + " = () => any;\\n" }}{%- endfor %}
+        {{- "}" }}
+    {%- endif %}
+    {{- "<|end|>" }}
+{%- endif %}
+{%- set last_tool_call = namespace(name=none) %}
+{%- for message in messages %}
+    {%- if message.role == 'assistant' and message.tool_calls %}
+        {%- set tool_call = message.tool_calls[0].function %}
+        {%- if message.content %}
+            {{- "<|start|>assistant<|channel|>analysis<|message|>" + message.content + "<|end|>" }}
+        {%- endif %}
+        {{- "<|start|>assistant to=functions." + tool_call.name + "<|channel|>commentary json<|message|>" }}
+        {{- tool_call.arguments | tojson + "<|call|>" }}
+        {%- set last_tool_call.name = tool_call.name %}
+    {%- elif message.role == 'assistant' %}
+        {{- "<|start|>assistant<|channel|>final<|message|>" + message.content + "<|end|>" }}
+    {%- elif message.role == 'tool' %}
+        {%- if last_tool_call.name is none %}
+            {{- raise_exception("no previous assistant message with a tool call") }}
+        {%- endif %}
+        {{- "<|start|>functions." + last_tool_call.name + " to=assistant<|channel|>commentary<|message|>" }}
+        {{- message.content | tojson + "<|end|>" }}
+    {%- else %}
+        {{- "<|start|>user<|message|>" + message.content + "<|end|>" }}
+    {%- endif %}
+{%- endfor %}
+{%- if add_generation_prompt %}{{- "<|start|>assistant" }}{%- endif %}"""

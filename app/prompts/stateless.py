@@ -168,6 +168,9 @@ class WholePrompts:
         text: str,
         message: Message,
     ) -> None:
+        thinking = engine.chat_format.thinking
+        if thinking is not None and thinking.has_headers:
+            return
         marks = engine.chat_format.tools.names_of_marks()
         ids = await apart_if(len(produced) >= MANY_IDS, lambda: exact_ids(engine.tokenizer, produced, text, marks))
         if ids is None:

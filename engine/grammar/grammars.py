@@ -12,6 +12,7 @@ from engine.grammar.limits import check_form
 from engine.sampling.token_mask import TokenMask
 from engine.sampling_params import SamplingParams
 from engine.structured_output import StructuredOutput
+from models.harmony_thinking import HarmonyThinking, HarmonyThoughts
 from models.text_tokenizer import TextTokenizer
 from models.thinking import MarkedThinking, Thinking, Thoughts
 from models.written_thinking import WrittenThinking, WrittenThoughts
@@ -81,6 +82,8 @@ class Grammars:
         match self._thinking:
             case MarkedThinking() as marked:
                 return self._after(mask, Thoughts(marked, prompt_ids), marked.start_id)
+            case HarmonyThinking() as harmony if params.form.kind != "calls":
+                return self._after(mask, HarmonyThoughts(harmony, prompt_ids))
             case WrittenThinking() as written if written.opens(prompt_ids):
                 return self._after(mask, WrittenThoughts(written, prompt_ids))
         return mask

@@ -11,6 +11,7 @@ from models.call_syntax.gemma4 import START as GEMMA4_START
 from models.call_syntax.glm import GLM45, GLM47
 from models.call_syntax.granite import GRANITE
 from models.call_syntax.granite import START as GRANITE_START
+from models.call_syntax.harmony import HARMONY
 from models.call_syntax.hermes import HERMES, writes_hermes
 from models.call_syntax.interface import CallSyntax
 from models.call_syntax.kimi import ALL as KIMI_CALLS
@@ -25,6 +26,7 @@ from models.call_syntax.pangu import START as PANGU_START
 from models.call_syntax.phi4_mini import PHI4_FUNCTOOLS, PHI4_MINI
 from models.call_syntax.pythonic import LINES_START, LLAMA4, OLMO3, PYTHONIC
 from models.call_syntax.qwen3_coder import QWEN3_CODER
+from models.harmony_thinking import CHANNEL, START
 
 
 class Family(NamedTuple):
@@ -55,6 +57,7 @@ FAMILIES: Final = (
     Family("mistral-v11", MISTRAL_IDENTIFIED, _has(MISTRAL_START, "[ARGS]", "[CALL_ID]")),
     Family("mistral-v13", MISTRAL_NAMED, _has(MISTRAL_START, "[ARGS]")),
     Family("mistral", MISTRAL_LIST, _has(MISTRAL_START)),
+    Family("harmony", HARMONY, _has(CHANNEL, START)),
     Family("gemma4", GEMMA4, _has(f"{GEMMA4_START}call:")),
     Family("kimi-k2", KIMI, _has(KIMI_CALLS, KIMI_CALL)),
     Family("deepseek-v3.1", DEEPSEEK_V31, _has(DEEPSEEK_CALLS, but=("```json",))),

@@ -1,10 +1,15 @@
+import json
 from dataclasses import replace
 
 import pytest
+from tokenizers import AddedToken
 
 from engine.answer_text import AnswerFormat, Said
+from models.harmony_thinking import find_harmony_thinking
 from models.thinking import MarkedThinking
+from models.tokenizer import Tokenizer
 from models.written_thinking import GRANITE32, GRANITE33, TAGS, WrittenThinking
+from tests.tiny_tokenizer import byte_tokenizer
 
 BEGIN, END, OTHER = 100, 101, 102
 PIECES = {1: b" a", 2: b"b", 3: b" c", 4: "é".encode()[:1], 5: "é".encode()[1:], BEGIN: b"", END: b"", OTHER: b""}
@@ -136,6 +141,20 @@ def test_call_ends_reasoning_that_was_not_closed(text: str, thought: str, rest: 
 def test_forced_answer_has_no_call_within_its_reasoning() -> None:
     call = '<tool_call>{"name"'
     assert qwen(f"{call}\x01{call}", may_call=False) == (call, call)
+
+
+def test_headers_of_channels_are_left_out() -> None:
+    library = byte_tokenizer()
+    words = ("<|start|>", "<|channel|>", "<|message|>", "<|end|>", "<|call|>")
+    library.add_special_tokens([AddedToken(word, special=True, normalized=False) for word in words])
+    tokenizer = Tokenizer(json.loads(library.to_str()), bos_token_id=None, eos_token_ids=())
+    answers = AnswerFormat(tokenizer.token_bytes, thinking=find_harmony_thinking("<|channel|>", tokenizer))
+    answer = answers.begin(tokenizer.encode("<|start|>assistant", special=True))
+    text = "<|channel|>analysis<|message|>so é<|end|><|start|>assistant<|channel|>final<|message|>Yes"
+    said = [*map(answer.push, tokenizer.encode(text, special=True)), answer.finish()]
+    assert "".join(piece.text for piece in said if piece.is_thought) == "so é"
+    assert "".join(piece.text for piece in said if not piece.is_thought) == "Yes"
+    assert answer.num_thought == len("so é".encode())
 
 
 def test_header_of_reasoning_is_left_out() -> None:

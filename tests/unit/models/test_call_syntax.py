@@ -62,6 +62,8 @@ WRITTEN = {
     'get_weather(city="Rome", days=2)\n</function_calls>',
     "pythonic": "[get_weather(city='Paris', days=2), get_weather(city=\"Rome\", days=2)]",
     "llama4": f'{{"name": "get_weather", "parameters": {ARGS}}}; {{"name": "get_weather", "parameters": {ROMAN}}}',
+    "harmony": f"<|start|>assistant to=functions.get_weather<|channel|>commentary json<|message|>{ARGS}"
+    f"<|start|>assistant to=functions.get_weather<|channel|>commentary json<|message|>{ROMAN}",
     "openpangu": f'[unused11][{{"name": "get_weather", "arguments": {ARGS}}}, '
     f'{{"name": "get_weather", "arguments": {ROMAN}}}][unused12]',
 }

@@ -217,6 +217,17 @@ CASES = {
         '<|header_start|>ipython<|header_end|>\n\n"SUN"<|eot|><|header_start|>ipython<|header_end|>\n\n"RAIN"<|eot|>'
         "<|header_start|>assistant<|header_end|>\n\n",
     ),
+    "harmony": Case(
+        templates.HARMONY,
+        "harmony",
+        set(),
+        TWO,
+        "Q1<|end|><|start|>assistant to=functions.get_weather<|channel|>commentary json<|message|>"
+        f'{ARGS}<|call|><|start|>functions.get_weather to=assistant<|channel|>commentary<|message|>"SUN"<|end|>'
+        "<|start|>assistant to=functions.get_weather<|channel|>commentary json<|message|>"
+        f'{ROMAN}<|call|><|start|>functions.get_weather to=assistant<|channel|>commentary<|message|>"RAIN"<|end|>'
+        "<|start|>assistant",
+    ),
 }
 each_case = pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
 
@@ -248,7 +259,9 @@ def test_history_has_calls_as_the_family_writes_them(tmp_path: Path, case: Case)
     assert text.count("get_weather") == 1 + case.history.count("get_weather")
 
 
-@pytest.mark.parametrize("case", [case for case in CASES.values() if case.name != "gemma4"], ids=lambda case: case.name)
+@pytest.mark.parametrize(
+    "case", [case for case in CASES.values() if case.name not in ("gemma4", "harmony")], ids=lambda case: case.name
+)
 def test_turn_after_a_call_continues_its_exact_tokens(tmp_path: Path, case: Case) -> None:
     tokenizer, chat = make(tmp_path, case)
     first = chat.render([TOOLS, *case.said[:1]])
@@ -311,8 +324,9 @@ def test_system_message_without_a_question_is_one(tmp_path: Path) -> None:
     assert text.endswith("user\nGreet me.<end_of_turn>\n<start_of_turn>model\n")
 
 
-def test_turn_that_goes_on_after_a_call_is_rendered_again(tmp_path: Path) -> None:
-    _, chat = make(tmp_path, CASES["gemma4"])
+@pytest.mark.parametrize("name", ["gemma4", "harmony"])
+def test_turn_that_goes_on_after_a_call_is_rendered_again(tmp_path: Path, name: str) -> None:
+    _, chat = make(tmp_path, CASES[name])
     with pytest.raises(ChatFormatError, match="only after calls"):
         chat.extend([5], [TOOLS, *TWO], num_new=2)
 

@@ -9,6 +9,7 @@ from tests.unit.fake_engine import FakeEngine
 
 PANGU = MarkedThinking(1, 2, PANGU_SUFFIXES)
 SWITCHED = MarkedThinking(1, 2, {"slow": "", "off": ""})
+EFFORTS = MarkedThinking(1, 2, {"slow": "", "auto": ""})
 ALWAYS = MarkedThinking(1, 2, {"slow": ""})
 
 
@@ -29,6 +30,10 @@ def engine(thinking: MarkedThinking | None) -> FakeEngine:
         (PANGU, None, None),
         (SWITCHED, "low", "slow"),
         (ALWAYS, "none", None),
+        (EFFORTS, "none", "auto"),
+        (EFFORTS, "low", "auto"),
+        (EFFORTS, "medium", None),
+        (EFFORTS, "high", "slow"),
         (None, "high", None),
     ],
 )

@@ -30,6 +30,9 @@ GRANITE32: Final = WordMarks(
 TAGS: Final = WordMarks(("<think>",), ("</think>",))
 GRANITE33: Final = WordMarks(TAGS.starts, TAGS.ends, ("<response>", "</response>"))
 
+_LONGEST: Final = 256
+"""Number of characters within which a mark begins reasoning or an answer."""
+
 Pieces = list[tuple[str, bool]]
 """Texts in order, each with whether it is reasoning."""
 
@@ -135,7 +138,7 @@ class ReasoningSplitter:
         if start is not None:
             self._at_start, self.inside = False, True
             self._held = text.removeprefix(start)
-        elif not any(start.startswith(text) for start in self._marks.starts):
+        elif len(self._held) > _LONGEST or not any(start.startswith(text) for start in self._marks.starts):
             self._at_start = False
 
     def _reasoning(self) -> Pieces:
@@ -168,7 +171,7 @@ class ReasoningSplitter:
         text = self._held.lstrip()
         if text.startswith(start):
             self._held, self._frame_end = text.removeprefix(start), end
-        elif start.startswith(text):
+        elif start.startswith(text) and len(self._held) <= _LONGEST:
             return False
         self._awaits_frame = False
         return True

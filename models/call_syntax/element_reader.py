@@ -16,6 +16,9 @@ from models.tool_calls import AnswerEvent, ArgumentsPiece, CallEnd, CallStart
 FUNCTION, END_OF_FUNCTION = "<function=", "</function>"
 PARAMETER, END_OF_PARAMETER = "<parameter=", "</parameter>"
 
+LONGEST_SPACE: Final = 256
+"""Maximum number of characters of white space before a call. Space that is held back is read again with each piece."""
+
 _LONGEST_NAME = 256
 _LONGEST_FIELD = 320
 """Maximum number of characters before the value of a parameter."""
@@ -111,7 +114,8 @@ class ElementReader:
             return self._next_of_value(self._value)
         rest = self._held.lstrip()
         if not self.has_called:
-            return self._function(rest)
+            return self._function(rest) if len(self._held) - len(rest) <= LONGEST_SPACE else self._break_off()
+        self._held = rest
         start, end = self._elements.field_start, self._elements.end
         if rest.startswith(end):
             self._held = rest.removeprefix(end)

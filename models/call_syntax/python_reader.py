@@ -4,6 +4,7 @@ import json
 import re
 from typing import Final
 
+from models.call_syntax.element_reader import LONGEST_SPACE
 from models.call_syntax.literal_scanner import LiteralScanner
 from models.tool_calls import AnswerEvent, ArgumentsPiece, CallEnd, CallStart
 
@@ -32,6 +33,7 @@ class PythonReader:
         self._in_list = False
         self._name = ""
         self._is_open = False
+        self._may_be_comma = False
         self._seen = set[str]()
         self._value: LiteralScanner | None = None
 
@@ -57,6 +59,10 @@ class PythonReader:
         if self._value is not None:
             return self._next_of_value(self._value)
         rest = self._held.lstrip()
+        if self.has_called:
+            self._held = rest
+        elif len(self._held) - len(rest) > LONGEST_SPACE:
+            return self._end()
         if not rest:
             return None
         return self._field(rest) if self._name else self._between(rest)
@@ -72,7 +78,7 @@ class PythonReader:
             self.is_over, self._held = True, rest[1:]
             return []
         if (name := _NAME.match(rest)) is not None and len(name[1]) <= _LONGEST_NAME:
-            self._name, self._is_open = name[1], False
+            self._name, self._is_open, self._may_be_comma = name[1], False, False
             self._seen.clear()
             return self._skip(rest[name.end() :])
         if _BEGUN_NAME.fullmatch(rest) is not None and len(rest) <= _LONGEST_NAME:
@@ -94,10 +100,9 @@ class PythonReader:
 
     def _field(self, rest: str) -> list[AnswerEvent] | None:
         """Read the name of an argument, or the end of the arguments."""
-        if self._seen and rest[0] == ",":
-            rest = rest[1:].lstrip()
-            if not rest:
-                return None
+        if rest[0] == "," and self._may_be_comma:
+            self._may_be_comma, self._held = False, rest[1:]
+            return []
         if rest[0] == ")":
             events = [*self._begun(), ArgumentsPiece("}"), CallEnd(is_complete=True)]
             self._name, self._held = "", rest[1:]
@@ -129,7 +134,7 @@ class PythonReader:
             return [*events, *self._break_off()]
         if not value.is_done:
             return events or None
-        self._held, self._value = value.unread, None
+        self._held, self._value, self._may_be_comma = value.unread, None, True
         return events
 
     def _break_off(self) -> list[AnswerEvent]:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from typing import Any
 
 import pytest
@@ -133,6 +134,32 @@ def test_cut_calls_show_no_markup_and_keep_arguments(name: str) -> None:
     begun = text[: re.search(_ARGUMENT, text).start()]  # type: ignore[union-attr]
     [cut] = parsed_of(events_of(name, [begun], "")).calls
     assert cut == ToolCall("get_weather", "{", is_complete=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "begun", "filling"),
+    [
+        ("pythonic", '[f(a="', "x"),
+        ("pythonic", "[f(a=1,", " "),
+        ("pythonic", "[", " "),
+        ("olmo3", "<function_calls>\nf(a=1)", "\n"),
+        ("gemma4", '<|tool_call>call:f{a:<|"|>', "<|"),
+        ("glm-4.7", "<tool_call>f<arg_key>a</arg_key><arg_value>", "<"),
+        ("glm-4.7", "<tool_call>f<arg_key>a</arg_key>", " "),
+        ("qwen3-coder", "<function=f>", "\n"),
+        ("qwen3-coder", "<tool_call>", "\n"),
+        ("kimi-k2", "<|tool_call_begin|>f:0<|tool_call_argument_begin|>{", " "),
+        ("harmony", "<|start|>assistant to=functions.", "x"),
+    ],
+)
+def test_calls_of_many_pieces_take_linear_time(name: str, begun: str, filling: str) -> None:
+    parser = make_parser(syntax_named(name), parallel=True)
+    parser.push(begun)
+    began = time.thread_time()
+    for _ in range(20_000):
+        parser.push(filling * 100)
+    # A run takes about half a second. Where all space or text so far is read again with each piece, it takes ten.
+    assert time.thread_time() - began < 4.0
 
 
 def test_json_answer_of_llama_is_no_call_without_its_fields() -> None:

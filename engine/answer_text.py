@@ -91,7 +91,7 @@ class AnswerText:
         text = self._detokenizer.push(token_id)
         if self._begun is not None:
             text = self._without_header(text)
-        if self._thoughts.inside and self._open_call is not None:
+        if self._thoughts.inside and self._open_call is not None and self._open_call.concerns(text):
             self._queue(self._open_call.push(text))
             self._thoughts.inside = not self._open_call.is_found
             return self._next()

@@ -22,6 +22,10 @@ class OpenCall:
         self._words = words
         self._held = ""
 
+    def concerns(self, text: str) -> bool:
+        """Return whether `text` must be added: it may begin a call, or continue what was held back."""
+        return bool(self._held) or self._words[0][0] in text
+
     def push(self, text: str) -> list[tuple[str, bool]]:
         """Add text of the reasoning. Return the pieces that are certain, each with whether it is reasoning."""
         self._held += text

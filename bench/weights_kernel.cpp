@@ -1,7 +1,9 @@
 // Measures multiplication by weights of each format, for bench/weights.py. Prints one line per measurement.
 #include <cstdlib>
-#include <cstring>
+#include <deque>
+#include <vector>
 
+#include "buffer.h"
 #include "machine_limits.h"
 #include "weights.h"
 
@@ -30,8 +32,9 @@ public:
     explicit Matrices(WeightFormat format) : format_(format) {
         const Part part{nullptr, kColumns / kPanel, format};
         with_panels(part, kDepth, [&](const auto& panels) { matrix_bytes_ = panels.panel_bytes() * part.end; });
-        data_.resize(matrix_bytes_ * kMatrices);
-        for (size_t i = 0; i < data_.size(); ++i) data_[i] = 0x28 + i * 37 % 8;
+        const size_t size = matrix_bytes_ * kMatrices;
+        data_.reserve(size);
+        for (size_t i = 0; i < size; ++i) data_.data()[i] = 0x28 + i * 37 % 8;
     }
 
     void measure(const char* name, int rows, int threads) const {
@@ -60,14 +63,14 @@ public:
 private:
     WeightFormat format_;
     size_t matrix_bytes_ = 0;
-    std::vector<uint8_t> data_;
+    Buffer<uint8_t> data_;
 };
 
 }  // namespace
 
 int main(int, char** arguments) {
     const int threads = std::atoi(arguments[1]), rounds = std::atoi(arguments[2]);
-    std::vector<Matrices> all;
+    std::deque<Matrices> all;
     for (const Kind& kind : kKinds) all.emplace_back(kind.format);
     for (int round = 0; round < rounds; ++round) {
         measure_limits(threads);

@@ -7,8 +7,9 @@ import torch
 
 from app.config.settings import Settings
 from app.doctor.finding import Finding
+from engine.config import EngineConfig
 from engine.errors import EngineError
-from engine.worker.native.selection import native_refusal
+from engine.worker.native.selection import matrices_refusal, native_refusal
 from models.errors import ModelError
 from models.registry import TRANSFORMERS_IS_ALONE, NetworkSummary, summarize
 from models.resolve import find_model
@@ -22,12 +23,15 @@ def check_network(settings: Settings) -> Finding:
     try:
         network = summarize(folder, getattr(torch, settings.dtype))
         refusal = why_not_native(settings, folder, network)
+        plain = matrices_refusal(_engine_config(settings, folder))
     except EngineError as error:
         return Finding("fail", "network", error.message, "choose another --cpu-kernels, or omit the option")
     except ModelError as error:
         return Finding("fail", "network", str(error), "choose another --model")
     if network.decoder is None:
-        text = f"{network.code}, {len(network.attention)} attention calls per pass, because {network.refusal}"
+        matrices = "native matrices" if plain is None else f"matrices of torch ({plain})"
+        calls = f"{len(network.attention)} attention calls per pass"
+        text = f"{network.code}, {calls}, {matrices}, because {network.refusal}"
         if settings.tensor_parallel_size > 1:
             return Finding("fail", "network", text, TRANSFORMERS_IS_ALONE)
         if not network.is_tested:
@@ -44,6 +48,9 @@ def why_not_native(settings: Settings, folder: Path, network: NetworkSummary) ->
 
     Raise EngineError if the settings name an instruction set that this CPU does not have.
     """
+    return native_refusal(_engine_config(settings, folder), network.decoder)
+
+
+def _engine_config(settings: Settings, folder: Path) -> EngineConfig:
     # The public prefix is a file that may be missing, and does not matter here.
-    config = replace(settings, public_prefix=None).engine_config(model_path=folder, model_name="", secret=b"")
-    return native_refusal(config, network.decoder)
+    return replace(settings, public_prefix=None).engine_config(model_path=folder, model_name="", secret=b"")

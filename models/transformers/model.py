@@ -11,8 +11,9 @@ from transformers.modeling_outputs import MoeModelOutputWithPast
 
 from models.errors import UnsupportedModelError
 from models.folder import ModelFolder
-from models.interface import ForwardContext
+from models.interface import ForwardContext, MatrixPacker
 from models.transformers.attention_bridge import BRIDGED, EAGER, ContextPass, receiving, use_attention
+from models.transformers.matrices import pack_network
 from models.transformers.probe import probe
 from models.transformers.refusals import network_class, read_config
 from models.transformers.rope import pin_rope
@@ -63,6 +64,16 @@ class TransformersForCausalLM:
         """
         logits: torch.Tensor = self._head(inputs_embeds=hidden[None], use_cache=False).logits[0]
         return logits.float()
+
+    def pack_matrices(self, packer: MatrixPacker) -> None:
+        """See `models.interface.HasMatrices`."""
+        pack_network(self._network, packer)
+        self.kernels = f"{self.kernels};{packer.name}"
+        try:
+            check_network(self, self._network)
+        except RuntimeError as error:  # of torch, about a weight that was freed
+            name = type(self._network).__name__
+            raise UnsupportedModelError(f"{name} needs the plain values of a packed matrix: {error}") from error
 
 
 def load_network(

@@ -15,6 +15,7 @@ import torch
 from models.attention_call import AttentionCall
 from models.decoder.config import DecoderConfig
 from models.decoder.model import DecoderForCausalLM
+from models.decoder.tensor_parallel import rank_config
 from models.errors import ModelError, UnsupportedModelError
 from models.folder import ModelFolder
 from models.gemma2 import architecture as gemma2
@@ -46,8 +47,6 @@ ARCHITECTURES: Final[Mapping[str, Callable[[Mapping[str, Any]], DecoderConfig]]]
     "SmolLM3ForCausalLM": smollm3.read_config,
 }
 """Readers of config.json, by the first of its `architectures`. The shared decoder runs all of them."""
-
-TRANSFORMERS_IS_ALONE: Final = "transformers' code runs in one process: leave out --tensor-parallel-size"
 
 
 def read_config(raw: Mapping[str, Any]) -> DecoderConfig:
@@ -101,6 +100,23 @@ def summarize(path: Path, dtype: torch.dtype) -> NetworkSummary:
     return NetworkSummary("shared decoder", config, "", config.attention_calls(), config.max_position_embeddings, True)
 
 
+def check_split(path: Path, size: int) -> None:
+    """Raise UnsupportedModelError if the network in the folder `path` cannot be divided among `size` ranks.
+
+    Reads config.json alone.
+    """
+    folder = ModelFolder(path)
+    try:
+        config = read_config(folder.config())
+    except UnsupportedModelError as error:
+        from models.transformers import model
+
+        with _adding(error):
+            model.check_split(folder, torch.bfloat16, size)
+    else:
+        rank_config(config, size)
+
+
 def load_model(
     path: Path,
     dtype: torch.dtype,
@@ -127,9 +143,7 @@ def load_model(
         from models.transformers.model import load_network
 
         with _adding(error):
-            if ranks.size > 1:
-                raise UnsupportedModelError(TRANSFORMERS_IS_ALONE) from error
-            return load_network(folder, dtype, device, window)
+            return load_network(folder, dtype, device, window, ranks)
     config = config.fitted_to(window)
     model = DecoderForCausalLM(config, dtype=dtype, device=device, layers=layers, ranks=ranks)
     model.packed = load_weights(

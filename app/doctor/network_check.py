@@ -11,7 +11,7 @@ from engine.config import EngineConfig
 from engine.errors import EngineError
 from engine.worker.native.selection import matrices_refusal, native_refusal
 from models.errors import ModelError
-from models.registry import TRANSFORMERS_IS_ALONE, NetworkSummary, summarize
+from models.registry import NetworkSummary, check_split, summarize
 from models.resolve import find_model
 
 
@@ -28,12 +28,14 @@ def check_network(settings: Settings) -> Finding:
         return Finding("fail", "network", error.message, "choose another --cpu-kernels, or omit the option")
     except ModelError as error:
         return Finding("fail", "network", str(error), "choose another --model")
+    try:
+        check_split(folder, settings.tensor_parallel_size)
+    except ModelError as error:
+        return Finding("fail", "network", str(error), "choose another --tensor-parallel-size, or omit the option")
     if network.decoder is None:
         matrices = "native matrices" if plain is None else f"matrices of torch ({plain})"
         calls = f"{len(network.attention)} attention calls per pass"
         text = f"{network.code}, {calls}, {matrices}, because {network.refusal}"
-        if settings.tensor_parallel_size > 1:
-            return Finding("fail", "network", text, TRANSFORMERS_IS_ALONE)
         if not network.is_tested:
             advice = "the architecture is not one of those tested (docs/models.md): compare a few long answers"
             return Finding("warn", "network", text, advice)

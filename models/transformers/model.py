@@ -12,6 +12,7 @@ from transformers.modeling_outputs import MoeModelOutputWithPast
 from models.errors import UnsupportedModelError
 from models.folder import ModelFolder
 from models.interface import ForwardContext, MatrixPacker
+from models.parallel import ALONE, RankGroup
 from models.transformers.attention_bridge import BRIDGED, EAGER, ContextPass, receiving, use_attention
 from models.transformers.matrices import pack_network
 from models.transformers.probe import probe
@@ -19,6 +20,7 @@ from models.transformers.refusals import network_class, read_config
 from models.transformers.rope import pin_rope
 from models.transformers.row_positions import FROM_CACHE, PositionsAsCache
 from models.transformers.self_check import check_network
+from models.transformers.tensor_parallel import check_plan, keep_part
 from models.transformers.tested import TESTED
 from models.transformers.weights import load_weights
 
@@ -77,17 +79,23 @@ class TransformersForCausalLM:
 
 
 def load_network(
-    folder: ModelFolder, dtype: torch.dtype, device: torch.device, window: int | None = None
+    folder: ModelFolder,
+    dtype: torch.dtype,
+    device: torch.device,
+    window: int | None = None,
+    ranks: RankGroup = ALONE,
 ) -> TransformersForCausalLM:
     """Load the network in `folder` from its safetensors files, and check it.
 
-    window: see `TransformersForCausalLM`.
+    window: see `TransformersForCausalLM`. ranks: the tensor-parallel group, of which each rank keeps its part.
 
     Raise UnsupportedModelError for a network that cannot be served, WeightsError for tensors that do not fit it,
     ModelNotFoundError for a folder without its files.
     """
-    read_shape(folder, dtype)  # refuses a network before its weights are read
+    check_split(folder, dtype, ranks.size)  # refuses a network before its weights are read
     network = load_weights(folder, dtype)
+    if ranks.size > 1:
+        keep_part(_body_of(network), network.config.base_model_tp_plan or {}, ranks)
     torch.nn.Module.to(network, device)
     model = TransformersForCausalLM(network, window)
     check_network(model, network)
@@ -95,6 +103,13 @@ def load_network(
     if not model.is_tested:
         logger.warning("model_type %r passed its self-check, but is not one of those tested", network.config.model_type)
     return model
+
+
+def check_split(folder: ModelFolder, dtype: torch.dtype, size: int) -> None:
+    """Raise UnsupportedModelError for a network that cannot be served, or not by `size` ranks. Reads config.json."""
+    shape = read_shape(folder, dtype)
+    if size > 1:
+        check_plan(read_config(folder), shape.attention, size)
 
 
 def read_shape(folder: ModelFolder, dtype: torch.dtype) -> TransformersForCausalLM:

@@ -127,9 +127,9 @@ def test_network_check_fails_where_the_server_would(tmp_path: Path, model: Path)
     configure(model, architectures=["MambaForCausalLM"], model_type="mamba")
     finding = check_network(settings(tmp_path, model=str(model)))
     assert (finding.level, "MambaForCausalLM" in finding.text) == ("fail", True)
-    configure(model, architectures=["Olmo2ForCausalLM"], model_type="olmo2")
+    configure(model, architectures=["OPTForCausalLM"], model_type="opt")
     finding = check_network(settings(tmp_path, model=str(model), tensor_parallel_size="2"))
-    assert finding.level == "fail"
+    assert (finding.level, "no plan (tp_plan) for model_type 'opt'" in finding.text) == ("fail", True)
     assert "--tensor-parallel-size" in finding.advice
 
 

@@ -14,7 +14,6 @@ from models.dense_context import DenseContext
 from models.errors import ModelNotFoundError, UnsupportedModelError, WeightsError
 from models.folder import ModelFolder
 from models.interface import CausalLM
-from models.parallel import Alone
 from models.registry import load_model, summarize
 from models.transformers.model import TransformersForCausalLM, load_network
 from models.transformers.self_check import check_network
@@ -23,10 +22,6 @@ from tests.tiny_architectures import POSITIONS, WINDOW, tiny_config, tiny_networ
 
 CPU = torch.device("cpu")
 IDS = torch.arange(40) + 3
-
-
-class TwoRanks(Alone):
-    size = 2
 
 
 @pytest.fixture
@@ -174,11 +169,6 @@ def test_network_that_cannot_be_served_is_refused(tmp_path: Path, changes: dict[
     (tmp_path / "config.json").write_text(json.dumps({key: value for key, value in changes.items() if value}))
     with pytest.raises(UnsupportedModelError, match=words):
         summarize(tmp_path, torch.float32)
-
-
-def test_split_over_processes_is_refused(folder: Path) -> None:
-    with pytest.raises(UnsupportedModelError, match="--tensor-parallel-size"):
-        load_model(folder, torch.float32, CPU, ranks=TwoRanks())
 
 
 def test_longest_position_of_a_batch_changes_no_other_row() -> None:

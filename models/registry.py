@@ -81,8 +81,8 @@ class NetworkSummary:
     is_tested: bool
 
 
-def summarize(path: Path, dtype: torch.dtype) -> NetworkSummary:
-    """Describe the network in the folder `path` without loading its weights.
+def summarize(path: Path, dtype: torch.dtype, device: str) -> NetworkSummary:
+    """Describe the network in the folder `path`, computed on `device`, without loading its weights.
 
     Raise ModelNotFoundError without config.json, UnsupportedModelError for a network that cannot be computed.
     """
@@ -93,15 +93,15 @@ def summarize(path: Path, dtype: torch.dtype) -> NetworkSummary:
         from models.transformers.model import read_shape
 
         with _adding(error):
-            shape = read_shape(folder, dtype)
+            shape = read_shape(folder, dtype, device)
         return NetworkSummary(
             shape.kernels, None, str(error), shape.attention, shape.max_position_embeddings, shape.is_tested
         )
     return NetworkSummary("shared decoder", config, "", config.attention_calls(), config.max_position_embeddings, True)
 
 
-def check_split(path: Path, size: int) -> None:
-    """Raise UnsupportedModelError if the network in the folder `path` cannot be divided among `size` ranks.
+def check_split(path: Path, size: int, device: str) -> None:
+    """Raise UnsupportedModelError if the network in the folder `path` cannot be divided among `size` ranks on `device`.
 
     Reads config.json alone.
     """
@@ -112,7 +112,7 @@ def check_split(path: Path, size: int) -> None:
         from models.transformers import model
 
         with _adding(error):
-            model.check_split(folder, torch.bfloat16, size)
+            model.check_split(folder, torch.bfloat16, size, device)
     else:
         rank_config(config, size)
 

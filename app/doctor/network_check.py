@@ -8,6 +8,7 @@ import torch
 from app.config.settings import Settings
 from app.doctor.finding import Finding
 from engine.config import EngineConfig
+from engine.device_choice import choose_device
 from engine.errors import EngineError
 from engine.worker.native.selection import matrices_refusal, native_refusal
 from models.errors import ModelError
@@ -21,7 +22,7 @@ def check_network(settings: Settings) -> Finding:
     if folder is None:
         return Finding("ok", "network", "depends on the model, which is not on this machine yet")
     try:
-        network = summarize(folder, getattr(torch, settings.dtype))
+        network = summarize(folder, getattr(torch, settings.dtype), choose_device(settings.device))
         refusal = why_not_native(settings, folder, network)
         plain = matrices_refusal(_engine_config(settings, folder))
     except EngineError as error:
@@ -29,7 +30,7 @@ def check_network(settings: Settings) -> Finding:
     except ModelError as error:
         return Finding("fail", "network", str(error), "choose another --model")
     try:
-        check_split(folder, settings.tensor_parallel_size)
+        check_split(folder, settings.tensor_parallel_size, choose_device(settings.device))
     except ModelError as error:
         return Finding("fail", "network", str(error), "choose another --tensor-parallel-size, or omit the option")
     if network.decoder is None:

@@ -250,6 +250,6 @@ class MultiprocExecutor:
 
 def _check_size(config: EngineConfig) -> None:
     try:
-        check_split(config.model_path, config.tensor_parallel_size)
+        check_split(config.model_path, config.tensor_parallel_size, config.device)
     except UnsupportedModelError as error:
         raise EngineError(f"--tensor-parallel-size {config.tensor_parallel_size}: {error}") from error

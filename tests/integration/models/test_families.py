@@ -49,7 +49,7 @@ def test_windows_in_some_layers_are_left_to_transformers(tmp_path: Path, name: s
     windows = {"sliding_window": 40, "layer_types": ["sliding_attention", "full_attention"] * 2}
     config = json.loads((folder / "config.json").read_text()) | {"use_sliding_window": True, **windows}
     (folder / "config.json").write_text(json.dumps(config))
-    assert "use_sliding_window" in summarize(folder, torch.float32).refusal
+    assert "use_sliding_window" in summarize(folder, torch.float32, "cpu").refusal
     ids = torch.randint(3, 250, (150,), generator=torch.Generator().manual_seed(2))
     exact = their_logits(folder, ids, torch.float32)
     torch.testing.assert_close(our_logits(folder, ids, torch.float32), exact, rtol=1e-4, atol=1e-4)

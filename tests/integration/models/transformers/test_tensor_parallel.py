@@ -61,7 +61,7 @@ class Rank:
 
 def part(folder: Path, rank: Rank) -> PreTrainedModel:
     """Load the network of one rank. Transformers changes global state during a load, so threads must not load."""
-    network = load_weights(ModelFolder(folder), torch.float32)
+    network = load_weights(ModelFolder(folder), torch.float32, torch.device("cpu"))
     keep_part(network.get_decoder(), network.config.base_model_tp_plan or {}, rank)
     return network
 
@@ -103,7 +103,7 @@ def test_logits_of_two_ranks_equal_those_of_one(
     tmp_path: Path, model_type: str, changes: dict[str, object], kv_heads: int
 ) -> None:
     folder = saved(tmp_path, model_type, **changes)
-    expected = logits(TransformersForCausalLM(load_weights(ModelFolder(folder), torch.float32)))
+    expected = logits(TransformersForCausalLM(load_weights(ModelFolder(folder), torch.float32, torch.device("cpu"))))
     with ThreadPoolExecutor(2) as pool:
         for model, found in pool.map(checked_logits, parts(folder)):
             assert {call.kv_heads for call in model.attention} == {kv_heads}
@@ -116,7 +116,7 @@ def test_each_rank_holds_half_of_the_divided_matrices(tmp_path: Path) -> None:
     def sizes(network: PreTrainedModel) -> list[int]:
         return [parameter.numel() for name, parameter in network.named_parameters() if "proj" in name]
 
-    whole = sizes(load_weights(ModelFolder(folder), torch.float32))
+    whole = sizes(load_weights(ModelFolder(folder), torch.float32, torch.device("cpu")))
     for network in parts(folder):
         assert [2 * size for size in sizes(network)] == whole
 

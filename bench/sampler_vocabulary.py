@@ -25,7 +25,7 @@ from bench.machine import describe_machine
 from bench.random_llama import write_random_llama
 from bench.report import Target
 from bench.rounding import rounded
-from bench.sampler import GREEDY, MAX_OVER_GREEDY, Batch, blocks_of, in_turns
+from bench.sampler import BLOCK, GREEDY, MAX_OVER_GREEDY, Batch, blocks_of, in_turns
 from bench.stats import median
 from engine.config import EngineConfig
 from engine.sampling_params import SamplingParams
@@ -85,7 +85,8 @@ class Row:
 def measure(folder: Path, vocabulary: int, logits: str, rows: Sequence[int], args: argparse.Namespace) -> list[Row]:
     """Measure every kind of settings with each number of rows on the model in `folder`."""
     cache_dir = load_settings({}).cache_dir
-    worker = Worker(EngineConfig(folder, "bench", None, b"bench", cpu_kernels=args.kernels, cache_dir=cache_dir))
+    config = EngineConfig(folder, "bench", None, b"bench", cpu_kernels=args.kernels, cache_dir=cache_dir)
+    worker = Worker(replace(config, device=args.device, block_size=BLOCK))
     worker.load()
     torch.set_num_threads(1)
     each = blocks_of(args.context, args.steps)
@@ -130,6 +131,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--layers", type=int, default=SHAPE["num_hidden_layers"], help="number of layers")
     parser.add_argument("--steps", type=int, default=100, help="number of steps of each kind")
     parser.add_argument("--context", type=int, default=128, help="number of tokens before the first step")
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="device of the model")
     parser.add_argument("--kernels", default="auto", help="kernels, as in `ebb serve --cpu-kernels`")
     parser.add_argument("--out", type=Path, default=Path("bench/results"))
     arguments = parser.parse_args(argv)

@@ -14,8 +14,8 @@ class RankGroup(Protocol):
     def sum(self, x: torch.Tensor) -> torch.Tensor:
         """Return the sum of x over all ranks, with the same bits on every rank. x may be overwritten."""
 
-    def agree(self, token_ids: list[int]) -> list[int]:
-        """Return the token ids that rank 0 passed. The other ranks must pass a list of the same length."""
+    def agree(self, token_ids: torch.Tensor) -> torch.Tensor:
+        """Return the token ids that rank 0 passed. The other ranks must pass as many, which may be overwritten."""
 
 
 class Alone:
@@ -28,7 +28,7 @@ class Alone:
         """See RankGroup."""
         return x
 
-    def agree(self, token_ids: list[int]) -> list[int]:
+    def agree(self, token_ids: torch.Tensor) -> torch.Tensor:
         """See RankGroup."""
         return token_ids
 

@@ -8,12 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
+import numpy as np
 import torch
 
 from cache_tiers.kv_pool import KVPool
 from cache_tiers.layout import PoolOrder
 from engine.attention.backend import AttentionMetadata, AttentionSpec, AttentionSupport, Feature
 from engine.attention.tiles import Tiles, TileShape, cut_rows, decode_shape, num_splits, prompt_shape
+from engine.upload import upload
 from models.attention_call import AttentionCall
 from models.interface import ForwardContext
 
@@ -104,7 +106,7 @@ class CudaAttention:
         return self._ints(lines)
 
     def _ints(self, values: Sequence[int] | Sequence[Sequence[int]]) -> torch.Tensor:
-        return torch.tensor(values, dtype=torch.int32).to(self._device)
+        return upload(np.array(values, dtype=np.int32), self._device)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import ClassVar, Final
 
+import numpy as np
 import torch
 
 from cache_tiers.kv_pool import KVPool
 from cache_tiers.layout import PoolOrder
 from engine.attention import npu_limits as limits
 from engine.attention.backend import AttentionMetadata, AttentionSpec, AttentionSupport, Feature
+from engine.upload import upload
 from models.attention_call import AttentionCall
 from models.interface import ForwardContext
 
@@ -55,7 +57,7 @@ class NpuAttention:
         lines = [
             [*table[:count], *[0] * (width - count)] for table, count in zip(metadata.block_tables, used, strict=True)
         ]
-        tables = torch.tensor(lines, dtype=torch.int32).to(self._mask.device)
+        tables = upload(np.array(lines, dtype=np.int32), self._mask.device)
         return self._context(tables, metadata.slot_mapping, metadata.query_lens, metadata.seq_lens)
 
     def decode_context(

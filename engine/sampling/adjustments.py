@@ -18,8 +18,8 @@ class SeenTokens:
     ids, counts: [capacity] int32, of which the first num[0] are in use.
     num: [1] int32.
 
-    The code that samples a token also adds it, including the native kernels. Tokens without room are dropped: they come
-    after the end of the answer.
+    The native kernels add each token that they sample. Tokens without room are dropped: they come after the end of the
+    answer. A device counts them in a copy of its own (`engine.sampling.seen_table`).
     """
 
     def __init__(self, prompt: Sequence[int], answer: Sequence[int], room: int) -> None:
@@ -38,18 +38,8 @@ class SeenTokens:
         size = int(self.num[0])
         return self.ids[:size], self.counts[:size]
 
-    def add(self, token_id: int) -> None:
-        """Count a token that has been sampled."""
-        size = int(self.num[0])
-        place = np.flatnonzero(self.ids[:size] == token_id)
-        if len(place):
-            self.counts[place[0]] += 1
-        elif size < len(self.ids):
-            self.ids[size], self.counts[size] = token_id, 1
-            self.num[0] = size + 1
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Adjustments:
     """Changes to logits: biases are added, tokens in `seen` are penalized, then tokens not in `allowed` are barred.
 

@@ -1,58 +1,53 @@
-"""Running sums over rows of masses on a device. The host reads a sum per stretch, and then single stretches."""
+"""Running sums over rows of masses, on their device.
+
+Masses are integers, so every sum is exact: neither the order of additions nor the device changes a token.
+"""
 
 from typing import Final
 
-import numpy as np
-import numpy.typing as npt
 import torch
 
 STRETCH: Final = 128
 """Number of masses per sum. Many vocabularies are multiples of 128 ids, so that no row is copied to be padded."""
+ONE: Final = 2.0**52
+"""Integer mass of probability 1. All float32 from 2**-29 on are exact multiples of 1 / ONE."""
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+
+def to_integers(probs: torch.Tensor) -> torch.Tensor:
+    """Return probabilities in float32 as masses in int64, rounded towards 0."""
+    return (probs * ONE).long()
+
+
+def share_of(mass: torch.Tensor, share: torch.Tensor) -> torch.Tensor:
+    """Return the integer part of `share` [R], float64 in [0, 1), of each `mass` [R], at most mass - 1."""
+    return torch.minimum((share * mass.double()).long(), mass - 1)
 
 
 class RunningMass:
-    """Running sums of `masses` [R, n] float32, none of them negative and each row with a sum above 0.
+    """Running sums of `masses` [R, n], integers or bools, none of them negative.
 
-    total: [R], the sum of each row.
-
-    Sums over stretches are in float32 on the device. All others are in float64 on the host.
+    total: [R] int64, the sum of each row.
     """
 
     def __init__(self, masses: torch.Tensor) -> None:
-        short = -masses.shape[1] % STRETCH
+        self._size = masses.shape[1]
+        short = -self._size % STRETCH
         padded = torch.nn.functional.pad(masses, (0, short)) if short else masses
         self._stretches = padded.view(len(masses), -1, STRETCH)
-        self._ends: Floats = np.cumsum(self._stretches.sum(dim=2).cpu().numpy(), axis=1, dtype=np.float64)
-        self._rows = np.arange(len(masses))
-        self.total: Floats = self._ends[:, -1]
+        # A CPU adds bools into narrow integers several times as fast.
+        narrow = torch.int32 if masses.dtype == torch.bool else torch.int64
+        self._sums = self._stretches.sum(dim=2, dtype=narrow)
+        self._ends = self._sums.cumsum(dim=1)
+        self.total = self._ends[:, -1]
 
-    def up_to(self, count: Ints) -> Floats:
-        """Return the sum of the first `count` [R] masses of each row. Each count is above 0."""
-        at = (count - 1) // STRETCH
-        inside: Floats = self._inside(at)[self._rows, (count - 1) % STRETCH]
-        return self._before(at) + inside
+    def place(self, target: torch.Tensor) -> torch.Tensor:
+        """Return for each row the first index whose running sum exceeds `target` [R] int64.
 
-    def place(self, target: Floats) -> Ints:
-        """Return for each row the first index whose running sum exceeds `target` [R].
-
-        An index of mass 0 is never returned. If no sum exceeds the target, return the last index with a mass.
+        An index of mass 0 is never returned for a target from 0 to total - 1. Any other target gives some index.
         """
-        # The last stretch with a mass is the first one that reaches the total.
-        at = np.minimum((self._ends <= target[:, None]).sum(axis=1), (self._ends < self.total[:, None]).sum(axis=1))
-        inside = self._inside(at)
-        index = (inside <= (target - self._before(at))[:, None]).sum(axis=1)
-        # Rounding may differ between the two sums of a stretch. A target beyond the stretch belongs to its last mass.
-        last = (inside < inside[:, -1:]).sum(axis=1)
-        places: Ints = at * STRETCH + np.minimum(index, last)
-        return places
-
-    def _before(self, at: Ints) -> Floats:
-        return np.where(at > 0, self._ends[self._rows, at - 1], 0.0)
-
-    def _inside(self, at: Ints) -> Floats:
-        """Return the running sums inside stretch at[i] of each row i, [R, STRETCH]."""
-        places = torch.from_numpy(at).to(self._stretches.device)[:, None, None].expand(-1, 1, STRETCH)
-        return np.cumsum(self._stretches.gather(1, places)[:, 0].cpu().numpy(), axis=1, dtype=np.float64)
+        target = target[:, None]
+        at = (self._ends <= target).sum(dim=1, keepdim=True).clamp(max=self._sums.shape[1] - 1)
+        before = self._ends.gather(1, at) - self._sums.gather(1, at)
+        inside = self._stretches.gather(1, at[:, :, None].expand(-1, 1, STRETCH))[:, 0].cumsum(dim=1)
+        index = (inside <= target - before).sum(dim=1, keepdim=True)
+        return (at * STRETCH + index).clamp(max=self._size - 1)[:, 0]

@@ -4,16 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
-from engine.errors import EngineError
 from engine.sampling.adjustments import Adjustments
-from engine.sampling.candidates import Filters
+from engine.sampling.batch_settings import BatchSettings, RequestMemory, fitted, keep_allowed
 from engine.sampling.mask_words import Words
-from engine.sampling.philox import uniforms
-from engine.sampling.running_mass import RunningMass
 from engine.sampling_params import SamplingParams
+from engine.upload import upload
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,117 +44,45 @@ class SamplingRow:
 
 
 class Sampler:
-    """Stateless sampler. `SamplingParams` documents the order of changes, after which the inverse CDF picks a token."""
+    """Sampler on one device. `SamplingParams` documents the order of changes before the inverse CDF picks a token.
 
-    def sample(self, logits: torch.Tensor, rows: Sequence[SamplingRow]) -> list[int]:
-        """Sample one token id per row of `logits` [R, vocab] float32, which are overwritten.
+    The requests' settings and the tokens that they have seen stay on the device between steps.
+    """
 
-        Greedy rows take the lowest id on ties. The tokens are added to those that the requests have seen. Raise
-        EngineError for a row that draws without a seed.
+    def __init__(self) -> None:
+        self._memory: RequestMemory | None = None
+        self._batch: tuple[tuple[SamplingParams, Adjustments | None], ...] = ()
+        self._settings: BatchSettings | None = None
+
+    def sample(self, logits: torch.Tensor, rows: Sequence[SamplingRow]) -> torch.Tensor:
+        """Sample one token id per row of `logits` [R, vocab] float32, which are overwritten. Return [R] int64.
+
+        The ids stay on the device, and the host does not wait for them, unless a row may keep more than CANDIDATES
+        tokens. Greedy rows take the lowest id on ties. The tokens are added to those that the requests have seen.
+        Raise EngineError for a row that draws without a seed.
         """
-        _adjust(logits, rows)
+        settings = self._settings_of(logits, rows)
+        settings.adjust(logits)
         _bar(logits, rows)
-        drawn = [i for i, row in enumerate(rows) if row.params.temperature > 0]
-        chosen = [int(token) for token in logits.argmax(dim=-1).tolist()] if len(drawn) < len(rows) else [0] * len(rows)
-        if drawn:
-            params = [rows[i].params for i in drawn]
-            probs = _probabilities(logits[drawn], [each.temperature for each in params])
-            tokens = _draw(probs, params, [rows[i].position for i in drawn])
-            for i, token in zip(drawn, tokens.tolist(), strict=True):
-                chosen[i] = token
-        for row, token in zip(rows, chosen, strict=True):
-            if row.adjustments is not None and row.adjustments.seen is not None:
-                row.adjustments.seen.add(token)
-        return chosen
+        return settings.choose(logits, [row.position for row in rows])
 
-
-def _adjust(logits: torch.Tensor, rows: Sequence[SamplingRow]) -> None:
-    """Apply biases and penalties. Only the few logits that change are gathered and written back."""
-    adjusted = [(i, row.adjustments) for i, row in enumerate(rows) if row.adjustments is not None]
-    if biased := [(i, how) for i, how in adjusted if len(how.biases)]:
-        at = _places(logits, [i for i, _ in biased], [how.bias_ids for _, how in biased])
-        logits[at] += _like(logits, np.concatenate([how.biases for _, how in biased]))
-    if seen := [(i, how.params, how.seen) for i, how in adjusted if how.seen is not None]:
-        ids, counts = zip(*(each.known() for _, _, each in seen), strict=True)
-        at = _places(logits, [i for i, _, _ in seen], ids)
-        wished = [(p.repetition_penalty, p.frequency_penalty, p.presence_penalty) for _, p, _ in seen]
-        repeats = [len(each) for each in ids]
-        repetition, frequency, presence = _like(logits, np.repeat(np.array(wished), repeats, axis=0).T)
-        times = _like(logits, np.concatenate(counts))
-        values = logits[at]
-        values = torch.where(values > 0, values / repetition, values * repetition)
-        logits[at] = values - frequency * times - presence * (times > 0)
+    def _settings_of(self, logits: torch.Tensor, rows: Sequence[SamplingRow]) -> BatchSettings:
+        batch = tuple((row.params, row.adjustments) for row in rows)
+        if self._memory is None:
+            self._memory = RequestMemory(logits.shape[-1], logits.device)
+        if self._settings is None or batch != self._batch:
+            self._settings = BatchSettings([params for params, _ in batch], [how for _, how in batch], self._memory)
+            self._batch = batch
+        return self._settings
 
 
 def _bar(logits: torch.Tensor, rows: Sequence[SamplingRow]) -> None:
-    """Set the logits of barred tokens to -inf."""
-    masks = [(i, row.mask) for i, row in enumerate(rows) if row.mask is not None]
-    masks += [(i, how.allowed) for i, row in enumerate(rows) if (how := row.adjustments) and how.allowed is not None]
-    if masks:
-        words = np.zeros((len(rows), -(-logits.shape[-1] // 32)), dtype=np.uint32)
-        words[[i for i, _ in masks]] = 0xFFFFFFFF
-        for i, mask in masks:
-            words[i, : len(mask)] &= mask[: words.shape[1]]
-            words[i, len(mask) :] = 0
-        at = sorted({i for i, _ in masks})
-        logits[at] = logits[at].masked_fill(~_allowed(words[at], logits), float("-inf"))
+    """Set the logits of tokens to -inf that are barred in this step only."""
+    if masks := [(i, row.mask) for i, row in enumerate(rows) if row.mask is not None]:
+        words = np.stack([fitted(mask, logits.shape[-1]) for _, mask in masks]).view(np.int32)
+        at = np.array([i for i, _ in masks], dtype=np.int64)
+        keep_allowed(logits, upload(at, logits.device), upload(words, logits.device))
     if own := [(i, row.barred_ids) for i, row in enumerate(rows) if row.barred_ids]:
-        ids = [np.array(each, dtype=np.int64) for _, each in own]
-        logits[_places(logits, [i for i, _ in own], ids)] = float("-inf")
-
-
-def _allowed(words: npt.NDArray[np.uint32], logits: torch.Tensor) -> torch.Tensor:
-    """Unpack words [n, W] on the device of `logits` [R, vocab], to one bool per id, [n, vocab]."""
-    powers = torch.from_numpy((np.uint32(1) << np.arange(32, dtype=np.uint32)).view(np.int32)).to(logits.device)
-    bits = torch.from_numpy(words.view(np.int32)).to(logits.device)[:, :, None] & powers
-    return (bits != 0).view(len(words), -1)[:, : logits.shape[-1]]
-
-
-def _places(
-    logits: torch.Tensor, rows: Sequence[int], ids: Sequence[npt.NDArray[np.integer]]
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return an index of the logits of ids[k] in row rows[k], for all k."""
-    lines = torch.from_numpy(np.repeat(np.array(rows, dtype=np.int64), [len(each) for each in ids]))
-    columns = torch.from_numpy(np.concatenate(ids).astype(np.int64))
-    return lines.to(logits.device), columns.to(logits.device)
-
-
-def _like(logits: torch.Tensor, values: npt.NDArray[np.generic]) -> torch.Tensor:
-    return torch.from_numpy(values.astype(np.float32)).to(logits.device)
-
-
-def _probabilities(logits: torch.Tensor, temperatures: list[float]) -> torch.Tensor:
-    """Return the probabilities [n, vocab]; `logits` are overwritten.
-
-    The maximum is subtracted first, so that a tiny temperature cannot overflow.
-    """
-    logits -= logits.amax(dim=-1, keepdim=True)
-    logits /= torch.tensor(temperatures, dtype=logits.dtype, device=logits.device)[:, None]
-    return torch.softmax(logits, dim=-1)
-
-
-def _draw(probs: torch.Tensor, params: Sequence[SamplingParams], positions: Sequence[int]) -> npt.NDArray[np.int64]:
-    """Draw a token for each row of `probs` [n, vocab]. No copy to the host has the size of the vocabulary."""
-    seeds = [each.seed for each in params if each.seed is not None]
-    if len(seeds) < len(params):
-        raise EngineError("a request reached the sampler without a seed")
-    u = uniforms(seeds, [each.choice for each in params], positions)
-    top_k = np.array([each.top_k for each in params])
-    top_p = np.array([each.top_p for each in params])
-    min_p = np.array([each.min_p for each in params])
-    filtered = (top_k > 0) | (top_p < 1)
-    tokens = np.zeros(len(params), dtype=np.int64)
-    if filtered.any():
-        filters = Filters(top_k[filtered], top_p[filtered], min_p[filtered])
-        tokens[filtered] = filters.draw(_rows(probs, filtered), u[filtered])
-    if not filtered.all():
-        masses, least = _rows(probs, ~filtered), min_p[~filtered, None]
-        if least.any():
-            masses = masses * (masses >= _like(masses, least) * masses.amax(dim=1, keepdim=True))
-        running = RunningMass(masses)
-        tokens[~filtered] = running.place(u[~filtered] * running.total)
-    return tokens
-
-
-def _rows(probs: torch.Tensor, wanted: npt.NDArray[np.bool_]) -> torch.Tensor:
-    return probs if wanted.all() else probs[np.flatnonzero(wanted).tolist()]
+        lines = np.repeat([i for i, _ in own], [len(ids) for _, ids in own])
+        columns = np.concatenate([np.array(ids, dtype=np.int64) for _, ids in own])
+        logits[upload(lines, logits.device), upload(columns, logits.device)] = float("-inf")

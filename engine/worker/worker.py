@@ -17,6 +17,7 @@ from engine.config import EngineConfig
 from engine.cpu.weights import PackedModel
 from engine.errors import FOR_THE_PROCESS, EngineError
 from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
+from engine.speculation.speculation import LONGEST_DRAFT
 from engine.worker.batch.forward_pass import ForwardPass, step_output
 from engine.worker.batch.input_batch import InputBatch
 from engine.worker.cache_engine import CacheEngine
@@ -25,7 +26,7 @@ from engine.worker.loaded_model import LoadedModel
 from engine.worker.native.native_step import NativeStep
 from engine.worker.native.runner import NativeRunner
 from engine.worker.native.selection import check_quantization, pack_for_native
-from engine.worker.torch.decode_graphs import DecodeGraphs, DecodeShape
+from engine.worker.torch.decode_graphs import DRAFTED_ROWS, DecodeGraphs, DecodeShape
 from engine.worker.torch.devices import open_device
 from engine.worker.torch.model_runner import ModelRunner
 from models import registry
@@ -187,7 +188,10 @@ class Worker:
         """Return the capacity of the decode graphs. Padding writes past the `num_blocks` blocks of requests."""
         window = min(self._config.max_model_len or model.max_position_embeddings, model.max_position_embeddings)
         size = self._config.block_size
-        return DecodeShape(self._config.max_num_seqs, -(-window // size), size, num_blocks)
+        rows = self._config.max_num_seqs
+        if self._config.speculation:
+            rows = max(rows, min(rows * (1 + LONGEST_DRAFT), DRAFTED_ROWS))
+        return DecodeShape(rows, -(-window // size), size, num_blocks)
 
     def _graphs(self, model: CausalLM, attention: AttentionBackend, shape: DecodeShape) -> DecodeGraphs | None:
         """Capture the decode graphs. Return None if that fails: steps then run without graphs, only slower."""
@@ -212,8 +216,8 @@ class Worker:
     def submit(self, step: SchedulerOutput) -> Callable[[], ModelRunnerOutput]:
         """Start a step: copies, loads, the forward passes, then stores.
 
-        Return a function that waits for the step's output. Call it once, in the order of the steps. Without
-        `computes_elsewhere` the step has been computed when `submit` returns, but its transfers may still be in flight.
+        Return a function that waits for the step's output. Call it once, in the order of the steps, from any thread.
+        The next step may be submitted before, unless it needs the tokens of this one.
 
         Each transfer gets one result, in the output of its step or of a later one. A failed transfer is a
         TransferResult with `error`. A step without tokens ends when all transfers have ended, even if the step fails.
@@ -257,16 +261,17 @@ class Worker:
         cache: CacheEngine,
         received: float,
     ) -> Callable[[], ModelRunnerOutput]:
-        """Compute a step. Transfers of the step may still be in flight when this function returns."""
+        """Queue a step. The passes and the transfers may still be in flight when this function returns."""
         cache.copy_within(step.copies)
         cache.start(number, step.loads)
         prepared = time.perf_counter()
-        passes: list[ForwardPass] = []
+        started: list[Callable[[], ForwardPass]] = []
         if step.num_scheduled_tokens:
-            passes = [runner.run(batch, step.num_scheduled_tokens) for _ in range(step.passes)]
+            started = [runner.start(batch, step.num_scheduled_tokens) for _ in range(step.passes)]
         cache.start(number, step.stores)
 
         def collect() -> ModelRunnerOutput:
+            passes = [finish() for finish in started]
             transfers = cache.owed.take(number, wait=not step.num_scheduled_tokens)
             return step_output(step, passes, transfers, received=received, prepared=prepared)
 

@@ -125,9 +125,9 @@ def test_decodes_copy_only_new_block_ids_to_the_device(
     """Count the elements that each decode of three requests copies for its block tables: places and ids."""
     copied: list[list[int]] = []
 
-    def write(bucket: decode_graphs._Bucket, tables: Sequence[Sequence[int]]) -> None:
+    def write(bucket: decode_graphs._Bucket, tables: Sequence[Sequence[int]], num_lent: int) -> None:
         with HostCopies() as copies:
-            kept(bucket, tables)
+            kept(bucket, tables, num_lent)
         copied.append(copies.elements)
 
     kept = decode_graphs._Bucket._write_changes

@@ -7,6 +7,7 @@ import pytest
 
 from cache_tiers.transfer import Direction, TransferJob
 from engine.config import EngineConfig
+from engine.sampling_params import SamplingParams
 from engine.scheduler_output import NewRequestData
 from engine.worker.torch.accelerator import AcceleratorDevice
 from tests.device.model import pangu
@@ -39,6 +40,29 @@ def test_captured_and_eager_decodes_match_reference_tokens(cuda: AcceleratorDevi
 def test_gpu_captures_decode_graphs(cuda: AcceleratorDevice, model: Path, caplog: pytest.LogCaptureFixture) -> None:
     cuda_driver(model).executor.close()
     assert "decodes run without graphs" not in caplog.text
+
+
+def test_steps_queued_before_any_result_give_same_tokens(cuda: AcceleratorDevice, model: Path) -> None:
+    params = SamplingParams(temperature=0.8, top_k=40, repetition_penalty=1.2, seed=3)
+    driver = cuda_driver(model)
+    tokens = driver.generate(PROMPT, 8, params=params, blocks=range(6))
+    new = NewRequestData("r", tuple(PROMPT), len(PROMPT), tuple(range(6)), 0, params)
+    steps = [driver.plan({"r": len(PROMPT)}, new=[new])]
+    steps += [driver.plan({"r": 1}, cached={"r": len(PROMPT) + done}) for done in range(7)]
+    collects = [driver.executor.call(driver.worker.submit, step) for step in steps]
+    assert [token for collect in collects for token in tokens_of(collect())] == tokens
+    driver.executor.close()
+
+
+def test_captured_draft_gives_tokens_of_plain_decodes(cuda: AcceleratorDevice, model: Path) -> None:
+    driver = cuda_driver(model)
+    tokens = driver.generate(PROMPT, 6, blocks=range(6))
+    new = NewRequestData("r", tuple(PROMPT), len(PROMPT), tuple(range(6)), 0, GREEDY)
+    drafted = tokens_of(driver.run(driver.plan({"r": len(PROMPT)}, new=[new])))
+    step = driver.plan({"r": 5}, cached={"r": len(PROMPT)})
+    drafted += tokens_of(driver.run(replace(step, drafts={"r": tuple(tokens[1:5])})))
+    assert drafted == tokens
+    driver.executor.close()
 
 
 def test_restored_prefix_gives_same_tokens(cuda: AcceleratorDevice, model: Path) -> None:

@@ -1,6 +1,6 @@
 """A fake npu for tests that computes on the CPU. Mistakes that hardware punishes only at times always fail here."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from threading import RLock
 
 import torch
@@ -52,7 +52,10 @@ class FakeMemory:
 
 
 class FakeNpu:
-    """A fake Device with the name npu."""
+    """A fake Device with the name npu.
+
+    reads: number of elements of each copy to the host that the model's thread queued.
+    """
 
     name = "npu"
 
@@ -61,12 +64,23 @@ class FakeNpu:
         self.fake = FakeMemory()
         self.memory: DeviceMemory | None = self.fake
         self.graphs: list[FakeGraph] = []
+        self.reads: list[int] = []
 
     def prepare(self) -> None:
         torch.set_num_threads(1)
 
     def synchronize(self) -> None:
         self.fake.compute_stream().record().wait()
+
+    def start_read(self, values: torch.Tensor) -> Callable[[], torch.Tensor]:
+        self.reads.append(values.numel())
+        known, computed = values.clone(), self.fake.compute_stream().record()
+
+        def read() -> torch.Tensor:
+            computed.wait()
+            return known
+
+        return read
 
     def available_memory(self) -> int:
         return 1 << 30

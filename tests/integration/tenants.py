@@ -25,7 +25,7 @@ class People:
     alice: aiohttp.ClientSession
     bob: aiohttp.ClientSession
     root: aiohttp.ClientSession
-    nobody: aiohttp.ClientSession
+    stranger: aiohttp.ClientSession
     """Client without a key."""
 
     @property
@@ -34,7 +34,7 @@ class People:
 
 
 @asynccontextmanager
-async def people(
+async def serving_people(
     state_dir: Path, *, cors_origins: tuple[str, ...] = (), limits: ConnectionLimits = ROOMY
 ) -> AsyncIterator[People]:
     """Serve until the block ends, with one client per tenant and one without a key."""
@@ -47,5 +47,5 @@ async def people(
         for name, scope in scopes.items():
             _, keys[name] = await server.services.administration.create_key(name, name, scope)
         clients = {name: await stack.enter_async_context(api_client(server.url, key)) for name, key in keys.items()}
-        nobody = await stack.enter_async_context(api_client(server.url))
-        yield People(server, keys, clients["alice"], clients["bob"], clients["root"], nobody)
+        stranger = await stack.enter_async_context(api_client(server.url))
+        yield People(server, keys, clients["alice"], clients["bob"], clients["root"], stranger)

@@ -74,7 +74,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def cuda_driver(model: Path, *, graphs: bool = True, attention: str = "auto", num_seqs: int = 3) -> WorkerDriver:
     config = EngineConfig(model, "tiny", None, b"secret", device="cuda", dtype="float32", block_size=BLOCK)
-    config = replace(config, decode_graphs=graphs, attention=attention, max_num_seqs=num_seqs, max_model_len=96)
+    config = replace(config, decode_graphs=graphs, attention=attention, max_num_seqs=num_seqs)
+    config = replace(config, max_model_len=96, speculation=False)
     return WorkerDriver(model, config=config, num_blocks=24, host_blocks=4)
 
 
@@ -86,6 +87,19 @@ def test_captured_decodes_match_tokens_of_reference(device: FakeCuda, model: Pat
     oracle = cuda_driver(model, attention="reference")
     assert tokens == oracle.generate(PROMPT, 4, blocks=BLOCKS)
     oracle.executor.close()
+
+
+def test_captured_draft_gives_tokens_of_plain_decodes(device: FakeCuda, model: Path) -> None:
+    driver = cuda_driver(model)
+    tokens = driver.generate(PROMPT, 5, blocks=BLOCKS)
+    new = NewRequestData("r", tuple(PROMPT), len(PROMPT), BLOCKS, 0, GREEDY)
+    drafted = tokens_of(driver.run(driver.plan({"r": len(PROMPT)}, new=[new])))
+    replays = sum(graph.replays for graph in device.called)
+    step = driver.plan({"r": 4}, cached={"r": len(PROMPT)})
+    drafted += tokens_of(driver.run(replace(step, drafts={"r": tuple(tokens[1:4])})))
+    assert drafted == tokens
+    assert sum(graph.replays for graph in device.called) == replays + 1
+    driver.executor.close()
 
 
 def test_more_decodes_than_block_slots_use_several_spare_blocks(device: FakeCuda, model: Path) -> None:

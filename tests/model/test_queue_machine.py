@@ -128,7 +128,7 @@ class QueueLife(RuleBasedStateMachine):
                     self.allowed.setdefault(tenant, 2 * before + 2)
 
     @invariant()
-    def nobody_is_lost(self) -> None:
+    def no_request_is_lost(self) -> None:
         assert len(self.queue) == len(self.waiting)
 
     @invariant()

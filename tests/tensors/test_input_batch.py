@@ -40,7 +40,7 @@ def test_chunk_across_blocks_uses_slots_of_block_table() -> None:
 def test_only_request_with_last_known_token_computed_samples() -> None:
     batch = batch_with(new("part", range(6), (0, 1)), new("whole", range(5), (2, 3)))
     step = batch.build({"part": 5, "whole": 5})
-    assert step.logits_rows.tolist() == [9]
+    assert list(step.logits_rows) == [9]
     assert [len(request.sampling) for request in step.scheduled] == [0, 1]
     assert (step.sampling_rows[0].position, step.sampling_rows[0].produced) == (5, 0)
 
@@ -96,7 +96,7 @@ def test_every_draft_token_samples_at_its_position() -> None:
     assert step.input_ids.tolist() == [105, 8, 9, 0, 1, 2]
     assert step.positions.tolist() == [5, 6, 7, 0, 1, 2]
     assert step.attention.slot_mapping.tolist() == [9, 10, 11, 28, 29, 30]
-    assert step.logits_rows.tolist() == [0, 1, 2, 5]
+    assert list(step.logits_rows) == [0, 1, 2, 5]
     assert [(row.position, row.produced) for row in step.sampling_rows] == [(6, 2), (7, 3), (8, 4), (3, 0)]
 
 

@@ -1,4 +1,5 @@
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -7,7 +8,7 @@ import torch
 
 from engine.errors import EngineError
 from engine.sampling.candidates import CANDIDATES
-from engine.sampling.running_mass import STRETCH, RunningMass
+from engine.sampling.running_mass import STRETCH, RunningMass, share_of, to_integers
 from engine.sampling.sampler import Sampler, SamplingRow
 from engine.sampling_params import SamplingParams
 
@@ -24,21 +25,26 @@ def row(params: SamplingParams, position: int = 10, produced: int = 0) -> Sampli
     return SamplingRow(params, position, produced)
 
 
+def sampled(logits: torch.Tensor, rows: Sequence[SamplingRow]) -> list[int]:
+    tokens: list[int] = Sampler().sample(logits, rows).tolist()
+    return tokens
+
+
 def logits_of(probabilities: list[float]) -> torch.Tensor:
     return torch.tensor(probabilities, dtype=torch.float64).log().float()
 
 
 def invert_cdf(masses: npt.NDArray[np.float32], u: npt.NDArray[np.float64]) -> list[int]:
     """Return the first index at which the running sum of `masses` exceeds each share `u` of their sum."""
-    running = RunningMass(torch.from_numpy(masses).repeat(len(u), 1))
-    places: list[int] = running.place(u * running.total).tolist()
+    running = RunningMass(to_integers(torch.from_numpy(masses)).repeat(len(u), 1))
+    places: list[int] = running.place(share_of(running.total, torch.from_numpy(u))).tolist()
     return places
 
 
 def draws(probabilities: list[float], params: SamplingParams, count: int) -> Counter[int]:
     """Sample one token at each of `count` positions of a sequence, and count the tokens."""
     logits = logits_of(probabilities).repeat(count, 1)
-    return Counter(Sampler().sample(logits, [row(params, position) for position in range(count)]))
+    return Counter(sampled(logits, [row(params, position) for position in range(count)]))
 
 
 def chi_square(counts: Counter[int], expected: dict[int, float], total: int) -> float:
@@ -48,7 +54,7 @@ def chi_square(counts: Counter[int], expected: dict[int, float], total: int) -> 
 
 def test_greedy_takes_likeliest_token_and_lowest_id_on_ties() -> None:
     logits = torch.tensor([[0.0, 3.0, 3.0, 1.0], [2.0, 1.0, 0.0, 2.0]])
-    assert Sampler().sample(logits, [row(GREEDY), row(GREEDY)]) == [1, 0]
+    assert sampled(logits, [row(GREEDY), row(GREEDY)]) == [1, 0]
 
 
 def test_draws_follow_distribution() -> None:
@@ -86,7 +92,7 @@ def test_narrowest_filter_keeps_likeliest_token(params: SamplingParams) -> None:
 
 def test_top_p_extends_past_first_candidates_if_flat() -> None:
     vocab = 4 * CANDIDATES
-    tokens = Sampler().sample(
+    tokens = sampled(
         torch.zeros(1000, vocab), [row(SamplingParams(top_p=0.75, seed=16), position) for position in range(1000)]
     )
     assert 0.9 * 1000 * 2 / 3 < sum(token >= CANDIDATES for token in tokens) < 1.1 * 1000 * 2 / 3
@@ -134,7 +140,7 @@ def test_ties_keep_lowest_ids() -> None:
 @pytest.mark.parametrize("temperature", [1e-6, 1e-40])
 def test_tiny_temperature_is_greedy_without_overflow(temperature: float) -> None:
     logits = torch.tensor([[10.0, 80.0, 79.0]])
-    assert Sampler().sample(logits, [row(SamplingParams(temperature=temperature, seed=3))]) == [1]
+    assert sampled(logits, [row(SamplingParams(temperature=temperature, seed=3))]) == [1]
 
 
 def test_sample_is_independent_of_rest_of_batch() -> None:
@@ -153,18 +159,18 @@ def test_sample_is_independent_of_rest_of_batch() -> None:
     generator = torch.Generator().manual_seed(0)
     logits = 3 * torch.randn(42, vocab, generator=generator)
     rows = [row(kinds[i % len(kinds)], position=i) for i in range(42)]
-    alone = [Sampler().sample(logits[i : i + 1].clone(), rows[i : i + 1])[0] for i in range(42)]
-    assert Sampler().sample(logits.clone(), rows) == alone
+    alone = [sampled(logits[i : i + 1].clone(), rows[i : i + 1])[0] for i in range(42)]
+    assert sampled(logits.clone(), rows) == alone
     some = [int(i) for i in torch.randperm(42, generator=generator)[:17]]
-    assert Sampler().sample(logits[some], [rows[i] for i in some]) == [alone[i] for i in some]
+    assert sampled(logits[some], [rows[i] for i in some]) == [alone[i] for i in some]
 
 
 def test_seed_and_position_determine_sample() -> None:
     logits = torch.zeros(1, 50_000)
-    first = Sampler().sample(logits.clone(), [row(SamplingParams(seed=9), 100)])
-    assert Sampler().sample(logits.clone(), [row(SamplingParams(seed=9), 100, produced=50)]) == first
-    assert Sampler().sample(logits.clone(), [row(SamplingParams(seed=9), 101)]) != first
-    assert Sampler().sample(logits.clone(), [row(SamplingParams(seed=10), 100)]) != first
+    first = sampled(logits.clone(), [row(SamplingParams(seed=9), 100)])
+    assert sampled(logits.clone(), [row(SamplingParams(seed=9), 100, produced=50)]) == first
+    assert sampled(logits.clone(), [row(SamplingParams(seed=9), 101)]) != first
+    assert sampled(logits.clone(), [row(SamplingParams(seed=10), 100)]) != first
 
 
 def test_stop_tokens_are_barred_before_min_tokens() -> None:
@@ -172,7 +178,7 @@ def test_stop_tokens_are_barred_before_min_tokens() -> None:
     drawn = SamplingParams(seed=5, min_tokens=3, stop_token_ids=(1, 2))
     logits = torch.tensor([[1.0, 90.0, 80.0, 2.0]] * 4)
     rows = [row(greedy, produced=2), row(greedy, produced=3), row(drawn, produced=0), row(drawn, produced=3)]
-    tokens = Sampler().sample(logits, rows)
+    tokens = sampled(logits, rows)
     assert tokens[:2] == [3, 1]
     assert tokens[2] in (0, 3)
     assert tokens[3] == 1
@@ -180,4 +186,4 @@ def test_stop_tokens_are_barred_before_min_tokens() -> None:
 
 def test_random_sampling_without_seed_raises() -> None:
     with pytest.raises(EngineError, match="seed"):
-        Sampler().sample(torch.zeros(1, 8), [row(SamplingParams())])
+        sampled(torch.zeros(1, 8), [row(SamplingParams())])

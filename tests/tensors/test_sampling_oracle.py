@@ -74,7 +74,7 @@ def drawn(params: SamplingParams, count: int) -> Counter[int]:
         )
         for position in range(count)
     ]
-    return Counter(Sampler().sample(LOGITS.repeat(count, 1), rows))
+    return Counter(Sampler().sample(LOGITS.repeat(count, 1), rows).tolist())
 
 
 @pytest.mark.parametrize(("params", "processors"), CASES.values(), ids=CASES.keys())
@@ -112,4 +112,5 @@ def test_sampled_tokens_count_for_penalties_of_next_sample() -> None:
     params = SamplingParams(temperature=0.0, frequency_penalty=2.0)
     adjustments = Adjustments.of(params, [1, 2], 2, LOGITS.shape[1])
     row = SamplingRow(params, 0, 0, adjustments=adjustments)
-    assert [Sampler().sample(LOGITS.clone(), [row])[0] for _ in range(5)] == [0, 1, 2, 3, 4]
+    sampler = Sampler()
+    assert [sampler.sample(LOGITS.clone(), [row]).item() for _ in range(5)] == [0, 1, 2, 3, 4]

@@ -29,7 +29,7 @@ class Part:
     def sum(self, x: torch.Tensor) -> torch.Tensor:
         return x
 
-    def agree(self, token_ids: list[int]) -> list[int]:
+    def agree(self, token_ids: torch.Tensor) -> torch.Tensor:
         return token_ids
 
 

@@ -88,7 +88,13 @@ def _part_status(message: Message, part: str | ToolCall, *, is_last: bool) -> It
 
 def call_ids(message: Message) -> set[str]:
     """Return the ids of the calls in a message."""
-    return {item["call_id"] for item in items_json(message) if item["type"] in ("function_call", "custom_tool_call")}
+    match message.tool_use:
+        case IsCall(call_id=call_id):
+            return {call_id}
+        case MayCall():
+            kinds = ("function_call", "custom_tool_call")
+            return {item["call_id"] for item in items_json(message) if item["type"] in kinds}
+    return set()
 
 
 def _item_of_call(ids: tuple[str, str], call: ToolCall, status: ItemStatus, *, is_custom: bool) -> dict[str, Any]:

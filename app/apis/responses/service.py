@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -28,7 +29,7 @@ from app.domain.response_record import REASONING_PREFIX, ResponseRecord, message
 from app.domain.tool_use import IsResult, MayCall
 from app.host.engine_host import EngineHost
 from app.prompts.stateless import WholePrompts
-from app.prompts.tokenization import LONG_TEXT
+from app.prompts.tokenization import LONG_TEXT, apart_if
 from app.prompts.tool_offer import ToolOffer
 from app.runs.service import Run, RunRegistry
 from app.storage.store import Store
@@ -39,6 +40,9 @@ from models.tool_format import ToolFormat
 Fields = TypeVar("Fields", bound=PromptFields)
 StoredItems = dict[str, dict[str, dict[str, Any]]]
 """Items by the id of their message and their own."""
+
+MANY_ITEMS = 256
+"""Number of items whose messages take milliseconds to create, which happens off the event loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +97,7 @@ class Responses:
         _check_ended(parent)
         offer, how = fields.offer, engine.chat_format.tools
         sampling = offer.applied(fields.sampling_params(engine.sampling_defaults), how)
-        asked = _asked(parent, fields)
+        asked = await _asked(parent, fields)
         self._gate.check(engine)
         made = await self._prompts.prompt(engine, parent, fields, asked, max_tokens=fields.max_output_tokens)
         new = (*asked[:-1], replace(asked[-1], tokens=made.prompt.tokens))
@@ -135,7 +139,7 @@ class Responses:
             self._host.check_model(fields.model)
         parent = await self._parent(fields)
         self._gate.check(engine)
-        made = await self._prompts.prompt(engine, parent, fields, _asked(parent, fields))
+        made = await self._prompts.prompt(engine, parent, fields, await _asked(parent, fields))
         return len(made.prompt.ids)
 
     async def compaction(self, request: CompactRequest) -> Compaction:
@@ -151,7 +155,7 @@ class Responses:
         await self._runs.settle()
         parent = await self._parent(fields)
         _check_ended(parent)
-        asked = _asked(parent, fields)
+        asked = await _asked(parent, fields)
         self._gate.check(engine)
         room = default_room(engine)
         made = await self._prompts.prompt(engine, parent, fields, asked, max_tokens=room)
@@ -298,7 +302,13 @@ def _may_call(how: ToolFormat, offer: ToolOffer) -> MayCall:
     return MayCall(how.name, offer.parallel, tuple(sorted(offer.custom)), fields)
 
 
-def _asked(parent: ResponseParent, fields: PromptFields) -> list[Message]:
+async def _asked(parent: ResponseParent, fields: PromptFields) -> list[Message]:
+    """Create the messages of the input, in a thread if there are many. Raises as `_messages`."""
+    items = fields.items
+    return await apart_if(len(items) + len(parent.path) >= MANY_ITEMS, lambda: _messages(parent, items))
+
+
+def _messages(parent: ResponseParent, items: Mapping[str, SaidItem]) -> list[Message]:
     """Create the messages of the input, each following the one before.
 
     A client that keeps the conversation may have trimmed calls from it, so results are accepted without them.
@@ -310,7 +320,7 @@ def _asked(parent: ResponseParent, fields: PromptFields) -> list[Message]:
     asked: list[Message] = []
     parent_id = parent.path[-1].id if parent.path else None
     calls = {call_id for message in parent.path for call_id in call_ids(message)}
-    for path, item in fields.items.items():
+    for path, item in items.items():
         message = Message(
             id=new_id("msg"),
             conversation_id=parent.conversation.id,

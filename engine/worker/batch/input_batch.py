@@ -17,6 +17,7 @@ from engine.sampling.sampler import SamplingRow
 from engine.sampling_params import SamplingParams
 from engine.scheduler_output import CachedRequestData, NewRequestData, SchedulerOutput
 from engine.speculation.verify import verify
+from engine.upload import upload
 
 
 @dataclass(slots=True)
@@ -71,18 +72,18 @@ class ScheduledRequest:
 class StepInput:
     """The T rows of all scheduled requests, in batch order.
 
-    input_ids, positions: [T] int64.
-    logits_rows: [R] int64, indices of the rows that sample a token.
+    input_ids, positions: [T] int64. An id ~i is the placeholder of sample i of the previous pass.
+    logits_rows: indices of the R rows that sample a token.
     sampling_rows: R entries, one per row of `logits_rows`.
-    scored_rows: int64, indices of the rows before `prompt_targets`.
+    scored_rows: indices of the rows before `prompt_targets`.
     """
 
     input_ids: torch.Tensor
     positions: torch.Tensor
     attention: AttentionMetadata
-    logits_rows: torch.Tensor
+    logits_rows: tuple[int, ...]
     sampling_rows: tuple[SamplingRow, ...]
-    scored_rows: torch.Tensor
+    scored_rows: tuple[int, ...]
     scheduled: Sequence[ScheduledRequest]
 
 
@@ -192,7 +193,7 @@ class InputBatch:
     def build(self, num_scheduled_tokens: Mapping[str, int]) -> StepInput:
         """Select the step as `select` does, and build the rows of one flat batch."""
         token_ids: list[int] = []
-        positions: list[npt.NDArray[np.int64]] = []
+        spans: list[npt.NDArray[np.int64]] = []
         slots: list[npt.NDArray[np.int64]] = []
         logits_rows: list[int] = []
         sampling: list[SamplingRow] = []
@@ -208,22 +209,24 @@ class InputBatch:
             sampling += request.sampling
             end = request.context_len + len(request.token_ids)
             span = np.arange(request.context_len, end)
-            positions.append(span)
+            spans.append(span)
             slots.append(self._slots(request.block_ids, span))
             seq_lens.append(end)
             tables.append(request.block_ids)
+        rows = np.stack((np.array(token_ids, dtype=np.int64), np.concatenate(spans), np.concatenate(slots)))
+        input_ids, positions, slot_mapping = upload(rows, self._device).unbind()
         return StepInput(
-            input_ids=torch.tensor(token_ids, device=self._device),
-            positions=torch.from_numpy(np.concatenate(positions)).to(self._device),
+            input_ids=input_ids,
+            positions=positions,
             attention=AttentionMetadata(
                 query_lens=tuple(num_scheduled_tokens.values()),
                 seq_lens=tuple(seq_lens),
                 block_tables=tuple(tables),
-                slot_mapping=torch.from_numpy(np.concatenate(slots)).to(self._device),
+                slot_mapping=slot_mapping,
             ),
-            logits_rows=torch.tensor(logits_rows, dtype=torch.int64, device=self._device),
+            logits_rows=tuple(logits_rows),
             sampling_rows=tuple(sampling),
-            scored_rows=torch.tensor(scored, dtype=torch.int64, device=self._device),
+            scored_rows=tuple(scored),
             scheduled=scheduled,
         )
 

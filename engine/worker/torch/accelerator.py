@@ -40,6 +40,18 @@ class AcceleratorDevice:
         """Wait for the model's stream. Copies on other streams are awaited through their events."""
         torch.accelerator.current_stream(self.torch_device).synchronize()
 
+    def start_read(self, values: torch.Tensor) -> Callable[[], torch.Tensor]:
+        """See Device. The host's memory is pinned, so that the copy does not wait here."""
+        known = torch.empty(values.shape, dtype=values.dtype, pin_memory=True)
+        known.copy_(values, non_blocking=True)
+        copied = TorchStream(torch.accelerator.current_stream(self.torch_device)).record()
+
+        def read() -> torch.Tensor:
+            copied.wait()
+            return known
+
+        return read
+
     def available_memory(self) -> int:
         """Return the free memory in bytes, as the driver reports it."""
         free, _total = torch.accelerator.get_memory_info(self.torch_device)
@@ -169,6 +181,7 @@ class NpuGraph:
         """
         self._graph = torch.npu.NPUGraph()  # type: ignore[attr-defined]
         self._pool = pool
+        self._replayed: Event | None = None
 
     def capture(self, compute: Callable[[], torch.Tensor]) -> torch.Tensor:
         """See Graph."""
@@ -179,6 +192,9 @@ class NpuGraph:
             return compute()
 
     def replay(self, seq_lens: Sequence[int]) -> None:
-        """See Graph."""
+        """See Graph. Wait for the previous replay first, because it reads the lengths that are updated here."""
+        if self._replayed is not None:
+            self._replayed.wait()
         self._graph.update(cpu_update_input=[{"actual_seq_lengths_kv": list(seq_lens)}])
         self._graph.replay()
+        self._replayed = TorchStream(torch.accelerator.current_stream()).record()

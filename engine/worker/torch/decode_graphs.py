@@ -1,4 +1,4 @@
-"""Captured graphs of batched decodes: one device call per step instead of hundreds.
+"""Captured graphs of batched decodes, with and without drafts: one device call per step instead of hundreds.
 
 A graph has a fixed number of rows, so there is one graph per bucket size. A batch runs in the smallest bucket that
 holds it, and the remaining rows are padding. Each padding row is a sequence of length 1 in a spare block that no
@@ -10,13 +10,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
+import numpy.typing as npt
 import torch
 
 from engine.attention.backend import AttentionBackend, GraphedAttention
+from engine.upload import upload
 from engine.worker.batch.input_batch import StepInput
+from engine.worker.torch.decode_lines import DecodeLines
 from engine.worker.torch.device import Device, Graph
 from models.interface import CausalLM
 
+DRAFTED_ROWS: Final = 96
+"""Rows that the graphs hold at least if there are drafts, as long as the sequences may have as many: those of eight
+sequences with the longest drafts. More sequences seldom have long drafts."""
 BUCKETS: Final = (1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 160, 192, 224, 256, 320, 384, 448, 512)
 
 
@@ -24,7 +31,7 @@ BUCKETS: Final = (1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 160, 192, 224, 256, 3
 class DecodeShape:
     """Capacity of the decode graphs.
 
-    max_rows: maximum number of sequences of a step.
+    max_rows: maximum number of rows of a step: its sequences and their drafts.
     max_blocks: number of blocks of the longest sequence.
     block_size: in tokens.
     spare_block: id of the first block that padding writes to.
@@ -73,16 +80,18 @@ class DecodeGraphs:
         self._captured = captured
         return True
 
-    def run(self, step: StepInput) -> torch.Tensor | None:
-        """Compute a step of decodes in a graph.
+    def run(self, step: StepInput, input_ids: torch.Tensor) -> torch.Tensor | None:
+        """Compute a step of decodes in a graph. input_ids: those of `step`, without placeholders.
 
         Return the final hidden states [T, hidden], valid until the next run. Return None if no graph fits the step:
-        one with a row that is not a decode, or with more rows than the largest bucket.
+        one with a prompt of several rows, or with more rows than the largest bucket. Drafted rows are decodes.
         """
-        rows = len(step.attention.query_lens)
-        if not self._captured or rows > self._captured[-1].rows or max(step.attention.query_lens) > 1:
+        rows = len(step.input_ids)
+        # Every row of a draft samples, but only the last row of a prompt does.
+        is_decode = max(step.attention.query_lens) == 1 or len(step.logits_rows) == rows
+        if not self._captured or rows > self._captured[-1].rows or not is_decode:
             return None
-        return next(bucket for bucket in self._captured if bucket.rows >= rows).run(step)
+        return next(bucket for bucket in self._captured if bucket.rows >= rows).run(step, input_ids)
 
 
 class _Bucket:
@@ -107,30 +116,52 @@ class _Bucket:
         self._pad_ids = torch.zeros(rows, dtype=torch.int64, device=at)
         self._ids, self._positions = self._pad_ids.clone(), self._pad_ids.clone()
         self._slots = self._pad_slots.clone()
-        self._tables = _TableRows(slots // shape.block_size, shape.max_blocks)
-        self._table = self._tables.lines.to(at, copy=True)
+        self._tables = _TableRows((slots // shape.block_size).numpy(), shape.max_blocks)
+        self._table = torch.tensor(self._tables.numbers, device=at)
         context = attention.decode_context(self._table, self._slots, self._positions)
         self._hidden = graph.capture(lambda: model.forward(self._ids, self._positions, context))
 
-    def run(self, step: StepInput) -> torch.Tensor:
-        used = len(step.input_ids)
-        self._ids[:used].copy_(step.input_ids)
-        self._positions[:used].copy_(step.positions)
-        self._slots[:used].copy_(step.attention.slot_mapping)
-        self._write_changes(step.attention.block_tables)
+    def run(self, step: StepInput, input_ids: torch.Tensor) -> torch.Tensor:
+        attention, used = step.attention, len(input_ids)
+        rows = torch.stack((input_ids, step.positions, attention.slot_mapping))
+        if used == len(attention.seq_lens):
+            self._fill(rows, attention.block_tables, attention.seq_lens)
+            return self._hidden[:used]
+        lines = DecodeLines.of(attention.query_lens, attention.seq_lens)
+        at, owners, back = upload(np.stack((lines.rows, lines.owners, lines.lines)), rows.device).unbind()
+        self._fill(rows.index_select(1, at), attention.block_tables, lines.seq_lens, owners)
+        return self._hidden.index_select(0, back)
+
+    def _fill(
+        self,
+        rows: torch.Tensor,
+        tables: Sequence[Sequence[int]],
+        seq_lens: Sequence[int],
+        owners: torch.Tensor | None = None,
+    ) -> None:
+        """Replay the graph for `rows` [3, T]: ids, positions and slots of the first lines. The others are padding.
+
+        owners: [T], the table of each line; None if table i is that of line i.
+        """
+        used = rows.shape[1]
+        for buffer, values in zip((self._ids, self._positions, self._slots), rows, strict=True):
+            buffer[:used].copy_(values)
         self._ids[used:].copy_(self._pad_ids[used:])
         self._positions[used:].copy_(self._pad_ids[used:])
         self._slots[used:].copy_(self._pad_slots[used:])
-        self._graph.replay([*step.attention.seq_lens, *[1] * (self.rows - used)])
-        return self._hidden[:used]
+        self._write_changes(tables, used - len(tables))
+        if owners is not None:
+            self._table[len(tables) : used].copy_(self._table.index_select(0, owners[len(tables) :]))
+        self._graph.replay([*seq_lens, *[1] * (self.rows - used)])
 
-    def _write_changes(self, tables: Sequence[Sequence[int]]) -> None:
-        """Write the block ids that are new since the previous run to the device."""
-        places = self._tables.update(tables)
+    def _write_changes(self, tables: Sequence[Sequence[int]], num_lent: int) -> None:
+        """Write the block ids that are new since the previous run to the device. See `_TableRows.update`."""
+        places = self._tables.update(tables, num_lent)
         if places:
-            at = torch.tensor(places)
-            ids = self._tables.lines.view(-1)[at]
-            self._table.view(-1).index_copy_(0, at.to(self._table.device), ids.to(self._table.device))
+            at = np.array(places, dtype=np.int64)
+            ids = self._tables.numbers.ravel()[at]
+            device = self._table.device
+            self._table.view(-1).index_copy_(0, upload(at, device), upload(ids, device))
 
 
 class _TableRows:
@@ -140,34 +171,38 @@ class _TableRows:
     device. Writing all of them would cost as much as the step itself.
     """
 
-    def __init__(self, pad_blocks: torch.Tensor, max_blocks: int) -> None:
+    def __init__(self, pad_blocks: npt.NDArray[np.int64], max_blocks: int) -> None:
         """Create lines that are all padding.
 
         pad_blocks: [rows], the block of each line while the line is padding.
         """
-        self.lines = pad_blocks.to(torch.int32)[:, None].expand(-1, max_blocks).contiguous()
-        self._numbers = self.lines.numpy()
+        self.numbers = np.repeat(pad_blocks.astype(np.int32)[:, None], max_blocks, axis=1)
         self._pad_blocks = pad_blocks.tolist()
         self._tables: list[Sequence[int]] = [()] * len(pad_blocks)
         self._filled = [0] * len(pad_blocks)
 
-    def update(self, tables: Sequence[Sequence[int]]) -> list[int]:
-        """Write `tables` to the first lines and turn the rest into padding.
+    def update(self, tables: Sequence[Sequence[int]], num_lent: int) -> list[int]:
+        """Write `tables` to the first lines, leave out the next `num_lent`, and turn the rest into padding.
+
+        The caller writes to the lines that are left out, on the device only.
 
         Return the indices of the written ids in the flattened lines. Past the end of its table, a line may hold stale
         ids. They are valid block ids, and no kernel reads them.
         """
         written: list[int] = []
-        width = self.lines.shape[1]
+        width = self.numbers.shape[1]
         for at, table in enumerate(tables):
             done = self._filled[at] if self._tables[at] is table else 0
             if len(table) > done:
-                self._numbers[at, done : len(table)] = table[done:]
+                self.numbers[at, done : len(table)] = table[done:]
                 written += range(at * width + done, at * width + len(table))
             self._tables[at], self._filled[at] = table, len(table)
-        for at in range(len(tables), len(self._tables)):
+        own = len(tables) + num_lent
+        for at in range(len(tables), own):
+            self._tables[at], self._filled[at] = (), 1
+        for at in range(own, len(self._tables)):
             if self._filled[at]:
-                self._numbers[at, 0] = self._pad_blocks[at]
+                self.numbers[at, 0] = self._pad_blocks[at]
                 written.append(at * width)
                 self._tables[at], self._filled[at] = (), 0
         return written

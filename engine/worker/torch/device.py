@@ -41,6 +41,12 @@ class Device(Protocol):
     def synchronize(self) -> None:
         """Wait until the device has finished all queued work of the model."""
 
+    def start_read(self, values: torch.Tensor) -> Callable[[], torch.Tensor]:
+        """Queue a copy of `values` to the host, in order with the model's work.
+
+        Return a function that waits for the copy, but not for work that was queued later. Any thread may call it.
+        """
+
     def available_memory(self) -> int:
         """Return the number of bytes that could be allocated now."""
 

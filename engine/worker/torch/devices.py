@@ -1,5 +1,7 @@
 """The devices that compute a model, by name. Only this module and `accelerator` distinguish cpu, cuda and npu."""
 
+from collections.abc import Callable
+
 import torch
 
 from cache_tiers.npu.streams import DeviceMemory
@@ -24,6 +26,10 @@ class CpuDevice:
 
     def synchronize(self) -> None:
         """Do nothing, because no work is ever in flight."""
+
+    def start_read(self, values: torch.Tensor) -> Callable[[], torch.Tensor]:
+        """Return the values themselves: they are known already."""
+        return lambda: values
 
     def available_memory(self) -> int:
         """Return the free host memory in bytes, within the limits of the process."""

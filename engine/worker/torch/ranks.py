@@ -38,9 +38,7 @@ class TorchRanks:
         distributed.all_reduce(x)
         return x
 
-    def agree(self, token_ids: list[int]) -> list[int]:
+    def agree(self, token_ids: torch.Tensor) -> torch.Tensor:
         """See RankGroup."""
-        tokens = torch.tensor(token_ids, device=self._device)
-        distributed.broadcast(tokens, src=0)
-        agreed: list[int] = tokens.tolist()
-        return agreed
+        distributed.broadcast(token_ids, src=0)
+        return token_ids

@@ -17,7 +17,7 @@ from app.http.ollama_errors import is_ollama
 from app.services import Services
 from tests.integration.conversations_client import created, error_of, read, said, shown
 from tests.integration.sse_events import all_events
-from tests.integration.tenants import People, people
+from tests.integration.tenants import People, serving_people
 from tests.unit.fake_engine import ANSWER_WORDS
 
 Call = tuple[str, str]
@@ -138,15 +138,15 @@ GENERATING = ("/v1/chat/completions", "/v1/completions", "/v1/messages", "/v1/re
 
 
 @pytest.fixture
-async def everybody(tmp_path: Path) -> AsyncIterator[People]:
-    async with people(tmp_path) as found:
+async def people(tmp_path: Path) -> AsyncIterator[People]:
+    async with serving_people(tmp_path) as found:
         yield found
 
 
-def routes_of(everybody: People) -> set[Call]:
+def routes_of(people: People) -> set[Call]:
     """Collect the routes of the running application, without HEAD, which comes with GET."""
     calls: set[Call] = set()
-    for route in everybody.server.app.routes:
+    for route in people.server.app.routes:
         if isinstance(route, Mount):
             calls.add(("GET", route.path))
         else:
@@ -163,9 +163,9 @@ def without_names(call: Call) -> Call:
     return method, "/".join(parts).replace("/items/{id}", "/items/{item_id}")
 
 
-def test_every_route_is_in_one_of_the_tables(everybody: People) -> None:
+def test_every_route_is_in_one_of_the_tables(people: People) -> None:
     known = OPEN | ADMIN.keys() | SHARED.keys() | REFUSED | {without_names(call) for call in OWN}
-    assert routes_of(everybody) == known
+    assert routes_of(people) == known
 
 
 def test_documentation_lists_the_open_and_admin_routes() -> None:
@@ -187,9 +187,9 @@ async def ask(http: aiohttp.ClientSession, call: Call, body: Any = None, names: 
     return await http.request(method, path, json=body)
 
 
-async def things_of_alice(everybody: People) -> dict[str, str]:
+async def things_of_alice(people: People) -> dict[str, str]:
     """Create one thing of every kind for Alice, and return their ids by name."""
-    alice, engine = everybody.alice, everybody.engine
+    alice, engine = people.alice, people.engine
     engine.allow(None)
     conversation = await created(alice, title=SECRET)
     answer = await said(alice, conversation, SECRET)
@@ -199,7 +199,7 @@ async def things_of_alice(everybody: People) -> dict[str, str]:
     deleted = await created(alice, title=SECRET)
     assert (await alice.delete(f"/api/conversations/{deleted}")).status == 204
     elsewhere = await said(alice, await created(alice, title=SECRET), SECRET)
-    everybody.server.services.runs._runs.pop(elsewhere["run_id"])
+    people.server.services.runs._runs.pop(elsewhere["run_id"])
     response = await (await alice.post("/v1/responses", json={"model": "fake-1", "input": SECRET})).json()
     engine.hold()
     body = {"model": "fake-1", "input": SECRET, "background": True}
@@ -229,58 +229,58 @@ async def all_rows(services: Services) -> dict[str, list[tuple[Any, ...]]]:
     return {table: [tuple(row) for row in await read_all(f"SELECT * FROM {table}")] for table in tables}
 
 
-async def test_other_tenants_data_is_not_found_and_unchanged(everybody: People) -> None:
-    engine = everybody.engine
+async def test_other_tenants_data_is_not_found_and_unchanged(people: People) -> None:
+    engine = people.engine
     for call, body in OWN.items():
-        names = await things_of_alice(everybody)
-        before, running = await all_rows(everybody.server.services), engine.running
-        refused = await ask(everybody.bob, call, body, names)
+        names = await things_of_alice(people)
+        before, running = await all_rows(people.server.services), engine.running
+        refused = await ask(people.bob, call, body, names)
         assert refused.status == 404, f"{call}: {refused.status} {await refused.text()}"
         text = await refused.text()
-        missing = await ask(everybody.bob, call, body, dict.fromkeys(names, "nothing"))
+        missing = await ask(people.bob, call, body, dict.fromkeys(names, "nothing"))
         assert missing.status == 404, call
         # The response does not reveal whether the thing exists, and names nothing beyond the request.
         asked = {name: value for name, value in names.items() if f"{{{name}}}" in call[1] + json.dumps(body)}
         for value in asked.values():
             text = text.replace(value, "nothing")
         assert text == await missing.text(), call
-        assert await all_rows(everybody.server.services) == before, call
+        assert await all_rows(people.server.services) == before, call
         assert engine.running == running, call
         engine.allow(None)
-        own = await ask(everybody.alice, call, body, names)
+        own = await ask(people.alice, call, body, names)
         assert own.status < 300, f"{call}: {own.status} {await own.text()}"
         await own.read()
-        await everybody.server.services.runs.join()
+        await people.server.services.runs.join()
     assert {request.tenant for request in engine.requests} == {"alice"}
 
 
-async def test_shared_routes_reveal_nothing_of_other_tenants(everybody: People) -> None:
-    await things_of_alice(everybody)
-    await everybody.alice.put("/api/draft", json={"text": SECRET})
-    everybody.engine.allow(None)
+async def test_shared_routes_reveal_nothing_of_other_tenants(people: People) -> None:
+    await things_of_alice(people)
+    await people.alice.put("/api/draft", json={"text": SECRET})
+    people.engine.allow(None)
     for call, body in SHARED.items():
         method, path = call[0], call[1].replace("{name:path}", "fake-1")
         if path == "/api/search":
             path += f"?q={SECRET}"
-        response = await everybody.bob.request(method, path, json=body)
+        response = await people.bob.request(method, path, json=body)
         text = await response.text()
         assert response.status < 300, f"{call}: {text}"
         assert SECRET not in text, call
         if path in GENERATING:
-            assert everybody.engine.requests[-1].tenant == "bob", call
-    assert (await read(everybody.alice, "/api/draft"))["text"] == SECRET
-    found = await read(everybody.alice, "/api/search", q=SECRET)
+            assert people.engine.requests[-1].tenant == "bob", call
+    assert (await read(people.alice, "/api/draft"))["text"] == SECRET
+    found = await read(people.alice, "/api/search", q=SECRET)
     assert found["messages"]
     assert found["conversations"]
 
 
-async def test_ids_in_bodies_do_not_reach_another_tenants_data(everybody: People) -> None:
-    names = await things_of_alice(everybody)
-    everybody.engine.allow(None)
-    bob = everybody.bob
+async def test_ids_in_bodies_do_not_reach_another_tenants_data(people: People) -> None:
+    names = await things_of_alice(people)
+    people.engine.allow(None)
+    bob = people.bob
     mine = await created(bob)
     await said(bob, mine, "hello")
-    before = await all_rows(everybody.server.services)
+    before = await all_rows(people.server.services)
     for path, body, status in (
         ("/v1/responses", {"model": "fake-1", "input": "x", "previous_response_id": names["response"]}, 400),
         ("/v1/responses", {"model": "fake-1", "input": "x", "conversation": names["id"]}, 404),
@@ -292,43 +292,43 @@ async def test_ids_in_bodies_do_not_reach_another_tenants_data(everybody: People
     assert (await bob.delete(f"/v1/conversations/{mine}/items/{names['message']}")).status == 404
     places = await bob.post("/api/places", json={"conversation_ids": [names["id"], mine]})
     assert await places.json() == {"data": [{"conversation_id": mine, "place": None}]}
-    assert {tenant for tenant, _ in everybody.engine.prefixes.asked} == {"bob"}
-    assert await all_rows(everybody.server.services) == before
+    assert {tenant for tenant, _ in people.engine.prefixes.asked} == {"bob"}
+    assert await all_rows(people.server.services) == before
 
 
-async def test_message_id_chosen_by_another_tenant_is_a_conflict(everybody: People) -> None:
+async def test_message_id_chosen_by_another_tenant_is_a_conflict(people: People) -> None:
     chosen = "msg_chosen-by-a-client-0"
     asked = {"content": SECRET, "id": chosen}
-    first = await everybody.alice.post(f"/api/conversations/{await created(everybody.alice)}/messages", json=asked)
+    first = await people.alice.post(f"/api/conversations/{await created(people.alice)}/messages", json=asked)
     assert first.status == 200
     await all_events(first)
-    again = await everybody.bob.post(f"/api/conversations/{await created(everybody.bob)}/messages", json=asked)
+    again = await people.bob.post(f"/api/conversations/{await created(people.bob)}/messages", json=asked)
     assert (await error_of(again, 409))["code"] == "message_exists"
     assert SECRET not in await again.text()
 
 
-async def test_import_of_another_tenants_export_is_no_duplicate(everybody: People) -> None:
-    conversation = await created(everybody.alice)
-    await said(everybody.alice, conversation, "hello")
-    exported = await read(everybody.alice, "/api/export")
-    imported = await (await everybody.bob.post("/api/import", json=exported)).json()
+async def test_import_of_another_tenants_export_is_no_duplicate(people: People) -> None:
+    conversation = await created(people.alice)
+    await said(people.alice, conversation, "hello")
+    exported = await read(people.alice, "/api/export")
+    imported = await (await people.bob.post("/api/import", json=exported)).json()
     assert imported["skipped"] == []
-    assert (await shown(everybody.bob, imported["imported"][0]))["messages"][0]["content"] == "hello"
-    assert (await (await everybody.alice.post("/api/import", json=exported)).json())["imported"] == []
+    assert (await shown(people.bob, imported["imported"][0]))["messages"][0]["content"] == "hello"
+    assert (await (await people.alice.post("/api/import", json=exported)).json())["imported"] == []
 
 
-async def test_kv_is_computed_and_erased_under_its_tenant(everybody: People) -> None:
-    for http in (everybody.alice, everybody.bob):
+async def test_kv_is_computed_and_erased_under_its_tenant(people: People) -> None:
+    for http in (people.alice, people.bob):
         conversation = await created(http)
         answer = await said(http, conversation, "the same words")
         for path in (f"/api/messages/{answer['id']}/retry", f"/api/conversations/{conversation}/messages"):
             await all_events(await http.post(path, json={"content": "more"} if "messages" in path[-9:] else {}))
-    assert [request.tenant for request in everybody.engine.requests] == ["alice"] * 3 + ["bob"] * 3
-    await everybody.alice.delete(f"/api/conversations/{conversation}?permanently=true")
-    assert everybody.engine.erased == []
-    await everybody.bob.delete(f"/api/conversations/{conversation}?permanently=true")
-    trails = await everybody.engine.until_erased(1)
-    assert set(everybody.engine.erased_of) == {"bob"}
+    assert [request.tenant for request in people.engine.requests] == ["alice"] * 3 + ["bob"] * 3
+    await people.alice.delete(f"/api/conversations/{conversation}?permanently=true")
+    assert people.engine.erased == []
+    await people.bob.delete(f"/api/conversations/{conversation}?permanently=true")
+    trails = await people.engine.until_erased(1)
+    assert set(people.engine.erased_of) == {"bob"}
     # Alice's identical prompt pins nothing of Bob's: tenants share no KV.
     assert {trail.num_shared for trail in trails} == {0}
 
@@ -341,9 +341,9 @@ def a_path(call: Call) -> str:
 @pytest.mark.parametrize(
     "headers", [{}, {"Authorization": "Bearer sk-ebb-000000000000-" + "A" * 43}, {"X-Api-Key": "x"}]
 )
-async def test_every_route_that_is_not_open_requires_a_key(everybody: People, headers: dict[str, str]) -> None:
-    for call in [*sorted(routes_of(everybody) - OPEN), ("GET", "/v1/nothing"), ("PUT", "/api/nothing/at/all")]:
-        refused = await everybody.nobody.request(call[0], a_path(call), json={}, headers=headers)
+async def test_every_route_that_is_not_open_requires_a_key(people: People, headers: dict[str, str]) -> None:
+    for call in [*sorted(routes_of(people) - OPEN), ("GET", "/v1/nothing"), ("PUT", "/api/nothing/at/all")]:
+        refused = await people.stranger.request(call[0], a_path(call), json={}, headers=headers)
         assert refused.status == 401, call
         assert refused.headers["WWW-Authenticate"] == "Bearer"
         error = (await refused.json())["error"]
@@ -353,49 +353,49 @@ async def test_every_route_that_is_not_open_requires_a_key(everybody: People, he
             assert "API key" in error
         else:
             assert error["code"] == ("invalid_api_key" if headers else "missing_api_key"), call
-    assert everybody.engine.requests == []
+    assert people.engine.requests == []
 
 
-async def test_open_routes_need_no_key_and_reveal_little(everybody: People) -> None:
+async def test_open_routes_need_no_key_and_reveal_little(people: People) -> None:
     for method, path in OPEN - {("POST", "/api/login")}:
-        response = await everybody.nobody.request(
+        response = await people.stranger.request(
             method, path.replace("{name}", "a.svg").replace("assets", "assets/a.js")
         )
         assert response.status not in (401, 403), path
-    everybody.server.services.host.suggested_model = "qwen3-4b"
+    people.server.services.host.suggested_model = "qwen3-4b"
     for path in ("/health", "/ready"):
-        told = await read(everybody.nobody, path)
+        told = await read(people.stranger, path)
         assert {name: value for name, value in told.items() if value is not None} == {"status": "ok"}
-        assert (await read(everybody.alice, path))["tiers"] is None
-        assert (await read(everybody.alice, path))["model"]["name"] == "fake-1"
-        assert (await read(everybody.alice, path))["suggested_model"] is None
-        assert (await read(everybody.root, path))["tiers"]["device"]["state"] == "ok"
-        assert (await read(everybody.root, path))["suggested_model"] == "qwen3-4b"
+        assert (await read(people.alice, path))["tiers"] is None
+        assert (await read(people.alice, path))["model"]["name"] == "fake-1"
+        assert (await read(people.alice, path))["suggested_model"] is None
+        assert (await read(people.root, path))["tiers"]["device"]["state"] == "ok"
+        assert (await read(people.root, path))["suggested_model"] == "qwen3-4b"
 
 
-async def test_admin_routes_require_the_admin_scope(everybody: People) -> None:
+async def test_admin_routes_require_the_admin_scope(people: People) -> None:
     for call, body in ADMIN.items():
-        refused = await ask(everybody.alice, call, body, {"id": "x", "tenant": "alice"})
+        refused = await ask(people.alice, call, body, {"id": "x", "tenant": "alice"})
         assert (await error_of(refused, 403))["code"] == "admin_scope_required", call
     for call, body in ADMIN.items():
-        allowed = await ask(everybody.root, call, body, {"id": "x", "tenant": "nobody"})
+        allowed = await ask(people.root, call, body, {"id": "x", "tenant": "nobody"})
         assert allowed.status in (200, 201, 404), f"{call}: {await allowed.text()}"
 
 
-async def test_administrator_cannot_read_chats_of_tenants(everybody: People) -> None:
-    names = await things_of_alice(everybody)
-    assert (await everybody.root.get(f"/api/conversations/{names['id']}")).status == 404
-    assert (await read(everybody.root, "/api/conversations"))["data"] == []
+async def test_administrator_cannot_read_chats_of_tenants(people: People) -> None:
+    names = await things_of_alice(people)
+    assert (await people.root.get(f"/api/conversations/{names['id']}")).status == 404
+    assert (await read(people.root, "/api/conversations"))["data"] == []
 
 
-async def test_resumed_run_keeps_its_tenant_after_restart(everybody: People, tmp_path: Path) -> None:
-    everybody.engine.hold()
-    path = f"/api/conversations/{await created(everybody.alice)}/messages"
-    run_id = (await everybody.alice.post(path, json={"content": SECRET})).headers["X-Run-Id"]
-    await everybody.engine.until_running(1)
-    await everybody.server.services.host.stop(0)
-    await everybody.server.services.runs.join()
-    async with people(tmp_path) as later:
+async def test_resumed_run_keeps_its_tenant_after_restart(people: People, tmp_path: Path) -> None:
+    people.engine.hold()
+    path = f"/api/conversations/{await created(people.alice)}/messages"
+    run_id = (await people.alice.post(path, json={"content": SECRET})).headers["X-Run-Id"]
+    await people.engine.until_running(1)
+    await people.server.services.host.stop(0)
+    await people.server.services.runs.join()
+    async with serving_people(tmp_path) as later:
         assert (await later.bob.get(f"/api/runs/{run_id}/events")).status == 404
         async with later.alice.get(f"/api/runs/{run_id}/events") as response:
             (*_, last) = await all_events(response)

@@ -12,7 +12,7 @@ import pytest
 from app.access.authentication import COOKIE
 from tests.integration.api_server import api_client, running_server
 from tests.integration.conversations_client import created, error_of, read
-from tests.integration.tenants import People, people
+from tests.integration.tenants import People, serving_people
 from tests.unit.fake_engine import FakeEngine
 
 ALLOWED = "https://chat.example"
@@ -20,8 +20,8 @@ FOREIGN = ({"Origin": ALLOWED}, {"Sec-Fetch-Site": "same-site"}, {"Sec-Fetch-Sit
 
 
 @pytest.fixture
-async def everybody(tmp_path: Path) -> AsyncIterator[People]:
-    async with people(tmp_path, cors_origins=(ALLOWED,)) as found:
+async def people(tmp_path: Path) -> AsyncIterator[People]:
+    async with serving_people(tmp_path, cors_origins=(ALLOWED,)) as found:
         yield found
 
 
@@ -32,18 +32,18 @@ async def logged_in(page: aiohttp.ClientSession, key: str, **headers: str) -> ht
     return response.cookies[COOKIE]
 
 
-async def test_page_logs_in_reads_its_tenants_chats_and_logs_out(everybody: People) -> None:
-    page = everybody.nobody
+async def test_page_logs_in_reads_its_tenants_chats_and_logs_out(people: People) -> None:
+    page = people.stranger
     assert await read(page, "/api/login") == {"demands_keys": True, "principal": None}
-    cookie = await logged_in(page, everybody.keys["alice"])
+    cookie = await logged_in(page, people.keys["alice"])
     assert (cookie["httponly"], cookie["samesite"], cookie["secure"], cookie["path"]) == (True, "strict", "", "/")
     assert int(cookie["max-age"]) > 86_400
-    assert cookie.value not in everybody.keys["alice"]
+    assert cookie.value not in people.keys["alice"]
     principal = (await read(page, "/api/login"))["principal"]
     assert (principal["tenant"], principal["scope"]) == ("alice", "user")
     conversation = await created(page)
-    assert (await everybody.alice.get(f"/api/conversations/{conversation}")).status == 200
-    assert (await everybody.bob.get(f"/api/conversations/{conversation}")).status == 404
+    assert (await people.alice.get(f"/api/conversations/{conversation}")).status == 200
+    assert (await people.bob.get(f"/api/conversations/{conversation}")).status == 404
 
     away = await page.post("/api/logout")
     assert (away.status, away.cookies[COOKIE]["max-age"]) == (204, "0")
@@ -51,51 +51,51 @@ async def test_page_logs_in_reads_its_tenants_chats_and_logs_out(everybody: Peop
     assert (await error_of(stolen, 401))["code"] == "missing_api_key"
 
 
-async def test_cookie_is_secure_behind_an_https_proxy(everybody: People) -> None:
+async def test_cookie_is_secure_behind_an_https_proxy(people: People) -> None:
     # Set by a proxy on the same machine.
-    assert (await logged_in(everybody.nobody, everybody.keys["alice"], **{"X-Forwarded-Proto": "https"}))["secure"]
+    assert (await logged_in(people.stranger, people.keys["alice"], **{"X-Forwarded-Proto": "https"}))["secure"]
 
 
-async def test_wrong_key_is_refused_and_stores_no_login(everybody: People) -> None:
-    for key in ("", "x", everybody.keys["alice"][:-1], everybody.keys["alice"][:-1] + "\n", "sk-ebb-" + "0" * 56):
-        refused = await everybody.nobody.post("/api/login", json={"key": key})
+async def test_wrong_key_is_refused_and_stores_no_login(people: People) -> None:
+    for key in ("", "x", people.keys["alice"][:-1], people.keys["alice"][:-1] + "\n", "sk-ebb-" + "0" * 56):
+        refused = await people.stranger.post("/api/login", json={"key": key})
         assert (await error_of(refused, 401))["code"] == "invalid_api_key"
         assert COOKIE not in refused.cookies
-    too_much = await everybody.nobody.post("/api/login", json={"key": "x" * 5000})
+    too_much = await people.stranger.post("/api/login", json={"key": "x" * 5000})
     assert "4 KiB" in (await error_of(too_much, 413))["message"]
-    assert await everybody.server.services.store.keys.logins() == {}
+    assert await people.server.services.store.keys.logins() == {}
 
 
-async def test_cookie_is_useless_to_other_origins(everybody: People) -> None:
-    page = everybody.nobody
-    await logged_in(page, everybody.keys["alice"])
+async def test_cookie_is_useless_to_other_origins(people: People) -> None:
+    page = people.stranger
+    await logged_in(page, people.keys["alice"])
     for headers in FOREIGN:
         for method, path in (("GET", "/api/conversations"), ("POST", "/api/conversations"), ("DELETE", "/api/nothing")):
             refused = await page.request(method, path, json={}, headers=headers)
             assert refused.status in (401, 403), (path, headers)
             assert "Access-Control-Allow-Credentials" not in refused.headers
         for path in ("/api/login", "/api/logout"):
-            assert (await page.post(path, json={"key": everybody.keys["bob"]}, headers=headers)).status == 403
+            assert (await page.post(path, json={"key": people.keys["bob"]}, headers=headers)).status == 403
     assert (await read(page, "/api/conversations"))["data"] == []
-    with_key = {"Origin": ALLOWED, "X-Api-Key": everybody.keys["alice"]}
+    with_key = {"Origin": ALLOWED, "X-Api-Key": people.keys["alice"]}
     assert (await page.post("/api/conversations", json={}, headers=with_key)).status == 201
 
 
-async def test_preflight_allows_the_x_api_key_header(everybody: People) -> None:
+async def test_preflight_allows_the_x_api_key_header(people: People) -> None:
     asked = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "x-api-key,content-type"}
-    preflight = await everybody.nobody.options("/v1/messages", headers={"Origin": ALLOWED, **asked})
+    preflight = await people.stranger.options("/v1/messages", headers={"Origin": ALLOWED, **asked})
     assert preflight.status == 200
     assert "x-api-key" in preflight.headers["Access-Control-Allow-Headers"].lower()
 
 
-async def test_key_in_header_takes_precedence_over_the_cookie(everybody: People) -> None:
-    await logged_in(everybody.nobody, everybody.keys["alice"])
-    wrong = await everybody.nobody.get("/api/conversations", headers={"Authorization": "Bearer sk-wrong"})
+async def test_key_in_header_takes_precedence_over_the_cookie(people: People) -> None:
+    await logged_in(people.stranger, people.keys["alice"])
+    wrong = await people.stranger.get("/api/conversations", headers={"Authorization": "Bearer sk-wrong"})
     assert (await error_of(wrong, 401))["code"] == "invalid_api_key"
 
 
-async def test_login_survives_a_restart_and_ends_with_its_key(everybody: People, tmp_path: Path) -> None:
-    cookie = await logged_in(everybody.nobody, everybody.keys["alice"])
+async def test_login_survives_a_restart_and_ends_with_its_key(people: People, tmp_path: Path) -> None:
+    cookie = await logged_in(people.stranger, people.keys["alice"])
     sent = {"Cookie": f"{COOKIE}={cookie.value}"}
     async with running_server(tmp_path, FakeEngine()) as again, api_client(again.url) as page:
         assert (await page.get("/api/conversations", headers=sent)).status == 200
@@ -104,11 +104,11 @@ async def test_login_survives_a_restart_and_ends_with_its_key(everybody: People,
         assert (await page.get("/api/conversations", headers=sent)).status == 401
 
 
-async def test_login_beyond_the_limit_ends_the_oldest(everybody: People) -> None:
-    cookies = [await logged_in(everybody.nobody, everybody.keys["bob"]) for _ in range(33)]
-    everybody.nobody.cookie_jar.clear()
+async def test_login_beyond_the_limit_ends_the_oldest(people: People) -> None:
+    cookies = [await logged_in(people.stranger, people.keys["bob"]) for _ in range(33)]
+    people.stranger.cookie_jar.clear()
     first, second = [
-        await everybody.nobody.get("/api/conversations", headers={"Cookie": f"{COOKIE}={cookie.value}"})
+        await people.stranger.get("/api/conversations", headers={"Cookie": f"{COOKIE}={cookie.value}"})
         for cookie in cookies[:2]
     ]
     assert (first.status, second.status) == (401, 200)

@@ -9,7 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.integration.api_server import RunningServer
 from tests.integration.sse_events import all_events, events
-from tests.integration.tenants import people
+from tests.integration.tenants import serving_people
 from tests.unit.fake_engine import FakeEngine
 
 
@@ -54,15 +54,15 @@ async def test_head_request_ends_without_following(http: aiohttp.ClientSession, 
 
 
 async def test_stream_ends_on_key_revocation_and_on_server_stop(tmp_path: Path) -> None:
-    async with people(tmp_path) as everybody, asyncio.timeout(20):
-        administration = everybody.server.services.administration
+    async with serving_people(tmp_path) as people, asyncio.timeout(20):
+        administration = people.server.services.administration
         made, key = await administration.create_key("ops", "ops", "admin")
         ops = {"Authorization": f"Bearer {key}"}
-        watched = await everybody.nobody.get("/api/live", headers=ops)
-        other = await everybody.root.get("/api/live")
+        watched = await people.stranger.get("/api/live", headers=ops)
+        other = await people.root.get("/api/live")
         first = await anext(events(watched))
         await administration.revoke_key(made.id)
         assert await all_events(watched) == []
-        assert (await everybody.nobody.get("/api/live", headers={**ops, "Last-Event-ID": str(first.id)})).status == 401
-        everybody.server.services.live.stop()
+        assert (await people.stranger.get("/api/live", headers={**ops, "Last-Event-ID": str(first.id)})).status == 401
+        people.server.services.live.stop()
         assert [event.kind for event in await all_events(other)][-1] == "server_restart"

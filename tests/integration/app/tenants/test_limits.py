@@ -13,65 +13,65 @@ from app.storage.limits import RETRY_SECONDS
 from app.tenants.owed_use import OwedUse
 from tests.integration.api_server import api_client, running_server
 from tests.integration.conversations_client import created, read, said
-from tests.integration.tenants import People, people
+from tests.integration.tenants import People, serving_people
 from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine
 
 COMPLETION = {"model": "fake-1", "prompt": "0123456789", "max_tokens": 5}
 
 
 @pytest.fixture
-async def everybody(tmp_path: Path) -> AsyncIterator[People]:
-    async with people(tmp_path) as found:
+async def people(tmp_path: Path) -> AsyncIterator[People]:
+    async with serving_people(tmp_path) as found:
         yield found
 
 
-async def limit(everybody: People, **limits: int) -> None:
+async def limit(people: People, **limits: int) -> None:
     """Set Alice's limits."""
-    response = await everybody.root.put("/api/admin/tenants/alice/limits", json=limits)
+    response = await people.root.put("/api/admin/tenants/alice/limits", json=limits)
     assert response.status == 200
 
 
-async def refusal(everybody: People, path: str, body: Any) -> tuple[str, int]:
+async def refusal(people: People, path: str, body: Any) -> tuple[str, int]:
     """Send Alice's request, which must be refused with 429. Return the error code and Retry-After in seconds."""
-    response = await everybody.alice.post(path, json=body)
+    response = await people.alice.post(path, json=body)
     error = (await response.json())["error"]
     assert (response.status, error["type"]) == (429, "rate_limit_error"), error
     return error["code"], int(response.headers["Retry-After"])
 
 
-async def test_requests_per_minute_count_answers_over_every_api(everybody: People) -> None:
-    await limit(everybody, requests_per_minute=3)
-    await said(everybody.alice, await created(everybody.alice), "hello")
+async def test_requests_per_minute_count_answers_over_every_api(people: People) -> None:
+    await limit(people, requests_per_minute=3)
+    await said(people.alice, await created(people.alice), "hello")
     for path in ("/v1/completions", "/v1/responses"):
         body = COMPLETION if path == "/v1/completions" else {"model": "fake-1", "input": "hi"}
-        assert (await everybody.alice.post(path, json=body)).status == 200
-    conversation = await created(everybody.alice)
+        assert (await people.alice.post(path, json=body)).status == 200
+    conversation = await created(people.alice)
     for path, body in (
         ("/v1/completions", COMPLETION),
         ("/v1/responses", {"model": "fake-1", "input": "hi"}),
         (f"/api/conversations/{conversation}/messages", {"content": "hi"}),
     ):
-        code, seconds = await refusal(everybody, path, body)
+        code, seconds = await refusal(people, path, body)
         assert code == "requests_per_minute_limit"
         assert 18 <= seconds <= 20
-        assert (await everybody.bob.post("/v1/completions", json=COMPLETION)).status == 200
-    assert (await read(everybody.alice, f"/api/conversations/{conversation}"))["messages"] == []
+        assert (await people.bob.post("/v1/completions", json=COMPLETION)).status == 200
+    assert (await read(people.alice, f"/api/conversations/{conversation}"))["messages"] == []
     families = {
-        each.name: each for each in text_string_to_metric_families(await (await everybody.root.get("/metrics")).text())
+        each.name: each for each in text_string_to_metric_families(await (await people.root.get("/metrics")).text())
     }
     counted = {s.labels["limit"]: s.value for s in families["ebb_limits_reached"].samples if s.name.endswith("_total")}
     assert counted == {"requests_per_minute": 3}
 
 
-async def test_new_limit_ignores_earlier_use(everybody: People) -> None:
+async def test_new_limit_ignores_earlier_use(people: People) -> None:
     for _ in range(21):
-        assert (await everybody.alice.post("/v1/completions", json=COMPLETION)).status == 200
-    await limit(everybody, requests_per_minute=3, tokens_per_minute=100)
-    assert (await everybody.alice.post("/v1/completions", json=COMPLETION)).status == 200
+        assert (await people.alice.post("/v1/completions", json=COMPLETION)).status == 200
+    await limit(people, requests_per_minute=3, tokens_per_minute=100)
+    assert (await people.alice.post("/v1/completions", json=COMPLETION)).status == 200
 
 
 async def test_limits_survive_a_restart(tmp_path: Path) -> None:
-    async with people(tmp_path) as first:
+    async with serving_people(tmp_path) as first:
         await limit(first, requests_per_minute=3, tokens_per_minute=1000)
         key = first.keys["alice"]
         for _ in range(3):
@@ -83,11 +83,11 @@ async def test_limits_survive_a_restart(tmp_path: Path) -> None:
         assert again.services.gates.owed()["alice"].tokens.seconds > 0
 
 
-async def test_use_is_stored_while_the_server_runs(everybody: People, tmp_path: Path) -> None:
+async def test_use_is_stored_while_the_server_runs(people: People, tmp_path: Path) -> None:
     """Store the use while running, so that a crash loses little, and write nothing if nothing has been used."""
-    services = everybody.server.services
-    await limit(everybody, requests_per_minute=3)
-    assert (await everybody.alice.post("/v1/completions", json=COMPLETION)).status == 200
+    services = people.server.services
+    await limit(people, requests_per_minute=3)
+    assert (await people.alice.post("/v1/completions", json=COMPLETION)).status == 200
     writes = 0
     replace = services.store.owed_use.replace
 
@@ -104,67 +104,67 @@ async def test_use_is_stored_while_the_server_runs(everybody: People, tmp_path: 
     assert 15 < stored["alice"].requests.seconds <= 20
 
 
-async def test_limit_error_has_anthropics_shape_on_its_routes(everybody: People) -> None:
-    await limit(everybody, requests_per_minute=0)
+async def test_limit_error_has_anthropics_shape_on_its_routes(people: People) -> None:
+    await limit(people, requests_per_minute=0)
     body = {"model": "fake-1", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
-    response = await everybody.alice.post("/v1/messages", json=body)
+    response = await people.alice.post("/v1/messages", json=body)
     assert (response.status, response.headers["Retry-After"]) == (429, "60")
     error = (await response.json())["error"]
     assert error["type"] == "rate_limit_error"
     assert "0 requests per minute" in error["message"]
 
 
-async def test_tokens_per_minute_count_prompts_and_answers(everybody: People) -> None:
-    await limit(everybody, tokens_per_minute=30)
-    assert (await everybody.alice.post("/v1/completions", json=COMPLETION)).status == 200
-    streamed = await everybody.alice.post("/v1/completions", json={**COMPLETION, "stream": True})
+async def test_tokens_per_minute_count_prompts_and_answers(people: People) -> None:
+    await limit(people, tokens_per_minute=30)
+    assert (await people.alice.post("/v1/completions", json=COMPLETION)).status == 200
+    streamed = await people.alice.post("/v1/completions", json={**COMPLETION, "stream": True})
     await streamed.read()
-    code, seconds = await refusal(everybody, "/v1/completions", COMPLETION)
+    code, seconds = await refusal(people, "/v1/completions", COMPLETION)
     assert code == "tokens_per_minute_limit"
     # 30 tokens are used, the next prompt takes 10, and a minute refills 30.
     assert 18 <= seconds <= 20
-    used = {each["tenant"]: each for each in (await read(everybody.root, "/api/admin/tenants"))["data"]}["alice"]
+    used = {each["tenant"]: each for each in (await read(people.root, "/api/admin/tenants"))["data"]}["alice"]
     assert (used["requests"], used["tokens"], used["live"]) == (2, 30, 0)
 
 
-async def test_several_answers_count_each_but_their_prompt_once(everybody: People) -> None:
-    await limit(everybody, tokens_per_minute=1000, requests_per_minute=4, concurrent_runs=3)
-    response = await everybody.alice.post("/v1/completions", json={**COMPLETION, "n": 3})
+async def test_several_answers_count_each_but_their_prompt_once(people: People) -> None:
+    await limit(people, tokens_per_minute=1000, requests_per_minute=4, concurrent_runs=3)
+    response = await people.alice.post("/v1/completions", json={**COMPLETION, "n": 3})
     assert response.status == 200
-    used = {each["tenant"]: each for each in (await read(everybody.root, "/api/admin/tenants"))["data"]}["alice"]
+    used = {each["tenant"]: each for each in (await read(people.root, "/api/admin/tenants"))["data"]}["alice"]
     assert (used["requests"], used["tokens"], used["live"]) == (3, 10 + 3 * 5, 0)
-    code, _ = await refusal(everybody, "/v1/completions", {**COMPLETION, "n": 2})
+    code, _ = await refusal(people, "/v1/completions", {**COMPLETION, "n": 2})
     assert code == "requests_per_minute_limit"
     for field in ("n", "best_of"):
-        response = await everybody.alice.post("/v1/completions", json={**COMPLETION, field: 4})
+        response = await people.alice.post("/v1/completions", json={**COMPLETION, field: 4})
         error = (await response.json())["error"]
         assert (response.status, error["param"]) == (400, field)
 
 
-async def test_concurrent_runs_count_until_they_end_in_any_way(everybody: People) -> None:
-    await limit(everybody, concurrent_runs=2)
-    everybody.engine.hold()
-    path = f"/api/conversations/{await created(everybody.alice)}/messages"
-    run = await everybody.alice.post(path, json={"content": "one"})
-    stream = await everybody.alice.post("/v1/completions", json={**COMPLETION, "stream": True})
-    await everybody.engine.until_running(2)
-    assert await refusal(everybody, "/v1/completions", COMPLETION) == ("concurrent_runs_limit", 2)
+async def test_concurrent_runs_count_until_they_end_in_any_way(people: People) -> None:
+    await limit(people, concurrent_runs=2)
+    people.engine.hold()
+    path = f"/api/conversations/{await created(people.alice)}/messages"
+    run = await people.alice.post(path, json={"content": "one"})
+    stream = await people.alice.post("/v1/completions", json={**COMPLETION, "stream": True})
+    await people.engine.until_running(2)
+    assert await refusal(people, "/v1/completions", COMPLETION) == ("concurrent_runs_limit", 2)
     stream.close()
-    await everybody.engine.until_running(1)
-    third = await everybody.alice.post("/v1/completions", json={**COMPLETION, "stream": True})
+    await people.engine.until_running(1)
+    third = await people.alice.post("/v1/completions", json={**COMPLETION, "stream": True})
     assert third.status == 200
-    assert (await refusal(everybody, "/v1/completions", COMPLETION))[0] == "concurrent_runs_limit"
-    assert (await everybody.alice.post(f"/api/runs/{run.headers['X-Run-Id']}/cancel")).status == 200
-    assert (await everybody.alice.post("/v1/completions", json={**COMPLETION, "stream": True})).status == 200
-    everybody.engine.allow(None)
+    assert (await refusal(people, "/v1/completions", COMPLETION))[0] == "concurrent_runs_limit"
+    assert (await people.alice.post(f"/api/runs/{run.headers['X-Run-Id']}/cancel")).status == 200
+    assert (await people.alice.post("/v1/completions", json={**COMPLETION, "stream": True})).status == 200
+    people.engine.allow(None)
 
 
-async def test_conversation_limit_covers_every_way_to_create_one(everybody: People) -> None:
-    await limit(everybody, conversations=2)
-    answer = await said(everybody.alice, first := await created(everybody.alice), "hello")
-    response = await everybody.alice.post("/v1/responses", json={"model": "fake-1", "input": "hi"})
+async def test_conversation_limit_covers_every_way_to_create_one(people: People) -> None:
+    await limit(people, conversations=2)
+    answer = await said(people.alice, first := await created(people.alice), "hello")
+    response = await people.alice.post("/v1/responses", json={"model": "fake-1", "input": "hi"})
     assert response.status == 200
-    exported = await read(everybody.alice, "/api/export")
+    exported = await read(people.alice, "/api/export")
     exported["conversations"][0]["id"] = "elsewhere"
     full = ("conversations_limit", RETRY_SECONDS)
     for path, body in (
@@ -174,75 +174,71 @@ async def test_conversation_limit_covers_every_way_to_create_one(everybody: Peop
         (f"/api/conversations/{first}/fork", {"message_id": answer["id"]}),
         ("/api/import", exported),
     ):
-        assert await refusal(everybody, path, body) == full, path
-    assert everybody.engine.running == 0
+        assert await refusal(people, path, body) == full, path
+    assert people.engine.running == 0
     more = {"model": "fake-1", "input": "more", "previous_response_id": (await response.json())["id"]}
-    assert (await everybody.alice.post("/v1/responses", json=more)).status == 200, (
+    assert (await people.alice.post("/v1/responses", json=more)).status == 200, (
         "a continued response must not count as a conversation"
     )
-    assert (await everybody.alice.post("/v1/responses", json={**more, "store": False})).status == 200
-    assert (await everybody.alice.delete(f"/api/conversations/{first}")).status == 204
+    assert (await people.alice.post("/v1/responses", json={**more, "store": False})).status == 200
+    assert (await people.alice.delete(f"/api/conversations/{first}")).status == 204
     for _ in range(2):
-        again = await created(everybody.alice)
-        assert (await everybody.alice.delete(f"/api/conversations/{again}")).status == 204
+        again = await created(people.alice)
+        assert (await people.alice.delete(f"/api/conversations/{again}")).status == 204
     # Hidden conversations can be restored, so they count towards the limit until removed for good.
-    assert (await refusal(everybody, "/api/conversations", {}))[0] == "conversations_limit"
-    assert (await everybody.alice.delete(f"/api/conversations/{again}?permanently=true")).status == 204
-    await created(everybody.alice)
+    assert (await refusal(people, "/api/conversations", {}))[0] == "conversations_limit"
+    assert (await people.alice.delete(f"/api/conversations/{again}?permanently=true")).status == 204
+    await created(people.alice)
 
 
-async def test_omitted_limit_is_unlimited(everybody: People) -> None:
-    await limit(everybody, requests_per_minute=0)
-    await limit(everybody, conversations=9)
-    assert (await everybody.alice.post("/v1/completions", json=COMPLETION)).status == 200
+async def test_omitted_limit_is_unlimited(people: People) -> None:
+    await limit(people, requests_per_minute=0)
+    await limit(people, conversations=9)
+    assert (await people.alice.post("/v1/completions", json=COMPLETION)).status == 200
     for body in ({"requests_per_minute": -1}, {"requests_per_minute": "1"}, {"requests": 1}):
-        response = await everybody.root.put("/api/admin/tenants/alice/limits", json=body)
+        response = await people.root.put("/api/admin/tenants/alice/limits", json=body)
         assert (response.status, (await response.json())["error"]["param"]) == (400, next(iter(body)))
-    assert (await everybody.root.put("/api/admin/tenants/a%20b/limits", json={})).status == 400
+    assert (await people.root.put("/api/admin/tenants/a%20b/limits", json={})).status == 400
 
 
-async def test_deleting_a_tenant_removes_only_its_own_data(everybody: People) -> None:
-    await said(everybody.alice, await created(everybody.alice), "hello")
-    kept = await created(everybody.bob)
-    await said(everybody.bob, kept, "hello")
-    everybody.engine.hold()
-    live = await everybody.alice.post(
-        f"/api/conversations/{await created(everybody.alice)}/messages", json={"content": "x"}
-    )
-    going_on = await everybody.bob.post(
-        f"/api/conversations/{await created(everybody.bob)}/messages", json={"content": "x"}
-    )
-    await everybody.alice.put("/api/draft", json={"text": "typed"})
-    deleted = await everybody.root.delete("/api/admin/tenants/alice")
+async def test_deleting_a_tenant_removes_only_its_own_data(people: People) -> None:
+    await said(people.alice, await created(people.alice), "hello")
+    kept = await created(people.bob)
+    await said(people.bob, kept, "hello")
+    people.engine.hold()
+    live = await people.alice.post(f"/api/conversations/{await created(people.alice)}/messages", json={"content": "x"})
+    going_on = await people.bob.post(f"/api/conversations/{await created(people.bob)}/messages", json={"content": "x"})
+    await people.alice.put("/api/draft", json={"text": "typed"})
+    deleted = await people.root.delete("/api/admin/tenants/alice")
     assert (deleted.status, await deleted.json()) == (200, {"keys": 1, "conversations": 2})
-    assert everybody.engine.deleted_tenants == ["alice"]
-    assert everybody.engine.running == 1
-    assert everybody.server.services.runs.get(going_on.headers["X-Run-Id"], "bob") is not None
-    assert (await everybody.alice.get("/api/conversations")).status == 401
-    _, key = await everybody.server.services.administration.create_key("alice", "alice", "user")
+    assert people.engine.deleted_tenants == ["alice"]
+    assert people.engine.running == 1
+    assert people.server.services.runs.get(going_on.headers["X-Run-Id"], "bob") is not None
+    assert (await people.alice.get("/api/conversations")).status == 401
+    _, key = await people.server.services.administration.create_key("alice", "alice", "user")
     headers = {"Authorization": f"Bearer {key}"}
-    assert (await (await everybody.alice.get("/api/conversations", headers=headers)).json())["data"] == []
-    assert (await (await everybody.alice.get("/api/draft", headers=headers)).json())["text"] == ""
+    assert (await (await people.alice.get("/api/conversations", headers=headers)).json())["data"] == []
+    assert (await (await people.alice.get("/api/draft", headers=headers)).json())["text"] == ""
     run = f"/api/runs/{live.headers['X-Run-Id']}/events"
-    assert (await everybody.alice.get(run, headers=headers)).status == 404
-    assert len((await read(everybody.bob, f"/api/conversations/{kept}"))["messages"]) == 2
-    everybody.engine.allow(None)
-    answer = await said(everybody.bob, kept, "and?")
+    assert (await people.alice.get(run, headers=headers)).status == 404
+    assert len((await read(people.bob, f"/api/conversations/{kept}"))["messages"]) == 2
+    people.engine.allow(None)
+    answer = await said(people.bob, kept, "and?")
     assert answer["usage"]["completion_tokens"] == ANSWER_WORDS + 1
 
 
-async def test_administrator_creates_lists_and_revokes_keys(everybody: People) -> None:
-    made = await (await everybody.root.post("/api/admin/keys", json={"name": "laptop", "tenant": "alice"})).json()
+async def test_administrator_creates_lists_and_revokes_keys(people: People) -> None:
+    made = await (await people.root.post("/api/admin/keys", json={"name": "laptop", "tenant": "alice"})).json()
     headers = {"Authorization": f"Bearer {made['key']}"}
-    assert (await everybody.nobody.get("/api/conversations", headers=headers)).status == 200
-    conversation = await created(everybody.alice)
-    assert (await everybody.nobody.get(f"/api/conversations/{conversation}", headers=headers)).status == 200
-    listed = (await read(everybody.root, "/api/admin/keys"))["data"]
+    assert (await people.stranger.get("/api/conversations", headers=headers)).status == 200
+    conversation = await created(people.alice)
+    assert (await people.stranger.get(f"/api/conversations/{conversation}", headers=headers)).status == 200
+    listed = (await read(people.root, "/api/admin/keys"))["data"]
     assert [(key["name"], key["tenant"], key["scope"]) for key in listed][-1] == ("laptop", "alice", "user")
     assert all(not {"key", "digest"} & key.keys() for key in listed)
     for body, field in (({"name": "a b"}, "name"), ({"name": "x", "scope": "king"}, "scope"), ({}, "name")):
-        refused = await everybody.root.post("/api/admin/keys", json=body)
+        refused = await people.root.post("/api/admin/keys", json=body)
         assert (refused.status, (await refused.json())["error"]["param"]) == (400, field)
-    assert (await everybody.root.delete(f"/api/admin/keys/{made['id']}")).status == 204
-    assert (await everybody.nobody.get("/api/conversations", headers=headers)).status == 401
-    assert (await everybody.root.delete("/api/admin/keys/none")).status == 404
+    assert (await people.root.delete(f"/api/admin/keys/{made['id']}")).status == 204
+    assert (await people.stranger.get("/api/conversations", headers=headers)).status == 401
+    assert (await people.root.delete("/api/admin/keys/none")).status == 404

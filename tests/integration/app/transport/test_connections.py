@@ -9,7 +9,7 @@ import pytest
 
 from app.transport.connections import ConnectionLimits
 from tests.integration.api_server import RunningServer, api_client, running_server
-from tests.integration.tenants import people
+from tests.integration.tenants import serving_people
 from tests.sizes import Size
 from tests.unit.fake_engine import FakeEngine
 
@@ -77,42 +77,42 @@ async def test_request_over_connection_limit_gets_503_retry_after(tmp_path: Path
 
 
 async def test_open_requests_limit_applies_per_tenant(tmp_path: Path) -> None:
-    async with people(tmp_path) as everybody:
-        everybody.engine.hold()
-        limited = await everybody.root.put("/api/admin/tenants/alice/limits", json={"open_requests": 2})
+    async with serving_people(tmp_path) as people:
+        people.engine.hold()
+        limited = await people.root.put("/api/admin/tenants/alice/limits", json={"open_requests": 2})
         assert (limited.status, (await limited.json())["limits"]["open_requests"]) == (200, 2)
-        streams = [await everybody.alice.post("/v1/completions", json=COMPLETION) for _ in range(2)]
+        streams = [await people.alice.post("/v1/completions", json=COMPLETION) for _ in range(2)]
         for path in ("/api/conversations", "/v1/models"):
-            refused = await everybody.alice.get(path)
+            refused = await people.alice.get(path)
             assert (refused.status, (await refused.json())["error"]["code"]) == (429, "open_requests_limit")
             assert int(refused.headers["Retry-After"]) > 0
-        assert (await everybody.alice.get("/health")).status == 200
-        assert (await everybody.bob.get("/api/conversations")).status == 200
-        assert 'limit="open_requests"} 2.0' in await (await everybody.root.get("/metrics")).text()
-        everybody.engine.allow(None)
+        assert (await people.alice.get("/health")).status == 200
+        assert (await people.bob.get("/api/conversations")).status == 200
+        assert 'limit="open_requests"} 2.0' in await (await people.root.get("/metrics")).text()
+        people.engine.allow(None)
         for stream in streams:
             await stream.read()
-        assert (await everybody.alice.get("/v1/models")).status == 200
+        assert (await people.alice.get("/v1/models")).status == 200
 
 
 async def test_administrator_can_undo_limit_on_own_tenant(tmp_path: Path) -> None:
-    async with people(tmp_path) as everybody:
+    async with serving_people(tmp_path) as people:
         limits = "/api/admin/tenants/root/limits"
-        assert (await everybody.root.put(limits, json={"open_requests": 0})).status == 200
-        assert (await everybody.root.get("/v1/models")).status == 429
-        assert (await everybody.root.get("/metrics")).status == 200
-        assert (await everybody.root.put(limits, json={})).status == 200
-        assert (await everybody.root.get("/v1/models")).status == 200
+        assert (await people.root.put(limits, json={"open_requests": 0})).status == 200
+        assert (await people.root.get("/v1/models")).status == 429
+        assert (await people.root.get("/metrics")).status == 200
+        assert (await people.root.put(limits, json={})).status == 200
+        assert (await people.root.get("/v1/models")).status == 200
 
 
 async def test_busy_server_reserves_room_for_other_tenants(tmp_path: Path) -> None:
-    async with people(tmp_path, limits=FEW) as everybody:
-        everybody.engine.hold()
-        streams = [await everybody.alice.post("/v1/completions", json=COMPLETION) for _ in range(4)]
-        refused = await everybody.alice.post("/v1/completions", json=COMPLETION)
+    async with serving_people(tmp_path, limits=FEW) as people:
+        people.engine.hold()
+        streams = [await people.alice.post("/v1/completions", json=COMPLETION) for _ in range(4)]
+        refused = await people.alice.post("/v1/completions", json=COMPLETION)
         assert (refused.status, (await refused.json())["error"]["code"]) == (429, "open_requests_limit")
-        assert (await everybody.bob.get("/api/conversations")).status == 200
-        everybody.engine.allow(None)
+        assert (await people.bob.get("/api/conversations")).status == 200
+        people.engine.allow(None)
         for stream in streams:
             await stream.read()
 

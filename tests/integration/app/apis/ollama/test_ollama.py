@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 
 from tests.integration.api_server import RunningServer, api_client, running_server
-from tests.integration.tenants import people
+from tests.integration.tenants import serving_people
 from tests.unit.fake_engine import ANSWER_WORDS, FAILING, WINDOW, FakeEngine, text_of
 
 Api = RunningServer[FakeEngine]
@@ -140,17 +140,17 @@ async def test_refused_request_gets_one_sentence_naming_the_field(
 
 
 async def test_errors_of_other_layers_have_ollamas_shape(tmp_path: Path) -> None:
-    async with people(tmp_path) as everybody:
+    async with serving_people(tmp_path) as people:
         for response, status in (
-            (await everybody.nobody.get("/api/tags"), 401),
-            (await everybody.alice.get("/api/tags", headers={"Host": "evil.example"}), 403),
-            (await chat(everybody.alice, model="other"), 404),
-            (await everybody.alice.get("/api/chat"), 405),
-            (await everybody.alice.post("/api/chat", data="x", headers={"Content-Encoding": "br"}), 415),
+            (await people.stranger.get("/api/tags"), 401),
+            (await people.alice.get("/api/tags", headers={"Host": "evil.example"}), 403),
+            (await chat(people.alice, model="other"), 404),
+            (await people.alice.get("/api/chat"), 405),
+            (await people.alice.post("/api/chat", data="x", headers={"Content-Encoding": "br"}), 415),
         ):
             assert response.status == status
             assert (await response.json()).keys() == {"error"}
-        unknown = await everybody.alice.get("/api/nothing")
+        unknown = await people.alice.get("/api/nothing")
         assert (await unknown.json())["error"]["code"] == "not_found"
 
 

@@ -1,4 +1,4 @@
-"""Calls with long arguments, which the event loop must not parse at once."""
+"""Requests whose work must not block the event loop: calls with long arguments, and thousands of items."""
 
 import json
 import threading
@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from openai import AsyncOpenAI
 
-from app.apis.responses import parsed_answer
+from app.apis.responses import parsed_answer, service
+from app.domain import ids
 from app.prompts import stateless
 from models.tool_call_parser import ToolCallParser
 from tests.integration.api_server import RunningServer, running_server
@@ -61,3 +62,20 @@ async def test_long_calls_are_parsed_off_the_event_loop(calling: Api, parsing_th
         await client.responses.create(**asked, input=[result], previous_response_id=answer.id)
     assert parsing_threads
     assert threading.get_ident() not in parsing_threads
+
+
+async def test_many_items_are_converted_off_the_event_loop(calling: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads = list[int]()
+    new_id = ids.new_id
+
+    def recorded(prefix: str) -> str:
+        if prefix == "msg":
+            threads.append(threading.get_ident())
+        return new_id(prefix)
+
+    monkeypatch.setattr(service, "new_id", recorded)
+    items: Any = [{"role": "user", "content": "Add"}] * service.MANY_ITEMS
+    async with AsyncOpenAI(base_url=f"{calling.url}/v1", api_key="none", max_retries=0) as client:
+        await client.responses.input_tokens.count(model="fake-1", input=items)
+    assert threads
+    assert threading.get_ident() not in threads

@@ -38,10 +38,18 @@ public:
                 round(product, values, first, width);
             });
         };
-        pool_.run(job);
+        // The other threads need longer to wake up than a small product takes.
+        const long work = static_cast<long>(product.rows) * product.depth * product.columns;
+        if (work < kSharedWork)
+            job(0);
+        else
+            pool_.run(job);
     }
 
 private:
+    // Least number of multiplications that the threads divide among themselves.
+    static constexpr long kSharedWork = 1 << 18;
+
     // Return the left operand in the type that the kernels read.
     const Activation* activations(const Product& product) {
 #if EBB_BF16_DOT

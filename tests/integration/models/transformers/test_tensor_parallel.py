@@ -17,6 +17,7 @@ from engine.llm import LLM
 from models.dense_context import DenseContext
 from models.errors import UnsupportedModelError
 from models.folder import ModelFolder
+from models.parallel import Alone
 from models.transformers.model import TransformersForCausalLM
 from models.transformers.self_check import check_network
 from models.transformers.tensor_parallel import keep_part
@@ -36,7 +37,7 @@ class Shared:
         self.barrier = threading.Barrier(2, timeout=60)
 
 
-class Rank:
+class Rank(Alone):
     """RankGroup of two threads."""
 
     size = 2
@@ -54,9 +55,6 @@ class Rank:
         total = first + second
         self._shared.barrier.wait()
         return total
-
-    def agree(self, token_ids: list[int]) -> list[int]:
-        return token_ids
 
 
 def part(folder: Path, rank: Rank) -> PreTrainedModel:

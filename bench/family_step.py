@@ -15,6 +15,8 @@ from typing import Any, Final
 import torch
 
 from bench.stats import median
+from cache_tiers.layout import BlockLayout
+from engine.attention.backend import kv_shapes
 from engine.cpu.build import build_kernels
 from engine.cpu.instruction_set import choose_instruction_set
 from engine.cpu.library import Kernels
@@ -36,6 +38,16 @@ _GEMMA: Final = {
     "sliding_window": POSITIONS,
     "vocab_size": 65_536,
     "attn_logit_softcapping": None,
+}
+_SMALL: Final = {
+    "max_position_embeddings": POSITIONS,
+    "vocab_size": 49_152,
+    "hidden_size": 1024,
+    "intermediate_size": 3072,
+    "num_hidden_layers": 28,
+    "num_attention_heads": 16,
+    "num_key_value_heads": 8,
+    "head_dim": 128,
 }
 FAMILIES: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
     {
@@ -68,6 +80,18 @@ FAMILIES: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
             "vocab_size": 32_064,
             "partial_rotary_factor": 0.75,
             "max_position_embeddings": POSITIONS,
+        },
+        "qwen2": _SMALL | {"architectures": ["Qwen2ForCausalLM"]},
+        "qwen3": _SMALL | {"architectures": ["Qwen3ForCausalLM"]},
+        "smollm3": _SMALL | {"architectures": ["SmolLM3ForCausalLM"]},
+        "ministral3": _SMALL | {"architectures": ["Ministral3ForCausalLM"]},
+        "granite": _SMALL
+        | {
+            "architectures": ["GraniteForCausalLM"],
+            "embedding_multiplier": 12.0,
+            "attention_multiplier": 0.0078125,
+            "residual_multiplier": 0.22,
+            "logits_scaling": 8.0,
         },
     }
 )
@@ -102,8 +126,9 @@ class Arm:
         self.weight_bytes = sum(slot.nbytes for name, slot in model.slots().items() if slot.dim() == 2)
         self._packed = PackedModel(kernels, config, model, threads=usable_cores())
         self._pages = -(-(context + 1) // PAGE_KEYS)
-        shape = (streams * self._pages, config.num_layers, 2, config.num_kv_heads, PAGE_KEYS, config.head_dim)
-        self._runner = NativeRunner(self._packed, torch.zeros(shape, dtype=torch.bfloat16), threads=threads)
+        layout = BlockLayout(kv_shapes(self._packed.attention), PAGE_KEYS, torch.bfloat16.itemsize)
+        pool = torch.zeros((streams * self._pages, layout.elements), dtype=torch.bfloat16)
+        self._runner = NativeRunner(self._packed, pool, threads=threads)
         self._context = context
 
     def step(self, streams: int, tokens: int) -> float:

@@ -4,7 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from engine.detokenizer import Detokenizer
-from models.thinking import Thinking, Thoughts
+from models.harmony_thinking import HarmonyReader, HarmonyThinking
+from models.open_call import OpenCall
+from models.thinking import MarkedThinking, Thinking, Thoughts
+from models.written_thinking import Pieces, WrittenThinking
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,19 +18,23 @@ class AnswerFormat:
     drops_first_space: see `models.text_tokenizer.TextTokenizer`.
     thinking: None for models without reasoning.
     describe: maps ids to a text that names control tokens.
+    call_words: as in `models.call_syntax.interface.CallSyntax`.
     """
 
     token_bytes: Callable[[int], bytes]
     drops_first_space: bool = False
     thinking: Thinking | None = None
     describe: Callable[[Sequence[int]], str] = lambda _: ""
+    call_words: tuple[str, ...] = ()
 
-    def begin(self, prompt_ids: Sequence[int], *, skip_special: bool = True) -> "AnswerText":
+    def begin(self, prompt_ids: Sequence[int], *, skip_special: bool = True, may_call: bool = True) -> "AnswerText":
         """Create the reader of the answer to a prompt.
 
+        may_call: a call ends reasoning that was not closed.
         skip_special: leave control tokens out of the text. Control tokens around reasoning are always left out.
         """
-        return AnswerText(self if skip_special else replace(self, token_bytes=self._name_or_bytes), prompt_ids)
+        how = self if may_call else replace(self, call_words=())
+        return AnswerText(how if skip_special else replace(how, token_bytes=self._name_or_bytes), prompt_ids)
 
     def _name_or_bytes(self, token_id: int) -> bytes:
         return self.token_bytes(token_id) or self.describe([token_id]).encode()
@@ -53,15 +60,70 @@ class AnswerText:
         self._detokenizer = Detokenizer(
             how.token_bytes, drops_first_space=how.drops_first_space, begins_stretch=begins_stretch
         )
-        self._thoughts = Thoughts(how.thinking, prompt_ids) if how.thinking is not None else None
+        thinking = how.thinking
+        self._thoughts = Thoughts(thinking, prompt_ids) if isinstance(thinking, MarkedThinking) else None
+        self._splitter = thinking.splitter(prompt_ids) if isinstance(thinking, WrittenThinking) else None
+        self._harmony = HarmonyReader(thinking, prompt_ids) if isinstance(thinking, HarmonyThinking) else None
+        self._header = thinking.header if isinstance(thinking, MarkedThinking) else ""
+        self._begun: str | None = None
+        self._open_call = OpenCall(how.call_words) if self._thoughts is not None and how.call_words else None
+        self._due = list[Said]()
         self.num_thought = 0
 
     def push(self, token_id: int) -> Said:
         """Return the text that this token completes."""
+        if self._harmony is not None:
+            self._queue(self._harmony.push(token_id, self._detokenizer.push(token_id)))
+            self.num_thought += self._harmony.is_thinking and not self._harmony.is_mark(token_id)
+            return self._next()
+        if self._splitter is not None:
+            self._queue(self._splitter.push(self._detokenizer.push(token_id)))
+            self.num_thought += self._splitter.inside
+            return self._next()
         if self._thoughts is None:
             return Said(self._detokenizer.push(token_id))
         if self._thoughts.push(token_id):
             self._detokenizer.break_off()
-            return Said()
+            self._begun = "" if self._header and self._thoughts.inside else None
+            self._release()
+            return self._next()
         self.num_thought += self._thoughts.inside
-        return Said(self._detokenizer.push(token_id), self._thoughts.inside)
+        text = self._detokenizer.push(token_id)
+        if self._begun is not None:
+            text = self._without_header(text)
+        if self._thoughts.inside and self._open_call is not None and self._open_call.concerns(text):
+            self._queue(self._open_call.push(text))
+            self._thoughts.inside = not self._open_call.is_found
+            return self._next()
+        if self._due:
+            self._queue([(text, self._thoughts.inside)])
+            return self._next()
+        return Said(text, self._thoughts.inside)
+
+    def finish(self) -> Said:
+        """Return the text that was held back, at the end of the answer."""
+        if self._splitter is not None:
+            self._queue(self._splitter.finish())
+        self._release()
+        return self._next()
+
+    def _release(self) -> None:
+        """Queue the reasoning that was held back because a call might begin there."""
+        if self._open_call is not None and (held := self._open_call.finish()):
+            self._queue([(held, True)])
+
+    def _queue(self, pieces: Pieces) -> None:
+        """Add pieces to those that are due. A token may end the reasoning and begin the answer."""
+        for text, is_thought in pieces:
+            if self._due and self._due[-1].is_thought == is_thought:
+                text = self._due.pop().text + text
+            self._due.append(Said(text, is_thought))
+
+    def _next(self) -> Said:
+        return self._due.pop(0) if self._due else Said()
+
+    def _without_header(self, text: str) -> str:
+        """Leave out the header at the beginning of reasoning."""
+        begun = (self._begun or "") + text
+        self._begun = begun if begun != self._header and self._header.startswith(begun) else None
+        return begun.removeprefix(self._header) if self._begun is None else ""

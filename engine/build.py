@@ -117,7 +117,11 @@ def build_llm_engine(
     core = EngineCore(partial(_scheduler, config, loaded, clock, trace), loaded.executor, trace)
     tokenizer = loaded.tokenizer
     answers = AnswerFormat(
-        _shown_bytes(loaded), tokenizer.drops_first_space, loaded.chat_format.thinking, tokenizer.describe
+        _shown_bytes(loaded),
+        tokenizer.drops_first_space,
+        loaded.chat_format.thinking,
+        tokenizer.describe,
+        loaded.chat_format.tools.syntax.call_words,
     )
     outputs = OutputProcessor(answers, clock=clock, block_nbytes=loaded.block_nbytes)
     engine = LLMEngine(processor, core, outputs, grammars)

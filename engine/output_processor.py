@@ -40,7 +40,11 @@ class OutputProcessor:
         sampling = request.sampling
         progress = _Progress(
             request,
-            self._answers.begin(request.prompt_token_ids, skip_special=sampling.skip_special_tokens),
+            self._answers.begin(
+                request.prompt_token_ids,
+                skip_special=sampling.skip_special_tokens,
+                may_call=sampling.form is None,
+            ),
             StopStrings(sampling.stop, include=sampling.include_stop_str_in_output),
         )
         self._progress[request.request_id] = progress
@@ -165,15 +169,25 @@ class OutputProcessor:
             error = f"The answer could not be constrained to its form: {failure}"
         del self._progress[request.request_id]
         output = _output(request.request_id, said, token_ids)
+        rest = Said() if cut else self._rest(progress)
         return replace(
             output,
-            text=output.text if cut else output.text + progress.stop.flush(),
+            text=output.text if rest.is_thought else output.text + rest.text,
+            reasoning=output.reasoning + rest.text if rest.is_thought else output.reasoning,
             finish_reason=reason,
             usage=self._usage(progress),
             error=error,
             error_path=error_path,
             stop_string=stop_string,
         )
+
+    def _rest(self, progress: _Progress) -> Said:
+        """Return the text that was held back, at the end of an answer."""
+        rest = progress.answer.finish()
+        if rest.is_thought:
+            return rest
+        text, met = progress.stop.push(rest.text)
+        return Said(text if met is not None else text + progress.stop.flush())
 
     def fail(self, request: Request, error: str) -> RequestOutput:
         """End a request whose own state may be the defect. The last output has neither text nor usage."""

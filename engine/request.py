@@ -288,8 +288,9 @@ class Request:
 
     def forced_tokens(self) -> Sequence[int]:
         """Return the tokens that must follow, for the caller to append: there is no choice to sample."""
-        # The log probability of a forced token is not computed, so a request for logprobs gets none forced.
-        forced = () if self.mask is None or self.sampling.logprobs is not None else self.mask.forced()
+        # The sampler computes log probabilities and counts tokens for penalties, so it must choose each of them then.
+        is_sampled = self.sampling.logprobs is not None or self.sampling.has_penalties
+        forced = () if self.mask is None or is_sampled else self.mask.forced()
         self.unsent_token_ids.extend(forced)
         return forced
 

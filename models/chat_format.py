@@ -18,16 +18,22 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from models.errors import ChatFormatError
 from models.folder import ModelFolder
+from models.harmony_thinking import EFFORTS, HarmonyThinking, find_harmony_thinking
 from models.slices import check_length
-from models.template_tools import call_id, probe
+from models.template_roles import probe_roles
+from models.template_tools import probe
 from models.text_tokenizer import TextTokenizer
-from models.thinking import ThinkingMode, find_thinking, switches
+from models.thinking import Thinking, ThinkingMode, find_thinking, switches
 from models.tokenizer_info import tokenizer_info
 from models.tool_calls import ToolCall, read_object
 from models.tool_format import find_tool_format
+from models.written_thinking import find_written_thinking
 
 PIECE = 1 << 16
 """Maximum number of characters per search."""
+
+_MOST_AROUND_CALL = 64
+"""Number of tokens around the name and the arguments of a call, in which its id is searched."""
 
 INVALID_JSON = "INVALID_JSON"
 """Field that holds arguments that are not a JSON object, for templates that take only objects. The name is the one that
@@ -42,13 +48,13 @@ class Message:
     role: "system", "user", "assistant", or "tool" for the result of a call. The first message may have the role
         "tools": its content is a JSON list of the available tools in OpenAI's format.
     tool_calls: calls of an assistant's message.
-    result_of: for the result of a call, the call's name and number in the conversation. `ChatFormat` sets it.
+    result_of: for the result of a call, the call's name and its id in the prompt. `ChatFormat` sets it.
     """
 
     role: str
     content: str
     tool_calls: tuple[ToolCall, ...] = ()
-    result_of: tuple[str, int] | None = None
+    result_of: tuple[str, str] | None = None
 
     @property
     def text(self) -> str:
@@ -82,10 +88,15 @@ class ChatFormat:
         self._variables = variables
         self._leading_id = leading_id
         self._template = None if template is None else _compile(template)
-        self.thinking = find_thinking(tokenizer.control_tokens, template or "")
+        self.thinking: Thinking | None = (
+            find_harmony_thinking(template or "", tokenizer)
+            or find_thinking(tokenizer.control_tokens, template or "")
+            or find_written_thinking(template or "", tokenizer)
+        )
         self.tools = find_tool_format(
             tokenizer.control_tokens, template or "", lambda: probe(self._probed), tool_format
         )
+        self._roles = probe_roles(self._probed)
         texts = sorted(tokenizer.control_tokens, key=len, reverse=True)
         self._control = re.compile("|".join(map(re.escape, texts)) or r"(?!)")
         self._longest_control = len(texts[0]) if texts else 0
@@ -119,7 +130,7 @@ class ChatFormat:
 
         Raise ChatFormatError if there is no template or the template rejects the messages.
         """
-        shielded, frame = self._shield(self._asked(_with_results_named(messages), thinking))
+        shielded, frame = self._shield(self._asked(self._with_results_named(messages), thinking))
         return self._led(self._encode(self._text(shielded, thinking), frame))
 
     def next_prefix(self, messages: Sequence[Message]) -> list[int]:
@@ -130,7 +141,7 @@ class ChatFormat:
         messages: the conversation, whose last message is an answer.
         """
         mark = _unused_character([message.text for message in messages])
-        shielded, frame = self._shield([*_with_results_named(messages), Message("user", mark)], avoid=mark)
+        shielded, frame = self._shield([*self._with_results_named(messages), Message("user", mark)], avoid=mark)
         before, found, _ = self._text(shielded, None).rpartition(mark)
         ends = [hit.end() for hit in self._control.finditer(before)]
         return self._led(self._encode(before[: ends[-1]], frame)) if found and ends else []
@@ -160,7 +171,7 @@ class ChatFormat:
             raise ChatFormatError("a conversation can only be extended after an answer")
         if messages[said - 1].tool_calls and self.tools.template.needs_calls:
             raise ChatFormatError("the chat template writes results only after calls that it wrote itself")
-        messages = _with_results_named(messages)
+        messages = self._with_written_ids(prior_ids, self._with_results_named(messages), said)
         mark = _unused_character([message.text for message in messages])
         marked = [*messages[: said - 1], replace(messages[said - 1], content=mark, tool_calls=()), *messages[said:]]
         shielded, frame = self._shield(self._asked(marked, thinking), avoid=mark)
@@ -169,6 +180,44 @@ class ChatFormat:
             raise ChatFormatError("the chat template does not write the last answer exactly once")
         ids = self._encode(after, frame)
         return ids[1:] if prior_ids and ids[:1] == [prior_ids[-1]] and self._ends_turn(prior_ids[-1]) else ids
+
+    def _with_results_named(self, messages: Sequence[Message]) -> list[Message]:
+        """Tell each result its call. Results follow their calls in the same order."""
+        named, waiting, count = list[Message](), deque[tuple[str, str]](), 0
+        for message in messages:
+            if message.role == "tool":
+                message = replace(message, result_of=waiting.popleft() if waiting else None)
+            elif message.role == "assistant":
+                numbered = enumerate(message.tool_calls, count)
+                waiting = deque((call.name, self._id_of(call, number)) for number, call in numbered)
+                count += len(waiting)
+            named.append(message)
+        return named
+
+    def _with_written_ids(self, prior_ids: Sequence[int], messages: list[Message], said: int) -> list[Message]:
+        """Give the results after the last answer the ids that the model itself wrote in its calls.
+
+        prior_ids: as in `extend`.
+        said: number of messages up to the answer.
+        """
+        answer, written = messages[said - 1], self.tools.syntax.ids.written
+        count = len(answer.tool_calls)
+        if not count or written is None:
+            return messages
+        tail = prior_ids[-(2 * len(answer.text) + count * _MOST_AROUND_CALL) :]
+        found = written.findall(self._tokenizer.describe(tail))[-count:]
+        if len(found) < count:
+            return messages
+        ids = deque(found)
+        return [
+            replace(message, result_of=(message.result_of[0], ids.popleft()))
+            if at >= said and ids and message.result_of is not None
+            else message
+            for at, message in enumerate(messages)
+        ]
+
+    def _id_of(self, call: ToolCall, number: int) -> str:
+        return self.tools.syntax.ids.of(call.name, number)
 
     def _ends_turn(self, id_: int) -> bool:
         return id_ in self._tokenizer.control_tokens.values()
@@ -189,6 +238,8 @@ class ChatFormat:
         if self._template is None:
             raise ChatFormatError("the model has no chat template; use plain completions")
         told: dict[str, Any] = {} if thinking is None else dict(switches(thinking))
+        if thinking is not None and isinstance(self.thinking, HarmonyThinking):
+            told["reasoning_effort"] = EFFORTS[thinking]
         if messages and messages[0].role == "tools":
             told["tools"] = json.loads(messages[0].content)
             messages = messages[1:]
@@ -205,8 +256,29 @@ class ChatFormat:
         self, template: jinja2.Template, messages: Sequence[Message], told: dict[str, Any], *, as_objects: bool = False
     ) -> str:
         """Render the messages. Raise ChatFormatError if the template refuses them. as_objects: as in `_turns`."""
-        turns = _turns(messages, as_objects=as_objects, null_content=self.tools.template.has_null_content)
-        return _rendering(template, turns, told)
+        return _rendering(template, self._turns(messages, as_objects=as_objects), told)
+
+    def _turns(self, messages: Sequence[Message], *, as_objects: bool) -> list[dict[str, Any]]:
+        """Convert messages to the dictionaries that chat templates expect.
+
+        as_objects: write arguments that are not a JSON object as the field of one, instead of as text.
+        """
+        turns, count = list[dict[str, Any]](), 0
+        nothing = None if self.tools.template.has_null_content else ""
+        for message in messages:
+            turn: dict[str, Any] = {"role": message.role, "content": message.content}
+            if message.tool_calls:
+                turn["content"] = message.content or nothing
+                turn["tool_calls"] = [
+                    _call(call, self._id_of(call, number), as_object=as_objects)
+                    for number, call in enumerate(message.tool_calls, count)
+                ]
+                count += len(message.tool_calls)
+            if message.result_of is not None:
+                name, call_id = message.result_of
+                turn |= {"name": name, "tool_call_id": call_id}
+            turns.append(turn)
+        return turns
 
     def _probed(self, turns: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]] | None) -> str | None:
         """Render turns for `models.template_tools`."""
@@ -241,6 +313,8 @@ class ChatFormat:
         """Apply `clean` to the contents, and write into them the tools that the template does not write itself."""
         texts, template = self.tools.syntax.texts, self.tools.template
         written = list[Message]()
+        if template.has_one_call:
+            messages = _one_call_each(messages)
         for message in messages:
             content = clean(message.content)
             if message.role == "tools" and not template.tools:
@@ -254,7 +328,24 @@ class ChatFormat:
                 written.append(Message(message.role, content + between + self.tools.calls(message.tool_calls, clean)))
             else:
                 written.append(_cleaned(message, clean))
-        return written
+        return self._fitted(written)
+
+    def _fitted(self, messages: list[Message]) -> list[Message]:
+        """Join messages that the template refuses: system messages and adjacent ones of the user."""
+        if self._roles.takes_all:
+            return messages
+        fitted, system = list[Message](), list[str]()
+        for message in messages:
+            if message.role == "system" and not self._roles.has_system:
+                system.append(message.content)
+                continue
+            if message.role == "user" and system:
+                message = replace(message, content="\n\n".join([*system, message.content]))
+                system.clear()
+            if message.role == "user" and fitted and fitted[-1].role == "user" and not self._roles.has_adjacent:
+                message = replace(message, content=f"{fitted.pop().content}\n{message.content}")
+            fitted.append(message)
+        return [*fitted, Message("user", "\n\n".join(system))] if system else fitted
 
     def _stand_in(self, control_text: str, frame: str) -> str:
         return f"{frame}{self._tokenizer.control_tokens[control_text]}{frame}"
@@ -279,21 +370,22 @@ class ChatFormat:
 
 def _cleaned(message: Message, clean: Callable[[str], str]) -> Message:
     calls = tuple(ToolCall(clean(call.name), clean(call.arguments)) for call in message.tool_calls)
-    named = None if message.result_of is None else (clean(message.result_of[0]), message.result_of[1])
+    named = None if message.result_of is None else (clean(message.result_of[0]), clean(message.result_of[1]))
     return Message(message.role, clean(message.content), calls, named)
 
 
-def _with_results_named(messages: Sequence[Message]) -> list[Message]:
-    """Tell each result its call. Results follow their calls in the same order."""
-    named, waiting, count = list[Message](), deque[tuple[str, int]](), 0
+def _one_call_each(messages: Sequence[Message]) -> list[Message]:
+    """Split answers with several calls into answers with one call, each followed by its result."""
+    split, waiting = list[Message](), deque[Message]()
     for message in messages:
-        if message.role == "tool":
-            message = replace(message, result_of=waiting.popleft() if waiting else None)
-        elif message.role == "assistant":
-            waiting = deque((call.name, count + index) for index, call in enumerate(message.tool_calls))
-            count += len(waiting)
-        named.append(message)
-    return named
+        if message.role != "tool":
+            split += waiting
+            waiting.clear()
+        split.append(replace(message, tool_calls=message.tool_calls[:1]))
+        if message.role == "tool" and waiting:
+            split.append(waiting.popleft())
+        waiting += (Message(message.role, "", (call,)) for call in message.tool_calls[1:])
+    return [*split, *waiting]
 
 
 def _rendering(template: jinja2.Template, turns: Sequence[Mapping[str, Any]], told: Mapping[str, Any]) -> str:
@@ -304,30 +396,9 @@ def _rendering(template: jinja2.Template, turns: Sequence[Mapping[str, Any]], to
         raise ChatFormatError(f"the chat template refuses the messages: {error}") from error
 
 
-def _turns(messages: Sequence[Message], *, as_objects: bool, null_content: bool) -> list[dict[str, Any]]:
-    """Convert messages to the dictionaries that chat templates expect.
-
-    as_objects: write arguments that are not a JSON object as the field of one, instead of as text.
-    null_content: as in `models.template_tools.TemplateTools`.
-    """
-    turns, count = list[dict[str, Any]](), 0
-    for message in messages:
-        turn: dict[str, Any] = {"role": message.role, "content": message.content}
-        if message.tool_calls:
-            numbered = enumerate(message.tool_calls, count)
-            turn["tool_calls"] = [_call(call, number, as_object=as_objects) for number, call in numbered]
-            turn["content"] = message.content or (None if null_content else "")
-            count += len(message.tool_calls)
-        if message.result_of is not None:
-            name, number = message.result_of
-            turn |= {"name": name, "tool_call_id": call_id(number)}
-        turns.append(turn)
-    return turns
-
-
-def _call(call: ToolCall, number: int, *, as_object: bool) -> dict[str, Any]:
+def _call(call: ToolCall, call_id: str, *, as_object: bool) -> dict[str, Any]:
     function = {"name": call.name, "arguments": _arguments(call, as_object=as_object)}
-    return {"id": call_id(number), "type": "function", "function": function}
+    return {"id": call_id, "type": "function", "function": function}
 
 
 def _arguments(call: ToolCall, *, as_object: bool) -> dict[str, Any] | str:

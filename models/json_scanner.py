@@ -100,6 +100,10 @@ class JsonScanner:
         while self._can_continue and (token := self._next()) is not None:
             yield token
 
+    def push(self, text: str) -> str:
+        """Add `text` and return the text of the tokens that it completes."""
+        return "".join(token.text for token in self.tokens(text))
+
     @property
     def _can_continue(self) -> bool:
         return not self.is_broken and not self.is_done and self._at < len(self._text)

@@ -24,6 +24,8 @@ from models.granite import architecture as granite
 from models.interface import CausalLM
 from models.layers.kinds import TORCH_LAYERS, LayerKinds
 from models.llama import architecture as llama
+from models.ministral import architecture as ministral
+from models.ministral3 import architecture as ministral3
 from models.mistral import architecture as mistral
 from models.pangu import architecture as pangu
 from models.parallel import ALONE, RankGroup
@@ -39,6 +41,9 @@ ARCHITECTURES: Final[Mapping[str, Callable[[Mapping[str, Any]], DecoderConfig]]]
     "Gemma3ForConditionalGeneration": gemma3.read_text_config,
     "GraniteForCausalLM": granite.read_config,
     "LlamaForCausalLM": llama.read_config,
+    "Ministral3ForCausalLM": ministral3.read_config,
+    "MinistralForCausalLM": ministral.read_config,
+    "Mistral3ForConditionalGeneration": ministral3.read_text_config,
     "MistralForCausalLM": mistral.read_config,
     "PanguEmbeddedForCausalLM": pangu.read_config,
     "Phi3ForCausalLM": phi3.read_config,

@@ -9,8 +9,11 @@ Render = Callable[[Sequence[Mapping[str, Any]], Sequence[Mapping[str, Any]] | No
 
 _TOOL: Final = "probe_of_tool"
 _VALUE: Final = "probe_of_value"
+_SECOND: Final = "probe_of_second"
 _RESULT: Final = "probe_of_result"
 _TEXT: Final = "probe_of_text"
+_ID: Final = "000000000"
+"""Id of nine characters, as Mistral's templates need."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +24,8 @@ class TemplateTools:
     calls: calls of an answer.
     results: results of calls.
     has_null_content: the content of an answer without text is null, since an empty one would add a turn or be refused.
-    needs_calls: results are lost unless the message before them has calls.
+    needs_calls: results are lost, or written in another way, unless the message before them has calls.
+    has_one_call: an answer with several calls is refused, or only the first one is written.
     """
 
     tools: bool = False
@@ -29,6 +33,7 @@ class TemplateTools:
     results: bool = False
     has_null_content: bool = False
     needs_calls: bool = False
+    has_one_call: bool = False
 
 
 NOTHING: Final = TemplateTools()
@@ -43,14 +48,23 @@ def probe(render: Render) -> TemplateTools:
     empty, null = (_written([user, _calling(content), _result()], render) for content in ("", None))
     has_null_content = null is not None and (empty is None or len(null) < len(empty))
     found = (null if has_null_content else empty) or ""
+    several = render([user, _calling(None if has_null_content else "", _VALUE, _SECOND), _result(), _result()], None)
     alone = render([user, {"role": "assistant", "content": _TEXT}, _result()], None) or ""
     return TemplateTools(
         tools=_TOOL in described,
         calls=bool(found),
-        results=_RESULT in found,
+        results=_RESULT in found or _has_results(alone),
         has_null_content=has_null_content,
-        needs_calls=_RESULT in found and _RESULT not in alone,
+        needs_calls=_RESULT in found and not found.endswith(alone.rpartition(_TEXT)[2] or _TEXT),
+        has_one_call=bool(found) and _SECOND not in (several or ""),
     )
+
+
+def _has_results(rendered: str) -> bool:
+    """Return whether a template that writes no calls has a form for results. A plain turn of the role is none."""
+    _, _, after = rendered.rpartition(_TEXT)
+    before, result, _ = after.partition(_RESULT)
+    return bool(result) and "tool" not in before
 
 
 def _written(turns: Sequence[Mapping[str, Any]], render: Render) -> str | None:
@@ -59,16 +73,11 @@ def _written(turns: Sequence[Mapping[str, Any]], render: Render) -> str | None:
     return text if text is not None and _TOOL in text and _VALUE in text else None
 
 
-def _calling(content: str | None) -> dict[str, Any]:
-    function = {"name": _TOOL, "arguments": {"a": _VALUE}}
-    call = {"id": call_id(0), "type": "function", "function": function}
-    return {"role": "assistant", "content": content, "tool_calls": [call]}
+def _calling(content: str | None, *values: str) -> dict[str, Any]:
+    functions = [{"name": _TOOL, "arguments": {"a": value}} for value in values or (_VALUE,)]
+    calls = [{"id": _ID, "type": "function", "function": function} for function in functions]
+    return {"role": "assistant", "content": content, "tool_calls": calls}
 
 
 def _result() -> dict[str, Any]:
-    return {"role": "tool", "content": _RESULT, "name": _TOOL, "tool_call_id": call_id(0)}
-
-
-def call_id(number: int) -> str:
-    """Return the id of the call with this number in its conversation: nine characters, as Mistral's templates need."""
-    return f"{number:09}"
+    return {"role": "tool", "content": _RESULT, "name": _TOOL, "tool_call_id": _ID}

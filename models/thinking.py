@@ -3,17 +3,25 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 ThinkingMode = Literal["slow", "auto", "off"]
 """slow: always think. auto: the model decides. off: answer without thinking."""
 
-MARKERS = (("[unused16]", "[unused17]"), ("<think>", "</think>"), ("[THINK]", "[/THINK]"))
-"""Markers of the start and end of reasoning: those of openPangu, of Qwen, DeepSeek and others, and of Mistral."""
+GEMMA_START, GEMMA_HEADER = "<|channel>", "thought\n"
+MARKERS = (
+    ("[unused16]", "[unused17]"),
+    ("<think>", "</think>"),
+    ("[THINK]", "[/THINK]"),
+    (GEMMA_START, "<channel|>"),
+)
+"""Markers of the start and end of reasoning: of openPangu, of Qwen, DeepSeek and others, of Mistral, and of Gemma 4."""
 
 _SWITCH = re.compile(r"""\benable_thinking\b|\{%-?\s*(?:el)?if\b[^%]*(?<![.\w'"])thinking\b(?!['"])""")
 """The variable that turns reasoning on or off: `enable_thinking`, or DeepSeek's and Granite's `thinking`."""
 
+THINKS_ALWAYS: Mapping[ThinkingMode, str] = {"slow": ""}
+THINKS_OR_NOT: Mapping[ThinkingMode, str] = {"slow": "", "off": ""}
 PANGU_SUFFIXES: Mapping[ThinkingMode, str] = {"slow": "", "auto": " /auto_think", "off": " /no_think"}
 
 
@@ -22,41 +30,101 @@ def switches(mode: ThinkingMode) -> dict[str, bool]:
     return {"enable_thinking": mode != "off", "thinking": mode != "off"}
 
 
+class Thinking(Protocol):
+    """Reasoning format of one model."""
+
+    @property
+    def suffixes(self) -> Mapping[ThinkingMode, str]:
+        """Text to append to the question, for each supported mode. Empty where a template variable sets the mode."""
+
+    @property
+    def modes(self) -> tuple[ThinkingMode, ...]:
+        """Modes that a request may choose."""
+
+    @property
+    def opening_ids(self) -> Sequence[int]:
+        """Tokens that begin reasoning."""
+
+    @property
+    def closing_ids(self) -> Sequence[int]:
+        """Tokens that end reasoning."""
+
+    @property
+    def has_headers(self) -> bool:
+        """Whether answers have headers that their text lacks, so that text does not become the same ids again."""
+
+    def is_in(self, token_ids: Sequence[int]) -> bool:
+        """Return whether an answer contains a reasoning marker."""
+
+    def begins(self, token_ids: Sequence[int]) -> bool:
+        """Return whether an answer begins reasoning by itself."""
+
+    def opens(self, prompt_ids: Sequence[int]) -> bool:
+        """Return whether a prompt begins reasoning at its end, as some templates do."""
+
+
 @dataclass(frozen=True, slots=True)
-class Thinking:
-    """Reasoning format of one model.
+class MarkedThinking:
+    """A `Thinking` between two control tokens.
 
     start_id, end_id: control tokens around reasoning.
-    suffixes: text to append to the question, for each mode that the model supports. Empty where a template variable
-        sets the mode.
+    suffixes: as in `Thinking`.
+    header: text after the first token that is not reasoning.
     """
 
     start_id: int
     end_id: int
     suffixes: Mapping[ThinkingMode, str]
+    header: str = ""
+    has_headers: bool = False
 
     @property
     def modes(self) -> tuple[ThinkingMode, ...]:
-        """Modes that a request may choose."""
+        """See `Thinking`."""
         return tuple(self.suffixes)
 
+    @property
+    def opening_ids(self) -> Sequence[int]:
+        """See `Thinking`."""
+        return [self.start_id]
+
+    @property
+    def closing_ids(self) -> Sequence[int]:
+        """See `Thinking`."""
+        return [self.end_id]
+
     def is_in(self, token_ids: Sequence[int]) -> bool:
-        """Return whether an answer contains a reasoning marker."""
+        """See `Thinking`."""
         return self.start_id in token_ids or self.end_id in token_ids
 
+    def begins(self, token_ids: Sequence[int]) -> bool:
+        """See `Thinking`."""
+        return self.start_id in token_ids
 
-def find_thinking(control_tokens: Mapping[str, int], template: str) -> Thinking | None:
+    def opens(self, prompt_ids: Sequence[int]) -> bool:
+        """See `Thinking`."""
+        markers = (self.start_id, self.end_id)
+        return next((id_ for id_ in reversed(prompt_ids) if id_ in markers), self.end_id) == self.start_id
+
+
+def has_switch(template: str) -> bool:
+    """Return whether a variable of the template turns reasoning on and off."""
+    return _SWITCH.search(template) is not None
+
+
+def find_thinking(control_tokens: Mapping[str, int], template: str) -> MarkedThinking | None:
     """Find the reasoning format of a model by its control tokens and chat template.
 
-    Return None if the model has no reasoning markers.
+    Return None if no control tokens are reasoning markers.
     """
     for start, end in MARKERS:
         if start in control_tokens and end in control_tokens:
             if start == MARKERS[0][0]:
                 suffixes = PANGU_SUFFIXES
             else:
-                suffixes = {"slow": "", "off": ""} if _SWITCH.search(template) else {"slow": ""}
-            return Thinking(control_tokens[start], control_tokens[end], suffixes)
+                suffixes = THINKS_OR_NOT if has_switch(template) else THINKS_ALWAYS
+            header = GEMMA_HEADER if start == GEMMA_START else ""
+            return MarkedThinking(control_tokens[start], control_tokens[end], suffixes, header)
     return None
 
 
@@ -66,12 +134,10 @@ class Thoughts:
     inside: True while the answer is inside reasoning.
     """
 
-    def __init__(self, thinking: Thinking, prompt_ids: Sequence[int]) -> None:
-        """Start an answer after the prompt, which may already open the reasoning: some templates do so at its end."""
+    def __init__(self, thinking: MarkedThinking, prompt_ids: Sequence[int]) -> None:
+        """Start an answer after the prompt, which may already open the reasoning."""
         self._thinking = thinking
-        markers = (thinking.start_id, thinking.end_id)
-        last = next((id_ for id_ in reversed(prompt_ids) if id_ in markers), thinking.end_id)
-        self.inside = last == thinking.start_id
+        self.inside = thinking.opens(prompt_ids)
 
     def push(self, token_id: int) -> bool:
         """Update `inside` with the next token, and return whether the token is a reasoning marker."""

@@ -51,14 +51,14 @@ class CallMarks:
     starts: texts that begin a call.
     ends: texts that may follow a call, in order.
     frames: texts around several calls, which are never shown.
-    bare: text that begins a call at the beginning of an answer, and after a call; empty if only marks begin one.
+    bare: texts that begin a call at the beginning of an answer, and after a call; empty if only marks begin one.
     separator: text between a call and a bare one.
     """
 
     starts: tuple[str, ...]
     ends: tuple[str, ...] = ()
     frames: tuple[str, ...] = ()
-    bare: str = ""
+    bare: tuple[str, ...] = ()
     separator: str = ""
 
 

@@ -7,6 +7,8 @@ from typing import Literal
 
 import torch
 
+from cache_tiers.layout import BlockLayout
+from engine.attention.backend import kv_shapes
 from engine.cpu.library import Kernels
 from engine.cpu.weights import PackedModel
 from engine.sampling.sampler import SamplingRow
@@ -72,8 +74,8 @@ class NativeRig:
         model = load_model(folder, torch.bfloat16, torch.device("cpu"), keep_packed=True)
         assert isinstance(model, DecoderForCausalLM)
         self.model = PackedModel(kernels, config, model, threads=2, weights=weights)
-        shape = (num_blocks, config.num_layers, 2, config.num_kv_heads, PAGE_KEYS, config.head_dim)
-        self.kv = torch.full(shape, float("nan"), dtype=torch.bfloat16)
+        layout = BlockLayout(kv_shapes(self.model.attention), PAGE_KEYS, torch.bfloat16.itemsize)
+        self.kv = torch.full((num_blocks, layout.elements), float("nan"), dtype=torch.bfloat16)
         self.runners = {
             1: NativeRunner(self.model, self.kv, threads=1),
             2: NativeRunner(self.model, self.kv, threads=2),

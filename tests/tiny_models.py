@@ -4,11 +4,18 @@ import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
 
 import torch
 from safetensors.torch import save_file
 
 from tests.tiny_tokenizer import BYTE_VOCAB, TOKENIZER_CONFIG, byte_tokenizer
+
+PANGU: Final[Mapping[str, Any]] = MappingProxyType(
+    {"architecture": "PanguEmbeddedForCausalLM", "bias": True, "vocab": 320}
+)
+"""Arguments of `make_tiny_model` for openPangu."""
 
 
 def make_tiny_model(

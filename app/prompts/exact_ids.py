@@ -24,7 +24,7 @@ def exact_ids(
 
     marks: control tokens that appear in the text under their names, as bytes by id.
 
-    Returns None if no ids spell exactly `text`.
+    Returns None if no ids spell exactly `text`, or if the rest contains the name of a mark.
     """
     detokenizer = Detokenizer(lambda id_: marks.get(id_) or tokenizer.token_bytes(id_))
     end = kept = kept_end = 0
@@ -35,7 +35,10 @@ def exact_ids(
         end += len(piece)
         if detokenizer.is_between_characters:
             kept, kept_end = count, end
-    rest = _ids_of_piece(tokenizer, text[kept_end:])
+    left = text[kept_end:]
+    # A mark in the text was a token, of which only the name is left, for example after reasoning.
+    is_lost = any(mark.decode() in left for mark in marks.values())
+    rest = None if is_lost else _ids_of_piece(tokenizer, left)
     return None if rest is None else [*produced[:kept], *rest]
 
 

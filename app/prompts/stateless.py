@@ -27,7 +27,7 @@ from app.prompts.volatile_lines import TreatedLines
 from app.tenants.gate import TenantGate
 from models.chat_format import Message
 from models.errors import ModelError
-from models.thinking import ThinkingMode, Thoughts
+from models.thinking import ThinkingMode
 
 logger = logging.getLogger(__name__)
 
@@ -168,6 +168,9 @@ class WholePrompts:
         text: str,
         message: Message,
     ) -> None:
+        thinking = engine.chat_format.thinking
+        if thinking is not None and thinking.has_headers:
+            return
         marks = engine.chat_format.tools.names_of_marks()
         ids = await apart_if(len(produced) >= MANY_IDS, lambda: exact_ids(engine.tokenizer, produced, text, marks))
         if ids is None:
@@ -211,8 +214,8 @@ def _encoded(
     begun, added = _continued(engine.chat_format, history, messages, thinking)
     ids = engine.tokenizer.encode(opening, special=False) if opening else []
     how = engine.chat_format.thinking
-    if ids and how is not None and Thoughts(how, added).inside:
-        ids = [how.end_id, *ids]
+    if ids and how is not None and how.opens(added):
+        ids = [*how.closing_ids, *ids]
     return begun, added, ids
 
 

@@ -5,8 +5,8 @@ from engine.errors import InvalidRequestError
 from models.thinking import ThinkingMode
 
 EFFORTS: dict[str, tuple[ThinkingMode, ...]] = {
-    "none": ("off",),
-    "minimal": ("off",),
+    "none": ("off", "auto"),
+    "minimal": ("off", "auto"),
     "low": ("auto", "slow"),
 }
 """Thinking modes for OpenAI's efforts, the best first. Every other effort means to think."""
@@ -40,4 +40,6 @@ def preferred_mode(engine: Backend, effort: str | None) -> ThinkingMode | None:
     thinking = engine.chat_format.thinking
     if thinking is None or effort is None:
         return None
+    if effort == "medium" and thinking.modes == ("slow", "auto"):
+        return None  # The model's own effort is between the two modes of gpt-oss.
     return next((mode for mode in EFFORTS.get(effort, ("slow",)) if mode in thinking.modes), None)

@@ -11,6 +11,7 @@ from app.prompts.prefix_rules import AS_SENT, PrefixRules, StableMessages
 from app.prompts.tokenization import LONG_TEXT, apart_if, chat_ids, size_of, to_ids
 from app.prompts.volatile_lines import UNTREATED, TreatedLines
 from app.tenants.gate import TenantGate
+from engine.errors import InvalidRequestError, PromptTooLongError
 from models.chat_format import Message as ChatMessage
 from models.thinking import ThinkingMode
 
@@ -80,13 +81,19 @@ class PromptMaker:
             return Prompt(ids, path[-1].tokens, stable.lines)
         if ids is None or not num_new or tokenised[-1].role != "assistant" or self._was_thought(tokenised[-1]):
             return await self._rendered(stable, key, thinking)
-        added = await to_ids(
-            self.gate,
-            self.engine,
-            lambda: self.engine.chat_format.extend(ids, stable.messages, num_new=num_new, thinking=thinking),
-            size_of(stable.messages[-num_new:]),
-            param=self.param,
-        )
+        try:
+            added = await to_ids(
+                self.gate,
+                self.engine,
+                lambda: self.engine.chat_format.extend(ids, stable.messages, num_new=num_new, thinking=thinking),
+                size_of(stable.messages[-num_new:]),
+                param=self.param,
+            )
+        except PromptTooLongError:
+            raise
+        except InvalidRequestError:
+            # Not every template can continue after every answer.
+            return await self._rendered(stable, key, thinking)
         return Prompt(ids + added, MessageTokens(pack_ids(added), key), stable.lines)
 
     async def next_prefix(self, path: Sequence[Message]) -> list[int]:

@@ -42,9 +42,9 @@ async def messages(request: Request) -> Response:
     remember: Remember | None = partial(services.prompts.remember, engine, prompt)
     if offer.is_made and fields.searches:
         asked = Asked(gate_of(request), engine, services.prompts, fields, free, request.state.request_id)
-        shape = SearchShape(
-            partial(how.parser, parallel=offer.parallel, tools=offer.known_functions), fields.searches, **head
-        )
+        # A later round may call a tool that this answer has yet to find.
+        may_call = [*offer.known_functions, *fields.catalog]
+        shape = SearchShape(partial(how.parser, parallel=offer.parallel, tools=may_call), fields.searches, **head)
         remember, followed = None, SearchingStream(asked, offer, shape, prompt).after
     elif offer.is_made:
         shape = ToolUseShape(how.parser(parallel=offer.parallel, tools=offer.known_functions), **head)

@@ -103,6 +103,7 @@ class Model(ctypes.Structure):
         ("residual_scale", ctypes.c_float),
         ("logits_scale", ctypes.c_float),
         ("logits_softcap", ctypes.c_float),
+        ("query_factors", _POINTER),
         ("layer_weights", ctypes.POINTER(LayerWeights)),
         ("embedding", Matrix),
         ("final_norm", _POINTER),

@@ -2,15 +2,22 @@
 
 import ctypes
 import math
+import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from itertools import groupby
+from mmap import MAP_ANONYMOUS, MAP_PRIVATE, mmap
 from typing import Final
 
 import torch
 
+if sys.platform == "linux":
+    from mmap import MADV_HUGEPAGE
+
 from engine.cpu.library import BLOCK_FORMATS, GATES, WEIGHT_FORMATS, Kernels, LayerWeights, Matrix, Model, Part
+from models.attention_call import AttentionCall
 from models.decoder.config import DecoderConfig
 from models.decoder.model import DecoderForCausalLM
 from models.decoder.rope import Rope
@@ -20,7 +27,8 @@ from models.packed_tensor import PackedTensor
 PANEL = 32
 """Columns per panel: kPanel in kernels/panels.h."""
 ALIGNMENT = 64
-HEAD_DIMS: Final = (64, 96, 128, 256)
+HUGE_PAGE = 2 << 20
+HEAD_DIMS: Final = (64, 80, 96, 128, 256)
 """Widths of a head for which kernels/engine.h has code."""
 
 
@@ -28,10 +36,20 @@ def unsupported_reason(config: DecoderConfig) -> str | None:
     """Return None if the kernels can run the model, else the reason in a sentence."""
     if config.head_dim not in HEAD_DIMS:
         return f"the kernels support head_dim {', '.join(map(str, HEAD_DIMS))}, not {config.head_dim}"
-    for name, size in (("hidden_size", config.hidden_size), ("intermediate_size", config.intermediate_size)):
-        if size % PANEL:
-            return f"{name} {size} is not a multiple of {PANEL}"
-    return None
+    sizes = {
+        "hidden_size": config.hidden_size,
+        "intermediate_size": config.intermediate_size,
+        "num_attention_heads * head_dim": config.num_heads * config.head_dim,
+        "num_key_value_heads * head_dim": config.num_kv_heads * config.head_dim,
+    }
+    wrong = [f"{name} {size}" for name, size in sizes.items() if size % PANEL]
+    return f"{wrong[0]} is not a multiple of {PANEL}" if wrong else None
+
+
+def stored_calls(config: DecoderConfig) -> tuple[AttentionCall, ...]:
+    """Return the attention calls with the width of V in a page: whole panels."""
+    columns = math.ceil(config.head_dim / PANEL) * PANEL
+    return tuple(replace(call, v_dim=columns) for call in config.attention_calls())
 
 
 class PackedModel:
@@ -59,7 +77,7 @@ class PackedModel:
             float16 scale. With int4, the head (and with it a tied embedding) is int8, since its errors reach the logits
             directly.
         """
-        self.attention = config.attention_calls()
+        self.attention = stored_calls(config)
         self.vocab_size = config.vocab_size
         self.max_position_embeddings = config.max_position_embeddings
         self.dtype = torch.bfloat16
@@ -150,6 +168,7 @@ class PackedModel:
             residual_scale=config.residual_scale,
             logits_scale=config.logits_scale,
             logits_softcap=config.logits_softcap,
+            query_factors=self._query_factors(),
             layer_weights=self._layers,
             embedding=embedding,
             final_norm=self._vector("model.norm.weight"),
@@ -158,6 +177,13 @@ class PackedModel:
 
     def _vector(self, name: str) -> int:
         self._vectors.append(self._slots[name].float())
+        return self._vectors[-1].data_ptr()
+
+    def _query_factors(self) -> int | None:
+        scaling = self._config.query_scaling
+        if scaling is None:
+            return None
+        self._vectors.append(scaling.factors(self._config.max_position_embeddings))
         return self._vectors[-1].data_ptr()
 
     def _biases(self, names: Sequence[str]) -> int:
@@ -269,9 +295,17 @@ class _Arena:
         return Matrix(parts, len(pieces))
 
     def allocate(self) -> None:
-        """Allocate all reserved bytes, uninitialized, and give the matrices their addresses."""
-        memory = torch.empty(self.nbytes + ALIGNMENT, dtype=torch.uint8)
-        self._memory = memory[-memory.data_ptr() % ALIGNMENT :]
+        """Allocate all reserved bytes, in huge pages where the system has them, and give the matrices their addresses.
+
+        A step reads all weights once. With small pages, address translation takes a part of that time which depends on
+        the pages that the process happened to get.
+        """
+        mapped = mmap(-1, self.nbytes + HUGE_PAGE, flags=MAP_PRIVATE | MAP_ANONYMOUS)
+        if sys.platform == "linux":
+            with suppress(OSError):  # a kernel without huge pages
+                mapped.madvise(MADV_HUGEPAGE)
+        memory = torch.frombuffer(mapped, dtype=torch.uint8)
+        self._memory = memory[-memory.data_ptr() % HUGE_PAGE :]
         for parts, places in self._parts:
             for part, place in zip(parts, places, strict=True):
                 part.data = self._memory.data_ptr() + place

@@ -1,22 +1,37 @@
 """Forms for reasoning models: the reasoning is unconstrained, and the form begins with the answer."""
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from engine.sampling.token_mask import TokenMask
-from models.thinking import Thinking, Thoughts
+
+
+class Tracker(Protocol):
+    """Tracker of reasoning, such as `models.thinking.Thoughts`."""
+
+    @property
+    def inside(self) -> bool:
+        """Whether the answer is inside reasoning."""
+
+    def push(self, token_id: int) -> bool:
+        """Update `inside` with the next token, and return whether the token is a mark around reasoning."""
 
 
 class AfterThought:
     """TokenMask around another one, which does not see the reasoning."""
 
     def __init__(
-        self, mask: TokenMask, thinking: Thinking, prompt_ids: Sequence[int], *, vocab_size: int, end_words: bytes
+        self, mask: TokenMask, thoughts: Tracker, *, start_id: int | None, vocab_size: int, end_words: bytes
     ) -> None:
-        """Wrap `mask`. `end_words` are the bits of tokens that end an answer, which may not occur in reasoning."""
+        """Wrap `mask`.
+
+        start_id: token that may begin reasoning at the beginning of the answer; None if the form excludes reasoning.
+        end_words: bits of tokens that end an answer, which may not occur in reasoning.
+        """
         self._mask = mask
-        self._start_id = thinking.start_id
-        self._thoughts = Thoughts(thinking, prompt_ids)
-        self._may_begin = not self._thoughts.inside
+        self._start_id = start_id
+        self._thoughts = thoughts
+        self._may_begin = start_id is not None and not thoughts.inside
         every = (1 << vocab_size) - 1
         self._in_thought = (every & ~int.from_bytes(end_words, "little")).to_bytes(-(-vocab_size // 32) * 4, "little")
 
@@ -46,7 +61,7 @@ class AfterThought:
         if self._thoughts.inside:
             return self._in_thought
         words = self._mask.words()
-        if not self._may_begin:
+        if not self._may_begin or self._start_id is None:
             return words
         bits = int.from_bytes(words, "little") | 1 << self._start_id
         return bits.to_bytes(max(len(words), self._start_id // 32 * 4 + 4), "little")

@@ -5,15 +5,17 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from engine.errors import InvalidRequestError
-from engine.grammar.after_thought import AfterThought
+from engine.grammar.after_thought import AfterThought, Tracker
 from engine.grammar.compiled_forms import CompiledForm, CompiledForms
 from engine.grammar.grammar_mask import GrammarMask, MaskThreads
 from engine.grammar.limits import check_form
 from engine.sampling.token_mask import TokenMask
 from engine.sampling_params import SamplingParams
 from engine.structured_output import StructuredOutput
+from models.harmony_thinking import HarmonyThinking, HarmonyThoughts
 from models.text_tokenizer import TextTokenizer
-from models.thinking import Thinking
+from models.thinking import MarkedThinking, Thinking, Thoughts
+from models.written_thinking import WrittenThinking, WrittenThoughts
 
 if TYPE_CHECKING:
     from llguidance import LLTokenizer
@@ -77,9 +79,17 @@ class Grammars:
         # Compiles here only for runs resumed from another process, and for callers without an event loop.
         compiled = self._forms.get(params.form)
         mask = GrammarMask(compiled.automaton.copy(), compiled.start, self._masks, self._end_words)
-        if self._thinking is None:
-            return mask
-        return AfterThought(mask, self._thinking, prompt_ids, vocab_size=self._vocab_size, end_words=self._end_words)
+        match self._thinking:
+            case MarkedThinking() as marked:
+                return self._after(mask, Thoughts(marked, prompt_ids), marked.start_id)
+            case HarmonyThinking() as harmony if params.form.kind != "calls":
+                return self._after(mask, HarmonyThoughts(harmony, prompt_ids))
+            case WrittenThinking() as written if written.opens(prompt_ids):
+                return self._after(mask, WrittenThoughts(written, prompt_ids))
+        return mask
+
+    def _after(self, mask: TokenMask, thoughts: Tracker, start_id: int | None = None) -> AfterThought:
+        return AfterThought(mask, thoughts, start_id=start_id, vocab_size=self._vocab_size, end_words=self._end_words)
 
     def close(self) -> None:
         """Stop the threads."""

@@ -37,6 +37,7 @@ DEEPSEEK_V31 = JsonCalls(
     opening=ALL,
     closing=END_OF_ALL,
     words=(ALL, END_OF_ALL, ONE, END_OF_ONE, NAME),
+    call_words=(ALL,),
     make_reader=lambda _: HeadedReader(_BARE_HEAD),
 )
 DEEPSEEK_V3 = replace(

@@ -1,10 +1,13 @@
-"""Incremental reader of one call in Qwen3-Coder's syntax, with an element for each parameter.
+"""Incremental reader of one call with an element for each parameter, as Qwen3-Coder and GLM write it.
 
 The arguments become JSON. The value of a parameter that may be a text is one, and is emitted while it is written. Any
 other value is JSON, and is emitted at its end.
 """
 
 import json
+import re
+from dataclasses import dataclass
+from typing import Final
 
 from models.call_syntax.fields import field_name
 from models.json_scanner import JsonScanner
@@ -13,20 +16,72 @@ from models.tool_calls import AnswerEvent, ArgumentsPiece, CallEnd, CallStart
 FUNCTION, END_OF_FUNCTION = "<function=", "</function>"
 PARAMETER, END_OF_PARAMETER = "<parameter=", "</parameter>"
 
+LONGEST_SPACE: Final = 256
+"""Maximum number of characters of white space before a call. Space that is held back is read again with each piece."""
+
 _LONGEST_NAME = 256
+_LONGEST_FIELD = 320
+"""Maximum number of characters before the value of a parameter."""
+
 _PYTHON = {"True": "true", "False": "false", "None": "null"}
 """Values that models write as Python does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """Texts around the parts of a call.
+
+    name_start: text before the name of the function.
+    name: matches the rest of the call's beginning. The name is the first group.
+    begun_name: matches a part of such a beginning.
+    field_start: text with which every parameter begins.
+    field: matches all up to the value of a parameter. The name of the parameter is the first group.
+    field_end: text after a value.
+    end: text after the last parameter.
+    has_lines: a value is on lines of its own.
+    """
+
+    name_start: str
+    name: re.Pattern[str]
+    begun_name: re.Pattern[str]
+    field_start: str
+    field: re.Pattern[str]
+    field_end: str
+    end: str
+    has_lines: bool = False
+
+
+QWEN: Final = Elements(
+    name_start=FUNCTION,
+    name=re.compile(r"([^>\n]*[^>\s][^>\n]*)>"),
+    begun_name=re.compile(r"[^>\n]*"),
+    field_start=PARAMETER,
+    field=re.compile(rf"{PARAMETER}([^>]*)>"),
+    field_end=END_OF_PARAMETER,
+    end=END_OF_FUNCTION,
+    has_lines=True,
+)
+GLM: Final = Elements(
+    name_start="",
+    name=re.compile(r"([^\s<>{}\"]+)\s*(?=<arg_key>|</tool_call>)"),
+    begun_name=re.compile(r"[^\s<>{}\"]*\s*(?:</?\w*)?"),
+    field_start="<arg_key>",
+    field=re.compile(r"<arg_key>([^<]*)</arg_key>\s*<arg_value>"),
+    field_end="</arg_value>",
+    end="</tool_call>",
+)
 
 
 class ElementReader:
     """A `CallReader`. The call begins with its name."""
 
-    def __init__(self, json_fields: frozenset[str], mark: str = "") -> None:
+    def __init__(self, json_fields: frozenset[str], mark: str = "", elements: Elements = QWEN) -> None:
         """Create the reader.
 
         json_fields: as in `CallSyntax.reader`.
         mark: part of the call that has been read as a mark.
         """
+        self._elements = elements
         self.has_called = False
         self.is_broken = False
         self.is_over = False
@@ -59,36 +114,39 @@ class ElementReader:
             return self._next_of_value(self._value)
         rest = self._held.lstrip()
         if not self.has_called:
-            return self._function(rest)
-        if rest.startswith(END_OF_FUNCTION):
-            self._held = rest.removeprefix(END_OF_FUNCTION)
+            return self._function(rest) if len(self._held) - len(rest) <= LONGEST_SPACE else self._break_off()
+        self._held = rest
+        start, end = self._elements.field_start, self._elements.end
+        if rest.startswith(end):
+            self._held = rest.removeprefix(end)
             self.is_over = True
             return [ArgumentsPiece("}"), CallEnd(is_complete=True)]
-        if rest.startswith(PARAMETER):
+        if rest.startswith(start):
             return self._parameter(rest)
-        may_follow = PARAMETER.startswith(rest) or END_OF_FUNCTION.startswith(rest)
-        return None if may_follow else self._break_off()
+        return None if start.startswith(rest) or end.startswith(rest) else self._break_off()
 
     def _function(self, rest: str) -> list[AnswerEvent] | None:
-        name, end, after = rest.removeprefix(FUNCTION).partition(">")
-        if FUNCTION.startswith(rest[: len(FUNCTION)]) and not end and len(name) <= _LONGEST_NAME and "\n" not in name:
-            return None
-        if not rest.startswith(FUNCTION) or not name.strip() or len(name) > _LONGEST_NAME or "\n" in name:
-            return self._break_off()
-        self.has_called, self._name, self._held = True, name.strip(), after
-        return [CallStart(self._name), ArgumentsPiece("{")]
+        start = self._elements.name_start
+        name = rest.removeprefix(start)
+        found = self._elements.name.match(name) if rest.startswith(start) else None
+        if found is not None and found.end() <= _LONGEST_NAME:
+            self.has_called, self._name, self._held = True, found[1].strip(), name[found.end() :]
+            return [CallStart(self._name), ArgumentsPiece("{")]
+        is_begun = rest.startswith(start) and self._elements.begun_name.fullmatch(name) is not None
+        return None if start.startswith(rest) or (is_begun and len(name) <= _LONGEST_NAME) else self._break_off()
 
     def _parameter(self, rest: str) -> list[AnswerEvent] | None:
-        name, end, after = rest.removeprefix(PARAMETER).partition(">")
-        if not end and len(name) <= _LONGEST_NAME:
+        found = self._elements.field.match(rest)
+        if found is None and len(rest) <= _LONGEST_FIELD:
             return None
-        if len(name) > _LONGEST_NAME or name in self._seen:
+        if found is None or found.end() > _LONGEST_FIELD or found[1] in self._seen:
             return self._break_off()
         between = ", " if self._seen else ""
-        self._seen.add(name)
-        self._value = _Value(is_json=field_name(self._name, name) in self._json_fields)
-        self._held = after
-        return [ArgumentsPiece(f"{between}{_string(name)}: ")]
+        self._seen.add(found[1])
+        is_json = field_name(self._name, found[1]) in self._json_fields
+        self._value = _Value(self._elements.field_end, is_json=is_json, has_lines=self._elements.has_lines)
+        self._held = rest[found.end() :]
+        return [ArgumentsPiece(f"{between}{_string(found[1])}: ")]
 
     def _next_of_value(self, value: "_Value") -> list[AnswerEvent] | None:
         held, self._held = self._held, ""
@@ -107,13 +165,15 @@ class ElementReader:
 
 
 class _Value:
-    """Reader of one value, up to its end mark and without the line ends around it.
+    """Reader of one value, up to its end mark. has_lines: line ends around the value are not part of it.
 
     unread: text after the value; None while the value is incomplete.
     """
 
-    def __init__(self, *, is_json: bool) -> None:
+    def __init__(self, end: str, *, is_json: bool, has_lines: bool) -> None:
         self.unread: str | None = None
+        self._end = end
+        self._line_end = "\n" if has_lines else ""
         self._is_json = is_json
         self._held = ""
         self._has_begun = False
@@ -124,15 +184,15 @@ class _Value:
         self._held += text
         if not self._has_begun and self._held:
             self._has_begun = True
-            self._held = self._held.removeprefix("\n")
-        value, end, after = self._held.partition(END_OF_PARAMETER)
+            self._held = self._held.removeprefix(self._line_end)
+        value, end, after = self._held.partition(self._end)
         if end:
             self.unread = after
-            value = value.removesuffix("\n")
+            value = value.removesuffix(self._line_end)
             return _json_value(value) if self._is_json else self._quoted(value) + '"'
         if self._is_json:
             return ""
-        kept = _held_back(self._held)
+        kept = _held_back(self._held, self._line_end, self._end)
         value, self._held = self._held[: len(self._held) - kept], self._held[len(self._held) - kept :]
         return self._quoted(value) if value else ""
 
@@ -142,11 +202,11 @@ class _Value:
         return opening + _string(text)[1:-1]
 
 
-def _held_back(text: str) -> int:
+def _held_back(text: str, line_end: str, mark: str) -> int:
     """Return the length of the longest suffix that may belong to the end of the value."""
-    mark = "\n" + END_OF_PARAMETER
-    lengths = range(min(len(mark), len(text)), 0, -1)
-    return next((size for size in lengths if mark.startswith(text[-size:]) or mark[1:].startswith(text[-size:])), 0)
+    whole = line_end + mark
+    lengths = range(min(len(whole), len(text)), 0, -1)
+    return next((size for size in lengths if whole.startswith(text[-size:]) or mark.startswith(text[-size:])), 0)
 
 
 def _json_value(text: str) -> str:

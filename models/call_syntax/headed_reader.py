@@ -1,6 +1,7 @@
-"""Incremental reader of one call that is written as its name, then its arguments as a JSON object."""
+"""Incremental reader of one call that is written as its name, then its arguments as an object."""
 
 import re
+from typing import Protocol
 
 from models.json_scanner import JsonScanner
 from models.tool_calls import AnswerEvent, ArgumentsPiece, CallEnd, CallStart
@@ -9,13 +10,33 @@ _LONGEST_HEAD = 512
 """Maximum number of characters before the arguments."""
 
 
+class Scanner(Protocol):
+    """Scanner of one value, which becomes JSON. The properties are those of `JsonScanner`."""
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the value is complete."""
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether the text cannot be continued to a value."""
+
+    @property
+    def unread(self) -> str:
+        """Text that is not part of the value."""
+
+    def push(self, text: str) -> str:
+        """Add text and return the JSON that it adds."""
+
+
 class HeadedReader:
     """A `CallReader`. The call begins with the bracket that opens its arguments."""
 
-    def __init__(self, head: re.Pattern[str]) -> None:
+    def __init__(self, head: re.Pattern[str], arguments: Scanner | None = None) -> None:
         """Create the reader.
 
         head: matches the text before the opening bracket, which it may look ahead to. The first group is the name.
+        arguments: scanner of the arguments; None for JSON.
         """
         self.has_called = False
         self.is_broken = False
@@ -23,7 +44,7 @@ class HeadedReader:
         self.not_called = ""
         self._head = head
         self._held = ""
-        self._json = JsonScanner()
+        self._json = JsonScanner() if arguments is None else arguments
 
     @property
     def is_over(self) -> bool:
@@ -54,7 +75,7 @@ class HeadedReader:
         return [CallStart(found[1]), CallEnd(is_complete=False)] if found is not None else []
 
     def _arguments(self, text: str) -> list[AnswerEvent]:
-        written = "".join(token.text for token in self._json.tokens(text))
+        written = self._json.push(text)
         events: list[AnswerEvent] = [ArgumentsPiece(written)] if written else []
         if self._json.is_done:
             events.append(CallEnd(is_complete=True))

@@ -28,6 +28,7 @@ HERMES = JsonCalls(
     between="\n",
     spaced=False,
     words=("<tool_call>", "</tool_call>"),
+    call_words=("<tool_call>", "{", '"name"'),
 )
 
 _QUOTED = re.compile(r"""\\?["'](name|arguments)\\?["']""")

@@ -1,8 +1,9 @@
 """Interface of a model family's syntax of tool calls."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from models.tool_call_parser import CallMarks, CallReader
 from models.tool_calls import ToolCall
@@ -26,6 +27,26 @@ class PromptTexts:
     on_own_line: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class CallIds:
+    """Ids by which results refer to their calls in prompts. Clients have other ids, so Ebb numbers the calls.
+
+    form: an id, with placeholders for the name of the function and the number of the call in its conversation. Nine
+        characters suit Mistral's templates.
+    written: matches the id in a call that a model wrote, which is its first group. None if models write no ids.
+    """
+
+    form: str = "{number:09}"
+    written: re.Pattern[str] | None = None
+
+    def of(self, name: str, number: int) -> str:
+        """Return the id of a call of the function `name`."""
+        return self.form.format(name=name, number=number)
+
+
+NUMBERED: Final = CallIds()
+
+
 class CallSyntax(Protocol):
     """Syntax of one model family's tool calls."""
 
@@ -38,8 +59,16 @@ class CallSyntax(Protocol):
         """Texts about tools in prompts."""
 
     @property
+    def ids(self) -> CallIds:
+        """Ids of calls in prompts."""
+
+    @property
     def words(self) -> tuple[str, ...]:
         """Texts in calls that are control tokens of some tokenizers."""
+
+    @property
+    def call_words(self) -> tuple[str, ...]:
+        """Mark of a call and the words after it, which tell a call from a mention of the mark. Empty if none do."""
 
     @property
     def has_bare_text(self) -> bool:

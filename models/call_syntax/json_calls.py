@@ -7,24 +7,27 @@ from dataclasses import dataclass
 from typing import Any
 
 from models.call_reader import JsonCallReader
-from models.call_syntax.interface import PromptTexts
+from models.call_syntax.interface import NUMBERED, CallIds, PromptTexts
 from models.call_syntax.rules import NO_ARGUMENTS, any_call, arguments_text, comment, json_rule, repeated
 from models.tool_call_parser import CallMarks, CallReader
 from models.tool_calls import ToolCall
 
-_PLACE = re.compile("<NAME>|<ID>")
+_PLACE = re.compile("<NAME>|<ID>|<NUMBER>")
 _ID_LENGTH = 9
+_NUMBERED = re.compile("(<ID>|<NUMBER>)")
+_PATTERNS = {"<ID>": f" /[a-zA-Z0-9]{{{_ID_LENGTH}}}/ ", "<NUMBER>": " /[0-9]{1,4}/ "}
 
 
 @dataclass(frozen=True, slots=True)
 class JsonCalls:
-    """A `CallSyntax`. In `before` and `after`, <NAME> stands for the name, and <ID> for an id of nine characters.
+    """A `CallSyntax`. In `before` and `after`, <NAME> stands for the name, <ID> for an id of nine characters, and
+    <NUMBER> for the number of the call.
 
     opening, closing: text around all calls.
     between: text between two calls.
     before, after: text around the arguments of one call.
     spaced: calls that a grammar forces have a space after commas and colons.
-    words: as in `CallSyntax`.
+    words, ids, call_words: as in `CallSyntax`.
     make_reader: creates a reader of the text after a mark.
     """
 
@@ -37,6 +40,8 @@ class JsonCalls:
     between: str = ""
     spaced: bool = True
     words: tuple[str, ...] = ()
+    ids: CallIds = NUMBERED
+    call_words: tuple[str, ...] = ()
     make_reader: Callable[[str], CallReader] = lambda _: JsonCallReader()
 
     @property
@@ -72,12 +77,13 @@ class JsonCalls:
         return rules
 
     def _filled(self, text: str, call: ToolCall, clean: Callable[[str], str], number: int) -> str:
-        values = {"<NAME>": clean(self._name(call.name)), "<ID>": f"{number:0{_ID_LENGTH}}"}
+        values = {"<NAME>": clean(self._name(call.name)), "<ID>": f"{number:0{_ID_LENGTH}}", "<NUMBER>": str(number)}
         return _PLACE.sub(lambda place: values[place[0]], text)
 
     def _spelled(self, text: str, tool: Mapping[str, Any], spell: Callable[[str], str]) -> str:
-        filled = text.replace("<NAME>", self._name(tool["name"])).split("<ID>")
-        return f" /[a-zA-Z0-9]{{{_ID_LENGTH}}}/ ".join(map(spell, filled))
+        pieces = _NUMBERED.split(text)
+        spelled = (_PATTERNS.get(piece) or spell(piece.replace("<NAME>", self._name(tool["name"]))) for piece in pieces)
+        return "".join(spelled)
 
     def _name(self, name: str) -> str:
         """Return the name as it stands in the text: escaped where it is between quotes."""

@@ -15,7 +15,7 @@ You may call functions. Their signatures:
 To call one, answer only with {{"name": <function-name>, "parameters": <args-json-object>}}."""
 
 LLAMA3 = JsonCalls(
-    CallMarks((CODE,), bare="{", separator=";"),
+    CallMarks((CODE,), bare=("{",), separator=";"),
     PromptTexts(INSTRUCTIONS, "ipython", "{result}"),
     before='{"name": "<NAME>", "parameters": ',
     after="}",

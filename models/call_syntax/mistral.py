@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from models.call_reader import JsonCallReader
 from models.call_syntax.headed_reader import HeadedReader
-from models.call_syntax.interface import PromptTexts
+from models.call_syntax.interface import NUMBERED, CallIds, PromptTexts
 from models.call_syntax.json_calls import JsonCalls
 from models.tool_call_parser import CallMarks, CallReader
 from models.tool_calls import AnswerEvent
@@ -66,7 +66,15 @@ MISTRAL_LIST = JsonCalls(
     closing="]",
     between=", ",
     words=(START, "[ARGS]", "[CALL_ID]"),
+    call_words=(START,),
+    ids=CallIds(written=re.compile(r'"id":\s*"([a-zA-Z0-9]{9})"')),
     make_reader=lambda _: MistralReader(),
 )
-MISTRAL_NAMED = replace(MISTRAL_LIST, before=f"{START}<NAME>[ARGS]", after="", opening="", closing="", between="")
-MISTRAL_IDENTIFIED = replace(MISTRAL_NAMED, before=f"{START}<NAME>[CALL_ID]<ID>[ARGS]")
+MISTRAL_NAMED = replace(
+    MISTRAL_LIST, before=f"{START}<NAME>[ARGS]", after="", opening="", closing="", between="", ids=NUMBERED
+)
+MISTRAL_IDENTIFIED = replace(
+    MISTRAL_NAMED,
+    before=f"{START}<NAME>[CALL_ID]<ID>[ARGS]",
+    ids=CallIds(written=re.compile(r"\[CALL_ID\]\s*([a-zA-Z0-9]{9})\[ARGS\]")),
+)

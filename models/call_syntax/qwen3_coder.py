@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
-from models.call_syntax.element_reader import FUNCTION, ElementReader
+from models.call_syntax.element_reader import END_OF_PARAMETER, FUNCTION, ElementReader
 from models.call_syntax.fields import may_be_text, properties_of
-from models.call_syntax.interface import PromptTexts
-from models.call_syntax.rules import any_call, comment, json_rule, json_text, repeated
+from models.call_syntax.interface import NUMBERED, PromptTexts
+from models.call_syntax.rules import any_call, comment, json_rule, json_text, repeated, text_rule, with_definitions
 from models.tool_call_parser import CallMarks, CallReader
 from models.tool_calls import ToolCall, read_object
 
@@ -29,9 +29,6 @@ value
 </function>
 </tool_call>"""
 
-_TEXT: Final = 'text[suffix="</parameter>\\n"]: /(.|\\n)*/'
-"""A text ends at the first end mark, as in the reader."""
-
 
 class Qwen3Coder:
     """A `CallSyntax`. Models sometimes leave out the first mark, so the second one begins a call too."""
@@ -39,6 +36,8 @@ class Qwen3Coder:
     marks = CallMarks((START, FUNCTION), (END,))
     texts = PromptTexts(INSTRUCTIONS, "user", "<tool_response>\n{result}\n</tool_response>", on_own_line=True)
     words = (START, END)
+    ids = NUMBERED
+    call_words = (START, FUNCTION)
     has_bare_text = True
 
     def reader(self, mark: str, json_fields: frozenset[str]) -> CallReader:
@@ -60,7 +59,8 @@ class Qwen3Coder:
 
     def grammar(self, tools: Sequence[Mapping[str, Any]], spell: Callable[[str], str], most: int) -> list[str]:
         """See `CallSyntax`. The parameters come in the order of the schema. The form of a text is not enforced."""
-        rules = [f"start: {repeated('call', spell(chr(10)), most)}", any_call(len(tools)), _TEXT]
+        rules = [f"start: {repeated('call', spell(chr(10)), most)}", any_call(len(tools))]
+        rules += text_rule(f"{END_OF_PARAMETER}\n", spell)
         for index, tool in enumerate(tools):
             rules += self._rules(index, tool, spell)
         return rules
@@ -83,8 +83,7 @@ class Qwen3Coder:
             return f"({' | '.join(map(json.dumps, choices))}) {end}"
         if may_be_text(field, schema):
             return "text"
-        whole = {key: schema[key] for key in ("$defs", "definitions") if key in schema} | field
-        return f"{json_rule(whole, tool)} {end}"
+        return f"{json_rule(with_definitions(field, schema), tool)} {end}"
 
 
 QWEN3_CODER = Qwen3Coder()

@@ -1,14 +1,22 @@
 """Registry of the tool formats by name, and the choice for a model."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from models.call_syntax.deepseek import ALL as DEEPSEEK_CALLS
 from models.call_syntax.deepseek import DEEPSEEK_V3, DEEPSEEK_V31
+from models.call_syntax.gemma4 import GEMMA4
+from models.call_syntax.gemma4 import START as GEMMA4_START
+from models.call_syntax.glm import GLM45, GLM47
 from models.call_syntax.granite import GRANITE
 from models.call_syntax.granite import START as GRANITE_START
+from models.call_syntax.harmony import HARMONY
 from models.call_syntax.hermes import HERMES, writes_hermes
 from models.call_syntax.interface import CallSyntax
+from models.call_syntax.kimi import ALL as KIMI_CALLS
+from models.call_syntax.kimi import KIMI
+from models.call_syntax.kimi import ONE as KIMI_CALL
 from models.call_syntax.llama3 import LLAMA3
 from models.call_syntax.mistral import MISTRAL_IDENTIFIED, MISTRAL_LIST, MISTRAL_NAMED
 from models.call_syntax.mistral import START as MISTRAL_START
@@ -16,7 +24,9 @@ from models.call_syntax.pangu import END as PANGU_END
 from models.call_syntax.pangu import PANGU
 from models.call_syntax.pangu import START as PANGU_START
 from models.call_syntax.phi4_mini import PHI4_FUNCTOOLS, PHI4_MINI
+from models.call_syntax.pythonic import LINES_START, LLAMA4, OLMO3, PYTHONIC
 from models.call_syntax.qwen3_coder import QWEN3_CODER
+from models.harmony_thinking import CHANNEL, START
 
 
 class Family(NamedTuple):
@@ -39,19 +49,30 @@ def _has(*texts: str, but: tuple[str, ...] = ()) -> Callable[[str, Mapping[str, 
     return lambda template, _: all(text in template for text in texts) and not any(text in template for text in but)
 
 
+_GLM45 = re.compile(r"<tool_call>\{function-name\}(?:\\n|\n)")
+"""The line end behind the name in the instructions of the older templates."""
+
 FAMILIES: Final = (
     Family("openpangu", PANGU, lambda _, control: PANGU_START in control and PANGU_END in control),
     Family("mistral-v11", MISTRAL_IDENTIFIED, _has(MISTRAL_START, "[ARGS]", "[CALL_ID]")),
     Family("mistral-v13", MISTRAL_NAMED, _has(MISTRAL_START, "[ARGS]")),
     Family("mistral", MISTRAL_LIST, _has(MISTRAL_START)),
+    Family("harmony", HARMONY, _has(CHANNEL, START)),
+    Family("gemma4", GEMMA4, _has(f"{GEMMA4_START}call:")),
+    Family("kimi-k2", KIMI, _has(KIMI_CALLS, KIMI_CALL)),
     Family("deepseek-v3.1", DEEPSEEK_V31, _has(DEEPSEEK_CALLS, but=("```json",))),
     Family("deepseek-v3", DEEPSEEK_V3, _has(DEEPSEEK_CALLS)),
     Family("granite3", GRANITE, _has("<|start_of_role|>", GRANITE_START)),
+    Family("glm-4.5", GLM45, lambda template, _: _GLM45.search(template) is not None),
+    Family("glm-4.7", GLM47, _has("<tool_call>", "<arg_key>", "<arg_value>")),
     Family("qwen3-coder", QWEN3_CODER, _has("<tool_call>", "<function=", "<parameter=")),
     Family(FALLBACK, HERMES, lambda template, _: writes_hermes(template)),
+    Family("olmo3", OLMO3, _has(LINES_START, but=("DSML", "<invoke"))),
     Family("phi4-mini-functools", PHI4_FUNCTOOLS, _has("functools[")),
     Family("phi4-mini", PHI4_MINI, _has("<|tool|>")),
     Family("llama3", LLAMA3, _has("<|start_header_id|>", "ipython", but=("<function=",))),
+    Family("llama4", LLAMA4, _has("<|header_start|>", '"parameters": ')),
+    Family("pythonic", PYTHONIC, _has("<|header_start|>")),
 )
 """All formats. The first one that recognizes a model is its format, so the order matters."""
 

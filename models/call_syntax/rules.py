@@ -4,12 +4,18 @@ The rules `arguments_N` of a tool follow a comment with the tool's name, by whic
 """
 
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
+from models.call_syntax.fields import properties_of
 from models.tool_calls import ToolCall, read_object
 
 NO_ARGUMENTS = {"type": "object", "properties": {}, "additionalProperties": False}
+
+_CONTROL: Final = "<["
+"""Beginning of a control token in a grammar."""
+
+_ANY: Final = r"/(.|\n)*/"
 
 _SPACED = {"item_separator": ", ", "key_separator": ": "}
 """White space as `json.dumps` writes it, which most templates use. Without these options there is none."""
@@ -29,6 +35,49 @@ def json_rule(schema: Mapping[str, Any], tool: Mapping[str, Any], *, spaced: boo
     options: dict[str, Any] = {"whitespace_flexible": False, "lenient": tool.get("strict") is not True}
     options |= _SPACED if spaced else {}
     return f"%json {json_text({**schema, 'x-guidance': options})}"
+
+
+def with_definitions(field: object, schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of one field with the definitions of the whole schema, to which it may refer."""
+    kept = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
+    return kept | (dict(field) if isinstance(field, Mapping) else {})
+
+
+def field_rules(
+    index: int, tool: Mapping[str, Any], rule: Callable[[str, object], str], between: str
+) -> tuple[str, list[str]]:
+    """Build the rules of arguments that are written one by one. Required ones come first.
+
+    Return the expression for all arguments, empty if there are none, and the rules that it names.
+
+    index: number of the tool.
+    rule: writes the right side of the rule for an argument, from its name and schema.
+    between: the separator, spelled for the grammar.
+    """
+    schema = tool.get("parameters") or {}
+    required = schema.get("required") or ()
+    fields = sorted(properties_of(schema).items(), key=lambda field: field[0] not in required)
+    names = [f"arguments_{index}_{number}" for number in range(len(fields))]
+    rules = [comment(tool)]
+    rules += (f"{name}: {rule(*field)}" for name, field in zip(names, fields, strict=True))
+    count = sum(name in required for name, _ in fields)
+    if count:
+        optional = (f"({between} {name})?" for name in names[count:])
+        return " ".join([f" {between} ".join(names[:count]), *optional]), rules
+    for number, name in enumerate(names):
+        is_last = number + 1 == len(names)
+        rest, others = ("", "") if is_last else (f"more_{index}_{number + 1}", f" | any_{index}_{number + 1}")
+        rules.append(f"any_{index}_{number}: {name} {rest}{others}")
+        rules.append(f"more_{index}_{number}: ({between} {name})? {rest}")
+    return f"any_{index}_0?" if names else "", rules
+
+
+def text_rule(end: str, spell: Callable[[str], str]) -> list[str]:
+    """Build the rule `text`: any text up to the first `end`, as in the readers."""
+    spelled = spell(end)
+    if spelled.startswith(_CONTROL):
+        return [f"text: TEXT {spelled}", f"TEXT: {_ANY}"]
+    return [f"text[suffix={spelled}]: {_ANY}"]
 
 
 def any_call(count: int) -> str:

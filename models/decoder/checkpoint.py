@@ -1,10 +1,17 @@
 """Tensors of a checkpoint as the decoder's slots: other names, fused projections, weights in another form."""
 
+from typing import Final
+
 import torch
 
 from models.decoder.config import DecoderConfig
 from models.errors import WeightsError
 from models.layers.rope import rotary_order
+
+IMAGE_PARTS: Final = tuple(
+    f"{prefix}{name}." for prefix in ("", "model.") for name in ("vision_tower", "multi_modal_projector")
+)
+"""Beginnings of the names of tensors that belong to the part for images."""
 
 _FUSED = {"qkv_proj": ("q_proj", "k_proj", "v_proj"), "gate_up_proj": ("gate_proj", "up_proj")}
 

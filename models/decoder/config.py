@@ -10,6 +10,7 @@ from models.attention_call import AttentionCall
 from models.decoder.rope import Rope, read_rope
 from models.decoder.values import positive, positive_size, refuse
 from models.errors import UnsupportedModelError
+from models.layers.rope import QueryScaling
 
 ACTIVATIONS: Final = {"silu": "silu", "swish": "silu", "gelu_pytorch_tanh": "gelu_tanh"}
 """Activations of the MLP's gate that the decoder computes, by their name in config.json."""
@@ -63,6 +64,8 @@ class DecoderConfig:
     """Factor of an embedding."""
     rounds_embedding_scale: bool = False
     """Whether `embedding_scale` is rounded to the weights' dtype."""
+    query_scaling: QueryScaling | None = None
+    """Factor of rotated queries that depends on the position; None if there is none."""
     residual_scale: float = 1.0
     """Factor of what attention and MLP add to the residual stream."""
     logits_scale: float = 1.0

@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 import torch
@@ -23,9 +24,17 @@ from models.parallel import ALONE, RankGroup
 
 EMBEDDING = "model.embed_tokens.weight"
 
-RopeRows = tuple[torch.Tensor, torch.Tensor]
-Positions = tuple[RotaryTable, RopeRows]
-"""A rotary table, and its rows for the tokens of a forward pass."""
+
+@dataclass(frozen=True, slots=True)
+class Positions:
+    """Positions of the tokens of a forward pass, as a layer applies them to q and k.
+
+    rope: rotary table, and its rows for the tokens; None if the layer has no rotary positions.
+    query_factors: factors of rotated queries, [T, 1, 1]; None if queries are not scaled.
+    """
+
+    rope: tuple[RotaryTable, tuple[torch.Tensor, torch.Tensor]] | None
+    query_factors: torch.Tensor | None
 
 
 class Attention:
@@ -53,15 +62,17 @@ class Attention:
             norm = partial(norm_kind(config, layers), config.head_dim, config.rms_norm_eps, dtype=dtype, device=device)
             self._norms = (norm(), norm())
 
-    def __call__(self, x: torch.Tensor, positions: Positions | None, context: ForwardContext) -> torch.Tensor:
-        """Map x [T, hidden] to [T, hidden]. positions: None if the layer has no rotary ones."""
+    def __call__(self, x: torch.Tensor, positions: Positions, context: ForwardContext) -> torch.Tensor:
+        """Map x [T, hidden] to [T, hidden]."""
         qkv = self.qkv(x).view(x.shape[0], -1, self._head_dim)
         qk, v = torch.split(qkv, [self._heads + self._kv_heads, self._kv_heads], dim=1)
         if self._norms:
             qk = self._normalize(qk)
         # q and k are adjacent, so one rotation covers both.
-        turned = qk if positions is None else positions[0].rotate(qk, positions[1])
+        turned = qk if positions.rope is None else positions.rope[0].rotate(qk, positions.rope[1])
         q, k = torch.split(turned, [self._heads, self._kv_heads], dim=1)
+        if positions.query_factors is not None:
+            q = q * positions.query_factors
         return self._ranks.sum(self.out(context.attention(self._layer, q, k, v).flatten(1)))
 
     def _normalize(self, qk: torch.Tensor) -> torch.Tensor:
@@ -128,8 +139,8 @@ class DecoderLayer:
         self._scale = config.residual_scale
         self.mlp = MLP(config, layers, ranks, dtype=dtype, device=device)
 
-    def __call__(self, x: torch.Tensor, positions: Positions | None, context: ForwardContext) -> torch.Tensor:
-        """Map x [T, hidden] to [T, hidden]. x may be updated in place. positions: None without rotary ones."""
+    def __call__(self, x: torch.Tensor, positions: Positions, context: ForwardContext) -> torch.Tensor:
+        """Map x [T, hidden] to [T, hidden]. x may be updated in place."""
         change = self.attention(self.input_norm(x), positions, context)
         if self._changes is not None:
             change = self._changes[0](change)
@@ -212,6 +223,10 @@ class DecoderForCausalLM:
             )
             for rope in config.ropes
         ]
+        scaling = config.query_scaling
+        self._query_factors = (
+            None if scaling is None else scaling.factors(config.max_position_embeddings).to(device, dtype)
+        )
         self._embedding_factor = config.embedding_factor(dtype)
 
     def forward(self, input_ids: torch.Tensor, positions: torch.Tensor, context: ForwardContext) -> torch.Tensor:
@@ -219,9 +234,11 @@ class DecoderForCausalLM:
         x = functional.embedding(input_ids, self._embedding).to(self.dtype)
         if self._embedding_factor != 1:
             x = x * self._embedding_factor
-        ropes = [(rope, rope.rows(positions)) for rope in self._ropes]
+        factors = None if self._query_factors is None else self._query_factors[positions, None, None]
+        unrotated = Positions(None, factors)
+        rotated = [Positions((rope, rope.rows(positions)), factors) for rope in self._ropes]
         for layer, rope in zip(self._layers, self._plan, strict=True):
-            x = layer(x, None if rope is None else ropes[rope], context)
+            x = layer(x, unrotated if rope is None else rotated[rope], context)
         return self._norm(x)
 
     def compute_logits(self, hidden: torch.Tensor) -> torch.Tensor:

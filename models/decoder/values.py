@@ -22,6 +22,14 @@ def positive_size(raw: Mapping[str, Any], key: str, *, default: int | None = Non
     return value
 
 
+def whole_number(raw: Mapping[str, Any], key: str, *, default: int) -> int:
+    """Return the whole number `key` of config.json. Raise UnsupportedModelError if it is negative."""
+    value = raw.get(key, default)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise UnsupportedModelError(f"config.json needs a whole number for {key}, but has {value!r}")
+    return value
+
+
 def positive(value: object, name: str) -> float:
     """Return `value` as a number. Raise UnsupportedModelError with `name` if it is not a positive one."""
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < math.inf:

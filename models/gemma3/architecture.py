@@ -4,13 +4,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from models.decoder.checkpoint import IMAGE_PARTS
 from models.decoder.config import DecoderConfig
 from models.decoder.rope import read_rope
+from models.decoder.values import refuse
 from models.gemma2 import architecture as gemma2
 
-_OTHER_PARTS = tuple(
-    f"{prefix}{name}." for prefix in ("", "model.") for name in ("vision_tower", "multi_modal_projector")
-)
 _DEFAULTS: Mapping[str, Any] = {
     "vocab_size": 262_208,
     "hidden_size": 2304,
@@ -48,8 +47,9 @@ def read_config(raw: Mapping[str, Any]) -> DecoderConfig:
 
 def read_text_config(raw: Mapping[str, Any]) -> DecoderConfig:
     """Read the contents of config.json of a model that also has a part for images. Raises as `read_config`."""
+    refuse(raw, "quantization_config")
     tied = {"tie_word_embeddings": raw.get("tie_word_embeddings", True)}
-    return replace(read_config({**tied, **(raw.get("text_config") or {})}), other_parts=_OTHER_PARTS)
+    return replace(read_config({**tied, **(raw.get("text_config") or {})}), other_parts=IMAGE_PARTS)
 
 
 def _kinds(raw: Mapping[str, Any]) -> list[str]:

@@ -31,7 +31,7 @@ class _Architecture:
     interleaves: bool
 
 
-_ARCHITECTURES: Final = MappingProxyType(
+ARCHITECTURES: Final = MappingProxyType(
     {
         "llama": _Architecture("LlamaForCausalLM", interleaves=True),
         "qwen2": _Architecture("Qwen2ForCausalLM", interleaves=False),
@@ -143,9 +143,9 @@ def _has_blocks(tensor: gguf.ReaderTensor) -> bool:
 
 
 def _architecture(name: str) -> _Architecture:
-    found = _ARCHITECTURES.get(name)
+    found = ARCHITECTURES.get(name)
     if found is None:
-        raise ConversionError(f"the file has the architecture {name!r}; supported are {', '.join(_ARCHITECTURES)}")
+        raise ConversionError(f"the file has the architecture {name!r}; supported are {', '.join(ARCHITECTURES)}")
     return found
 
 

@@ -80,6 +80,51 @@ class LongRope:
         return inv_freq / torch.tensor(factors)
 
 
+@dataclass(frozen=True, slots=True)
+class Yarn:
+    """YaRN (Peng et al., 2023): wavelengths that turn less than `slow` times in the original context are stretched.
+
+    Wavelengths that turn more than `fast` times are kept. A ramp over the elements joins the two.
+    """
+
+    theta: float
+    factor: float
+    fast: float
+    slow: float
+    original_max_position: int
+    truncates: bool
+    """Whether the ends of the ramp are whole elements."""
+    magnitude: float
+    name: str = ""
+
+    def apply(self, inv_freq: torch.Tensor) -> torch.Tensor:
+        """Return the scaled frequencies of `inv_freq` [rotary_dim / 2], in the same shape."""
+        begin, end = self._element(self.fast, inv_freq), self._element(self.slow, inv_freq)
+        if self.truncates:
+            begin, end = math.floor(begin), math.ceil(end)
+        begin, end = max(begin, 0), min(end, 2 * len(inv_freq) - 1)
+        # An empty ramp is a step.
+        end += 0.001 if begin == end else 0
+        stretched = ((torch.arange(len(inv_freq), dtype=torch.float32) - begin) / (end - begin)).clamp(0, 1)
+        return inv_freq / self.factor * stretched + inv_freq * (1 - stretched)
+
+    def _element(self, turns: float, inv_freq: torch.Tensor) -> float:
+        """Return the place of the wavelength that turns `turns` times in the original context."""
+        return len(inv_freq) * math.log(self.original_max_position / (turns * 2 * math.pi)) / math.log(self.theta)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryScaling:
+    """Llama 4's factor of queries, which grows by a logarithm each time a position passes the original context."""
+
+    beta: float
+    original_max_position: int
+
+    def factors(self, positions: int) -> torch.Tensor:
+        """Return the factor of a query at each position, float32 [positions]."""
+        return 1 + self.beta * torch.log(1 + torch.floor(torch.arange(positions) / self.original_max_position))
+
+
 class RotaryTable:
     """cos and sin of every position, float32 [positions, 1, head_dim], computed once."""
 

@@ -5,13 +5,21 @@ from dataclasses import replace
 from typing import Any
 
 from models.decoder.config import DecoderConfig
-from models.decoder.values import refuse
+from models.decoder.values import layer_windows, whole_number
 
 
 def read_config(raw: Mapping[str, Any]) -> DecoderConfig:
-    """Read the contents of config.json: q, k and v have a bias.
+    """Read the contents of config.json: q, k and v have a bias, and some layers may have windows.
 
-    Raises as `from_json`, and for windows in some layers.
+    Raises as `from_json`.
     """
-    refuse(raw, "use_sliding_window")
-    return replace(DecoderConfig.from_json(raw), qkv_bias=True)
+    config = DecoderConfig.from_json(raw)
+    return replace(config.with_windows(windows(raw)), qkv_bias=True)
+
+
+def windows(raw: Mapping[str, Any]) -> list[int]:
+    """Return the window of each layer, 0 for none. Without `layer_types`, windows begin at `max_window_layers`."""
+    window = raw.get("sliding_window", 4096) if raw.get("use_sliding_window") else None
+    first = raw["num_hidden_layers"] if window is None else whole_number(raw, "max_window_layers", default=28)
+    kinds = ["full_attention" if i < first else "sliding_attention" for i in range(raw["num_hidden_layers"])]
+    return layer_windows({**raw, "sliding_window": window}, kinds)

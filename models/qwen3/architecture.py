@@ -5,14 +5,14 @@ from dataclasses import replace
 from typing import Any
 
 from models.decoder.config import DecoderConfig
-from models.decoder.values import refuse
+from models.qwen2 import architecture as qwen2
 
 
 def read_config(raw: Mapping[str, Any]) -> DecoderConfig:
-    """Read the contents of config.json: heads of q and k are normalized.
+    """Read the contents of config.json: heads of q and k are normalized, and some layers may have windows.
 
-    Raises as `from_json`, and for windows in some layers.
+    Raises as `from_json`.
     """
-    refuse(raw, "use_sliding_window")
     bias = raw.get("attention_bias") is True
-    return replace(DecoderConfig.from_json(raw), qk_norm=True, qkv_bias=bias, output_bias=bias)
+    config = DecoderConfig.from_json(raw).with_windows(qwen2.windows(raw))
+    return replace(config, qk_norm=True, qkv_bias=bias, output_bias=bias)

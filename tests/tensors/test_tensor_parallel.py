@@ -9,7 +9,7 @@ import torch
 from engine.config import EngineConfig
 from engine.errors import EngineError
 from engine.executor.multiproc import MultiprocExecutor
-from models.decoder.model import DecoderForCausalLM
+from models.decoder.model import DecoderForCausalLM, Positions
 from models.interface import ForwardContext
 from models.parallel import ALONE, RankGroup
 from models.registry import load_model
@@ -56,7 +56,8 @@ def test_sum_over_two_ranks_equals_one_with_each_bias_once(tmp_path: Path) -> No
     def outputs(ranks: RankGroup) -> tuple[torch.Tensor, torch.Tensor]:
         model = model_of(folder, ranks)
         layer, rope = model._layers[0], model._ropes[0]
-        return layer.attention(x, (rope, rope.rows(torch.arange(5))), context), layer.mlp(x)
+        positions = Positions((rope, rope.rows(torch.arange(5))), None)
+        return layer.attention(x, positions, context), layer.mlp(x)
 
     whole, parts = outputs(ALONE), [outputs(Part(rank)) for rank in range(2)]
     for ours, theirs in zip(whole, zip(*parts, strict=True), strict=True):

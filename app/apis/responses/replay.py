@@ -36,10 +36,16 @@ def _deltas(answer: Message, engine: Backend) -> list[tuple[int, Said]]:
     tokenizer, thinking = engine.tokenizer, engine.chat_format.thinking
     marks = engine.chat_format.tools.names_of_marks()
     # If the prompt opened the reasoning, the answer contains only the token that closes it.
-    opened = thinking is not None and answer.reasoning and thinking.start_id not in ids
-    how = AnswerFormat(lambda id_: marks.get(id_) or tokenizer.token_bytes(id_), tokenizer.drops_first_space, thinking)
-    reader = how.begin([thinking.start_id] if thinking is not None and opened else [])
+    opened = thinking is not None and answer.reasoning and not thinking.begins(ids)
+    how = AnswerFormat(
+        lambda id_: marks.get(id_) or tokenizer.token_bytes(id_),
+        tokenizer.drops_first_space,
+        thinking,
+        call_words=engine.chat_format.tools.syntax.call_words,
+    )
+    reader = how.begin(thinking.opening_ids if thinking is not None and opened else [])
     deltas = [(count, said) for count, id_ in enumerate(ids, 1) if (said := reader.push(id_)).text]
+    deltas += [(len(ids), rest)] if (rest := reader.finish()).text else []
     whole = [Said(answer.reasoning or "", is_thought=True), Said(answer.content)]
     if all(_joined(deltas, said) == said.text for said in whole):
         return deltas

@@ -83,20 +83,20 @@ void finish(const Softmax& softmax, Activation* out) {
 
 // Scratch memory of one thread for one tile.
 struct AttentionScratch {
-    Buffer<Activation> queries, weights;  // [rows][head_dim], [rows][kSplitKeys]
+    Buffer<Activation> queries, weights;  // [rows][value_columns(head_dim)], [rows][kSplitKeys]
     Buffer<float> scores;                 // [rows][kSplitKeys]
-    Buffer<float> products;               // [rows][head_dim]
-    Buffer<float> split_values, values;   // [rows][head_dim]
+    Buffer<float> products;               // [rows][value_columns(head_dim)]
+    Buffer<float> split_values, values;   // [rows][value_columns(head_dim)]
     Buffer<Softmax> split, total;         // [rows]
 
     void reserve(int rows, int head_dim) {
-        const size_t n = rows;
-        queries.reserve(n * head_dim);
+        const size_t n = rows, columns = value_columns(head_dim);
+        queries.reserve(n * columns);
         weights.reserve(n * kSplitKeys);
         scores.reserve(n * kSplitKeys);
-        products.reserve(n * head_dim);
-        split_values.reserve(n * head_dim);
-        values.reserve(n * head_dim);
+        products.reserve(n * columns);
+        split_values.reserve(n * columns);
+        values.reserve(n * columns);
         split.reserve(n);
         total.reserve(n);
     }
@@ -116,6 +116,7 @@ struct AttentionLayer {
     int window;           // keys that a query attends to, the last of which is its own; 0: all up to its own
     const float* cos;     // [positions][head_dim / 2]; null if heads are not rotated
     const float* sin;
+    const float* query_factors;  // [positions], factor of a query after it is placed; null: none
     Activation* out;      // [rows][heads * head_dim]
     Softmax* partials;
 
@@ -205,11 +206,14 @@ private:
         const int group = layer_.group();
         for (int row = 0; row < task.num_rows * group; ++row) {
             const int batch_row = task.first_row + row / group, head = task.kv_head * group + row % group;
-            float placed[kHeadDim];
+            // AMX multiplies whole steps of the depth, and zeros after a query complete the last one.
+            float placed[kColumns] = {};
             place(layer_.qkv + batch_row * layer_.qkv_stride() + head * kHeadDim, layer_.q_norm,
                   sequence.position(batch_row), placed);
-            for (int d = 0; d < kHeadDim; d += kLanes)
-                store_activation(scratch_.queries.data() + row * kHeadDim + d, load(placed + d));
+            if (layer_.query_factors != nullptr)
+                scale(layer_.query_factors[sequence.position(batch_row)], kHeadDim, placed);
+            for (int d = 0; d < kColumns; d += kLanes)
+                store_activation(scratch_.queries.data() + row * kColumns + d, load(placed + d));
         }
     }
 
@@ -263,7 +267,7 @@ private:
             const int position = sequence.position(task.first_row + row / group);
             const Keys seen{std::max(0, layer_.first_key(position) - first),
                             std::min(kSplitKeys, position - first + 1)};
-            scratch_.split.data()[row] = {scratch_.split_values.data() + row * kHeadDim, kBelowAllScores, 0.f};
+            scratch_.split.data()[row] = {scratch_.split_values.data() + row * kColumns, kBelowAllScores, 0.f};
             weigh(row, seen, covered);
         }
         for (int page = pages.first; page < pages.end; ++page) {
@@ -333,8 +337,9 @@ private:
         softmax.sum = sum(totals[0] + totals[1]);
     }
 
-    using Scores = PageShape<kHeadDim, kHeadDim, kPageKeys, kSplitKeys>;
-    using Values = PageShape<kSplitKeys, kPageKeys, kHeadDim, kHeadDim>;
+    static constexpr int kColumns = value_columns(kHeadDim);
+    using Scores = PageShape<kColumns, kHeadDim, kPageKeys, kSplitKeys>;
+    using Values = PageShape<kSplitKeys, kPageKeys, kColumns, kColumns>;
     static constexpr int kStep = 2 * kLanes, kPagesAhead = 2;
 
     const AttentionLayer& layer_;

@@ -29,6 +29,7 @@ namespace ebb {
 // Memory of one thread for results that are not yet in the shared buffers.
 struct ThreadScratch {
     Buffer<Activation> normed;  // [kOwnNormRows][hidden]
+    Buffer<float> settled;      // [hidden]: a row of the residual stream with its last change
     Buffer<float> product;      // [rows][columns of one multiplication]
     Buffer<Best> best;          // [samples]
     AttentionScratch attention;
@@ -73,6 +74,7 @@ private:
             if (thread == pool_.size() - 1) begun();
             switch (model_.head_dim) {
                 case 64: return Run<64>{*this, plan, step, thread}.all();
+                case 80: return Run<80>{*this, plan, step, thread}.all();
                 case 96: return Run<96>{*this, plan, step, thread}.all();
                 case 128: return Run<128>{*this, plan, step, thread}.all();
                 default: return Run<256>{*this, plan, step, thread}.all();
@@ -120,6 +122,10 @@ private:
         const int qkv_width = (model.heads + 2 * model.kv_heads) * kHeadDim;
         const KvCache cache{input.kv, input.block_size, model.kv_heads, kHeadDim};
         unsigned phase = 0;
+        // The weight of the norm of a change that is not in the residual stream yet, or null. See `norm`.
+        const float* change_norm = nullptr;
+        Buffer<float>* stream = &engine.residual_;
+        Buffer<float>* next_stream = &engine.next_residual_;
 
         void all() {
             Move* const loads = input.moves + input.copies;
@@ -173,7 +179,7 @@ private:
             engine.shares_.each(phase++, thread, count, at_once, work);
         }
 
-        float* residual(int row) const { return engine.residual_.data() + static_cast<ptrdiff_t>(row) * hidden; }
+        float* residual(int row) const { return stream->data() + static_cast<ptrdiff_t>(row) * hidden; }
 
         void embed() {
             const Weights embedding{model.embedding, hidden};
@@ -184,15 +190,35 @@ private:
         }
 
         // Normalize rows row_of(0) to row_of(count - 1) of the residual stream, and return the normalized rows.
+        //
+        // A change that has a norm of its own is added here first, so that its norm needs no barrier. If every thread
+        // normalizes all rows, the threads read one copy of the stream and write their shares of another one.
         template <typename RowOf>
         Left norm(const float* weight, int count, RowOf&& row_of) {
             const bool own_copy = count <= kOwnNormRows;
             Activation* to = own_copy ? own.normed.data() : engine.normed_.data();
-            const Range mine = own_copy ? Range{0, count} : share(count);
-            for (int i = mine.begin; i < mine.end; ++i)
-                rms_norm(residual(row_of(i)), weight, hidden, model.norm_epsilon, to + static_cast<ptrdiff_t>(i) * hidden);
+            const Range share_of_rows = share(count), mine = own_copy ? Range{0, count} : share_of_rows;
+            for (int i = mine.begin; i < mine.end; ++i) {
+                const float* row = residual(row_of(i));
+                if (change_norm != nullptr) {
+                    const bool is_kept = i >= share_of_rows.begin && i < share_of_rows.end;
+                    row = settle(row_of(i), is_kept);
+                }
+                rms_norm(row, weight, hidden, model.norm_epsilon, to + static_cast<ptrdiff_t>(i) * hidden);
+            }
+            if (change_norm != nullptr) std::swap(stream, next_stream);
+            change_norm = nullptr;
             if (!own_copy) barrier();
             return {to, hidden};
+        }
+
+        // Return a row of the residual stream with its last change: in the next copy of the stream if `is_kept`.
+        const float* settle(int row, bool is_kept) {
+            const ptrdiff_t at = static_cast<ptrdiff_t>(row) * hidden;
+            float* to = is_kept ? next_stream->data() + at : own.settled.data();
+            add_normed(stream->data() + at, engine.changes_.data() + at, change_norm, hidden, model.norm_epsilon,
+                       model.residual_scale, to);
+            return to;
         }
 
         Left norm(const float* weight) {
@@ -227,6 +253,7 @@ private:
                                          weights.window,
                                          weights.cos,
                                          weights.sin,
+                                         model.query_factors,
                                          engine.attended_.data(),
                                          engine.partials_.data()};
             Attention<kHeadDim> attention(context, own.attention);
@@ -257,8 +284,8 @@ private:
             barrier();
         }
 
-        // Add left times right, and the bias if there is one, to the residual stream. `norm` is null, or the weight of
-        // a norm of the sum before it is added.
+        // Add left times right, and the bias if there is one, to the residual stream. If `norm`, the weight of a norm of
+        // the sum, is not null, the next call of `norm` adds the sum.
         void add_product(Left left, const Weights& right, const float* bias, const float* norm) {
             const int at_once = rows == 1 ? 4 : rows <= 6 ? 2 : 1;
             each(hidden / kPanel, at_once, [&](int panel, int end) {
@@ -272,13 +299,7 @@ private:
                     if (norm == nullptr) add_scaled(values, model.residual_scale, columns, residual(row) + first);
                 }
             });
-            if (norm == nullptr) return;
-            barrier();
-            for (auto [row, end] = share(rows); row < end; ++row) {
-                float* change = engine.changes_.data() + static_cast<ptrdiff_t>(row) * hidden;
-                rms_norm(change, norm, hidden, model.norm_epsilon, change);
-                add_scaled(change, model.residual_scale, hidden, residual(row));
-            }
+            change_norm = norm;
         }
 
         // kGated: swiglu or geglu.
@@ -323,7 +344,10 @@ private:
     void reserve(const StepPlan& plan, int samples) {
         const size_t rows = std::max(plan.rows, samples), head_dim = model_.head_dim;
         residual_.reserve(rows * model_.hidden);
-        if (model_.layer_weights[0].attended_norm != nullptr) changes_.reserve(rows * model_.hidden);
+        if (model_.layer_weights[0].attended_norm != nullptr) {
+            changes_.reserve(rows * model_.hidden);
+            next_residual_.reserve(rows * model_.hidden);
+        }
         normed_.reserve(rows * model_.hidden);
         qkv_.reserve(rows * (model_.heads + 2 * model_.kv_heads) * head_dim);
         attended_.reserve(rows * model_.heads * head_dim);
@@ -334,6 +358,7 @@ private:
         const int group = model_.heads / model_.kv_heads;
         for (ThreadScratch& scratch : scratch_) {
             scratch.normed.reserve(static_cast<size_t>(kOwnNormRows) * model_.hidden);
+            scratch.settled.reserve(model_.hidden);
             scratch.product.reserve(rows * kHeadColumns);
             scratch.best.reserve(samples);
             scratch.attention.reserve(std::max(kTileRows, group), model_.head_dim);
@@ -363,7 +388,8 @@ private:
     Shares shares_;
     std::vector<ThreadScratch> scratch_;
     Buffer<float> residual_, qkv_, partial_values_;
-    Buffer<float> changes_;  // [rows][hidden]: what attention or MLP adds, if it is normalized first
+    // [rows][hidden]: what attention or MLP adds if it is normalized first, and the residual stream with it.
+    Buffer<float> changes_, next_residual_;
     Buffer<Activation> normed_, attended_, gated_;
     Buffer<Softmax> partials_;
     Buffer<float> whole_rows_;  // [rows that need all logits][vocab]

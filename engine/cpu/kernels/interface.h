@@ -60,8 +60,8 @@ struct LayerWeights {
     const float* down_norm;       // [hidden], of what the MLP adds to the residual stream
 };
 
-// A decoder. hidden and intermediate are multiples of 32, head_dim is 64, 96, 128 or 256. The caller keeps the memory
-// behind all pointers alive until the queue is destroyed.
+// A decoder. hidden, intermediate, heads * head_dim and kv_heads * head_dim are multiples of 32, head_dim is 64, 80, 96,
+// 128 or 256. The caller keeps the memory behind all pointers alive until the queue is destroyed.
 struct Model {
     int32_t layers;
     int32_t hidden;
@@ -78,6 +78,7 @@ struct Model {
     float residual_scale;     // factor of what attention and MLP add to the residual stream
     float logits_scale;       // factor of the logits
     float logits_softcap;     // logits l become softcap * tanh(l / softcap); 0: unchanged
+    const float* query_factors;  // [positions], factor of a rotated query at each position; null: none
     const LayerWeights* layer_weights;
     Matrix embedding;  // [vocab, hidden]; the head's panels if the two are tied
     const float* final_norm;

@@ -4,6 +4,8 @@
 // of attention are plain multiplications:
 //   K: columns are the 64 slots, the depth is head_dim    (scores = q K^T)
 //   V: columns are head_dim,    the depth is the 64 slots (out = weights V)
+// If head_dim does not fill the last panel of V, the other columns of that panel are never written, and the columns of a
+// product with them are never read.
 //
 // Invariant: if an even slot of a V page holds a value, the odd slot of the same pair is finite. A multiplication reads
 // slots in pairs, and weight 0 times a stale NaN would be NaN.
@@ -16,20 +18,29 @@ namespace ebb {
 
 constexpr int kPageKeys = 64;
 
+// Return the number of columns of a V page: whole panels.
+constexpr int value_columns(int head_dim) { return (head_dim + kPanel - 1) / kPanel * kPanel; }
+
 struct KvCache {
     bf16* data;
     size_t block_size;  // elements from one block to the next
     int kv_heads;
     int head_dim;
 
-    size_t page_size() const { return static_cast<size_t>(kPageKeys) * head_dim; }
+    size_t key_page_size() const { return static_cast<size_t>(kPageKeys) * head_dim; }
+    size_t value_page_size() const { return static_cast<size_t>(kPageKeys) * value_columns(head_dim); }
+
+    // Return the K pages of one layer. Its V pages follow.
+    bf16* layer_pages(int block, int layer) const {
+        return data + block * block_size + static_cast<size_t>(layer) * kv_heads * (key_page_size() + value_page_size());
+    }
 
     bf16* key_page(int block, int layer, int kv_head) const {
-        return data + block * block_size + (static_cast<size_t>(layer) * 2 * kv_heads + kv_head) * page_size();
+        return layer_pages(block, layer) + kv_head * key_page_size();
     }
 
     bf16* value_page(int block, int layer, int kv_head) const {
-        return key_page(block, layer, kv_head) + kv_heads * page_size();
+        return layer_pages(block, layer) + kv_heads * key_page_size() + kv_head * value_page_size();
     }
 };
 

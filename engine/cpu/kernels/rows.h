@@ -1,6 +1,7 @@
 // Operations on one row of activations between two multiplications. None of them knows the batch.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <type_traits>
 
@@ -23,10 +24,23 @@ inline void rms_norm(const float* row, const float* weight, int size, float epsi
     }
 }
 
-// Apply the rotary position embedding in the half-split order. cos, sin: [head_dim / 2], for the row's position.
+// Normalize a change to the residual stream by its root mean square, and add it to the row: row + change / rms(change) *
+// weight * factor. These are the operations of `rms_norm` and `add_scaled`.
+inline void add_normed(const float* row, const float* change, const float* weight, int size, float epsilon,
+                       float factor, float* out) {
+    Vec squares = Vec{};
+    for (int i = 0; i < size; i += kLanes) squares = fma(load(change + i), load(change + i), squares);
+    const Vec scale = broadcast(1.f / std::sqrt(sum(squares) / static_cast<float>(size) + epsilon));
+    for (int i = 0; i < size; i += kLanes)
+        store(out + i, load(row + i) + load(change + i) * scale * load(weight + i) * broadcast(factor));
+}
+
+// Apply the rotary position embedding in the half-split order. cos, sin: [head_dim / 2], for the row's position. If the
+// last vector is not full, the vector starts earlier and computes some elements again, to the same bits.
 inline void rotate(const float* head, int head_dim, const float* cos, const float* sin, float* out) {
     const int half = head_dim / 2;
-    for (int i = 0; i < half; i += kLanes) {
+    for (int begin = 0; begin < half; begin += kLanes) {
+        const int i = std::min(begin, half - kLanes);
         const Vec low = load(head + i), high = load(head + half + i), c = load(cos + i), s = load(sin + i);
         store(out + i, low * c - high * s);
         store(out + half + i, high * c + low * s);

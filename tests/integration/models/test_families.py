@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 import torch
-from transformers import AutoModelForCausalLM
+from transformers import AutoConfig, AutoModelForCausalLM, Mistral3Config, Mistral3ForConditionalGeneration
 
+from models.decoder.model import DecoderForCausalLM
 from models.dense_context import DenseContext
 from models.errors import UnsupportedModelError
-from models.registry import load_model, read_config, summarize
-from tests.family_models import FAMILIES, save_family
+from models.registry import load_model, read_config
+from tests.family_models import FAMILIES, MINISTRAL_ROPE, SHAPE, save_family
 
 CPU = torch.device("cpu")
 
@@ -23,6 +24,7 @@ def distance(found: torch.Tensor, expected: torch.Tensor) -> float:
 @torch.inference_mode()
 def our_logits(folder: Path, ids: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     model = load_model(folder, dtype, CPU)
+    assert isinstance(model, DecoderForCausalLM)
     return model.compute_logits(model.forward(ids, torch.arange(len(ids)), DenseContext(model.attention)))
 
 
@@ -43,17 +45,33 @@ def test_logits_match_transformers(tmp_path: Path, name: str) -> None:
     assert error <= 1.3 * distance(their_logits(folder, ids, torch.bfloat16), exact)
 
 
-@pytest.mark.parametrize("name", ["qwen2", "qwen3", "smollm3"])
-def test_windows_in_some_layers_are_left_to_transformers(tmp_path: Path, name: str) -> None:
-    folder = save_family(tmp_path / "model", name)
-    windows = {"sliding_window": 40, "layer_types": ["sliding_attention", "full_attention"] * 2}
-    config = json.loads((folder / "config.json").read_text()) | {"use_sliding_window": True, **windows}
-    (folder / "config.json").write_text(json.dumps(config))
-    assert "use_sliding_window" in summarize(folder, torch.float32, "cpu").refusal
-    ids = torch.randint(3, 250, (150,), generator=torch.Generator().manual_seed(2))
-    exact = their_logits(folder, ids, torch.float32)
-    torch.testing.assert_close(our_logits(folder, ids, torch.float32), exact, rtol=1e-4, atol=1e-4)
-    assert [call.window for call in load_model(folder, torch.float32, CPU).attention] == [40, 0, 40, 0]
+@pytest.mark.parametrize(
+    ("name", "named", "default"),
+    [
+        ("qwen2, windows above", [0, 0, 40, 40], [0, 0, 40, 40]),
+        ("qwen3, windows", [40, 0, 40, 0], [0, 0, 0, 0]),
+        ("smollm3, windows", [0, 40, 0, 40], [0, 40, 0, 40]),
+        ("ministral", [40, 0, 40, 0], [40, 40, 40, 40]),
+    ],
+)
+def test_windows_are_in_the_named_layers_or_by_default(
+    tmp_path: Path, name: str, named: list[int], default: list[int]
+) -> None:
+    config = json.loads((save_family(tmp_path / "model", name) / "config.json").read_text())
+    assert [layer.window for layer in read_config(config).layers] == named
+    assert [layer.window for layer in read_config(config | {"layer_types": None}).layers] == default
+
+
+def test_text_part_of_mistral_3_reads_like_the_model_alone(tmp_path: Path) -> None:
+    text = json.loads((save_family(tmp_path / "model", "ministral3") / "config.json").read_text())
+    whole = {"architectures": ["Mistral3ForConditionalGeneration"], "text_config": text}
+    assert replace(read_config(whole), other_parts=()) == read_config(text)
+    older = text | {"model_type": "mistral"}
+    assert replace(read_config(whole | {"text_config": older}), other_parts=(), query_scaling=None) == read_config(
+        older | {"architectures": ["MistralForCausalLM"]}
+    )
+    with pytest.raises(UnsupportedModelError, match="tie_word_embeddings"):
+        read_config(whole | {"tie_word_embeddings": not text["tie_word_embeddings"]})
 
 
 def test_window_of_the_context_selects_longropes_frequencies(tmp_path: Path) -> None:
@@ -66,12 +84,28 @@ def test_window_of_the_context_selects_longropes_frequencies(tmp_path: Path) -> 
     torch.testing.assert_close(short, their_logits(folder, ids, torch.float32), rtol=1e-4, atol=1e-4)
 
 
+@torch.inference_mode()
+def test_mistral_3_folder_has_the_logits_of_transformers(tmp_path: Path) -> None:
+    text = AutoConfig.for_model("ministral3", **SHAPE, rope_parameters=MINISTRAL_ROPE)
+    vision = {"model_type": "pixtral", "hidden_size": 32, "intermediate_size": 32, "num_attention_heads": 2}
+    vision |= {"num_hidden_layers": 1, "head_dim": 16}
+    config = Mistral3Config(text_config=text, vision_config=vision, tie_word_embeddings=False)
+    network = Mistral3ForConditionalGeneration(config).eval()
+    network.save_pretrained(tmp_path)
+    ids = torch.randint(3, 250, (150,), generator=torch.Generator().manual_seed(2))
+    exact = network(ids[None]).logits[0]
+    torch.testing.assert_close(our_logits(tmp_path, ids, torch.float32), exact, rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize(
     ("name", "changes", "words"),
     [
         ("gemma2", {"layer_types": ["chunked_attention"] * 4}, "layer_types"),
         ("gemma2", {"attn_logit_softcapping": -1.0}, "attn_logit_softcapping"),
         ("gemma3", {"use_bidirectional_attention": True}, "use_bidirectional_attention"),
+        ("qwen2", {"layer_types": ["sliding_attention"] * 4, "use_sliding_window": False}, "sliding_window"),
+        ("qwen2, windows above", {"layer_types": None, "max_window_layers": -1}, "max_window_layers"),
+        ("ministral3", {"rope_parameters": {"original_max_position_embeddings": 64}}, "llama_4_scaling_beta"),
         ("phi3", {"rope_parameters": {"partial_rotary_factor": 1.5}}, "partial_rotary_factor"),
         ("phi3", {"rope_parameters": {"rope_type": "longrope", "short_factor": [1.0]}}, "short_factor"),
     ],

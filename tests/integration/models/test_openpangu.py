@@ -13,7 +13,7 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from models.chat_format import ChatFormat, Message
-from models.decoder.model import MLP, Attention, DecoderForCausalLM
+from models.decoder.model import MLP, Attention, DecoderForCausalLM, Positions
 from models.decoder.tensor_parallel import rank_config, rank_tensor
 from models.dense_context import DenseContext
 from models.errors import TokenizerError, UnsupportedModelError
@@ -138,7 +138,7 @@ def test_partial_sums_of_two_ranks_add_up_with_each_bias_once() -> None:
         mlp = MLP(shape, TORCH_LAYERS, dtype=torch.float32, device=torch.device("cpu"))
         for name, slot in (attention.slots("model.layers.0.self_attn") | mlp.slots("model.layers.0.mlp")).items():
             slot.copy_(rank_tensor(name, tensors[name], rank=rank, size=size))
-        positions = (rope, rope.rows(torch.arange(20)))
+        positions = Positions((rope, rope.rows(torch.arange(20))), None)
         return attention(x, positions, DenseContext(shape.attention_calls())), mlp(x)
 
     whole, parts = outputs(0, 1), [outputs(rank, 2) for rank in range(2)]

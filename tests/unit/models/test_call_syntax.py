@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ WEATHER = ToolCall("get_weather", '{"city": "Paris", "days": 2}')
 ROME = ToolCall("get_weather", '{"city": "Rome", "days": 2}')
 DEEP = ToolCall("add-item", '{"to": [1, {"é": "\\"x\\" and }"}], "on": true, "at": null}')
 FIELDS = frozenset(["get_weather.days", "add-item.to", "add-item.on", "add-item.at"])
-SPOKEN = {"llama3": ""}
+SPOKEN = {"llama3": "", "llama4": "", "pythonic": ""}
 """The text before calls, where a syntax allows none."""
 
 ARGS = '{"city": "Paris", "days": 2}'
@@ -46,10 +47,31 @@ WRITTEN = {
     "<parameter=days>\n2\n</parameter>\n</function>\n</tool_call>",
     "hermes": f'<tool_call>\n{{"name": "get_weather", "arguments": {ARGS}}}\n</tool_call>\n'
     f'<tool_call>\n{{"name": "get_weather", "arguments": {ROMAN}}}\n</tool_call>',
+    "gemma4": '<|tool_call>call:get_weather{city:<|"|>Paris<|"|>,days:2}<tool_call|>'
+    '<|tool_call>call:get_weather{city:<|"|>Rome<|"|>,days:2}<tool_call|>',
+    "kimi-k2": "<|tool_calls_section_begin|>"
+    f"<|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>{ARGS}<|tool_call_end|>"
+    f"<|tool_call_begin|>functions.get_weather:1<|tool_call_argument_begin|>{ROMAN}<|tool_call_end|>"
+    "<|tool_calls_section_end|>",
+    "glm-4.5": "<tool_call>get_weather\n<arg_key>city</arg_key>\n<arg_value>Paris</arg_value>\n"
+    "<arg_key>days</arg_key>\n<arg_value>2</arg_value>\n</tool_call>\n<tool_call>get_weather\n<arg_key>city</arg_key>\n"
+    "<arg_value>Rome</arg_value>\n<arg_key>days</arg_key>\n<arg_value>2</arg_value>\n</tool_call>",
+    "glm-4.7": "<tool_call>get_weather<arg_key>city</arg_key><arg_value>Paris</arg_value><arg_key>days</arg_key>"
+    "<arg_value>2</arg_value></tool_call><tool_call>get_weather<arg_key>city</arg_key><arg_value>Rome</arg_value>"
+    "<arg_key>days</arg_key><arg_value>2</arg_value></tool_call>",
+    "olmo3": "<function_calls>\nget_weather(city='Paris', days=2)\n"
+    'get_weather(city="Rome", days=2)\n</function_calls>',
+    "pythonic": "[get_weather(city='Paris', days=2), get_weather(city=\"Rome\", days=2)]",
+    "llama4": f'{{"name": "get_weather", "parameters": {ARGS}}}; {{"name": "get_weather", "parameters": {ROMAN}}}',
+    "harmony": f"<|start|>assistant to=functions.get_weather<|channel|>commentary json<|message|>{ARGS}"
+    f"<|start|>assistant to=functions.get_weather<|channel|>commentary json<|message|>{ROMAN}",
     "openpangu": f'[unused11][{{"name": "get_weather", "arguments": {ARGS}}}, '
     f'{{"name": "get_weather", "arguments": {ROMAN}}}][unused12]',
 }
 """Two calls of each family, literally as its models write them."""
+
+_ARGUMENT = '"city"|<parameter=|city=|city:|<arg_value>'
+"""The text with which the first argument begins."""
 
 PIECES = ("{", "}", '"name": "f"', '"a"', ", ", "\n", "x", "```", "[ARGS]", ";", '{"name": "f", "parameters": {}}')
 
@@ -109,9 +131,35 @@ def test_cut_calls_show_no_markup_and_keep_arguments(name: str) -> None:
             assert call.name == whole.name
             assert whole.arguments.startswith(call.arguments)
             assert call.is_complete == (call.arguments == whole.arguments)
-    begun = text[: re.search('"city"|<parameter=', text).start()]  # type: ignore[union-attr]
+    begun = text[: re.search(_ARGUMENT, text).start()]  # type: ignore[union-attr]
     [cut] = parsed_of(events_of(name, [begun], "")).calls
     assert cut == ToolCall("get_weather", "{", is_complete=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "begun", "filling"),
+    [
+        ("pythonic", '[f(a="', "x"),
+        ("pythonic", "[f(a=1,", " "),
+        ("pythonic", "[", " "),
+        ("olmo3", "<function_calls>\nf(a=1)", "\n"),
+        ("gemma4", '<|tool_call>call:f{a:<|"|>', "<|"),
+        ("glm-4.7", "<tool_call>f<arg_key>a</arg_key><arg_value>", "<"),
+        ("glm-4.7", "<tool_call>f<arg_key>a</arg_key>", " "),
+        ("qwen3-coder", "<function=f>", "\n"),
+        ("qwen3-coder", "<tool_call>", "\n"),
+        ("kimi-k2", "<|tool_call_begin|>f:0<|tool_call_argument_begin|>{", " "),
+        ("harmony", "<|start|>assistant to=functions.", "x"),
+    ],
+)
+def test_calls_of_many_pieces_take_linear_time(name: str, begun: str, filling: str) -> None:
+    parser = make_parser(syntax_named(name), parallel=True)
+    parser.push(begun)
+    began = time.thread_time()
+    for _ in range(20_000):
+        parser.push(filling * 100)
+    # A run takes about half a second. Where all space or text so far is read again with each piece, it takes ten.
+    assert time.thread_time() - began < 4.0
 
 
 def test_json_answer_of_llama_is_no_call_without_its_fields() -> None:
@@ -128,6 +176,74 @@ def test_json_answer_of_llama_is_no_call_without_its_fields() -> None:
     typed = '{"type": "function", "name": "now", "parameters": {}}'
     assert parsed_of(events_of("llama3", [f"<|python_tag|>{typed}"])) == Parsed((ToolCall("now", "{}"),))
     assert parsed_of(events_of("llama3", [f"{typed}; that is all"])) == Parsed((ToolCall("now", "{}"), "; that is all"))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "arguments"),
+    [
+        ("gemma4", '<|tool_call>call:f{a:<|"|>}{"x"\\n<|"|>}<tool_call|>', {"a": '}{"x"\\n'}),
+        ("gemma4", '<|tool_call>call:f{"a":"x",b:[{c:null}]}<tool_call|>', {"a": "x", "b": [{"c": None}]}),
+        (
+            "pythonic",
+            "[f(a='it\\'s \\u00e9\\n', b=[[1, 2], {'c': None}])]",
+            {"a": "it's é\n", "b": [[1, 2], {"c": None}]},
+        ),
+        ("pythonic", '{"name": "f", "parameters": {"a": 1}}', {"a": 1}),
+        ("pythonic", "<|python_start|>[f(a=true,)]<|python_end|>", {"a": True}),
+        ("pythonic", '[f(a="\\ud83d\\ude00")]', {"a": "\U0001f600"}),
+        ("llama4", "[f(a=1_000)]", {"a": 1000}),
+        ("llama3", '{"type": "function", "name": "f", "arguments": {"a": 1}}', {"a": 1}),
+        ("phi4-mini", '<|tool_call|>[{"name": "f", "arguments": {"a": "]<|"}}]<|/tool_call|>', {"a": "]<|"}),
+        ("hermes", '<tool_call>{"name": "f", "arguments": "{\\"a\\": 1}"}</tool_call>', {"a": 1}),
+        ("qwen3-coder", "<function=f><parameter=a>x</parameter></function>", {"a": "x"}),
+        ("glm-4.7", "<tool_call>f<arg_key>a</arg_key>\n<arg_value>1_0\n</arg_value></tool_call>", {"a": "1_0\n"}),
+        ("glm-4.5", "<tool_call>f\n</tool_call>", {}),
+        (
+            "kimi-k2",
+            "<|tool_call_section_begin|><|tool_call_begin|>f:3<|tool_call_argument_begin|>{}<|tool_call_end|>",
+            {},
+        ),
+    ],
+)
+def test_forms_that_models_write_too_are_read(name: str, text: str, arguments: dict[str, Any]) -> None:
+    parsed = parsed_of(events_of(name, [text]))
+    [call] = parsed.calls
+    assert (parsed.text, call.name, call.is_complete) == ("", "f", True)
+    assert json.loads(call.arguments) == arguments
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("pythonic", "[1, 2] and f(a=1)"),
+        ("pythonic", "[see f(x)](https://example.org)"),
+        ("pythonic", "[f(1)]"),
+        ("pythonic", "[f(a=1"[:4] + " b)]"),
+        ("pythonic", "f(a=1)"),
+        ("olmo3", "<function_calls> are lines"),
+        ("gemma4", "<|tool_call>name:f{}"),
+        ("glm-4.5", "<tool_call> marks a call <b>"),
+        ("kimi-k2", "<|tool_call_begin|> begins {a}"),
+    ],
+)
+def test_text_like_a_call_stays_text(name: str, text: str) -> None:
+    assert parsed_of(events_of(name, [text])) == Parsed((text,))
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments"),
+    [
+        ("[f(a=1, b=x)]", '{"a": 1, "b": '),
+        ("[f(a=1, 2)]", '{"a": 1'),
+        ('[f(a="\\ud83d is half")]', '{"a": "'),
+        ("[f(a=true_x)]", '{"a": '),
+        ("[f(a=1, a=2)]", '{"a": 1'),
+    ],
+)
+def test_python_call_ends_where_it_is_no_literal(text: str, arguments: str) -> None:
+    [call] = parsed_of(events_of("pythonic", [text])).calls
+    assert call == ToolCall("f", arguments, is_complete=False)
+    assert parsed_of(events_of("pythonic", list(text))) == parsed_of(events_of("pythonic", [text]))
 
 
 def test_arguments_after_a_name_without_its_mark_are_read() -> None:

@@ -9,6 +9,7 @@ import pytest
 from tokenizers import AddedToken
 
 from models.chat_format import ChatFormat, Message
+from models.errors import ChatFormatError
 from models.tokenizer import Tokenizer
 from models.tool_calls import ToolCall
 from tests import family_templates as templates
@@ -28,13 +29,17 @@ ROMAN = ROME.arguments
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A template, the name of its format, the parts that Ebb writes, and the history from the question on."""
+    """A template, the name of its format, the parts that Ebb writes, and the history from the question on.
+
+    is_prefix: the prompt of the first answer is a prefix of the next one.
+    """
 
     template: str
     name: str
     by_ebb: set[str]
     said: list[Message]
     history: str
+    is_prefix: bool = True
 
 
 CASES = {
@@ -137,6 +142,92 @@ CASES = {
         "<tool_response>\nSUN\n</tool_response>\n<tool_response>\nRAIN\n</tool_response><|im_end|>\n"
         "<|im_start|>assistant\n",
     ),
+    "granite4": Case(
+        templates.GRANITE4,
+        "hermes",
+        set(),
+        TWO,
+        "Q1<|end_of_text|>\n<|start_of_role|>assistant<|end_of_role|>"
+        f'<tool_call>\n{{"name": "get_weather", "arguments": {ARGS}}}\n</tool_call>\n'
+        f'<tool_call>\n{{"name": "get_weather", "arguments": {ROMAN}}}\n</tool_call><|end_of_text|>\n'
+        "<|start_of_role|>user<|end_of_role|>\n<tool_response>\nSUN\n</tool_response>\n"
+        "<tool_response>\nRAIN\n</tool_response><|end_of_text|>\n<|start_of_role|>assistant<|end_of_role|>",
+    ),
+    "glm-4.6": Case(
+        templates.GLM45,
+        "glm-4.5",
+        set(),
+        TWO,
+        "Q1<|assistant|>\n<think></think>\n<tool_call>get_weather\n<arg_key>city</arg_key>\n<arg_value>Paris</arg_value>\n"
+        "<arg_key>days</arg_key>\n<arg_value>2</arg_value>\n</tool_call>\n<tool_call>get_weather\n<arg_key>city</arg_key>\n"
+        "<arg_value>Rome</arg_value>\n<arg_key>days</arg_key>\n<arg_value>2</arg_value>\n</tool_call><|observation|>\n"
+        "<tool_response>\nSUN\n</tool_response>\n<tool_response>\nRAIN\n</tool_response><|assistant|>",
+    ),
+    "glm-4.7": Case(
+        templates.GLM47,
+        "glm-4.7",
+        set(),
+        ONE,
+        "Q1<|assistant|><think></think><tool_call>get_weather\n<arg_key>city</arg_key><arg_value>Paris</arg_value>"
+        "<arg_key>days</arg_key><arg_value>2</arg_value></tool_call><|observation|>\n"
+        "<tool_response>\nSUN\n</tool_response><|assistant|>",
+    ),
+    "kimi-k2": Case(
+        templates.KIMI,
+        "kimi-k2",
+        set(),
+        TWO,
+        "Q1<|im_end|><|im_assistant|>assistant<|im_middle|><|tool_calls_section_begin|>"
+        f"<|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>{ARGS}<|tool_call_end|>"
+        f"<|tool_call_begin|>functions.get_weather:1<|tool_call_argument_begin|>{ROMAN}<|tool_call_end|>"
+        "<|tool_calls_section_end|><|im_end|>"
+        "<|im_system|>get_weather<|im_middle|>## Return of functions.get_weather:0\nSUN<|im_end|>"
+        "<|im_system|>get_weather<|im_middle|>## Return of functions.get_weather:1\nRAIN<|im_end|>"
+        "<|im_assistant|>assistant<|im_middle|>",
+    ),
+    "gemma4": Case(
+        templates.GEMMA4,
+        "gemma4",
+        set(),
+        TWO,
+        'Q1<turn|>\n<|turn>model\n<|tool_call>call:get_weather{city:<|"|>Paris<|"|>,days:2}<tool_call|>'
+        '<|tool_call>call:get_weather{city:<|"|>Rome<|"|>,days:2}<tool_call|>'
+        '<|tool_response>response:get_weather{value:<|"|>SUN<|"|>}<tool_response|>'
+        '<|tool_response>response:get_weather{value:<|"|>RAIN<|"|>}<tool_response|>',
+        is_prefix=False,
+    ),
+    "olmo3": Case(
+        templates.OLMO3,
+        "olmo3",
+        {"tools", "calls", "results"},
+        TWO,
+        "Q1<|im_end|>\n<|im_start|>assistant\n<function_calls>\n"
+        'get_weather(city="Paris", days=2)\nget_weather(city="Rome", days=2)\n</function_calls><|im_end|>\n'
+        "<|im_start|>environment\nSUN<|im_end|>\n<|im_start|>environment\nRAIN<|im_end|>\n"
+        "<|im_start|>assistant\n<think>",
+        is_prefix=False,
+    ),
+    "llama4": Case(
+        templates.LLAMA4,
+        "pythonic",
+        {"calls"},
+        TWO,
+        "Q1<|eot|><|header_start|>assistant<|header_end|>\n\n"
+        '[get_weather(city="Paris", days=2), get_weather(city="Rome", days=2)]<|eot|>'
+        '<|header_start|>ipython<|header_end|>\n\n"SUN"<|eot|><|header_start|>ipython<|header_end|>\n\n"RAIN"<|eot|>'
+        "<|header_start|>assistant<|header_end|>\n\n",
+    ),
+    "harmony": Case(
+        templates.HARMONY,
+        "harmony",
+        set(),
+        TWO,
+        "Q1<|end|><|start|>assistant to=functions.get_weather<|channel|>commentary json<|message|>"
+        f'{ARGS}<|call|><|start|>functions.get_weather to=assistant<|channel|>commentary<|message|>"SUN"<|end|>'
+        "<|start|>assistant to=functions.get_weather<|channel|>commentary json<|message|>"
+        f'{ROMAN}<|call|><|start|>functions.get_weather to=assistant<|channel|>commentary<|message|>"RAIN"<|end|>'
+        "<|start|>assistant",
+    ),
 }
 each_case = pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
 
@@ -168,13 +259,16 @@ def test_history_has_calls_as_the_family_writes_them(tmp_path: Path, case: Case)
     assert text.count("get_weather") == 1 + case.history.count("get_weather")
 
 
-@each_case
+@pytest.mark.parametrize(
+    "case", [case for case in CASES.values() if case.name not in ("gemma4", "harmony")], ids=lambda case: case.name
+)
 def test_turn_after_a_call_continues_its_exact_tokens(tmp_path: Path, case: Case) -> None:
     tokenizer, chat = make(tmp_path, case)
     first = chat.render([TOOLS, *case.said[:1]])
     whole = chat.render([TOOLS, *case.said])
-    assert whole[: len(first)] == first
-    text = tokenizer.describe(whole[len(first) :])
+    text = tokenizer.describe(whole)
+    text = text[len(tokenizer.describe(first)) if case.is_prefix else text.index("Q1") :]
+    assert (whole[: len(first)] == first) == case.is_prefix
     results = len([message for message in case.said if message.role == "tool"])
     added = tokenizer.describe(chat.extend(first, [TOOLS, *case.said], num_new=results))
     call_text = text.removesuffix(added)
@@ -194,6 +288,73 @@ def test_marks_in_arguments_and_results_stay_text(tmp_path: Path, case: Case) ->
     )
     control = set(tokenizer.control_tokens.values())
     assert [id_ for id_ in ids if id_ in control] == [id_ for id_ in expected if id_ in control]
+
+
+def test_calls_are_split_where_the_template_takes_one(tmp_path: Path) -> None:
+    tokenizer, chat = make(tmp_path, CASES["llama3"])
+    text = tokenizer.describe(chat.render([TOOLS, *TWO, Message("assistant", "Wet."), Message("user", "So?")]))
+    call, result = "assistant<|end_header_id|>\n\n{", "ipython<|end_header_id|>\n\n"
+    begins = [text.index(part) for part in (call, f'{result}"SUN"', "Rome", f'{result}"RAIN"', "Wet.", "So?")]
+    assert begins == sorted(begins)
+    assert text.count(call) == 2
+    extended = tokenizer.describe(chat.extend([5], [TOOLS, *TWO, Message("assistant", "Wet."), Message("user", "So?")]))
+    assert text.endswith(extended)
+
+
+@pytest.mark.parametrize("template", [templates.GEMMA2, templates.GEMMA3], ids=["gemma2", "gemma3"])
+@pytest.mark.parametrize("name", [None, "pythonic"])
+def test_tools_fit_templates_with_two_alternating_roles(tmp_path: Path, template: str, name: str | None) -> None:
+    tokenizer, _ = make(tmp_path, Case(template, "hermes", set(), TWO, ""))
+    chat = ChatFormat.load(tmp_path, tokenizer, name)
+    asked = [TOOLS, Message("system", "Be brief."), *TWO, Message("user", "So?")]
+    first, text = (tokenizer.describe(chat.render(messages)) for messages in (asked[:3], asked))
+    assert first.split("<start_of_turn>")[1].startswith("user\nBe brief.\n\n# Tools")
+    assert first.endswith("Q1<end_of_turn>\n<start_of_turn>model\n")
+    assert text.startswith(first)
+    results = "<tool_response>\nSUN\n</tool_response>\n<tool_response>\nRAIN\n</tool_response>\nSo?<end_of_turn>\n"
+    assert text.endswith(f"<start_of_turn>user\n{results}<start_of_turn>model\n")
+    call = '[get_weather(city="Paris", days=2), get_weather(city="Rome", days=2)]'
+    assert (call in text) == (name == "pythonic")
+    assert text.endswith(tokenizer.describe(chat.extend([5], asked, num_new=3)))
+
+
+def test_system_message_without_a_question_is_one(tmp_path: Path) -> None:
+    tokenizer, chat = make(tmp_path, Case(templates.GEMMA2, "hermes", set(), TWO, ""))
+    text = tokenizer.describe(chat.render([Message("system", "Greet me.")]))
+    assert text.endswith("user\nGreet me.<end_of_turn>\n<start_of_turn>model\n")
+
+
+@pytest.mark.parametrize("name", ["gemma4", "harmony"])
+def test_turn_that_goes_on_after_a_call_is_rendered_again(tmp_path: Path, name: str) -> None:
+    _, chat = make(tmp_path, CASES[name])
+    with pytest.raises(ChatFormatError, match="only after calls"):
+        chat.extend([5], [TOOLS, *TWO], num_new=2)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("mistral-small", "[TOOL_CALLS]get_weather[CALL_ID]abc123def[ARGS]{}[TOOL_CALLS]now[CALL_ID]abc123deg[ARGS]{}"),
+        (
+            "mistral-nemo",
+            '[TOOL_CALLS][{"name": "get_weather", "arguments": {}, "id": "abc123def"}, '
+            '{"name": "now", "arguments": {}, "id": "abc123deg"}]',
+        ),
+    ],
+)
+def test_results_have_the_ids_that_the_model_wrote(tmp_path: Path, name: str, said: str) -> None:
+    tokenizer, chat = make(tmp_path, CASES[name])
+    history = [TWO[0], Message("assistant", "", (ToolCall("get_weather", "{}"), ToolCall("now", "{}"))), *TWO[2:]]
+    prior = chat.render([TOOLS, TWO[0]]) + tokenizer.encode(said, special=True)
+    text = tokenizer.describe(chat.extend(prior, [TOOLS, *history], num_new=2))
+    first, second = text.split("[/TOOL_RESULTS]")[:2]
+    assert "SUN" in first
+    assert "abc123def" in first
+    assert "RAIN" in second
+    assert "abc123deg" in second
+    assert "000000000" not in text
+    forgotten = tokenizer.describe(chat.extend([5], [TOOLS, *history], num_new=2))
+    assert "000000001" in forgotten
 
 
 def test_unknown_format_is_described_by_ebb(tmp_path: Path) -> None:

@@ -5,8 +5,11 @@ import pytest
 from tokenizers import AddedToken
 
 from models.chat_format import ChatFormat, Message
-from models.thinking import Thinking, ThinkingMode, Thoughts, find_thinking
+from models.harmony_thinking import HarmonyReader, HarmonyThinking, HarmonyThoughts
+from models.thinking import MarkedThinking, ThinkingMode, Thoughts, find_thinking
 from models.tokenizer import Tokenizer
+from models.written_thinking import GRANITE32, GRANITE33, TAGS, WordMarks, WrittenThinking
+from tests import family_templates as templates
 from tests.tiny_tokenizer import CHAT_TEMPLATE, TOKENIZER_CONFIG, byte_tokenizer
 
 PANGU = {"[unused16]": 16, "[unused17]": 17}
@@ -14,9 +17,9 @@ THINK, ANSWER = 259, 260
 QWEN = CHAT_TEMPLATE + "{% if enable_thinking is defined and not enable_thinking %}<think></think>{% endif %}"
 
 
-def make(path: Path, marks: tuple[str, str], template: str = CHAT_TEMPLATE) -> tuple[Tokenizer, ChatFormat]:
+def make(path: Path, marks: tuple[str, ...], template: str = CHAT_TEMPLATE) -> tuple[Tokenizer, ChatFormat]:
     library = byte_tokenizer()
-    library.add_tokens([AddedToken(text, normalized=False) for text in marks])
+    library.add_tokens([AddedToken(text, special=text.endswith("|>"), normalized=False) for text in marks])
     library.save(str(path / "tokenizer.json"))
     (path / "config.json").write_text('{"bos_token_id": 1, "eos_token_id": 2}')
     (path / "tokenizer_config.json").write_text(json.dumps(TOKENIZER_CONFIG | {"chat_template": template}))
@@ -24,7 +27,7 @@ def make(path: Path, marks: tuple[str, str], template: str = CHAT_TEMPLATE) -> t
     return tokenizer, ChatFormat.load(path, tokenizer)
 
 
-def inside(thinking: Thinking, prompt: list[int], answer: list[int]) -> list[bool]:
+def inside(thinking: MarkedThinking, prompt: list[int], answer: list[int]) -> list[bool]:
     thoughts = Thoughts(thinking, prompt)
     return [thoughts.inside for id_ in answer if not thoughts.push(id_)]
 
@@ -116,3 +119,93 @@ def test_next_prefix_starts_every_next_prompt(tmp_path: Path, content: str) -> N
     assert whole[: len(prefix)] == prefix
     assert prefix[-2:] != [2, 1]
     assert prefix[-1] == 1
+
+
+@pytest.mark.parametrize(
+    ("template", "marks", "modes"),
+    [
+        (templates.OLMO3, TAGS, ("slow",)),
+        (templates.GRANITE33, GRANITE33, ("slow", "off")),
+        (templates.GRANITE32, GRANITE32, ("slow", "off")),
+    ],
+    ids=["olmo3", "granite3.3", "granite3.2"],
+)
+def test_marks_in_words_are_found_in_the_template(
+    tmp_path: Path, template: str, marks: WordMarks, modes: tuple[str, ...]
+) -> None:
+    _, chat = make(tmp_path, ("<other>", "</other>"), template)
+    assert isinstance(chat.thinking, WrittenThinking)
+    assert (chat.thinking.marks, chat.thinking.modes) == (marks, modes)
+    prompt = chat.render([Message("user", "Is <think> a mark?")], thinking="slow")
+    assert chat.thinking.opens(prompt) == (template == templates.OLMO3)
+    assert chat.thinking.splitter([*prompt, *chat.thinking.opening_ids]).inside
+
+
+def test_reasoning_of_gemma_4_is_between_its_tokens(tmp_path: Path) -> None:
+    tokenizer, chat = make(tmp_path, ("<|channel>", "<channel|>"), templates.GEMMA4)
+    assert isinstance(chat.thinking, MarkedThinking)
+    assert (chat.thinking.modes, chat.thinking.header) == (("slow", "off"), "thought\n")
+    quick, slow = (tokenizer.describe(chat.render([Message("user", "Q")], thinking=mode)) for mode in ("off", "slow"))
+    assert quick.endswith("<|turn>model\n<|channel>thought\n<channel|>")
+    assert slow.endswith("<|turn>model\n")
+    assert "<|think|>" in slow
+    assert not chat.thinking.opens(chat.render([Message("user", "Q")]))
+
+
+WORDS = ("<|start|>", "<|channel|>", "<|message|>", "<|end|>", "<|return|>", "<|call|>", "<|constrain|>")
+ANALYSIS = "<|channel|>analysis<|message|>so<|end|><|start|>assistant"
+CALLED = "<|start|>assistant to=functions.f<|channel|>commentary json<|message|>{}"
+
+
+@pytest.mark.parametrize(
+    ("text", "thought", "rest"),
+    [
+        (f"{ANALYSIS}<|channel|>final<|message|>Yes", "so", "Yes"),
+        ("<|channel|>final<|message|>Yes<|return|>", "", "Yes"),
+        (f"{ANALYSIS} to=functions.f<|channel|>commentary json<|message|>{{}}<|call|>", "so", CALLED),
+        (f"{ANALYSIS}<|channel|>commentary to=functions.f <|constrain|>json<|message|>{{}}<|call|>", "so", CALLED),
+        (f"<|channel|>commentary<|message|>I look.<|end|>{CALLED}", "", f"I look.{CALLED}"),
+        (
+            "<|channel|>commentary<|message|>One.<|end|><|start|>assistant<|channel|>final<|message|>Two",
+            "",
+            "One.\n\nTwo",
+        ),
+        ("<|channel|>analysis", "", ""),
+        ("<|message|>Yes", "", "Yes"),
+        ("<|channel|>analysis<|message|>so<|channel|>final<|message|>Yes", "so", "Yes"),
+    ],
+)
+def test_channels_of_an_answer_are_apart(tmp_path: Path, text: str, thought: str, rest: str) -> None:
+    tokenizer, chat = make(tmp_path, WORDS, templates.HARMONY)
+    assert isinstance(chat.thinking, HarmonyThinking)
+    assert chat.tools.name == "harmony"
+    prompt = chat.render([Message("user", "Q <|channel|>")])
+    assert chat.thinking.opens(prompt)
+    for ids in (prompt, []):
+        reader = HarmonyReader(chat.thinking, ids)
+        said = [
+            piece for id_ in tokenizer.encode(text, special=True) for piece in reader.push(id_, tokenizer.decode([id_]))
+        ]
+        assert "".join(part for part, is_thought in said if is_thought) == thought
+        assert "".join(part for part, is_thought in said if not is_thought) == rest
+    assert not chat.thinking.opens([*prompt, *chat.thinking.closing_ids])
+    opened = HarmonyReader(chat.thinking, [*prompt, *chat.thinking.closing_ids])
+    assert opened.push(tokenizer.encode("x", special=False)[0], "x") == [("x", False)]
+
+
+@pytest.mark.parametrize(("mode", "effort"), [(None, "medium"), ("auto", "low"), ("slow", "high")])
+def test_mode_is_the_effort_of_channels(tmp_path: Path, mode: ThinkingMode | None, effort: str) -> None:
+    tokenizer, chat = make(tmp_path, WORDS, templates.HARMONY)
+    text = tokenizer.describe(chat.render([Message("user", "Q")], thinking=mode))
+    assert f"Reasoning: {effort}\n" in text
+
+
+def test_form_of_an_answer_in_channels_begins_with_its_text(tmp_path: Path) -> None:
+    tokenizer, chat = make(tmp_path, WORDS, templates.HARMONY)
+    assert isinstance(chat.thinking, HarmonyThinking)
+    thoughts = HarmonyThoughts(chat.thinking, chat.render([Message("user", "Q")]))
+    states = []
+    for id_ in tokenizer.encode(f"{ANALYSIS}<|channel|>final<|message|>7", special=True):
+        is_mark = thoughts.push(id_)
+        states.append(is_mark or thoughts.inside)
+    assert states == [True] * (len(states) - 1) + [False]

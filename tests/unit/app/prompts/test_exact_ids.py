@@ -40,6 +40,13 @@ def test_produced_ids_are_kept_up_to_the_cut(produced: list[int], text: str, ids
     assert exact_ids(FakeTokenizer(), produced, text) == ids
 
 
+def test_mark_after_reasoning_has_no_exact_ids() -> None:
+    marks = {END: b"[CALL]"}
+    assert exact_ids(FakeTokenizer(), [W0, END, W1], " w0[CALL] w1", marks) == [W0, END, W1]
+    assert exact_ids(FakeTokenizer(), [W2, W0, END, W1], " w0[CALL] w1", marks) is None
+    assert exact_ids(FakeTokenizer(), [W2, W0], " w0", marks) is not None
+
+
 BYTES = st.sampled_from([W0, W1, W2, *SMILE, *b"abc \n", *"é".encode(), 0xFF])
 
 

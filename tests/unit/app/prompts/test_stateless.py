@@ -24,7 +24,7 @@ from cache_tiers.owners import Owners
 from engine.errors import InvalidRequestError
 from models.chat_format import Message
 from models.errors import ChatFormatError
-from models.thinking import Thinking
+from models.thinking import MarkedThinking
 from tests.sizes import Size
 from tests.unit.fake_engine import END, START, WORDS, FakeChatFormat, FakeEngine, text_of
 
@@ -282,7 +282,7 @@ def _as_the_client_wants(messages: list[Message], action: str, place: int) -> li
 
 
 async def test_reasoning_of_template_ends_before_begun_answer(chats: Chats) -> None:
-    chats.engine.chat_format.thinking = Thinking(START, END, {"slow": ""})
+    chats.engine.chat_format.thinking = MarkedThinking(START, END, {"slow": ""})
     gate = gate_of("local")
     begun = await chats.prompts.prompt(gate, chats.engine, [user("one")], param="messages", opening="Well")
     rendered = chats.engine.chat_format.render([user("one")])

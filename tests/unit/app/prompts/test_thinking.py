@@ -4,15 +4,16 @@ from app.apis.openai.chat_schema import ChatCompletionRequest
 from app.prompts.thinking import preferred_mode, required_mode
 from app.schemas.parsing import parse_object
 from engine.errors import InvalidRequestError
-from models.thinking import PANGU_SUFFIXES, Thinking, ThinkingMode
+from models.thinking import PANGU_SUFFIXES, MarkedThinking, ThinkingMode
 from tests.unit.fake_engine import FakeEngine
 
-PANGU = Thinking(1, 2, PANGU_SUFFIXES)
-SWITCHED = Thinking(1, 2, {"slow": "", "off": ""})
-ALWAYS = Thinking(1, 2, {"slow": ""})
+PANGU = MarkedThinking(1, 2, PANGU_SUFFIXES)
+SWITCHED = MarkedThinking(1, 2, {"slow": "", "off": ""})
+EFFORTS = MarkedThinking(1, 2, {"slow": "", "auto": ""})
+ALWAYS = MarkedThinking(1, 2, {"slow": ""})
 
 
-def engine(thinking: Thinking | None) -> FakeEngine:
+def engine(thinking: MarkedThinking | None) -> FakeEngine:
     made = FakeEngine()
     made.chat_format.thinking = thinking
     return made
@@ -29,17 +30,21 @@ def engine(thinking: Thinking | None) -> FakeEngine:
         (PANGU, None, None),
         (SWITCHED, "low", "slow"),
         (ALWAYS, "none", None),
+        (EFFORTS, "none", "auto"),
+        (EFFORTS, "low", "auto"),
+        (EFFORTS, "medium", None),
+        (EFFORTS, "high", "slow"),
         (None, "high", None),
     ],
 )
-def test_effort_is_only_a_hint(thinking: Thinking | None, effort: str | None, mode: ThinkingMode | None) -> None:
+def test_effort_is_only_a_hint(thinking: MarkedThinking | None, effort: str | None, mode: ThinkingMode | None) -> None:
     assert preferred_mode(engine(thinking), effort) == mode
 
 
 def test_unsupported_thinking_mode_is_rejected() -> None:
     assert required_mode(engine(PANGU), "auto", param="thinking") == "auto"
     assert required_mode(engine(None), "off", param="thinking") is None
-    impossible: list[tuple[Thinking | None, ThinkingMode]] = [(None, "slow"), (SWITCHED, "auto"), (ALWAYS, "off")]
+    impossible: list[tuple[MarkedThinking | None, ThinkingMode]] = [(None, "slow"), (SWITCHED, "auto"), (ALWAYS, "off")]
     for thinking, mode in impossible:
         with pytest.raises(InvalidRequestError, match="fake-1") as refused:
             required_mode(engine(thinking), mode, param="params.thinking")

@@ -18,14 +18,15 @@ from engine.grammar.grammars import Grammars
 from engine.sampling.token_mask import TokenMask
 from engine.sampling_params import SamplingParams
 from engine.structured_output import FormKind, StructuredOutput
-from models.thinking import Thinking
+from models.thinking import MarkedThinking
 from models.tokenizer import Tokenizer
 from models.tool_format import find_tool_format
+from models.written_thinking import find_written_thinking
 from tests.hostile_forms import WITHIN
 from tests.tiny_tokenizer import BYTE_VOCAB, byte_tokenizer
 
 EOS = 2
-THINKING = Thinking(0, 1, {"slow": "", "off": ""})
+THINKING = MarkedThinking(0, 1, {"slow": "", "off": ""})
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +86,24 @@ def test_forced_tokens_are_reported_at_once(grammars: Grammars, tokenizer: Token
     mask = mask_of(grammars, "json", json.dumps({**schema, "additionalProperties": False}))
     say(mask, tokenizer, "{")
     assert tokenizer.decode(mask.forced()).startswith('"name":"')
+
+
+def test_form_begins_after_reasoning_in_words(tokenizer: Tokenizer) -> None:
+    thinking = find_written_thinking("<think>", tokenizer)
+    grammars = Grammars(tokenizer, BYTE_VOCAB, thinking)
+    try:
+        opened = tuple(tokenizer.encode("<think>\n", special=False))
+        mask = mask_of(grammars, "regex", "[0-9]", prompt=opened)
+        assert EOS not in allowed(mask)
+        assert mask.forced() == ()
+        say(mask, tokenizer, "1 < 2</think>")
+        assert allowed(mask) == set(tokenizer.encode("0123456789", special=False))
+        say(mask, tokenizer, "7")
+        assert allowed(mask) == {EOS}
+        at_once = mask_of(grammars, "regex", "[0-9]", prompt=(5,))
+        assert allowed(at_once) == set(tokenizer.encode("0123456789", special=False))
+    finally:
+        grammars.close()
 
 
 def test_control_tokens_do_not_match_text(grammars: Grammars, tokenizer: Tokenizer) -> None:

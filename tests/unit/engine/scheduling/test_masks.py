@@ -1,5 +1,7 @@
 """Requests with a mask, which wait for each of their tokens without delaying the other requests."""
 
+from dataclasses import replace
+
 from engine.request import Request
 from engine.scheduler_output import SchedulerOutput
 from tests.unit.scheduling_rig import Rig
@@ -120,6 +122,14 @@ def test_forced_tokens_are_computed_in_one_step_unsampled() -> None:
     rig.run()
     assert len(request.output_token_ids) == 9
     assert mask.seen == request.output_token_ids
+
+
+def test_no_token_is_forced_where_penalties_count_tokens() -> None:
+    rig = Rig()
+    request, _ = add_masked(rig, [1, 2, 3], 9)
+    request.mask = ThreeAtOnce()
+    request.sampling = replace(request.sampling, frequency_penalty=0.5)
+    assert len(rig.step()[1]) == 1
 
 
 def test_forced_tokens_survive_preemptions_and_end_at_max_tokens() -> None:

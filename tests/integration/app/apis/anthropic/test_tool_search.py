@@ -11,6 +11,7 @@ from anthropic import AsyncAnthropic
 from anthropic.types import Message
 
 from engine.generate_request import GenerateRequest
+from models.tool_format import find_tool_format
 from tests.integration.api_server import RunningServer, running_server
 from tests.integration.compatibility import row
 from tests.unit.fake_engine import END, FakeEngine, FakeStream, text_of
@@ -19,7 +20,7 @@ NAMES = ("tool_search_tool_regex", "tool_search_tool_bm25")
 WEATHER = {
     "name": "get_weather",
     "description": "Weather of a city",
-    "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}},
+    "input_schema": {"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer"}}},
     "defer_loading": True,
 }
 MAIL = {"name": "send_mail", "description": "Mail", "input_schema": {"type": "object"}, "defer_loading": True}
@@ -109,6 +110,15 @@ async def test_answer_continues_with_the_tool_it_found(searching: Api, name: str
         assert text_of(after[len(before) :]).startswith(said_then)
     assert "send_mail" not in text_of(prompts[-1])
     assert '<function>{"name": "get_weather"' in text_of(prompts[1][len(prompts[0]) :])
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_arguments_of_a_found_tool_are_read_by_its_schema(searching: Api, stream: bool) -> None:
+    searching.engine.chat_format.tools = find_tool_format({}, "", name="qwen3-coder")
+    search = f"<tool_call><function={NAMES[1]}><parameter=query>weather</parameter></function></tool_call>"
+    use = "<tool_call><function=get_weather><parameter=days>2</parameter></function></tool_call>"
+    searching.engine.said = [search, use]
+    assert blocks_of(await ask(searching, NAMES[1], stream=stream))[-1]["input"] == {"days": 2}
 
 
 @pytest.mark.parametrize("stream", [False, True])

@@ -9,10 +9,10 @@ import torch
 from engine.cpu.instruction_set import usable_instruction_sets
 from engine.cpu.library import BFLOAT16_FORMATS
 from engine.worker.native.step_arrays import PAGE_KEYS
-from tests.family_models import FAMILIES, save_family
+from tests.family_models import FAMILIES, ONE_OF_EACH, save_family
 from tests.native_rig import KernelsFor, NativeRig, Stream, Threads
 from tests.sizes import Size
-from tests.tiny_models import make_tiny_model
+from tests.tiny_models import PANGU, make_tiny_model
 
 DECODED = 6
 LONGEST = 900
@@ -149,9 +149,9 @@ def at_least(count: int, prompts: int) -> list[int]:
     ("shape", "weights"),
     [
         ({"hidden": 192, "heads": 3, "kv_heads": 1}, "bfloat16"),
-        ({"hidden": 192, "heads": 3, "kv_heads": 1}, "int8"),
-        ({"hidden": 192, "heads": 3, "kv_heads": 1}, "int4"),
-        ({"hidden": 512, "heads": 4, "kv_heads": 2, "bias": True}, "bfloat16"),
+        ({"hidden": 192, "heads": 3, "kv_heads": 1, **PANGU}, "int8"),
+        ({"hidden": 192, "heads": 3, "kv_heads": 1, **PANGU}, "int4"),
+        ({"hidden": 512, "heads": 4, "kv_heads": 2, **PANGU}, "bfloat16"),
     ],
     ids=["64 wide", "64 wide, int8", "64 wide, int4", "128 wide"],
 )
@@ -174,6 +174,17 @@ def test_logits_of_every_family_are_batch_invariant(tmp_path: Path, kernels: Ker
     rig = NativeRig(kernels("auto"), folder, num_blocks=blocks_for(longest, batches))
     expected = Expected(rig, random_prompts(size.pick(small=3, full=12), longest, 250))
     check_all(expected, chunks=size.pick(small=(16,), full=(1, 16, 64, 512)), batches=batches)
+    assert expected.compared > len(expected.prompts) * 20
+
+
+@pytest.mark.parametrize("weights", ["int8", "int4"])
+@pytest.mark.parametrize("name", ONE_OF_EACH)
+def test_logits_of_quantized_families_are_batch_invariant(
+    tmp_path: Path, kernels: KernelsFor, name: str, weights: str
+) -> None:
+    rig = NativeRig(kernels("auto"), save_family(tmp_path / "model", name), num_blocks=9, weights=weights)
+    expected = Expected(rig, random_prompts(2, 80, 250))
+    check_all(expected, chunks=(16,), batches=(3,))
     assert expected.compared > len(expected.prompts) * 20
 
 

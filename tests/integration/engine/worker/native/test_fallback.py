@@ -49,9 +49,18 @@ def test_tensor_missing_from_every_file_is_named(tmp_path: Path) -> None:
         map_tensor(ModelFolder(folder).weight_files(), "lm_tail.weight")
 
 
-def test_head_without_kernels_is_named_in_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    folder = make_tiny_model(tmp_path / "model", head_dim=32)
+@pytest.mark.parametrize(
+    ("shape", "reason"),
+    [
+        ({"head_dim": 32}, "the kernels support head_dim 64, 80, 96, 128, 256, not 32"),
+        ({"head_dim": 80, "heads": 2, "kv_heads": 1}, "num_key_value_heads * head_dim 80 is not a multiple of 32"),
+    ],
+)
+def test_heads_without_kernels_are_named_in_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, shape: dict[str, int], reason: str
+) -> None:
+    folder = make_tiny_model(tmp_path / "model", **shape)  # type: ignore[arg-type]
     worker = Worker(config(folder, tmp_path / "cache"))
     worker.load()
-    assert "because the kernels support head_dim 64, 96, 128, 256, not 32" in caplog.text
+    assert f"because {reason}" in caplog.text
     worker.close()

@@ -146,19 +146,6 @@ def write_back(model: DecoderForCausalLM, folder: Path) -> None:
     save_file({name: slot.contiguous() for name, slot in model.slots().items()}, folder / "model.safetensors")
 
 
-def test_scaled_rotary_positions_match_the_torch_model(tmp_path: Path, kernels: KernelsFor) -> None:
-    folder = make_tiny_model(tmp_path / "tiny", hidden=128, heads=2, kv_heads=1)
-    config = (folder / "config.json").read_text()
-    scaling = (
-        '{"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, '
-        '"original_max_position_embeddings": 64}'
-    )
-    (folder / "config.json").write_text(config.replace('"rope_theta": 10000.0', f'"rope_scaling": {scaling}'))
-    tokens = [3 + (at * 37) % 240 for at in range(130)]
-    native = NativeRig(kernels("auto"), folder, num_blocks=4).rows(tokens, 5)
-    assert distance(native, dense_logits(load_oracle(folder), tokens, 5)) < 0.01
-
-
 TEXT = (
     "The tide comes in twice a day because the earth turns under two bulges of water. One of them faces the moon, "
     "which pulls the near side of the ocean more than the middle of the planet; the other lies on the far side, where "

@@ -16,16 +16,17 @@ from cache_tiers.layout import BlockLayout
 from engine.attention.backend import kv_shapes
 from engine.config import EngineConfig
 from engine.cpu.instruction_set import usable_instruction_sets
+from engine.cpu.weights import stored_calls
 from engine.llm import LLM
 from engine.worker import worker
 from models.folder import ModelFolder
 from models.registry import read_config
-from tests.family_models import save_family
+from tests.family_models import ONE_OF_EACH, save_family
 from tests.integration.engine_rig import BLOCK
 from tests.integration.logits_recorder import Answer, LogitsRecorder, ask_together
 from tests.native_rig import KernelsFor, Threads
 from tests.sizes import Size
-from tests.tiny_models import make_tiny_model
+from tests.tiny_models import PANGU, make_tiny_model
 
 pytestmark = pytest.mark.usefixtures("patient_loads")
 
@@ -165,7 +166,7 @@ def check_same(answers: Sequence[Answer], expected: Sequence[Answer]) -> None:
 
 def block_nbytes(folder: Path) -> int:
     model = read_config(ModelFolder(folder).config())
-    return BlockLayout(kv_shapes(model.attention_calls()), BLOCK, 2).nbytes
+    return BlockLayout(kv_shapes(stored_calls(model)), BLOCK, 2).nbytes
 
 
 def prompts_up_to(longest: int, count: int, vocab: int) -> list[list[int]]:
@@ -222,7 +223,7 @@ def test_logits_of_the_real_model_are_exact_in_every_way(
 def test_logits_are_exact_with_narrower_instruction_sets(
     tmp_path: Path, kernels: KernelsFor, recorder: LogitsRecorder, instruction_set: str, quantization: str, size: Size
 ) -> None:
-    model = make_tiny_model(tmp_path / "tiny", hidden=192, heads=3, kv_heads=1)
+    model = make_tiny_model(tmp_path / "tiny", hidden=192, heads=3, kv_heads=1, **PANGU)
     (tmp_path / "state").mkdir()
     config = EngineConfig(
         model,
@@ -238,7 +239,7 @@ def test_logits_are_exact_with_narrower_instruction_sets(
     check_everything(Exactness(recorder, config, prompts), chunks=(16, 64, 512), blocks=size.pick(small=7, full=12))
 
 
-@pytest.mark.parametrize("name", ["gemma2", "phi3, long"])
+@pytest.mark.parametrize("name", [*ONE_OF_EACH, "mistral, 80 wide", "phi3, long"])
 def test_logits_of_a_family_are_exact_in_every_way(
     tmp_path: Path, kernels: KernelsFor, recorder: LogitsRecorder, name: str, size: Size
 ) -> None:

@@ -210,7 +210,7 @@ def test_model_with_unsupported_head_dim_falls_back_to_torch(
     folder = make_tiny_model(tmp_path / "narrow", hidden=64, heads=4, kv_heads=2)
     worker = Worker(changed(config, model_path=folder))
     worker.load()
-    assert "because the kernels support head_dim 64, 96, 128, 256, not 16" in caplog.text
+    assert "because the kernels support head_dim 64, 80, 96, 128, 256, not 16" in caplog.text
     worker.close()
 
 

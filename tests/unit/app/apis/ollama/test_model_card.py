@@ -11,7 +11,7 @@ from app.apis.ollama.model_name import check_tagged_model, tagged_name
 from app.host.engine_host import EngineHost
 from app.host.model_aliases import ModelAliases
 from engine.errors import NotFoundError
-from models.thinking import Thinking
+from models.thinking import MarkedThinking
 from tests.unit.fake_engine import WINDOW, FakeEngine
 
 READY_AT = 1_700_000_000
@@ -76,7 +76,7 @@ def test_full_card_has_window_defaults_and_capabilities(folder: Path) -> None:
     }
     assert card["details"]["quantization_level"] == "Q8_0"
     assert card["capabilities"] == ["completion", "tools"]
-    engine.chat_format.thinking = Thinking(1, 2, {"slow": ""})
+    engine.chat_format.thinking = MarkedThinking(1, 2, {"slow": ""})
     assert "thinking" in ModelCard(engine, READY_AT).in_full["capabilities"]
 
 

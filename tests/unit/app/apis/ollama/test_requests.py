@@ -12,7 +12,7 @@ from app.schemas.answer_forms import ANY_OBJECT
 from app.schemas.parsing import RequestModel, parse_body
 from engine.errors import InvalidRequestError
 from models.chat_format import Message
-from models.thinking import PANGU_SUFFIXES, Thinking, ThinkingMode
+from models.thinking import PANGU_SUFFIXES, MarkedThinking, ThinkingMode
 from models.tool_calls import ToolCall
 from tests.unit.fake_engine import FakeEngine
 
@@ -160,7 +160,7 @@ def test_options_reach_the_engine() -> None:
 )
 def test_think_selects_the_thinking_mode(think: Any, mode: ThinkingMode | None) -> None:
     engine = FakeEngine()
-    engine.chat_format.thinking = Thinking(1, 2, PANGU_SUFFIXES)
+    engine.chat_format.thinking = MarkedThinking(1, 2, PANGU_SUFFIXES)
     assert chat(think=think).thinking_mode(engine) == mode
     assert chat(think=think).shows_thoughts == (think is not False)
 

@@ -15,7 +15,7 @@ from app.domain.response_record import ResponseRecord, message_id_of_item
 from app.domain.token_history import MessageTokens, pack_ids
 from app.domain.tool_use import MayCall
 from app.runs.run_log import RunLog
-from models.thinking import Thinking
+from models.thinking import MarkedThinking
 from tests.unit.fake_engine import END, START, FakeEngine
 
 RECORD = ResponseRecord("m", True, None, None, None, None, {})
@@ -27,7 +27,7 @@ CALLS = (
 ANSWER = f"So.\n{CALLS}\nDone."
 CUT = ANSWER[: ANSWER.index('me",')]
 CUSTOM = 'So.<tool_call>{"name": "run", "arguments": {"input": "a \\"b\\" \\ud83d\\ude00"}}</tool_call>Done.'
-THINKING = Thinking(START, END, {"slow": ""})
+THINKING = MarkedThinking(START, END, {"slow": ""})
 
 
 @dataclass(frozen=True)

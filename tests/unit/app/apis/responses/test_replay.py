@@ -8,7 +8,7 @@ from app.domain.deltas import Delta
 from app.domain.records import Message
 from app.domain.token_history import MessageTokens, pack_ids
 from app.runs.run_log import MAX_NEWS
-from models.thinking import Thinking
+from models.thinking import MarkedThinking
 from tests.unit.fake_engine import END, START, WORDS, FakeEngine
 
 
@@ -26,7 +26,7 @@ def answer(content: str, ids: list[int]) -> Message:
     )
 
 
-async def deltas_of(message: Message, thinking: Thinking | None = None) -> list[Delta]:
+async def deltas_of(message: Message, thinking: MarkedThinking | None = None) -> list[Delta]:
     engine = FakeEngine()
     engine.chat_format.thinking = thinking
     log = Replay.of(message, engine).log
@@ -48,7 +48,7 @@ async def test_answer_of_another_tokenizer_is_a_single_delta() -> None:
 
 
 async def test_thoughts_are_separate_deltas_and_marks_count() -> None:
-    thinking = Thinking(START, END, {"slow": ""})
+    thinking = MarkedThinking(START, END, {"slow": ""})
     thought = replace(answer(" w1", [START, WORDS, END, WORDS + 1]), reasoning=" w0")
     assert await deltas_of(thought, thinking) == [Delta(3, " w0", is_thought=True), Delta(5, " w1")]
     begun_by_the_prompt = replace(answer(" w1", [WORDS, END, WORDS + 1]), reasoning=" w0")

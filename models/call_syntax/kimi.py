@@ -1,0 +1,37 @@
+"""Syntax of Kimi K2: a section of calls, whose ids contain the name and count through the conversation."""
+
+import re
+
+from models.call_syntax.headed_reader import HeadedReader
+from models.call_syntax.interface import CallIds, PromptTexts
+from models.call_syntax.json_calls import JsonCalls
+from models.tool_call_parser import CallMarks
+
+ALL, END_OF_ALL = "<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"
+ONE, ARGUMENTS, END_OF_ONE = "<|tool_call_begin|>", "<|tool_call_argument_begin|>", "<|tool_call_end|>"
+_SINGULAR = tuple(mark.replace("calls", "call") for mark in (ALL, END_OF_ALL))
+"""Marks that models sometimes write instead."""
+
+INSTRUCTIONS = f"""# Tools
+
+You may call functions. Their signatures:
+{{tools}}
+
+To call some, answer with
+{ALL}{ONE}functions.<function-name>:<number>{ARGUMENTS}<args-json-object>{END_OF_ONE}{END_OF_ALL}
+with one part from {ONE} to {END_OF_ONE} per call. Calls are numbered from 0."""
+
+_HEAD = re.compile(rf"\s*(?:functions\.)?([^\s:{{}}<|]+)(?::[0-9]+)?\s*{re.escape(ARGUMENTS)}\s*")
+
+KIMI = JsonCalls(
+    CallMarks((ONE,), (END_OF_ONE, END_OF_ALL, _SINGULAR[1]), frames=(ALL, _SINGULAR[0])),
+    PromptTexts(INSTRUCTIONS, "tool", "{result}"),
+    before=f"{ONE}functions.<NAME>:<NUMBER>{ARGUMENTS}",
+    after=END_OF_ONE,
+    opening=ALL,
+    closing=END_OF_ALL,
+    words=(ALL, END_OF_ALL, ONE, ARGUMENTS, END_OF_ONE),
+    call_words=(ALL,),
+    ids=CallIds("functions.{name}:{number}", re.compile(rf"(functions\.[^\s:<|]+:[0-9]+)\s*{re.escape(ARGUMENTS)}")),
+    make_reader=lambda _: HeadedReader(_HEAD),
+)

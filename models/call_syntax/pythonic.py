@@ -1,0 +1,168 @@
+"""Syntaxes of calls like those of Python's functions: a list in Llama 4 and Gemma 3, lines between marks in OLMo 3."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from models.call_reader import JsonCallReader
+from models.call_syntax.interface import NUMBERED, CallIds, PromptTexts
+from models.call_syntax.llama3 import LLAMA3
+from models.call_syntax.python_reader import PythonReader
+from models.call_syntax.rules import any_call, field_rules, json_rule, json_text, repeated, with_definitions
+from models.tool_call_parser import CallMarks, CallReader
+from models.tool_calls import AnswerEvent, ToolCall, read_object
+
+LIST_START, LIST_END = "<|python_start|>", "<|python_end|>"
+LINES_START, LINES_END = "<function_calls>", "</function_calls>"
+
+INSTRUCTIONS = """# Tools
+
+You may call functions. Their signatures:
+{tools}
+
+To call some, answer only with a list of calls as in Python: [name(argument="text", other=2), another()]"""
+
+_ON_LINES = f"""# Tools
+
+You may call functions. Their signatures:
+<functions>{{tools}}</functions>
+
+To call some, answer with one call on each line, as in Python:
+{LINES_START}
+name(argument="text", other=2)
+{LINES_END}"""
+
+_RESULT = "<tool_response>\n{result}\n</tool_response>"
+_BOOL = '("True" | "False")'
+_WORDS: Mapping[bool | None, str] = {None: "None", True: "True", False: "False"}
+
+
+class BareReader:
+    """A `CallReader` of a list of calls, or of the JSON that some of these models write instead."""
+
+    def __init__(self, *, is_bare: bool) -> None:
+        """Create the reader. is_bare: no mark precedes the calls."""
+        self.has_called = False
+        self.is_broken = False
+        self.unread = ""
+        self.not_called = ""
+        self._is_bare = is_bare
+        self._reader: CallReader | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """See `CallReader`."""
+        return self._reader is not None and self._reader.is_over
+
+    def push(self, text: str) -> list[AnswerEvent]:
+        """See `CallReader`."""
+        if self._reader is None:
+            self.not_called += text
+            if not (begun := self.not_called.lstrip()):
+                return []
+            text, self.not_called = self.not_called, ""
+            is_json = begun[0] == "{"
+            self._reader = (
+                JsonCallReader(("parameters", "arguments"), is_bare=self._is_bare) if is_json else PythonReader()
+            )
+        events = self._reader.push(text)
+        self.has_called, self.is_broken = self._reader.has_called, self._reader.is_broken
+        self.unread, self.not_called = self._reader.unread, self._reader.not_called
+        return events
+
+    def finish(self) -> list[AnswerEvent]:
+        """See `CallReader`."""
+        return [] if self._reader is None else self._reader.finish()
+
+
+@dataclass(frozen=True, slots=True)
+class PythonCalls:
+    """A `CallSyntax`.
+
+    opening, between, closing: texts around and between calls.
+    """
+
+    marks: CallMarks
+    texts: PromptTexts
+    opening: str
+    between: str
+    closing: str
+    words: tuple[str, ...]
+    ids: CallIds = NUMBERED
+    has_bare_text: bool = False
+    call_words: tuple[str, ...] = ()
+
+    def reader(self, mark: str, json_fields: frozenset[str]) -> CallReader:
+        """See `CallSyntax`. Texts have quotes."""
+        del json_fields
+        return BareReader(is_bare=not mark)
+
+    def written(self, calls: Sequence[ToolCall], clean: Callable[[str], str]) -> str:
+        """See `CallSyntax`."""
+        return self.opening + self.between.join(_written(call, clean) for call in calls) + self.closing
+
+    def grammar(self, tools: Sequence[Mapping[str, Any]], spell: Callable[[str], str], most: int) -> list[str]:
+        """See `CallSyntax`. Required arguments come first."""
+        parts = (spell(self.opening), repeated("call", spell(self.between), most), spell(self.closing))
+        rules = [f"start: {' '.join(filter(None, parts))}", any_call(len(tools))]
+        for index, tool in enumerate(tools):
+            rule = partial(_field_rule, tool)
+            fields, added = field_rules(index, tool, rule, json.dumps(", "))
+            rules += [f"call_{index}: {json.dumps(tool['name'] + '(')} {fields} {json.dumps(')')}", *added]
+        return rules
+
+
+def _field_rule(tool: Mapping[str, Any], name: str, field: object) -> str:
+    """Return the rule of one argument. Values are JSON, except for those that differ in Python."""
+    is_bool = isinstance(field, Mapping) and field.get("type") == "boolean"
+    whole = with_definitions(field, tool["parameters"])
+    return f"{json.dumps(f'{name}=')} {_BOOL if is_bool else json_rule(whole, tool)}"
+
+
+def _written(call: ToolCall, clean: Callable[[str], str]) -> str:
+    """Write one call. Arguments that are not an object become one text."""
+    values = read_object(call.arguments or "{}")
+    if values is None:
+        values = {"arguments": call.arguments}
+    fields = ", ".join(f"{clean(name)}={clean(python_text(value))}" for name, value in values.items())
+    return f"{clean(call.name)}({fields})"
+
+
+def python_text(value: object) -> str:
+    """Write a JSON value as Python does."""
+    match value:
+        case str():
+            return json_text(value)
+        case None | bool():
+            return _WORDS[value]
+        case list():
+            return f"[{', '.join(map(python_text, value))}]"
+        case dict():
+            return f"{{{', '.join(f'{json_text(key)}: {python_text(each)}' for key, each in value.items())}}}"
+    return json_text(value)
+
+
+PYTHONIC = PythonCalls(
+    CallMarks((LIST_START,), (LIST_END,), bare=("[", "{"), separator=";"),
+    PromptTexts(INSTRUCTIONS, "user", _RESULT),
+    opening="[",
+    between=", ",
+    closing="]",
+    words=(LIST_START, LIST_END),
+)
+OLMO3 = PythonCalls(
+    CallMarks((LINES_START,), (LINES_END,)),
+    PromptTexts(_ON_LINES, "environment", "{result}", on_own_line=True),
+    opening=f"{LINES_START}\n",
+    between="\n",
+    closing=f"\n{LINES_END}",
+    words=(LINES_START, LINES_END),
+)
+LLAMA4 = replace(
+    LLAMA3,
+    marks=PYTHONIC.marks,
+    words=PYTHONIC.words,
+    make_reader=lambda mark: BareReader(is_bare=not mark),
+)

@@ -1,0 +1,1 @@
+"""Ministral: the shape of the shared decoder."""

@@ -1,0 +1,1 @@
+"""Ministral 3: the shape of the shared decoder."""

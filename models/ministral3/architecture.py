@@ -1,0 +1,54 @@
+"""Ministral 3's config.json, and that of Mistral 3, of which only the language model is read."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from models.decoder.checkpoint import IMAGE_PARTS
+from models.decoder.config import DecoderConfig
+from models.decoder.values import positive, positive_size, refuse
+from models.errors import UnsupportedModelError
+from models.layers.rope import QueryScaling
+from models.mistral import architecture as mistral
+
+_ROPE: Mapping[str, Any] = {
+    "rope_type": "yarn",
+    "rope_theta": 1e6,
+    "factor": 16.0,
+    "original_max_position_embeddings": 16_384,
+    "beta_fast": 32.0,
+    "beta_slow": 1.0,
+    "mscale": 1.0,
+    "mscale_all_dim": 1.0,
+    "llama_4_scaling_beta": 0.1,
+}
+"""Rotary positions if config.json has none."""
+
+
+def read_config(raw: Mapping[str, Any]) -> DecoderConfig:
+    """Read the contents of config.json: queries are scaled by a factor that grows with the position.
+
+    Raises as the reader of Mistral.
+    """
+    rope = raw.get("rope_parameters") or _ROPE
+    beta = positive(rope.get("llama_4_scaling_beta"), "rope scaling llama_4_scaling_beta")
+    original = positive_size(rope, "original_max_position_embeddings")
+    config = mistral.read_config({**raw, "rope_parameters": rope})
+    return replace(config, query_scaling=QueryScaling(beta, original))
+
+
+def read_text_config(raw: Mapping[str, Any]) -> DecoderConfig:
+    """Read the contents of config.json of a model that also has a part for images.
+
+    Raises as `read_config`, and if the file does not say whether the head is tied.
+    """
+    refuse(raw, "quantization_config")
+    text = raw.get("text_config") or {}
+    readers = {"mistral": mistral.read_config, "ministral3": read_config}
+    kind = text.get("model_type")
+    if kind not in readers:
+        raise UnsupportedModelError(f"model_type {kind!r} of text_config is not supported")
+    tied = {each["tie_word_embeddings"] for each in (raw, text) if "tie_word_embeddings" in each}
+    if len(tied) != 1:
+        raise UnsupportedModelError("config.json needs one value of tie_word_embeddings, here or in text_config")
+    return replace(readers[kind]({**text, "tie_word_embeddings": tied.pop()}), other_parts=IMAGE_PARTS)

@@ -1,0 +1,51 @@
+"""Text of outputs: what the end of an answer releases that was held back."""
+
+import pytest
+
+from cache_tiers.block_key import BlockKey
+from engine.answer_text import AnswerFormat
+from engine.output_processor import OutputProcessor
+from engine.outputs import RequestOutput
+from engine.request import Request
+from engine.sampling_params import SamplingParams
+from engine.scheduling.results import TokenUpdate
+from models.written_thinking import TAGS, WrittenThinking
+
+TAGGED = WrittenThinking(TAGS, {"slow": ""}, lambda ids: bytes(ids).decode(), lambda text: list(text.encode()))
+
+
+def outputs_of(text: str, stop: tuple[str, ...] = ()) -> list[RequestOutput]:
+    """Return the outputs of an answer of one token per byte that a limit ends, unless a stop string does."""
+    processor = OutputProcessor(
+        AnswerFormat(lambda id_: bytes([id_]), thinking=TAGGED), clock=lambda: 0.0, block_nbytes=1
+    )
+    request = Request("r", "t", (7,), SamplingParams(stop=stop), BlockKey(b"0" * 32), [], 0.0)
+    processor.add_request(request)
+    outputs = list[RequestOutput]()
+    for count, id_ in enumerate(text.encode(), 1):
+        output, stopped = processor.process(TokenUpdate(request, id_, "length" if count == len(text) else None))
+        assert output is not None
+        outputs.append(output)
+        if stopped:
+            break
+    return outputs
+
+
+@pytest.mark.parametrize(
+    ("text", "stop", "thought", "said", "reason"),
+    [
+        ("<think>so</think>Yes", (), "so", "Yes", "length"),
+        ("<think>so</th", (), "so</th", "", "length"),
+        ("<th", (), "", "<th", "length"),
+        ("<th", ("h",), "", "<t", "length"),
+        ("<th", ("hx",), "", "<th", "length"),
+        ("<think>so</think>Yes", ("so", "e"), "so", "Y", "stop"),
+    ],
+)
+def test_held_text_is_released_at_the_end(
+    text: str, stop: tuple[str, ...], thought: str, said: str, reason: str
+) -> None:
+    outputs = outputs_of(text, stop)
+    assert "".join(output.reasoning for output in outputs) == thought
+    assert "".join(output.text for output in outputs) == said
+    assert outputs[-1].finish_reason == reason

@@ -55,6 +55,8 @@ from app.schemas.response_bodies.conversations import (
     ConversationPage,
     ConversationTree,
     ConversationWithMessages,
+    DeletedConversationPage,
+    NumDeleted,
 )
 from app.schemas.response_bodies.drafts import Draft
 from app.schemas.response_bodies.errors import ErrorBody
@@ -180,6 +182,12 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     "DELETE /api/conversations/{id}": Operation(
         query={"permanently": _SWITCH}, headers=_VERSIONED, answers=(), status=204
     ),
+    "DELETE /api/conversations": Operation(query={"source": _SOURCE}, answer=NumDeleted),
+    "GET /api/deleted-conversations": Operation(
+        query={"limit": {"type": "integer", "minimum": 1, "maximum": MAX_PAGE}, "cursor": _TEXT},
+        answer=DeletedConversationPage,
+    ),
+    "DELETE /api/deleted-conversations": Operation(answer=NumDeleted),
     "POST /api/conversations/{id}/restore": Operation(answer=Conversation),
     "POST /api/conversations/{id}/messages": Operation(NewMessage, headers=_VERSIONED, answers=(EVENTS,), events=_RUN),
     "POST /api/messages/{id}/retry": Operation(RetryFields, headers=_VERSIONED, answers=(EVENTS,), events=_RUN),

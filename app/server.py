@@ -189,6 +189,7 @@ async def _serve(settings: Settings, listeners: Listeners, host: EngineHost, bui
         model_titles=settings.chat_titles == "model",
         auth_policy=auth_policy_of(settings),
         response_days=settings.response_days,
+        deleted_days=settings.deleted_days,
         tenant_weights=settings.tenant_weights,
         prefix_rules=PrefixRules.chosen(
             removed=settings.removed_lines,

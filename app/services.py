@@ -89,6 +89,7 @@ class Services:
         model_titles: bool = False,
         auth_policy: AuthPolicy = "once made",
         response_days: int = 0,
+        deleted_days: int = 0,
         tenant_weights: Mapping[str, float] | None = None,
         prefix_rules: PrefixRules = STABLE,
     ) -> "Services":
@@ -98,6 +99,7 @@ class Services:
 
         auth_policy: which clients must present a key.
         response_days: age at which stored responses expire; 0 keeps them forever.
+        deleted_days: time for which deleted conversations can be restored; 0 means ten minutes.
         tenant_weights: each tenant's share of the memory for remembered answers.
         prefix_rules: rules for the beginning of the prompts of API clients.
 
@@ -113,6 +115,7 @@ class Services:
                 model_titles=model_titles,
                 auth_policy=auth_policy,
                 response_days=response_days,
+                deleted_days=deleted_days,
                 tenant_weights=tenant_weights,
                 prefix_rules=prefix_rules,
             )
@@ -137,6 +140,7 @@ class Services:
         model_titles: bool,
         auth_policy: AuthPolicy,
         response_days: int,
+        deleted_days: int,
         tenant_weights: Mapping[str, float] | None,
         prefix_rules: PrefixRules,
     ) -> "Services":
@@ -158,7 +162,7 @@ class Services:
         metrics = Metrics(host, lambda: runs.live)
         gates = TenantGates(ring.limits_of, time.monotonic, await store.owed_use.all())
         gate = gates.of(store.tenant)
-        deletions = Deletions(host, store, runs, erasure, response_days=response_days)
+        deletions = Deletions(host, store, runs, erasure, response_days=response_days, deleted_days=deleted_days)
         turns = Turns(host, store, runs, gate)
         titles = TitleMaker(host, store, turns) if model_titles else None
         next_prefixes = NextPromptPrefill(host, store, turns, erasure)
@@ -210,7 +214,7 @@ class Services:
         return replace(
             self,
             store=store,
-            deletions=Deletions(self.host, store, self.runs, self.erasure),
+            deletions=self.deletions.of(store),
             turns=turns,
             continuation=Continuation(self.host, store, self.runs, gate),
             chat_prefixes=ChatPrefixes(self.host, store),

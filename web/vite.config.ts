@@ -22,6 +22,7 @@ export default defineConfig({
   test: {
     // jsdom and not happy-dom: under happy-dom DOMPurify returns hostile HTML unchanged.
     environment: "jsdom",
+    setupFiles: ["tests/setup.ts"],
     include: ["tests/**/*.test.ts"],
     // One jsdom for all files, which run one after the other: creating it takes as long as all its tests.
     isolate: false,

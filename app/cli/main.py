@@ -52,6 +52,7 @@ OF_THE_SERVER = (
     "secret-file",
     "chat-titles",
     "response-days",
+    "deleted-days",
     "model-alias",
     "strict-fields",
     "removed-lines",

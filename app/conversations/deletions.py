@@ -1,12 +1,14 @@
-"""Deletions that can be undone: hidden at once, removed with their KV once the time to undo is over.
+"""Deletions that can be undone: hidden at once, without KV after ten minutes, removed after days.
 
-hidden --restore--> shown
-   \\--UNDO_SECONDS later--> removed; then its KV is erased, except for prefixes that other conversations share
-                            (app/conversations/kv_erasure.py)
+shown --delete--> hidden --UNDO_SECONDS later--> hidden without KV --`deleted_days` later--> removed
+  ^-----restore-----/------------restore-------------/
 
-UNDO_SECONDS must pass both on the system clock and in serving time, so that setting the clock forward does not empty
-the trash. Pending removals are in the store, and another process continues them after a restart. Nothing is removed
-without an engine, since only the engine can erase the KV.
+A deleted message is removed UNDO_SECONDS later, with its KV. Prefixes that other conversations share keep their KV
+(app/conversations/kv_erasure.py).
+
+Both times must pass on the system clock and in serving time, so that setting the clock forward removes nothing early.
+Pending removals are in the store, and another process continues them after a restart. Nothing is removed without an
+engine, since only the engine can erase the KV.
 
 Stored responses expire in the same way, `response_days` after their creation.
 """
@@ -17,7 +19,7 @@ import math
 import time
 
 from app.conversations.kv_erasure import KVErasure
-from app.domain.records import Conversation
+from app.domain.records import Conversation, ConversationSource
 from app.host.engine_host import EngineHost
 from app.runs.service import RunRegistry
 from app.storage.removals import Removed
@@ -36,18 +38,37 @@ class Deletions:
     """Deletion, restoration and expiry in the store's conversations, with their runs and KV."""
 
     def __init__(
-        self, host: EngineHost, store: Store, runs: RunRegistry, erasure: KVErasure, *, response_days: int = 0
+        self,
+        host: EngineHost,
+        store: Store,
+        runs: RunRegistry,
+        erasure: KVErasure,
+        *,
+        response_days: int,
+        deleted_days: int,
     ) -> None:
         """Prepare the deletions.
 
         response_days: age at which stored responses expire; 0 keeps them forever.
+        deleted_days: time for which deleted conversations can be restored; 0 means UNDO_SECONDS.
         """
         self._host = host
         self._store = store
         self._runs = runs
         self._erasure = erasure
         self._response_days = response_days
+        self._deleted_days = deleted_days
         self._task: asyncio.Task[None] | None = None
+
+    def of(self, store: Store) -> "Deletions":
+        """Return the deletions of another tenant, given its store."""
+        days = {"response_days": self._response_days, "deleted_days": self._deleted_days}
+        return Deletions(self._host, store, self._runs, self._erasure, **days)
+
+    @property
+    def seconds_kept(self) -> float:
+        """Shortest time from the deletion of a conversation to its removal."""
+        return max(UNDO_SECONDS, self._deleted_days * DAY)
 
     def begin(self) -> None:
         """Start the task that removes due conversations, messages and responses."""
@@ -80,6 +101,29 @@ class Deletions:
         if permanently:
             self._erasure.begin(await self._store.deletions.remove_conversation(conversation_id), tenant)
 
+    async def delete_all(self, source: ConversationSource) -> int:
+        """Hide all conversations of a source and cancel their runs. Returns the number of conversations."""
+        ids = await self._store.recently_deleted.hide_all(source)
+        for conversation_id in ids:
+            await self._runs.cancel_in(conversation_id, self._store.tenant)
+        self._runs.forget_prefixes(self._store.tenant)
+        return len(ids)
+
+    async def remove_deleted(self) -> int:
+        """Remove all hidden conversations at once, with their KV. Returns the number of conversations.
+
+        The removal cannot be undone from the moment this is called, even if the process ends before it is complete.
+        """
+        ids = await self._store.deletions.mark_deleted()
+        for conversation_id in ids:
+            try:
+                nodes = await self._store.deletions.remove_conversation(conversation_id)
+            except NotFoundError:
+                # The task of the pending removals was faster.
+                continue
+            self._forget(Removed(self._store.tenant, nodes))
+        return len(ids)
+
     async def restore_conversation(self, conversation_id: str) -> Conversation:
         """Restore a hidden conversation. Raises NotFoundError once it is removed."""
         return await self._store.deletions.show_conversation(conversation_id)
@@ -103,10 +147,16 @@ class Deletions:
         """
         return await self._store.deletions.show_message(message_id)
 
-    async def remove(self, until: float) -> None:
-        """Permanently remove what was hidden by the time `until`, for all tenants."""
-        while (removed := await self._store.deletions.remove_oldest(until)) is not None:
+    async def remove(self, *, conversations_until: float, messages_until: float) -> None:
+        """Permanently remove conversations and messages that were hidden by the given times, for all tenants."""
+        remove_oldest = self._store.deletions.remove_oldest
+        while (removed := await remove_oldest(conversations_until, messages_until)) is not None:
             self._forget(removed)
+
+    async def erase_hidden(self, until: float) -> None:
+        """Erase the KV of conversations that were hidden by the time `until`, for all tenants."""
+        while (hidden := await self._store.recently_deleted.next_with_kv(until)) is not None:
+            self._forget(hidden)
 
     async def remove_expired(self, until: float) -> None:
         """Remove all tenants' responses that were created by the time `until`, and complete deletions of responses."""
@@ -119,13 +169,21 @@ class Deletions:
         elapsed: seconds of serving since the last call.
         """
         passed = await self._store.served.tick(elapsed, time.time(), window=UNDO_SECONDS)
-        await self.remove(min(passed, time.time() - UNDO_SECONDS))
+        undone_until = min(passed, time.time() - UNDO_SECONDS)
+        await self.remove(conversations_until=await self._kept_until(undone_until), messages_until=undone_until)
+        await self.erase_hidden(undone_until)
         await self.remove_expired(await self._responses_expire())
 
     def _forget(self, removed: Removed) -> None:
         if removed.nodes:
             self._runs.forget_prefixes(removed.tenant)
             self._erasure.begin(removed.nodes, removed.tenant)
+
+    async def _kept_until(self, undone_until: float) -> float:
+        """Return the time of deletion up to which conversations are removed."""
+        days = self._deleted_days
+        passed = min(await self._store.served.days_ago(days), time.time() - days * DAY) if days else math.inf
+        return min(undone_until, passed)
 
     async def _responses_expire(self) -> float:
         """Return the creation time up to which responses have expired."""

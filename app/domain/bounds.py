@@ -51,7 +51,7 @@ MAX_PLACES = 100
 """Conversations for which one request may ask where their KV is. The token ids of all of them are read for it."""
 
 MAX_QUERY_LENGTH = 256
-MAX_DRAFT_LENGTH = 1 << 17
+MAX_DRAFT_LENGTH = 1 << 20
 
 MAX_IMPORT_BYTES = 64 << 20
 MAX_IMPORTED = 120_000

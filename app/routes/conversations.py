@@ -67,7 +67,7 @@ async def change_conversation(request: Request) -> Response:
 
 
 async def delete_conversation(request: Request) -> Response:
-    """Hide a conversation for ten minutes, or remove it at once. Answers being generated in it are stopped."""
+    """Move a conversation to the recently deleted ones, or remove it at once. Answers being generated are stopped."""
     await services_of(request).deletions.delete_conversation(
         request.path_params["id"], expected_versions(request), permanently=flag(request, "permanently")
     )

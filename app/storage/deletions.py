@@ -6,6 +6,7 @@ from app.domain.records import Conversation, Message
 from app.domain.token_trails import TokenNode
 from app.storage.connection import Connection
 from app.storage.database import Database
+from app.storage.recently_deleted import RESTORABLE
 from app.storage.removals import Removal, Removed, mark, next_removal, remove
 from app.storage.rows import message_of, no_conversation, no_message
 from app.storage.tree import move_head, newest_leaf
@@ -68,7 +69,7 @@ class DeletionStore:
 
         def update(connection: Connection) -> Conversation:
             connection.execute(
-                "UPDATE conversation SET deleted_at = NULL, version = version + 1 "
+                "UPDATE conversation SET deleted_at = NULL, keeps_kv = 1, version = version + 1 "
                 "WHERE id = ? AND tenant = ? AND deleted_at IS NOT NULL "
                 "AND id NOT IN (SELECT conversation_id FROM staged) "
                 "AND id NOT IN (SELECT conversation_id FROM removal WHERE message_id IS NULL)",
@@ -151,6 +152,22 @@ class DeletionStore:
         await self._database.write(begin)
         return await remove(self._database, removal)
 
+    async def mark_deleted(self) -> list[str]:
+        """Begin the removal of all deleted conversations of the tenant, and return their ids."""
+
+        def begin(connection: Connection) -> list[str]:
+            rows = connection.fetch_all(
+                f"SELECT id FROM conversation WHERE tenant = ? AND {RESTORABLE} LIMIT ?", (self._tenant, MARK_BATCH)
+            )
+            for row in rows:
+                mark(connection, Removal(self._tenant, row["id"], None))
+            return [row["id"] for row in rows]
+
+        ids = list[str]()
+        while found := await self._database.write(begin):
+            ids += found
+        return ids
+
     async def remove_all(self) -> int:
         """Remove every conversation and draft of the tenant for good, and return the number of conversations."""
         await self._database.write(lambda each: each.execute("DELETE FROM draft WHERE tenant = ?", (self._tenant,)))
@@ -176,17 +193,17 @@ class DeletionStore:
             mark(connection, removal)
         return removals
 
-    async def remove_oldest(self, until: float) -> Removed | None:
+    async def remove_oldest(self, conversations_until: float, messages_until: float) -> Removed | None:
         """Remove the content of one deletion of any tenant for good.
 
-        A removal that has begun comes first, then content that was hidden at or before `until`. Returns None if there
-        is nothing to remove.
+        A removal that has begun comes first, then conversations that were hidden at or before `conversations_until`,
+        then messages that were hidden at or before `messages_until`. Returns None if there is nothing to remove.
         """
 
         def begin(connection: Connection) -> Removal | None:
             if (begun := next_removal(connection)) is not None:
                 return begun
-            for sql in (OLDEST_CONVERSATION, OLDEST_BRANCH):
+            for sql, until in ((OLDEST_CONVERSATION, conversations_until), (OLDEST_BRANCH, messages_until)):
                 if (row := connection.fetch_one(sql, (until,))) is not None:
                     mark(connection, removal := Removal(*row))
                     return removal

@@ -45,8 +45,7 @@ class LimitStore:
 def check_room(connection: Connection, tenant: str, num_new: int) -> None:
     """Check that there is room for more conversations, inside the transaction that creates them.
 
-    Deleted ones do not count while they can be restored, up to as many again. Without that bound, a client that creates
-    and deletes in a loop could store any amount. Raises LimitReachedError.
+    Deleted ones count until they are removed. Raises LimitReachedError.
     """
     rows = connection.fetch_all(
         "SELECT conversations AS most, (SELECT count(*) FROM conversation WHERE tenant = :tenant) AS stored, "
@@ -55,11 +54,12 @@ def check_room(connection: Connection, tenant: str, num_new: int) -> None:
         {"tenant": tenant},
     )
     for row in rows:
-        if row["shown"] + num_new > row["most"] or row["stored"] + num_new > 2 * row["most"]:
+        if row["stored"] + num_new > row["most"]:
             raise LimitReachedError(
                 "conversations",
                 f"Conversation limit reached: this tenant may store {row['most']} conversations, and "
-                f"{row['shown']} are stored. Delete some.",
+                f"{row['stored']} are stored, {row['stored'] - row['shown']} of them recently deleted. Delete some for "
+                "good.",
                 retry_after=RETRY_SECONDS,
             )
 
@@ -75,7 +75,7 @@ def check_size(connection: Connection, tenant: str) -> None:
         raise LimitReachedError(
             "stored_bytes",
             f"Storage limit reached: this tenant may store {format_size(most)}, and would store {format_size(nbytes)} "
-            "after this request. Delete conversations: they count until they are removed, 10 minutes later.",
+            "after this request. Delete conversations for good: recently deleted ones count.",
             retry_after=RETRY_SECONDS,
         )
 

@@ -16,6 +16,7 @@ from app.storage.limits import LimitStore
 from app.storage.messages import MessageStore
 from app.storage.next_prefixes import NextPrefixStore
 from app.storage.owed_use import OwedUseStore
+from app.storage.recently_deleted import RecentlyDeletedStore
 from app.storage.responses import ResponseStore
 from app.storage.runs import RunStore
 from app.storage.search import SearchStore
@@ -39,6 +40,7 @@ class Store:
     tree: TreeStore
     runs: RunStore
     deletions: DeletionStore
+    recently_deleted: RecentlyDeletedStore
     drafts: DraftStore
     heads: HeadStore
     search: SearchStore
@@ -74,6 +76,7 @@ class Store:
             tree=TreeStore(database, tenant),
             runs=RunStore(database, tenant),
             deletions=DeletionStore(database, tenant),
+            recently_deleted=RecentlyDeletedStore(database, tenant),
             drafts=DraftStore(database, tenant),
             heads=HeadStore(database, tenant),
             search=SearchStore(database, tenant),

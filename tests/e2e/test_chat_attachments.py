@@ -12,7 +12,11 @@ from tests.e2e.pdf_files import chinese, latin, pdf_of
 async def test_text_file_is_sent_with_message_and_image_is_refused(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=1)
     chooser = chat.page.get_by_label("Attach text files or PDFs").first
-    await chooser.set_input_files({"name": "photo.png", "mimeType": "image/png", "buffer": b"\x89PNG\r\n\x1a\n\x00"})
+    pictures: list[FilePayload] = [
+        {"name": name, "mimeType": "image/png", "buffer": b"\x89PNG\r\n\x1a\n\x00"} for name in ("a.png", "photo.png")
+    ]
+    await chooser.set_input_files(pictures)
+    await expect(chat.page.get_by_text("a.png is neither a text file nor a PDF.")).to_be_visible()
     await expect(chat.page.get_by_text("photo.png is neither a text file nor a PDF.")).to_be_visible()
     await chooser.set_input_files({"name": "log.csv", "mimeType": "text/csv", "buffer": b"day,wind\r\nmonday,4\r\n"})
     files = chat.page.get_by_role("list", name="Files of this message")

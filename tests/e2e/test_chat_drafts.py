@@ -2,7 +2,7 @@
 
 from playwright.async_api import Route, expect
 
-from tests.e2e.chat_page import ChatPage
+from tests.e2e.chat_page import CHAT_URL, ChatPage
 from tests.e2e.conftest import NewPage
 
 
@@ -39,3 +39,24 @@ async def test_draft_that_server_never_received_survives_reload(chat: ChatPage) 
     await chat.composer.fill("only here")
     await chat.page.reload()
     await expect(chat.composer).to_have_value("only here")
+
+
+async def test_refused_question_is_kept_in_its_chat_with_its_files(new_page: NewPage) -> None:
+    chat = await new_page()
+    await chat.page.goto("/")
+    await expect(chat.composer).to_be_focused()
+    too_long = "The tide is out. " * 12_000
+    chooser = chat.page.locator("main input[type=file]")
+    await chooser.set_input_files({"name": "log.txt", "mimeType": "text/plain", "buffer": b"Sighted a buoy."})
+    await expect(chat.page.get_by_text("log.txt")).to_be_visible()
+    await chat.composer.fill(too_long)
+    async with chat.page.expect_response(lambda response: response.request.post_data == '{"text":""}'):
+        await chat.button("Send").click()
+    await expect(chat.page).to_have_url(CHAT_URL)
+
+    await chat.page.reload()
+
+    await expect(chat.composer).to_have_value(too_long.strip())
+    await expect(chat.page.get_by_text("log.txt")).to_be_visible()
+    await chat.button("New chat").click()
+    await expect(chat.composer).to_have_value("")

@@ -43,7 +43,7 @@ async def test_deletion_needs_confirmation_and_can_be_undone(chat: ChatPage) -> 
     await expect(chat.chats.get_by_text("Doomed", exact=True)).to_be_visible()
 
     await chat.choose("Doomed", "Delete")
-    await expect(chat.page.get_by_role("dialog")).to_contain_text("“Doomed” and its messages can be restored")
+    await expect(chat.page.get_by_role("dialog")).to_contain_text("“Doomed” moves to Recently deleted.")
     await chat.button("Delete").click()
     await chat.button("Undo").click()
     await expect(chat.chats.get_by_text("Doomed", exact=True)).to_be_visible()

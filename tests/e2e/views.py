@@ -36,6 +36,7 @@ class Views:
             self.keys,
             self.live,
             self.deleting,
+            self.deleted,
             self.trouble,
         ]
 
@@ -112,6 +113,14 @@ class Views:
     async def deleting(self) -> None:
         await self.menu()
         await self._chat.page.get_by_role("menuitem", name="Delete").click()
+
+    async def deleted(self) -> None:
+        for title in ("A first attempt", "Notes for the crossing"):
+            conversation = await self._chat.new_chat(tokens=1, title=title)
+            await self._chat.page.request.delete(f"/api/conversations/{conversation}")
+        await self._list()
+        await self._item("Recently deleted")
+        await self._chat.button("Restore “A first attempt”").first.wait_for()
 
     async def trouble(self) -> None:
         page = self._chat.page

@@ -30,6 +30,12 @@ class AnswerSettings:
             "client named; `0`: never"
         ),
     )
+    deleted_days: int = setting(
+        30,
+        integer(0, 36_500),
+        "DAYS",
+        "days of serving for which a deleted conversation can be restored; `0`: ten minutes",
+    )
     tool_format: str = setting(
         AUTO_FORMAT,
         one_of(AUTO_FORMAT, *TOOL_FORMATS),

@@ -43,6 +43,37 @@ class ConversationPage(TypedDict):
     next_cursor: str | None
 
 
+class DeletedConversation(TypedDict):
+    """A deleted conversation that can be restored.
+
+    removed_at: time from which it may be removed for good. Time in which the server is stopped does not count.
+    """
+
+    id: str
+    title: str | None
+    source: ConversationSource
+    created_at: float
+    updated_at: float
+    deleted_at: float
+    removed_at: float
+
+
+class DeletedConversationPage(TypedDict):
+    """A page of deleted conversations.
+
+    next_cursor: cursor of the next page; null on the last page.
+    """
+
+    data: list[DeletedConversation]
+    next_cursor: str | None
+
+
+class NumDeleted(TypedDict):
+    """The number of conversations that a request deleted."""
+
+    deleted: int
+
+
 class ConversationWithMessages(Conversation):
     """A conversation and its messages.
 
@@ -69,6 +100,21 @@ class ConversationTree(TypedDict):
     head_id: str | None
     version: int
     messages: list[Outline]
+
+
+def deleted_conversation_body(
+    conversation: records.Conversation, deleted_at: float, seconds_kept: float
+) -> DeletedConversation:
+    """Serialize a deleted conversation that is kept for `seconds_kept`."""
+    return {
+        "id": conversation.id,
+        "title": conversation.title,
+        "source": conversation.source,
+        "created_at": conversation.created_at,
+        "updated_at": conversation.updated_at,
+        "deleted_at": deleted_at,
+        "removed_at": deleted_at + seconds_kept,
+    }
 
 
 def conversation_body(conversation: records.Conversation) -> Conversation:

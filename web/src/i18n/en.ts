@@ -45,7 +45,7 @@ export const en = {
     import: "Import chats…",
     delete: "Delete",
     deleteTitle: "Delete this chat?",
-    deleteText: (title: string) => `“${title}” and its messages can be restored for ten minutes.`,
+    deleteText: (title: string) => `“${title}” moves to Recently deleted. You can restore it from there.`,
     keep: "Keep",
     deleted: (title: string) => `“${title}” was deleted.`,
     archivedNotice: (title: string) => `“${title}” was archived.`,
@@ -57,6 +57,28 @@ export const en = {
     notDeleted: "The chat was not deleted.",
     notRestored: "The chat was not restored.",
     notImported: "Nothing was imported.",
+  },
+
+  deleted: {
+    title: "Recently deleted",
+    note: "Restore a chat, or delete it for good. Chats here count towards your storage.",
+    none: "No recently deleted chats.",
+    when: (time: string, days: number) =>
+      `Deleted ${time} · ${days === 0 ? "less than a day" : days === 1 ? "1 day" : `${days} days`} left`,
+    restore: "Restore",
+    restoreOf: (title: string) => `Restore “${title}”`,
+    erase: "Delete for good",
+    eraseOf: (title: string) => `Delete for good: “${title}”`,
+    eraseAll: "Delete all for good",
+    eraseTitle: (title: string) => `Delete “${title}” for good?`,
+    eraseAllTitle: (count: number) => (count === 1 ? "Delete 1 chat for good?" : `Delete ${count} chats for good?`),
+    eraseText: "This cannot be undone.",
+    all: "Delete all chats…",
+    allTitle: "Delete all chats?",
+    allText: "All chats, including archived ones, move to Recently deleted. You can restore them from there.",
+    allAction: "Delete all",
+    allMoved: (count: number) => (count === 1 ? "1 chat was deleted." : `${count} chats were deleted.`),
+    show: "Show",
   },
 
   search: {

@@ -1,19 +1,30 @@
-import { en, type Catalogue } from "./en";
-import { zh } from "./zh";
+import type { Catalogue } from "./en";
 
 export type Language = "en" | "zh";
 
-const CATALOGUES: Record<Language, Catalogue> = { en, zh };
+const CATALOGUES: Record<Language, () => Promise<Catalogue>> = {
+  en: () => import("./en").then(({ en }) => en),
+  zh: () => import("./zh").then(({ zh }) => zh),
+};
 const STORED = "ebb-language";
 
 /** The language of the page: the one chosen here, else the browser's first known one. */
 class PageLanguage {
   current = $state<Language>(initial());
-  readonly catalogue = $derived(CATALOGUES[this.current]);
+  /** Texts in the current language, once `load` has resolved. */
+  catalogue = $state.raw<Catalogue>();
 
-  choose(language: Language): void {
+  /** Load the texts of the current language. The page can be drawn afterwards. */
+  async load(): Promise<void> {
+    this.catalogue ??= await CATALOGUES[this.current]();
+  }
+
+  /** Switch to a language once its texts are loaded. Rejects if they cannot be loaded. */
+  async choose(language: Language): Promise<void> {
+    const catalogue = await CATALOGUES[language]();
     localStorage.setItem(STORED, language);
     this.current = language;
+    this.catalogue = catalogue;
   }
 
   /** Keep the document's `lang` attribute up to date. Return the function that stops this. */
@@ -30,7 +41,7 @@ export const language = new PageLanguage();
 
 /** Return the texts of the page in its language. Readers are drawn again when the language changes. */
 export function t(): Catalogue {
-  return language.catalogue;
+  return language.catalogue!;
 }
 
 function initial(): Language {

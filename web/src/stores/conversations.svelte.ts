@@ -66,9 +66,19 @@ export class Conversations {
     this.onChange();
   }
 
+  /** Delete all conversations, archived ones too, and return their number. Rejects like the API. */
+  async removeAll(): Promise<number> {
+    const count = await this.api.deleteAllConversations();
+    this.onChange();
+    await this.load();
+    return count;
+  }
+
   /** Restore a deleted conversation. Rejects like the API. */
   async restore(id: string): Promise<void> {
-    this.put(await this.api.restoreConversation(id));
+    const restored = await this.api.restoreConversation(id);
+    // Conversations of the API are not chats.
+    if (restored.source === "chat") this.put(restored);
     this.onChange();
   }
 

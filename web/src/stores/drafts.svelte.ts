@@ -55,8 +55,11 @@ export class Drafts {
     if (text !== this.saved) return;
     const draft = await this.api.draft(chatId).catch(() => null);
     if (draft === null || chatId !== this.chatId || text !== this.text) return;
-    this.saved = draft.text;
-    this.text = draft.text;
+    // A refused question is stored with its files.
+    const { text: typed, files } = splitContent(draft.text);
+    if (files.length > 0 && this.files.length === 0) this.keep(chatId, files);
+    this.saved = typed;
+    this.text = typed;
   }
 
   /** Replace the text, store it in the browser, and save it on the server after a pause. */
@@ -106,6 +109,24 @@ export class Drafts {
     if (localStorage.getItem(key) === taken.text) localStorage.removeItem(key);
     // The server drops a chat's draft with its message, but that of the empty page only if both texts are equal.
     if (taken.chatId === null && taken.text !== content) void this.api.putDraft(null, "").catch(() => undefined);
+  }
+
+  /**
+   * Move a taken draft of the empty page, with its files, to the chat that was created for it: the server did not take the
+   * message. The page shows the message until it is reloaded, and the chat's draft afterwards.
+   */
+  async onRefused(content: string, chatId: string | null): Promise<void> {
+    const { taken } = this;
+    if (taken?.chatId !== null || chatId === null || content !== joinContent(taken.text.trim(), taken.files)) return;
+    try {
+      await this.api.putDraft(chatId, content);
+      await this.api.putDraft(null, "");
+    } catch {
+      // The draft stays where it is.
+      return;
+    }
+    if (localStorage.getItem(keyOf(TEXT_KEY, null)) === taken.text) localStorage.removeItem(keyOf(TEXT_KEY, null));
+    this.keep(null, []);
   }
 
   /** Erase everything from the browser, and store nothing more. The server keeps its copies. */

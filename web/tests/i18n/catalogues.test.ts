@@ -15,8 +15,8 @@ describe("the catalogue", () => {
     expect(leaves(zh).map(([path]) => path)).toEqual(leaves(en).map(([path]) => path));
   });
 
-  it("uses the chosen language, in numbers as well", () => {
-    language.choose("zh");
+  it("uses the chosen language, in numbers as well", async () => {
+    await language.choose("zh");
     const kv = { device: 0, cpu: 0, redis: 1920, computed: 90, restore_ms: 38 };
     expect(describeReceipt(kv)).toBe("2,010 个 token 中 1,920 个来自 Redis");
     expect(monthName("2026-03", new Date("2026-08-01T12:00"))).toBe("三月");

@@ -46,10 +46,10 @@ describe("an unknown tier", () => {
     expect(KNOWN_TIERS.filter((tier) => tier.colour === colour || tier.level === level)).toEqual([]);
   });
 
-  it("is named after its id in both languages", () => {
+  it("is named after its id in both languages", async () => {
     expect(tierTexts("disk")).toMatchObject({ name: "Disk", from: "the Disk tier", mark: "Cold: kept in the Disk tier" });
     expect(tierTexts("far_disk").name).toBe("Far disk");
-    language.choose("zh");
+    await language.choose("zh");
     expect(tierTexts("disk")).toMatchObject({ name: "Disk", mark: "冷：保存在 Disk 层中" });
   });
 

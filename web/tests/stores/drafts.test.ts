@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
 import { UnreachableError } from "../../src/services/api/errors";
+import { joinContent } from "../../src/services/chat/attachments";
 import { Drafts } from "../../src/stores/drafts.svelte";
 import { FakeApi } from "../fake_server";
 
@@ -69,6 +70,32 @@ describe("a draft", () => {
 
     drafts.onSent("a question");
     expect(localStorage.length).toBe(0);
+  });
+});
+
+describe("a refused question", () => {
+  const notes = { name: "notes.txt", text: "low tide" };
+
+  it("moves with its files from the empty page to its own chat", async () => {
+    const kept = new Map<string | null, string>();
+    vi.spyOn(api, "draft").mockImplementation((id) => Promise.resolve({ text: kept.get(id) ?? "", updated_at: null }));
+    vi.spyOn(api, "putDraft").mockImplementation((id, text) => {
+      kept.set(id, text);
+      return Promise.resolve({ text, updated_at: 1 });
+    });
+    await drafts.open(null);
+    drafts.type("too long");
+    await drafts.attach(Promise.resolve(notes));
+    await drafts.take();
+    await drafts.open("conv_1");
+    await drafts.onRefused(joinContent("too long", [notes]), "conv_1");
+
+    expect([localStorage.getItem("ebb-draft:"), sessionStorage.length, kept.get(null)]).toEqual([null, 0, ""]);
+    const elsewhere = new Drafts(api);
+    await elsewhere.open("conv_1");
+    expect([elsewhere.text, elsewhere.files]).toEqual(["too long", [notes]]);
+    await elsewhere.open(null);
+    expect([elsewhere.text, elsewhere.files]).toEqual(["", []]);
   });
 });
 

@@ -15,3 +15,15 @@ it("is dismissed after a while, unless it is held", () => {
   vi.advanceTimersByTime(60_000);
   expect([notices.current, notices.action]).toEqual([null, null]);
 });
+
+it("about a chat is dismissed with it, and lists every line for long enough", () => {
+  const notices = new Notices();
+  notices.showOfChat(["one.png is neither a text file nor a PDF.", "two.png is neither a text file nor a PDF."]);
+  vi.advanceTimersByTime(8_000);
+  expect(notices.current).toBe("one.png is neither a text file nor a PDF.\ntwo.png is neither a text file nor a PDF.");
+  notices.leaveChat();
+  expect(notices.current).toBe(null);
+  notices.show("The chat was deleted.");
+  notices.leaveChat();
+  expect(notices.current).toBe("The chat was deleted.");
+});

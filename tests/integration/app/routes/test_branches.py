@@ -1,10 +1,13 @@
 """Branches, versions, forks, deletion and restoration over a real socket."""
 
+import json
+from io import BytesIO
 from typing import Any
 
 import aiohttp
 import pytest
 
+from app.domain.bounds import MAX_DRAFT_LENGTH
 from tests.integration.api_server import RunningServer
 from tests.integration.conversations_client import created, error_of, read, said, shown
 from tests.integration.sse_events import all_events, events
@@ -196,7 +199,8 @@ async def test_drafts_are_kept_per_conversation_and_for_new_chats(http: aiohttp.
         assert await read(http, path) == {"text": "", "updated_at": None}
         assert (await http.put(path, json={"text": "typed"})).status == 200
         assert (await read(http, path))["text"] == "typed"
-        too_long = await http.put(path, json={"text": "x" * ((1 << 17) + 1)})
+        body = BytesIO(json.dumps({"text": "x" * (MAX_DRAFT_LENGTH + 1)}).encode())
+        too_long = await http.put(path, data=body, headers={"Content-Type": "application/json"})
         assert (await error_of(too_long, 400))["param"] == "text"
     await said(http, conversation, "sent")
     assert (await read(http, f"/api/conversations/{conversation}/draft"))["text"] == ""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.conversations.deletions import UNDO_SECONDS
+from app.conversations.deletions import DAY, UNDO_SECONDS
 from app.domain.records import Message
 from app.domain.token_history import joined_ids
 from app.host.engine_host import EngineHost
@@ -21,9 +21,13 @@ from tests.unit.fake_engine import FakeEngine
 
 
 @asynccontextmanager
-async def serving(path: Path, engine: FakeEngine, *, response_days: int = 0) -> AsyncIterator[Services]:
+async def serving(
+    path: Path, engine: FakeEngine, *, response_days: int = 0, deleted_days: int = 0
+) -> AsyncIterator[Services]:
     host = EngineHost()
-    services = await Services.open(path / "conversations.db", host, response_days=response_days)
+    services = await Services.open(
+        path / "conversations.db", host, response_days=response_days, deleted_days=deleted_days
+    )
     await engine.start()
     host.ready(engine, "identity")
     yield services
@@ -66,10 +70,15 @@ def common(one: list[int], other: list[int]) -> int:
     return next(at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
 
 
+async def removed(services: Services, until: float) -> None:
+    """Remove what was deleted by the time `until`."""
+    await services.deletions.remove(conversations_until=until, messages_until=until)
+
+
 async def test_deleted_conversation_keeps_its_kv_during_undo_period(services: Services, engine: FakeEngine) -> None:
     conversation, answer = await chat(services, "one")
     await services.deletions.delete_conversation(conversation)
-    await services.deletions.remove(time.time() - UNDO_SECONDS)
+    await removed(services, time.time() - UNDO_SECONDS)
     restored = await services.deletions.restore_conversation(conversation)
     assert restored.head_id == answer.id
     assert engine.erased == []
@@ -80,7 +89,7 @@ async def test_conversation_is_removed_with_its_kv_after_undo_period(services: S
     conversation, answer = await chat(services, "one", "two")
     ids = await ids_of(services, answer.id)
     await services.deletions.delete_conversation(conversation)
-    await services.deletions.remove(time.time())
+    await removed(services, time.time())
     [trail] = await engine.until_erased(1)
     assert (trail.token_ids, trail.num_shared) == (ids, 0)
     with pytest.raises(NotFoundError):
@@ -110,7 +119,7 @@ async def test_next_process_removes_pending_deletions(tmp_path: Path) -> None:
 async def served(services: Services, seconds: float, wall: float) -> None:
     """Serve for `seconds`, after which the clock shows `wall`, and remove the deletions that are due."""
     passed = await services.store.served.tick(seconds, wall, window=UNDO_SECONDS)
-    await services.deletions.remove(min(passed, wall - UNDO_SECONDS))
+    await removed(services, min(passed, wall - UNDO_SECONDS))
 
 
 @pytest.mark.parametrize("jump", [3600.0, 10 * 365 * 86_400.0])
@@ -159,7 +168,7 @@ async def test_deleted_message_loses_kv_that_no_other_branch_shares(services: Se
     right = await ask(services, conversation, "right " * 20, parent_id=first.id)
     left_ids, right_ids = await ids_of(services, left.id), await ids_of(services, right.id)
     await services.deletions.delete_message(left.parent_id or "")
-    await services.deletions.remove(time.time())
+    await removed(services, time.time())
     [trail] = await engine.until_erased(1)
     assert (trail.token_ids, trail.num_shared) == (left_ids, common(left_ids, right_ids))
     assert trail.num_shared >= len(await ids_of(services, first.id))
@@ -215,3 +224,71 @@ async def test_permanent_delete_removes_hidden_conversation_at_once(services: Se
         await services.deletions.restore_conversation(conversation)
     with pytest.raises(NotFoundError):
         await services.deletions.delete_conversation(conversation, permanently=True)
+
+
+async def test_recently_deleted_conversation_loses_kv_and_is_kept(tmp_path: Path, engine: FakeEngine) -> None:
+    async with serving(tmp_path, engine, deleted_days=30) as services:
+        conversation, answer = await chat(services, "one", "two")
+        await chat(services, "one")
+        ids = await ids_of(services, answer.id)
+        await services.deletions.delete_conversation(conversation)
+        await services.store.served.tick(0, time.time(), window=UNDO_SECONDS)
+        await services.deletions.erase_hidden(time.time())
+        [trail] = await engine.until_erased(1)
+        assert trail.token_ids == ids
+        assert 0 < trail.num_shared < len(ids), "what another conversation shares must keep its KV"
+        await services.deletions.erase_hidden(time.time())
+        await services.deletions.remove_due(2 * UNDO_SECONDS)
+        assert len(engine.erased) == 1
+        [listed] = (await services.store.recently_deleted.page()).deleted
+        assert listed.conversation.id == conversation
+        assert (await services.deletions.restore_conversation(conversation)).head_id == answer.id
+        assert (await services.store.recently_deleted.page()).deleted == []
+        await ask(services, conversation, "three")
+        await services.deletions.delete_conversation(conversation)
+        await services.deletions.erase_hidden(time.time())
+        assert len(await engine.until_erased(2)) == 2
+
+
+async def test_recently_deleted_conversations_do_not_keep_shared_kv(services: Services, engine: FakeEngine) -> None:
+    first, _ = await chat(services, "one")
+    second, _ = await chat(services, "one")
+    await services.deletions.delete_conversation(first)
+    await services.deletions.erase_hidden(time.time())
+    assert (await engine.until_erased(1))[0].num_shared > 0
+    await services.deletions.delete_conversation(second, permanently=True)
+    assert (await engine.until_erased(2))[1].num_shared == 0
+
+
+async def test_deleted_conversation_is_removed_after_days_of_serving(tmp_path: Path, engine: FakeEngine) -> None:
+    async with serving(tmp_path, engine, deleted_days=2) as services:
+        conversation, _ = await chat(services, "one")
+        await services.deletions.delete_conversation(conversation)
+        long_ago = time.time() - 3 * DAY
+        await services.store.database.write(
+            lambda connection: connection.execute("UPDATE conversation SET deleted_at = ?", (long_ago,))
+        )
+        await services.store.served.tick(0, long_ago, window=UNDO_SECONDS)
+        for _ in range(24):
+            await services.deletions.remove_due(3600)
+        assert len((await services.store.recently_deleted.page()).deleted) == 1, "served for one day only"
+        for _ in range(30):
+            await services.deletions.remove_due(3600)
+        with pytest.raises(NotFoundError):
+            await services.deletions.restore_conversation(conversation)
+
+
+async def test_all_chats_are_deleted_and_removed_with_their_kv(services: Services, engine: FakeEngine) -> None:
+    chats = {(await chat(services, text))[0] for text in ("one", "two")}
+    kept = await services.store.conversations.create({"source": "api"})
+    assert await services.deletions.delete_all("chat") == 2
+    pages = [await services.store.recently_deleted.page(limit=1)]
+    pages.append(await services.store.recently_deleted.page(limit=1, after=pages[0].following))
+    assert {page.deleted[0].conversation.id for page in pages} == chats
+    assert pages[1].following is None
+    assert await services.deletions.remove_deleted() == 2
+    assert len(await engine.until_erased(2)) == 2
+    for conversation in chats:
+        with pytest.raises(NotFoundError):
+            await services.deletions.restore_conversation(conversation)
+    assert (await services.store.conversations.get(kept.id)).id == kept.id

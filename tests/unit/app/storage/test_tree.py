@@ -282,14 +282,14 @@ async def test_hidden_messages_are_removed_and_returned_with_tokens(store: Store
     gone = await answered(store, other, "three")
     await store.deletions.hide_message(below[0].id)
     await store.deletions.hide_conversation(other.id)
-    assert await store.deletions.remove_oldest(0.0) is None
-    first, second = [await store.deletions.remove_oldest(1e12) for _ in range(2)]
+    assert await store.deletions.remove_oldest(0.0, 0.0) is None
+    first, second = [await store.deletions.remove_oldest(1e12, 1e12) for _ in range(2)]
     assert first is not None
     assert second is not None
     assert {node.id for node in first.nodes} == {each.id for each in gone}
     assert {node.id for node in second.nodes} == {each.id for each in (question, answer, *below)}
     assert {node.id: node.tokens for node in second.nodes}[answer.id] == answer.tokens
-    assert await store.deletions.remove_oldest(1e12) is None
+    assert await store.deletions.remove_oldest(1e12, 1e12) is None
     for attempt in (
         store.deletions.show_conversation(other.id),
         store.deletions.show_message(below[0].id),

@@ -6,6 +6,7 @@ import type {
   ConversationChanges,
   ConversationTree,
   ConversationWithMessages,
+  DeletedConversation,
   Draft,
   Health,
   Imported,
@@ -69,11 +70,36 @@ export class ApiClient {
     return this.json("patch", "/api/conversations/{id}", { path: { id }, body: changes });
   }
 
-  async deleteConversation(id: string): Promise<void> {
-    await this.request("delete", "/api/conversations/{id}", { path: { id } });
+  /** Delete a chat. It can be restored for some time, unless it is deleted permanently. */
+  async deleteConversation(id: string, permanently = false): Promise<void> {
+    const query = permanently ? ({ permanently: "true" } as const) : {};
+    await this.request("delete", "/api/conversations/{id}", { path: { id }, query });
   }
 
-  /** Restore a deleted chat; possible for ten minutes. */
+  /** Delete all chats, archived ones too, and return their number. They can be restored for some time. */
+  async deleteAllConversations(): Promise<number> {
+    return (await this.json("delete", "/api/conversations", {})).deleted;
+  }
+
+  /** Read all deleted chats that can be restored, the last deleted one first. */
+  async deletedConversations(): Promise<DeletedConversation[]> {
+    const all: DeletedConversation[] = [];
+    let cursor: string | null = null;
+    do {
+      const query = { limit: 500, ...(cursor === null ? {} : { cursor }) } as const;
+      const page: ResponseBody<"get", "/api/deleted-conversations"> = await this.json("get", "/api/deleted-conversations", { query });
+      all.push(...page.data);
+      cursor = page.next_cursor;
+    } while (cursor !== null);
+    return all;
+  }
+
+  /** Delete all deleted chats for good. */
+  async eraseDeleted(): Promise<void> {
+    await this.request("delete", "/api/deleted-conversations", {});
+  }
+
+  /** Restore a deleted chat. */
   restoreConversation(id: string): Promise<Conversation> {
     return this.json("post", "/api/conversations/{id}/restore", { path: { id } });
   }

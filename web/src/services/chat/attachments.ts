@@ -41,14 +41,22 @@ export async function readFile(file: File): Promise<Attachment> {
 
 async function readText(file: File): Promise<string> {
   if (file.size > MAX_BYTES) throw new UnreadableFileError("tooBig");
-  let text: string;
-  try {
-    text = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
-  } catch {
-    throw new UnreadableFileError("noText");
-  }
-  if (text.includes("\0")) throw new UnreadableFileError("noText");
+  const text = decoded(new Uint8Array(await file.arrayBuffer()));
+  if (text === null || text.includes("\0")) throw new UnreadableFileError("noText");
   return text;
+}
+
+/** Decode UTF-16 with its mark, UTF-8, or else Windows-1252, which text never fills with control characters. */
+function decoded(bytes: Uint8Array): string | null {
+  const [first, second] = bytes;
+  const utf16 = first === 0xff && second === 0xfe ? "utf-16le" : first === 0xfe && second === 0xff ? "utf-16be" : null;
+  try {
+    return new TextDecoder(utf16 ?? "utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    if (utf16 !== null) return null;
+  }
+  const text = new TextDecoder("windows-1252").decode(bytes);
+  return /[\u0000-\u0008\u000e-\u001f\u007f-\u009f]/.test(text) ? null : text;
 }
 
 async function readPdf(file: File): Promise<string> {

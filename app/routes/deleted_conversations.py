@@ -1,0 +1,48 @@
+"""/api/deleted-conversations: the conversations that were deleted and can still be restored."""
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from app.domain.bounds import MAX_PAGE
+from app.http.query_params import source_of, whole_number
+from app.routes.cursors import deletion_cursor, parse_deletion
+from app.schemas.response_bodies.conversations import DeletedConversationPage, NumDeleted, deleted_conversation_body
+from app.services import services_of
+
+DEFAULT_PAGE = 100
+
+
+async def list_deleted(request: Request) -> Response:
+    """List a page of the deleted conversations of all sources: the last deleted one first."""
+    services = services_of(request)
+    cursor = request.query_params.get("cursor")
+    page = await services.store.recently_deleted.page(
+        limit=whole_number(request, "limit", DEFAULT_PAGE, low=1, high=MAX_PAGE),
+        after=parse_deletion(cursor) if cursor is not None else None,
+    )
+    kept = services.deletions.seconds_kept
+    following = deletion_cursor(page.following) if page.following is not None else None
+    return JSONResponse(
+        DeletedConversationPage(
+            data=[deleted_conversation_body(each.conversation, each.deleted_at, kept) for each in page.deleted],
+            next_cursor=following,
+        )
+    )
+
+
+async def delete_all(request: Request) -> Response:
+    """Move all conversations of one source to the recently deleted ones. Answers being generated are stopped."""
+    return JSONResponse(NumDeleted(deleted=await services_of(request).deletions.delete_all(source_of(request))))
+
+
+async def remove_deleted(request: Request) -> Response:
+    """Remove all deleted conversations for good."""
+    return JSONResponse(NumDeleted(deleted=await services_of(request).deletions.remove_deleted()))
+
+
+routes = [
+    Route("/api/conversations", delete_all, methods=["DELETE"]),
+    Route("/api/deleted-conversations", list_deleted),
+    Route("/api/deleted-conversations", remove_deleted, methods=["DELETE"]),
+]

@@ -1,0 +1,102 @@
+"""Deleted conversations that can still be restored."""
+
+import time
+from dataclasses import dataclass
+
+from app.domain.records import Conversation, ConversationSource
+from app.storage.connection import Connection
+from app.storage.database import Database
+from app.storage.removals import CONVERSATION_NODES, Removed
+from app.storage.rows import conversation_of, node_of
+
+HIDE_BATCH = 500
+"""Maximum number of conversations that one transaction hides."""
+
+# An import in progress is hidden, but not deleted. A removal that has begun cannot be undone.
+RESTORABLE = (
+    "deleted_at IS NOT NULL AND id NOT IN (SELECT conversation_id FROM staged) "
+    "AND id NOT IN (SELECT conversation_id FROM removal WHERE message_id IS NULL)"
+)
+
+DeletedPosition = tuple[float, str]
+"""Position in the list: deleted_at, id. The list is in descending order."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedConversation:
+    """A deleted conversation and the time of its deletion."""
+
+    conversation: Conversation
+    deleted_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedPage:
+    """A page of the list.
+
+    following: place after which the next page begins; None on the last page.
+    """
+
+    deleted: list[DeletedConversation]
+    following: DeletedPosition | None
+
+
+class RecentlyDeletedStore:
+    """The deleted conversations of a tenant. `next_with_kv` covers all tenants."""
+
+    def __init__(self, database: Database, tenant: str) -> None:
+        self._database = database
+        self._tenant = tenant
+
+    async def page(self, *, limit: int = 100, after: DeletedPosition | None = None) -> DeletedPage:
+        """Return a page of the deleted conversations of all sources: the last deleted one first.
+
+        after: the place after which the page begins; None for the first page.
+        """
+        condition, place = ("AND (deleted_at, id) < (?, ?)", after) if after is not None else ("", ())
+        rows = await self._database.read(
+            f"SELECT * FROM conversation WHERE tenant = ? AND {RESTORABLE} {condition} "
+            "ORDER BY deleted_at DESC, id DESC LIMIT ?",
+            (self._tenant, *place, limit + 1),
+            tenant=self._tenant,
+        )
+        found = [DeletedConversation(conversation_of(row), row["deleted_at"]) for row in rows[:limit]]
+        last = found[-1] if len(rows) > limit else None
+        return DeletedPage(found, (last.deleted_at, last.conversation.id) if last is not None else None)
+
+    async def hide_all(self, source: ConversationSource) -> list[str]:
+        """Delete all conversations of a source, archived ones too. They can be restored. Returns their ids."""
+        ids = list[str]()
+        while found := await self._database.write(lambda connection: self._hide_some(connection, source)):
+            ids += found
+        return ids
+
+    async def next_with_kv(self, until: float) -> Removed | None:
+        """Return the tokens of a conversation that was deleted at or before `until` and whose KV is to be erased.
+
+        The conversation is returned once. Returns None if there is none.
+        """
+
+        def take(connection: Connection) -> tuple[str, str] | None:
+            row = connection.fetch_one(
+                f"SELECT tenant, id FROM conversation WHERE {RESTORABLE} AND keeps_kv AND deleted_at <= ? LIMIT 1",
+                (until,),
+            )
+            if row is None:
+                return None
+            connection.execute("UPDATE conversation SET keeps_kv = 0 WHERE id = ?", (row["id"],))
+            return row["tenant"], row["id"]
+
+        if (taken := await self._database.write(take)) is None:
+            return None
+        tenant, conversation_id = taken
+        nodes = await self._database.read_as(node_of, CONVERSATION_NODES, {"id": conversation_id}, tenant=tenant)
+        return Removed(tenant, nodes)
+
+    def _hide_some(self, connection: Connection, source: ConversationSource) -> list[str]:
+        rows = connection.fetch_all(
+            "UPDATE conversation SET deleted_at = ?, version = version + 1 WHERE id IN "
+            "(SELECT id FROM shown_conversation WHERE tenant = ? AND source = ? LIMIT ?) RETURNING id",
+            (time.time(), self._tenant, source, HIDE_BATCH),
+        )
+        return [row["id"] for row in rows]

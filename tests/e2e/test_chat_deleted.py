@@ -1,0 +1,63 @@
+"""Recently deleted chats: found after the notice is gone, restored, and deleted for good."""
+
+from playwright.async_api import expect
+
+from tests.e2e.chat_page import ChatPage
+
+
+async def open_deleted(chat: ChatPage) -> None:
+    await chat.button("More").click()
+    await chat.page.get_by_role("menuitem", name="Recently deleted").click()
+    await expect(chat.page.get_by_role("dialog", name="Recently deleted")).to_be_visible()
+
+
+async def test_deleted_chat_is_restored_later_with_its_messages(chat: ChatPage) -> None:
+    conversation = await chat.open_new_chat(tokens=1, title="Wanted again")
+    await chat.send("Remember the keelson.")
+    await chat.expect_status("incomplete")
+    await chat.choose("Wanted again", "Delete")
+    await chat.button("Delete").click()
+    await expect(chat.chats.get_by_text("Wanted again", exact=True)).to_have_count(0)
+    await chat.page.reload()
+
+    await open_deleted(chat)
+    await expect(chat.page.get_by_role("dialog").get_by_text("30 days left").first).to_be_visible()
+    await chat.button("Restore “Wanted again”").click()
+
+    await expect(chat.button("Restore “Wanted again”")).to_have_count(0)
+    await chat.page.keyboard.press("Escape")
+    await chat.chats.get_by_text("Wanted again", exact=True).click()
+    await expect(chat.questions).to_have_text("Remember the keelson.")
+    assert (await chat.stored(conversation))["title"] == "Wanted again"
+
+
+async def test_chat_deleted_for_good_cannot_be_restored(chat: ChatPage) -> None:
+    conversation = await chat.open_new_chat(tokens=1, title="Erased")
+    await chat.page.request.delete(f"/api/conversations/{conversation}")
+    await open_deleted(chat)
+    await chat.button("Delete for good: “Erased”").click()
+    await chat.button("Keep").click()
+    await expect(chat.button("Restore “Erased”")).to_be_visible()
+
+    await chat.button("Delete for good: “Erased”").click()
+    await chat.button("Delete for good").last.click()
+
+    await expect(chat.button("Restore “Erased”")).to_have_count(0)
+    assert (await chat.page.request.post(f"/api/conversations/{conversation}/restore")).status == 404
+
+
+async def test_all_chats_can_be_deleted_and_found_again(chat: ChatPage) -> None:
+    kept = [await chat.new_chat(tokens=1, title=f"One of all {number}") for number in range(2)]
+    await chat.page.goto("/")
+    await expect(chat.chats.get_by_text("One of all 1", exact=True)).to_be_visible()
+    await chat.button("More").click()
+    await chat.page.get_by_role("menuitem", name="Delete all chats…").click()
+    await chat.button("Delete all").click()
+
+    await expect(chat.chats).to_have_count(0)
+    await chat.button("Show").click()
+    for number in range(2):
+        await chat.button(f"Restore “One of all {number}”").click()
+        await expect(chat.chats.get_by_text(f"One of all {number}", exact=True)).to_be_attached()
+    for conversation in kept:
+        await chat.stored(conversation)

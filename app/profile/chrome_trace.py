@@ -41,7 +41,9 @@ def trace_events(spans: Iterable[Span]) -> Iterator[dict[str, Any]]:
             yield event | {"ph": "b", "id": number}
             yield event | {"ph": "e", "id": number, "ts": _micros(span.ended - origin), "args": {}}
         else:
-            yield event | {"ph": "X", "dur": _micros(span.seconds)}
+            # The difference of rounded times: a span that ends where the next one starts must not overlap it.
+            ended = _micros(span.ended - origin)
+            yield event | {"ph": "X", "dur": round(ended - _micros(span.started - origin), 3)}
 
 
 def _micros(seconds: float) -> float:

@@ -51,7 +51,9 @@ void measure_limits(int threads) {
     const auto multiply = [](int) {
         alignas(64) bf16 weights[2 * kLanes] = {};
         alignas(64) Activation values[2] = {};
-        Vec sums[kSums] = {};
+        // The sums differ. A compiler would otherwise compute one of them for all.
+        Vec sums[kSums];
+        for (int i = 0; i < kSums; ++i) sums[i] = broadcast(i + 1.f);
         const Pair left = load_pair(weights), right = broadcast_pair(values);
         for (long round = 0; round < kRounds; ++round)
 #pragma GCC unroll 12

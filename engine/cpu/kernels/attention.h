@@ -237,95 +237,130 @@ private:
     }
 
     // Compute the sums of one split: the scores of all of its keys, then their weights, then the sums of values.
-    // Each product prefetches the page after the next one, in the order of use.
     void run_split(const AttentionTask& task, const Sequence& sequence, const Pages& pages, const bf16* next) {
         const int group = layer_.group(), rows = task.num_rows * group, first = pages.start * kPageKeys;
         const int last_position = sequence.position(task.first_row + task.num_rows - 1);
+        const Factors factors = factors_of(task, sequence, pages, next);
+        for (int i = 0, page = pages.first; page < pages.end; ++i, ++page) {
+            const int keys = std::min(kPageKeys, last_position - page * kPageKeys + 1);
+            multiply_pages<Scores>(scratch_.queries.data(), rows, factors.keys + i, 1, up_to_whole(keys, kPanel),
+                                   scratch_.scores.data() + (page - pages.start) * kPageKeys, nullptr);
+        }
+        const Keys covered{(pages.first - pages.start) * kPageKeys, (pages.end - pages.start) * kPageKeys};
+        const auto seen = [&](int row) {
+            const int position = sequence.position(task.first_row + row / group);
+            return Keys{std::max(0, layer_.first_key(position) - first), std::min(kSplitKeys, position - first + 1)};
+        };
+        // The maxima of all rows come first, so that no weight waits for the maximum of its own row.
+        for (int row = 0; row < rows; ++row) find_maximum(row, seen(row));
+        for (int row = 0; row < rows; ++row) weigh(row, seen(row), covered);
+        multiply_pages<Values>(scratch_.weights.data() + covered.begin, rows, factors.values, pages.end - pages.first,
+                               kColumns, scratch_.split_values.data(), scratch_.products.data());
+    }
+
+    struct Factors {
+        PageFactor keys[kSplitPages], values[kSplitPages];
+    };
+
+    // List the pages of a split. Each one prefetches the page that is used kPagesAhead pages later: a page of keys, then
+    // of values, then of the keys of the next split, or `next` after the last split.
+    Factors factors_of(const AttentionTask& task, const Sequence& sequence, const Pages& pages,
+                       const bf16* next) const {
+        const int count = pages.end - pages.first;
+        const int last_position = sequence.position(task.first_row + task.num_rows - 1);
+        const int end = std::min(task.end_split * kSplitPages, last_position / kPageKeys + 1);
         const auto keys = [&](int page) {
             return layer_.cache->key_page(sequence.blocks[page], layer_.layer, task.kv_head);
         };
         const auto values = [&](int page) {
             return layer_.cache->value_page(sequence.blocks[page], layer_.layer, task.kv_head);
         };
-        const auto values_or_later = [&](int page) -> const bf16* {
-            if (page < pages.end) return values(page);
-            const int later = page - pages.end + pages.start + kSplitPages;
-            const int end = std::min(task.end_split * kSplitPages, last_position / kPageKeys + 1);
+        const auto used = [&](int index) -> const bf16* {
+            if (index < count) return keys(pages.first + index);
+            if (index < 2 * count) return values(pages.first + index - count);
+            const int later = pages.start + kSplitPages + index - 2 * count;
             if (later < end) return keys(later);
-            return later == end ? next : nullptr;
+            return later == end && next != nullptr ? next : values(pages.end - 1);
         };
-        for (int page = pages.first; page < pages.end; ++page) {
-            const int fetched = page + kPagesAhead;
-            multiply_page<Scores, false>(
-                scratch_.queries.data(), rows, keys(page), kHeadDim / 2,
-                scratch_.scores.data() + (page - pages.start) * kPageKeys,
-                fetched < pages.end ? keys(fetched) : values_or_later(pages.first + fetched - pages.end),
-                scratch_.products.data());
-        }
-        const Keys covered{(pages.first - pages.start) * kPageKeys, (pages.end - pages.start) * kPageKeys};
-        for (int row = 0; row < rows; ++row) {
-            const int position = sequence.position(task.first_row + row / group);
-            const Keys seen{std::max(0, layer_.first_key(position) - first),
-                            std::min(kSplitKeys, position - first + 1)};
-            scratch_.split.data()[row] = {scratch_.split_values.data() + row * kColumns, kBelowAllScores, 0.f};
-            weigh(row, seen, covered);
-        }
-        for (int page = pages.first; page < pages.end; ++page) {
+        Factors factors;
+        for (int i = 0; i < count; ++i) {
             // The last row attends to the most keys. Pairs of slots after them have weight 0 in every row.
-            const int pairs = (std::min(kPageKeys, last_position - page * kPageKeys + 1) + 1) / 2;
-            const auto product = page == pages.first ? multiply_page<Values, false> : multiply_page<Values, true>;
-            product(scratch_.weights.data() + (page - pages.start) * kPageKeys, rows, values(page), pairs,
-                    scratch_.split_values.data(), values_or_later(page + kPagesAhead), scratch_.products.data());
+            const int seen = std::min(kPageKeys, last_position - (pages.first + i) * kPageKeys + 1);
+            factors.keys[i] = {used(i), used(i + kPagesAhead), kHeadDim / 2};
+            factors.values[i] = {used(count + i), used(count + i + kPagesAhead), (seen + 1) / 2};
         }
+        return factors;
     }
 
     // Keys [begin, end) of a split.
     struct Keys {
         int begin, end;
+
+        bool is_empty() const { return begin >= end; }
+        // Return the whole steps that contain the keys.
+        Keys steps() const { return {begin / kStep * kStep, up_to_whole(end, kStep)}; }
+        bool is_whole_split() const { return begin == 0 && end == kSplitKeys; }
+
+        // Return `value` in the lanes whose keys are in this range, else `other`. The first lane is key `key`.
+        // This selects instead of masking by arithmetic, because the score of a stale key may be NaN.
+        Vec select(int key, Vec value, Vec other) const {
+            const Vec keys = lane_numbers() + broadcast(static_cast<float>(key));
+            const Vec started = keys >= broadcast(static_cast<float>(begin)) ? value : other;
+            return keys < broadcast(static_cast<float>(end)) ? started : other;
+        }
     };
 
-    // Convert the scores of the keys in `seen` to softmax weights, and set the row's maximum and sum. The other keys in
-    // `covered` get weight 0.
-    void weigh(int row, Keys seen, Keys covered) {
-        float* scores = scratch_.scores.data() + row * kSplitKeys;
-        Activation* weights = scratch_.weights.data() + row * kSplitKeys;
-        if (seen.begin >= seen.end) return std::fill(weights + covered.begin, weights + covered.end, Activation{});
-        const Keys steps{seen.begin / kStep * kStep, (seen.end + kStep - 1) / kStep * kStep};
-        std::fill(weights + covered.begin, weights + steps.begin, Activation{});
-        std::fill(weights + steps.end, weights + covered.end, Activation{});
-        float factor = layer_.scale;
-        if (layer_.softcap != 0.f) {
-            scale(factor, steps.end - steps.begin, scores + steps.begin);
-            softcap(layer_.softcap, steps.end - steps.begin, scores + steps.begin);
-            factor = 1.f;
-        }
+    static constexpr int up_to_whole(int count, int unit) { return (count + unit - 1) / unit * unit; }
+
+    // Return the factor from a row's scores, after the softcap if there is one, to exponents of 2.
+    float exponent_scale() const { return kLog2OfE * (layer_.softcap == 0.f ? layer_.scale : 1.f); }
+
+    // Set a row's sums to those of no values yet, with the maximum of the keys in `seen`, and apply the softcap.
+    void find_maximum(int row, Keys seen) {
         Softmax& softmax = scratch_.split.data()[row];
-        if (seen.begin == 0 && seen.end == kSplitKeys)
-            weigh_steps<true>(scores, kLog2OfE * factor, {0, kSplitKeys}, seen, weights, softmax);
-        else
-            weigh_steps<false>(scores, kLog2OfE * factor, steps, seen, weights, softmax);
+        softmax = {scratch_.split_values.data() + row * kColumns, kBelowAllScores, 0.f};
+        if (seen.is_empty()) return;
+        float* scores = scratch_.scores.data() + row * kSplitKeys;
+        const Keys steps = seen.steps();
+        if (layer_.softcap != 0.f) {
+            scale(layer_.scale, steps.end - steps.begin, scores + steps.begin);
+            softcap(layer_.softcap, steps.end - steps.begin, scores + steps.begin);
+        }
+        const Vec lowest = broadcast(kBelowAllScores);
+        Vec highest[2] = {lowest, lowest};
+        const bool is_whole = seen.is_whole_split();
+        for (int key = steps.begin; key < steps.end; key += kStep)
+            for (int v = 0, at = key; v < 2; ++v, at += kLanes) {
+                const Vec values = load(scores + at);
+                highest[v] = maximum(is_whole ? values : seen.select(at, values, lowest), highest[v]);
+            }
+        softmax.maximum = maximum_lane(maximum(highest[0], highest[1])) * exponent_scale();
     }
 
-    // Weigh the keys of `steps`, two vectors at a time. kWhole: all of them are in `seen`.
+    // Convert the scores of the keys in `seen` to softmax weights, and sum them. The other keys in `covered` get weight 0.
+    void weigh(int row, Keys seen, Keys covered) {
+        Activation* weights = scratch_.weights.data() + row * kSplitKeys;
+        if (seen.is_empty()) return std::fill(weights + covered.begin, weights + covered.end, Activation{});
+        const float* scores = scratch_.scores.data() + row * kSplitKeys;
+        Softmax& softmax = scratch_.split.data()[row];
+        if (seen.is_whole_split()) {
+            softmax.sum = weigh_steps<true>(scores, seen, softmax.maximum, weights);
+        } else {
+            const Keys steps = seen.steps();
+            std::fill(weights + covered.begin, weights + steps.begin, Activation{});
+            std::fill(weights + steps.end, weights + covered.end, Activation{});
+            softmax.sum = weigh_steps<false>(scores, seen, softmax.maximum, weights);
+        }
+    }
+
+    // Weigh the keys in `seen`, two vectors at a time, and return the sum of the weights. kWhole: these are all keys.
     template <bool kWhole>
-    static void weigh_steps(const float* scores, float scale, Keys steps, Keys seen, Activation* weights,
-                            Softmax& softmax) {
-        const Vec numbers = lane_numbers();
-        // Select instead of masking by arithmetic: the score of a stale key may be NaN.
-        const auto where_seen = [&](int key, Vec value, Vec other) {
-            if constexpr (kWhole) return value;
-            const Vec keys = numbers + broadcast(static_cast<float>(key));
-            const Vec started = keys >= broadcast(static_cast<float>(seen.begin)) ? value : other;
-            return keys < broadcast(static_cast<float>(seen.end)) ? started : other;
-        };
-        const auto score = [&](int key) { return where_seen(key, load(scores + key), broadcast(kBelowAllScores)); };
-        Vec highest[2] = {broadcast(kBelowAllScores), broadcast(kBelowAllScores)};
-        for (int key = steps.begin; key < steps.end; key += kStep)
-            for (int v = 0; v < 2; ++v) highest[v] = maximum(highest[v], score(key + v * kLanes));
-        softmax.maximum = maximum_lane(maximum(highest[0], highest[1])) * scale;
-        const Vec factor = broadcast(scale), lowered = broadcast(-softmax.maximum);
+    float weigh_steps(const float* scores, Keys seen, float maximum, Activation* weights) const {
+        const Keys steps = kWhole ? Keys{0, kSplitKeys} : seen.steps();
+        const Vec factor = broadcast(exponent_scale()), lowered = broadcast(-maximum);
         const auto weight = [&](int key) {
-            return where_seen(key, exp2_as_activation(fma(load(scores + key), factor, lowered)), Vec{});
+            const Vec value = exp2_as_activation(fma(load(scores + key), factor, lowered));
+            return kWhole ? value : seen.select(key, value, Vec{});
         };
         Vec totals[2] = {};
         for (int key = steps.begin; key < steps.end; key += kStep) {
@@ -334,12 +369,12 @@ private:
             totals[1] += high;
             store_activations(weights + key, low, high);
         }
-        softmax.sum = sum(totals[0] + totals[1]);
+        return sum(totals[0] + totals[1]);
     }
 
     static constexpr int kColumns = value_columns(kHeadDim);
-    using Scores = PageShape<kColumns, kHeadDim, kPageKeys, kSplitKeys>;
-    using Values = PageShape<kSplitKeys, kPageKeys, kColumns, kColumns>;
+    using Scores = PageShape<kColumns, kHeadDim, kSplitKeys>;
+    using Values = PageShape<kSplitKeys, kPageKeys, kColumns>;
     static constexpr int kStep = 2 * kLanes, kPagesAhead = 2;
 
     const AttentionLayer& layer_;

@@ -113,6 +113,7 @@ public:
         layer.heads = heads_;
         layer.qkv = qkv_.data();
         layer.scale = 0.125f;
+        layer.queries = plan.queries.data();
         layer.out = out_.data();
         layer.partials = partials.data();
         std::vector<std::atomic<size_t>> taken(layers);
@@ -133,10 +134,7 @@ private:
         Attention<kHeadDim> attention(layer, scratch);
         for (size_t i; (i = taken++) < plan.tasks.size();) {
             const size_t later = i + threads_;
-            const bf16* next = nullptr;
-            if (later < plan.tasks.size())
-                next = attention.first_keys(plan.tasks[later], plan.sequences[plan.tasks[later].sequence]);
-            attention.run(plan.tasks[i], plan.sequences[plan.tasks[i].sequence], next);
+            attention.run(plan.tasks[i], later < plan.tasks.size() ? &plan.tasks[later] : nullptr);
         }
     }
 

@@ -126,7 +126,9 @@ bench-start: ## measure the time and memory of a second start
 bench-stateless: ## measure what 200 chats recompute with a client that resends the whole conversation; JSON and table in bench/results
 bench-tenants: ## measure what a tenant can learn about another's prompts from timing; JSON and table in bench/results
 bench-thinking: ## measure how much of a prompt is reused after answers with reasoning; JSON and table in bench/results
+bench-transformers-backend: ## compare the step of the transformers backend with that of Ebb's torch decoder, on random weights
 bench-turns: ## measure returning turns by tier; JSON, table and plot in bench/results
+bench-weights: ## measure multiplication by weights of each format as a share of what the machine can do, and print a table
 bench-warm: ## measure chats that are warmed from Redis while the user types; JSON and table in bench/results, ten minutes
 
 bench-peers: setup .make/dev ## compare Ebb with vLLM and llama.cpp, 30 minutes; JSON, table and plots in bench/results

@@ -1,15 +1,11 @@
 // Measures attention of the native step alone, for bench/attention.py. Prints one line per measurement: a name, then
 // seconds, floating point operations and bytes read.
 #include <atomic>
-#include <cstdio>
 #include <cstdlib>
-#include <functional>
-#include <thread>
 #include <vector>
 
-#include "amx.h"
 #include "attention.h"
-#include "moves.h"
+#include "machine_limits.h"
 #include "plan.h"
 
 using namespace ebb;
@@ -25,54 +21,6 @@ constexpr Load kLoads[] = {
     {"prefill 512", 1, 0, 512},       {"prefill 2048", 1, 0, 2048},   {"prefill 6000", 1, 0, 6000},
     {"decode 1 at 8000", 1, 8000, 1}, {"decode 4 at 5000", 4, 5000, 1}, {"decode 32 at 512", 32, 512, 1},
 };
-
-// Run work(thread) in all threads and return the seconds until the last one ends.
-double timed(int threads, const std::function<void(int)>& work) {
-    std::vector<std::thread> running;
-    const double started = seconds_now();
-    for (int thread = 0; thread < threads; ++thread)
-        running.emplace_back([&work, thread] {
-            const FloatMode mode;
-            const TileMode tiles;
-            work(thread);
-        });
-    for (std::thread& thread : running) thread.join();
-    return seconds_now() - started;
-}
-
-void print(const char* shape, const char* name, double seconds, double operations, double bytes) {
-    std::printf("%s\t%s\t%.9f\t%.0f\t%.0f\n", shape, name, seconds, operations, bytes);
-}
-
-// Measure the limits: dot products of registers, and reading memory once.
-void measure_limits(int threads) {
-    constexpr long kRounds = 20'000'000;
-    constexpr int kSums = 12;
-    const auto multiply = [](int) {
-        alignas(64) bf16 weights[2 * kLanes] = {};
-        alignas(64) Activation values[2] = {};
-        // The sums differ. A compiler would otherwise compute one of them for all.
-        Vec sums[kSums];
-        for (int i = 0; i < kSums; ++i) sums[i] = broadcast(i + 1.f);
-        const Pair left = load_pair(weights), right = broadcast_pair(values);
-        for (long round = 0; round < kRounds; ++round)
-#pragma GCC unroll 12
-            for (Vec& each : sums) each = dot(each, left, right);
-        volatile float kept = 0.f;
-        for (const Vec& each : sums) kept = kept + sum(each);
-    };
-    print("limit", "dot products", timed(threads, multiply), 4.0 * kLanes * kSums * kRounds * threads, 0);
-    const size_t words = size_t{1} << 26;
-    std::vector<uint32_t> memory(words, 1);
-    const auto read = [&](int thread) {
-        Words all{};
-        const size_t part = words / threads / kLanes * kLanes;
-        for (size_t i = thread * part; i < (thread + 1) * part; i += kLanes) all |= load_words(memory.data() + i);
-        volatile uint32_t kept = all[0];
-        (void)kept;
-    };
-    print("limit", "reading memory", timed(threads, read), 0, 4.0 * words);
-}
 
 template <int kHeadDim>
 class Measured {

@@ -18,7 +18,8 @@ from engine.cpu.instruction_set import usable_instruction_sets
 from engine.sampling_params import SamplingParams
 from engine.scheduler_output import NewRequestData, SchedulerOutput
 from engine.worker.host_resources import usable_cores
-from engine.worker.worker import Worker
+from engine.worker.worker import ModelLoader, Worker
+from models import registry
 
 BLOCK: Final = 64
 GREEDY: Final = SamplingParams(temperature=0.0)
@@ -43,13 +44,21 @@ def loads(context: int) -> tuple[Load, ...]:
 class Arm:
     """One way to compute, with its own blocks."""
 
-    def __init__(self, folder: Path, kernels: str, cache_dir: Path, *, num_blocks: int) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        kernels: str,
+        cache_dir: Path,
+        *,
+        num_blocks: int,
+        load_model: ModelLoader = registry.load_model,
+    ) -> None:
         self.name = kernels
         config = EngineConfig(folder, "bench", None, b"bench", cpu_kernels=kernels, cache_dir=cache_dir)
-        self._worker = Worker(config, progress=print)
+        self._worker = Worker(config, load_model, progress=print)
         self._worker.load()
         self._worker.init_kv(num_blocks)
-        self._torch_threads = usable_cores() if kernels in ("torch", "onednn") else 1
+        self._torch_threads = 1 if self._worker.computes_elsewhere else usable_cores()
         self._steps = 0
 
     def step(self, load: Load) -> float:

@@ -41,7 +41,7 @@ class EngineConfig:
     cpu_kernels: "auto" for the native step with this CPU's best instruction set, where the model and the machine allow
         it; the name of an instruction set (`engine.cpu.instruction_set`) for that one; "onednn" for the torch model
         with weights packed for oneDNN, the fallback of "auto"; "torch" for the plain torch model.
-    quantization: "none", or "int8" or "int4" for weights in groups of 32 with a float16 scale, in the native step only.
+    quantization: "none", or "int8" or "int4" for weights in groups of 32 with a float16 scale, in native matrices only.
     tensor_parallel_size: number of processes that compute the model together, each on its own device, or on its share
         of the CPU's cores.
     cache_dir: folder of the compiled native kernels; None allows only the torch model.

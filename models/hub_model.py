@@ -103,7 +103,7 @@ class _Fetching:
         folder = self.kept.snapshot(self.repository.commit)
         # config.json is the first, and judged alone: other files may be large for a description.
         self.fetch_all(description[:1])
-        network = summarize(folder, torch.bfloat16)
+        network = summarize(folder, torch.bfloat16, "cuda" if torch.cuda.is_available() else "cpu")
         weights = weight_files(self.repository, self._fetched(description))
         load_tokenizer(folder)
         return HubPlan(

@@ -1,6 +1,7 @@
 """The complete interface between the engine and a model."""
 
-from typing import Protocol
+from enum import Enum, auto
+from typing import Protocol, runtime_checkable
 
 import torch
 
@@ -47,3 +48,46 @@ class CausalLM(ModelShape, Protocol):
 
     def compute_logits(self, hidden: torch.Tensor) -> torch.Tensor:
         """Compute the logits [R, vocab] float32 of hidden states [R, hidden]."""
+
+
+class MatrixRole(Enum):
+    """Role of a matrix in a network, which decides how precise it must stay."""
+
+    LAYER = auto()
+    HEAD = auto()
+    ROUTER = auto()
+
+
+class Matrix(Protocol):
+    """A packed matrix [rows, depth], with its bias if it has one.
+
+    keeps_values: whether the values are those that were packed, so that `row_values` returns them.
+    """
+
+    keeps_values: bool
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        """Map x [..., depth] to [..., rows]. An output depends only on its own row of x."""
+
+    def row_values(self, indices: torch.Tensor) -> torch.Tensor:
+        """Return the rows [..., depth] of the matrix at `indices` [...], int64."""
+
+
+class MatrixPacker(Protocol):
+    """Maker of packed matrices. name: identifies the products' arithmetic, which determines the last bits."""
+
+    name: str
+
+    def pack(self, weight: torch.Tensor, bias: torch.Tensor | None, role: MatrixRole) -> Matrix:
+        """Pack weight [rows, depth] and bias [rows]. The packed matrix refers to neither of them."""
+
+
+@runtime_checkable
+class HasMatrices(Protocol):
+    """A CausalLM in plain torch, whose matrices can be replaced by packed ones."""
+
+    def pack_matrices(self, packer: MatrixPacker) -> None:
+        """Replace the matrices by packed ones, and free each one as soon as it is packed.
+
+        Raise UnsupportedModelError if the network cannot be computed without its plain matrices.
+        """

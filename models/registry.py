@@ -15,6 +15,7 @@ import torch
 from models.attention_call import AttentionCall
 from models.decoder.config import DecoderConfig
 from models.decoder.model import DecoderForCausalLM
+from models.decoder.tensor_parallel import rank_config
 from models.errors import ModelError, UnsupportedModelError
 from models.folder import ModelFolder
 from models.gemma2 import architecture as gemma2
@@ -52,8 +53,6 @@ ARCHITECTURES: Final[Mapping[str, Callable[[Mapping[str, Any]], DecoderConfig]]]
 }
 """Readers of config.json, by the first of its `architectures`. The shared decoder runs all of them."""
 
-TRANSFORMERS_IS_ALONE: Final = "transformers' code runs in one process: leave out --tensor-parallel-size"
-
 
 def read_config(raw: Mapping[str, Any]) -> DecoderConfig:
     """Read the contents of config.json.
@@ -87,8 +86,8 @@ class NetworkSummary:
     is_tested: bool
 
 
-def summarize(path: Path, dtype: torch.dtype) -> NetworkSummary:
-    """Describe the network in the folder `path` without loading its weights.
+def summarize(path: Path, dtype: torch.dtype, device: str) -> NetworkSummary:
+    """Describe the network in the folder `path`, computed on `device`, without loading its weights.
 
     Raise ModelNotFoundError without config.json, UnsupportedModelError for a network that cannot be computed.
     """
@@ -99,11 +98,28 @@ def summarize(path: Path, dtype: torch.dtype) -> NetworkSummary:
         from models.transformers.model import read_shape
 
         with _adding(error):
-            shape = read_shape(folder, dtype)
+            shape = read_shape(folder, dtype, device)
         return NetworkSummary(
             shape.kernels, None, str(error), shape.attention, shape.max_position_embeddings, shape.is_tested
         )
     return NetworkSummary("shared decoder", config, "", config.attention_calls(), config.max_position_embeddings, True)
+
+
+def check_split(path: Path, size: int, device: str) -> None:
+    """Raise UnsupportedModelError if the network in the folder `path` cannot be divided among `size` ranks on `device`.
+
+    Reads config.json alone.
+    """
+    folder = ModelFolder(path)
+    try:
+        config = read_config(folder.config())
+    except UnsupportedModelError as error:
+        from models.transformers import model
+
+        with _adding(error):
+            model.check_split(folder, torch.bfloat16, size, device)
+    else:
+        rank_config(config, size)
 
 
 def load_model(
@@ -132,9 +148,7 @@ def load_model(
         from models.transformers.model import load_network
 
         with _adding(error):
-            if ranks.size > 1:
-                raise UnsupportedModelError(TRANSFORMERS_IS_ALONE) from error
-            return load_network(folder, dtype, device, window)
+            return load_network(folder, dtype, device, window, ranks)
     config = config.fitted_to(window)
     model = DecoderForCausalLM(config, dtype=dtype, device=device, layers=layers, ranks=ranks)
     model.packed = load_weights(

@@ -81,7 +81,7 @@ def check_attention(settings: Settings) -> Finding:
     device = choose_device(settings.device)
     try:
         dtype = getattr(torch, settings.dtype)
-        network = summarize(folder, dtype)
+        network = summarize(folder, dtype, device)
         spec = AttentionSpec(device, dtype, network.attention, block_size_for(device))
         selection = select_backend(spec, settings.attention)
         is_native = why_not_native(settings, folder, network) is None

@@ -75,7 +75,7 @@ def plan_memory(
 
 def window_bytes(model_folder: Path, settings: Settings) -> int:
     """Return the KV size, in bytes, of one sequence that fills the context window."""
-    model = summarize(model_folder, getattr(torch, settings.dtype))
+    model = summarize(model_folder, getattr(torch, settings.dtype), choose_device(settings.device))
     window = min(settings.max_model_len or model.max_position_embeddings, model.max_position_embeddings)
     return BlockLayout(kv_shapes(model.attention), window, _itemsize(settings.dtype)).nbytes
 

@@ -7,10 +7,12 @@ import torch
 
 from app.config.settings import Settings
 from app.doctor.finding import Finding
+from engine.config import EngineConfig
+from engine.device_choice import choose_device
 from engine.errors import EngineError
-from engine.worker.native.selection import native_refusal
+from engine.worker.native.selection import matrices_refusal, native_refusal
 from models.errors import ModelError
-from models.registry import TRANSFORMERS_IS_ALONE, NetworkSummary, summarize
+from models.registry import NetworkSummary, check_split, summarize
 from models.resolve import find_model
 
 
@@ -20,16 +22,21 @@ def check_network(settings: Settings) -> Finding:
     if folder is None:
         return Finding("ok", "network", "depends on the model, which is not on this machine yet")
     try:
-        network = summarize(folder, getattr(torch, settings.dtype))
+        network = summarize(folder, getattr(torch, settings.dtype), choose_device(settings.device))
         refusal = why_not_native(settings, folder, network)
+        plain = matrices_refusal(_engine_config(settings, folder))
     except EngineError as error:
         return Finding("fail", "network", error.message, "choose another --cpu-kernels, or omit the option")
     except ModelError as error:
         return Finding("fail", "network", str(error), "choose another --model")
+    try:
+        check_split(folder, settings.tensor_parallel_size, choose_device(settings.device))
+    except ModelError as error:
+        return Finding("fail", "network", str(error), "choose another --tensor-parallel-size, or omit the option")
     if network.decoder is None:
-        text = f"{network.code}, {len(network.attention)} attention calls per pass, because {network.refusal}"
-        if settings.tensor_parallel_size > 1:
-            return Finding("fail", "network", text, TRANSFORMERS_IS_ALONE)
+        matrices = "native matrices" if plain is None else f"matrices of torch ({plain})"
+        calls = f"{len(network.attention)} attention calls per pass"
+        text = f"{network.code}, {calls}, {matrices}, because {network.refusal}"
         if not network.is_tested:
             advice = "the architecture is not one of those tested (docs/models.md): compare a few long answers"
             return Finding("warn", "network", text, advice)
@@ -44,6 +51,9 @@ def why_not_native(settings: Settings, folder: Path, network: NetworkSummary) ->
 
     Raise EngineError if the settings name an instruction set that this CPU does not have.
     """
+    return native_refusal(_engine_config(settings, folder), network.decoder)
+
+
+def _engine_config(settings: Settings, folder: Path) -> EngineConfig:
     # The public prefix is a file that may be missing, and does not matter here.
-    config = replace(settings, public_prefix=None).engine_config(model_path=folder, model_name="", secret=b"")
-    return native_refusal(config, network.decoder)
+    return replace(settings, public_prefix=None).engine_config(model_path=folder, model_name="", secret=b"")

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from bench.native_step import Arm, Load
-from bench.peers.plan import PeersPlan, kv_bytes
+from bench.peers.plan import PeersPlan
 from bench.peers.prompts import PromptMaker
 from bench.stats import median
 from engine.async_llm import AsyncLLMEngine
@@ -66,7 +66,13 @@ async def in_process(model: Path, cache_dir: Path, plan: PeersPlan, make: Prompt
     """Load and warm up an engine and a worker."""
     streams, longest = max(plan.decode_streams), max(tokens for tokens, _ in plan.ttft)
     config = EngineConfig(
-        model, "bench", None, b"bench", kv_memory=kv_bytes(4 * plan.longest), cache_dir=cache_dir, cpu_kernels="auto"
+        model,
+        "bench",
+        None,
+        b"bench",
+        kv_memory=plan.kv_bytes(4 * plan.longest),
+        cache_dir=cache_dir,
+        cpu_kernels="auto",
     )
     engine = build_engine(config, lambda _: None)
     blocks = max(streams * -(-(plan.decode_prompt + plan.decode_tokens) // _BLOCK), longest // _BLOCK + 1)

@@ -15,22 +15,24 @@ import uvloop
 from tokenizers import Tokenizer
 
 from app.config.settings import load_settings
-from bench.large_model import NAME as LARGE_MODEL
-from bench.large_model import large_model
+from bench.large_model import LARGE_MODELS, kv_bytes_of_token, large_model
 from bench.machine import describe_machine
+from bench.machine_limits import measure_limits
 from bench.peers import arms, llama_cpp, vllm_cpu
 from bench.peers.arms import Arm, Setup
 from bench.peers.contest import Contest
-from bench.peers.plan import PeersPlan, quick_plan
+from bench.peers.limits import bytes_of_file, sizes_of
+from bench.peers.plan import PeersPlan, large_plan, quick_plan
 from bench.peers.plot import draw
 from bench.peers.points import points
 from bench.peers.prompts import PromptMaker
 from bench.peers.record import Record
 from bench.peers.report import PeersReport, resumed, to_json, to_markdown
-from bench.peers.selection import Selection, select
+from bench.peers.selection import GGUF_KINDS, LARGE_MODEL, Selection, select
 from bench.peers.sole import BusyError, sole_run
 from bench.peers.workshop import PreparationError
 from bench.server import ServerFailedError
+from engine.cpu.instruction_set import choose_instruction_set
 from engine.worker.host_resources import usable_cores
 from models.resolve import DEFAULT_MODEL, resolve_model
 
@@ -48,15 +50,23 @@ QUICK_RESULTS = Path("build/bench-quick")
 def main(argv: Sequence[str] | None = None) -> int:
     """Prepare the peers, run, and write peers.json, peers.md and peers.png after every round.
 
+    The files of a model other than the default one are called peers_MODEL.
+
     Return the exit status: 0 whatever was measured, 1 if a peer could not be prepared, a server failed or another
     benchmark runs, 143 after SIGTERM.
     """
     arguments = _parse(argv)
+    large = arguments.model in LARGE_MODELS
     plan = quick_plan() if arguments.quick else PeersPlan()
+    if large:
+        kv_bytes = kv_bytes_of_token(arguments.model)
+        plan = replace(plan, kv_bytes_of_token=kv_bytes) if arguments.quick else large_plan(kv_bytes)
+    arguments.only = select(arguments.only, LARGE_MODEL if large else None)
+    name = f"peers_{arguments.model}" if large else "peers"
     plan = replace(plan, rounds=arguments.rounds or plan.rounds)
     folder = arguments.out or (QUICK_RESULTS if arguments.quick else RESULTS)
     try:
-        record = resumed((folder / "peers.json").read_text(), plan) if arguments.resume else Record()
+        record = resumed((folder / f"{name}.json").read_text(), plan) if arguments.resume else Record()
     except (OSError, ValueError) as error:
         print(f"Nothing to resume: {error}", file=sys.stderr)
         return 1
@@ -66,13 +76,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             tempfile.TemporaryDirectory(prefix="ebb-peers-", ignore_cleanup_errors=True) as root,
         ):
             model = resolve_model(DEFAULT_MODEL, arguments.cache_dir, print)
-            if arguments.model == LARGE_MODEL:
-                model = large_model(model, arguments.cache_dir / "peers")
-            entered = _arms(arguments, plan, model, Path(root))
-            report = _report(entered, plan, record, arguments.model)
+            if large:
+                model = large_model(arguments.model, model, arguments.cache_dir / "peers")
+            files = _files(arguments, model)
+            entered = _arms(arguments, plan, model, files, Path(root))
+            report = _report(entered, plan, record, arguments.model, model, files)
             logs = arguments.cache_dir / "peers" / "logs"
             logs.mkdir(parents=True, exist_ok=True)
-            run = _Run(arguments.only, folder, model, report)
+            run = _Run(arguments.only, folder / name, model, report)
             with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
                 runner.run(run.measure(entered, logs))
     except (BusyError, PreparationError, ServerFailedError) as error:
@@ -90,9 +101,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 class _Run:
     """One run, which writes its results after every round."""
 
-    def __init__(self, selection: Selection, folder: Path, model: Path, report: PeersReport) -> None:
+    def __init__(self, selection: Selection, base: Path, model: Path, report: PeersReport) -> None:
         self._selection = selection
-        self._folder = folder
+        self._base = base
         self._report = report
         self._make = PromptMaker(Tokenizer.from_file(str(model / "tokenizer.json")))
         self._began = time.perf_counter()
@@ -125,22 +136,25 @@ class _Run:
         print(f"[{time.perf_counter() - self._began:5.0f} s] {text}", file=sys.stderr, flush=True)
 
     def _write(self) -> None:
-        self._folder.mkdir(parents=True, exist_ok=True)
-        partial = self._folder / "peers.tmp.json"
+        folder, name = self._base.parent, self._base.name
+        folder.mkdir(parents=True, exist_ok=True)
+        partial = folder / f"{name}.tmp.json"
         partial.write_text(to_json(self._report), encoding="utf-8")
-        partial.rename(self._folder / "peers.json")
-        (self._folder / "peers.md").write_text(to_markdown(self._report), encoding="utf-8")
-        draw(self._report, self._folder / "peers.png")
+        partial.rename(folder / f"{name}.json")
+        (folder / f"{name}.md").write_text(to_markdown(self._report), encoding="utf-8")
+        draw(self._report, folder / f"{name}.png")
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.peers", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="run a small size, which only checks that it works")
-    parser.add_argument("--rounds", type=int, help="number of rounds; default 7, or 1 with --quick")
     parser.add_argument(
-        "--only", type=_names, default=select(()), metavar="NAME,...", help="arms, peers or suites to run"
+        "--rounds", type=int, help="number of rounds; default 7, 3 for larger models, or 1 with --quick"
     )
-    parser.add_argument("--model", choices=(DEFAULT_MODEL, LARGE_MODEL), default=DEFAULT_MODEL, help="weights to serve")
+    parser.add_argument("--only", type=_names, default=(), metavar="NAME,...", help="arms, peers or suites to run")
+    parser.add_argument(
+        "--model", choices=(DEFAULT_MODEL, *LARGE_MODELS), default=DEFAULT_MODEL, help="weights to serve"
+    )
     parser.add_argument("--resume", action="store_true", help="continue after the last complete round of the results")
     parser.add_argument("--out", type=Path, help=f"output folder; default bench/results, or {QUICK_RESULTS}")
     parser.add_argument(
@@ -153,34 +167,65 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def _names(text: str) -> Selection:
+def _names(text: str) -> tuple[str, ...]:
+    names = tuple(text.split(","))
     try:
-        return select(text.split(","))
+        select(names)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+    return names
 
 
-def _arms(arguments: argparse.Namespace, plan: PeersPlan, model: Path, root: Path) -> list[Arm]:
+def _files(arguments: argparse.Namespace, model: Path) -> llama_cpp.LlamaCpp | None:
+    """Build llama.cpp and its files, if an arm needs them. Raise PreparationError."""
+    selection: Selection = arguments.only
+    if not selection.quantizations and not selection.weights("llama"):
+        return None
+    return llama_cpp.prepare(arguments.cache_dir / "peers", model, selection.quantizations, usable_cores())
+
+
+def _arms(
+    arguments: argparse.Namespace, plan: PeersPlan, model: Path, built: llama_cpp.LlamaCpp | None, root: Path
+) -> list[Arm]:
     """Install the selected peers and return their arms. Raise PreparationError."""
     selection: Selection = arguments.only
     place = arguments.cache_dir / "peers"
-    found = [arms.ebb(weights, model, root, plan) for weights in selection.weights("ebb")]
+    found = []
+    for weights in selection.weights("ebb"):
+        kind = weights.partition("-")[0]
+        file = built.weights[kind] if built is not None and kind in GGUF_KINDS else model
+        found.append(arms.ebb(weights, file, root, plan))
     if selection.weights("vllm"):
         found.append(arms.vllm(vllm_cpu.prepare(place, arguments.torch_cpu_index), model, plan))
-    if kinds := selection.weights("llama"):
-        quantized = [kind for kind in kinds if kind != llama_cpp.BF16]
-        built = llama_cpp.prepare(place, model, quantized, usable_cores())
-        found += [arms.llama(built, kind, plan, usable_cores()) for kind in kinds]
+    if built is not None:
+        found += [arms.llama(built, kind, plan, usable_cores()) for kind in selection.weights("llama")]
     return found
 
 
-def _report(entered: Sequence[Arm], plan: PeersPlan, record: Record, model: str) -> PeersReport:
+def _report(
+    entered: Sequence[Arm],
+    plan: PeersPlan,
+    record: Record,
+    model: str,
+    folder: Path,
+    built: llama_cpp.LlamaCpp | None,
+) -> PeersReport:
+    sizes = sizes_of(folder)
+    kinds = {arm.name: arm.weights.partition("-")[0] for arm in entered}
     return PeersReport(
         measured_on=datetime.now(UTC).date().isoformat(),
         machine=describe_machine(),
         versions={"vllm-cpu": vllm_cpu.VERSION, "llama-cpp-python": llama_cpp.VERSION},
         kv_megabytes={arm.name: arm.launches[Setup.SERVING].kv_bytes / 1e6 for arm in entered},
         model=model,
+        sizes=sizes,
+        limits=measure_limits(choose_instruction_set("auto"), threads=usable_cores()),
+        weight_bytes={
+            arm: bytes_of_file(built.weights[kind])
+            if built is not None and kind in GGUF_KINDS
+            else sizes.bytes_of(kind)
+            for arm, kind in kinds.items()
+        },
         plan=plan,
         record=record,
     )

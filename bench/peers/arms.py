@@ -9,7 +9,7 @@ from typing import Final
 
 from app.load.client import Generation, fixed_length
 from bench.peers.llama_cpp import LlamaCpp
-from bench.peers.plan import PeersPlan, TurnsPlan, kv_bytes, whole_blocks
+from bench.peers.plan import PeersPlan, TurnsPlan, whole_blocks
 from bench.peers.server import Launch
 from bench.peers.suites import FixedLength, Pin
 from bench.peers.vllm_cpu import VllmCpu
@@ -21,7 +21,7 @@ LLAMA: Final = "llama.cpp"
 BF16: Final = "bf16"
 
 _POOL: Final = 512 << 20
-"""Bytes of Ebb's device pool, and of its CPU tier. Each of the two holds all chats of the multi-turn suite."""
+"""Bytes of Ebb's device pool. It holds all chats of the multi-turn suite."""
 _VLLM_POOL_GIB: Final = 1
 """Smallest pool that vLLM accepts."""
 _VLLM_BLOCK: Final = 128
@@ -65,27 +65,29 @@ class Arm:
 def ebb(weights: str, model: Path, state: Path, plan: PeersPlan, command: Sequence[str] = EBB_SERVE) -> Arm:
     """Configure Ebb.
 
-    weights: "bf16", "int8" or "int4", followed by "-plain" to compute tokens one after another.
+    weights: "bf16", "int8", "int4" or one of llama.cpp's quantizations, followed by "-plain" to compute tokens one
+        after another.
+    model: a folder, or for llama.cpp's quantizations a file.
     state: folder of the state directories.
     """
     stored, _, plain = weights.partition("-")
     kind = (
-        *(() if stored == BF16 else ("--quantization", stored)),
+        *(() if stored == BF16 or model.suffix == ".gguf" else ("--quantization", stored)),
         *(("--no-speculation",) if plain else ()),
     )
 
     def launch(setup: Setup, pool: int, window: int) -> Launch:
         place = ("--host", "127.0.0.1", "--port", "{port}", "--state-dir", str(state / f"{weights}-{setup.name}"))
-        memory = ("--kv-memory", str(pool), "--cpu-kv-memory", str(_POOL), "--redis-url", "off")
+        memory = ("--kv-memory", str(pool), "--cpu-kv-memory", str(plan.cpu_tier_bytes), "--redis-url", "off")
         flags = (*place, "--model", str(model), *kind, *memory, "--max-model-len", str(window))
-        return Launch((*command, *flags), "/ready", pool + _POOL)
+        return Launch((*command, *flags), "/ready", pool + plan.cpu_tier_bytes)
 
     serving = launch(Setup.SERVING, _POOL, plan.longest)
     resident = resident_tokens(plan.turns)
     launches = {Setup.SERVING: serving}
     if weights == BF16:
         launches[Setup.TURNS_IN_MEMORY] = serving
-        launches[Setup.TURNS_SCARCE] = launch(Setup.TURNS_SCARCE, kv_bytes(resident), resident)
+        launches[Setup.TURNS_SCARCE] = launch(Setup.TURNS_SCARCE, plan.kv_bytes(resident), resident)
     return Arm(EBB, weights, launches, fixed_length)
 
 
@@ -106,7 +108,7 @@ def vllm(installed: VllmCpu, model: Path, plan: PeersPlan) -> Arm:
     resident = resident_tokens(plan.turns)
     serving = launch(_VLLM_POOL_GIB << 30, plan.longest)
     # One more block, since vLLM keeps one for itself.
-    scarce = launch(kv_bytes(resident), resident, "--num-gpu-blocks-override", str(resident // _VLLM_BLOCK + 1))
+    scarce = launch(plan.kv_bytes(resident), resident, "--num-gpu-blocks-override", str(resident // _VLLM_BLOCK + 1))
     launches = {Setup.SERVING: serving, Setup.TURNS_IN_MEMORY: serving, Setup.TURNS_SCARCE: scarce}
     return Arm(VLLM, BF16, launches, fixed_length)
 
@@ -118,7 +120,7 @@ def llama(built: LlamaCpp, weights: str, plan: PeersPlan, threads: int) -> Arm:
 
     def launch(slots: int, tokens: int, *flags: str) -> Launch:
         size = ("--parallel", str(slots), "--no-kv-unified", "--ctx-size", str(tokens))
-        return Launch((*command, *count, *size, *flags), "/health", kv_bytes(tokens))
+        return Launch((*command, *count, *size, *flags), "/health", plan.kv_bytes(tokens))
 
     turns, slots = plan.turns, max(plan.decode_streams)
     launches = {Setup.SERVING: launch(slots, slots * plan.longest, "--cache-ram", "0")}

@@ -42,6 +42,8 @@ class PeersPlan:
     decode_streams: numbers of streams that decode together.
     ttft: prompt lengths, each with its number of measurements per round.
     turns_every: interval in rounds of the multi-turn suite, which takes a long time and already averages 40 turns.
+    kv_bytes_of_token: bytes of one token's keys and values in bfloat16.
+    cpu_tier_bytes: size of Ebb's CPU tier.
     """
 
     rounds: int = 7
@@ -52,12 +54,18 @@ class PeersPlan:
     mixed: MixedPlan = MixedPlan()
     turns: TurnsPlan = TurnsPlan()
     turns_every: int = 3
+    kv_bytes_of_token: int = KV_BYTES_PER_TOKEN["bfloat16"]
+    cpu_tier_bytes: int = 512 << 20
 
     @property
     def longest(self) -> int:
         """Tokens of the longest prompt and its answer, in whole blocks of 128: the window that servers need."""
         longest = max(*(length for length, _ in self.ttft), *self.mixed.arrivals, self.turns.chat_tokens)
         return whole_blocks(longest + self.decode_tokens, 128)
+
+    def kv_bytes(self, tokens: int) -> int:
+        """Return the bytes of the model's KV for `tokens` tokens in whole blocks of Ebb's."""
+        return whole_blocks(tokens, BLOCK_TOKENS) * self.kv_bytes_of_token
 
     def measures_turns(self, round_number: int) -> bool:
         """Return whether the multi-turn suite is part of this round. Rounds count from 0."""
@@ -76,9 +84,17 @@ def quick_plan() -> PeersPlan:
     )
 
 
-def kv_bytes(tokens: int) -> int:
-    """Return the bytes of the default model's KV for `tokens` tokens in whole blocks of Ebb's."""
-    return whole_blocks(tokens, BLOCK_TOKENS) * KV_BYTES_PER_TOKEN["bfloat16"]
+def large_plan(kv_bytes_of_token: int) -> PeersPlan:
+    """Return the plan for a larger model than the default one, whose servers all fit the memory together."""
+    return PeersPlan(
+        rounds=3,
+        decode_tokens=64,
+        ttft=((512, 2),),
+        mixed=MixedPlan(arrivals=(256, 64)),
+        turns=TurnsPlan(chats=4, turns=2, system_tokens=120),
+        kv_bytes_of_token=kv_bytes_of_token,
+        cpu_tier_bytes=64 << 20,
+    )
 
 
 def whole_blocks(tokens: int, block: int) -> int:

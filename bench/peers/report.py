@@ -5,8 +5,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from bench.large_model import NAME as LARGE_MODEL
+from bench.large_model import LARGE_MODELS
 from bench.machine import Machine
+from bench.machine_limits import MachineLimits
+from bench.peers.limits import Share, Sizes, shares
 from bench.peers.metrics import Metric, metrics_of
 from bench.peers.plan import PeersPlan
 from bench.peers.record import Record
@@ -24,6 +26,9 @@ class PeersReport:
     versions: versions of the peers.
     kv_megabytes: by arm, the memory that it reserves for KV while serving.
     model: name of the model.
+    sizes: sizes of the model's matrices.
+    limits: limits of the machine.
+    weight_bytes: by arm, the bytes of weights that a token reads.
     """
 
     measured_on: str
@@ -31,6 +36,9 @@ class PeersReport:
     versions: Mapping[str, str]
     kv_megabytes: Mapping[str, float]
     model: str
+    sizes: Sizes
+    limits: MachineLimits
+    weight_bytes: Mapping[str, float]
     plan: PeersPlan
     record: Record
 
@@ -42,7 +50,12 @@ class PeersReport:
     @property
     def targets(self) -> list[Target]:
         """Ebb's targets on this model."""
-        return (large_model_targets if self.model == LARGE_MODEL else targets)(self.record, self.metrics)
+        return (large_model_targets if self.model in LARGE_MODELS else targets)(self.record, self.metrics)
+
+    @property
+    def shares(self) -> list[Share]:
+        """Speed of the arms compared with the limits."""
+        return shares(self.record, self.limits, self.sizes, self.weight_bytes)
 
 
 def to_json(report: PeersReport) -> str:
@@ -54,6 +67,8 @@ def to_json(report: PeersReport) -> str:
         "versions": dict(report.versions),
         "kv_megabytes": dict(report.kv_megabytes),
         "model": report.model,
+        "limits": asdict(report.limits),
+        "shares": [asdict(share) for share in report.shares],
         "plan": asdict(report.plan),
         "targets": [asdict(target) | {"met": target.met} for target in report.targets],
         "ratios": [asdict(ratio) for ratio in ratios(record, metrics)],
@@ -95,7 +110,7 @@ def to_markdown(report: PeersReport) -> str:
         f"{plan.decode_tokens} tokens out of {plan.decode_prompt} in. Median, and in brackets the minimum and "
         f"maximum of the rounds. Memory for KV, part of RSS: {serving}."
     )
-    return "\n\n".join([heading, _medians(report), _ratios(report), _targets(report)]) + "\n"
+    return "\n\n".join([heading, _medians(report), _ratios(report), _shares(report), _targets(report)]) + "\n"
 
 
 def _medians(report: PeersReport) -> str:
@@ -137,6 +152,23 @@ def _ratio_row(metric: Metric, ratio: Ratio) -> tuple[str, ...]:
         f"{ratio.low:.2f} – {ratio.high:.2f}",
         f"{ratio.rounds}",
         "higher" if metric.higher_is_better else "lower",
+    )
+
+
+def _shares(report: PeersReport) -> str:
+    limits = report.limits
+    rows = [
+        (
+            each.arm,
+            f"{each.megabytes:,.0f}",
+            *("–" if share is None else f"{share:.0%}" for share in (each.decode, each.prefill)),
+        )
+        for each in report.shares
+    ]
+    return (
+        f"## Compared with the limits\n\nReading memory: {limits.gigabytes:.1f} GB/s. "
+        f"Dot products: {limits.gflops:,.0f} GFLOPS. An arm that guesses tokens can exceed the limit of one stream.\n\n"
+        + table(("", "weights of a token, MB", "1 stream, share of reading", "512 cold, share of dot products"), rows)
     )
 
 

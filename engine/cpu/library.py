@@ -44,6 +44,20 @@ class Matrix(ctypes.Structure):
     _fields_ = (("parts", ctypes.POINTER(Part)), ("num_parts", _INT))
 
 
+class Product(ctypes.Structure):
+    """One multiplication outside of a step: addresses of left operand, matrix, bias and result, and its sizes."""
+
+    _fields_ = (
+        ("left", _POINTER),
+        ("right", Matrix),
+        ("bias", _POINTER),
+        ("out", _POINTER),
+        ("rows", _INT),
+        ("depth", _INT),
+        ("columns", _INT),
+    )
+
+
 GATES: Final = ("silu", "gelu_tanh")
 """Names of the activations of the MLP's gate, in the order of Gate in kernels/interface.h."""
 
@@ -199,6 +213,15 @@ class Kernels:
         self._panel_bytes = library.ebb_panel_bytes
         self._panel_bytes.argtypes = [_INT, _INT]
         self._panel_bytes.restype = ctypes.c_uint64
+        self._create_multiplier = library.ebb_create_multiplier
+        self._create_multiplier.argtypes = [_INT]
+        self._create_multiplier.restype = _POINTER
+        self._destroy_multiplier = library.ebb_destroy_multiplier
+        self._destroy_multiplier.argtypes = [_POINTER]
+        self._destroy_multiplier.restype = None
+        self._multiply = library.ebb_multiply
+        self._multiply.argtypes = [_POINTER, ctypes.POINTER(Product)]
+        self._multiply.restype = ctypes.c_char_p
         self._create = library.ebb_create
         self._create.argtypes = [ctypes.POINTER(Model), _INT]
         self._create.restype = _POINTER
@@ -237,6 +260,26 @@ class Kernels:
         """Return the size of a panel in bytes. weights: one of WEIGHT_FORMATS."""
         size: int = self._panel_bytes(WEIGHT_FORMATS.index(weights), depth)
         return size
+
+    def create_multiplier(self, threads: int) -> int:
+        """Create threads for multiplications outside of a step and return their handle.
+
+        Raise EngineError if the threads cannot be started.
+        """
+        handle: int | None = self._create_multiplier(threads)
+        if handle is None:
+            raise EngineError(f"the kernels cannot start {threads} threads")
+        return handle
+
+    def destroy_multiplier(self, handle: int) -> None:
+        """End the threads of `create_multiplier`."""
+        self._destroy_multiplier(handle)
+
+    def multiply(self, handle: int, product: Product) -> None:
+        """Compute a product. Call from one thread at a time. Raise EngineError without memory for it."""
+        problem: bytes | None = self._multiply(handle, ctypes.byref(product))
+        if problem is not None:
+            raise EngineError(f"the kernels cannot multiply: {problem.decode()}")
 
     def create(self, model: Model, threads: int) -> int:
         """Create a native engine with its own threads and return its handle.

@@ -20,10 +20,8 @@ from engine.executor.workers import WorkersLostError, WorkersState
 from engine.restart_budget import RestartBudget
 from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.worker.loaded_model import LoadedModel, of_all_ranks
-from models.decoder.tensor_parallel import rank_config
 from models.errors import UnsupportedModelError
-from models.folder import ModelFolder
-from models.registry import read_config
+from models.registry import check_split
 
 BACKOFF_SECONDS: Final = (0.0, 1.0, 4.0)
 """Pause before each restart of the ranks. More losses within `RESTART_SECONDS` end in failure."""
@@ -252,6 +250,6 @@ class MultiprocExecutor:
 
 def _check_size(config: EngineConfig) -> None:
     try:
-        rank_config(read_config(ModelFolder(config.model_path).config()), config.tensor_parallel_size)
+        check_split(config.model_path, config.tensor_parallel_size, config.device)
     except UnsupportedModelError as error:
         raise EngineError(f"--tensor-parallel-size {config.tensor_parallel_size}: {error}") from error

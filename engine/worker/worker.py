@@ -25,7 +25,7 @@ from engine.worker.host_resources import usable_cores
 from engine.worker.loaded_model import LoadedModel
 from engine.worker.native.native_step import NativeStep
 from engine.worker.native.runner import NativeRunner
-from engine.worker.native.selection import pack_for_native
+from engine.worker.native.selection import check_quantization, pack_for_native
 from engine.worker.torch.decode_graphs import DRAFTED_ROWS, DecodeGraphs, DecodeShape
 from engine.worker.torch.devices import open_device
 from engine.worker.torch.model_runner import ModelRunner
@@ -114,7 +114,11 @@ class Worker:
         return self._model
 
     def load(self) -> None:
-        """Load the weights. Errors of the model loader propagate."""
+        """Load the weights. Errors of the model loader propagate.
+
+        Raise EngineError, before weights are read where the model does not matter, for settings that contradict.
+        """
+        check_quantization(self._config)
         self._device.prepare()
         layers = self._device.layers(check=self._config.check_operators)
         if self._ranks.size > 1:

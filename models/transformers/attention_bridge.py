@@ -46,8 +46,10 @@ class AttentionPass(Protocol):
 class ContextPass:
     """Forward pass over a ForwardContext. The place of a call in the pass is its index."""
 
-    def __init__(self, context: ForwardContext) -> None:
+    def __init__(self, context: ForwardContext, dtype: torch.dtype) -> None:
+        """dtype: type of the context's keys and values."""
         self._context = context
+        self._dtype = dtype
         self._calls = 0
 
     def attend(
@@ -61,8 +63,11 @@ class ContextPass:
     ) -> torch.Tensor:
         """Hand the call to the context. See `AttentionPass`."""
         index, self._calls = self._calls, self._calls + 1
+        of_network = q.dtype
         q, k, v = (x[0].transpose(0, 1) for x in (q, k, v))
-        return self._context.attention(index, q, k, v, rules.get("s_aux")).unsqueeze(0)
+        if of_network != self._dtype:
+            q, k, v = (x.to(self._dtype) for x in (q, k, v))
+        return self._context.attention(index, q, k, v, rules.get("s_aux")).unsqueeze(0).to(of_network)
 
     def mask(self, function: MaskFunction, size: int) -> torch.Tensor:  # noqa: ARG002
         """Raise RuntimeError, because BRIDGED has no masks."""

@@ -11,13 +11,17 @@ from transformers.modeling_outputs import MoeModelOutputWithPast
 
 from models.errors import UnsupportedModelError
 from models.folder import ModelFolder
-from models.interface import ForwardContext
+from models.interface import ForwardContext, MatrixPacker
+from models.parallel import ALONE, RankGroup
 from models.transformers.attention_bridge import BRIDGED, EAGER, ContextPass, receiving, use_attention
+from models.transformers.matrices import pack_network
 from models.transformers.probe import probe
+from models.transformers.quantized import quantization_of, quantizer_name
 from models.transformers.refusals import network_class, read_config
 from models.transformers.rope import pin_rope
 from models.transformers.row_positions import FROM_CACHE, PositionsAsCache
 from models.transformers.self_check import check_network
+from models.transformers.tensor_parallel import check_plan, keep_part
 from models.transformers.tested import TESTED
 from models.transformers.weights import load_weights
 
@@ -27,10 +31,18 @@ logger = logging.getLogger(__name__)
 class TransformersForCausalLM:
     """A network of the transformers library. Satisfies `models.interface.CausalLM`."""
 
-    def __init__(self, network: PreTrainedModel, window: int | None = None) -> None:
+    def __init__(
+        self,
+        network: PreTrainedModel,
+        window: int | None = None,
+        dtype: torch.dtype | None = None,
+        quantizer: str = "",
+    ) -> None:
         """Probe `network`. The caller must not use it afterwards.
 
         window: largest number of tokens of a sequence; None for as many as the network has positions.
+        dtype: type of keys and values; None for the network's own. Some quantizers compute in another type than asked.
+        quantizer: name and version of the code that multiplies by quantized matrices; empty if there are none.
 
         Raise UnsupportedModelError if its attention cannot be cached.
         """
@@ -42,8 +54,9 @@ class TransformersForCausalLM:
         self._counts_rows = config.model_type in FROM_CACHE
         self.max_position_embeddings: int = config.max_position_embeddings
         rope = pin_rope(network, min(window or self.max_position_embeddings, self.max_position_embeddings))
-        self.kernels = "-".join(filter(None, ("transformers", transformers.__version__, type(network).__name__, rope)))
-        self.dtype: torch.dtype = network.dtype
+        names = ("transformers", transformers.__version__, type(network).__name__, rope, quantizer)
+        self.kernels = "-".join(filter(None, names))
+        self.dtype: torch.dtype = dtype or network.dtype
         self.attention, hidden = probe(network, self._body)
         self.vocab_size = self.compute_logits(hidden).shape[-1]
         use_attention(network, BRIDGED)
@@ -51,7 +64,7 @@ class TransformersForCausalLM:
     def forward(self, input_ids: torch.Tensor, positions: torch.Tensor, context: ForwardContext) -> torch.Tensor:
         """Compute the final hidden states [T, hidden] of input_ids and positions, each [T] int64."""
         cache = {"past_key_values": PositionsAsCache(positions)} if self._counts_rows else {}
-        with receiving(ContextPass(context)):
+        with receiving(ContextPass(context, self.dtype)):
             output = self._body(input_ids=input_ids[None], position_ids=positions[None], use_cache=False, **cache)
         hidden: torch.Tensor = output.last_hidden_state[0]
         return hidden
@@ -64,21 +77,39 @@ class TransformersForCausalLM:
         logits: torch.Tensor = self._head(inputs_embeds=hidden[None], use_cache=False).logits[0]
         return logits.float()
 
+    def pack_matrices(self, packer: MatrixPacker) -> None:
+        """See `models.interface.HasMatrices`."""
+        pack_network(self._network, packer)
+        self.kernels = f"{self.kernels};{packer.name}"
+        try:
+            check_network(self, self._network)
+        except RuntimeError as error:  # of torch, about a weight that was freed
+            name = type(self._network).__name__
+            raise UnsupportedModelError(f"{name} needs the plain values of a packed matrix: {error}") from error
+
 
 def load_network(
-    folder: ModelFolder, dtype: torch.dtype, device: torch.device, window: int | None = None
+    folder: ModelFolder,
+    dtype: torch.dtype,
+    device: torch.device,
+    window: int | None = None,
+    ranks: RankGroup = ALONE,
 ) -> TransformersForCausalLM:
     """Load the network in `folder` from its safetensors files, and check it.
 
-    window: see `TransformersForCausalLM`.
+    window: see `TransformersForCausalLM`. ranks: the tensor-parallel group, of which each rank keeps its part.
 
     Raise UnsupportedModelError for a network that cannot be served, WeightsError for tensors that do not fit it,
     ModelNotFoundError for a folder without its files.
     """
-    read_shape(folder, dtype)  # refuses a network before its weights are read
-    network = load_weights(folder, dtype)
-    torch.nn.Module.to(network, device)
-    model = TransformersForCausalLM(network, window)
+    check_split(folder, dtype, ranks.size, device.type)  # refuses a network before its weights are read
+    network = load_weights(folder, dtype, device)
+    if ranks.size > 1:
+        keep_part(_body_of(network), network.config.base_model_tp_plan or {}, ranks)
+    quantizer = quantizer_name(folder.config())
+    if not quantizer:
+        torch.nn.Module.to(network, device)
+    model = TransformersForCausalLM(network, window, dtype, quantizer)
     check_network(model, network)
     logger.info("using %s, %d attention calls per pass", model.kernels, len(model.attention))
     if not model.is_tested:
@@ -86,19 +117,31 @@ def load_network(
     return model
 
 
-def read_shape(folder: ModelFolder, dtype: torch.dtype) -> TransformersForCausalLM:
+def check_split(folder: ModelFolder, dtype: torch.dtype, size: int, device: str) -> None:
+    """Raise UnsupportedModelError for a network that cannot be served on `device`, or not by `size` ranks.
+
+    Reads config.json alone.
+    """
+    shape = read_shape(folder, dtype, device)
+    if size > 1:
+        if quantization_of(folder.config()):
+            raise UnsupportedModelError("a quantized folder cannot be divided: leave out --tensor-parallel-size")
+        check_plan(read_config(folder, device), shape.attention, size)
+
+
+def read_shape(folder: ModelFolder, dtype: torch.dtype, device: str) -> TransformersForCausalLM:
     """Read the shape of the network in `folder` from its config.json, without weights or memory for them.
 
-    Raise UnsupportedModelError for a network that cannot be served.
+    Raise UnsupportedModelError for a network that cannot be served on `device`.
     """
-    config = read_config(folder)
+    config = read_config(folder, device)
     kind = network_class(config)
     # The other implementations of experts look at values, which a network without memory does not have.
     experts = {"experts_implementation": "batched_mm"} if kind._can_set_experts_implementation() else {}
     try:
         with torch.device("meta"):
             network = kind._from_config(config, dtype=dtype, attn_implementation=EAGER, **experts)
-        return TransformersForCausalLM(network)
+        return TransformersForCausalLM(network, quantizer=quantizer_name(folder.config()))
     except UnsupportedModelError:
         raise
     except Exception as error:  # whatever a network raises for a configuration that it does not expect

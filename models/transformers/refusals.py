@@ -11,6 +11,7 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING
 
 from models.errors import UnsupportedModelError
 from models.folder import ModelFolder
+from models.transformers.quantized import check_quantized
 
 _SPARSE: Final = "selects keys with an indexer, whose own cache is not implemented"
 
@@ -29,14 +30,15 @@ REFUSED: Final[Mapping[str, str]] = MappingProxyType(
 _ATTENTION_LAYERS: Final = frozenset({"full_attention", "sliding_attention", "chunked_attention"})
 
 
-def read_config(folder: ModelFolder) -> PreTrainedConfig:
-    """Read config.json of a network that the transformers backend may serve, reduced to its text part.
+def read_config(folder: ModelFolder, device: str) -> PreTrainedConfig:
+    """Read config.json of a network that the transformers backend may serve on `device`, reduced to its text part.
 
     Raise UnsupportedModelError with the reason for any other.
     """
     raw = folder.config()
     model_type = raw.get("model_type")
     _check(raw, model_type)
+    check_quantized(raw, device)
     try:
         config = AutoConfig.from_pretrained(folder.path, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # whatever validation in transformers raises
@@ -65,8 +67,6 @@ def _check(raw: Mapping[str, Any], model_type: object) -> None:
         raise UnsupportedModelError(f"{name} is not known to transformers {transformers.__version__}")
     if model_type in REFUSED:
         raise UnsupportedModelError(f"model_type {model_type!r} {REFUSED[model_type]}")
-    if raw.get("quantization_config"):
-        raise UnsupportedModelError("config.json sets quantization_config, which is not supported")
 
 
 def _check_layers(config: PreTrainedConfig) -> None:

@@ -16,7 +16,10 @@ _LENGTHS: Final = (23, 17)
 _FIRST_CHUNK: Final = 13
 
 _TOLERANCES: Final = {torch.float32: 1e-3, torch.bfloat16: 0.2}
-"""Largest median error of a chunk's rows, as a part of the logits' spread. A wrong network is off by about 1."""
+"""Largest median error of a chunk's rows, as a part of the logits' spread, by the type of keys and values.
+
+A wrong network is off by about 1.
+"""
 
 
 @torch.inference_mode()

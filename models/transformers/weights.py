@@ -16,6 +16,7 @@ from models.block_types import tensor_types
 from models.errors import WeightsError
 from models.folder import ModelFolder
 from models.transformers.attention_bridge import EAGER
+from models.transformers.quantized import quantization_of
 from models.transformers.refusals import network_class, read_config
 
 logger = logging.getLogger(__name__)
@@ -26,13 +27,15 @@ _TEXT_PART: Final[Mapping[str, str]] = MappingProxyType(
 """Names of the language model's tensors in a folder that also has other parts, such as one for images."""
 
 
-def load_weights(folder: ModelFolder, dtype: torch.dtype) -> PreTrainedModel:
-    """Load the network in `folder` on the CPU, from safetensors files alone.
+def load_weights(folder: ModelFolder, dtype: torch.dtype, device: torch.device) -> PreTrainedModel:
+    """Load the network in `folder` from safetensors files alone, to serve on `device`.
+
+    A quantized one is on `device` afterwards, and any other on the CPU.
 
     Raise ModelNotFoundError without such files, WeightsError if tensors are missing, misshaped or unreadable, and as
     `read_config`.
     """
-    config = read_config(folder)
+    config = read_config(folder, device.type)
     files = folder.weight_files()
     is_part = config.model_type != folder.config()["model_type"]
     try:
@@ -47,6 +50,7 @@ def load_weights(folder: ModelFolder, dtype: torch.dtype) -> PreTrainedModel:
                 use_safetensors=True,
                 output_loading_info=True,
                 key_mapping=dict(_TEXT_PART) if is_part else None,
+                device_map={"": device} if quantization_of(folder.config()) else None,
             )
     except Exception as error:  # whatever transformers, safetensors and torch raise for files that do not fit
         raise WeightsError(f"transformers cannot load {folder.path}: {error}") from error

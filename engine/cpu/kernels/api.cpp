@@ -3,6 +3,7 @@
 #include <new>
 
 #include "gguf_blocks.h"
+#include "product.h"
 #include "queue.h"
 
 using namespace ebb;
@@ -37,6 +38,26 @@ EBB_EXPORT uint64_t ebb_panel_bytes(WeightFormat format, int32_t depth) {
     uint64_t bytes = 0;
     with_panels({nullptr, 0, format}, depth, [&](const auto& panels) { bytes = panels.panel_bytes(); });
     return bytes;
+}
+
+EBB_EXPORT Multiplier* ebb_create_multiplier(int32_t threads) {
+    try {
+        return new Multiplier(threads);
+    } catch (const std::exception&) {
+        return nullptr;
+    }
+}
+
+EBB_EXPORT void ebb_destroy_multiplier(Multiplier* multiplier) { delete multiplier; }
+
+// Compute a product. Return null, or the reason why nothing was computed. Call from one thread at a time.
+EBB_EXPORT const char* ebb_multiply(Multiplier* multiplier, const Product* product) {
+    try {
+        multiplier->run(*product);
+        return nullptr;
+    } catch (const std::bad_alloc&) {
+        return "out of memory";
+    }
 }
 
 EBB_EXPORT StepQueue* ebb_create(const Model* model, int32_t threads) {

@@ -26,9 +26,13 @@
 
 namespace ebb {
 
+// Values between two normalized rows. Without a gap, the rows of a tile are often whole pages of memory apart. They then
+// compete for the same lines of the L1 cache.
+constexpr int kRowGap = 64 / static_cast<int>(sizeof(Activation));
+
 // Memory of one thread for results that are not yet in the shared buffers.
 struct ThreadScratch {
-    Buffer<Activation> normed;  // [kOwnNormRows][hidden]
+    Buffer<Activation> normed;  // [kOwnNormRows][hidden + kRowGap]
     Buffer<float> settled;      // [hidden]: a row of the residual stream with its last change
     Buffer<float> product;      // [rows][columns of one multiplication]
     Buffer<Best> best;          // [samples]
@@ -197,6 +201,7 @@ private:
         Left norm(const float* weight, int count, RowOf&& row_of) {
             const bool own_copy = count <= kOwnNormRows;
             Activation* to = own_copy ? own.normed.data() : engine.normed_.data();
+            const int stride = hidden + kRowGap;
             const Range share_of_rows = share(count), mine = own_copy ? Range{0, count} : share_of_rows;
             for (int i = mine.begin; i < mine.end; ++i) {
                 const float* row = residual(row_of(i));
@@ -204,12 +209,12 @@ private:
                     const bool is_kept = i >= share_of_rows.begin && i < share_of_rows.end;
                     row = settle(row_of(i), is_kept);
                 }
-                rms_norm(row, weight, hidden, model.norm_epsilon, to + static_cast<ptrdiff_t>(i) * hidden);
+                rms_norm(row, weight, hidden, model.norm_epsilon, to + static_cast<ptrdiff_t>(i) * stride);
             }
             if (change_norm != nullptr) std::swap(stream, next_stream);
             change_norm = nullptr;
             if (!own_copy) barrier();
-            return {to, hidden};
+            return {to, stride};
         }
 
         // Return a row of the residual stream with its last change: in the next copy of the stream if `is_kept`.
@@ -341,7 +346,7 @@ private:
             changes_.reserve(rows * model_.hidden);
             next_residual_.reserve(rows * model_.hidden);
         }
-        normed_.reserve(rows * model_.hidden);
+        normed_.reserve(rows * (model_.hidden + kRowGap));
         qkv_.reserve(rows * (model_.heads + 2 * model_.kv_heads) * head_dim);
         attended_.reserve(rows * model_.heads * head_dim);
         gated_.reserve(rows * model_.intermediate);
@@ -350,7 +355,7 @@ private:
         for (int i = 0; i < plan.partials; ++i) partials_.data()[i].values = partial_values_.data() + i * head_dim;
         const int group = model_.heads / model_.kv_heads;
         for (ThreadScratch& scratch : scratch_) {
-            scratch.normed.reserve(static_cast<size_t>(kOwnNormRows) * model_.hidden);
+            scratch.normed.reserve(static_cast<size_t>(kOwnNormRows) * (model_.hidden + kRowGap));
             scratch.settled.reserve(model_.hidden);
             scratch.product.reserve(rows * kHeadColumns);
             scratch.best.reserve(samples);

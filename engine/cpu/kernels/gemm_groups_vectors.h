@@ -55,16 +55,21 @@ void multiply_group_tile(Left left, const GroupPanels<Format>& right, int panel,
     constexpr int kVectors = kPanels * kPairVectors, kLinePairs = Format::Integers::kLinePairs;
     const typename Format::Integers::Decoder decoder;
     Vec sums[kRows][kVectors];
+#pragma GCC unroll 12
     for (int row = 0; row < kRows; ++row)
+#pragma GCC unroll 8
         for (int v = 0; v < kVectors; ++v) sums[row][v] = Vec{};
     for (int group = 0; group < right.groups(); ++group) {
         Group parts[kPanels];
 #pragma GCC unroll 2
         for (int p = 0; p < kPanels; ++p) parts[p] = right.group(panel + p, group);
         const Activation* values_of_group = left.data + group * kGroup;
+#pragma GCC unroll 2
         for (int span = 0; span < Scales::kSpans; ++span) {
             Chain partial[kRows][kVectors];
+#pragma GCC unroll 12
             for (int row = 0; row < kRows; ++row)
+#pragma GCC unroll 8
                 for (int v = 0; v < kVectors; ++v) partial[row][v] = {Vec{}};
             for (int line = span * Format::kSpanLines; line < (span + 1) * Format::kSpanLines; ++line) {
                 Pair weights[kPanels][kLinePairs][kPairVectors];
@@ -93,15 +98,20 @@ void multiply_group_tile(Left left, const GroupPanels<Format>& right, int panel,
         }
         if constexpr (Scales::kHasOffset) {
             Vec totals[kRows];
+#pragma GCC unroll 12
             for (int row = 0; row < kRows; ++row)
                 totals[row] = broadcast(sum_of_group(values_of_group + row * left.stride));
+#pragma GCC unroll 8
             for (int v = 0; v < kVectors; ++v) {
                 const Vec offset = Scales::offset(parts[v / kPairVectors], v % kPairVectors * kLanes);
+#pragma GCC unroll 12
                 for (int row = 0; row < kRows; ++row) sums[row][v] = fma(offset, totals[row], sums[row][v]);
             }
         }
     }
+#pragma GCC unroll 12
     for (int row = 0; row < kRows; ++row)
+#pragma GCC unroll 8
         for (int v = 0; v < kVectors; ++v) store(out.data + row * out.stride + v * kLanes, sums[row][v]);
 }
 

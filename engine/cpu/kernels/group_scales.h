@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstring>
+#include <type_traits>
 
 #include "float16.h"
 #include "group_panels.h"
@@ -13,11 +14,21 @@ namespace ebb {
 
 constexpr int kHalves = kPanel * sizeof(uint16_t);  // bytes of a float16 per column
 
-// Load kLanes integers of 8 bits, of type Byte, and convert them to float.
+// Load kLanes integers of 8 bits, of type Byte, and convert them to float. Compilers may convert a vector of bytes one
+// lane after another, so instructions that widen them are named where they exist.
 template <typename Byte>
 Vec load_bytes(const uint8_t* from) {
+    constexpr bool kSigned = std::is_signed_v<Byte>;
+#if defined(__AVX512F__)
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+    return (Vec)_mm512_cvtepi32_ps(kSigned ? _mm512_cvtepi8_epi32(bytes) : _mm512_cvtepu8_epi32(bytes));
+#elif defined(__AVX2__)
+    const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from));
+    return (Vec)_mm256_cvtepi32_ps(kSigned ? _mm256_cvtepi8_epi32(bytes) : _mm256_cvtepu8_epi32(bytes));
+#else
     typedef Byte Bytes __attribute__((vector_size(kLanes), aligned(1), may_alias));
     return __builtin_convertvector(__builtin_convertvector(*reinterpret_cast<const Bytes*>(from), Ints), Vec);
+#endif
 }
 
 template <typename Number>

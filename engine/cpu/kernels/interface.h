@@ -26,6 +26,17 @@ struct Matrix {
     int32_t num_parts;
 };
 
+// One multiplication outside of a step: out = left times the transposed `right`, plus the bias.
+struct Product {
+    const bf16* left;   // [rows, depth]
+    Matrix right;       // [columns, depth]
+    const float* bias;  // [columns]; null: none
+    bf16* out;          // [rows, columns], output
+    int32_t rows;
+    int32_t depth;  // a multiple of 32
+    int32_t columns;
+};
+
 // Activation of the MLP's gate. kGelu is the one by tanh.
 enum class Gate : int32_t { kSilu, kGelu };
 

@@ -56,8 +56,8 @@ void spin_until(Condition&& condition) {
 
 class ThreadPool {
 public:
-    // Start threads 1 to size - 1. The caller of `run` is thread 0.
-    explicit ThreadPool(int size) : size_(size) {
+    // Start threads 1 to size - 1. The caller of `run` is thread 0. If threads are pinned, the caller should be too.
+    explicit ThreadPool(int size, bool pinned = true) : size_(size), pinned_(pinned) {
         for (int thread = 1; thread < size; ++thread) threads_.emplace_back([this, thread] { serve(thread); });
     }
 
@@ -101,7 +101,7 @@ private:
     }
 
     void serve(int thread) {
-        keep_to_core(thread, size_);
+        if (pinned_) keep_to_core(thread, size_);
         for (unsigned done = 0;; ++done) {
             constexpr int kSpins = 4000;
             for (int spins = 0; jobs_.load(std::memory_order_acquire) == done && spins < kSpins; ++spins) pause_core();
@@ -113,6 +113,7 @@ private:
     }
 
     const int size_;
+    const bool pinned_;
     void (*job_)(void*, int) = nullptr;
     void* context_ = nullptr;
     alignas(64) std::atomic<unsigned> jobs_{0};

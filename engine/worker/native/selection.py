@@ -10,13 +10,14 @@ from engine.config import EngineConfig
 from engine.cpu.build import COMPILERS, KernelBuild, KernelBuildError, build_kernels
 from engine.cpu.instruction_set import InstructionSet, choose_instruction_set
 from engine.cpu.library import Kernels
+from engine.cpu.multiplier import Multiplier
 from engine.cpu.weights import PackedModel, unsupported_reason
 from engine.errors import EngineError
 from engine.worker.native.step_arrays import PAGE_KEYS
 from models.decoder.config import DecoderConfig
 from models.decoder.model import EMBEDDING, DecoderForCausalLM
 from models.folder import ModelFolder
-from models.interface import CausalLM
+from models.interface import CausalLM, HasMatrices
 from models.layers.linear import can_prepack
 from models.weights import map_tensor
 
@@ -26,6 +27,21 @@ _WEIGHTS: Final = MappingProxyType({"none": "bfloat16", "int8": "int8", "int4": 
 """Format of packed weights per value of the setting `quantization`."""
 
 _ONLY_DECODER: Final = "the native step has kernels only for what the shared decoder computes"
+
+
+def check_quantization(config: EngineConfig) -> None:
+    """Raise EngineError for an unknown quantization, or one that no kernels here can multiply, whatever the network."""
+    if config.quantization not in _WEIGHTS:
+        raise EngineError(f"quantization {config.quantization!r} is not one of {', '.join(_WEIGHTS)}")
+    if config.quantization != "none":
+        try:
+            _check_kernels(config)
+        except _NotNativeError as reason:
+            raise _no_quantization(config, reason) from reason
+
+
+def _no_quantization(config: EngineConfig, reason: Exception) -> EngineError:
+    return EngineError(f"--quantization {config.quantization} is not possible here: {reason}")
 
 
 def pack_for_native(
@@ -40,19 +56,22 @@ def pack_for_native(
 
     compilers: names to look for on PATH, in order.
 
-    Return the packed model, after which `model` is unusable. Return None if `model` itself serves, with its weights
-    packed for oneDNN where that is possible and the settings allow it.
+    Return the packed model, after which `model` is unusable. Return None if `model` itself serves: with matrices of the
+    kernels in a network of transformers, else with weights packed for oneDNN, where that is possible and the settings
+    allow it.
 
     Raise EngineError if the settings name an instruction set that this CPU does not have, an unknown quantization,
     quantized weights where only the torch model could serve, or oneDNN where it has no kernels.
     """
-    if config.quantization not in _WEIGHTS:
-        raise EngineError(f"quantization {config.quantization!r} is not one of {', '.join(_WEIGHTS)}")
+    check_quantization(config)
     try:
+        if isinstance(model, HasMatrices):
+            _pack_matrices(config, model, progress, compilers, threads)
+            return None
         network, shape, build = _prepare(config, model, progress, compilers)
     except (_NotNativeError, KernelBuildError) as reason:
         if config.quantization != "none":
-            raise EngineError(f"--quantization {config.quantization} is not possible here: {reason}") from reason
+            raise _no_quantization(config, reason) from reason
         if isinstance(model, DecoderForCausalLM):
             model.unpack()
         packed = _prepack(config, model)
@@ -93,6 +112,26 @@ def _prepack(config: EngineConfig, model: CausalLM) -> bool:
     return False
 
 
+def _pack_matrices(
+    config: EngineConfig,
+    model: HasMatrices,
+    progress: Callable[[str], None],
+    compilers: tuple[str, ...],
+    threads: int,
+) -> None:
+    """Let `model` multiply with the kernels. Raise _NotNativeError if they cannot serve."""
+    instruction_set, cache_dir = _check_kernels(config)
+    build = build_kernels(instruction_set, cache_dir, progress, compilers=compilers)
+    weights = _WEIGHTS[config.quantization]
+    model.pack_matrices(Multiplier(Kernels(build), threads=threads, weights=weights))
+    logger.info(
+        "using native matrices in the network of transformers: %s, %s weights, %d threads",
+        build.instruction_set.name,
+        weights,
+        threads,
+    )
+
+
 def _prepare(
     config: EngineConfig, model: CausalLM, progress: Callable[[str], None], compilers: tuple[str, ...]
 ) -> tuple[DecoderForCausalLM, DecoderConfig, KernelBuild]:
@@ -101,6 +140,18 @@ def _prepare(
         raise _NotNativeError(_ONLY_DECODER)
     instruction_set, cache_dir = _check(config, model.config)
     return model, model.config, build_kernels(instruction_set, cache_dir, progress, compilers=compilers)
+
+
+def matrices_refusal(config: EngineConfig) -> str | None:
+    """Return why a network of transformers cannot have native matrices, apart from a missing compiler; None if it can.
+
+    Raise EngineError if the settings name an instruction set that this CPU does not have.
+    """
+    try:
+        _check_kernels(config)
+    except _NotNativeError as reason:
+        return str(reason)
+    return None
 
 
 def native_refusal(config: EngineConfig, shape: DecoderConfig | None) -> str | None:
@@ -117,10 +168,10 @@ def native_refusal(config: EngineConfig, shape: DecoderConfig | None) -> str | N
     return None
 
 
-def _check(config: EngineConfig, shape: DecoderConfig | None) -> tuple[InstructionSet, Path]:
-    """Return the kernels' instruction set and the directory to keep them in. `shape`: see `native_refusal`.
+def _check_kernels(config: EngineConfig) -> tuple[InstructionSet, Path]:
+    """Return the kernels' instruction set and the directory to keep them in.
 
-    Raise _NotNativeError if they cannot serve.
+    Raise _NotNativeError if the kernels cannot multiply, whatever the network.
     """
     if config.device != "cpu":
         raise _NotWantedError(f"the native step is for CPUs, not for {config.device}")
@@ -128,21 +179,30 @@ def _check(config: EngineConfig, shape: DecoderConfig | None) -> tuple[Instructi
         raise _NotWantedError("the native step is one process, but --tensor-parallel-size asks for several")
     if config.cpu_kernels in ("torch", "onednn"):
         raise _NotWantedError("the torch model was chosen")
-    if config.attention != "auto":
-        raise _NotWantedError(f"{config.attention} attention was chosen")
     instruction_set = choose_instruction_set(config.cpu_kernels)
-    if shape is None:
-        raise _NotNativeError(_ONLY_DECODER)
     if config.cache_dir is None:
         raise _NotNativeError("there is no cache directory to keep compiled kernels in")
     if config.dtype != "bfloat16":
         raise _NotNativeError(f"the native step computes in bfloat16, not {config.dtype}")
+    return instruction_set, config.cache_dir
+
+
+def _check(config: EngineConfig, shape: DecoderConfig | None) -> tuple[InstructionSet, Path]:
+    """Return what `_check_kernels` returns. `shape`: see `native_refusal`.
+
+    Raise _NotNativeError if the native step cannot serve.
+    """
+    found = _check_kernels(config)
+    if config.attention != "auto":
+        raise _NotWantedError(f"{config.attention} attention was chosen")
+    if shape is None:
+        raise _NotNativeError(_ONLY_DECODER)
     if config.block_size != PAGE_KEYS:
         raise _NotNativeError(f"the native step needs blocks of {PAGE_KEYS} tokens, not {config.block_size}")
     reason = unsupported_reason(shape)
     if reason is not None:
         raise _NotNativeError(reason)
-    return instruction_set, config.cache_dir
+    return found
 
 
 class _NotNativeError(Exception):

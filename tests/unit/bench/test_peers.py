@@ -5,24 +5,31 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+import gguf
+import numpy as np
 import pytest
+import torch
+from safetensors.torch import save_file
 
 from app.load.answer import Answer, TokenUsage
 from app.load.rates import decode_rate
 from app.load.words import WORDS
+from bench.large_model import LARGE_MODELS, kv_bytes_of_token
 from bench.machine import Machine
+from bench.machine_limits import MachineLimits
 from bench.peers import metrics
-from bench.peers.arms import Setup, resident_tokens
+from bench.peers.arms import Setup, ebb, resident_tokens
+from bench.peers.limits import Sizes, bytes_of_file, shares, sizes_of
 from bench.peers.metrics import Metric, decode_key, metrics_of, ttft_key, turns_key
-from bench.peers.plan import PeersPlan, TurnsPlan, kv_bytes
+from bench.peers.plan import PeersPlan, TurnsPlan, large_plan
 from bench.peers.plot import draw
 from bench.peers.prompts import PromptMaker, make_chats
 from bench.peers.record import Record
 from bench.peers.report import PeersReport, resumed, to_json, to_markdown
-from bench.peers.selection import ARMS, UNASKED, select
+from bench.peers.selection import ARMS, LARGE_MODEL, UNASKED, select
 from bench.peers.sole import BusyError, sole_run
 from bench.peers.suites import mixed_result
-from bench.peers.summary import EBB_BF16, EBB_INT4, EBB_INT8, large_model_targets, ratio_to_best, targets
+from bench.peers.summary import EBB_BF16, EBB_INT4_PLAIN, EBB_INT8, large_model_targets, ratio_to_best, targets
 from bench.peers.vllm_cpu import requirements
 from tests.word_tokenizer import word_tokenizer
 
@@ -137,12 +144,22 @@ def test_targets_compare_bf16_with_bf16_and_int8_with_all() -> None:
 
 
 def test_large_model_compares_four_bits_with_each_kind_of_peer() -> None:
-    values = {EBB_INT4: [30.0], EBB_BF16: [10.0], "llama.cpp Q4_0": [20.0], "llama.cpp Q4_K_M": [29.0]}
+    values = {
+        EBB_INT4_PLAIN: [30.0],
+        "Ebb Q4_K_M-plain": [58.0],
+        "Ebb Q4_0": [90.0],
+        "llama.cpp Q4_0": [20.0],
+        "llama.cpp Q4_K_M": [29.0],
+    }
     record = _record({decode_key(1): values})
 
     found = [target for target in large_model_targets(record, metrics_of(PLAN)) if target.value is not None]
 
-    assert [(target.value, target.met) for target in found] == [(1.5, True), (pytest.approx(30 / 29), False)]
+    assert [(target.value, target.met) for target in found] == [
+        (1.5, True),
+        (pytest.approx(30 / 29), False),
+        (2.0, True),
+    ]
 
 
 def test_target_without_measurement_is_not_met() -> None:
@@ -155,7 +172,19 @@ def test_target_without_measurement_is_not_met() -> None:
 
 def _report(record: Record) -> PeersReport:
     machine = Machine("CPU", 2, 16.0, ("avx2",), "Linux", "3.11", {"torch": "2"})
-    return PeersReport("2030-01-01", machine, {"vllm-cpu": "1"}, {EBB_BF16: 1e3, VLLM: 2e3}, "some model", PLAN, record)
+    sizes, limits, read = Sizes(100, 60), MachineLimits(100.0, 10.0), {EBB_BF16: 1e9, VLLM: 1e9}
+    return PeersReport(
+        "2030-01-01",
+        machine,
+        {"vllm-cpu": "1"},
+        {EBB_BF16: 1e3, VLLM: 2e3},
+        "some model",
+        sizes,
+        limits,
+        read,
+        PLAN,
+        record,
+    )
 
 
 def _whole_record() -> Record:
@@ -231,6 +260,74 @@ def test_selection_takes_peers_arms_and_suites() -> None:
     assert select(("llama-Q4_0",)).arms == ("llama-Q4_0",)
 
 
+def test_larger_model_compares_the_same_files_without_guessing() -> None:
+    usual = select((), LARGE_MODEL)
+
+    assert usual.suites == ("decode", "ttft")
+    assert usual.weights("ebb") == tuple(f"{kind}-plain" for kind in ("bf16", "int8", "int4", "Q8_0", "Q4_0", "Q4_K_M"))
+    assert usual.weights("llama") == ("bf16", "Q8_0", "Q4_0", "Q4_K_M")
+    assert select(("ebb-Q4_0", "ttft"), LARGE_MODEL).quantizations == ("Q4_0",)
+    assert select(("ebb-bf16",), LARGE_MODEL).quantizations == ()
+
+
+def test_arm_of_a_file_serves_the_file_as_it_is(tmp_path: Path) -> None:
+    file = tmp_path / "model-Q4_0.gguf"
+
+    packed = ebb("Q4_0-plain", file, tmp_path, PLAN).launches[Setup.SERVING].command
+    quantized = ebb("int4", tmp_path, tmp_path, PLAN).launches[Setup.SERVING].command
+
+    assert packed[packed.index("--model") + 1] == str(file)
+    assert "--quantization" not in packed
+    assert "--no-speculation" in packed
+    assert quantized[quantized.index("--quantization") + 1] == "int4"
+
+
+@pytest.mark.parametrize("name", LARGE_MODELS)
+def test_larger_model_fits_all_streams_in_pool(name: str, tmp_path: Path) -> None:
+    plan = large_plan(kv_bytes_of_token(name))
+    command = ebb("bf16", tmp_path, tmp_path, plan).launches[Setup.SERVING].command
+
+    needed = plan.kv_bytes(plan.decode_prompt + plan.decode_tokens) * max(plan.decode_streams)
+    assert needed <= int(command[command.index("--kv-memory") + 1])
+
+
+def test_shares_are_time_at_the_limit_over_time_taken() -> None:
+    record = _record({decode_key(1): {EBB_BF16: [4.0]}, ttft_key(512, "cold"): {EBB_BF16: [1e3], VLLM: [2e3]}})
+    sizes, limits = Sizes(weights=10**9, layer_weights=10**8), MachineLimits(gflops=204.8, gigabytes=10.0)
+
+    ours, theirs = shares(record, limits, sizes, {EBB_BF16: 2e9, VLLM: 2e9})
+
+    assert (ours.arm, ours.megabytes, ours.decode, ours.prefill) == (EBB_BF16, 2e3, 0.8, 0.5)
+    assert (theirs.decode, theirs.prefill) == (None, 0.25)
+
+
+@pytest.mark.parametrize(("tied", "read"), [(True, 8 * 4 + 16 * 4), (False, 8 * 4 + 12 * 4)])
+def test_sizes_count_the_output_matrix_once(tied: bool, read: int, tmp_path: Path) -> None:
+    tensors = {
+        "model.embed_tokens.weight": torch.zeros(16, 4),
+        "model.layers.0.mlp.up_proj.weight": torch.zeros(8, 4),
+        "model.norm.weight": torch.zeros(4),
+    }
+    save_file(tensors | ({} if tied else {"lm_head.weight": torch.zeros(12, 4)}), tmp_path / "model.safetensors")
+
+    sizes = sizes_of(tmp_path)
+
+    assert (sizes.weights, sizes.layer_weights) == (read, 32)
+    assert sizes.bytes_of("int4") == (32 * 4.5 + (read - 32) * 8.5) / 8
+
+
+def test_bytes_of_file_omit_embedding_beside_an_output(tmp_path: Path) -> None:
+    writer = gguf.GGUFWriter(tmp_path / "model.gguf", "llama")
+    for name, shape in (("token_embd.weight", (16, 4)), ("output.weight", (12, 4)), ("output_norm.weight", (4,))):
+        writer.add_tensor(name, np.zeros(shape, np.float32))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+    assert bytes_of_file(tmp_path / "model.gguf") == 12 * 4 * 4
+
+
 def test_unknown_selection_is_rejected_by_name() -> None:
     with pytest.raises(ValueError, match="unknown: lama"):
         select(("lama", "decode"))
@@ -240,7 +337,7 @@ def test_scarce_setup_holds_two_chats_in_whole_blocks() -> None:
     tokens = resident_tokens(TurnsPlan())
 
     assert tokens == 2 * 1_792
-    assert kv_bytes(tokens) == tokens * 23_040
+    assert PLAN.kv_bytes(tokens) == tokens * 23_040
 
 
 def test_window_holds_longest_prompt_and_its_answer() -> None:

@@ -118,16 +118,18 @@ def test_network_check_names_the_code_and_the_reason(tmp_path: Path, model: Path
     assert text(dtype="float32").startswith("shared decoder in torch, because the native step computes in bfloat16")
     configure(model, mlp_bias=True, model_type="llama")
     found = text()
-    assert re.match(r"transformers-[\d.]+-LlamaForCausalLM, 2 attention calls per pass, because .*mlp_bias", found)
+    calls = r"transformers-[\d.]+-LlamaForCausalLM, 2 attention calls per pass"
+    assert re.match(calls + ", native matrices, because .*mlp_bias", found)
+    assert re.match(calls + r", matrices of torch \(the torch model was chosen\), because", text(cpu_kernels="torch"))
 
 
 def test_network_check_fails_where_the_server_would(tmp_path: Path, model: Path) -> None:
     configure(model, architectures=["MambaForCausalLM"], model_type="mamba")
     finding = check_network(settings(tmp_path, model=str(model)))
     assert (finding.level, "MambaForCausalLM" in finding.text) == ("fail", True)
-    configure(model, architectures=["Olmo2ForCausalLM"], model_type="olmo2")
+    configure(model, architectures=["OPTForCausalLM"], model_type="opt")
     finding = check_network(settings(tmp_path, model=str(model), tensor_parallel_size="2"))
-    assert finding.level == "fail"
+    assert (finding.level, "no plan (tp_plan) for model_type 'opt'" in finding.text) == ("fail", True)
     assert "--tensor-parallel-size" in finding.advice
 
 

@@ -1,0 +1,67 @@
+// What the programs of the benchmarks of kernels share: threads, output, and the limits of the machine.
+#pragma once
+
+#include <cstdio>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "amx.h"
+#include "moves.h"
+#include "vec.h"
+
+namespace ebb {
+
+// Run work(thread) in all threads and return the seconds until the last one ends.
+inline double timed(int threads, const std::function<void(int)>& work) {
+    std::vector<std::thread> running;
+    const double started = seconds_now();
+    for (int thread = 0; thread < threads; ++thread)
+        running.emplace_back([&work, thread] {
+            const FloatMode mode;
+            const TileMode tiles;
+            work(thread);
+        });
+    for (std::thread& thread : running) thread.join();
+    return seconds_now() - started;
+}
+
+// Print one measurement: a shape, a name, then seconds, floating point operations and bytes read.
+inline void print(const char* shape, const char* name, double seconds, double operations, double bytes) {
+    std::printf("%s\t%s\t%.9f\t%.0f\t%.0f\n", shape, name, seconds, operations, bytes);
+}
+
+// Measure the limits: dot products of registers, and reading memory once.
+inline void measure_limits(int threads) {
+    constexpr long kRounds = 20'000'000;
+    constexpr int kSums = 12;
+    const auto multiply = [](int) {
+        alignas(64) bf16 weights[2 * kLanes] = {};
+        alignas(64) Activation values[2] = {};
+        // Compilers merge sums that are equal from the start.
+        Vec sums[kSums];
+        for (int i = 0; i < kSums; ++i) sums[i] = broadcast(static_cast<float>(i));
+        const Pair left = load_pair(weights), right = broadcast_pair(values);
+        for (long round = 0; round < kRounds; ++round)
+#pragma GCC unroll 12
+            for (Vec& each : sums) each = dot(each, left, right);
+        volatile float kept = 0.f;
+        for (const Vec& each : sums) kept = kept + sum(each);
+    };
+    print("limit", "dot products", timed(threads, multiply), 4.0 * kLanes * kSums * kRounds * threads, 0);
+    const size_t words = size_t{1} << 26;
+    static const std::vector<uint32_t> memory(words, 1);
+    const auto read = [&](int thread) {
+        constexpr int kStreams = 4;
+        Words all{};
+        const size_t part = words / threads / (kStreams * kLanes) * kLanes;
+        const uint32_t* from = memory.data() + thread * part * kStreams;
+        for (size_t i = 0; i < part; i += kLanes)
+            for (int stream = 0; stream < kStreams; ++stream) all |= load_words(from + stream * part + i);
+        volatile uint32_t kept = all[0];
+        (void)kept;
+    };
+    print("limit", "reading memory", timed(threads, read), 0, 4.0 * words);
+}
+
+}  // namespace ebb

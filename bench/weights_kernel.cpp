@@ -1,0 +1,80 @@
+// Measures multiplication by weights of each format, for bench/weights.py. Prints one line per measurement.
+#include <cstdlib>
+#include <deque>
+#include <vector>
+
+#include "buffer.h"
+#include "machine_limits.h"
+#include "weights.h"
+
+using namespace ebb;
+
+namespace {
+
+constexpr int kDepth = 2048, kColumns = 5632;
+// Matrices that are multiplied one after another, so that all of them together do not fit the caches.
+constexpr int kMatrices = 12;
+
+struct Kind {
+    const char* name;
+    WeightFormat format;
+};
+
+constexpr Kind kKinds[] = {
+    {"bf16", WeightFormat::kBf16}, {"int8", WeightFormat::kInt8}, {"int4", WeightFormat::kInt4},
+    {"Q4_1", WeightFormat::kQ4_1}, {"Q5_1", WeightFormat::kQ5_1}, {"Q4_K", WeightFormat::kQ4K},
+    {"Q5_K", WeightFormat::kQ5K},  {"Q6_K", WeightFormat::kQ6K},
+};
+
+// Matrices of one format. The bytes are arbitrary, but no scale is denormal or NaN.
+class Matrices {
+public:
+    explicit Matrices(WeightFormat format) : format_(format) {
+        const Part part{nullptr, kColumns / kPanel, format};
+        with_panels(part, kDepth, [&](const auto& panels) { matrix_bytes_ = panels.panel_bytes() * part.end; });
+        const size_t size = matrix_bytes_ * kMatrices;
+        data_.reserve(size);
+        for (size_t i = 0; i < size; ++i) data_.data()[i] = 0x28 + i * 37 % 8;
+    }
+
+    void measure(const char* name, int rows, int threads) const {
+        const int matrices = rows > 32 ? 1 : kMatrices;
+        std::vector<Activation> left(static_cast<size_t>(rows) * kDepth);
+        for (size_t i = 0; i < left.size(); ++i)
+            left[i] = static_cast<Activation>(EBB_BF16_DOT ? 0x3c00 + i * 37 % 256 : i % 64);
+        const int at_once = rows == 1 ? 4 : rows <= 6 ? 2 : 1;
+        const double seconds = timed(threads, [&](int thread) {
+            std::vector<float> out(static_cast<size_t>(rows) * at_once * kPanel);
+            const int panels = kColumns / kPanel, begin = panels * thread / threads, end = panels * (thread + 1) / threads;
+            for (int i = 0; i < matrices; ++i) {
+                const Part part{data_.data() + i * matrix_bytes_, panels, format_};
+                for (int panel = begin; panel < end; panel += at_once) {
+                    const int columns = std::min(at_once, end - panel) * kPanel;
+                    multiply({left.data(), kDepth}, rows, Weights{{&part, 1}, kDepth}, panel * kPanel, columns,
+                             {out.data(), columns});
+                }
+            }
+        });
+        char shape[32];
+        std::snprintf(shape, sizeof shape, "%d row%s", rows, rows > 1 ? "s" : "");
+        print(shape, name, seconds, 2.0 * rows * kDepth * kColumns * matrices, double(matrix_bytes_) * matrices);
+    }
+
+private:
+    WeightFormat format_;
+    size_t matrix_bytes_ = 0;
+    Buffer<uint8_t> data_;
+};
+
+}  // namespace
+
+int main(int, char** arguments) {
+    const int threads = std::atoi(arguments[1]), rounds = std::atoi(arguments[2]);
+    std::deque<Matrices> all;
+    for (const Kind& kind : kKinds) all.emplace_back(kind.format);
+    for (int round = 0; round < rounds; ++round) {
+        measure_limits(threads);
+        for (const int rows : {1, 4, 8, 32, 512})
+            for (size_t i = 0; i < all.size(); ++i) all[i].measure(kKinds[i].name, rows, threads);
+    }
+}

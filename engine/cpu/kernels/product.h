@@ -1,0 +1,86 @@
+// Multiplications outside of a step, for networks that torch computes between their matrices.
+//
+// Exactness: an output depends only on its own row, as in a step. The threads divide columns.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "amx.h"
+#include "buffer.h"
+#include "interface.h"
+#include "shares.h"
+#include "threads.h"
+#include "weights.h"
+
+namespace ebb {
+
+// Threads and scratch memory of multiplications, which run one at a time.
+class Multiplier {
+public:
+    explicit Multiplier(int threads) : pool_(threads, false), shares_(threads), scratch_(threads) {}
+
+    // Compute one product. Throw std::bad_alloc, before anything is computed, if there is no scratch memory.
+    void run(const Product& product) {
+        const int panels = (product.columns + kPanel - 1) / kPanel;
+        const int at_once = product.rows == 1 ? 4 : product.rows <= 6 ? 2 : 1;
+        for (Buffer<float>& scratch : scratch_) scratch.reserve(static_cast<size_t>(product.rows) * at_once * kPanel);
+        const Left left{activations(product), product.depth};
+        shares_.reset();
+        auto job = [&](int thread) {
+            const FloatMode mode;
+            const TileMode tiles;
+            float* values = scratch_[thread].data();
+            shares_.each(0, thread, panels, at_once, [&](int panel, int end) {
+                const int first = panel * kPanel, width = (end - panel) * kPanel;
+                multiply(left, product.rows, {product.right, product.depth}, first, width, {values, width});
+                round(product, values, first, width);
+            });
+        };
+        // The other threads need longer to wake up than a small product takes.
+        const long work = static_cast<long>(product.rows) * product.depth * product.columns;
+        if (work < kSharedWork)
+            job(0);
+        else
+            pool_.run(job);
+    }
+
+private:
+    // Least number of multiplications that the threads divide among themselves.
+    static constexpr long kSharedWork = 1 << 18;
+
+    // Return the left operand in the type that the kernels read.
+    const Activation* activations(const Product& product) {
+#if EBB_BF16_DOT
+        return product.left;
+#else
+        const size_t count = static_cast<size_t>(product.rows) * product.depth;
+        left_.reserve(count);
+        std::transform(product.left, product.left + count, left_.data(), to_float);
+        return left_.data();
+#endif
+    }
+
+    // Add the bias to columns [first, first + width) in `values`, and round the columns that exist to bf16.
+    static void round(const Product& product, const float* values, int first, int width) {
+        const int known = std::min(width, product.columns - first);
+        const float* bias = product.bias == nullptr ? nullptr : product.bias + first;
+        for (int row = 0; row < product.rows; ++row, values += width) {
+            bf16* out = product.out + static_cast<ptrdiff_t>(row) * product.columns + first;
+            for (int i = 0; i < known; ++i) {
+                const float value = bias == nullptr ? values[i] : values[i] + bias[i];
+                uint32_t bits;
+                std::memcpy(&bits, &value, sizeof bits);
+                out[i] = static_cast<bf16>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+            }
+        }
+    }
+
+    ThreadPool pool_;
+    Shares shares_;
+    std::vector<Buffer<float>> scratch_;  // by thread: [rows][columns of one multiplication]
+    Buffer<float> left_;                  // [rows][depth], unless the kernels read bf16
+};
+
+}  // namespace ebb

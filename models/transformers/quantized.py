@@ -1,0 +1,56 @@
+"""Quantized checkpoints that the quantizers of transformers compute, on CUDA and with optional packages."""
+
+from collections.abc import Mapping
+from importlib.metadata import version
+from importlib.util import find_spec
+from types import MappingProxyType
+from typing import Any, Final
+
+from models.errors import UnsupportedModelError
+
+PACKAGES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "awq": ("accelerate", "gptqmodel"),
+        "gptq": ("accelerate", "gptqmodel", "optimum"),
+        "fp8": ("accelerate", "kernels"),
+    }
+)
+"""Packages that the quantizers need, by `quant_method`."""
+
+
+def quantization_of(raw: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the quantization_config of config.json, or of its text part; None if the folder is not quantized."""
+    parts = (raw, raw.get("text_config"))
+    found = next((part["quantization_config"] for part in parts if part and part.get("quantization_config")), None)
+    return {"quant_method": repr(found)} if found is not None and not isinstance(found, Mapping) else found
+
+
+def check_quantized(raw: Mapping[str, Any], device: str) -> None:
+    """Raise UnsupportedModelError for a quantized folder that cannot be computed on `device`, "cpu", "cuda" or "npu".
+
+    raw: the contents of config.json.
+    """
+    settings = quantization_of(raw)
+    if settings is None:
+        return
+    method = str(settings.get("quant_method"))
+    subject = f"config.json sets quantization_config with quant_method {method!r}"
+    if method not in PACKAGES:
+        raise UnsupportedModelError(f"{subject}, which is not supported; on CUDA {', '.join(PACKAGES)} are")
+    if device != "cuda":
+        raise UnsupportedModelError(
+            f"{subject}, which is computed on CUDA only, not on {device}: choose an unquantized folder or a GGUF file"
+        )
+    if raw.get("text_config"):
+        raise UnsupportedModelError(f"{subject}, and has parts other than text, which is not supported")
+    if missing := [name for name in PACKAGES[method] if find_spec(name) is None]:
+        raise UnsupportedModelError(f"{subject}, which needs more packages: run `pip install {' '.join(missing)}`")
+
+
+def quantizer_name(raw: Mapping[str, Any]) -> str:
+    """Return the method and the versions of its packages, which determine the last bits; "" if not quantized."""
+    settings = quantization_of(raw)
+    if settings is None:
+        return ""
+    method = str(settings["quant_method"])
+    return "-".join((method, *(f"{name}-{version(name)}" for name in PACKAGES[method])))

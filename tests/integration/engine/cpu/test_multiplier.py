@@ -1,0 +1,82 @@
+"""Products of packed matrices outside of a step: their values, and equal bits whatever the batch."""
+
+import pytest
+import torch
+
+from engine.cpu.instruction_set import usable_instruction_sets
+from engine.cpu.library import BFLOAT16_FORMATS
+from engine.cpu.multiplier import Multiplier
+from models.interface import MatrixRole
+from tests.native_rig import KernelsFor, quantized
+from tests.sizes import Size
+
+BATCHES = (2, 8, 130)
+
+
+def random(*shape: int, seed: int = 1) -> torch.Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed)).to(torch.bfloat16)
+
+
+def bits(x: torch.Tensor) -> torch.Tensor:
+    return x.view(torch.int16)
+
+
+@pytest.mark.parametrize("weights", BFLOAT16_FORMATS)
+@pytest.mark.parametrize("instruction_set", [each.name for each in usable_instruction_sets()])
+def test_row_alone_equals_the_row_in_any_batch(
+    kernels: KernelsFor, instruction_set: str, weights: str, size: Size
+) -> None:
+    depth, rows = size.pick(small=(1024, 1408), full=(2048, 5632))
+    if instruction_set == usable_instruction_sets()[0].name and weights == "bfloat16":
+        depth, rows = 2048, 5632
+    multiplier = Multiplier(kernels(instruction_set), threads=2, weights=weights)
+    matrix = multiplier.pack(random(rows, depth), random(rows, seed=2), MatrixRole.LAYER)
+    x = random(max(BATCHES), depth, seed=3)
+    places = (0, 1, 7, 64, 129)
+    alone = {place: matrix(x[place : place + 1])[0] for place in places}
+    for batch in BATCHES:
+        together = matrix(x[:batch])
+        for place in (place for place in places if place < batch):
+            assert torch.equal(bits(together[place]), bits(alone[place])), (batch, place)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize(("rows", "depth"), [(96, 64), (4, 64), (33, 24), (1, 96)])
+def test_products_equal_those_in_float64(kernels: KernelsFor, rows: int, depth: int, threads: int) -> None:
+    weight, bias, x = random(rows, depth), random(rows, seed=2), random(3, 5, depth, seed=3)
+    for name in {usable_instruction_sets()[0].name, "portable"}:
+        multiplier = Multiplier(kernels(name), threads=threads, weights="bfloat16")
+        for added in (None, bias):
+            found = multiplier.pack(weight, added, MatrixRole.LAYER)(x)
+            expected = x.double() @ weight.double().T + (0 if added is None else added.double())
+            assert found.shape == (3, 5, rows)
+            torch.testing.assert_close(found.double(), expected, rtol=2**-8, atol=1e-2)
+
+
+def test_int8_matrix_multiplies_its_rounded_values(kernels: KernelsFor) -> None:
+    weight, x = random(96, 64), random(5, 64, seed=3)
+    matrix = Multiplier(kernels("auto"), threads=1, weights="int8").pack(weight, None, MatrixRole.LAYER)
+    torch.testing.assert_close(matrix(x).float(), x.float() @ quantized(weight).T, rtol=2**-7, atol=1e-2)
+    assert not matrix.keeps_values
+
+
+def test_rows_of_a_bfloat16_matrix_are_those_packed(kernels: KernelsFor) -> None:
+    weight = random(70, 40)
+    matrix = Multiplier(kernels("auto"), threads=1, weights="bfloat16").pack(weight, None, MatrixRole.HEAD)
+    ids = torch.tensor([[0, 69, 31], [32, 5, 69]])
+    assert torch.equal(matrix.row_values(ids), weight[ids])
+
+
+@pytest.mark.parametrize(("weights", "head"), [("int8", "int8"), ("int4", "int8"), ("bfloat16", "bfloat16")])
+def test_heads_and_routers_stay_more_precise(kernels: KernelsFor, weights: str, head: str) -> None:
+    weight, x = random(64, 64), random(4, 64, seed=3)
+    multiplier = Multiplier(kernels("auto"), threads=1, weights=weights)
+    for role, expected in ((MatrixRole.HEAD, head), (MatrixRole.ROUTER, "bfloat16"), (MatrixRole.LAYER, weights)):
+        plain = Multiplier(kernels("auto"), threads=1, weights=expected).pack(weight, None, MatrixRole.LAYER)
+        assert torch.equal(multiplier.pack(weight, None, role)(x), plain(x))
+
+
+def test_name_tells_builds_and_formats_apart(kernels: KernelsFor) -> None:
+    names = {Multiplier(kernels("auto"), threads=1, weights=weights).name for weights in BFLOAT16_FORMATS}
+    names.add(Multiplier(kernels("portable"), threads=1, weights="int8").name)
+    assert len(names) == 4

@@ -37,7 +37,7 @@ struct AttentionTask {
     int kv_head;
     int first_split;
     int end_split;
-    bool writes_kv;  // the task also writes the key and value of its query's row, because no other task reads their page
+    bool writes_kv;  // the task also writes its row's key and value, because no other task reads their page
 };
 
 inline int num_splits(int position) { return position / (kPageKeys * kSplitPages) + 1; }
@@ -275,11 +275,11 @@ private:
         return layer_.cache->value_page(pages.blocks[pages.first + index], layer_.layer, pages.kv_head);
     }
 
-    // Compute the sums of one split: the scores of all of its keys, then their weights, then the sums of values.
-    // Each page prefetches the one that is used kPagesAhead pages later, which may be among the pages `after` the split.
+    // Compute the sums of one split: the scores of all of its keys, then their weights, then the sums of values. Each
+    // page prefetches the one that is used kPagesAhead pages later, which may be among the pages `after` the split.
     void run_split(const AttentionTask& task, int split, const Pages& pages, const Pages& after) {
-        const int rows = task.num_queries * layer_.group(), first = split * kSplitKeys, skipped = pages.first * kPageKeys;
-        const int count = pages.count();
+        const int rows = task.num_queries * layer_.group(), count = pages.count();
+        const int first = split * kSplitKeys, skipped = pages.first * kPageKeys;
         const auto used = [&](int index) {
             if (index < count) return keys_of(pages, index);
             if (index < 2 * count) return values_of(pages, index - count);
@@ -349,7 +349,8 @@ private:
         scratch_.split.data()[row].maximum = maximum_lane(maximum(highest[0], highest[1])) * exponent_scale();
     }
 
-    // Convert the scores of the keys in `seen` to softmax weights, and sum them. The other keys in `covered` get weight 0.
+    // Convert the scores of the keys in `seen` to softmax weights, and sum them. The other keys in `covered` get weight
+    // 0.
     void weigh(int row, Keys seen, Keys covered) {
         Activation* weights = scratch_.weights.data() + row * kSplitKeys;
         if (seen.is_empty()) return std::fill(weights + covered.begin, weights + covered.end, Activation{});

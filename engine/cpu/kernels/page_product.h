@@ -1,7 +1,7 @@
 // Multiplication of a tile of rows by pages of the KV cache (see kv_pages.h).
 //
-// Exactness: a sum is one chain in ascending order of the depth in every tile shape, as in gemm_vectors.h. With AMX, the
-// product of each page is summed from zero and then added, with tiles and with vectors.
+// Exactness: a sum is one chain in ascending order of the depth in every tile shape, as in gemm_vectors.h. With AMX,
+// the product of each page is summed from zero and then added, with tiles and with vectors.
 #pragma once
 
 #include "gemm.h"
@@ -25,17 +25,19 @@ struct PageFactor {
 };
 
 // Multiply one tile of kRows rows by kVectors * kLanes columns of the pages, from column `first` on. The sums continue
-// from one page to the next. fetches: the tile prefetches as much of the later pages as it reads.
+// from one page to the next, and with `continues` from the values of `out`. fetches: the tile prefetches as much of the
+// later pages as it reads.
 template <typename Shape, int kRows, int kVectors>
 void multiply_page_tile(const Activation* left, const PageFactor* factors, int pages, int first, float* out,
-                        bool fetches) {
+                        bool continues, bool fetches) {
     constexpr size_t kLine = 64 / sizeof(bf16);
     const auto place = [](int column) { return column / kPanel * Shape::kPanelSize + column % kPanel * 2; };
     Vec sums[kRows][kVectors];
 #pragma GCC unroll 12
     for (int row = 0; row < kRows; ++row)
 #pragma GCC unroll 8
-        for (int v = 0; v < kVectors; ++v) sums[row][v] = Vec{};
+        for (int v = 0; v < kVectors; ++v)
+            sums[row][v] = continues ? load(out + row * Shape::kOutStride + v * kLanes) : Vec{};
     for (int index = 0; index < pages; ++index) {
         const Activation* values = left + index * Shape::kDepth;
         const bf16* page = factors[index].page + place(first);
@@ -65,7 +67,7 @@ void multiply_page_tile(const Activation* left, const PageFactor* factors, int p
         for (int v = 0; v < kVectors; ++v) store(out + row * Shape::kOutStride + v * kLanes, sums[row][v]);
 }
 
-using PageTile = void (*)(const Activation*, const PageFactor*, int, int, float*, bool);
+using PageTile = void (*)(const Activation*, const PageFactor*, int, int, float*, bool, bool);
 
 // Make the table of page tiles that are kVectors vectors wide. Entry n - 1 multiplies n rows.
 template <typename Shape, int kVectors, int... kRows>
@@ -77,7 +79,7 @@ constexpr std::array<PageTile, sizeof...(kRows)> make_page_tiles(std::integer_se
 // remaining columns are multiplied in tiles of half the width, and so on.
 template <typename Shape, int kVectors>
 void multiply_pages_from(const Activation* left, int rows, const PageFactor* factors, int pages, int first, int end,
-                         float* out) {
+                         float* out, bool continues) {
     if (vectors_for(std::min(rows, kMaxTileRows)) >= kVectors) {
         static constexpr auto kTiles =
             make_page_tiles<Shape, kVectors>(std::make_integer_sequence<int, max_rows_with(kVectors)>());
@@ -86,11 +88,12 @@ void multiply_pages_from(const Activation* left, int rows, const PageFactor* fac
             for (int row = 0, tiles = (rows + kMost - 1) / kMost; tiles > 0; --tiles) {
                 const int taken = (rows - row + tiles - 1) / tiles;
                 kTiles[taken - 1](left + row * Shape::kLeftStride, factors, pages, first,
-                                  out + row * Shape::kOutStride + first, row == 0);
+                                  out + row * Shape::kOutStride + first, continues, row == 0);
                 row += taken;
             }
     }
-    if constexpr (kVectors > 2) multiply_pages_from<Shape, kVectors / 2>(left, rows, factors, pages, first, end, out);
+    if constexpr (kVectors > 2)
+        multiply_pages_from<Shape, kVectors / 2>(left, rows, factors, pages, first, end, out, continues);
 }
 
 // Compute the first `columns` columns of out = left times the pages. columns is a multiple of kPanel.
@@ -102,12 +105,17 @@ void multiply_pages(const Activation* left, int rows, const PageFactor* factors,
     for (int index = 0; index < pages; ++index) {
         const Out whole = index > 0 ? Out{scratch, columns} : Out{out, Shape::kOutStride};
         const Panels page{factors[index].page, Shape::kDepth};
-        multiply({left + index * Shape::kDepth, Shape::kLeftStride}, rows, page, factors[index].pairs, 0, columns, whole);
+        const Left values{left + index * Shape::kDepth, Shape::kLeftStride};
+        multiply(values, rows, page, factors[index].pairs, 0, columns, whole);
         if (index > 0)
             for (int row = 0; row < rows; ++row) add(scratch + row * columns, columns, out + row * Shape::kOutStride);
     }
 #else
-    multiply_pages_from<Shape, vectors_for(1)>(left, rows, factors, pages, 0, columns, out);
+    // Narrow tiles take one page after another. Their passes over a page then find it in the cache.
+    const int at_once = kLanes < 16 ? 1 : pages;
+    for (int index = 0; index < pages; index += at_once)
+        multiply_pages_from<Shape, vectors_for(1)>(left + index * Shape::kDepth, rows, factors + index, at_once, 0,
+                                                   columns, out, index > 0);
 #endif
 }
 

@@ -235,8 +235,8 @@ def test_rows_on_shared_blocks_equal_rows_alone(
     prefixes = [tokens[:600], tokens[:800]]
     ends = [(600, [5, 6]), (600, tokens[:37]), (600, tokens[:169]), (800, [7]), (800, tokens[:97]), (800, tokens[:150])]
     expected = Expected(rig, [[*tokens[:start], *end] for start, end in ends])
-    for threads, streams in ((1, 6), (2, 25)):
-        check_sharing(expected, prefixes, threads, streams)
+    check_sharing(expected, prefixes, threads=1, streams=6)
+    check_sharing(expected, prefixes, threads=2, streams=25)
     assert expected.compared == 31 * DECODED
 
 

@@ -131,7 +131,7 @@ bench-turns: ## measure returning turns by tier; JSON, table and plot in bench/r
 bench-weights: ## measure multiplication by weights of each format as a share of what the machine can do, and print a table
 bench-warm: ## measure chats that are warmed from Redis while the user types; JSON and table in bench/results, ten minutes
 
-bench-peers: setup .make/dev ## compare Ebb with vLLM and llama.cpp, 30 minutes; JSON, table and plots in bench/results
+bench-peers: setup .make/dev ## compare Ebb with vLLM and llama.cpp; JSON, table and plots in bench/results
 	@$(BIN)/python -m bench.peers --torch-cpu-index "$(TORCH_CPU_INDEX)" $(ARGS)
 
 clean: ## remove everything that was built or installed here, but keep chats and models

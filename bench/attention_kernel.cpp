@@ -1,5 +1,6 @@
 // Measures attention of the native step alone, for bench/attention.py. Prints one line per measurement: a name, then
 // seconds, floating point operations and bytes read.
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <vector>
@@ -12,14 +13,17 @@ using namespace ebb;
 
 namespace {
 
+// Streams of one step. shared: first keys that all of them have in the same blocks.
 struct Load {
     const char* name;
-    int streams, context, tokens;
+    int streams, context, tokens, shared = 0;
 };
 
 constexpr Load kLoads[] = {
     {"prefill 512", 1, 0, 512},       {"prefill 2048", 1, 0, 2048},   {"prefill 6000", 1, 0, 6000},
     {"decode 1 at 8000", 1, 8000, 1}, {"decode 4 at 5000", 4, 5000, 1}, {"decode 32 at 512", 32, 512, 1},
+    {"decode 8 at 2304", 8, 2304, 1}, {"8, 2048 shared", 8, 2304, 1, 2048},
+    {"decode 32 at 2304", 32, 2304, 1}, {"32, 2048 shared", 32, 2304, 1, 2048},
 };
 
 template <int kHeadDim>
@@ -30,8 +34,10 @@ public:
 
     void measure(const Load& load) {
         const int length = load.context + load.tokens, blocks = (length + kPageKeys - 1) / kPageKeys;
-        const int layers = load.tokens > 1 ? 2 : kDecodedLayers;
-        const size_t block_size = size_t{2} * layers * kv_heads_ * kPageKeys * kHeadDim;
+        const size_t layer_size = size_t{2} * kv_heads_ * kPageKeys * kHeadDim;
+        const size_t fitting = kMostMemory / (layer_size * sizeof(bf16) * blocks * load.streams);
+        const int layers = load.tokens > 1 ? 2 : std::min<int>(kDecodedLayers, fitting);
+        const size_t block_size = layers * layer_size;
         kv_.reserve(block_size * blocks * load.streams);
         for (size_t i = 0; i < block_size * blocks * load.streams; ++i) kv_.data()[i] = 0x3c00 + i * 37 % 256;
         const int rows = load.streams * load.tokens, width = (heads_ + 2 * kv_heads_) * kHeadDim;
@@ -40,6 +46,8 @@ public:
         out_.reserve(size_t(rows) * heads_ * kHeadDim);
         std::vector<int32_t> tables, lengths(load.streams, load.tokens), contexts(load.streams, load.context);
         for (int i = 0; i < load.streams * blocks; ++i) tables.push_back(i * 7919L % (load.streams * blocks));
+        for (int i = 0; i < load.streams * blocks; ++i)
+            if (i % blocks < load.shared / kPageKeys) tables[i] = tables[i % blocks];
         StepInput step{};
         step.sequences = load.streams;
         step.query_lens = lengths.data();
@@ -61,19 +69,23 @@ public:
         layer.heads = heads_;
         layer.qkv = qkv_.data();
         layer.scale = 0.125f;
+        layer.queries = plan.queries.data();
         layer.out = out_.data();
         layer.partials = partials.data();
         std::vector<std::atomic<size_t>> taken(layers);
         const double seconds = timed(threads_, [&](int thread) {
             for (int i = 0; i < layers; ++i) run(plan, layer, i, taken[i], scratch_[thread]);
         });
+        const double joining = timed(threads_, [&](int thread) { join(plan, layer, layers, thread); });
         const double keys = rows * (load.context + (load.tokens + 1) / 2.0);
-        const double bytes = load.tokens > 1 ? 0 : 4.0 * kv_heads_ * kHeadDim * keys * layers;
-        print(shape_, load.name, seconds, 4.0 * heads_ * kHeadDim * keys * layers, bytes);
+        const double read = keys - (load.streams - 1.0) * load.shared;
+        const double bytes = load.tokens > 1 ? 0 : 4.0 * kv_heads_ * kHeadDim * read * layers;
+        print(shape_, load.name, seconds + joining, 4.0 * heads_ * kHeadDim * keys * layers, bytes);
     }
 
 private:
     static constexpr int kDecodedLayers = 24;
+    static constexpr size_t kMostMemory = size_t{2} << 30;
 
     void run(const StepPlan& plan, AttentionLayer layer, int index, std::atomic<size_t>& taken,
              AttentionScratch& scratch) const {
@@ -81,11 +93,15 @@ private:
         Attention<kHeadDim> attention(layer, scratch);
         for (size_t i; (i = taken++) < plan.tasks.size();) {
             const size_t later = i + threads_;
-            const bf16* next = nullptr;
-            if (later < plan.tasks.size())
-                next = attention.first_keys(plan.tasks[later], plan.sequences[plan.tasks[later].sequence]);
-            attention.run(plan.tasks[i], plan.sequences[plan.tasks[i].sequence], next);
+            attention.run(plan.tasks[i], later < plan.tasks.size() ? &plan.tasks[later] : nullptr);
         }
+    }
+
+    void join(const StepPlan& plan, const AttentionLayer& layer, int layers, int thread) {
+        const Attention<kHeadDim> attention(layer, scratch_[thread]);
+        for (int i = 0; i < layers; ++i)
+            for (int row : plan.divided)
+                for (int head = thread; head < heads_; head += threads_) attention.join(plan.queries[row], head);
     }
 
     const char* shape_;

@@ -56,14 +56,16 @@ def quantized(matrix: torch.Tensor) -> torch.Tensor:
 
 @dataclass
 class Stream:
-    """Sequence of tokens in its own blocks.
+    """Sequence of tokens in blocks.
 
     done: number of computed tokens.
+    shared: number of first blocks that belong to another stream.
     """
 
     tokens: list[int]
     blocks: list[int]
     done: int = 0
+    shared: int = 0
 
 
 class NativeRig:
@@ -96,10 +98,17 @@ class NativeRig:
         assert len(blocks) == count
         return Stream(list(tokens), blocks)
 
+    def fork(self, prefix: Stream, tokens: Sequence[int]) -> Stream:
+        """Start a stream of `tokens`, which begin with those of `prefix`, on the full computed blocks of `prefix`."""
+        shared = prefix.done // PAGE_KEYS
+        rest = self.start(tokens[shared * PAGE_KEYS :]).blocks
+        return Stream(list(tokens), [*prefix.blocks[:shared], *rest], done=shared * PAGE_KEYS, shared=shared)
+
     def end(self, stream: Stream) -> None:
-        """Fill the stream's blocks with NaN and free them."""
-        self.kv[stream.blocks] = float("nan")
-        self._free = self.shuffled([*self._free, *stream.blocks])
+        """Fill the stream's own blocks with NaN and free them."""
+        own = stream.blocks[stream.shared :]
+        self.kv[own] = float("nan")
+        self._free = self.shuffled([*self._free, *own])
         stream.blocks = []
 
     def move(self, stream: Stream) -> None:

@@ -72,7 +72,9 @@ async def _measure(plan: PeersPlan, cache_dir: Path, root: Path, record: Record)
     model = resolve_model(DEFAULT_MODEL, cache_dir, say)
     make = PromptMaker(Tokenizer.from_file(str(model / "tokenizer.json")))
     entered = [arms.ebb(weights, model, root, plan) for weights in ("bf16", "int8")]
-    contest = Contest(entered, points(plan, make, SUITES), make, record, root, say)
+    contest = Contest(
+        entered, points(plan, make, [suite for suite in SUITES if suite != "long"]), make, record, root, say
+    )
     async with contest.started(), in_process(model, cache_dir, plan, make) as inner:
         for number in range(plan.rounds):
             await contest.measure_round(number, turns=plan.measures_turns(number))

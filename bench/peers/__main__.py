@@ -37,7 +37,7 @@ from engine.worker.host_resources import usable_cores
 from models.resolve import DEFAULT_MODEL, resolve_model
 
 SERVING = "serving"
-PARTS = {"turns": (Setup.TURNS_SCARCE, Setup.TURNS_IN_MEMORY), SERVING: (Setup.SERVING,)}
+PARTS = {"turns": (Setup.TURNS_SCARCE, Setup.TURNS_IN_MEMORY), "long": (Setup.LONG,), SERVING: (Setup.SERVING,)}
 """Parts of a run and their setups.
 
 The parts run one after another, because the servers of both together need more memory than most machines have. The part

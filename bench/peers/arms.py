@@ -36,6 +36,7 @@ class Setup(StrEnum):
     SERVING = "serving"
     TURNS_IN_MEMORY = "turns, all in memory"
     TURNS_SCARCE = "turns, KV for few"
+    LONG = "long prompts"
 
 
 def slot(stream: int) -> Mapping[str, object]:
@@ -88,6 +89,7 @@ def ebb(weights: str, model: Path, state: Path, plan: PeersPlan, command: Sequen
     if weights == BF16:
         launches[Setup.TURNS_IN_MEMORY] = serving
         launches[Setup.TURNS_SCARCE] = launch(Setup.TURNS_SCARCE, plan.kv_bytes(resident), resident)
+        launches[Setup.LONG] = launch(Setup.LONG, _POOL, plan.long.window)
     return Arm(EBB, weights, launches, fixed_length)
 
 
@@ -110,6 +112,7 @@ def vllm(installed: VllmCpu, model: Path, plan: PeersPlan) -> Arm:
     # One more block, since vLLM keeps one for itself.
     scarce = launch(plan.kv_bytes(resident), resident, "--num-gpu-blocks-override", str(resident // _VLLM_BLOCK + 1))
     launches = {Setup.SERVING: serving, Setup.TURNS_IN_MEMORY: serving, Setup.TURNS_SCARCE: scarce}
+    launches[Setup.LONG] = launch(_VLLM_POOL_GIB << 30, plan.long.window)
     return Arm(VLLM, BF16, launches, fixed_length)
 
 
@@ -129,6 +132,8 @@ def llama(built: LlamaCpp, weights: str, plan: PeersPlan, threads: int) -> Arm:
         similar = ("--slot-prompt-similarity", _SLOT_SIMILARITY)
         launches[Setup.TURNS_IN_MEMORY] = launch(turns.chats, turns.chats * whole, *similar)
         launches[Setup.TURNS_SCARCE] = launch(turns.resident_chats, resident_tokens(turns), *similar)
+        streams = plan.long.streams
+        launches[Setup.LONG] = launch(streams, streams * plan.long.window, "--cache-ram", "0")
     return Arm(LLAMA, weights, launches, endless, slot)
 
 

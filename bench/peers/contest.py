@@ -56,7 +56,7 @@ class Contest:
         restarted.
 
         number: the round, counted from 0.
-        turns: whether the multi-turn suite is part of the round.
+        turns: whether the suites of turns and of long prompts are part of the round.
         """
         free = psutil.virtual_memory().available / 1e9
         self._say(f"round {number + 1} · other load on the machine {await other_load():.0%} · {free:.1f} GB free")

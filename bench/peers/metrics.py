@@ -8,6 +8,8 @@ from bench.peers.plan import PeersPlan
 RSS_READY = "memory.ready"
 RSS_LOADED = "memory.loaded"
 START = "start.ready"
+LONG_TTFT = "long.ttft"
+LONG_DECODE = "long.decode"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,12 @@ def metrics_of(plan: PeersPlan) -> tuple[Metric, ...]:
         Metric("mixed.throughput", "mixed load, all tokens", "tok/s", higher_is_better=True),
         Metric("mixed.itl_p99", "mixed load, p99 ITL of the streams", "ms"),
         Metric("mixed.ttft", "mixed load, mean TTFT of the arrivals", "ms"),
+    ]
+    long = plan.long
+    after = f"{long.streams} streams at {long.stream_prompt:,} tokens"
+    found += [
+        Metric(LONG_TTFT, f"TTFT, {long.prompt:,} tokens, cold", "ms"),
+        Metric(LONG_DECODE, f"decode, {after}", "tok/s", higher_is_better=True),
     ]
     few = f"KV for {plan.turns.resident_chats} of {plan.turns.chats} chats"
     for setup, words in ((Setup.TURNS_SCARCE, few), (Setup.TURNS_IN_MEMORY, "all in memory")):

@@ -36,12 +36,28 @@ class MixedPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class LongPlan:
+    """Long prompts: one alone, then `streams` that decode together behind prompts of their own. Sizes are in tokens."""
+
+    prompt: int = 6_000
+    streams: int = 4
+    stream_prompt: int = 5_000
+    stream_tokens: int = 128
+
+    @property
+    def window(self) -> int:
+        """Tokens of the longest prompt and its answer, in whole blocks of 128."""
+        return whole_blocks(max(self.prompt, self.stream_prompt) + self.stream_tokens, 128)
+
+
+@dataclass(frozen=True, slots=True)
 class PeersPlan:
     """Sizes of one run, in tokens.
 
     decode_streams: numbers of streams that decode together.
     ttft: prompt lengths, each with its number of measurements per round.
-    turns_every: interval in rounds of the multi-turn suite, which takes a long time and already averages 40 turns.
+    turns_every: interval in rounds of the multi-turn suite, which takes a long time and already averages 40 turns, and
+        of the suite of long prompts.
     kv_bytes_of_token: bytes of one token's keys and values in bfloat16.
     cpu_tier_bytes: size of Ebb's CPU tier.
     """
@@ -53,6 +69,7 @@ class PeersPlan:
     ttft: tuple[tuple[int, int], ...] = ((128, 3), (512, 3), (2_048, 1))
     mixed: MixedPlan = MixedPlan()
     turns: TurnsPlan = TurnsPlan()
+    long: LongPlan = LongPlan()
     turns_every: int = 3
     kv_bytes_of_token: int = KV_BYTES_PER_TOKEN["bfloat16"]
     cpu_tier_bytes: int = 512 << 20
@@ -68,7 +85,7 @@ class PeersPlan:
         return whole_blocks(tokens, BLOCK_TOKENS) * self.kv_bytes_of_token
 
     def measures_turns(self, round_number: int) -> bool:
-        """Return whether the multi-turn suite is part of this round. Rounds count from 0."""
+        """Return whether the suites of turns and of long prompts are part of this round. Rounds count from 0."""
         return round_number % self.turns_every == 0
 
 
@@ -81,6 +98,7 @@ def quick_plan() -> PeersPlan:
         ttft=((128, 1), (512, 1)),
         mixed=MixedPlan(stream_tokens=48, arrivals=(256, 64), arrival_tokens=8),
         turns=TurnsPlan(chats=4, turns=3, answer_tokens=16, resident_chats=1),
+        long=LongPlan(prompt=640, streams=2, stream_prompt=512, stream_tokens=16),
     )
 
 

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from bench.peers.arms import Setup
-from bench.peers.metrics import Metric, turn_key
+from bench.peers.metrics import LONG_DECODE, LONG_TTFT, Metric, turn_key
 from bench.peers.report import PeersReport
 from bench.plot import COMPUTED, CPU, DEVICE, PAGE, REDIS, TEXT, style
 from bench.stats import median
@@ -20,7 +20,7 @@ _GROUP = 0.8
 def draw(report: PeersReport, target: Path) -> None:
     """Write a PNG with a panel for each suite that has values, or nothing if none has."""
     metrics = report.metrics
-    cold = [metric for metric in metrics if metric.suite == "ttft" and metric.key.endswith("cold")]
+    cold = [metric for metric in metrics if metric.key.endswith("cold") or metric.key == LONG_TTFT]
     hit = [metric for metric in metrics if metric.suite == "ttft" and metric.key.endswith("hit")]
     panels = [
         ("Throughput", "tok/s", [metric for metric in metrics if metric.unit == "tok/s"]),
@@ -90,6 +90,7 @@ def _turn_values(report: PeersReport, setup: Setup) -> dict[str, list[float]]:
 def _short(metric: Metric) -> str:
     """Return the label that distinguishes the bars of one panel."""
     words = {"mixed.throughput": "mixed load", "mixed.itl_p99": "p99 ITL", "mixed.ttft": "mean TTFT"}
+    words |= {LONG_TTFT: "long prompt", LONG_DECODE: "long streams"}
     if short := words.get(metric.key):
         return short
     _, number, *_ = metric.key.split(".")

@@ -13,7 +13,7 @@ from bench.peers.suites import FixedLength, Pin
 Measured = Mapping[str, float]
 """Values by metric."""
 
-SUITES = ("decode", "ttft", "mixed", "turns")
+SUITES = ("decode", "ttft", "mixed", "turns", "long")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,8 @@ def points(plan: PeersPlan, make: PromptMaker, names: Sequence[str]) -> list[Poi
         found.append(_mixed(plan, make))
     if "turns" in names:
         found += [_turns(plan, make, setup) for setup in (Setup.TURNS_SCARCE, Setup.TURNS_IN_MEMORY)]
+    if "long" in names:
+        found += [_long_ttft(plan, make), _long_decode(plan, make)]
     return found
 
 
@@ -92,3 +94,28 @@ def _turns(plan: PeersPlan, make: PromptMaker, setup: Setup) -> Point:
         return later | {metrics.turn_key(setup, turn): ms for turn, ms in enumerate(by_turn, 1)}
 
     return Point(setup.value, setup, measure)
+
+
+def _long_ttft(plan: PeersPlan, make: PromptMaker) -> Point:
+    async def measure(trial: Trial) -> Measured:
+        cold, _ = await suites.measure_ttft(trial.client, make, tokens=plan.long.prompt, repeats=1, seed=trial.seed)
+        return {metrics.LONG_TTFT: cold}
+
+    return Point("TTFT of a long prompt", Setup.LONG, measure)
+
+
+def _long_decode(plan: PeersPlan, make: PromptMaker) -> Point:
+    async def measure(trial: Trial) -> Measured:
+        rate = await suites.measure_decode(
+            trial.client,
+            make,
+            streams=plan.long.streams,
+            prompt_tokens=plan.long.stream_prompt,
+            tokens=plan.long.stream_tokens,
+            pin=trial.pin,
+            seed=trial.seed,
+            prefilled=True,
+        )
+        return {metrics.LONG_DECODE: rate}
+
+    return Point("decode after long prompts", Setup.LONG, measure)

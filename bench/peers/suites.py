@@ -33,13 +33,26 @@ class MixedResult:
 
 
 async def measure_decode(
-    client: LoadClient, make: PromptMaker, *, streams: int, prompt_tokens: int, tokens: int, pin: Pin, seed: str
+    client: LoadClient,
+    make: PromptMaker,
+    *,
+    streams: int,
+    prompt_tokens: int,
+    tokens: int,
+    pin: Pin,
+    seed: str,
+    prefilled: bool = False,
 ) -> float:
     """Measure tokens per second of `streams` answers that decode together.
 
     Time counts from the first token of any answer to the end of all.
+
+    prefilled: send each prompt once before, so that every server has its KV.
     """
     prompts = [make.words(prompt_tokens, f"{seed}/{stream}") for stream in range(streams)]
+    if prefilled:
+        for stream, prompt in enumerate(prompts):
+            await _generate(client, prompt, 1, pin(stream))
     answers = await asyncio.gather(
         *(_generate(client, prompt, tokens, pin(stream)) for stream, prompt in enumerate(prompts))
     )

@@ -21,25 +21,22 @@ constexpr int kSplitKeys = kSplitPages * kPageKeys;
 constexpr int kTileRows = EBB_AMX ? 48 : 36;
 constexpr float kBelowAllScores = -1e30f;
 
-// One sequence of the step: rows [first_row, first_row + query_len) of the batch.
-struct Sequence {
-    int first_row;
-    int query_len;
-    int context_len;  // keys in the cache before this step
-    const int32_t* blocks;
-
-    int position(int row) const { return context_len + row - first_row; }
+// A query row of the step.
+struct Query {
+    int row;  // of the batch
+    int position;
+    const int32_t* blocks;  // of its sequence
+    int partial;  // index of the first partial result if the row's splits are divided among tasks; -1: they are not
 };
 
-// A part of one layer's attention: some rows of a sequence, one KV head, and a range of splits.
+// A part of one layer's attention: some queries, in ascending order of their positions, one KV head, and a range of
+// splits whose pages are the same for all of these queries.
 struct AttentionTask {
-    int sequence;
+    int first_query;
+    int num_queries;
     int kv_head;
-    int first_row;
-    int num_rows;
     int first_split;
     int end_split;
-    int partial;     // index of the first partial result, of one split; -1: the task writes finished rows
     bool writes_kv;  // the task also writes its row's key and value, because no other task reads their page
 };
 
@@ -117,8 +114,9 @@ struct AttentionLayer {
     const float* cos;     // [positions][head_dim / 2]; null if heads are not rotated
     const float* sin;
     const float* query_factors;  // [positions], factor of a query after it is placed; null: none
-    Activation* out;      // [rows][heads * head_dim]
-    Softmax* partials;
+    const Query* queries;  // of the step
+    Activation* out;       // [rows][heads * head_dim]
+    Softmax* partials;     // of each query whose splits are divided: [kv_heads][splits][group]
 
     int group() const { return heads / cache->kv_heads; }
     // First position that the query at `position` attends to.
@@ -131,58 +129,89 @@ class Attention {
 public:
     Attention(const AttentionLayer& layer, AttentionScratch& scratch) : layer_(layer), scratch_(scratch) {}
 
-    // Write the keys, placed, and the values of rows [first_row, end_row), which are all in one page.
-    void write(const Sequence& sequence, int kv_head, int first_row, int end_row) const {
-        const int block = sequence.blocks[sequence.position(first_row) / kPageKeys];
+    // Write the keys, placed, and the values of queries [first, end), which are all in one page.
+    void write(int first, int end, int kv_head) const {
+        const Query& start = layer_.queries[first];
+        const int block = start.blocks[start.position / kPageKeys];
         bf16* keys = layer_.cache->key_page(block, layer_.layer, kv_head);
         bf16* values = layer_.cache->value_page(block, layer_.layer, kv_head);
-        for (int row = first_row; row < end_row; ++row) {
-            const float* key = layer_.qkv + row * layer_.qkv_stride() + (layer_.heads + kv_head) * kHeadDim;
-            const int position = sequence.position(row);
+        for (int index = first; index < end; ++index) {
+            const Query& query = layer_.queries[index];
+            const float* key = head_of(query.row, layer_.heads + kv_head);
             float placed[kHeadDim];
-            place(key, layer_.k_norm, position, placed);
-            write_key<kHeadDim>(placed, position % kPageKeys, keys);
-            write_value<kHeadDim>(key + layer_.cache->kv_heads * kHeadDim, position % kPageKeys, values);
+            place(key, layer_.k_norm, query.position, placed);
+            write_key<kHeadDim>(placed, query.position % kPageKeys, keys);
+            write_value<kHeadDim>(key + layer_.cache->kv_heads * kHeadDim, query.position % kPageKeys, values);
         }
     }
 
-    // Run a task. next: the first page of keys of the task that this thread probably takes next, to prefetch, or null.
-    void run(const AttentionTask& task, const Sequence& sequence, const bf16* next) {
-        if (task.writes_kv) write(sequence, task.kv_head, task.first_row, task.first_row + 1);
-        load_queries(task, sequence);
-        const int group = layer_.group(), rows = task.num_rows * group;
-        Softmax* split = scratch_.split.data();
-        Softmax* total = scratch_.total.data();
+    // Run a task. next: the task that this thread probably takes next, whose first pages are prefetched, or null.
+    void run(const AttentionTask& task, const AttentionTask* next) {
+        if (task.writes_kv) write(task.first_query, task.first_query + task.num_queries, task.kv_head);
+        load_queries(task);
+        const int rows = task.num_queries * layer_.group();
         for (int row = 0; row < rows; ++row)
-            total[row] = {scratch_.values.data() + row * kHeadDim, kBelowAllScores, 0.f};
-        for (int index = task.first_split; index < task.end_split; ++index) {
-            const Pages pages = pages_of(task, sequence, index);
-            if (pages.is_empty()) continue;
-            run_split(task, sequence, pages, next);
-            for (int row = 0; row < rows; ++row) merge<kHeadDim>(total[row], split[row]);
+            scratch_.total.data()[row] = {scratch_.values.data() + row * kColumns, kBelowAllScores, 0.f};
+        for (int split = task.first_split; split < task.end_split; ++split) {
+            for (int row = 0; row < rows; ++row)
+                scratch_.split.data()[row] = {scratch_.split_values.data() + row * kColumns, kBelowAllScores, 0.f};
+            const Pages pages = pages_of(task, split);
+            if (!pages.is_empty()) run_split(task, split, pages, pages_after(task, split, next));
+            for (int row = 0; row < rows; ++row) take_split(task, split, row);
         }
-        for (int row = 0; row < rows; ++row)
-            if (task.partial < 0)
-                finish<kHeadDim>(total[row], out(task.first_row + row / group, task.kv_head * group + row % group));
-            else
-                copy<kHeadDim>(total[row], layer_.partials[task.partial + row]);
+        for (int row = 0; row < rows; ++row) {
+            const Query& query = query_of(task, row);
+            if (query.partial < 0) finish<kHeadDim>(scratch_.total.data()[row], out(query.row, head_of(task, row)));
+        }
     }
 
-    // Return the first page of keys that a task reads.
-    const bf16* first_keys(const AttentionTask& task, const Sequence& sequence) const {
-        const int page = std::max(task.first_split * kSplitPages, first_page(task, sequence));
-        return layer_.cache->key_page(sequence.blocks[page], layer_.layer, task.kv_head);
-    }
-
-    // Finish one row and head whose splits were divided among tasks. Partial result i is first[i * step].
-    void join(int row, int head, Softmax* first, int splits, int step) const {
-        for (int index = 1; index < splits; ++index) merge<kHeadDim>(*first, first[index * step]);
-        finish<kHeadDim>(*first, out(row, head));
+    // Finish one head of a query whose splits were divided among tasks.
+    void join(const Query& query, int head) const {
+        Softmax& first = partial(query, 0, head);
+        for (int split = 1; split < num_splits(query.position); ++split)
+            merge<kHeadDim>(first, partial(query, split, head));
+        finish<kHeadDim>(first, out(query.row, head));
     }
 
 private:
     Activation* out(int row, int head) const {
         return layer_.out + (static_cast<ptrdiff_t>(row) * layer_.heads + head) * kHeadDim;
+    }
+
+    // Return a head of q, k or v, before normalization and rotation.
+    const float* head_of(int row, int head) const {
+        return layer_.qkv + row * layer_.qkv_stride() + head * kHeadDim;
+    }
+
+    // Tile row r is query r / group of the task and query head kv_head * group + r % group.
+    const Query& query_of(const AttentionTask& task, int row) const {
+        return layer_.queries[task.first_query + row / layer_.group()];
+    }
+
+    int head_of(const AttentionTask& task, int row) const {
+        return task.kv_head * layer_.group() + row % layer_.group();
+    }
+
+    int first_position(const AttentionTask& task) const { return layer_.queries[task.first_query].position; }
+
+    int last_position(const AttentionTask& task) const {
+        return layer_.queries[task.first_query + task.num_queries - 1].position;
+    }
+
+    // Return the sums of one split of a query whose splits are divided.
+    Softmax& partial(const Query& query, int split, int head) const {
+        const int group = layer_.group(), kv_head = head / group;
+        return layer_.partials[query.partial + (kv_head * num_splits(query.position) + split) * group + head % group];
+    }
+
+    // Take the sums of a split into those of the splits before it, or keep them for `join`.
+    void take_split(const AttentionTask& task, int split, int row) {
+        const Query& query = query_of(task, row);
+        const Softmax& sums = scratch_.split.data()[row];
+        if (query.partial < 0)
+            merge<kHeadDim>(scratch_.total.data()[row], sums);
+        else
+            copy<kHeadDim>(sums, partial(query, split, head_of(task, row)));
     }
 
     // Normalize a head of q or k if `norm` is given, and rotate it to its position if the layer rotates.
@@ -200,132 +229,151 @@ private:
         rotate(head, kHeadDim, layer_.cos + angles, layer_.sin + angles, placed);
     }
 
-    // Load the queries of a tile, placed. Tile row r is batch row first_row + r / group and query head
-    // kv_head * group + r % group.
-    void load_queries(const AttentionTask& task, const Sequence& sequence) {
-        const int group = layer_.group();
-        for (int row = 0; row < task.num_rows * group; ++row) {
-            const int batch_row = task.first_row + row / group, head = task.kv_head * group + row % group;
+    // Load the queries of a tile, placed.
+    void load_queries(const AttentionTask& task) {
+        for (int row = 0; row < task.num_queries * layer_.group(); ++row) {
+            const Query& query = query_of(task, row);
             // AMX multiplies whole steps of the depth, and zeros after a query complete the last one.
             float placed[kColumns] = {};
-            place(layer_.qkv + batch_row * layer_.qkv_stride() + head * kHeadDim, layer_.q_norm,
-                  sequence.position(batch_row), placed);
-            if (layer_.query_factors != nullptr)
-                scale(layer_.query_factors[sequence.position(batch_row)], kHeadDim, placed);
+            place(head_of(query.row, head_of(task, row)), layer_.q_norm, query.position, placed);
+            if (layer_.query_factors != nullptr) scale(layer_.query_factors[query.position], kHeadDim, placed);
             for (int d = 0; d < kColumns; d += kLanes)
                 store_activation(scratch_.queries.data() + row * kColumns + d, load(placed + d));
         }
     }
 
-    // Pages [first, end) of the split whose first page is `start`.
+    // Pages [first, end) of a split, for one KV head.
     struct Pages {
-        int start, first, end;
+        const int32_t* blocks;
+        int kv_head;
+        int first, end;
 
+        int count() const { return end - first; }
         bool is_empty() const { return first >= end; }
     };
 
-    // Return the first page that a query of the task attends to.
-    int first_page(const AttentionTask& task, const Sequence& sequence) const {
-        return layer_.first_key(sequence.position(task.first_row)) / kPageKeys;
-    }
-
     // Return the pages of a split that a query of the task attends to.
-    Pages pages_of(const AttentionTask& task, const Sequence& sequence, int index) const {
-        const int start = index * kSplitPages;
-        const int last = sequence.position(task.first_row + task.num_rows - 1) / kPageKeys;
-        return {start, std::max(start, first_page(task, sequence)), std::min(start + kSplitPages, last + 1)};
+    Pages pages_of(const AttentionTask& task, int split) const {
+        const int start = split * kSplitPages, end = start + kSplitPages;
+        const int seen = layer_.first_key(first_position(task)) / kPageKeys, last = last_position(task) / kPageKeys;
+        return {layer_.queries[task.first_query].blocks, task.kv_head, std::max(start, seen), std::min(end, last + 1)};
     }
 
-    // Compute the sums of one split: the scores of all of its keys, then their weights, then the sums of values.
-    // Each product prefetches the page after the next one, in the order of use.
-    void run_split(const AttentionTask& task, const Sequence& sequence, const Pages& pages, const bf16* next) {
-        const int group = layer_.group(), rows = task.num_rows * group, first = pages.start * kPageKeys;
-        const int last_position = sequence.position(task.first_row + task.num_rows - 1);
-        const auto keys = [&](int page) {
-            return layer_.cache->key_page(sequence.blocks[page], layer_.layer, task.kv_head);
+    // Return the pages that follow those of a split in the order of use: of the next split, or of the task `next`.
+    Pages pages_after(const AttentionTask& task, int split, const AttentionTask* next) const {
+        if (split + 1 < task.end_split) return pages_of(task, split + 1);
+        if (next == nullptr) return {};
+        const int first_seen = layer_.first_key(first_position(*next)) / kSplitKeys;
+        return pages_of(*next, std::min(std::max(next->first_split, first_seen), next->end_split - 1));
+    }
+
+    const bf16* keys_of(const Pages& pages, int index) const {
+        return layer_.cache->key_page(pages.blocks[pages.first + index], layer_.layer, pages.kv_head);
+    }
+
+    const bf16* values_of(const Pages& pages, int index) const {
+        return layer_.cache->value_page(pages.blocks[pages.first + index], layer_.layer, pages.kv_head);
+    }
+
+    // Compute the sums of one split: the scores of all of its keys, then their weights, then the sums of values. Each
+    // page prefetches the one that is used kPagesAhead pages later, which may be among the pages `after` the split.
+    void run_split(const AttentionTask& task, int split, const Pages& pages, const Pages& after) {
+        const int rows = task.num_queries * layer_.group(), count = pages.count();
+        const int first = split * kSplitKeys, skipped = pages.first * kPageKeys;
+        const auto used = [&](int index) {
+            if (index < count) return keys_of(pages, index);
+            if (index < 2 * count) return values_of(pages, index - count);
+            return index < 2 * count + after.count() ? keys_of(after, index - 2 * count) : values_of(pages, count - 1);
         };
-        const auto values = [&](int page) {
-            return layer_.cache->value_page(sequence.blocks[page], layer_.layer, task.kv_head);
+        PageFactor values[kSplitPages];
+        for (int i = 0; i < count; ++i) {
+            // The last query attends to the most keys. Slots after them have weight 0 for every query.
+            const int seen = std::min(kPageKeys, last_position(task) + 1 - (pages.first + i) * kPageKeys);
+            const PageFactor keys{used(i), used(i + kPagesAhead), kHeadDim / 2};
+            values[i] = {used(count + i), used(count + i + kPagesAhead), (seen + 1) / 2};
+            multiply_pages<Scores>(scratch_.queries.data(), rows, &keys, 1, up_to_whole(seen, kPanel),
+                                   scratch_.scores.data() + skipped - first + i * kPageKeys, nullptr);
+        }
+        const Keys covered{skipped - first, pages.end * kPageKeys - first};
+        const auto seen = [&](int row) {
+            const int position = query_of(task, row).position;
+            return Keys{std::max(0, layer_.first_key(position) - first), std::min(kSplitKeys, position - first + 1)};
         };
-        const auto values_or_later = [&](int page) -> const bf16* {
-            if (page < pages.end) return values(page);
-            const int later = page - pages.end + pages.start + kSplitPages;
-            const int end = std::min(task.end_split * kSplitPages, last_position / kPageKeys + 1);
-            if (later < end) return keys(later);
-            return later == end ? next : nullptr;
-        };
-        for (int page = pages.first; page < pages.end; ++page) {
-            const int fetched = page + kPagesAhead;
-            multiply_page<Scores, false>(
-                scratch_.queries.data(), rows, keys(page), kHeadDim / 2,
-                scratch_.scores.data() + (page - pages.start) * kPageKeys,
-                fetched < pages.end ? keys(fetched) : values_or_later(pages.first + fetched - pages.end),
-                scratch_.products.data());
-        }
-        const Keys covered{(pages.first - pages.start) * kPageKeys, (pages.end - pages.start) * kPageKeys};
-        for (int row = 0; row < rows; ++row) {
-            const int position = sequence.position(task.first_row + row / group);
-            const Keys seen{std::max(0, layer_.first_key(position) - first),
-                            std::min(kSplitKeys, position - first + 1)};
-            scratch_.split.data()[row] = {scratch_.split_values.data() + row * kColumns, kBelowAllScores, 0.f};
-            weigh(row, seen, covered);
-        }
-        for (int page = pages.first; page < pages.end; ++page) {
-            // The last row attends to the most keys. Pairs of slots after them have weight 0 in every row.
-            const int pairs = (std::min(kPageKeys, last_position - page * kPageKeys + 1) + 1) / 2;
-            const auto product = page == pages.first ? multiply_page<Values, false> : multiply_page<Values, true>;
-            product(scratch_.weights.data() + (page - pages.start) * kPageKeys, rows, values(page), pairs,
-                    scratch_.split_values.data(), values_or_later(page + kPagesAhead), scratch_.products.data());
-        }
+        // The maxima of all rows come first, so that no weight waits for the maximum of its own row.
+        for (int row = 0; row < rows; ++row) find_maximum(row, seen(row));
+        for (int row = 0; row < rows; ++row) weigh(row, seen(row), covered);
+        multiply_pages<Values>(scratch_.weights.data() + covered.begin, rows, values, pages.count(), kColumns,
+                               scratch_.split_values.data(), scratch_.products.data());
     }
 
     // Keys [begin, end) of a split.
     struct Keys {
         int begin, end;
+
+        bool is_empty() const { return begin >= end; }
+        // Return the whole steps that contain the keys.
+        Keys steps() const { return {begin / kStep * kStep, up_to_whole(end, kStep)}; }
+        bool is_whole_split() const { return begin == 0 && end == kSplitKeys; }
+
+        // Return `value` in the lanes whose keys are in this range, else `other`. The first lane is key `key`.
+        // This selects instead of masking by arithmetic, because the score of a stale key may be NaN.
+        Vec select(int key, Vec value, Vec other) const {
+            const Vec keys = lane_numbers() + broadcast(static_cast<float>(key));
+            const Vec started = keys >= broadcast(static_cast<float>(begin)) ? value : other;
+            return keys < broadcast(static_cast<float>(end)) ? started : other;
+        }
     };
 
-    // Convert the scores of the keys in `seen` to softmax weights, and set the row's maximum and sum. The other keys in
-    // `covered` get weight 0.
-    void weigh(int row, Keys seen, Keys covered) {
+    static constexpr int up_to_whole(int count, int unit) { return (count + unit - 1) / unit * unit; }
+
+    // Return the factor from a row's scores, after the softcap if there is one, to exponents of 2.
+    float exponent_scale() const { return kLog2OfE * (layer_.softcap == 0.f ? layer_.scale : 1.f); }
+
+    // Apply the softcap to a row's scores, and set the row's maximum to that of the keys in `seen`.
+    void find_maximum(int row, Keys seen) {
+        if (seen.is_empty()) return;
         float* scores = scratch_.scores.data() + row * kSplitKeys;
-        Activation* weights = scratch_.weights.data() + row * kSplitKeys;
-        if (seen.begin >= seen.end) return std::fill(weights + covered.begin, weights + covered.end, Activation{});
-        const Keys steps{seen.begin / kStep * kStep, (seen.end + kStep - 1) / kStep * kStep};
-        std::fill(weights + covered.begin, weights + steps.begin, Activation{});
-        std::fill(weights + steps.end, weights + covered.end, Activation{});
-        float factor = layer_.scale;
+        const Keys steps = seen.steps();
         if (layer_.softcap != 0.f) {
-            scale(factor, steps.end - steps.begin, scores + steps.begin);
+            scale(layer_.scale, steps.end - steps.begin, scores + steps.begin);
             softcap(layer_.softcap, steps.end - steps.begin, scores + steps.begin);
-            factor = 1.f;
         }
-        Softmax& softmax = scratch_.split.data()[row];
-        if (seen.begin == 0 && seen.end == kSplitKeys)
-            weigh_steps<true>(scores, kLog2OfE * factor, {0, kSplitKeys}, seen, weights, softmax);
-        else
-            weigh_steps<false>(scores, kLog2OfE * factor, steps, seen, weights, softmax);
+        const Vec lowest = broadcast(kBelowAllScores);
+        Vec highest[2] = {lowest, lowest};
+        const bool is_whole = seen.is_whole_split();
+        for (int key = steps.begin; key < steps.end; key += kStep)
+            for (int v = 0, at = key; v < 2; ++v, at += kLanes) {
+                const Vec values = load(scores + at);
+                highest[v] = maximum(is_whole ? values : seen.select(at, values, lowest), highest[v]);
+            }
+        scratch_.split.data()[row].maximum = maximum_lane(maximum(highest[0], highest[1])) * exponent_scale();
     }
 
-    // Weigh the keys of `steps`, two vectors at a time. kWhole: all of them are in `seen`.
+    // Convert the scores of the keys in `seen` to softmax weights, and sum them. The other keys in `covered` get weight
+    // 0.
+    void weigh(int row, Keys seen, Keys covered) {
+        Activation* weights = scratch_.weights.data() + row * kSplitKeys;
+        if (seen.is_empty()) return std::fill(weights + covered.begin, weights + covered.end, Activation{});
+        const float* scores = scratch_.scores.data() + row * kSplitKeys;
+        Softmax& softmax = scratch_.split.data()[row];
+        if (seen.is_whole_split()) {
+            softmax.sum = weigh_steps<true>(scores, seen, softmax.maximum, weights);
+        } else {
+            const Keys steps = seen.steps();
+            std::fill(weights + covered.begin, weights + steps.begin, Activation{});
+            std::fill(weights + steps.end, weights + covered.end, Activation{});
+            softmax.sum = weigh_steps<false>(scores, seen, softmax.maximum, weights);
+        }
+    }
+
+    // Weigh the keys in `seen`, two vectors at a time, and return the sum of the weights. kWhole: these are all keys.
     template <bool kWhole>
-    static void weigh_steps(const float* scores, float scale, Keys steps, Keys seen, Activation* weights,
-                            Softmax& softmax) {
-        const Vec numbers = lane_numbers();
-        // Select instead of masking by arithmetic: the score of a stale key may be NaN.
-        const auto where_seen = [&](int key, Vec value, Vec other) {
-            if constexpr (kWhole) return value;
-            const Vec keys = numbers + broadcast(static_cast<float>(key));
-            const Vec started = keys >= broadcast(static_cast<float>(seen.begin)) ? value : other;
-            return keys < broadcast(static_cast<float>(seen.end)) ? started : other;
-        };
-        const auto score = [&](int key) { return where_seen(key, load(scores + key), broadcast(kBelowAllScores)); };
-        Vec highest[2] = {broadcast(kBelowAllScores), broadcast(kBelowAllScores)};
-        for (int key = steps.begin; key < steps.end; key += kStep)
-            for (int v = 0; v < 2; ++v) highest[v] = maximum(highest[v], score(key + v * kLanes));
-        softmax.maximum = maximum_lane(maximum(highest[0], highest[1])) * scale;
-        const Vec factor = broadcast(scale), lowered = broadcast(-softmax.maximum);
+    float weigh_steps(const float* scores, Keys seen, float maximum, Activation* weights) const {
+        const Keys steps = kWhole ? Keys{0, kSplitKeys} : seen.steps();
+        const Vec factor = broadcast(exponent_scale()), lowered = broadcast(-maximum);
         const auto weight = [&](int key) {
-            return where_seen(key, exp2_as_activation(fma(load(scores + key), factor, lowered)), Vec{});
+            const Vec value = exp2_as_activation(fma(load(scores + key), factor, lowered));
+            return kWhole ? value : seen.select(key, value, Vec{});
         };
         Vec totals[2] = {};
         for (int key = steps.begin; key < steps.end; key += kStep) {
@@ -334,12 +382,12 @@ private:
             totals[1] += high;
             store_activations(weights + key, low, high);
         }
-        softmax.sum = sum(totals[0] + totals[1]);
+        return sum(totals[0] + totals[1]);
     }
 
     static constexpr int kColumns = value_columns(kHeadDim);
-    using Scores = PageShape<kColumns, kHeadDim, kPageKeys, kSplitKeys>;
-    using Values = PageShape<kSplitKeys, kPageKeys, kColumns, kColumns>;
+    using Scores = PageShape<kColumns, kHeadDim, kSplitKeys>;
+    using Values = PageShape<kSplitKeys, kPageKeys, kColumns>;
     static constexpr int kStep = 2 * kLanes, kPagesAhead = 2;
 
     const AttentionLayer& layer_;

@@ -259,33 +259,26 @@ private:
                                          weights.cos,
                                          weights.sin,
                                          model.query_factors,
+                                         plan.queries.data(),
                                          engine.attended_.data(),
                                          engine.partials_.data()};
             Attention<kHeadDim> attention(context, own.attention);
             if (!plan.writes.empty()) {
                 for (auto [i, end] = share(static_cast<int>(plan.writes.size())); i < end; ++i) {
                     const WriteTask& write = plan.writes[i];
-                    attention.write(plan.sequences[write.sequence], write.kv_head, write.first_row, write.end_row);
+                    attention.write(write.first_query, write.end_query, write.kv_head);
                 }
                 barrier();
             }
             const std::vector<AttentionTask>& tasks = plan.tasks;
-            const auto sequence = [this](const AttentionTask& task) { return plan.sequences[task.sequence]; };
             for (size_t i; (i = engine.next_task_.fetch_add(1, std::memory_order_relaxed)) < tasks.size();) {
                 const size_t later = i + engine.pool_.size();
-                const bf16* next = nullptr;
-                if (later < tasks.size()) next = attention.first_keys(tasks[later], sequence(tasks[later]));
-                attention.run(tasks[i], sequence(tasks[i]), next);
+                attention.run(tasks[i], later < tasks.size() ? &tasks[later] : nullptr);
             }
             barrier();
-            if (plan.shared.empty()) return;
-            const int group = model.heads / model.kv_heads;
-            for (const SharedRow& shared : plan.shared)
-                for (auto [head, end] = share(model.heads); head < end; ++head) {
-                    Softmax* first = engine.partials_.data() + shared.partial +
-                                     head / group * shared.splits * group + head % group;
-                    attention.join(shared.row, head, first, shared.splits, group);
-                }
+            if (plan.divided.empty()) return;
+            for (int row : plan.divided)
+                for (auto [head, end] = share(model.heads); head < end; ++head) attention.join(plan.queries[row], head);
             barrier();
         }
 

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "attention.h"
@@ -9,45 +12,35 @@
 
 namespace ebb {
 
-// Rows of a chunk within one page, whose keys and values one thread writes.
+// Queries of a chunk within one page, whose keys and values one thread writes.
 struct WriteTask {
-    int sequence;
+    int first_query;
+    int end_query;
     int kv_head;
-    int first_row;
-    int end_row;
-};
-
-// A decoding row whose splits are divided among several tasks. The layout of its partial results, from index `partial`
-// on, is [kv_heads][splits][group].
-struct SharedRow {
-    int row;
-    int splits;
-    int partial;
 };
 
 class StepPlan {
 public:
-    std::vector<Sequence> sequences;
+    std::vector<Query> queries;  // those of the rows, in order; then copies of those that share pages, in tasks' order
     std::vector<WriteTask> writes;
     std::vector<AttentionTask> tasks;  // longest first
-    std::vector<SharedRow> shared;
+    std::vector<int> divided;          // decoding rows whose splits are divided among tasks
     int rows = 0;
     int partials = 0;
 
     StepPlan(const StepInput& step, const Model& model, int threads) : model_(model) {
-        const bool few = step.sequences <= kFewSequences && threads > 1;
+        std::vector<int> decoding;
         for (int i = 0; i < step.sequences; ++i) {
             const int32_t* blocks = step.block_tables + static_cast<ptrdiff_t>(i) * step.table_width;
-            sequences.push_back({rows, step.query_lens[i], step.context_lens[i], blocks});
-            rows += step.query_lens[i];
-            const int splits = num_splits(sequences[i].position(rows - 1));
+            for (int token = 0; token < step.query_lens[i]; ++token)
+                queries.push_back({rows + token, step.context_lens[i] + token, blocks, -1});
             if (step.query_lens[i] > 1)
-                add_chunk(i);
-            else if (few && splits > 1)
-                add_shared_row(i, splits);
+                add_chunk(rows, rows + step.query_lens[i]);
             else
-                add_row(i, splits);
+                decoding.push_back(rows);
+            rows += step.query_lens[i];
         }
+        add_decoding(decoding, step.sequences <= kFewSequences && threads > 1);
         std::stable_sort(tasks.begin(), tasks.end(), [this](const AttentionTask& a, const AttentionTask& b) {
             return work(a) > work(b);
         });
@@ -57,42 +50,92 @@ private:
     // Up to this number of sequences, rows alone do not keep the threads busy.
     static constexpr int kFewSequences = 4;
 
-    void add_chunk(int index) {
-        const Sequence& sequence = sequences[index];
-        const int end = sequence.first_row + sequence.query_len;
-        const int tile = std::max(1, kTileRows / (model_.heads / model_.kv_heads));
+    int group() const { return model_.heads / model_.kv_heads; }
+    int tile_queries() const { return std::max(1, kTileRows / group()); }
+
+    void add_chunk(int first, int end) {
         for (int head = 0; head < model_.kv_heads; ++head) {
-            for (int row = sequence.first_row; row < end;) {
-                const int next = std::min(end, row + kPageKeys - sequence.position(row) % kPageKeys);
-                writes.push_back({index, head, row, next});
-                row = next;
+            for (int query = first; query < end;) {
+                const int next = std::min(end, query + kPageKeys - queries[query].position % kPageKeys);
+                writes.push_back({query, next, head});
+                query = next;
             }
-            for (int row = sequence.first_row; row < end; row += tile) {
-                const int count = std::min(tile, end - row);
-                tasks.push_back({index, head, row, count, 0, num_splits(sequence.position(row + count - 1)), -1, false});
+            for (int query = first; query < end; query += tile_queries()) {
+                const int count = std::min(tile_queries(), end - query);
+                const int splits = num_splits(queries[query + count - 1].position);
+                tasks.push_back({query, count, head, 0, splits, false});
             }
         }
     }
 
-    void add_row(int index, int splits) {
-        for (int head = 0; head < model_.kv_heads; ++head)
-            tasks.push_back({index, head, sequences[index].first_row, 1, 0, splits, -1, true});
+    // Add the rows of one token. few: their splits are divided among the threads.
+    void add_decoding(const std::vector<int>& decoding, bool few) {
+        const std::vector<int> shared = add_shared_splits(decoding);
+        for (int row : decoding) {
+            const int splits = num_splits(queries[row].position);
+            if (few && splits > 1) divide(row);
+            const int at_once = queries[row].partial < 0 ? splits : 1;
+            for (int head = 0; head < model_.kv_heads; ++head)
+                for (int split = shared[row]; split < splits; split += at_once)
+                    tasks.push_back({row, 1, head, split, split + at_once, split + at_once == splits});
+        }
     }
 
-    void add_shared_row(int index, int splits) {
-        const int group = model_.heads / model_.kv_heads, row = sequences[index].first_row;
-        shared.push_back({row, splits, partials});
-        for (int head = 0; head < model_.kv_heads; ++head)
-            for (int split = 0; split < splits; ++split, partials += group)
-                tasks.push_back({index, head, row, 1, split, split + 1, partials, split == splits - 1});
+    // Prepare the partial results of a row whose splits are divided.
+    void divide(int row) {
+        if (queries[row].partial >= 0) return;
+        queries[row].partial = partials;
+        partials += model_.heads * num_splits(queries[row].position);
+        divided.push_back(row);
+    }
+
+    // Add the splits whose pages several rows share, as after a common system prompt. Return the number of these splits
+    // for each row. A page belongs to one prefix, so rows that share a split also share the splits before it.
+    std::vector<int> add_shared_splits(std::vector<int> sharing) {
+        std::vector<int> shared(rows);
+        for (int split = 0; sharing.size() > 1; ++split) {
+            // A row's last split is never shared: the row writes its own key there.
+            std::erase_if(sharing, [&](int row) { return num_splits(queries[row].position) <= split + 1; });
+            const auto pages = [&](int row) {
+                std::array<int32_t, kSplitPages> blocks;
+                std::copy_n(queries[row].blocks + split * kSplitPages, kSplitPages, blocks.begin());
+                return blocks;
+            };
+            std::sort(sharing.begin(), sharing.end(), [&](int a, int b) {
+                return std::pair(pages(a), queries[a].position) < std::pair(pages(b), queries[b].position);
+            });
+            std::vector<int> still;
+            for (auto first = sharing.begin(), end = first; first != sharing.end(); first = end) {
+                end = std::find_if(first, sharing.end(), [&](int row) { return pages(row) != pages(*first); });
+                if (end - first == 1) continue;
+                add_shared_split({first, end}, split);
+                still.insert(still.end(), first, end);
+            }
+            for (int row : still) ++shared[row];
+            sharing = std::move(still);
+        }
+        return shared;
+    }
+
+    // Add one split of rows that share its pages, in tiles of nearly equal size.
+    void add_shared_split(std::span<const int> sharing, int split) {
+        const int count = static_cast<int>(sharing.size()), tiles = (count + tile_queries() - 1) / tile_queries();
+        for (int tile = 0; tile < tiles; ++tile) {
+            const int begin = count * tile / tiles, end = count * (tile + 1) / tiles;
+            const int first = static_cast<int>(queries.size());
+            for (int i = begin; i < end; ++i) {
+                divide(sharing[i]);
+                queries.push_back(Query(queries[sharing[i]]));
+            }
+            for (int head = 0; head < model_.kv_heads; ++head)
+                tasks.push_back({first, end - begin, head, split, split + 1, false});
+        }
     }
 
     long work(const AttentionTask& task) const {
-        const Sequence& sequence = sequences[task.sequence];
-        const int keys = sequence.position(task.first_row + task.num_rows - 1) + 1;
-        const int split_keys = kPageKeys * kSplitPages;
-        const int seen = std::min(keys, task.end_split * split_keys) - task.first_split * split_keys;
-        return static_cast<long>(seen) * task.num_rows;
+        const int keys = queries[task.first_query + task.num_queries - 1].position + 1;
+        const int seen = std::min(keys, task.end_split * kSplitKeys) - task.first_split * kSplitKeys;
+        return static_cast<long>(seen) * task.num_queries;
     }
 
     const Model& model_;

@@ -13,7 +13,7 @@ from bench.peers import metrics
 from bench.peers.arms import Arm, Setup
 from bench.peers.contest import Contest
 from bench.peers.metrics import decode_key, ttft_key, turn_key, turns_key
-from bench.peers.plan import MixedPlan, PeersPlan, TurnsPlan
+from bench.peers.plan import LongPlan, MixedPlan, PeersPlan, TurnsPlan
 from bench.peers.points import SUITES, points
 from bench.peers.prompts import PromptMaker
 from bench.peers.record import Record
@@ -29,6 +29,7 @@ PLAN = PeersPlan(
     ttft=((16, 2),),
     mixed=MixedPlan(streams=2, stream_tokens=40, arrivals=(8, 4), arrival_tokens=3, interval=0.001),
     turns=TurnsPlan(chats=2, turns=3, system_tokens=5, question_tokens=3, answer_tokens=4, resident_chats=1),
+    long=LongPlan(prompt=12, streams=2, stream_prompt=9, stream_tokens=4),
 )
 
 
@@ -83,8 +84,8 @@ async def test_server_failing_at_start_is_reported_with_its_log(tmp_path: Path) 
 
 async def test_round_measures_every_metric_of_every_arm(tmp_path: Path, make: PromptMaker) -> None:
     record, said = Record(), list[str]()
-    both = (Setup.TURNS_IN_MEMORY, Setup.TURNS_SCARCE)
-    arms = [_arm("one", _launch(), *both), _arm("other", _launch("unused"))]
+    others = (Setup.TURNS_IN_MEMORY, Setup.TURNS_SCARCE, Setup.LONG)
+    arms = [_arm("one", _launch(), *others), _arm("other", _launch("unused"))]
     contest = Contest(arms, points(PLAN, make, SUITES), make, record, tmp_path, said.append)
 
     async with contest.started():
@@ -94,7 +95,8 @@ async def test_round_measures_every_metric_of_every_arm(tmp_path: Path, make: Pr
     for metric in (decode_key(1), decode_key(3), ttft_key(16, "cold"), ttft_key(16, "hit"), "mixed.itl_p99"):
         assert set(record.arms(metric)) == {"one bf16", "other bf16"}
         assert all(len(record.values(metric, arm)) == 2 for arm in record.arms(metric))
-    for metric in (turns_key(Setup.TURNS_SCARCE), turn_key(Setup.TURNS_IN_MEMORY, 3)):
+    rare = (turns_key(Setup.TURNS_SCARCE), turn_key(Setup.TURNS_IN_MEMORY, 3), metrics.LONG_TTFT, metrics.LONG_DECODE)
+    for metric in rare:
         assert len(record.values(metric, "one bf16")) == 1
         assert not record.values(metric, "other bf16")
     assert set(record.arms(metrics.START)) == set(record.arms(metrics.RSS_READY)) == {"one bf16", "other bf16"}

@@ -165,7 +165,7 @@ def test_large_model_compares_four_bits_with_each_kind_of_peer() -> None:
 def test_target_without_measurement_is_not_met() -> None:
     found = targets(Record(), metrics_of(PLAN))
 
-    assert len(found) == 17
+    assert len(found) == 19
     assert not any(target.met for target in found)
     assert {target.at_least for target in found if target.bound > 1} == {True}
 
@@ -253,7 +253,7 @@ def test_selection_takes_peers_arms_and_suites() -> None:
     some = select(("llama", "ebb-int8", "ttft"))
 
     assert everything.arms == tuple(arm for arm in ARMS if arm not in UNASKED)
-    assert everything.suites == ("decode", "ttft", "mixed", "turns")
+    assert everything.suites == ("decode", "ttft", "mixed", "turns", "long")
     assert some.arms == ("ebb-int8", "llama-bf16", "llama-Q8_0")
     assert some.suites == ("ttft",)
     assert some.weights("llama") == ("bf16", "Q8_0")
@@ -343,6 +343,7 @@ def test_scarce_setup_holds_two_chats_in_whole_blocks() -> None:
 def test_window_holds_longest_prompt_and_its_answer() -> None:
     assert PLAN.longest >= 2_048 + PLAN.decode_tokens
     assert PLAN.longest % 128 == 0
+    assert PLAN.long.window == 48 * 128
 
 
 def test_vllm_requirements_omit_vision_audio_and_extras() -> None:

@@ -139,6 +139,30 @@ def check_decoding_together(expected: Expected, threads: Threads, batches: Seque
             rig.end(stream)
 
 
+def check_sharing(expected: Expected, prefixes: Sequence[Sequence[int]], threads: Threads, streams: int) -> None:
+    """Compare streams that decode together on the blocks of the longest prefix that they begin with.
+
+    prefixes: shortest first. Each one begins with the one before it.
+    """
+    rig, owners = expected.rig, list[Stream]()
+    for prefix in prefixes:
+        owners.append(rig.fork(owners[-1], prefix) if owners else rig.start(prefix))
+        rig.advance([(owners[-1], len(prefix) - owners[-1].done)])
+    indices = rig.shuffled(at_least(streams, len(expected.prompts)))
+    forks = []
+    for index in indices:
+        tokens = expected.sequences[index]
+        owner = [each for each in owners if tokens[: len(each.tokens)] == each.tokens][-1]
+        forks.append(rig.fork(owner, tokens))
+        rig.advance([(forks[-1], len(expected.prompts[index]) - forks[-1].done)])
+    for _ in range(DECODED):
+        logits = rig.advance([(stream, 1) for stream in forks], threads=threads)
+        for index, stream, row in zip(indices, forks, logits, strict=True):
+            expected.check(index, stream, row)
+    for stream in (*forks, *owners):
+        rig.end(stream)
+
+
 def at_least(count: int, prompts: int) -> list[int]:
     """List the index of every prompt, repeated up to `count` indices. Each index is a separate stream."""
     return [index % prompts for index in range(max(count, prompts))]
@@ -198,6 +222,22 @@ def test_many_splits_and_windows_are_batch_invariant(tmp_path: Path, kernels: Ke
     expected = Expected(rig, random_prompts(3, 700, 250))
     check_all(expected, chunks=(64,), batches=batches)
     assert expected.compared > len(expected.prompts) * 20
+
+
+@pytest.mark.parametrize("name", ["internlm3", "gemma2"])
+@pytest.mark.parametrize("instruction_set", [each.name for each in usable_instruction_sets()])
+def test_rows_on_shared_blocks_equal_rows_alone(
+    tmp_path: Path, kernels: KernelsFor, instruction_set: str, name: str
+) -> None:
+    """Rows share two splits of 256 keys, some of them a third one, and their ends are in different splits."""
+    rig = NativeRig(kernels(instruction_set), save_family(tmp_path / "model", name), num_blocks=300)
+    tokens = torch.randint(3, 250, (900,), generator=torch.Generator().manual_seed(3)).tolist()
+    prefixes = [tokens[:600], tokens[:800]]
+    ends = [(600, [5, 6]), (600, tokens[:37]), (600, tokens[:169]), (800, [7]), (800, tokens[:97]), (800, tokens[:150])]
+    expected = Expected(rig, [[*tokens[:start], *end] for start, end in ends])
+    check_sharing(expected, prefixes, threads=1, streams=6)
+    check_sharing(expected, prefixes, threads=2, streams=25)
+    assert expected.compared == 31 * DECODED
 
 
 @pytest.mark.parametrize("weights", BFLOAT16_FORMATS)

@@ -1,4 +1,4 @@
-"""Small GGUF files in the form that llama.cpp's converter writes: for Llama with q and k permuted."""
+"""Small GGUF files in the form that llama.cpp's converter writes: for Llama and its relatives with q and k permuted."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -38,6 +38,8 @@ _TYPES = {
     int: gguf.GGUFValueType.UINT32,
     float: gguf.GGUFValueType.FLOAT32,
 }
+
+PERMUTED = ("llama", "granite", "smollm3")
 
 _NAMES = {
     "model.embed_tokens": "token_embd",
@@ -112,7 +114,7 @@ def write_tiny_gguf(
     if tensors is None:
         tensors = source_tensors(bias=bias, tied=tied)
     for name, tensor in tensors.items():
-        written = _permuted(name, tensor) if architecture == "llama" else tensor
+        written = _permuted(name, tensor) if architecture in PERMUTED else tensor
         writer.add_tensor(_gguf_name(name), written.numpy())
     for name, tensor in (plain or {}).items():
         writer.add_tensor(name, tensor.numpy())

@@ -43,6 +43,10 @@ class Metadata:
             raise ConversionError(f"the file needs a number for {key}, but has {value!r}")
         return float(value)
 
+    def decimal(self, key: str, *, default: float | None = None) -> float:
+        """Return a number that was written in decimal. GGUF stores float32, so 1e-5 reads as 9.999999747378752e-06."""
+        return float(f"{self.number(key, default=default):.6g}")
+
     def text(self, key: str) -> str:
         """Return a string."""
         value = self.get(key)

@@ -4,10 +4,8 @@ Source of keys and tensor names: github.com/ggml-org/ggml, docs/gguf.md. Keys be
 """
 
 import re
-from dataclasses import dataclass
 from functools import partial
-from types import MappingProxyType
-from typing import Any, Final
+from typing import Any
 
 import gguf
 import numpy as np
@@ -15,30 +13,10 @@ import torch
 
 from models.block_types import BLOCK_TYPES
 from models.errors import ConversionError
+from models.gguf_import.architectures import architecture_of
 from models.gguf_import.metadata import Metadata
+from models.gguf_import.rope import FREQUENCIES, rope_fields
 from models.safetensors_writer import TensorSource
-
-
-@dataclass(frozen=True, slots=True)
-class _Architecture:
-    """An architecture of GGUF files.
-
-    name: name of the architecture at the hub.
-    interleaves: files hold the two halves of each head of q and k interleaved.
-    """
-
-    name: str
-    interleaves: bool
-
-
-ARCHITECTURES: Final = MappingProxyType(
-    {
-        "llama": _Architecture("LlamaForCausalLM", interleaves=True),
-        "qwen2": _Architecture("Qwen2ForCausalLM", interleaves=False),
-        "qwen3": _Architecture("Qwen3ForCausalLM", interleaves=False),
-    }
-)
-"""Architectures by their names in GGUF files, which are also their model types at the hub."""
 
 _GLOBAL_NAMES = {"token_embd": "model.embed_tokens", "output_norm": "model.norm", "output": "lm_head"}
 _LAYER_NAMES = {
@@ -59,18 +37,15 @@ _LAYER_NAMES = {
 def network_config(reader: gguf.GGUFReader, metadata: Metadata) -> dict[str, Any]:
     """Build the contents of config.json, without the ids of the tokenizer.
 
-    Raise ConversionError for another architecture, and for rope scaling and split files, which are not supported.
+    Raise ConversionError for another architecture or rope scaling, and for split files.
     """
     prefix = metadata.text("general.architecture")
-    architecture = _architecture(prefix)
+    architecture = architecture_of(prefix)
     if metadata.get("split.count", 1) != 1:
         raise ConversionError("the model is split over several files; join them first")
     names = {tensor.name for tensor in reader.tensors}
-    if metadata.get(f"{prefix}.rope.scaling.type", "none") != "none" or "rope_freqs.weight" in names:
-        raise ConversionError(
-            "the file scales its rotary positions, which is not supported for GGUF; use the model's folder"
-        )
     hidden, heads = metadata.whole(f"{prefix}.embedding_length"), metadata.whole(f"{prefix}.attention.head_count")
+    head_dim = metadata.whole(f"{prefix}.attention.key_length", default=hidden // heads)
     return {
         "architectures": [architecture.name],
         "model_type": prefix,
@@ -81,14 +56,14 @@ def network_config(reader: gguf.GGUFReader, metadata: Metadata) -> dict[str, Any
         "num_hidden_layers": metadata.whole(f"{prefix}.block_count"),
         "num_attention_heads": heads,
         "num_key_value_heads": metadata.whole(f"{prefix}.attention.head_count_kv", default=heads),
-        "head_dim": metadata.whole(f"{prefix}.attention.key_length", default=hidden // heads),
+        "head_dim": head_dim,
         "max_position_embeddings": metadata.whole(f"{prefix}.context_length"),
-        "rope_theta": metadata.number(f"{prefix}.rope.freq_base", default=10000.0),
-        # GGUF stores float32, so 1e-5 reads as 9.999999747378752e-06. Round it back.
-        "rms_norm_eps": float(f"{metadata.number(f'{prefix}.attention.layer_norm_rms_epsilon'):.6g}"),
+        **rope_fields(reader, metadata, head_dim),
+        "rms_norm_eps": metadata.decimal(f"{prefix}.attention.layer_norm_rms_epsilon"),
         "tie_word_embeddings": "output.weight" not in names,
         "attention_bias": "blk.0.attn_q.bias" in names,
         "mlp_bias": False,
+        **architecture.fields(metadata),
     }
 
 
@@ -101,11 +76,12 @@ def tensor_sources(reader: gguf.GGUFReader, config: dict[str, Any], *, keep_bloc
     """
     _check_types(reader)
     heads: dict[str, int] = {}
-    if _architecture(config["model_type"]).interleaves:
+    if architecture_of(config["model_type"]).interleaves:
         heads = {"attn_q": config["num_attention_heads"], "attn_k": config["num_key_value_heads"]}
     sources = []
-    for tensor in reader.tensors:
-        name, part = _hub_name(tensor.name)
+    # All names are checked before any tensor is read.
+    named = [(tensor, *_hub_name(tensor.name)) for tensor in reader.tensors if tensor.name != FREQUENCIES]
+    for tensor, name, part in named:
         # GGUF lists the fastest dimension first. dequantize already returns [out, in].
         shape = tuple(int(size) for size in reversed(tensor.shape))
         if keep_blocks and _has_blocks(tensor):
@@ -140,13 +116,6 @@ def _has_blocks(tensor: gguf.ReaderTensor) -> bool:
     # The kernels store a sign and 7 bits. llama.cpp's quantization never makes a -128.
     is_bytes = tensor.tensor_type is gguf.GGMLQuantizationType.Q8_0
     return not is_bytes or not (tensor.data.reshape(-1, 34)[:, 2:].view(np.int8) == -128).any()
-
-
-def _architecture(name: str) -> _Architecture:
-    found = ARCHITECTURES.get(name)
-    if found is None:
-        raise ConversionError(f"the file has the architecture {name!r}; supported are {', '.join(ARCHITECTURES)}")
-    return found
 
 
 def _hub_name(name: str) -> tuple[str, str]:

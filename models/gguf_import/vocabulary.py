@@ -13,11 +13,24 @@ from tokenizers.processors import TemplateProcessing
 from models.errors import ConversionError
 from models.gguf_import.metadata import Metadata
 
-QWEN2_WORDS = (
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
-    r"|\s+(?!\S)|\s+"
+_CONTRACTIONS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+_SPACES = r"\s*[\r\n]+|\s+(?!\S)|\s+"
+QWEN2_WORDS = rf"{_CONTRACTIONS}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{_SPACES}"
+LLAMA3_WORDS = QWEN2_WORDS.replace(r"|\p{N}|", r"|\p{N}{1,3}|")
+_UPPER, _LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
+TEKKEN_WORDS = (
+    rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}*{_LOWER}+|[^\r\n\p{{L}}\p{{N}}]?{_UPPER}+{_LOWER}*|\p{{N}}"
+    rf"| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|{_SPACES}"
 )
-"""Expression by which Qwen2, 2.5 and 3 split text before their merges, as in their tokenizer.json."""
+WORDS = {"qwen2": QWEN2_WORDS, "llama-bpe": LLAMA3_WORDS, "tekken": TEKKEN_WORDS}
+"""Expressions by which Qwen2, 2.5 and 3, Llama 3, and Mistral from Nemo on split text before their merges, as in their
+tokenizer.json."""
+
+_DIGITS = frozenset({"smollm", "refact"})
+"""Pre-tokenizers of SmolLM and Granite, which split digits and then words as GPT-2 does."""
+
+_LIKE_TIKTOKEN = frozenset({"llama-bpe", "tekken"})
+"""Pre-tokenizers after which a word that is a token is not merged from its bytes. A bos token is the default there."""
 
 _IDS = {"bos": "bos", "eos": "eos", "pad": "padding", "unk": "unknown"}
 _CONTROL = int(gguf.TokenType.CONTROL)
@@ -39,7 +52,7 @@ class Vocabulary:
         self._merges: list[str] = metadata.items("tokenizer.ggml.merges", str)
         self._splitter_name = metadata.text("tokenizer.ggml.pre")
         self._splitter = _splitter(self._splitter_name)
-        self._add_bos = bool(metadata.get("tokenizer.ggml.add_bos_token", False))
+        self._add_bos = bool(metadata.get("tokenizer.ggml.add_bos_token", self._splitter_name in _LIKE_TIKTOKEN))
         self._template = metadata.get("tokenizer.chat_template")
         if len(self._types) != len(self._tokens):
             raise ConversionError(f"the file has {len(self._tokens)} tokens, but {len(self._types)} token types")
@@ -66,7 +79,8 @@ class Vocabulary:
         try:
             vocabulary = {token: index for index, token in enumerate(self._tokens)}
             merges = [(left, right) for left, _, right in (merge.partition(" ") for merge in self._merges)]
-            tokenizer = Tokenizer(BPE(vocab=vocabulary, merges=merges))
+            whole = self._splitter_name in _LIKE_TIKTOKEN
+            tokenizer = Tokenizer(BPE(vocab=vocabulary, merges=merges, ignore_merges=whole))
         except Exception as error:  # The library raises bare Exception.
             raise ConversionError(f"the file's tokenizer cannot be built: {error}") from error
         tokenizer.pre_tokenizer = self._splitter
@@ -95,11 +109,11 @@ class Vocabulary:
 
 def _splitter(name: str) -> PreTokenizer:
     byte_level = ByteLevel(add_prefix_space=False, use_regex=True)
-    if name == "smollm":
+    if name in _DIGITS:
         return Sequence([Digits(individual_digits=True), byte_level])
     if name == "gpt-2":
         return byte_level
-    if name == "qwen2":
-        words = Split(Regex(QWEN2_WORDS), behavior="isolated")
+    if name in WORDS:
+        words = Split(Regex(WORDS[name]), behavior="isolated")
         return Sequence([words, ByteLevel(add_prefix_space=False, use_regex=False)])
     raise ConversionError(f"the file has the pre-tokenizer {name!r}, which is not supported; use the model's folder")

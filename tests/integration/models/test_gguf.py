@@ -9,6 +9,8 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer as HubTokenizer
+from transformers import AutoConfig
+from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
 from models.chat_format import ChatFormat
 from models.dense_context import DenseContext
@@ -54,8 +56,47 @@ def test_converted_model_computes_the_same_as_its_source(tmp_path: Path) -> None
     assert torch.equal(*logits)
 
 
-@pytest.mark.parametrize("architecture", ["qwen2", "qwen3"])
-def test_qwen_file_computes_the_same_as_its_source(tmp_path: Path, architecture: str) -> None:
+GRANITE = {
+    "attention_multiplier": 0.11,
+    "embedding_multiplier": 7.0,
+    "residual_multiplier": 0.3,
+    "logits_scaling": 5.0,
+}
+GRANITE_KEYS = {
+    "granite.attention.scale": 0.11,
+    "granite.embedding_scale": 7.0,
+    "granite.residual_scale": 0.3,
+    "granite.logit_scale": 5.0,
+}
+LLAMA3 = {
+    "rope_type": "llama3",
+    "rope_theta": 10000.0,
+    "factor": 32.0,
+    "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 8192,
+}
+RELATIVES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    ("qwen2", {}, {"tokenizer.ggml.pre": "qwen2"}),
+    ("qwen3", {}, {"tokenizer.ggml.pre": "qwen2"}),
+    ("llama", {"rope_parameters": LLAMA3}, {"tokenizer.ggml.pre": "llama-bpe"}),
+    ("granite", GRANITE, {"tokenizer.ggml.pre": "refact"} | GRANITE_KEYS),
+    ("smollm3", {"num_hidden_layers": 4}, {"tokenizer.ggml.pre": "llama-bpe", "smollm3.block_count": 4}),
+]
+
+
+def llama3_divisors() -> torch.Tensor:
+    """Compute the content of `rope_freqs.weight` from the frequencies of transformers."""
+    config = AutoConfig.for_model("llama", head_dim=SHAPE["hidden"] // SHAPE["heads"], rope_parameters=LLAMA3)
+    scaled, _ = ROPE_INIT_FUNCTIONS["llama3"](config, torch.device("cpu"))
+    plain = 10000.0 ** (-torch.arange(0, 2 * len(scaled), 2) / (2 * len(scaled)))
+    return plain / scaled
+
+
+@pytest.mark.parametrize(("architecture", "settings", "changed"), RELATIVES, ids=[each[0] for each in RELATIVES])
+def test_file_of_a_family_computes_the_same_as_its_source(
+    tmp_path: Path, architecture: str, settings: dict[str, Any], changed: dict[str, Any]
+) -> None:
     shape = {
         "hidden_size": SHAPE["hidden"],
         "intermediate_size": 2 * SHAPE["hidden"],
@@ -66,13 +107,16 @@ def test_qwen_file_computes_the_same_as_its_source(tmp_path: Path, architecture:
         "vocab_size": VOCAB,
         "max_position_embeddings": 512,
         "rms_norm_eps": 1e-5,
+        "rope_theta": 10000.0,
+        "pad_token_id": 2,
     }
-    source = save_random(tmp_path / "source", architecture, shape)
+    source = save_random(tmp_path / "source", architecture, shape | settings)
     file = write_tiny_gguf(
         tmp_path / "tiny.gguf",
         architecture=architecture,
-        changed={"tokenizer.ggml.pre": "qwen2"},
+        changed=changed,
         tensors=load_file(source / "model.safetensors"),
+        plain={"rope_freqs.weight": llama3_divisors()} if architecture == "llama" else None,
     )
     ids = torch.arange(5, 60)
     logits = []
@@ -80,6 +124,32 @@ def test_qwen_file_computes_the_same_as_its_source(tmp_path: Path, architecture:
         model = load_model(folder, torch.bfloat16, torch.device("cpu"))
         logits.append(model.compute_logits(model.forward(ids, torch.arange(len(ids)), DenseContext(model.attention))))
     assert torch.equal(*logits)
+
+
+def test_unknown_divisors_of_frequencies_are_refused(tmp_path: Path) -> None:
+    plain = {"rope_freqs.weight": llama3_divisors() * 1.01}
+    with pytest.raises(ConversionError, match=r"divisors in rope_freqs\.weight"):
+        convert(write_tiny_gguf(tmp_path / "tiny.gguf", plain=plain))
+
+
+@pytest.mark.parametrize(
+    ("name", "pieces"),
+    [
+        ("llama-bpe", ["I", "'LL", "Ġtake", "Ġ", "421", "7", "Ġ(", "ÃĦpfel", ")/ĊĊ", "Ġok"]),
+        ("tekken", ["I", "'LL", "Ġtake", "Ġ", "4", "2", "1", "7", "Ġ(", "ÃĦpfel", ")/ĊĊ", "Ġok"]),
+        ("refact", ["I", "'", "LL", "Ġtake", "Ġ", "4", "2", "1", "7", "Ġ(", "ÃĦpfel", ")/", "ĊĊ", "Ġok"]),
+    ],
+)
+def test_splitter_of_a_family_is_known(tmp_path: Path, name: str, pieces: list[str]) -> None:
+    file = write_tiny_gguf(tmp_path / "tiny.gguf", changed={"tokenizer.ggml.pre": name})
+    tokenizer = HubTokenizer.from_file(str(convert(file) / "tokenizer.json"))
+    found = tokenizer.pre_tokenizer.pre_tokenize_str("I'LL take 4217 (Äpfel)/\n\n ok")
+    assert [piece for piece, _ in found] == pieces
+
+
+def test_words_that_are_tokens_are_kept_whole_for_llama3(tmp_path: Path) -> None:
+    whole = convert(write_tiny_gguf(tmp_path / "llama3.gguf", changed={"tokenizer.ggml.pre": "llama-bpe"}))
+    assert json.loads((whole / "tokenizer.json").read_text())["model"]["ignore_merges"]
 
 
 def test_qwen_splitter_keeps_letters_together_and_digits_apart(tmp_path: Path) -> None:
@@ -128,9 +198,9 @@ def test_raw_prompt_gets_a_bos_token_if_the_model_adds_one(tmp_path: Path, add_b
     ("changed", "words"),
     [
         ({"tokenizer.ggml.model": "llama"}, "tokenizer of type 'llama'"),
-        ({"tokenizer.ggml.pre": "tekken"}, "the pre-tokenizer 'tekken'"),
+        ({"tokenizer.ggml.pre": "viking"}, "the pre-tokenizer 'viking'"),
         ({"tokenizer.ggml.eos_token_id": 900}, "900 as its eos token"),
-        ({"llama.rope.scaling.type": "yarn"}, "scales its rotary positions"),
+        ({"llama.rope.scaling.type": "yarn"}, "scales its rotary positions by 'yarn'"),
         ({"llama.embedding_length": "64"}, "llama.embedding_length, but has '64'"),
         ({"llama.attention.head_count": 0}, "llama.attention.head_count, but has 0"),
         ({"split.count": 2}, "split over several files"),

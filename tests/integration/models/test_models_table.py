@@ -11,7 +11,7 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_N
 from engine.cpu.weights import unsupported_reason
 from models.block_types import BLOCK_TYPES
 from models.call_syntax.registry import NAMES
-from models.gguf_import.network import ARCHITECTURES as GGUF_TYPES
+from models.gguf_import.architectures import ARCHITECTURES as GGUF_TYPES
 from models.registry import ARCHITECTURES, read_config
 from models.thinking import MARKERS
 from models.transformers.tested import TESTED

@@ -95,7 +95,7 @@ def test_every_rank_restores_its_part_from_cpu_memory(llm: LLM, alone: list[tupl
     [
         (0, signal.SIGKILL, "the process of rank 0 of 2 (pid {}) was killed by signal 9"),
         (1, signal.SIGKILL, "the process of rank 1 of 2 (pid {}) was killed by signal 9"),
-        (1, signal.SIGSTOP, "rank 1 (pid {}) of 2 did not answer a step within 3 s"),
+        (1, signal.SIGSTOP, "rank 1 (pid {}) of 2 did not answer a step within"),
     ],
 )
 def test_lost_rank_is_restarted_and_answers_are_the_same(
@@ -129,6 +129,7 @@ def test_lost_rank_is_restarted_and_answers_are_the_same(
         told[output.request_id] = told.get(output.request_id, ()) + output.token_ids
     assert list(told.values()) == alone
     assert killed not in executor.pids
+    # If rank 1 stops between two steps, rank 0 waits for it in the next one. The message then begins with rank 0.
     assert loss.format(killed) in executor.state.last_loss
     assert (executor.state.state, executor.state.pids) == ("ok", executor.pids)
     while not llm.engine.core.is_quiet:

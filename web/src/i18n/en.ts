@@ -61,24 +61,7 @@ export const en = {
 
   deleted: {
     title: "Recently deleted",
-    note: "Restore a chat, or delete it for good. Chats here count towards your storage.",
-    none: "No recently deleted chats.",
-    when: (time: string, days: number) =>
-      `Deleted ${time} · ${days === 0 ? "less than a day" : days === 1 ? "1 day" : `${days} days`} left`,
-    restore: "Restore",
-    restoreOf: (title: string) => `Restore “${title}”`,
-    erase: "Delete for good",
-    eraseOf: (title: string) => `Delete for good: “${title}”`,
-    eraseAll: "Delete all for good",
-    eraseTitle: (title: string) => `Delete “${title}” for good?`,
-    eraseAllTitle: (count: number) => (count === 1 ? "Delete 1 chat for good?" : `Delete ${count} chats for good?`),
-    eraseText: "This cannot be undone.",
     all: "Delete all chats…",
-    allTitle: "Delete all chats?",
-    allText: "All chats, including archived ones, move to Recently deleted. You can restore them from there.",
-    allAction: "Delete all",
-    allMoved: (count: number) => (count === 1 ? "1 chat was deleted." : `${count} chats were deleted.`),
-    show: "Show",
   },
 
   search: {
@@ -178,8 +161,6 @@ export const en = {
 
   tree: {
     title: "Branches of this chat",
-    note: "Filled dots mark the messages that are shown. Choose a message to show its branch.",
-    empty: "(empty)",
   },
 
   markdown: {
@@ -283,29 +264,6 @@ export const en = {
     end: "(end)",
   },
 
-  settings: {
-    title: "Settings of this chat",
-    system: "System prompt",
-    systemHint: "How the model should behave",
-    temperature: "Temperature",
-    maxTokens: "Token limit",
-    topP: "Top p",
-    topK: "Top k",
-    minP: "Min p",
-    repetition: "Repetition penalty",
-    presence: "Presence penalty",
-    frequency: "Frequency penalty",
-    seed: "Seed",
-    more: "More about sampling",
-    window: (tokens: string) => `It sees up to ${tokens} tokens of a chat.`,
-    random: "random",
-    noLimit: "none",
-    default: "default",
-    thinking: "Thinking",
-    modes: { slow: "Always think first", auto: "Let the model decide", off: "Answer at once" },
-    note: "Changes apply from the next message on. An empty field uses the default that it shows.",
-  },
-
   login: {
     title: "Log in",
     key: "Key",
@@ -317,27 +275,10 @@ export const en = {
 
   appearance: {
     title: "Appearance",
-    theme: "Theme",
-    themes: { system: "System", light: "Light", dark: "Dark" },
-    size: "Text size",
-    sizes: { small: "Small", normal: "Normal", large: "Large" },
-    language: "Language",
   },
 
   help: {
-    title: "Keyboard",
     open: "Keyboard shortcuts",
-    search: "Search chats",
-    new: "New chat",
-    sidebar: "Show or hide the list of chats",
-    send: "Send the message",
-    newline: "New line",
-    stop: "Stop the answer, or close the open panel",
-    walk: "Previous or next chat in the list",
-    undo: "Undo a deletion or archiving",
-    branches: "Previous or next version, on ‹ ›",
-    edit: "Send an edited question",
-    this: "This list",
   },
 
   welcome: {
@@ -356,49 +297,7 @@ export const en = {
   live: {
     title: "Live",
     open: "Live numbers of the server",
-    lead: "What the whole server does, second by second. The charts show up to five minutes.",
-    states: {
-      connecting: "Connecting…",
-      live: "Live",
-      away: "The server does not respond. The numbers will resume by themselves.",
-    },
-    starting: "The numbers appear as soon as the model is ready.",
-    refused: "These are the numbers of the whole server.",
-    refusedTodo: "Log in with an admin key to see them.",
     notLoaded: "This page could not be loaded.",
-    generated: "Generated",
-    prompts: "Prompts",
-    running: "Running",
-    waiting: "Waiting",
-    batch: "Batch size",
-    tokensPerSecond: "tokens/s",
-    requests: "Requests",
-    requestsUnit: "requests",
-    blocks: "blocks/s",
-    perStep: "per step",
-    computed: "Computed",
-    secondsAgo: (seconds: number) => `−${seconds} s`,
-    minutesAgo: (minutes: number) => `−${minutes} min`,
-    now: "now",
-    used: (used: string, capacity: string) => `${used} of ${capacity}`,
-    usedOnly: (used: string) => `${used}, no limit`,
-    occupancy: "Occupancy",
-    hitRate: "Hit rate",
-    hitRateNote: "Share of the prompt tokens that a tier was asked for, over one minute",
-    evictions: "Evictions",
-    blocksPerSecond: (blocks: string) => `${blocks} blocks/s`,
-    byTenant: "By tenant",
-    others: "others",
-    shared: "shared by all",
-    in: "In",
-    out: "Out",
-    traffic: (tier: string) => `${tier}, in and out`,
-    breaker: "Breaker",
-    breakers: { closed: "closed", open: "open: not used", "half-open": "half open: being probed" },
-    table: "The charts as a table",
-    of: (chart: string, series: string) => `${chart}: ${series}`,
-    inUnit: (name: string, unit: string) => `${name} (${unit})`,
-    column: { what: "Number", now: "Now", mean: "Mean", most: "Most" },
   },
 
   server: {

@@ -4,12 +4,11 @@ import itertools
 from collections.abc import Collection, Iterable, Mapping
 
 import pytest
-from _pytest.mark.structures import ParameterSet
 
 MARK = pytest.mark.many_models
 
 
-def combinations(*axes: Iterable[object]) -> list[ParameterSet]:
+def combinations(*axes: Iterable[object]) -> list[pytest.ParameterSet]:
     """Combine every value of each axis with every value of the others.
 
     `make test` runs the combination of the first values, and those that differ from it in one axis. The others have
@@ -20,24 +19,18 @@ def combinations(*axes: Iterable[object]) -> list[ParameterSet]:
     named = [
         list(axis.items() if isinstance(axis, Mapping) else ((str(value), value) for value in axis)) for axis in axes
     ]
-    firsts = [axis[0] for axis in named]
+    every = list(itertools.product(*named))
     chosen = []
-    for combination in itertools.product(*named):
-        changes = sum(name != first for (name, _), (first, _) in zip(combination, firsts, strict=True))
+    for combination in every:
+        changes = sum(name != first for (name, _), (first, _) in zip(combination, every[0], strict=True))
         names, values = zip(*combination, strict=True)
         chosen.append(pytest.param(*values, id="-".join(names), marks=[MARK] if changes > 1 else []))
     return chosen
 
 
-def representatives(names: Collection[str], every: Iterable[str]) -> list[ParameterSet]:
+def representatives(names: Collection[str], every: Iterable[str]) -> list[pytest.ParameterSet]:
     """Return `every` name, with the mark `many_models` on those that are not in `names`."""
     return [pytest.param(name, id=name, marks=[] if name in names else [MARK]) for name in every]
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line(
-        "markers", "many_models: left out of `make test`; `make test-models` and `make test-full` run it"
-    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -137,12 +137,19 @@ def write_tiny_gguf(
 
 
 def write_block_gguf(
-    file: Path, types: Mapping[str, str], *, layers: int = 2, tied: bool = False, zero: str | None = None
+    file: Path,
+    types: Mapping[str, str],
+    *,
+    layers: int = 2,
+    tied: bool = False,
+    zero: str | None = None,
+    infinite: tuple[str, int] | None = None,
 ) -> Path:
     """Write a Llama of random matrices in blocks to `file`.
 
     types: type of the blocks by the GGUF name of a tensor without its layer, such as "attn_v"; "" for all others.
     zero: name of a tensor whose weights are 0, so that it adds nothing; None for no such tensor.
+    infinite: name of a tensor and place of a float16 number in a block, which is infinite in its last block.
     """
     hidden, inner, vocab = BLOCK_SHAPE["hidden"], BLOCK_SHAPE["intermediate"], VOCAB
     kv_width = hidden // BLOCK_SHAPE["heads"] * BLOCK_SHAPE["kv_heads"]
@@ -169,6 +176,10 @@ def write_block_gguf(
     for name, (data, _) in blocks.items():
         if matrices[name][0] == zero:
             data[:] = 0
+    if infinite is not None:
+        data, type_ = blocks[infinite[0]]
+        last = data.reshape(-1, gguf.GGML_QUANT_SIZES[gguf.GGMLQuantizationType[type_]][1])[-1]
+        last[infinite[1] : infinite[1] + 2] = np.frombuffer(np.float16(np.inf).tobytes(), np.uint8)
     changed = {
         "llama.embedding_length": hidden,
         "llama.feed_forward_length": inner,

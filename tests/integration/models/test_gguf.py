@@ -10,6 +10,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer as HubTokenizer
 
+from models.block_types import BLOCK_TYPES
 from models.chat_format import ChatFormat
 from models.dense_context import DenseContext
 from models.errors import ConversionError
@@ -19,7 +20,7 @@ from models.registry import load_model
 from models.resolve import resolve_model
 from models.tokenizer import Tokenizer
 from models.wheel_source import DEFAULT_SOURCE
-from tests.tiny_gguf import VOCAB, source_tensors, write_tiny_gguf
+from tests.tiny_gguf import VOCAB, source_tensors, write_block_gguf, write_tiny_gguf
 from tests.tiny_models import make_tiny_model
 
 
@@ -223,3 +224,14 @@ def test_proof_refuses_a_template_without_the_system_line(model_path: Path, tmp_
     (folder / "tokenizer_config.json").write_text(json.dumps(config))
     with pytest.raises(ConversionError, match="a wrong prompt"):
         prove_conversion(folder, DEFAULT_SOURCE.known)
+
+
+@pytest.mark.parametrize("type_", BLOCK_TYPES)
+def test_weights_in_blocks_that_are_not_finite_are_refused(tmp_path: Path, type_: str) -> None:
+    file = write_block_gguf(tmp_path / "tiny.gguf", {"": type_})
+    resolve_model(str(file), tmp_path / "cache", lambda line: None)
+    block = BLOCK_TYPES[type_]
+    for at in range(block.scales.start, block.scales.stop, 2):
+        broken = write_block_gguf(tmp_path / f"{at}.gguf", {"": type_}, infinite=("blk.1.ffn_up.weight", at))
+        with pytest.raises(ConversionError, match=r"weights of model\.layers\.1\.mlp\.up_proj\.weight are not finite"):
+            resolve_model(str(broken), tmp_path / "cache", lambda line: None)

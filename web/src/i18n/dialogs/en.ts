@@ -54,6 +54,8 @@ export const en = {
     size: "Text size",
     sizes: { small: "Small", normal: "Normal", large: "Large" },
     language: "Language",
+    tierMarks: "Mark where each chat is cached",
+    tierMarksNote: "The nearer a chat's cache, the sooner its next answer begins.",
   },
 
   help: {

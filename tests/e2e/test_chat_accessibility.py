@@ -114,7 +114,7 @@ async def test_forced_colours_still_show_current_and_chosen_items(new_page: NewP
 
     await chat.page.goto("/live")
     await chat.page.get_by_role("region", name="Redis").wait_for()
-    depths = [await swatch.evaluate(FILLED) for swatch in await chat.page.locator(".swatch").all()]
+    depths = [await swatch.evaluate(FILLED) for swatch in await chat.page.locator("h2 .swatch").all()]
     assert len(set(depths)) == 3
 
 

@@ -55,6 +55,8 @@ export const zh: DialogTexts = {
     size: "文字大小",
     sizes: { small: "小", normal: "标准", large: "大" },
     language: "语言",
+    tierMarks: "标出每个对话缓存在哪里",
+    tierMarksNote: "缓存越近，下一个回答开始得越快。",
   },
 
   help: {

@@ -28,7 +28,7 @@ def model_path() -> Path:
 def shallow_model(model_path: Path, tmp_path_factory: pytest.TempPathFactory, size: Size) -> Path:
     """Return the folder of a model for tests that assert nothing about what the text says.
 
-    It is three layers of the default model, and all of them at full size.
+    The model is three layers of the default one, or all of them at full size.
     """
     if size.full:
         return model_path

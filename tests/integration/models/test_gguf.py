@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import gguf
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
@@ -15,6 +16,7 @@ from models.chat_format import ChatFormat
 from models.dense_context import DenseContext
 from models.errors import ConversionError
 from models.gguf_import.convert import convert_gguf
+from models.gguf_import.reader import GgufFile
 from models.proof import prove_conversion
 from models.registry import load_model
 from models.resolve import resolve_model
@@ -163,6 +165,46 @@ def test_truncated_file_is_refused(tmp_path: Path, share: float) -> None:
     file.write_bytes(data[: int(len(data) * share)])
     with pytest.raises(ConversionError, match=r"tiny\.gguf cannot be read as GGUF and may be truncated"):
         convert(file)
+
+
+def test_damaged_file_is_refused_or_read(tmp_path: Path) -> None:
+    file = write_tiny_gguf(tmp_path / "tiny.gguf")
+    data = file.read_bytes()
+    random = np.random.default_rng(4)
+    refused = 0
+    for _ in range(400):
+        damaged = np.frombuffer(data, np.uint8).copy()
+        damaged[random.integers(0, 12_000, 3)] = random.choice([0, 1, 8, 9, 127, 255], 3)
+        file.write_bytes(damaged.tobytes())
+        try:
+            GgufFile.open(file)
+        except ConversionError:
+            refused += 1
+    assert 0 < refused < 400
+
+
+def test_values_of_every_type_are_read(tmp_path: Path) -> None:
+    file = tmp_path / "values.gguf"
+    writer = gguf.GGUFWriter(file, "llama")
+    kinds = gguf.GGUFValueType
+    numbers = (kinds.UINT8, kinds.INT8, kinds.UINT16, kinds.INT16, kinds.UINT32, kinds.INT32, kinds.UINT64, kinds.INT64)
+    expected: dict[str, Any] = {"general.architecture": "llama", "text": "naïve", "yes": True, "list": ["a", ""]}
+    expected |= {"halves": [0.5, -0.25], "flags": [True, False], "double": 1e300}
+    writer.add_string("text", "naïve")
+    writer.add_bool("yes", True)
+    for key in ("list", "halves", "flags"):
+        writer.add_array(key, expected[key])
+    writer.add_float64("double", 1e300)
+    for kind in numbers:
+        writer.add_key_value(kind.name, 7, kind)
+    writer.add_tensor("t", np.arange(6, dtype=np.float32).reshape(2, 3))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    found = GgufFile.open(file)
+    assert found.metadata == expected | {kind.name: 7 for kind in numbers}
+    assert [tensor.values().tolist() for tensor in found.tensors] == [[[0, 1, 2], [3, 4, 5]]]
 
 
 def test_gguf_path_as_model_name_is_converted_once(tmp_path: Path) -> None:

@@ -1,10 +1,11 @@
-"""Judgement of a GGUF file by its metadata, before its tensors are downloaded."""
+"""Judgement of a GGUF file by its metadata, before its tensors are downloaded or converted."""
 
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 
-from models.attention_call import AttentionCall
+from models.block_types import BLOCK_TYPES
+from models.decoder.config import DecoderConfig
 from models.gguf_import.metadata import Metadata
 from models.gguf_import.network import network_config, tensor_sources
 from models.gguf_import.reader import GgufFile
@@ -14,11 +15,14 @@ from models.registry import read_config
 
 @dataclass(frozen=True, slots=True)
 class GgufHead:
-    """Size of the network in a GGUF file."""
+    """Network in a GGUF file.
+
+    block_types: types of the blocks that stay as they are.
+    """
 
     parameters: int
-    attention: tuple[AttentionCall, ...]
-    max_position_embeddings: int
+    decoder: DecoderConfig
+    block_types: tuple[str, ...]
 
 
 def read_head(file: Path) -> GgufHead:
@@ -35,6 +39,6 @@ def read_head(file: Path) -> GgufHead:
         parameters=sum(
             prod(source.shape) for source in tensor_sources(head.tensors, metadata, config, keep_blocks=False)
         ),
-        attention=decoder.attention_calls(),
-        max_position_embeddings=decoder.max_position_embeddings,
+        decoder=decoder,
+        block_types=tuple(sorted({tensor.type_.name for tensor in head.tensors} & set(BLOCK_TYPES))),
     )

@@ -24,6 +24,7 @@ from models.tokenizer import Tokenizer
 from models.wheel_source import DEFAULT_SOURCE
 from tests.tiny_gguf import VOCAB, source_tensors, write_block_gguf, write_tiny_gguf
 from tests.tiny_models import make_tiny_model
+from tests.tiny_tokenizer import byte_tokenizer
 
 
 def convert(file: Path) -> Path:
@@ -60,6 +61,8 @@ def test_converted_model_computes_the_same_as_its_source(tmp_path: Path) -> None
     ("name", "pieces"),
     [
         ("llama-bpe", ["I", "'LL", "Ġtake", "Ġ", "421", "7", "Ġ(", "ÃĦpfel", ")/ĊĊ", "Ġok"]),
+        ("dbrx", ["I", "'LL", "Ġtake", "Ġ", "421", "7", "Ġ(", "ÃĦpfel", ")/ĊĊ", "Ġok"]),
+        ("gpt-4o", ["I'LL", "Ġtake", "Ġ", "421", "7", "Ġ(", "ÃĦpfel", ")/ĊĊ", "Ġok"]),
         ("tekken", ["I", "'LL", "Ġtake", "Ġ", "4", "2", "1", "7", "Ġ(", "ÃĦpfel", ")/ĊĊ", "Ġok"]),
         ("refact", ["I", "'", "LL", "Ġtake", "Ġ", "4", "2", "1", "7", "Ġ(", "ÃĦpfel", ")/", "ĊĊ", "Ġok"]),
     ],
@@ -103,6 +106,15 @@ def test_tokenizer_is_described_by_what_the_file_has(tmp_path: Path) -> None:
     assert info["tokenizer_class"] == "PreTrainedTokenizerFast"
     assert (info["bos_token"], info["eos_token"], info["add_bos_token"]) == ("<|im_start|>", "<|im_end|>", True)
     assert "<|im_start|>" in info["chat_template"]
+
+
+def test_tokens_of_users_are_whole_and_plain(tmp_path: Path) -> None:
+    bytes_ = [str(byte_tokenizer().id_to_token(id_)) for id_ in range(VOCAB - 1)]
+    lists = {"tokens": [*bytes_, "ab", "<tool>"], "token_type": [3, 3, 3, *[1] * 257, 4]}
+    changed = {f"tokenizer.ggml.{name}": values for name, values in lists.items()}
+    tokenizer = Tokenizer.load(convert(write_tiny_gguf(tmp_path / "tiny.gguf", changed=changed)))
+    assert tokenizer.encode("ab<tool>", special=False) == [VOCAB - 1, VOCAB]
+    assert (tokenizer.token_bytes(VOCAB), "<tool>" in tokenizer.control_tokens) == (b"<tool>", False)
 
 
 def test_tokenizer_splits_digits_and_merges(tmp_path: Path) -> None:

@@ -37,8 +37,9 @@ from app.domain.bounds import MAX_ITEMS_PAGE, MAX_PAGE, MAX_QUERY_LENGTH
 from app.http.anthropic_errors import is_anthropic
 from app.http.ollama_errors import is_ollama
 from app.http.query_params import SOURCES
+from app.routes.account import MAX_DAYS
 from app.routes.api import ROUTES
-from app.schemas.admin import LimitFields, LoginFields, NewKey
+from app.schemas.admin import LimitFields, LoginFields, LoginStartFields, NewKey, OwnKey, PersonFields
 from app.schemas.conversations import (
     ConversationFields,
     DraftFields,
@@ -49,6 +50,7 @@ from app.schemas.conversations import (
 )
 from app.schemas.imports import ImportFile
 from app.schemas.parsing import CompatibleRequest, RequestModel
+from app.schemas.response_bodies.account import Account, AccountUsage, AdminPeople, AdminPerson, Sessions
 from app.schemas.response_bodies.admin import ApiKeys, DeletedTenant, NewApiKey, Tenants, TenantWithLimits
 from app.schemas.response_bodies.conversations import (
     Conversation,
@@ -62,7 +64,7 @@ from app.schemas.response_bodies.drafts import Draft
 from app.schemas.response_bodies.errors import ErrorBody
 from app.schemas.response_bodies.health import Health
 from app.schemas.response_bodies.live import LiveSample
-from app.schemas.response_bodies.login import Login
+from app.schemas.response_bodies.login import Login, LoginStart
 from app.schemas.response_bodies.messages import Message
 from app.schemas.response_bodies.places import Places, Warming
 from app.schemas.response_bodies.reuse_report import ReuseReport
@@ -166,6 +168,17 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     "GET /ready": Operation(answer=Health),
     "GET /api/login": Operation(answer=Login),
     "POST /api/login": Operation(LoginFields, answer=Login),
+    "POST /api/login/start": Operation(LoginStartFields, answer=LoginStart),
+    "GET /login/callback": Operation(query={"code": _TEXT, "state": _TEXT, "iss": _TEXT}, answers=(), status=303),
+    "GET /api/account": Operation(answer=Account),
+    "GET /api/account/usage": Operation(
+        query={"days": {"type": "integer", "minimum": 1, "maximum": MAX_DAYS}}, answer=AccountUsage
+    ),
+    "GET /api/account/keys": Operation(answer=ApiKeys),
+    "POST /api/account/keys": Operation(OwnKey, answer=NewApiKey, status=201),
+    "DELETE /api/account/keys/{id}": Operation(answers=(), status=204),
+    "GET /api/account/sessions": Operation(answer=Sessions),
+    "DELETE /api/account/sessions/{id}": Operation(answers=(), status=204),
     "POST /api/logout": Operation(answers=(), status=204),
     "GET /api/conversations": Operation(
         query={
@@ -226,6 +239,8 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     "GET /api/admin/keys": Operation(answer=ApiKeys),
     "POST /api/admin/keys": Operation(NewKey, answer=NewApiKey, status=201),
     "DELETE /api/admin/keys/{id}": Operation(answers=(), status=204),
+    "GET /api/admin/people": Operation(answer=AdminPeople),
+    "PATCH /api/admin/people/{id}": Operation(PersonFields, answer=AdminPerson),
     "GET /api/admin/tenants": Operation(answer=Tenants),
     "DELETE /api/admin/tenants/{tenant}": Operation(answer=DeletedTenant),
     "PUT /api/admin/tenants/{tenant}/limits": Operation(LimitFields, answer=TenantWithLimits),

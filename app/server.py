@@ -28,6 +28,7 @@ from app.access.authentication import Authentication
 from app.access.host_names import HostNames
 from app.access.middleware import OriginGuard, cors
 from app.access.open_requests import OpenRequests
+from app.accounts.accounts import accounts_of
 from app.config.loopback import is_loopback
 from app.config.options import SettingsError
 from app.config.settings import Settings
@@ -110,6 +111,7 @@ def make_app(
             Middleware(
                 Authentication,
                 ring=services.ring,
+                proxy=services.accounts.proxy,
                 open_requests=OpenRequests(services.ring.limits_of, connections),
                 count_refusal=lambda limit: services.metrics.limits_reached.labels(limit).inc(),
             ),
@@ -197,6 +199,7 @@ async def _serve(settings: Settings, listeners: Listeners, host: EngineHost, bui
             keeps_lines=settings.keep_volatile_lines,
             keeps_tool_order=settings.keep_tool_order,
         ),
+        accounts=accounts_of(settings),
     )
     services.begin()
     if tls is not None:

@@ -14,6 +14,7 @@ from app.access.administration import Administration
 from app.access.auth_policy import AuthPolicy
 from app.access.key_ring import KeyRing
 from app.access.use_keeper import UseKeeper
+from app.accounts.accounts import Accounts
 from app.apis.responses.service import Responses
 from app.conversations.chat_prefixes import ChatPrefixes
 from app.conversations.continuation import Continuation
@@ -77,6 +78,7 @@ class Services:
     loop_lag: LoopLag
     live: LiveFeed
     administration: Administration
+    accounts: Accounts
     _of_tenants: dict[str, "Services"] = field(default_factory=dict, repr=False)
     """Services that `of` has bound, by tenant: at most as many as there are keys."""
 
@@ -92,6 +94,7 @@ class Services:
         deleted_days: int = 0,
         tenant_weights: Mapping[str, float] | None = None,
         prefix_rules: PrefixRules = STABLE,
+        accounts: Accounts | None = None,
     ) -> "Services":
         """Open the database and make the services for clients without a key.
 
@@ -102,6 +105,7 @@ class Services:
         deleted_days: time for which deleted conversations can be restored; 0 means ten minutes.
         tenant_weights: each tenant's share of the memory for remembered answers.
         prefix_rules: rules for the beginning of the prompts of API clients.
+        accounts: logins of people; None if keys are the only way to log in.
 
         Raises:
             UnusableDatabaseError: the database cannot be opened or read.
@@ -118,6 +122,7 @@ class Services:
                 deleted_days=deleted_days,
                 tenant_weights=tenant_weights,
                 prefix_rules=prefix_rules,
+                accounts=accounts or Accounts(),
             )
         except (OutageError, DatabaseError) as error:
             await store.close()
@@ -143,6 +148,7 @@ class Services:
         deleted_days: int,
         tenant_weights: Mapping[str, float] | None,
         prefix_rules: PrefixRules,
+        accounts: Accounts,
     ) -> "Services":
         host.storage = store.database.health
         store.database.batches.is_busy = lambda: host.is_computing
@@ -153,7 +159,7 @@ class Services:
         except OutageError as error:
             # Conversations of the interrupted import stay hidden until the next start.
             logger.error("the remains of an interrupted import could not be removed: %s", error)
-        ring = KeyRing(store.keys, store.limits, auth_policy)
+        ring = KeyRing(store.keys, store.limits, store.people, auth_policy, rules=accounts.rules)
         await ring.read()
         runs = RunRegistry(store.runs)
         resumption = Resumption(host, store, runs, PlaceLog(database_path.with_name("resumed-places")))
@@ -194,6 +200,7 @@ class Services:
             loop_lag,
             LiveFeed(host),
             Administration(host, store, ring, gates, runs),
+            accounts,
         )
 
     def of(self, tenant: str) -> "Services":

@@ -10,6 +10,7 @@ from app.storage.store import Store
 from app.tenants.api_key import ApiKey
 from app.tenants.gate import TenantGates
 from app.tenants.limits import TenantLimits
+from app.tenants.person import Person
 from app.tenants.principal import Scope
 
 
@@ -60,10 +61,17 @@ class Administration:
             for name in sorted(names)
         ]
 
+    async def set_disabled(self, person_id: str, disabled: bool) -> Person:
+        """Disable a person, whose logins and keys stop working, or admit the person again. Raises NotFoundError."""
+        person = await self.store.people.set_disabled(person_id, disabled)
+        await self.ring.read()
+        return person
+
     async def delete_tenant(self, tenant: str) -> DeletedTenant:
         """Revoke a tenant's keys, abort its requests, make its KV unreachable and delete its chats permanently.
 
-        The tenant's limits stay. Returns the number of keys and of conversations.
+        The tenant's person is forgotten, unless disabled. The tenant's limits stay. Returns the number of keys and of
+        conversations.
 
         Raises:
             NotReadyError: no engine is serving.
@@ -71,6 +79,7 @@ class Administration:
         """
         engine = self.host.require()
         keys = await self.store.keys.revoke_all_of(tenant)
+        await self.store.people.forget(tenant)
         await self.ring.read()
         await self.runs.forget_all_of(tenant)
         await engine.delete_tenant(tenant)

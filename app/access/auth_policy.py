@@ -1,4 +1,7 @@
-"""Rule for when clients must present a key: locally once a key has been created, from other machines always."""
+"""Rule for when clients must present a key or a login.
+
+Locally once a key has been created; from other machines, and where people have accounts, always.
+"""
 
 from typing import Literal
 
@@ -14,7 +17,7 @@ def auth_policy_of(settings: Settings) -> AuthPolicy:
     """Return the rule that these settings imply."""
     if settings.without_keys:
         return "never"
-    return "once made" if is_loopback(settings.host) else "always"
+    return "once made" if is_loopback(settings.host) and not settings.has_accounts else "always"
 
 
 def keys_required(settings: Settings) -> bool:
@@ -25,7 +28,7 @@ def keys_required(settings: Settings) -> bool:
 
 def why_not_to_serve(settings: Settings) -> str | None:
     """Return why a server under these settings could not be used by any client; None if it could."""
-    if auth_policy_of(settings) != "always" or count_keys(settings.database).valid:
+    if auth_policy_of(settings) != "always" or settings.has_accounts or count_keys(settings.database).valid:
         return None
     return (
         f"--host {settings.host} is reachable from other machines, whose requests require a key, and no key "

@@ -1,4 +1,4 @@
-"""Authentication: by a key in a header, or by the cookie of a page where the user logged in."""
+"""Authentication: by a key in a header, by the cookie of a page where the user logged in, or by a trusted proxy."""
 
 from collections.abc import Callable
 
@@ -11,9 +11,12 @@ from app.access.middleware import is_same_origin
 from app.access.open_requests import OpenRequests
 from app.access.path_access import PROBES, access_of
 from app.access.proxies import KeylessProxyCheck
+from app.accounts.proxy_login import ProxyLogin, UntrustedProxyError
 from app.http.error_responses import ForbiddenError, UnauthorizedError, error_response
 from app.tenants.limits import LimitName
+from app.tenants.person import Identity
 from app.tenants.principal import Principal
+from app.transport.protocol import PEER
 
 COOKIE = "ebb_login"
 
@@ -25,17 +28,24 @@ class Authentication:
     """
 
     def __init__(
-        self, app: ASGIApp, ring: KeyRing, open_requests: OpenRequests, count_refusal: Callable[[LimitName], None]
+        self,
+        app: ASGIApp,
+        ring: KeyRing,
+        open_requests: OpenRequests,
+        count_refusal: Callable[[LimitName], None],
+        proxy: ProxyLogin | None = None,
     ) -> None:
         """Wrap `app`.
 
         open_requests: number of open requests by tenant, which this middleware updates.
         count_refusal: counts a refusal by the limit that caused it.
+        proxy: the proxy that authenticates people; None ignores the headers in which one would name them.
         """
         self._app = app
         self._ring = ring
         self._open_requests = open_requests
         self._count_refusal = count_refusal
+        self._proxy = proxy
         self._proxies = KeylessProxyCheck(is_open_by_choice=ring.auth_policy == "never")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -45,9 +55,15 @@ class Authentication:
             return
         await self._ring.refresh(wait=scope["path"] not in PROBES)
         headers = Headers(scope=scope)
-        principal = identify(headers, self._ring)
+        try:
+            identity = await self._proxied_person(scope, headers)
+        except UntrustedProxyError as error:
+            await error_response(error)(scope, receive, send)
+            return
+        scope["state"]["identity"] = identity
+        principal = identify(headers, self._ring, identity)
         scope["state"]["principal"] = principal
-        refusal = self._refusal(scope["path"], headers, principal)
+        refusal = self._refusal(scope["path"], headers, principal, identity)
         if refusal is not None:
             await error_response(refusal)(scope, receive, send)
         elif principal is None or access_of(scope["path"]) != "user":
@@ -65,14 +81,25 @@ class Authentication:
         with self._open_requests.counted(tenant):
             await self._app(scope, receive, send)
 
+    async def _proxied_person(self, scope: Scope, headers: Headers) -> Identity | None:
+        """Return the person that the proxy names, whose account exists from now on. Raises UntrustedProxyError."""
+        identity = self._proxy.identity(headers, scope["state"].get(PEER)) if self._proxy is not None else None
+        # The proxy lets a person's browser through whichever page sends the request.
+        if identity is None or shown_key(headers) is not None or not is_same_origin(headers):
+            return None
+        await self._ring.meet(identity)
+        return identity
+
     def _refusal(
-        self, path: str, headers: Headers, principal: Principal | None
+        self, path: str, headers: Headers, principal: Principal | None, identity: Identity | None
     ) -> UnauthorizedError | ForbiddenError | None:
         if not self._ring.requires_keys and (reason := self._proxies.refusal(headers)) is not None:
             return ForbiddenError(reason, code="keys_needed_behind_proxy")
         access = access_of(path)
         if access == "open":
             return None
+        if principal is None and identity is not None:
+            return ForbiddenError("Your account may not use this server: ask its administrator", code="account_refused")
         if principal is None:
             return UnauthorizedError(shown_key(headers) is not None)
         if access == "admin" and principal.scope != "admin":
@@ -80,13 +107,18 @@ class Authentication:
         return None
 
 
-def identify(headers: Headers, ring: KeyRing) -> Principal | None:
-    """Return the caller's principal, by the keys that `ring` read last; None without a valid key or login."""
+def identify(headers: Headers, ring: KeyRing, identity: Identity | None = None) -> Principal | None:
+    """Return the caller's principal, by the keys that `ring` read last; None without a valid key or login.
+
+    identity: the person that a trusted proxy names; None without one.
+    """
     if not ring.requires_keys:
         # Clients that cannot work without a key send an arbitrary one.
         return ring.anybody()
     if (key := shown_key(headers)) is not None:
         return ring.by_key(key)
+    if identity is not None:
+        return ring.by_identity(identity)
     login = shown_login(headers)
     return ring.by_login(login) if login is not None else None
 

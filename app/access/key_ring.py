@@ -1,4 +1,4 @@
-"""Cache of the keys and logins that grant access, and of tenants' limits, at most one second old.
+"""Cache of the keys, logins and people that have access, and of tenants' limits, at most one second old.
 
 The first request after that second reads them again from the database, since another process may have changed them
 (`ebb keys`). A revoked key therefore grants nothing a second later, and each wrong key of a flood costs one dictionary
@@ -13,10 +13,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from app.access.auth_policy import AuthPolicy
+from app.access.known_people import KnownPeople
+from app.accounts.rules import GroupRules, combined_limits
 from app.storage.keys import KeyStore, Login
 from app.storage.limits import LimitStore
+from app.storage.people import ID_BYTES, PersonStore
 from app.tenants.api_key import SECRET_BYTES, ApiKey, digest_of, key_id_of, matches
 from app.tenants.limits import NO_LIMITS, TenantLimits
+from app.tenants.person import Identity, Person, PersonSession
 from app.tenants.principal import ANYBODY, Principal
 from engine.errors import OutageError
 
@@ -35,16 +39,29 @@ class _Contents:
     keys: Mapping[str, ApiKey] = field(default_factory=dict)
     logins: Mapping[bytes, Login] = field(default_factory=dict)
     limits: Mapping[str, TenantLimits] = field(default_factory=dict)
+    people: KnownPeople = field(default_factory=lambda: KnownPeople(GroupRules()))
 
 
 class KeyRing:
     """Owner of the cached keys, and of the tasks that read keys and record their use."""
 
     def __init__(
-        self, keys: KeyStore, limits: LimitStore, auth_policy: AuthPolicy, clock: Callable[[], float] = time.monotonic
+        self,
+        keys: KeyStore,
+        limits: LimitStore,
+        people: PersonStore,
+        auth_policy: AuthPolicy,
+        clock: Callable[[], float] = time.monotonic,
+        rules: GroupRules | None = None,
     ) -> None:
+        """Make an empty cache.
+
+        rules: rules for the groups of people; None admits every person as a user.
+        """
         self._keys = keys
         self._limits = limits
+        self._person_store = people
+        self._rules = rules or GroupRules()
         self._auth_policy = auth_policy
         self._clock = clock
         self._contents = _Contents()
@@ -52,6 +69,7 @@ class KeyRing:
         self._reading = asyncio.Lock()
         self._refreshing: asyncio.Task[None] | None = None
         self._used: set[str] = set()
+        self._seen: set[str] = set()
         self._noting: asyncio.Task[None] | None = None
 
     async def read(self) -> None:
@@ -95,15 +113,49 @@ class KeyRing:
         key = self._contents.keys.get(key_id_of(text) or "")
         if key is None or not matches(key, text) or key.revoked_at is not None:
             return None
-        return self._noted(key)
+        return None if self.people.shuts_out(key.tenant) else self._noted(key)
 
     def by_login(self, text: str) -> Principal | None:
         """Return the principal that is logged in with this secret; None if the login is invalid."""
-        login = self._contents.logins.get(digest_of(text))
-        if login is None or login.expires_at <= time.time():
-            return None
+        digest = digest_of(text)
+        login = self._contents.logins.get(digest)
+        if login is None:
+            return self._noted_person(self.people.by_session(digest))
         key = self._contents.keys[login.key_id]
-        return self._noted(key) if key.revoked_at is None else None
+        if login.expires_at <= time.time() or key.revoked_at is not None or self.people.shuts_out(key.tenant):
+            return None
+        return self._noted(key)
+
+    def by_identity(self, identity: Identity) -> Principal | None:
+        """Return the principal of a person that a trusted proxy names; None if the person may not use the server."""
+        person = self.people.person_of(identity)
+        return self._noted_person(self.people.principal_of(person)) if person is not None else None
+
+    @property
+    def people(self) -> KnownPeople:
+        """The people that were read last."""
+        return self._contents.people
+
+    async def meet(self, identity: Identity) -> Person:
+        """Create the account of a person, or store what has changed about it."""
+        person = self.people.person_of(identity)
+        if person is None or person.identity != identity:
+            person = await self._person_store.meet(identity)
+            await self.read()
+        return person
+
+    async def begin_session(self, person: Person, client: str, seconds: float) -> str:
+        """Create a login for a person, and return its secret. A login from before is never used again."""
+        secret, now = secrets.token_urlsafe(SECRET_BYTES), time.time()
+        session = PersonSession(secrets.token_hex(ID_BYTES), person.id, client, now, now + seconds)
+        await self._person_store.log_in(digest_of(secret), session)
+        await self.read()
+        return secret
+
+    async def end_session(self, person_id: str, session_id: str) -> None:
+        """End a login of a person. Raises NotFoundError."""
+        await self._person_store.end_session(person_id, session_id)
+        await self.read()
 
     def anybody(self) -> Principal | None:
         """Return the principal of clients without a key; None if a key is required."""
@@ -119,13 +171,16 @@ class KeyRing:
 
     async def log_out(self, secret: str) -> None:
         """End the login with this secret, if there is one."""
-        if digest_of(secret) in self._contents.logins:
-            await self._keys.log_out(digest_of(secret))
+        digest = digest_of(secret)
+        if digest in self._contents.logins:
+            await self._keys.log_out(digest)
             await self.read()
+        elif (session := self.people.session(digest)) is not None:
+            await self.end_session(session.person_id, session.id)
 
     def limits_of(self, tenant: str) -> TenantLimits:
-        """Return a tenant's limits."""
-        return self._contents.limits.get(tenant, NO_LIMITS)
+        """Return a tenant's limits: its own ones first, then those of its person's groups."""
+        return combined_limits(self._contents.limits.get(tenant, NO_LIMITS), self.people.limits_of(tenant))
 
     def _is_fresh(self) -> bool:
         return self._clock() - self._read_at < FRESH_SECONDS
@@ -141,21 +196,26 @@ class KeyRing:
                 self._read_at = self._clock()
 
     async def _read(self) -> None:
-        if self._used and (self._noting is None or self._noting.done()):
-            used, self._used = self._used, set()
+        if (self._used or self._seen) and (self._noting is None or self._noting.done()):
+            used, self._used, seen, self._seen = self._used, set(), self._seen, set()
             # No request waits for this write, since other writes may be queued before it.
-            self._noting = asyncio.create_task(self._note(used), name="note-key-use")
+            self._noting = asyncio.create_task(self._note(used, seen), name="note-key-use")
         keys = {key.id: key for key in await self._keys.all()}
         # A login's key may have been made after the keys were read.
         logins = {digest: login for digest, login in (await self._keys.logins()).items() if login.key_id in keys}
-        self._contents = _Contents(keys, logins, await self._limits.all())
+        sessions = await self._person_store.sessions()
+        people = KnownPeople(self._rules, await self._person_store.all(), sessions)
+        self._contents = _Contents(keys, logins, await self._limits.all(), people)
         self._read_at = self._clock()
 
-    async def _note(self, used: set[str]) -> None:
+    async def _note(self, used: set[str], seen: set[str]) -> None:
         try:
-            await self._keys.mark_used(used, time.time())
+            if used:
+                await self._keys.mark_used(used, time.time())
+            if seen:
+                await self._person_store.mark_seen(seen, time.time())
         except OutageError as error:
-            logger.warning("the last use of %d keys is not stored: %s", len(used), error)
+            logger.warning("the last use of %d keys and logins is not stored: %s", len(used) + len(seen), error)
         except Exception:
             logger.exception("the last use of keys could not be stored")
 
@@ -163,3 +223,10 @@ class KeyRing:
         if key.last_used_at is None or time.time() - key.last_used_at > NOTED_SECONDS:
             self._used.add(key.id)
         return key.principal
+
+    def _noted_person(self, principal: Principal | None) -> Principal | None:
+        if principal is not None and principal.person_id is not None:
+            person = self.people.by_id[principal.person_id]
+            if time.time() - person.last_seen_at > NOTED_SECONDS:
+                self._seen.add(person.id)
+        return principal

@@ -9,7 +9,7 @@ Access = Literal["open"] | Scope
 PROBES = frozenset({"/health", "/ready"})
 """Paths that are answered from memory, independently of the database."""
 
-OPEN = frozenset({"/", "/live", *PROBES, "/api/login", "/api/logout"})
+OPEN = frozenset({"/", "/live", *PROBES, "/api/login", "/api/login/start", "/api/logout", "/login/callback"})
 OPEN_BELOW = ("/assets/", "/c/")
 ADMIN = frozenset({"/metrics", "/api/live"})
 ADMIN_BELOW = "/api/admin/"

@@ -69,6 +69,17 @@ OF_THE_SERVER = (
     "log-messages",
     "otlp-endpoint",
     "without-keys",
+    "oidc-issuer",
+    "oidc-client-id",
+    "oidc-client-secret-file",
+    "oidc-scopes",
+    "oidc-groups-claim",
+    "proxy-user-header",
+    "proxy-groups-header",
+    "proxy-addresses",
+    "login-groups",
+    "group-limits",
+    "login-hours",
 )
 """Settings without effect on `ebb profile`, whose engine has a state directory and a secret of its own."""
 

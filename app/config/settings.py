@@ -13,6 +13,7 @@ from typing import Any
 
 from app.config.options import ENV_PREFIX, SettingsError, did_you_mean, option_of, parse_option
 from app.config.topics.access import AccessSettings
+from app.config.topics.accounts import AccountSettings
 from app.config.topics.answers import AnswerSettings
 from app.config.topics.computation import ComputationSettings
 from app.config.topics.memory import MemorySettings
@@ -27,7 +28,15 @@ UNSPECIFIED_ADDRESSES = ("0.0.0.0", "::")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings(AccessSettings, AnswerSettings, MemorySettings, SchedulingSettings, ComputationSettings, PlaceSettings):
+class Settings(
+    AccountSettings,
+    AccessSettings,
+    AnswerSettings,
+    MemorySettings,
+    SchedulingSettings,
+    ComputationSettings,
+    PlaceSettings,
+):
     """All choices of the user. Sizes are in bytes, paths absolute.
 
     The settings of the last base come first, in `--help` as in the table of the README.
@@ -64,6 +73,11 @@ class Settings(AccessSettings, AnswerSettings, MemorySettings, SchedulingSetting
             public_prompt=_read_prompt(self.public_prefix) if self.public_prefix is not None else "",
             tenants_file=self.state_dir / "tenants.json",
         )
+
+    @property
+    def has_accounts(self) -> bool:
+        """Whether people log in with accounts of a provider or a proxy."""
+        return bool(self.oidc_issuer or self.proxy_user_header)
 
     @property
     def database(self) -> Path:

@@ -1,15 +1,17 @@
-"""Routes under /api/admin: keys, tenants and their limits. They require the scope `admin`."""
+"""Routes under /api/admin: keys, people, tenants and their limits. They require the scope `admin`."""
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from app.http.request_body import read_body
-from app.schemas.admin import LimitFields, NewKey
+from app.schemas.admin import LimitFields, NewKey, PersonFields
+from app.schemas.response_bodies.account import AdminPeople, person_body
 from app.schemas.response_bodies.admin import ApiKeys, NewApiKey, Tenants, TenantWithLimits, key_body, limits_body
 from app.services import server_services
 from app.tenants.name import parse_name
-from engine.errors import InvalidRequestError
+from app.tenants.principal import principal_of
+from engine.errors import ConflictError, InvalidRequestError
 
 
 async def list_keys(request: Request) -> Response:
@@ -31,6 +33,23 @@ async def revoke_key(request: Request) -> Response:
     """Revoke a key. Requests and logins that use it are refused from now on."""
     await server_services(request).administration.revoke_key(request.path_params["id"])
     return Response(status_code=204)
+
+
+async def list_people(request: Request) -> Response:
+    """List the people that ever logged in."""
+    known = server_services(request).ring.people
+    return JSONResponse(AdminPeople(data=[person_body(who, known.role_of(who)) for who in known.by_id.values()]))
+
+
+async def change_person(request: Request) -> Response:
+    """Disable a person, whose logins and keys stop working at once, or admit the person again."""
+    services = server_services(request)
+    fields = await read_body(request, PersonFields)
+    person_id = request.path_params["id"]
+    if fields.disabled and principal_of(request).person_id == person_id:
+        raise ConflictError("You cannot disable your own account", code="own_account")
+    person = await services.administration.set_disabled(person_id, fields.disabled)
+    return JSONResponse(person_body(person, services.ring.people.role_of(person)))
 
 
 async def list_tenants(request: Request) -> Response:
@@ -62,6 +81,8 @@ routes = [
     Route("/api/admin/keys", list_keys),
     Route("/api/admin/keys", create_key, methods=["POST"]),
     Route("/api/admin/keys/{id}", revoke_key, methods=["DELETE"]),
+    Route("/api/admin/people", list_people),
+    Route("/api/admin/people/{id}", change_person, methods=["PATCH"]),
     Route("/api/admin/tenants", list_tenants),
     Route("/api/admin/tenants/{tenant}", delete_tenant, methods=["DELETE"]),
     Route("/api/admin/tenants/{tenant}/limits", set_limits, methods=["PUT"]),

@@ -5,6 +5,7 @@ from typing import Final
 from starlette.routing import Route
 
 from app.routes import (
+    account,
     admin,
     anthropic_messages,
     branches,
@@ -46,6 +47,7 @@ ROUTES: Final[tuple[Route, ...]] = (
     *transfer.routes,
     *runs.routes,
     *login.routes,
+    *account.routes,
     *admin.routes,
     *health.routes,
     *metrics.routes,

@@ -27,7 +27,7 @@ async def _frames(request: Request, services: Services) -> AsyncGenerator[bytes,
     async with aclosing(services.live.follow(after)) as frames:
         async for frame in frames:
             await services.ring.refresh()
-            principal = identify(request.headers, services.ring)
+            principal = identify(request.headers, services.ring, request.state.identity)
             if principal is None or principal.scope != "admin":
                 return
             yield frame

@@ -1,40 +1,86 @@
-"""/api/login and /api/logout: exchange a key for a cookie that only this server's page can use."""
+"""/api/login and /api/logout: exchange a key, or a login at a provider, for a cookie that only the own page can use."""
+
+import logging
+from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.requests import Request, cookie_parser
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from app.access.authentication import COOKIE, shown_login
 from app.access.key_ring import LOGIN_SECONDS
 from app.access.middleware import is_same_origin
+from app.accounts.accounts import CALLBACK_PATH
+from app.accounts.attempts import ATTEMPT_SECONDS, new_attempt
+from app.accounts.errors import LoginRefusedError
+from app.accounts.own_path import parse_own_path
 from app.domain.bounds import MAX_LOGIN_BYTES
 from app.http.error_responses import ForbiddenError, UnauthorizedError
 from app.http.request_body import read_bytes
-from app.schemas.admin import LoginFields
+from app.schemas.admin import LoginFields, LoginStartFields
 from app.schemas.parsing import parse_body
 from app.schemas.response_bodies import login as bodies
-from app.services import server_services
+from app.services import Services, server_services
 from app.tenants.principal import Principal
+from engine.errors import NotFoundError, OutageError
+
+if TYPE_CHECKING:
+    from app.accounts.provider import OidcProvider
+
+ATTEMPT_COOKIE = "ebb_login_attempt"
+MAX_CLIENT = 200
+MAX_CODE = 4096
+
+logger = logging.getLogger(__name__)
 
 
 async def who(request: Request) -> Response:
     """Return the client's login, and whether the server requires keys."""
-    requires_keys = server_services(request).ring.requires_keys
     principal: Principal | None = request.state.principal
-    return JSONResponse(bodies.Login(demands_keys=requires_keys, principal=_shown(principal)))
+    return JSONResponse(_login(server_services(request), principal))
 
 
 async def log_in(request: Request) -> Response:
     """Exchange a key for a login cookie."""
     _check_origin(request)
     fields = parse_body(LoginFields, await read_bytes(request, MAX_LOGIN_BYTES))
-    ring = server_services(request).ring
-    principal = ring.by_key(fields.key)
+    services = server_services(request)
+    principal = services.ring.by_key(fields.key)
     if principal is None:
         raise UnauthorizedError(was_shown=True)
-    response = JSONResponse(bodies.Login(demands_keys=ring.requires_keys, principal=_shown(principal)))
-    _set_cookie(request, response, await ring.log_in(principal), LOGIN_SECONDS)
+    response = JSONResponse(_login(services, principal))
+    _set_cookie(request, response, await services.ring.log_in(principal), LOGIN_SECONDS)
+    return response
+
+
+async def start(request: Request) -> Response:
+    """Begin a login at the provider. The response names the address that the page opens."""
+    _check_origin(request)
+    fields = parse_body(LoginStartFields, await read_bytes(request, MAX_LOGIN_BYTES))
+    accounts = server_services(request).accounts
+    provider = _provider(accounts.provider)
+    attempt = new_attempt(parse_own_path(fields.next))
+    response = JSONResponse(bodies.LoginStart(url=await provider.authorization_url(attempt)))
+    _set_attempt(request, response, accounts.sealer.seal(attempt), ATTEMPT_SECONDS)
+    return response
+
+
+async def callback(request: Request) -> Response:
+    """Complete a login with the provider's answer, and return to the page."""
+    services = server_services(request)
+    provider = _provider(services.accounts.provider)
+    try:
+        path, secret = await _complete(request, services, provider)
+    except (LoginRefusedError, OutageError) as error:
+        logger.warning("a login was refused: %s", error.message)
+        # The page's own words describe the reason: nothing from the address reaches it.
+        code = error.page_code if isinstance(error, LoginRefusedError) else "unavailable"
+        response = RedirectResponse(f"/?login={code}", 303)
+    else:
+        response = RedirectResponse(path, 303)
+        _set_cookie(request, response, secret, int(services.accounts.login_seconds))
+    _set_attempt(request, response, "", 0)
     return response
 
 
@@ -49,6 +95,34 @@ async def log_out(request: Request) -> Response:
     return response
 
 
+async def _complete(request: Request, services: Services, provider: "OidcProvider") -> tuple[str, str]:
+    """Return the path to return to and the secret of the new login.
+
+    Raises LoginRefusedError, and ProviderUnavailableError as an OutageError.
+    """
+    cookie = cookie_parser(request.headers.get("cookie", "")).get(ATTEMPT_COOKIE)
+    query = request.query_params
+    attempt = services.accounts.sealer.open(cookie, query.get("state", ""))
+    code = query.get("code", "")
+    if "error" in query or not 0 < len(code) <= MAX_CODE:
+        raise LoginRefusedError("The login provider reports no login", "denied")
+    identity = await provider.identity(code, query.get("iss"), attempt)
+    person = await services.ring.meet(identity)
+    if services.ring.people.role_of(person) is None:
+        reason = "disabled" if person.disabled_at is not None else "groups"
+        raise LoginRefusedError(f"The person {person.id} may not log in ({reason})", reason)
+    client = "".join(filter(str.isprintable, request.headers.get("user-agent", "")))[:MAX_CLIENT]
+    secret = await services.ring.begin_session(person, client, services.accounts.login_seconds)
+    logger.info("the person %s logged in", person.id)
+    return attempt.next, secret
+
+
+def _provider(provider: "OidcProvider | None") -> "OidcProvider":
+    if provider is None:
+        raise NotFoundError("This server has no login provider", code="no_login_provider")
+    return provider
+
+
 def _check_origin(request: Request) -> None:
     """Refuse every origin but the server's own. Raises ForbiddenError.
 
@@ -59,21 +133,46 @@ def _check_origin(request: Request) -> None:
 
 
 def _set_cookie(request: Request, response: Response, value: str, seconds: int) -> None:
-    # A proxy on another machine is not trusted to report the scheme. If the Host header that it passes on names an
-    # https `public_url`, the browser opened the page under that URL.
-    opened_at = f"https://{request.headers.get('host', '')}"
-    secure = request.url.scheme == "https" or opened_at == request.app.state.public_url
+    secure = _is_secure(request)
     response.set_cookie(COOKIE, value, max_age=seconds, secure=secure, httponly=True, samesite="strict")
 
 
-def _shown(principal: Principal | None) -> bodies.Principal | None:
+def _set_attempt(request: Request, response: Response, value: str, seconds: int) -> None:
+    # Lax: the provider's page sends the browser here. Only this one path receives the cookie.
+    secure = _is_secure(request)
+    response.set_cookie(
+        ATTEMPT_COOKIE, value, max_age=seconds, path=CALLBACK_PATH, secure=secure, httponly=True, samesite="lax"
+    )
+
+
+def _is_secure(request: Request) -> bool:
+    # A proxy on another machine is not trusted to report the scheme. If the Host header that it passes on names an
+    # https `public_url`, the browser opened the page under that URL.
+    opened_at = f"https://{request.headers.get('host', '')}"
+    return request.url.scheme == "https" or opened_at == request.app.state.public_url
+
+
+def _login(services: Services, principal: Principal | None) -> bodies.Login:
+    provider = services.accounts.provider
+    return bodies.Login(
+        demands_keys=services.ring.requires_keys,
+        principal=_shown(services, principal),
+        provider=provider.label if provider is not None else None,
+    )
+
+
+def _shown(services: Services, principal: Principal | None) -> bodies.Principal | None:
     if principal is None:
         return None
-    return {"tenant": principal.tenant, "scope": principal.scope, "key_id": principal.key_id}
+    person = services.ring.people.by_id.get(principal.person_id or "")
+    name = person.shown_name if person is not None else None
+    return {"tenant": principal.tenant, "scope": principal.scope, "key_id": principal.key_id, "name": name}
 
 
 routes = [
     Route("/api/login", who),
     Route("/api/login", log_in, methods=["POST"]),
+    Route("/api/login/start", start, methods=["POST"]),
+    Route("/login/callback", callback),
     Route("/api/logout", log_out, methods=["POST"]),
 ]

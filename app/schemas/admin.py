@@ -1,4 +1,4 @@
-"""Request bodies of /api/login and of the routes under /api/admin."""
+"""Request bodies of logins, of accounts, and of the routes under /api/admin."""
 
 from typing import Annotated
 
@@ -17,6 +17,27 @@ class LoginFields(RequestModel):
     """Body of POST /api/login."""
 
     key: Annotated[str, Field(max_length=256)]
+
+
+class LoginStartFields(RequestModel):
+    """Body of POST /api/login/start.
+
+    next: path of the page to return to.
+    """
+
+    next: Annotated[str, Field(max_length=512)] = "/"
+
+
+class OwnKey(RequestModel):
+    """Body of a request in which a person creates a key of the own account."""
+
+    name: Name
+
+
+class PersonFields(RequestModel):
+    """Body of a request that changes a person's account."""
+
+    disabled: bool
 
 
 class NewKey(RequestModel):

@@ -16,6 +16,7 @@ from app.storage.limits import LimitStore
 from app.storage.messages import MessageStore
 from app.storage.next_prefixes import NextPrefixStore
 from app.storage.owed_use import OwedUseStore
+from app.storage.people import PersonStore
 from app.storage.recently_deleted import RecentlyDeletedStore
 from app.storage.responses import ResponseStore
 from app.storage.runs import RunStore
@@ -25,13 +26,14 @@ from app.storage.sqlite.database import SqliteDatabase
 from app.storage.token_index import TokenIndex
 from app.storage.tree import TreeStore
 from app.storage.upkeep import Upkeep
+from app.storage.usage import UsageStore
 from app.tenants.name import LOCAL
 
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """The stores of one tenant, for which other tenants' rows do not exist. `tokens`, `keys`, `limits`, `owed_use`,
-    `answers` and `upkeep` are the server's."""
+    """The stores of one tenant, for which other tenants' rows do not exist. `tokens`, `keys`, `people`, `limits`,
+    `owed_use`, `answers` and `upkeep` are the server's."""
 
     database: Database
     tenant: str
@@ -47,8 +49,10 @@ class Store:
     imports: ImportStore
     items: ItemStore
     responses: ResponseStore
+    usage: UsageStore
     tokens: TokenIndex
     keys: KeyStore
+    people: PersonStore
     limits: LimitStore
     owed_use: OwedUseStore
     answers: AnswerStore
@@ -83,8 +87,10 @@ class Store:
             imports=ImportStore(database, tenant),
             items=ItemStore(database, tenant),
             responses=ResponseStore(database, tenant),
+            usage=UsageStore(database, tenant),
             tokens=TokenIndex(database),
             keys=KeyStore(database),
+            people=PersonStore(database),
             limits=LimitStore(database),
             owed_use=OwedUseStore(database),
             answers=AnswerStore(database),

@@ -15,12 +15,16 @@ Scope = Literal["user", "admin"]
 class Principal:
     """Authenticated caller.
 
-    key_id: None on a server that requires no key.
+    key_id: None for people, and on a server that requires no key.
+    person_id: the person that has logged in; None for callers with a key.
+    session_id: the person's login; None if a proxy names the person with each request.
     """
 
     tenant: str
     scope: Scope
     key_id: str | None = None
+    person_id: str | None = None
+    session_id: str | None = None
 
 
 ANYBODY = Principal(LOCAL, "admin")

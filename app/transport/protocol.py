@@ -56,6 +56,9 @@ CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 TCP_CLOSE = 7
 """State of a connection that was reset, as in Linux's tcp_states.h."""
 
+PEER = "peer"
+"""Key in the scope's state: the address at the other end of the connection, which no header can change."""
+
 REFUSAL = "refusal"
 """Key in the scope's state: the EbbError that the application must respond with."""
 
@@ -213,6 +216,7 @@ class HttpProtocol(HttpToolsProtocol):
         # uvicorn's type of a scope allows only dicts as extensions.
         writer = _ChunkWriter(cycle)
         cycle.scope["extensions"] = {EXTENSION: writer, client_presence.EXTENSION: writer}  # type: ignore[dict-item]
+        cycle.scope["state"][PEER] = self.peer
         self._answering = cycle
         refusal = self._connections.on_request(self)
         if refusal is not None and cycle.scope["path"] not in PROBES:

@@ -29,7 +29,7 @@ class ChatPage:
 
     @property
     def chats(self) -> Locator:
-        return self.page.get_by_role("navigation", name="Chats").get_by_role("link")
+        return self.page.get_by_role("navigation", name="Chats", exact=True).get_by_role("link")
 
     @property
     def thread(self) -> Locator:
@@ -63,6 +63,11 @@ class ChatPage:
             timeout=ANSWER_MS,
         )
         return await self.text_of_answer()
+
+    async def toggle_raw(self, answer: Locator) -> None:
+        """Switch an answer between formatted and raw text."""
+        await answer.get_by_role("button", name="More about this answer").click()
+        await self.page.get_by_role("menuitem", name=re.compile("^(Raw|Formatted) text$")).click()
 
     async def expect_status(self, status: str) -> None:
         await expect(self.answers.last).to_have_attribute("data-status", status, timeout=ANSWER_MS)

@@ -14,6 +14,7 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from app.access.auth_policy import AuthPolicy
+from app.accounts.accounts import Accounts
 from app.domain.bounds import KEEP_ALIVE_SECONDS
 from app.host.backend import Backend
 from app.host.engine_host import EngineHost
@@ -128,6 +129,7 @@ async def running_server(
     begin_trace: BeginTrace | None = None,
     routes: Sequence[Route] = (),
     prefix_rules: PrefixRules = STABLE,
+    accounts: Accounts | None = None,
 ) -> AsyncIterator[RunningServer[E]]:
     """Serve until the block ends, then stop `engine`.
 
@@ -137,10 +139,11 @@ async def running_server(
     aliases: further names of the model.
     routes: routes matched before the application's own.
     prefix_rules: rules for the beginning of the prompts of API clients.
+    accounts: logins of people.
     """
     host = EngineHost(aliases=aliases or ModelAliases())
     path = state_dir / "conversations.db"
-    services = await Services.open(path, host, auth_policy=auth_policy, prefix_rules=prefix_rules)
+    services = await Services.open(path, host, auth_policy=auth_policy, prefix_rules=prefix_rules, accounts=accounts)
     await engine.start()
     if ready:
         host.ready(engine, "identity")

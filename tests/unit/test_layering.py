@@ -25,8 +25,8 @@ BELOW = {
 # The parts of each package from the bottom to the top. A part imports only parts before it.
 ORDER = {
     "app": """
-        version domain logs config host tenants schemas observability storage http prompts transport runs access serving
-        conversations apis load client doctor profile services routes openapi server cli
+        version domain logs config host tenants schemas observability storage http prompts accounts transport runs
+        access serving conversations apis load client doctor profile services routes openapi server cli
         """,
     "engine": """
         errors upload device_choice trail urgency fair_places restart_budget tracing public_prefix detokenizer

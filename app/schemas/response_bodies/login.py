@@ -8,12 +8,14 @@ from app.tenants.principal import Scope
 class Principal(TypedDict):
     """The tenant and the scope of a login.
 
-    key_id: null if the server requires no keys.
+    key_id: null for people, and if the server requires no keys.
+    name: name of the person that has logged in; null for a login with a key.
     """
 
     tenant: str
     scope: Scope
     key_id: str | None
+    name: str | None
 
 
 class Login(TypedDict):
@@ -21,7 +23,18 @@ class Login(TypedDict):
 
     demands_keys: whether the server requires keys.
     principal: null if the client is not logged in.
+    provider: name of the provider at which people can log in; null without one.
     """
 
     demands_keys: bool
     principal: Principal | None
+    provider: str | None
+
+
+class LoginStart(TypedDict):
+    """The beginning of a login at the provider.
+
+    url: address of the provider that the page opens.
+    """
+
+    url: str

@@ -44,6 +44,11 @@ export function t(): Catalogue {
   return language.catalogue!;
 }
 
+/** Return a function that returns the texts of a view in the page's language. For views that are loaded lazily, with `texts`. */
+export function textsOf<Texts>(texts: Record<Language, Texts>): () => Texts {
+  return () => texts[language.current];
+}
+
 function initial(): Language {
   const known = [localStorage.getItem(STORED), ...navigator.languages].map((tag) => tag?.slice(0, 2));
   return known.find((tag): tag is Language => tag === "en" || tag === "zh") ?? "en";

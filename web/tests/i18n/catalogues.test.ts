@@ -1,18 +1,30 @@
 import { afterEach, describe, expect, it } from "vitest";
 
+import { en as dialogsEn } from "../../src/i18n/dialogs/en";
+import { zh as dialogsZh } from "../../src/i18n/dialogs/zh";
 import { en } from "../../src/i18n/en";
 import { language } from "../../src/i18n/language.svelte";
+import { en as liveEn } from "../../src/i18n/live/en";
+import { zh as liveZh } from "../../src/i18n/live/zh";
+import { en as receiptEn } from "../../src/i18n/receipt/en";
+import { zh as receiptZh } from "../../src/i18n/receipt/zh";
 import { zh } from "../../src/i18n/zh";
-import { describeReceipt } from "../../src/services/chat/receipt";
+import { describeReceipt } from "../../src/services/chat/receipt_details";
 import { monthName } from "../../src/services/format/dates";
 
 afterEach(() => language.choose("en"));
 
 describe("the catalogue", () => {
-  it("has every text in Chinese", () => {
-    const same = leaves(en).filter(([path, text]) => /[a-z]{4}/i.test(text) && leaves(zh).some(([p, t]) => p === path && t === text));
-    expect(same.map(([path]) => path)).toEqual(["tiers.redis.name", "tiers.redis.short"]);
-    expect(leaves(zh).map(([path]) => path)).toEqual(leaves(en).map(([path]) => path));
+  it.each([
+    { view: "page", english: en, chinese: zh, alike: ["tiers.redis.name", "tiers.redis.short"] },
+    { view: "dialogs", english: dialogsEn, chinese: dialogsZh, alike: [] },
+    { view: "receipt", english: receiptEn, chinese: receiptZh, alike: [] },
+    { view: "live", english: liveEn, chinese: liveZh, alike: [] },
+  ])("of the $view has every text in Chinese", ({ english, chinese, alike }) => {
+    const translated = new Map(leaves(chinese));
+    const same = leaves(english).filter(([path, text]) => /[a-z]{4}/i.test(text) && translated.get(path) === text);
+    expect(same.map(([path]) => path)).toEqual(alike);
+    expect([...translated.keys()]).toEqual(leaves(english).map(([path]) => path));
   });
 
   it("uses the chosen language, in numbers as well", async () => {

@@ -1,5 +1,6 @@
 """Settings from flags, variables, a TOML file and defaults, in that order. Unknown names are errors."""
 
+from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,17 @@ VALUES = {
     "log-messages": "true",
     "otlp-endpoint": "http://collector:4318/v1/traces",
     "without-keys": "true",
+    "oidc-issuer": "https://login.example/realms/home",
+    "oidc-client-id": "ebb",
+    "oidc-client-secret-file": "/srv/oidc",
+    "oidc-scopes": "openid groups",
+    "oidc-groups-claim": "realm_access.roles",
+    "proxy-user-header": "X-Forwarded-User",
+    "proxy-groups-header": "X-Forwarded-Groups",
+    "proxy-addresses": "127.0.0.1,10.0.0.0/24",
+    "login-groups": "staff=user,ops=admin",
+    "group-limits": "staff.concurrent-runs=2",
+    "login-hours": "8",
 }
 
 
@@ -154,6 +166,17 @@ def test_every_setting_works_as_flag_variable_and_toml_key(tmp_path: Path) -> No
         log_messages=True,
         otlp_endpoint="http://collector:4318/v1/traces",
         without_keys=True,
+        oidc_issuer="https://login.example/realms/home",
+        oidc_client_id="ebb",
+        oidc_client_secret_file=Path("/srv/oidc"),
+        oidc_scopes="openid groups",
+        oidc_groups_claim="realm_access.roles",
+        proxy_user_header="x-forwarded-user",
+        proxy_groups_header="x-forwarded-groups",
+        proxy_addresses=(ip_network("127.0.0.1"), ip_network("10.0.0.0/24")),
+        login_groups={"staff": "user", "ops": "admin"},
+        group_limits={"staff": {"concurrent_runs": 2}},
+        login_hours=8,
     )
 
 

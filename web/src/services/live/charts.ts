@@ -1,4 +1,4 @@
-import { t } from "../../i18n/language.svelte";
+import { liveTexts } from "../../i18n/live";
 import type { LiveSample, TierId } from "../api/types";
 import { bytesPerSecond, percent, quantity } from "../format/numbers";
 import { tierTexts, type Tier } from "../tiers";
@@ -35,7 +35,7 @@ export function formatValue(kind: Kind, value: number | null | undefined): strin
 
 /** Return the charts of the whole server, which has these tiers. */
 export function serverCharts(tiers: readonly Tier[]): ChartSpec[] {
-  const texts = t().live;
+  const texts = liveTexts();
   const perTier = (read: (sample: LiveSample, tier: TierId) => number | null | undefined): Series[] =>
     tiers.map(({ id, colour }) => ({ label: tierTexts(id).short, colour, read: (sample) => read(sample, id) ?? null }));
   return [
@@ -88,7 +88,7 @@ export function serverCharts(tiers: readonly Tier[]): ChartSpec[] {
 
 /** Return the chart of the bytes that enter and leave a tier. */
 export function trafficChart({ id, colour }: Tier): ChartSpec {
-  const texts = t().live;
+  const texts = liveTexts();
   return {
     title: texts.traffic(tierTexts(id).name),
     unit: "",

@@ -1,7 +1,7 @@
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 
-import { t } from "../../i18n/language.svelte";
+import { liveTexts } from "../../i18n/live";
 import { formatValue, type ChartSpec, type Kind, type Series } from "./charts";
 import { SHOWN_SECONDS } from "./columns";
 
@@ -82,8 +82,8 @@ function marks(span: number): number[] {
 }
 
 function ago(seconds: number): string {
-  if (seconds === 0) return t().live.now;
-  return seconds < 60 ? t().live.secondsAgo(seconds) : t().live.minutesAgo(seconds / 60);
+  if (seconds === 0) return liveTexts().now;
+  return seconds < 60 ? liveTexts().secondsAgo(seconds) : liveTexts().minutesAgo(seconds / 60);
 }
 
 /** Make a colour translucent. The build writes colours as `lab()`; notations with commas take no alpha like this. */

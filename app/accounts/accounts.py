@@ -1,0 +1,94 @@
+"""The ways in which people log in, as the settings describe them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast
+
+from app.accounts.attempts import AttemptSealer
+from app.accounts.proxy_login import ProxyLogin
+from app.accounts.rules import GroupRules
+from app.config.options import SettingsError
+from app.config.settings import Settings
+from app.tenants.principal import Scope
+
+if TYPE_CHECKING:
+    from app.accounts.provider import OidcProvider
+
+CALLBACK_PATH = "/login/callback"
+
+
+@dataclass(frozen=True, slots=True)
+class Accounts:
+    """Logins of people.
+
+    provider: None without an OpenID provider.
+    proxy: None without a proxy that authenticates people.
+    login_seconds: length of a login at the provider.
+    """
+
+    provider: "OidcProvider | None" = None
+    proxy: ProxyLogin | None = None
+    rules: GroupRules = field(default_factory=GroupRules)
+    login_seconds: float = 12 * 3600.0
+    sealer: AttemptSealer = field(default_factory=AttemptSealer, repr=False)
+
+
+def accounts_of(settings: Settings) -> Accounts:
+    """Make the logins that the settings describe. Raises SettingsError if they contradict each other."""
+    if settings.has_accounts and settings.without_keys:
+        raise SettingsError("--without-keys serves every client, so no person can log in", param="without-keys")
+    roles = cast("Mapping[str, Scope]", settings.login_groups)
+    return Accounts(
+        _provider(settings) if settings.oidc_issuer else None,
+        _proxy(settings) if settings.proxy_user_header else None,
+        GroupRules(roles, settings.group_limits),
+        settings.login_hours * 3600.0,
+    )
+
+
+def _provider(settings: Settings) -> "OidcProvider":
+    # A server without a provider starts without its libraries.
+    from app.accounts.provider import OidcClient, OidcProvider
+
+    if not settings.oidc_client_id:
+        raise SettingsError("--oidc-issuer needs --oidc-client-id", param="oidc-client-id")
+    if not settings.public_url:
+        raise SettingsError(
+            "--oidc-issuer needs --public-url, the address to which the provider sends people back", param="public-url"
+        )
+    if "openid" not in settings.oidc_scopes.split():
+        raise SettingsError("--oidc-scopes must contain openid", param="oidc-scopes")
+    return OidcProvider(
+        OidcClient(
+            settings.oidc_issuer,
+            settings.oidc_client_id,
+            _secret(settings),
+            settings.oidc_scopes,
+            settings.oidc_groups_claim,
+            f"{settings.public_url}{CALLBACK_PATH}",
+            f"{settings.public_url}/",
+        )
+    )
+
+
+def _proxy(settings: Settings) -> ProxyLogin:
+    if not settings.proxy_addresses:
+        raise SettingsError(
+            "--proxy-user-header needs --proxy-addresses, since every other client could send the header too",
+            param="proxy-addresses",
+        )
+    return ProxyLogin(settings.proxy_user_header, settings.proxy_groups_header, settings.proxy_addresses)
+
+
+def _secret(settings: Settings) -> str:
+    path = settings.oidc_client_secret_file
+    if path is None:
+        return ""
+    try:
+        secret = path.read_text(encoding="utf-8").strip()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "not UTF-8 text"
+        raise SettingsError(f"--oidc-client-secret-file {path}: {reason}", param="oidc-client-secret-file") from error
+    if not secret:
+        raise SettingsError(f"--oidc-client-secret-file {path} is empty", param="oidc-client-secret-file")
+    return secret

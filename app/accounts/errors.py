@@ -1,0 +1,23 @@
+"""Errors of logins."""
+
+from engine.errors import EbbError, OutageError
+
+
+class ProviderUnavailableError(OutageError):
+    """503: the login provider does not answer. Keys work without it."""
+
+    code = "login_provider_unavailable"
+
+
+class LoginRefusedError(EbbError):
+    """403: the provider's answer is not valid, or the person may not use this server.
+
+    page_code: the word by which the page knows the reason.
+    """
+
+    status = 403
+    code = "login_refused"
+
+    def __init__(self, message: str, page_code: str = "failed") -> None:
+        super().__init__(message)
+        self.page_code = page_code

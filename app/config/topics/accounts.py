@@ -1,0 +1,94 @@
+"""Settings of people's accounts: an OpenID provider, a proxy that authenticates, groups, the length of a login."""
+
+import re
+from dataclasses import MISSING, dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from app.config.group_rules import GroupLimits, Roles, parse_group_limits, parse_roles
+from app.config.loopback import is_loopback
+from app.config.networks import Network, parse_networks
+from app.config.options import any_path, any_text, integer, setting
+
+_HEADER = re.compile(r"[A-Za-z0-9-]{1,64}", re.ASCII)
+
+
+def _issuer(text: str) -> str:
+    url = urlsplit(text)
+    secure = url.scheme == "https" or (url.scheme == "http" and is_loopback(url.hostname or ""))
+    if not (secure and url.hostname) or url.query or url.fragment or url.username:
+        raise ValueError(f"{text!r} is not the https URL of a provider, such as https://login.example/realms/home")
+    return text
+
+
+def _header(text: str) -> str:
+    if _HEADER.fullmatch(text) is None:
+        raise ValueError(f"{text!r} is not the name of a header, such as X-Forwarded-User")
+    return text.lower()
+
+
+@dataclass(frozen=True, kw_only=True)
+class AccountSettings:
+    """Accounts of people. All are off by default."""
+
+    oidc_issuer: str = setting(
+        "",
+        _issuer,
+        "URL",
+        "issuer of the OpenID provider at which people log in; needs `--public-url` ([accounts](docs/accounts.md))",
+        default_text="none",
+    )
+    oidc_client_id: str = setting(
+        "", any_text, "ID", "id under which the provider knows this server", default_text="none"
+    )
+    oidc_client_secret_file: Path | None = setting(
+        None,
+        any_path,
+        "FILE",
+        "file with the secret of that client; without one the client is public",
+        default_text="none",
+    )
+    oidc_scopes: str = setting("openid profile email", any_text, "SCOPES", "scopes to ask for, separated by spaces")
+    oidc_groups_claim: str = setting(
+        "groups", any_text, "CLAIM", "claim with a person's groups; a dot leads into an object: `realm_access.roles`"
+    )
+    proxy_user_header: str = setting(
+        "",
+        _header,
+        "HEADER",
+        "header in which a proxy names the person that it has authenticated ([accounts](docs/accounts.md#a-proxy))",
+        default_text="none",
+    )
+    proxy_groups_header: str = setting(
+        "",
+        _header,
+        "HEADER",
+        "header in which that proxy names the person's groups, separated by commas",
+        default_text="none",
+    )
+    proxy_addresses: tuple[Network, ...] = setting(
+        (),
+        parse_networks,
+        "ADDRESS,...",
+        "addresses of that proxy; requests with the header from any other address are refused",
+        default_text="none",
+    )
+    login_groups: Roles = setting(
+        MISSING,
+        parse_roles,
+        "GROUP=ROLE,...",
+        "groups that may log in, and the role of each, `user` or `admin`; without it every person is a `user`",
+        default_text="none",
+        default_factory=dict,
+    )
+    group_limits: GroupLimits = setting(
+        MISSING,
+        parse_group_limits,
+        "GROUP.LIMIT=N,...",
+        "limits of the people of a group: `staff.concurrent-runs=2` ([accounts](docs/accounts.md#groups))",
+        default_text="none",
+        default_factory=dict,
+    )
+    login_hours: int = setting(
+        12, integer(1, 720), "HOURS", "length of a person's login, after which the provider is asked again"
+    )

@@ -1,0 +1,111 @@
+"""Routes under /api/account: who the caller is, the caller's use, and a person's own keys and logins.
+
+Only a person that has logged in makes keys and ends logins. A key cannot make another key that would outlive it.
+"""
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from app.http.error_responses import ForbiddenError
+from app.http.query_params import whole_number
+from app.http.request_body import read_body
+from app.schemas.admin import OwnKey
+from app.schemas.response_bodies import account as bodies
+from app.schemas.response_bodies.admin import ApiKeys, NewApiKey, key_body, limits_body
+from app.services import server_services, services_of
+from app.tenants.api_key import ApiKey
+from app.tenants.person import Person
+from app.tenants.principal import principal_of
+from engine.errors import ConflictError, NotFoundError
+
+MAX_OWN_KEYS = 32
+MAX_DAYS = 366
+
+
+async def show(request: Request) -> Response:
+    """Return the caller's account."""
+    services, principal = server_services(request), principal_of(request)
+    person = services.ring.people.by_id.get(principal.person_id or "")
+    provider = services.accounts.provider
+    ends_there = provider is not None and principal.session_id is not None
+    body: bodies.Account = {
+        "tenant": principal.tenant,
+        "name": person.shown_name if person is not None else "",
+        "email": person.identity.email if person is not None else "",
+        "scope": principal.scope,
+        "is_person": person is not None,
+        "limits": limits_body(services.ring.limits_of(principal.tenant)),
+        "logout_url": await provider.end_session_url() if provider is not None and ends_there else None,
+    }
+    return JSONResponse(body)
+
+
+async def usage(request: Request) -> Response:
+    """Return the tokens of the caller's stored answers, by day and by chat."""
+    days = whole_number(request, "days", 30, low=1, high=MAX_DAYS)
+    return JSONResponse(await services_of(request).store.usage.read(days))
+
+
+async def list_keys(request: Request) -> Response:
+    """List the valid keys of the person's account."""
+    keys = await _keys_of(request, _person_of(request))
+    return JSONResponse(ApiKeys(data=[key_body(key) for key in keys]))
+
+
+async def create_key(request: Request) -> Response:
+    """Create a key of the person's account, of scope user. The response holds its secret, which is shown only here."""
+    fields = await read_body(request, OwnKey)
+    person = _person_of(request)
+    if len(await _keys_of(request, person)) >= MAX_OWN_KEYS:
+        raise ConflictError(f"An account has at most {MAX_OWN_KEYS} keys: revoke one first", code="too_many_keys")
+    key, secret = await server_services(request).administration.create_key(fields.name, person.tenant, "user")
+    body: NewApiKey = {**key_body(key), "key": secret}
+    return JSONResponse(body, 201)
+
+
+async def revoke_key(request: Request) -> Response:
+    """Revoke a key of the person's account."""
+    key_id = request.path_params["id"]
+    if all(key.id != key_id for key in await _keys_of(request, _person_of(request))):
+        raise NotFoundError(f"There is no key {key_id}", param="id", code="key_not_found")
+    await server_services(request).administration.revoke_key(key_id)
+    return Response(status_code=204)
+
+
+async def list_sessions(request: Request) -> Response:
+    """List the person's logins, the newest first."""
+    person, current = _person_of(request), principal_of(request).session_id
+    sessions = server_services(request).ring.people.sessions_of(person.id)
+    return JSONResponse(bodies.Sessions(data=[bodies.session_body(session, current) for session in sessions]))
+
+
+async def end_session(request: Request) -> Response:
+    """End one of the person's logins, in this browser or another one."""
+    person = _person_of(request)
+    await server_services(request).ring.end_session(person.id, request.path_params["id"])
+    return Response(status_code=204)
+
+
+def _person_of(request: Request) -> Person:
+    """Return the person that sent the request. Raises ForbiddenError for a key."""
+    person_id = principal_of(request).person_id
+    if person_id is None:
+        raise ForbiddenError("Only a person who is logged in manages keys and sessions", code="person_required")
+    return server_services(request).ring.people.by_id[person_id]
+
+
+async def _keys_of(request: Request, person: Person) -> list[ApiKey]:
+    keys = await server_services(request).store.keys.all()
+    return [key for key in keys if key.tenant == person.tenant and key.revoked_at is None]
+
+
+routes = [
+    Route("/api/account", show),
+    Route("/api/account/usage", usage),
+    Route("/api/account/keys", list_keys),
+    Route("/api/account/keys", create_key, methods=["POST"]),
+    Route("/api/account/keys/{id}", revoke_key, methods=["DELETE"]),
+    Route("/api/account/sessions", list_sessions),
+    Route("/api/account/sessions/{id}", end_session, methods=["DELETE"]),
+]

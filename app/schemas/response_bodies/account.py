@@ -1,0 +1,129 @@
+"""Response bodies of /api/account, and of the people under /api/admin."""
+
+from typing_extensions import TypedDict
+
+from app.schemas.response_bodies.admin import Limits
+from app.tenants.person import Person, PersonSession
+from app.tenants.principal import Scope
+
+
+class Account(TypedDict):
+    """The account of the caller.
+
+    name, email: empty where unknown, and for a login with a key.
+    is_person: whether a person has logged in, who can make keys and end sessions.
+    logout_url: address that ends the session at the provider, too; null without one.
+    """
+
+    tenant: str
+    name: str
+    email: str
+    scope: Scope
+    is_person: bool
+    limits: Limits
+    logout_url: str | None
+
+
+class Session(TypedDict):
+    """A login of a person in one browser.
+
+    client: browser and system, as far as the browser names them.
+    current: whether it is the login of this request.
+    """
+
+    id: str
+    client: str
+    created_at: float
+    expires_at: float
+    current: bool
+
+
+class Sessions(TypedDict):
+    """The valid logins of a person, the newest first."""
+
+    data: list[Session]
+
+
+class DayUsage(TypedDict):
+    """Tokens of the answers of one day.
+
+    day: date in UTC, such as 2026-11-23.
+    cached_tokens: part of the prompts' tokens that was not computed again.
+    """
+
+    day: str
+    answers: int
+    prompt_tokens: int
+    cached_tokens: int
+    completion_tokens: int
+
+
+class ChatUsage(TypedDict):
+    """Tokens of the answers of one chat."""
+
+    conversation_id: str
+    title: str | None
+    answers: int
+    prompt_tokens: int
+    cached_tokens: int
+    completion_tokens: int
+
+
+class AccountUsage(TypedDict):
+    """Tokens of stored answers: by day, the newest first, and of the chats with the most tokens."""
+
+    days: list[DayUsage]
+    chats: list[ChatUsage]
+
+
+class AdminPerson(TypedDict):
+    """A person, for administrators.
+
+    scope: role by the groups; null if no group of the person may log in.
+    last_seen_at: accurate to about an hour.
+    disabled_at: null while the person is not disabled.
+    """
+
+    id: str
+    tenant: str
+    name: str
+    email: str
+    issuer: str
+    groups: list[str]
+    scope: Scope | None
+    created_at: float
+    last_seen_at: float
+    disabled_at: float | None
+
+
+class AdminPeople(TypedDict):
+    """All people that ever logged in."""
+
+    data: list[AdminPerson]
+
+
+def session_body(session: PersonSession, current: str | None) -> Session:
+    """Serialize a login. `current`: id of the login of this request."""
+    return {
+        "id": session.id,
+        "client": session.client,
+        "created_at": session.created_at,
+        "expires_at": session.expires_at,
+        "current": session.id == current,
+    }
+
+
+def person_body(person: Person, scope: Scope | None) -> AdminPerson:
+    """Serialize a person for administrators."""
+    return {
+        "id": person.id,
+        "tenant": person.tenant,
+        "name": person.shown_name,
+        "email": person.identity.email,
+        "issuer": person.identity.issuer,
+        "groups": list(person.identity.groups),
+        "scope": scope,
+        "created_at": person.created_at,
+        "last_seen_at": person.last_seen_at,
+        "disabled_at": person.disabled_at,
+    }

@@ -1,0 +1,73 @@
+"""Settings of accounts: clear refusals of what would be unsafe or without effect."""
+
+from pathlib import Path
+
+import pytest
+
+from app.accounts.accounts import accounts_of
+from app.config.options import SettingsError
+from app.config.settings import load_settings
+
+HOME = {"HOME": "/home/ann"}
+OIDC = {"oidc-issuer": "https://login.example", "oidc-client-id": "ebb", "public-url": "https://chat.example"}
+PROXY = {"proxy-user-header": "Remote-User", "proxy-addresses": "10.0.0.1"}
+
+
+@pytest.mark.parametrize(
+    ("flags", "reason"),
+    [
+        ({"oidc-issuer": "http://login.example"}, "https URL"),
+        ({"oidc-issuer": "login.example"}, "https URL"),
+        ({"proxy-addresses": "0.0.0.0/0"}, "every address"),
+        ({"proxy-addresses": "proxy.example"}, "not an address"),
+        ({"proxy-user-header": "Remote User"}, "name of a header"),
+        ({"login-groups": "staff=root"}, "must be user or admin"),
+        ({"group-limits": "staff.conversations=5"}, "does not end with the name of a limit"),
+        ({"group-limits": "staff.concurrent-runs=many"}, "whole number"),
+    ],
+)
+def test_wrong_value_is_refused_with_the_reason(flags: dict[str, str], reason: str) -> None:
+    with pytest.raises(SettingsError, match=reason):
+        load_settings(flags, environ=HOME)
+
+
+@pytest.mark.parametrize(
+    ("flags", "missing"),
+    [
+        ({key: value for key, value in OIDC.items() if key != "public-url"}, "public-url"),
+        ({key: value for key, value in OIDC.items() if key != "oidc-client-id"}, "oidc-client-id"),
+        (OIDC | {"oidc-scopes": "profile"}, "oidc-scopes"),
+        (OIDC | {"oidc-client-secret-file": "/nowhere"}, "oidc-client-secret-file"),
+        ({"proxy-user-header": "Remote-User"}, "proxy-addresses"),
+        (OIDC | {"without-keys": "true"}, "without-keys"),
+    ],
+)
+def test_incomplete_settings_name_the_one_at_fault(flags: dict[str, str], missing: str) -> None:
+    with pytest.raises(SettingsError) as refused:
+        accounts_of(load_settings(flags, environ=HOME))
+    assert refused.value.param == missing
+
+
+def test_complete_settings_make_both_logins(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("s3cret\n")
+    flags = OIDC | PROXY | {"oidc-client-secret-file": str(tmp_path / "secret"), "login-hours": "2"}
+    accounts = accounts_of(load_settings(flags, environ=HOME))
+    assert accounts.provider is not None
+    assert accounts.provider.label == "login.example"
+    assert accounts.proxy is not None
+    assert accounts.login_seconds == 7200
+
+
+def test_groups_give_the_highest_role_and_limits() -> None:
+    text = "staff.concurrent-runs=2,ops.concurrent-runs=5,ops.tokens-per-minute=9"
+    rules = accounts_of(
+        load_settings({"login-groups": "staff=user,ops=admin", "group-limits": text}, environ=HOME)
+    ).rules
+    assert [rules.role_of(groups) for groups in (["staff"], ["staff", "ops"], ["visitors"], [])] == [
+        "user",
+        "admin",
+        None,
+        None,
+    ]
+    limits = rules.limits_of(["staff", "ops"])
+    assert (limits.concurrent_runs, limits.tokens_per_minute, limits.requests_per_minute) == (5, 9, None)

@@ -63,8 +63,8 @@ test-services: wheel test-kernels test-models test-clients ## test the wheel, th
 test-kernels: test-setup .make/triton ## simulate the GPU kernels on the CPU and compile them, five minutes
 	@PYTHONPATH=.make/triton $(BIN)/python -m pytest tests/kernels $(ARGS)
 
-test-models: test-setup ## compare every tested architecture of transformers with transformers alone, half a minute
-	@$(BIN)/python -m pytest -n 2 tests/sweep $(ARGS)
+test-models: test-setup ## compare every tested architecture with transformers alone, and run all models on all kernels, a few minutes
+	@$(BIN)/python -m pytest -n 2 --size models tests/sweep tests/integration/engine/worker/native $(ARGS)
 
 test-clients: test-setup ## drive clients of the APIs, each in an environment of its own, against a server
 	@$(BIN)/python -m tests.clients.environments

@@ -16,7 +16,7 @@ from models.gguf_import.convert import convert_gguf
 from models.parameter_count import count_parameters
 from models.registry import load_model
 from tests.many_models import combinations
-from tests.native_rig import KernelsFor, NativeRig
+from tests.native_rig import COMPUTES_IN_BYTES, KernelsFor, NativeRig
 from tests.tiny_gguf import write_block_gguf
 
 INSTRUCTION_SETS = [each.name for each in usable_instruction_sets()]
@@ -69,7 +69,7 @@ def test_logits_with_attention_are_those_of_the_blocks(
 ) -> None:
     folder = converted(tmp_path / "model", TYPES[name], tied=tied)
     native = NativeRig(kernels("auto"), folder, num_blocks=4).rows(TOKENS, 10)
-    assert distance(native, oracle_logits(folder)) < 0.03
+    assert distance(native, oracle_logits(folder)) < (0.05 if INSTRUCTION_SETS[0] == COMPUTES_IN_BYTES else 0.03)
 
 
 def test_merged_matrices_of_phi3_stay_in_blocks(tmp_path: Path, kernels: KernelsFor) -> None:

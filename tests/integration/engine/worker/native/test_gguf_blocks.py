@@ -78,7 +78,7 @@ def test_merged_matrices_of_phi3_stay_in_blocks(tmp_path: Path, kernels: Kernels
     assert isinstance(model, DecoderForCausalLM)
     assert model.packed.keys() == {name for name, slot in model.slots().items() if slot.dim() == 2}
     native = NativeRig(kernels("auto"), folder, num_blocks=4).rows(TOKENS, 10)
-    assert distance(native, oracle_logits(folder)) < 0.03
+    assert distance(native, oracle_logits(folder)) < (0.05 if INSTRUCTION_SETS[0] == COMPUTES_IN_BYTES else 0.03)
 
 
 @pytest.mark.parametrize(("name", "instruction_set"), combinations(["mixed", "Q5_K_M", "Q4_K_M"], INSTRUCTION_SETS))

@@ -326,6 +326,7 @@ class DrainingServer(uvicorn.Server):
     def close_now(self) -> None:
         """Stop without draining, for a server that has no engine."""
         self._services.live.stop()
+        self._services.changes.stop()
         self.should_exit = True
 
     async def wait_until_drained(self) -> None:
@@ -345,6 +346,7 @@ class DrainingServer(uvicorn.Server):
         finally:
             # The live feed never ends by itself, and would hold up the exit.
             self._services.live.stop()
+            self._services.changes.stop()
             self.should_exit = True
 
 

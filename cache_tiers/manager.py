@@ -133,8 +133,8 @@ class TierManager:
         """
         self._ahead.begin(name, keys)
 
-    def stop_warming_ahead(self, name: str) -> int:
-        """Cancel the prefetch of `name`. Return how many of its blocks came from lower tiers or are in flight."""
+    def stop_warming_ahead(self, name: str) -> frozenset[BlockKey]:
+        """Cancel the prefetch of `name`. Return its blocks that came from lower tiers or are in flight."""
         return self._ahead.end(name)
 
     # Copies in both directions

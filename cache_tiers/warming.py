@@ -99,12 +99,12 @@ class Warming:
             del self._waiting[warm.owner]
         return frozenset(warm.brought), warm.window
 
-    def end(self, load_id: str) -> int:
-        """Cancel the prefetch and abandon its window. Return how many of its blocks came from lower tiers."""
+    def end(self, load_id: str) -> frozenset[BlockKey]:
+        """Cancel the prefetch and abandon its window. Return the blocks brought from lower tiers, or in flight."""
         brought, window = self.hand_over(load_id)
         if window is not None:
             self._fetches.leave([window])
-        return len(brought)
+        return brought
 
     @property
     def is_busy(self) -> bool:

@@ -45,6 +45,8 @@ class KVReceipt:
     restore_ms: duration of the loads that restored KV.
     loaded_bytes: bytes copied to the device by all loads, also after a preemption, by the tier that had them.
     blocks_verified: blocks from tiers below CPU memory, also of all loads. Each passed its MAC check.
+    prefetched: tokens of the reused ones that a prefetch hint had brought from a lower tier before the request arrived,
+        by that tier.
     saved_ms: estimated time to compute the reused tokens, less the wait for the tiers. Negative if the wait was in
         vain; None while the engine's speed is unknown.
     """
@@ -54,6 +56,7 @@ class KVReceipt:
     restore_ms: float = 0.0
     loaded_bytes: Counter[TierId] = field(default_factory=Counter)
     blocks_verified: int = 0
+    prefetched: Counter[TierId] = field(default_factory=Counter)
     phases: Phases = Phases()
     saved_ms: float | None = None
 

@@ -1,7 +1,7 @@
 """A request on the scheduler's side."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from math import inf
@@ -87,6 +87,7 @@ class Request:
         until its result arrives.
     restored: tokens that the tiers restored at the last admission.
     loaded_blocks: blocks that all loads together restored, by the tier that had them.
+    prefetched: source of each block of the prompt that a prefetch hint had brought.
     reuse_seconds: estimated time to compute the reused tokens; None if unknown.
     miss_reason: why the tiers restored no more at the last admission.
     reuse: prefix reuse at the first admission.
@@ -129,6 +130,7 @@ class Request:
     tiers_asked: bool = False
     restored: Restored | None = None
     loaded_blocks: Counter[TierId] = field(default_factory=Counter)
+    prefetched: Mapping[BlockKey, TierId] = field(default_factory=dict)
     reuse_seconds: float | None = None
     receipt: KVReceipt | None = None
     miss_reason: MissReason | None = None

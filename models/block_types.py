@@ -17,22 +17,24 @@ class BlockType:
 
     places: number of weights of a row that form a block.
     nbytes: size of a block.
+    scales: the bytes of a block that are float16 numbers: the scale, and the offset if there is one.
     """
 
     places: int
     nbytes: int
+    scales: slice
 
 
 BLOCK_TYPES: Final[Mapping[str, BlockType]] = {
-    "Q8_0": BlockType(32, 34),
-    "Q4_0": BlockType(32, 18),
-    "IQ4_NL": BlockType(32, 18),
-    "Q4_1": BlockType(32, 20),
-    "Q5_0": BlockType(32, 22),
-    "Q5_1": BlockType(32, 24),
-    "Q4_K": BlockType(256, 144),
-    "Q5_K": BlockType(256, 176),
-    "Q6_K": BlockType(256, 210),
+    "Q8_0": BlockType(32, 34, slice(0, 2)),
+    "Q4_0": BlockType(32, 18, slice(0, 2)),
+    "IQ4_NL": BlockType(32, 18, slice(0, 2)),
+    "Q4_1": BlockType(32, 20, slice(0, 4)),
+    "Q5_0": BlockType(32, 22, slice(0, 2)),
+    "Q5_1": BlockType(32, 24, slice(0, 4)),
+    "Q4_K": BlockType(256, 144, slice(0, 4)),
+    "Q5_K": BlockType(256, 176, slice(0, 4)),
+    "Q6_K": BlockType(256, 210, slice(208, 210)),
 }
 
 

@@ -33,11 +33,11 @@ def read_head(file: Path) -> GgufHead:
     except Exception as error:  # whatever the reader raises for a damaged file
         raise ConversionError(f"the beginning of the file cannot be read as GGUF: {error}") from error
     metadata = Metadata(reader)
-    config = network_config(reader, metadata)
+    config = network_config(reader, metadata, has_values=False)
     vocabulary = Vocabulary(metadata)
     decoder = read_config(config | vocabulary.ids() | {"vocab_size": vocabulary.size})
     return GgufHead(
-        parameters=sum(prod(source.shape) for source in tensor_sources(reader, config, keep_blocks=False)),
+        parameters=sum(prod(source.shape) for source in tensor_sources(reader, metadata, config, keep_blocks=False)),
         attention=decoder.attention_calls(),
         max_position_embeddings=decoder.max_position_embeddings,
     )

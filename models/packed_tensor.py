@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import torch
 
-from models.block_types import shape_of_weights
+from models.block_types import BLOCK_TYPES, shape_of_weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,12 @@ class PackedTensor:
     def shape(self) -> tuple[int, int]:
         """Shape of the matrix."""
         return shape_of_weights(self.type_, self.blocks.shape)
+
+    def is_finite(self) -> bool:
+        """Return whether all weights are finite, which they are if the scales and offsets of the blocks are."""
+        block = BLOCK_TYPES[self.type_]
+        scales = self.blocks.view(-1, block.nbytes)[:, block.scales].contiguous()
+        return bool(scales.view(torch.float16).isfinite().all())
 
     def dequantize(self) -> torch.Tensor:
         """Compute the values that the blocks define, float32 of `shape`."""

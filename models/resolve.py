@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 DEFAULT_MODEL = DEFAULT_SOURCE.name
 
-_CONVERSION = "blocks"
+_CONVERSION = "vocabularies"
 """Name of the form of converted files. A folder in an earlier form is not found."""
 
 

@@ -22,8 +22,6 @@ MAX_COMPOSED: Final = 4
 class Tokenizer:
     """TextTokenizer on a tokenizer.json."""
 
-    drops_first_space = False
-
     def __init__(
         self,
         spec: dict[str, Any],
@@ -56,6 +54,7 @@ class Tokenizer:
         self.control_tokens: dict[str, int] = {token.content: id_ for id_, token in added.items() if token.special}
         self._control_ids = frozenset(self.control_tokens.values())
         self._bytes_of = _byte_decoder(spec)
+        self.drops_first_space = _strips_space(spec)
         self.most_ids = most_ids
         texts = [self.token_bytes(id_).decode(errors="replace") for id_ in range(self.vocab_size)]
         texts += self.control_tokens
@@ -128,8 +127,7 @@ class Tokenizer:
     def token_bytes(self, id_: int) -> bytes:
         """Return the bytes that a token adds to a text; b"" for control tokens and ids without a token.
 
-        Concatenated over a text, the bytes equal the result of `decode`, except that `decode` of a sentencepiece-like
-        vocabulary drops one space at the very start.
+        Concatenated over a text, the bytes equal the result of `decode`, after one space if `drops_first_space`.
         """
         token = None if id_ in self._control_ids else self._full.id_to_token(id_)
         return b"" if token is None else self._bytes_of(token)
@@ -183,6 +181,14 @@ def _may_be_cut(spec: dict[str, Any]) -> bool:
 def _parts(value: dict[str, Any] | None, name: str) -> list[dict[str, Any]]:
     """Return the parts of a sequence under `name`, or the value itself as the only part."""
     return [] if value is None else value.get(name, [value])
+
+
+def _strips_space(spec: dict[str, Any]) -> bool:
+    """Return whether the decoder strips a space before a text, which encoding added."""
+    parts = _parts(spec.get("decoder"), "decoders")
+    if any(part["type"] == "Strip" and part["content"] == " " and part["start"] > 0 for part in parts):
+        return True
+    return any(part["type"] == "Metaspace" and part.get("prepend_scheme", "always") != "never" for part in parts)
 
 
 class _BytesOf(Protocol):

@@ -52,9 +52,11 @@ def load_weights(
                         missing.difference_update(targets)
                         tensor = source.get_tensor(name)
                         packed = PackedTensor(types[name], tensor) if name in types else None
-                        if packed is not None and keep_packed and targets == (name,):
-                            _check_shape(slots[name], packed.shape, name)
-                            kept[name] = packed
+                        if packed is not None and keep_packed:
+                            for target in targets:
+                                # A part is made of whole rows, and so of whole blocks.
+                                kept[target] = PackedTensor(packed.type_, part(target, tensor))
+                                _check_shape(slots[target], kept[target].shape, name)
                             continue
                         values = packed.dequantize() if packed else tensor
                         for target in targets:

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from tests.tiny_models import tiny_tensors
+from tests.tiny_sentencepiece import TinyPieces
 from tests.tiny_tokenizer import BYTE_VOCAB, CHAT_TEMPLATE, SPECIAL_TOKENS, byte_tokenizer
 
 VOCAB = BYTE_VOCAB + 1
@@ -39,7 +40,9 @@ _TYPES = {
     float: gguf.GGUFValueType.FLOAT32,
 }
 
-PERMUTED = ("llama", "granite", "smollm3")
+PERMUTED = ("llama", "granite", "smollm3", "mistral3")
+GEMMA = ("gemma2", "gemma3")
+"""Architectures whose files have norms with 1 added."""
 
 _NAMES = {
     "model.embed_tokens": "token_embd",
@@ -56,6 +59,13 @@ _NAMES = {
     "mlp.gate_proj": "ffn_gate",
     "mlp.up_proj": "ffn_up",
     "mlp.down_proj": "ffn_down",
+    "self_attn.qkv_proj": "attn_qkv",
+    "mlp.gate_up_proj": "ffn_up",
+}
+_GEMMA_NAMES = _NAMES | {
+    "post_attention_layernorm": "post_attention_norm",
+    "pre_feedforward_layernorm": "ffn_norm",
+    "post_feedforward_layernorm": "post_ffw_norm",
 }
 
 
@@ -77,18 +87,18 @@ def write_tiny_gguf(
     tensors: Mapping[str, torch.Tensor] | None = None,
     plain: Mapping[str, torch.Tensor] | None = None,
     blocks: Mapping[str, tuple[np.ndarray[Any, np.dtype[np.uint8]], str]] | None = None,
+    pieces: TinyPieces | None = None,
 ) -> Path:
-    """Write a model of two layers with the byte tokenizer to `file`.
+    """Write a model of two layers to `file`.
 
     tensors: those of another model of the same shape, under their hub names; None writes `source_tensors`.
     plain: further tensors under their names in the file.
     blocks: further matrices in blocks, with their types, under their names in the file.
     changed: metadata to add or override, by key.
     extra_tensor: name of an additional tensor; None adds none.
+    pieces: vocabulary of the model; None writes the byte tokenizer.
     """
     writer = gguf.GGUFWriter(file, architecture)
-    tokenizer = byte_tokenizer()
-    tokens = [*(tokenizer.id_to_token(index) for index in range(BYTE_VOCAB)), "ab"]
     values: dict[str, Any] = {
         f"{architecture}.context_length": 512,
         f"{architecture}.embedding_length": SHAPE["hidden"],
@@ -98,24 +108,21 @@ def write_tiny_gguf(
         f"{architecture}.attention.head_count_kv": SHAPE["kv_heads"],
         f"{architecture}.attention.layer_norm_rms_epsilon": 1e-5,
         f"{architecture}.rope.freq_base": 10000.0,
-        "tokenizer.ggml.model": "gpt2",
-        "tokenizer.ggml.pre": "smollm",
-        "tokenizer.ggml.add_bos_token": add_bos,
-        "tokenizer.ggml.bos_token_id": 1,
-        "tokenizer.ggml.eos_token_id": 2,
-        "tokenizer.ggml.padding_token_id": 2,
         "tokenizer.chat_template": CHAT_TEMPLATE,
     }
-    for key, value in (values | dict(changed or {})).items():
-        writer.add_key_value(key, value, _TYPES[type(value)])
-    writer.add_array("tokenizer.ggml.tokens", tokens)
-    writer.add_array("tokenizer.ggml.token_type", [3 if token in SPECIAL_TOKENS else 1 for token in tokens])
-    writer.add_array("tokenizer.ggml.merges", ["a b"])
+    vocabulary = _byte_vocabulary(add_bos=add_bos) if pieces is None else _vocabulary(pieces)
+    for key, value in (values | vocabulary | dict(changed or {})).items():
+        if isinstance(value, list):
+            writer.add_array(key, value)
+        else:
+            writer.add_key_value(key, value, _TYPES[type(value)])
     if tensors is None:
         tensors = source_tensors(bias=bias, tied=tied)
     for name, tensor in tensors.items():
         written = _permuted(name, tensor) if architecture in PERMUTED else tensor
-        writer.add_tensor(_gguf_name(name), written.numpy())
+        if architecture in GEMMA and name.endswith("norm.weight"):
+            written = written + 1
+        writer.add_tensor(_gguf_name(name, _GEMMA_NAMES if architecture in GEMMA else _NAMES), written.numpy())
     for name, tensor in (plain or {}).items():
         writer.add_tensor(name, tensor.numpy())
     for name, (data, type_) in (blocks or {}).items():
@@ -130,12 +137,19 @@ def write_tiny_gguf(
 
 
 def write_block_gguf(
-    file: Path, types: Mapping[str, str], *, layers: int = 2, tied: bool = False, zero: str | None = None
+    file: Path,
+    types: Mapping[str, str],
+    *,
+    layers: int = 2,
+    tied: bool = False,
+    zero: str | None = None,
+    infinite: tuple[str, int] | None = None,
 ) -> Path:
     """Write a Llama of random matrices in blocks to `file`.
 
     types: type of the blocks by the GGUF name of a tensor without its layer, such as "attn_v"; "" for all others.
     zero: name of a tensor whose weights are 0, so that it adds nothing; None for no such tensor.
+    infinite: name of a tensor and place of a float16 number in a block, which is infinite in its last block.
     """
     hidden, inner, vocab = BLOCK_SHAPE["hidden"], BLOCK_SHAPE["intermediate"], VOCAB
     kv_width = hidden // BLOCK_SHAPE["heads"] * BLOCK_SHAPE["kv_heads"]
@@ -162,6 +176,10 @@ def write_block_gguf(
     for name, (data, _) in blocks.items():
         if matrices[name][0] == zero:
             data[:] = 0
+    if infinite is not None:
+        data, type_ = blocks[infinite[0]]
+        last = data.reshape(-1, gguf.GGML_QUANT_SIZES[gguf.GGMLQuantizationType[type_]][1])[-1]
+        last[infinite[1] : infinite[1] + 2] = np.frombuffer(np.float16(np.inf).tobytes(), np.uint8)
     changed = {
         "llama.embedding_length": hidden,
         "llama.feed_forward_length": inner,
@@ -190,12 +208,34 @@ def random_blocks(
     return blocks.reshape(shape[0], -1)
 
 
-def _gguf_name(name: str) -> str:
+def _byte_vocabulary(*, add_bos: bool) -> dict[str, Any]:
+    tokenizer = byte_tokenizer()
+    tokens = [*(tokenizer.id_to_token(index) for index in range(BYTE_VOCAB)), "ab"]
+    return {
+        "tokenizer.ggml.model": "gpt2",
+        "tokenizer.ggml.pre": "smollm",
+        "tokenizer.ggml.add_bos_token": add_bos,
+        "tokenizer.ggml.bos_token_id": 1,
+        "tokenizer.ggml.eos_token_id": 2,
+        "tokenizer.ggml.padding_token_id": 2,
+        "tokenizer.ggml.unknown_token_id": 0,
+        "tokenizer.ggml.tokens": tokens,
+        "tokenizer.ggml.token_type": [3 if token in SPECIAL_TOKENS else 1 for token in tokens],
+        "tokenizer.ggml.merges": ["a b"],
+    }
+
+
+def _vocabulary(pieces: TinyPieces) -> dict[str, Any]:
+    lists = {"tokens": pieces.tokens, "scores": pieces.scores, "token_type": pieces.types}
+    return pieces.metadata | {f"tokenizer.ggml.{name}": values for name, values in lists.items()}
+
+
+def _gguf_name(name: str, names: Mapping[str, str]) -> str:
     stem, kind = name.rsplit(".", 1)
-    if stem in _NAMES:
-        return f"{_NAMES[stem]}.{kind}"
+    if stem in names:
+        return f"{names[stem]}.{kind}"
     _, _, layer, part = stem.split(".", 3)
-    return f"blk.{layer}.{_NAMES[part]}.{kind}"
+    return f"blk.{layer}.{names[part]}.{kind}"
 
 
 def _permuted(name: str, tensor: torch.Tensor) -> torch.Tensor:

@@ -9,7 +9,7 @@ from app.prompts.volatile_lines import UNTREATED, TreatedLines
 from app.runs.reuse_report import stored_reuse
 from app.schemas.response_bodies import usage as bodies
 from cache_tiers.registry import all_tiers
-from cache_tiers.tier import DEVICE
+from cache_tiers.tier import CPU, DEVICE
 from engine.outputs import KVReceipt, Usage
 
 
@@ -32,6 +32,7 @@ def combined_usage(usages: Sequence[Usage]) -> Usage:
         loaded_bytes=sum((kv.loaded_bytes for kv in receipts), Counter()),
         computed=sum(kv.computed for kv in receipts),
         blocks_verified=sum(kv.blocks_verified for kv in receipts),
+        prefetched=sum((kv.prefetched for kv in receipts), Counter()),
     )
     return Usage(
         prompt_tokens=sum(usage.prompt_tokens for usage in usages),
@@ -128,6 +129,8 @@ def _receipt(kv: KVReceipt, lines: TreatedLines) -> dict[str, Any]:
             "first_token": round(phases.first_token, 2),
         },
     }
+    if kv.prefetched:
+        figures["prefetched"] = {tier.id: kv.prefetched[tier.id] for tier in all_tiers() if tier not in (DEVICE, CPU)}
     if lines != UNTREATED:
         figures["volatile_lines"] = {"removed": list(lines.removed), "moved": list(lines.moved)}
     return {**{tier.id: kv.reused[tier.id] for tier in all_tiers()}, **figures}

@@ -13,6 +13,7 @@ from typing import Final
 from cache_tiers.block_key import BlockKey
 from cache_tiers.loads import LoadOutcome
 from cache_tiers.manager import TierManager
+from cache_tiers.tier import TierId
 from engine.kv.block_manager import BlockManager
 from engine.offload.idle_promotion import MAX_BLOCKS, IdlePromotion, PrefixBlock
 from engine.offload.stored_partials import StoredPartials
@@ -25,6 +26,8 @@ MAX_PER_TENANT: Final = 4
 """Hints that one tenant may have at once; a new one replaces the oldest."""
 MAX_AT_ONCE: Final = 64
 """Hints of all tenants that may be waiting for a lower tier at once."""
+MAX_BROUGHT: Final = 16_384
+"""Prefetched blocks whose source is remembered until a request uses them."""
 
 
 @dataclass(slots=True)
@@ -69,6 +72,8 @@ class PrefetchHints:
         self._clock = clock
         self._hints: dict[str, _Hint] = {}
         self._spent: list[_Hint] = []
+        self._brought: dict[BlockKey, TierId] = {}
+        """Source of each block that a hint brought and no request has used, oldest first."""
         self._promotion = IdlePromotion(tiers, blocks.pool)
         self._promoting: _Hint | None = None
 
@@ -175,8 +180,16 @@ class PrefetchHints:
         """Cancel the prefetch hint `name`, if there is one."""
         hint = self._hints.pop(name, None)
         if hint is not None:
-            hint.num_brought = self._tiers.stop_warming_ahead(name)
+            brought = self._tiers.stop_warming_ahead(name)
+            hint.num_brought = len(brought)
             hint.below.clear()
+            self._note_brought(brought)
+
+    def _note_brought(self, keys: Iterable[BlockKey]) -> None:
+        for key in keys:
+            self._brought[key] = self._tiers.store.source_of(key)
+        for oldest in list(islice(self._brought, max(0, len(self._brought) - MAX_BROUGHT))):
+            del self._brought[oldest]
 
     def forget_lapsed(self) -> None:
         """Cancel the hints that are older than `LAPSE_SECONDS`, and stop counting their blocks."""
@@ -187,17 +200,25 @@ class PrefetchHints:
             self._spent = [hint for hint in self._spent if hint.began > lapsed]
 
     def on_arrival(self, request: Request) -> None:
-        """Cancel the hints that `request` fulfils: from now on the request loads its own prefix."""
+        """Cancel the hints that `request` fulfils: from now on the request loads its own prefix.
+
+        Record the sources of the request's prefetched blocks in `request.prefetched`.
+        """
         keys = request.block_keys
         for name, hint in list(self._hints.items()):
             if len(keys) >= hint.num_full and keys[hint.num_full - 1] == hint.last:
                 self.forget(name)
+        if self._brought:
+            sources = {key: source for key in keys if (source := self._brought.pop(key, None)) is not None}
+            request.prefetched = sources
 
     def erase(self, keys: Iterable[BlockKey]) -> None:
         """Cancel every hint that contains one of `keys`, and publish none of these blocks on the device."""
         erased = set(keys)
         for name in [name for name, hint in self._hints.items() if not erased.isdisjoint(hint.chain)]:
             self.forget(name)
+        for key in erased:
+            self._brought.pop(key, None)
         self._promotion.erase(erased)
 
     def lose_device(self) -> None:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from cache_tiers.tier import DEVICE
+from cache_tiers.tier import CPU, DEVICE, TierId
 from cache_tiers.transfer import BlockCopy
 from engine.kv.block_manager import BlockManager
 from engine.offload.interface import TierConnector
@@ -124,4 +124,10 @@ class Admission:
         reused = restored.first(cached)
         seconds = restored.seconds if reused.total() else 0.0
         reused[DEVICE.id] = cached - reused.total()
-        return KVReceipt(reused, request.num_tokens - cached, seconds * 1e3)
+        # The blocks that a load restored are not those that a hint had brought.
+        held = cached - sum(count for tier, count in reused.items() if tier not in (DEVICE.id, CPU.id))
+        prefetched = Counter[TierId]()
+        for key in request.block_keys[: held // self._blocks.block_size]:
+            if (source := request.prefetched.get(key)) is not None:
+                prefetched[source] += self._blocks.block_size
+        return KVReceipt(reused, request.num_tokens - cached, seconds * 1e3, prefetched=prefetched)

@@ -35,6 +35,7 @@ def slot_tensor(name: str, tensor: torch.Tensor, config: DecoderConfig) -> torch
     """Return the values of the slot `name` from the checkpoint's tensor, which may hold several slots.
 
     config: shape of the whole model.
+    tensor: values, or blocks of a row each, of which rows are selected.
 
     Raise WeightsError if a fused tensor has another number of rows than its parts together.
     """

@@ -1,7 +1,7 @@
 """Conversion of a GGUF file to a model folder: safetensors, the configurations and the tokenizer."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from models.errors import ConversionError
 from models.gguf_import.metadata import Metadata
 from models.gguf_import.network import network_config, tensor_sources
 from models.gguf_import.vocabulary import Vocabulary
-from models.safetensors_writer import write_tensors
+from models.safetensors_writer import TensorSource, write_tensors
 
 
 def convert_gguf(file: Path, folder: Path, progress: Callable[[str], None], *, keep_blocks: bool) -> None:
@@ -32,7 +32,8 @@ def convert_gguf(file: Path, folder: Path, progress: Callable[[str], None], *, k
     _write_json(folder / "generation_config.json", vocabulary.ids())
     _write_json(folder / "tokenizer_config.json", vocabulary.config() | window)
     (folder / "tokenizer.json").write_text(vocabulary.tokenizer().to_str(), encoding="utf-8")
-    _write_weights(reader, config, folder / "model.safetensors", progress, keep_blocks=keep_blocks)
+    sources = tensor_sources(reader, metadata, config, keep_blocks=keep_blocks)
+    _write_weights(sources, folder / "model.safetensors", progress)
 
 
 def _open(file: Path) -> gguf.GGUFReader:
@@ -42,15 +43,7 @@ def _open(file: Path) -> gguf.GGUFReader:
         raise ConversionError(f"{file} cannot be read as GGUF and may be truncated: {error}") from error
 
 
-def _write_weights(
-    reader: gguf.GGUFReader,
-    config: dict[str, Any],
-    file: Path,
-    progress: Callable[[str], None],
-    *,
-    keep_blocks: bool,
-) -> None:
-    sources = tensor_sources(reader, config, keep_blocks=keep_blocks)
+def _write_weights(sources: Sequence[TensorSource], file: Path, progress: Callable[[str], None]) -> None:
     quarter = max(1, len(sources) // 4)
 
     def written(count: int) -> None:

@@ -4,6 +4,7 @@ Source of keys and tensor names: github.com/ggml-org/ggml, docs/gguf.md. Keys be
 """
 
 import re
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -15,7 +16,7 @@ from models.block_types import BLOCK_TYPES
 from models.errors import ConversionError
 from models.gguf_import.architectures import architecture_of
 from models.gguf_import.metadata import Metadata
-from models.gguf_import.rope import FREQUENCIES, rope_fields
+from models.gguf_import.rope import ROPE_TENSORS, rope_fields
 from models.safetensors_writer import TensorSource
 
 _GLOBAL_NAMES = {"token_embd": "model.embed_tokens", "output_norm": "model.norm", "output": "lm_head"}
@@ -34,21 +35,22 @@ _LAYER_NAMES = {
 }
 
 
-def network_config(reader: gguf.GGUFReader, metadata: Metadata) -> dict[str, Any]:
+def network_config(reader: gguf.GGUFReader, metadata: Metadata, *, has_values: bool = True) -> dict[str, Any]:
     """Build the contents of config.json, without the ids of the tokenizer.
+
+    has_values: whether the values of tensors are in the file. Without them, positions may lack their scaling.
 
     Raise ConversionError for another architecture or rope scaling, and for split files.
     """
-    prefix = metadata.text("general.architecture")
-    architecture = architecture_of(prefix)
+    prefix, architecture = metadata.text("general.architecture"), architecture_of(metadata)
     if metadata.get("split.count", 1) != 1:
         raise ConversionError("the model is split over several files; join them first")
     names = {tensor.name for tensor in reader.tensors}
     hidden, heads = metadata.whole(f"{prefix}.embedding_length"), metadata.whole(f"{prefix}.attention.head_count")
     head_dim = metadata.whole(f"{prefix}.attention.key_length", default=hidden // heads)
-    return {
+    config = {
         "architectures": [architecture.name],
-        "model_type": prefix,
+        "model_type": architecture.model_type,
         "torch_dtype": "bfloat16",
         "hidden_act": "silu",
         "hidden_size": hidden,
@@ -58,29 +60,35 @@ def network_config(reader: gguf.GGUFReader, metadata: Metadata) -> dict[str, Any
         "num_key_value_heads": metadata.whole(f"{prefix}.attention.head_count_kv", default=heads),
         "head_dim": head_dim,
         "max_position_embeddings": metadata.whole(f"{prefix}.context_length"),
-        **rope_fields(reader, metadata, head_dim),
+        **rope_fields(reader, metadata, head_dim, has_values=has_values),
         "rms_norm_eps": metadata.decimal(f"{prefix}.attention.layer_norm_rms_epsilon"),
         "tie_word_embeddings": "output.weight" not in names,
         "attention_bias": "blk.0.attn_q.bias" in names,
         "mlp_bias": False,
-        **architecture.fields(metadata),
     }
+    return config | architecture.fields(metadata, config)
 
 
-def tensor_sources(reader: gguf.GGUFReader, config: dict[str, Any], *, keep_blocks: bool) -> list[TensorSource]:
+def tensor_sources(
+    reader: gguf.GGUFReader, metadata: Metadata, config: Mapping[str, Any], *, keep_blocks: bool
+) -> list[TensorSource]:
     """List all tensors of the file under their hub names. Each is read only when it is written.
 
+    config: contents of config.json.
     keep_blocks: whether matrices of BLOCK_TYPES stay in blocks. All others are dequantized.
 
     Raise ConversionError for a tensor that no supported model has, or of a type that cannot be dequantized.
     """
     _check_types(reader)
+    architecture = architecture_of(metadata)
     heads: dict[str, int] = {}
-    if architecture_of(config["model_type"]).interleaves:
+    if architecture.interleaves:
         heads = {"attn_q": config["num_attention_heads"], "attn_k": config["num_key_value_heads"]}
+    layer_names = {**_LAYER_NAMES, **architecture.layer_names}
     sources = []
     # All names are checked before any tensor is read.
-    named = [(tensor, *_hub_name(tensor.name)) for tensor in reader.tensors if tensor.name != FREQUENCIES]
+    tensors = [tensor for tensor in reader.tensors if tensor.name not in ROPE_TENSORS]
+    named = [(tensor, *_hub_name(tensor.name, layer_names)) for tensor in tensors]
     for tensor, name, part in named:
         # GGUF lists the fastest dimension first. dequantize already returns [out, in].
         shape = tuple(int(size) for size in reversed(tensor.shape))
@@ -88,7 +96,8 @@ def tensor_sources(reader: gguf.GGUFReader, config: dict[str, Any], *, keep_bloc
             shape, values = tensor.data.shape, partial(_blocks, tensor, heads.get(part))
             sources.append(TensorSource(name, shape, values, tensor.tensor_type.name))
         else:
-            sources.append(TensorSource(name, shape, partial(_values, tensor, heads.get(part))))
+            offset = architecture.norm_offset if part.endswith("_norm") else 0.0
+            sources.append(TensorSource(name, shape, partial(_values, tensor, heads.get(part), offset)))
     return sources
 
 
@@ -118,18 +127,19 @@ def _has_blocks(tensor: gguf.ReaderTensor) -> bool:
     return not is_bytes or not (tensor.data.reshape(-1, 34)[:, 2:].view(np.int8) == -128).any()
 
 
-def _hub_name(name: str) -> tuple[str, str]:
+def _hub_name(name: str, layer_names: Mapping[str, str]) -> tuple[str, str]:
     hit = re.fullmatch(r"(?:blk\.(\d+)\.)?(\w+)\.(weight|bias)", name)
     if hit is not None:
         layer, part, kind = hit.groups()
-        table = _GLOBAL_NAMES if layer is None else _LAYER_NAMES
+        table = _GLOBAL_NAMES if layer is None else layer_names
         if part in table:
             return f"{'' if layer is None else f'model.layers.{layer}.'}{table[part]}.{kind}", part
     raise ConversionError(f"the file has a tensor {name}, which no supported model has")
 
 
-def _values(tensor: gguf.ReaderTensor, heads: int | None) -> torch.Tensor:
-    return _in_order(torch.from_numpy(gguf.dequantize(tensor.data, tensor.tensor_type).copy()), heads)
+def _values(tensor: gguf.ReaderTensor, heads: int | None, offset: float) -> torch.Tensor:
+    values = torch.from_numpy(gguf.dequantize(tensor.data, tensor.tensor_type).copy())
+    return _in_order(values - offset if offset else values, heads)
 
 
 def _blocks(tensor: gguf.ReaderTensor, heads: int | None) -> torch.Tensor:

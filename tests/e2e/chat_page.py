@@ -64,6 +64,11 @@ class ChatPage:
         )
         return await self.text_of_answer()
 
+    async def toggle_raw(self, answer: Locator) -> None:
+        """Switch an answer between formatted and raw text."""
+        await answer.get_by_role("button", name="More about this answer").click()
+        await self.page.get_by_role("menuitem", name=re.compile("^(Raw|Formatted) text$")).click()
+
     async def expect_status(self, status: str) -> None:
         await expect(self.answers.last).to_have_attribute("data-status", status, timeout=ANSWER_MS)
 

@@ -77,8 +77,8 @@ async def play(chat: ChatPage, server: ServerProcess, film: Film) -> None:
     await chat.composer.press("Enter")
     await film.roll(asyncio.ensure_future(receipts.nth(1).wait_for(timeout=ANSWER_MS)))
     await film.hold()
-    await receipts.last.locator("summary").click()
-    await chat.page.get_by_text("Why no more was reused").wait_for()
+    await receipts.last.get_by_role("button").click()
+    await chat.page.get_by_text("Why wasn't more reused").wait_for()
     await chat.thread.evaluate("element => element.scrollTo(0, element.scrollHeight)")
     await film.hold()
 

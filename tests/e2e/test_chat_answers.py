@@ -17,7 +17,7 @@ async def test_first_message_streams_answer_and_gets_receipt(chat: ChatPage) -> 
     await chat.page.goto("/")
     await expect(chat.page.get_by_text(re.compile(r"\S+ runs on "))).to_be_visible()
     await expect(chat.composer).to_be_focused()
-    await chat.button("Settings of this chat").click()
+    await chat.button("Chat settings").click()
     await expect(chat.page.get_by_label("Temperature")).to_have_attribute("placeholder", "0.2")
     await chat.page.get_by_label("Top k").fill("40")
     await chat.page.get_by_label("Token limit").fill("32")
@@ -32,10 +32,9 @@ async def test_first_message_streams_answer_and_gets_receipt(chat: ChatPage) -> 
     assert len(await chat.until_writing(characters=len(first) + 1)) > len(first)
     await expect(chat.page).to_have_url(CHAT_URL)
     await chat.expect_status("incomplete")
-    await expect(chat.answers.last).to_contain_text("Cut off at the token limit.")
-    await expect(chat.page.get_by_test_id("receipt")).to_contain_text(
-        re.compile(r"[\d,]+ tokens (computed|from).*first token .*tokens/s")
-    )
+    await expect(chat.answers.last).to_contain_text("Stopped at the token limit.")
+    receipt = chat.page.get_by_test_id("receipt")
+    await expect(receipt).to_have_text(re.compile(r"\d+ (tokens computed|% .*cached) · \d+\.\d\d s"))
     await expect(chat.chats.first).to_have_text("Tell me a long story about the sea.")
     await expect(chat.page).to_have_title("Tell me a long story about the sea. · Ebb")
     conversation = chat.page.url.rpartition("/")[2]
@@ -57,13 +56,16 @@ async def test_receipt_of_second_turn_shows_reused_tokens(chat: ChatPage) -> Non
     kv = last["usage"]["kv"]
     receipt = chat.page.get_by_test_id("receipt").last
     assert kv["device"] > 0
+    await expect(receipt).to_have_text(re.compile(r"\d+% cached · \d+\.\d\d s"))
+    await receipt.get_by_role("button").click()
     await expect(receipt).to_contain_text(f"{kv['device']} of {last['usage']['prompt_tokens']} tokens from the device")
-    await receipt.locator("summary").click()
-    await expect(receipt.get_by_text("Computed", exact=True)).to_be_visible()
-    await expect(receipt).to_contain_text(f"{kv['computed']} tokens")
-    why = receipt.get_by_test_id("why")
-    await expect(why).to_contain_text("Computed the rest")
-    await expect(why).to_contain_text(re.compile("Why no more was reused.*had not been computed before"))
+    await expect(receipt).to_contain_text(re.compile(r"first token .*tokens/s"))
+    await expect(receipt.get_by_role("definition").get_by_text(str(kv["computed"]), exact=True)).to_be_visible()
+    await expect(receipt.get_by_text("Time to first token")).to_be_visible()
+    await expect(receipt).not_to_contain_text("Redis", use_inner_text=True)
+    await expect(receipt.get_by_test_id("why")).to_contain_text(
+        re.compile("Why wasn't more reused.*had not been computed before")
+    )
     await expect(chat.page.get_by_text(f"{last['usage']['total_tokens']} of 8,192 tokens")).to_be_visible()
 
 

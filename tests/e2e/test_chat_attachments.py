@@ -119,7 +119,7 @@ async def drop(page: Page, file: Path) -> None:
     await move("dragEnter", 600, 200)
     while not await page.locator("body[data-takes]").count():
         await move("dragOver", 600, 200)
-    button = await page.get_by_role("button", name="Settings of this chat").bounding_box()
+    button = await page.get_by_role("button", name="Chat settings").bounding_box()
     assert button is not None
     await move("drop", button["x"] + button["width"] / 2, button["y"] + button["height"] / 2)
 

@@ -19,14 +19,14 @@ async def test_deleted_question_takes_later_messages_and_can_be_undone(chat: Cha
         await chat.expect_status("incomplete")
     asked = chat.page.get_by_role("article", name="You")
 
-    await choose(asked.nth(1), "Delete with everything that follows")
+    await choose(asked.nth(1), "Delete this and everything after")
     await expect(chat.questions).to_have_text(["One?"])
     await expect(chat.composer).to_be_focused()
     assert [message["content"] for message in (await chat.stored(conversation))["messages"][::2]] == ["One?"]
     await chat.button("Undo").click()
     await expect(chat.questions).to_have_text(["One?", "Two?", "Three?"])
 
-    await choose(asked.first, "Delete with everything that follows")
+    await choose(asked.first, "Delete this and everything after")
     await expect(chat.questions).to_have_count(0)
     await chat.send("Again?")
     await chat.expect_status("incomplete")
@@ -55,16 +55,16 @@ async def test_question_without_answer_can_be_answered_again(chat: ChatPage) -> 
     await chat.open_new_chat(tokens=1)
     await chat.send("One?")
     await chat.expect_status("incomplete")
-    await expect(chat.button("Answer it")).to_have_count(0)
+    await expect(chat.button("Get an answer")).to_have_count(0)
 
     await choose(chat.answers.last, "Delete this answer")
     await expect(chat.answers).to_have_count(0)
     await expect(chat.questions).to_have_text(["One?"])
-    await chat.button("Answer it").click()
+    await chat.button("Get an answer").click()
 
     await chat.expect_status("incomplete")
     await expect(chat.answers).to_have_count(1)
-    await expect(chat.button("Answer it")).to_have_count(0)
+    await expect(chat.button("Get an answer")).to_have_count(0)
 
 
 async def test_copy_of_chat_continues_from_any_answer(chat: ChatPage) -> None:

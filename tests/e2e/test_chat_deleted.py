@@ -36,7 +36,7 @@ async def test_chat_deleted_for_good_cannot_be_restored(chat: ChatPage) -> None:
     await chat.page.request.delete(f"/api/conversations/{conversation}")
     await open_deleted(chat)
     await chat.button("Delete for good: “Erased”").click()
-    await chat.button("Keep").click()
+    await chat.button("Cancel").click()
     await expect(chat.button("Restore “Erased”")).to_be_visible()
 
     await chat.button("Delete for good: “Erased”").click()

@@ -69,7 +69,7 @@ async def test_page_follows_answer_until_user_scrolls_up(new_page: NewPage) -> N
 
     await chat.thread.hover()
     await chat.page.mouse.wheel(0, -300)
-    jump = chat.button("Jump to latest")
+    jump = chat.button("Jump to the latest message")
     await expect(jump).to_be_visible()
     # The wheel scrolls smoothly, so wait until the position is stable.
     resting = """async element => {
@@ -115,7 +115,7 @@ async def test_long_chat_opens_at_end_and_renders_only_nearby_messages(chat: Cha
     await chat.questions.first.hover()
     await chat.page.get_by_role("button", name="Edit question").first.click()
     await chat.page.keyboard.type("What is kept? ")
-    await chat.button("Jump to latest").click()
+    await chat.button("Jump to the latest message").click()
     await expect(chat.answers.last).to_contain_text("Message 599 of the log.")
     await expect(chat.answers.last).to_be_in_viewport()
     assert await chat.page.get_by_role("article").count() < 300

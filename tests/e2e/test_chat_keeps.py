@@ -28,7 +28,7 @@ async def expect_whole(chat: ChatPage, conversation: str, before: str) -> None:
     await expect(chat.page.get_by_text(UNREACHABLE)).to_have_count(0)
     await expect(chat.answers).to_have_count(2)
     answer = (await chat.stored(conversation))["messages"][-1]
-    await chat.answers.last.get_by_role("button", name="Raw text").click()
+    await chat.toggle_raw(chat.answers.last)
     shown = await chat.answers.last.locator("pre.raw").text_content() or ""
     assert shown == answer["content"]
     assert shown.strip().startswith(before.strip()[:20])
@@ -40,7 +40,7 @@ async def test_answer_continues_after_network_outage(chat: ChatPage) -> None:
 
     await chat.page.context.set_offline(True)
     await expect(chat.page.get_by_text(UNREACHABLE)).to_be_visible()
-    await expect(chat.answers.last).to_contain_text("The connection was lost.")
+    await expect(chat.answers.last).to_contain_text("Connection lost.")
     before = await chat.text_of_answer()
     await chat.page.context.set_offline(False)
 

@@ -39,7 +39,7 @@ async def test_escape_discards_new_name(chat: ChatPage) -> None:
 async def test_deletion_needs_confirmation_and_can_be_undone(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=1, title="Doomed")
     await chat.choose("Doomed", "Delete")
-    await chat.button("Keep").click()
+    await chat.button("Cancel").click()
     await expect(chat.chats.get_by_text("Doomed", exact=True)).to_be_visible()
 
     await chat.choose("Doomed", "Delete")

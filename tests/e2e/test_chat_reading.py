@@ -48,10 +48,10 @@ async def test_code_answers_and_questions_can_be_copied_and_shown_raw(new_page: 
     await chat.button("Copy question").click()
     await chat.page.wait_for_function(f"async text => await {READ_CLIPBOARD} === text", arg=QUESTION)
 
-    await answer.get_by_role("button", name="Raw text").click()
+    await chat.toggle_raw(answer)
     await expect(answer.locator("pre.raw")).to_have_text(ANSWER)
     await expect(answer.get_by_role("table")).to_have_count(0)
-    await answer.get_by_role("button", name="Raw text").click()
+    await chat.toggle_raw(answer)
     await expect(answer.get_by_role("table")).to_be_visible()
 
 
@@ -85,9 +85,10 @@ async def test_receipt_shows_where_prompt_of_version_diverges(chat: ChatPage) ->
     await expect(chat.page.get_by_role("group", name="Version 2 of 2")).to_be_visible()
     await chat.expect_status("incomplete")
 
-    await chat.page.get_by_test_id("receipt").last.locator("summary").click()
+    await chat.page.get_by_test_id("receipt").last.get_by_role("button").click()
 
     why = chat.page.get_by_test_id("why")
+    await why.get_by_text("Advanced").click()
     await expect(why).to_contain_text(re.compile(r"At token \d+ this prompt diverges"))
     await expect(why.locator("div").filter(has=chat.page.get_by_text("here", exact=True)).last).to_contain_text("sail")
     await expect(why.locator("div").filter(has=chat.page.get_by_text("before", exact=True)).last).to_contain_text("g")
@@ -108,10 +109,10 @@ async def test_chat_list_marks_tier_that_holds_kv_of_chat(chat: ChatPage) -> Non
 async def test_settings_apply_to_next_answer_of_that_chat_only(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=1)
     dialog = chat.page.get_by_role("dialog")
-    await chat.button("Settings of this chat").click()
-    await expect(dialog).to_contain_text(re.compile(r"\S+ runs on .*\s+It sees up to 8,192 tokens of a chat"))
+    await chat.button("Chat settings").click()
+    await expect(dialog).to_contain_text(re.compile(r"\S+ runs on .*\s+Context window: 8,192 tokens"))
     await dialog.get_by_label("System prompt").fill("You speak like a captain.")
-    await dialog.get_by_text("More about sampling").click()
+    await dialog.get_by_text("Advanced sampling").click()
     await expect(dialog.get_by_label("Repetition penalty")).to_have_attribute("placeholder", "1")
     await dialog.get_by_label("Repetition penalty").fill("1.2")
     await dialog.get_by_label("Temperature").fill("")
@@ -126,7 +127,7 @@ async def test_settings_apply_to_next_answer_of_that_chat_only(chat: ChatPage) -
     assert "temperature" not in stored["params"]
     assert stored["messages"][-1]["params"]["repetition_penalty"] == 1.2
     await chat.page.reload()
-    await chat.button("Settings of this chat").click()
+    await chat.button("Chat settings").click()
     await expect(dialog.get_by_label("System prompt")).to_have_value("You speak like a captain.")
     await expect(dialog.get_by_label("Repetition penalty")).to_have_value("1.2")
     await dialog.get_by_label("Repetition penalty").fill("99")
@@ -134,7 +135,7 @@ async def test_settings_apply_to_next_answer_of_that_chat_only(chat: ChatPage) -
     await expect(dialog).to_be_visible()
     await chat.page.keyboard.press("Escape")
     await chat.button("New chat").click()
-    await chat.button("Settings of this chat").click()
+    await chat.button("Chat settings").click()
     await expect(dialog.get_by_label("System prompt")).to_have_value("")
 
 
@@ -152,12 +153,12 @@ async def test_sending_and_settings_wait_until_chat_is_loaded(chat: ChatPage) ->
     await asked.wait()
     await chat.composer.fill("Hello")
     await chat.composer.press("Enter")
-    await expect(chat.button("Settings of this chat")).to_be_disabled()
+    await expect(chat.button("Chat settings")).to_be_disabled()
     await expect(chat.button("Send")).to_be_disabled()
     await expect(chat.composer).to_have_value("Hello")
 
     answer.set()
-    await expect(chat.button("Settings of this chat")).to_be_enabled()
+    await expect(chat.button("Chat settings")).to_be_enabled()
     await chat.expect_status("incomplete")
     await expect(chat.questions).to_have_text(["Hello"])
     await expect(chat.composer).to_have_value("")

@@ -38,7 +38,7 @@ async def test_thoughts_are_folded_above_answer_until_turned_off(browser: Browse
     await thoughts.get_by_text("Thoughts").click()
     await expect(thoughts.get_by_text(THOUGHT)).to_be_visible()
 
-    await chat.button("Settings of this chat").click()
+    await chat.button("Chat settings").click()
     await page.get_by_label("Thinking").select_option(label="Answer at once")
     await chat.button("Save").click()
     # An open dialog captures the keyboard.

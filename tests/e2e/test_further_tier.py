@@ -31,7 +31,7 @@ async def test_page_shows_further_tier(browser: Browser, model_path: Path, tmp_p
             await said(http, chat, "And lakes?", params={"max_tokens": 2})
             await page.goto(f"/c/{chat}")
             receipt = page.get_by_test_id("receipt").last
-            await expect(receipt).to_contain_text(re.compile(r"\d+ of \d+ tokens from the Disk tier"))
+            await expect(receipt).to_contain_text(re.compile(r"\d+% restored from the Disk tier"))
             await expect(receipt.locator(".bar .depth-4")).to_have_count(1)
             await page.goto("/live")
             card = page.get_by_role("region", name="Disk")

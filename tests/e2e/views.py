@@ -68,8 +68,8 @@ class Views:
 
     async def receipt(self) -> None:
         await self._chat.page.goto(f"/c/{self._resumed}")
-        await self._chat.page.get_by_test_id("receipt").last.locator("summary").click()
-        await self._chat.page.get_by_text("Why no more was reused").wait_for()
+        await self._chat.page.get_by_test_id("receipt").last.get_by_role("button").click()
+        await self._chat.page.get_by_text("Why wasn't more reused").wait_for()
         await self._chat.thread.evaluate("element => element.scrollTo(0, element.scrollHeight)")
 
     async def message(self) -> None:
@@ -96,7 +96,7 @@ class Views:
 
     async def settings(self) -> None:
         await self._showcase()
-        await self._chat.button("Settings of this chat").click()
+        await self._chat.button("Chat settings").click()
 
     async def appearance(self) -> None:
         await self._list()

@@ -7,7 +7,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from app.schemas.response_bodies.by_tier import ByTier
-from cache_tiers.tier import DEVICE, TierId
+from cache_tiers.tier import CPU, DEVICE, TierId
 
 
 class Phases(TypedDict):
@@ -54,6 +54,13 @@ class VolatileLines(TypedDict):
     moved: list[str]
 
 
+PrefetchedTokens = Annotated[
+    Mapping[TierId, int],
+    ByTier("PrefetchedTokens", int, "Prefetched tokens, by tier.", leaves_out=(DEVICE.id, CPU.id)),
+]
+"""Tokens that were brought to the device or to CPU memory before the request arrived."""
+
+
 class ReceiptFigures(TypedDict):
     """Fields of the receipt after those of the tiers."""
 
@@ -63,6 +70,7 @@ class ReceiptFigures(TypedDict):
     blocks_verified: int
     saved_ms: float | None
     phases_ms: Phases
+    prefetched: NotRequired[Annotated[PrefetchedTokens | None, Field(default=None)]]
     volatile_lines: NotRequired[Annotated[VolatileLines | None, Field(default=None)]]
     reuse: NotRequired[Annotated[StoredReuse | None, Field(default=None)]]
 
@@ -76,6 +84,7 @@ KVReceipt = Annotated[
 
 saved_ms: estimated time to compute the reused tokens, minus the wait for them; null while there is no estimate.
 blocks_verified: blocks from tiers below CPU memory whose MAC was verified.
+prefetched: tokens that were brought from a lower tier while the question was typed; missing if there were none.
 volatile_lines: lines of the system prompt that were removed or moved; missing if there were none.""",
         ReceiptFigures,
     ),

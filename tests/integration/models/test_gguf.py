@@ -9,9 +9,8 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer as HubTokenizer
-from transformers import AutoConfig
-from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
+from models.block_types import BLOCK_TYPES
 from models.chat_format import ChatFormat
 from models.dense_context import DenseContext
 from models.errors import ConversionError
@@ -21,8 +20,7 @@ from models.registry import load_model
 from models.resolve import resolve_model
 from models.tokenizer import Tokenizer
 from models.wheel_source import DEFAULT_SOURCE
-from tests.family_models import save_random
-from tests.tiny_gguf import SHAPE, VOCAB, source_tensors, write_tiny_gguf
+from tests.tiny_gguf import VOCAB, source_tensors, write_block_gguf, write_tiny_gguf
 from tests.tiny_models import make_tiny_model
 
 
@@ -54,82 +52,6 @@ def test_converted_model_computes_the_same_as_its_source(tmp_path: Path) -> None
         model = load_model(folder, torch.bfloat16, torch.device("cpu"))
         logits.append(model.compute_logits(model.forward(ids, torch.arange(len(ids)), DenseContext(model.attention))))
     assert torch.equal(*logits)
-
-
-GRANITE = {
-    "attention_multiplier": 0.11,
-    "embedding_multiplier": 7.0,
-    "residual_multiplier": 0.3,
-    "logits_scaling": 5.0,
-}
-GRANITE_KEYS = {
-    "granite.attention.scale": 0.11,
-    "granite.embedding_scale": 7.0,
-    "granite.residual_scale": 0.3,
-    "granite.logit_scale": 5.0,
-}
-LLAMA3 = {
-    "rope_type": "llama3",
-    "rope_theta": 10000.0,
-    "factor": 32.0,
-    "low_freq_factor": 1.0,
-    "high_freq_factor": 4.0,
-    "original_max_position_embeddings": 8192,
-}
-RELATIVES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
-    ("qwen2", {}, {"tokenizer.ggml.pre": "qwen2"}),
-    ("qwen3", {}, {"tokenizer.ggml.pre": "qwen2"}),
-    ("llama", {"rope_parameters": LLAMA3}, {"tokenizer.ggml.pre": "llama-bpe"}),
-    ("granite", GRANITE, {"tokenizer.ggml.pre": "refact"} | GRANITE_KEYS),
-    ("smollm3", {"num_hidden_layers": 4}, {"tokenizer.ggml.pre": "llama-bpe", "smollm3.block_count": 4}),
-]
-
-
-def llama3_divisors() -> torch.Tensor:
-    """Compute the content of `rope_freqs.weight` from the frequencies of transformers."""
-    config = AutoConfig.for_model("llama", head_dim=SHAPE["hidden"] // SHAPE["heads"], rope_parameters=LLAMA3)
-    scaled, _ = ROPE_INIT_FUNCTIONS["llama3"](config, torch.device("cpu"))
-    plain = 10000.0 ** (-torch.arange(0, 2 * len(scaled), 2) / (2 * len(scaled)))
-    return plain / scaled
-
-
-@pytest.mark.parametrize(("architecture", "settings", "changed"), RELATIVES, ids=[each[0] for each in RELATIVES])
-def test_file_of_a_family_computes_the_same_as_its_source(
-    tmp_path: Path, architecture: str, settings: dict[str, Any], changed: dict[str, Any]
-) -> None:
-    shape = {
-        "hidden_size": SHAPE["hidden"],
-        "intermediate_size": 2 * SHAPE["hidden"],
-        "num_hidden_layers": SHAPE["layers"],
-        "num_attention_heads": SHAPE["heads"],
-        "num_key_value_heads": SHAPE["kv_heads"],
-        "head_dim": SHAPE["hidden"] // SHAPE["heads"],
-        "vocab_size": VOCAB,
-        "max_position_embeddings": 512,
-        "rms_norm_eps": 1e-5,
-        "rope_theta": 10000.0,
-        "pad_token_id": 2,
-    }
-    source = save_random(tmp_path / "source", architecture, shape | settings)
-    file = write_tiny_gguf(
-        tmp_path / "tiny.gguf",
-        architecture=architecture,
-        changed=changed,
-        tensors=load_file(source / "model.safetensors"),
-        plain={"rope_freqs.weight": llama3_divisors()} if architecture == "llama" else None,
-    )
-    ids = torch.arange(5, 60)
-    logits = []
-    for folder in (convert(file), source):
-        model = load_model(folder, torch.bfloat16, torch.device("cpu"))
-        logits.append(model.compute_logits(model.forward(ids, torch.arange(len(ids)), DenseContext(model.attention))))
-    assert torch.equal(*logits)
-
-
-def test_unknown_divisors_of_frequencies_are_refused(tmp_path: Path) -> None:
-    plain = {"rope_freqs.weight": llama3_divisors() * 1.01}
-    with pytest.raises(ConversionError, match=r"divisors in rope_freqs\.weight"):
-        convert(write_tiny_gguf(tmp_path / "tiny.gguf", plain=plain))
 
 
 @pytest.mark.parametrize(
@@ -197,10 +119,17 @@ def test_raw_prompt_gets_a_bos_token_if_the_model_adds_one(tmp_path: Path, add_b
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"tokenizer.ggml.model": "llama"}, "tokenizer of type 'llama'"),
+        ({"tokenizer.ggml.model": "t5"}, "tokenizer of type 't5'"),
+        ({"tokenizer.ggml.model": "llama"}, "a list for tokenizer.ggml.scores"),
+        ({"tokenizer.ggml.eot_token_id": 900}, "900 as its eot token"),
         ({"tokenizer.ggml.pre": "viking"}, "the pre-tokenizer 'viking'"),
         ({"tokenizer.ggml.eos_token_id": 900}, "900 as its eos token"),
-        ({"llama.rope.scaling.type": "yarn"}, "scales its rotary positions by 'yarn'"),
+        ({"llama.rope.scaling.type": "longrope"}, "scales its rotary positions by 'longrope'"),
+        ({"llama.rope.dimension_count": 8}, "llama.rope.dimension_count"),
+        (
+            {"llama.rope.scaling.type": "yarn", "llama.rope.scaling.yarn_ext_factor": 0.5},
+            "llama.rope.scaling.yarn_ext_factor",
+        ),
         ({"llama.embedding_length": "64"}, "llama.embedding_length, but has '64'"),
         ({"llama.attention.head_count": 0}, "llama.attention.head_count, but has 0"),
         ({"split.count": 2}, "split over several files"),
@@ -295,3 +224,14 @@ def test_proof_refuses_a_template_without_the_system_line(model_path: Path, tmp_
     (folder / "tokenizer_config.json").write_text(json.dumps(config))
     with pytest.raises(ConversionError, match="a wrong prompt"):
         prove_conversion(folder, DEFAULT_SOURCE.known)
+
+
+@pytest.mark.parametrize("type_", BLOCK_TYPES)
+def test_weights_in_blocks_that_are_not_finite_are_refused(tmp_path: Path, type_: str) -> None:
+    file = write_block_gguf(tmp_path / "tiny.gguf", {"": type_})
+    resolve_model(str(file), tmp_path / "cache", lambda line: None)
+    block = BLOCK_TYPES[type_]
+    for at in range(block.scales.start, block.scales.stop, 2):
+        broken = write_block_gguf(tmp_path / f"{at}.gguf", {"": type_}, infinite=("blk.1.ffn_up.weight", at))
+        with pytest.raises(ConversionError, match=r"weights of model\.layers\.1\.mlp\.up_proj\.weight are not finite"):
+            resolve_model(str(broken), tmp_path / "cache", lambda line: None)

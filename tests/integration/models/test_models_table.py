@@ -11,19 +11,19 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_N
 from engine.cpu.weights import unsupported_reason
 from models.block_types import BLOCK_TYPES
 from models.call_syntax.registry import NAMES
-from models.gguf_import.architectures import ARCHITECTURES as GGUF_TYPES
 from models.registry import ARCHITECTURES, read_config
 from models.thinking import MARKERS
 from models.transformers.tested import TESTED
 from tests.family_models import FAMILIES, SHAPE
 from tests.integration.engine.worker.native import test_exact, test_logits, test_tiers
-from tests.integration.models import test_families
+from tests.integration.models import test_families, test_gguf_families
 from tests.integration.models.transformers import test_loading
 from tests.style_rules import ROOT
 
 PANGU = "PanguEmbedded"
 NAMED_AS = {**MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, PANGU: "PanguEmbeddedForCausalLM"}
 """First name in `architectures` of config.json, by model type."""
+GGUF_TYPES = {family.kind for family in test_gguf_families.FAMILIES.values()}
 NATIVE_TESTS = "tests/integration/engine/worker/native"
 PAGE = (ROOT / "docs/models.md").read_text()
 
@@ -127,9 +127,9 @@ def test_formats_are_those_that_tests_run(row: dict[str, str]) -> None:
         quantized = family_types(test_exact.test_logits_of_quantized_families_are_batch_invariant)
         assert types <= quantized | (tiny_types("int8") & tiny_types("int4"))
         assert types <= exact_types()
-        expected = ["bf16", "int8", "int4"] + ["GGUF"] * (types <= set(GGUF_TYPES))
+        expected = ["bf16", "int8", "int4"] + ["GGUF"] * (types <= GGUF_TYPES)
         assert row["formats"].split(", ") == expected
-        assert types <= set(GGUF_TYPES) or not types & set(GGUF_TYPES), "a row is read from GGUF as a whole"
+        assert types <= GGUF_TYPES or not types & GGUF_TYPES, "a row is read from GGUF as a whole"
 
 
 @each_row

@@ -4,12 +4,13 @@ from pathlib import Path
 import pytest
 from tokenizers import AddedToken
 from tokenizers import Tokenizer as Library
-from tokenizers.decoders import ByteFallback, Fuse, Replace, Sequence, Strip
+from tokenizers.decoders import ByteFallback, Fuse, Metaspace, Replace, Sequence, Strip
 from tokenizers.models import BPE, WordPiece
 from tokenizers.normalizers import Prepend
 from tokenizers.normalizers import Replace as ReplaceText
 from tokenizers.normalizers import Sequence as Normalizers
 
+from engine.grammar.automaton import TokenView
 from models.errors import TokenizerError
 from models.tokenizer import Tokenizer
 from tests.tiny_tokenizer import byte_tokenizer
@@ -121,6 +122,21 @@ def test_byte_fallback_tokens_join_to_text_with_leading_space(tmp_path: Path, te
     ids = tokenizer.encode(text, special=False)
     assert b"".join(map(tokenizer.token_bytes, ids)) == b" " + text.encode()
     assert tokenizer.decode(ids) == text
+
+
+def test_space_that_encoding_adds_is_dropped_from_texts(tmp_path: Path) -> None:
+    library = sentencepiece_like()
+    assert load(tmp_path, library).drops_first_space
+    assert not load(tmp_path, byte_tokenizer()).drops_first_space
+    library.decoder = Metaspace()
+    assert load(tmp_path, library).drops_first_space
+    library.decoder = Metaspace(prepend_scheme="never")
+    assert not load(tmp_path, library).drops_first_space
+
+
+def test_forced_text_of_a_grammar_has_no_space_before_it(tmp_path: Path) -> None:
+    tokenizer = load(tmp_path, sentencepiece_like(), eos_token_id=2)
+    assert [tokenizer.token_bytes(id_) for id_ in TokenView(tokenizer)("hi")] == [b"h", b"i"]
 
 
 def test_fallback_token_is_one_byte(tmp_path: Path) -> None:

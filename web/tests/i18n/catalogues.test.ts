@@ -6,8 +6,10 @@ import { en } from "../../src/i18n/en";
 import { language } from "../../src/i18n/language.svelte";
 import { en as liveEn } from "../../src/i18n/live/en";
 import { zh as liveZh } from "../../src/i18n/live/zh";
+import { en as receiptEn } from "../../src/i18n/receipt/en";
+import { zh as receiptZh } from "../../src/i18n/receipt/zh";
 import { zh } from "../../src/i18n/zh";
-import { describeReceipt } from "../../src/services/chat/receipt";
+import { describeReceipt } from "../../src/services/chat/receipt_details";
 import { monthName } from "../../src/services/format/dates";
 
 afterEach(() => language.choose("en"));
@@ -16,6 +18,7 @@ describe("the catalogue", () => {
   it.each([
     { view: "page", english: en, chinese: zh, alike: ["tiers.redis.name", "tiers.redis.short"] },
     { view: "dialogs", english: dialogsEn, chinese: dialogsZh, alike: [] },
+    { view: "receipt", english: receiptEn, chinese: receiptZh, alike: [] },
     { view: "live", english: liveEn, chinese: liveZh, alike: [] },
   ])("of the $view has every text in Chinese", ({ english, chinese, alike }) => {
     const translated = new Map(leaves(chinese));

@@ -1,6 +1,7 @@
 """The KV receipt as clients get it, for one prompt and for several."""
 
 import re
+from collections import Counter
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,8 @@ def test_several_prompts_sum_every_count_of_their_receipts() -> None:
 
 
 def test_every_field_of_the_receipt_is_described() -> None:
-    sent = set(openai_usage(usage_with(KVReceipt()), TreatedLines(("a",)))["kv"])
+    receipt = KVReceipt(prefetched=Counter({"redis": 1}))
+    sent = set(openai_usage(usage_with(receipt), TreatedLines(("a",)))["kv"])
     # A field that stored messages may lack is not required, so mypy does not miss it. `reuse` is in stored ones only.
     figures = bodies.ReceiptFigures.__annotations__.keys() - {"reuse"}
     assert sent == figures | {tier.id for tier in all_tiers()}

@@ -109,6 +109,32 @@ def test_hint_brings_prefix_from_redis_to_device() -> None:
     assert not add_hint(rig, "chat", PROMPT), "the prompt is already on the device"
 
 
+def test_receipt_counts_what_hints_brought_only_once() -> None:
+    rig = rig_with_redis([PROMPT])
+    add_hint(rig, "chat", PROMPT)
+    polls(rig)
+    # The person went on typing until the hint lapsed.
+    rig.now += LAPSE_SECONDS
+    polls(rig)
+    first, second = rig.add([*PROMPT[: 6 * BLOCK], 9]), rig.add([*PROMPT, 9])
+    rig.run()
+    assert first.receipt is not None
+    assert second.receipt is not None
+    assert first.receipt.prefetched == {"redis": 6 * BLOCK}
+    assert second.receipt.prefetched == {"redis": 2 * BLOCK}
+
+
+def test_erased_blocks_are_not_in_a_receipt() -> None:
+    rig = rig_with_redis([PROMPT])
+    add_hint(rig, "chat", PROMPT)
+    polls(rig)
+    hints_of(rig).erase(KEYS)
+    request = rig.add([*PROMPT, 9])
+    rig.run()
+    assert request.receipt is not None
+    assert not request.receipt.prefetched
+
+
 def test_hint_brings_prefix_from_cpu_to_device_without_redis() -> None:
     rig = rig_with_redis([PROMPT])
     leave_in_cpu(rig, PROMPT)

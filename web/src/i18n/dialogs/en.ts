@@ -26,7 +26,7 @@ export const en = {
   },
 
   settings: {
-    title: "Settings of this chat",
+    title: "Chat settings",
     system: "System prompt",
     systemHint: "How the model should behave",
     temperature: "Temperature",
@@ -38,14 +38,14 @@ export const en = {
     presence: "Presence penalty",
     frequency: "Frequency penalty",
     seed: "Seed",
-    more: "More about sampling",
-    window: (tokens: string) => `It sees up to ${tokens} tokens of a chat.`,
+    more: "Advanced sampling",
+    window: (tokens: string) => `Context window: ${tokens} tokens`,
     random: "random",
     noLimit: "none",
     default: "default",
     thinking: "Thinking",
     modes: { slow: "Always think first", auto: "Let the model decide", off: "Answer at once" },
-    note: "Changes apply from the next message on. An empty field uses the default that it shows.",
+    note: "Changes apply from the next message. An empty field uses the default shown.",
   },
 
   appearance: {
@@ -57,7 +57,7 @@ export const en = {
   },
 
   help: {
-    title: "Keyboard",
+    title: "Keyboard shortcuts",
     search: "Search chats",
     new: "New chat",
     sidebar: "Show or hide the list of chats",

@@ -21,6 +21,13 @@ export function duration(ms: number): string {
   return `${decimal(ms / 1_000)} s`;
 }
 
+/** Format milliseconds as seconds, with two decimals below ten seconds. */
+export function seconds(ms: number): string {
+  const digits = ms < 10_000 ? 2 : 0;
+  const format = new Intl.NumberFormat(language.current, { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  return `${format.format(Math.max(0.01, ms / 1_000))} s`;
+}
+
 /** Format a number of bytes in KiB, MiB or GiB. */
 export function bytes(value: number): string {
   if (value >= 1024 ** 3) return `${decimal(value / 1024 ** 3)} GiB`;

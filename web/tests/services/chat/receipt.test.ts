@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 
-import { describeLines, describeReceipt, describeSpeed, sourcesOf } from "../../../src/services/chat/receipt";
+import { sourcesOf, summarize } from "../../../src/services/chat/receipt";
+import { describeLines, describeReceipt, describeSpeed, sourceName } from "../../../src/services/chat/receipt_details";
 
 const none = { device: 0, cpu: 0, redis: 0, computed: 0 };
 
@@ -24,7 +25,7 @@ it("says that everything was computed", () => {
 it("names tiers unknown to the page after the others", () => {
   const kv = { disk: 512, ...none, cpu: 128, computed: 2, restore_ms: 38, bytes: { cpu: 9, disk: 7, redis: 8 } };
   expect(describeReceipt(kv)).toBe("128 of 642 tokens from CPU memory and 512 from the Disk tier");
-  expect(sourcesOf(kv).map(({ name, tokens }) => [name, tokens])).toEqual([
+  expect(sourcesOf(kv).map(({ id, tokens }) => [sourceName(id), tokens])).toEqual([
     ["Device memory", 0],
     ["CPU memory", 128],
     ["Redis", 0],
@@ -35,6 +36,20 @@ it("names tiers unknown to the page after the others", () => {
 
 it("lists no tier that the receipt lacks", () => {
   expect(sourcesOf({ device: 64, computed: 2 }).map(({ id }) => id)).toEqual(["device", "computed"]);
+});
+
+it("summarizes where the prompt came from, and the time to the first token", () => {
+  const time = { ttft_ms: 260 };
+  expect(summarize({ ...none, computed: 43 }, time)).toBe("43 tokens computed · 0.26 s");
+  expect(summarize({ ...none, device: 189, computed: 11 }, time)).toBe("94% cached · 0.26 s");
+  expect(summarize({ ...none, device: 64, redis: 100, computed: 11 }, time)).toBe("93% restored from Redis · 0.26 s");
+  expect(summarize({ ...none, device: 999, computed: 1 }, { ttft_ms: 1 })).toBe("99% cached · 0.01 s");
+});
+
+it("says that the prompt was restored while its question was typed", () => {
+  const kv = { ...none, device: 180, computed: 20 };
+  expect(summarize({ ...kv, prefetched: { redis: 128 } }, { ttft_ms: 12_340 })).toBe("90% restored from Redis while you typed · 12 s");
+  expect(summarize({ ...kv, prefetched: { redis: 64 } }, { ttft_ms: 70 })).toBe("90% cached · 0.07 s");
 });
 
 it("leaves out an unknown speed", () => {

@@ -1,7 +1,7 @@
 import { mount, unmount } from "svelte";
 import { afterEach, expect, it } from "vitest";
 
-import Receipt from "../../../src/components/chat/Receipt.svelte";
+import ReceiptDetails from "../../../src/components/chat/ReceiptDetails.svelte";
 import { language } from "../../../src/i18n/language.svelte";
 import type { KvReceipt, Usage } from "../../../src/services/api/types";
 
@@ -17,6 +17,13 @@ const KV: KvReceipt = {
   phases_ms: { queue: 0, lookup: 0, load: 0, prefill: 9, first_token: 9 },
 };
 
+it("leaves out zeros, and shows what was restored during typing", () => {
+  const text = textOf({ ...KV, prefetched: { redis: 64 } });
+  expect(text).toContain("Restored from Redis while you typed");
+  expect(text).not.toContain("CPU memory");
+  expect(text).not.toContain("Queued");
+});
+
 afterEach(() => language.choose("en"));
 
 it("shows the lines that left the system prompt, in both languages", async () => {
@@ -28,7 +35,7 @@ it("shows the lines that left the system prompt, in both languages", async () =>
   expect(textOf(kv)).toContain("为保持系统提示词稳定，已移到第一条消息：今天的日期");
 });
 
-/** Mount a closed receipt, and return all its text, that of the folded details as well. */
+/** Mount the details of a receipt, and return all their text, that of the folded part as well. */
 function textOf(kv: KvReceipt): string {
   const usage: Usage = {
     prompt_tokens: 66,
@@ -41,7 +48,7 @@ function textOf(kv: KvReceipt): string {
     tokens_per_second: null,
     kv,
   };
-  const receipt = mount(Receipt, { target: document.body, props: { usage, kv, runId: null } });
+  const receipt = mount(ReceiptDetails, { target: document.body, props: { usage, kv, report: null } });
   const text = document.body.textContent;
   void unmount(receipt);
   return text;

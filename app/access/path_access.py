@@ -12,7 +12,7 @@ PROBES = frozenset({"/health", "/ready"})
 UNCOUNTED = frozenset({"/api/events"})
 """Paths of pages' streams. They have a bound of their own, and leave a tenant's limit to its requests."""
 
-OPEN = frozenset({"/", "/live", *PROBES, "/api/login", "/api/login/start", "/api/logout", "/login/callback"})
+OPEN = frozenset({"/", "/live", "/admin", *PROBES, "/api/login", "/api/login/start", "/api/logout", "/login/callback"})
 OPEN_BELOW = ("/assets/", "/c/")
 ADMIN = frozenset({"/metrics", "/api/live"})
 ADMIN_BELOW = "/api/admin/"

@@ -80,7 +80,7 @@ class Views:
     async def search(self) -> None:
         await self._chat.page.goto(f"/c/{self._resumed}")
         await self._chat.answers.first.wait_for()
-        await self._chat.page.keyboard.press("Control+k")
+        await self._chat.page.keyboard.press("Control+Shift+F")
         await self._chat.page.keyboard.type("tid")
         await self._chat.page.get_by_role("navigation", name="Found").get_by_role("link").first.wait_for()
 

@@ -30,6 +30,7 @@ SECRET = "periwinkle"
 OPEN = {
     ("GET", "/"),
     ("GET", "/live"),
+    ("GET", "/admin"),
     ("GET", "/c/{id}"),
     ("GET", "/assets"),
     ("GET", "/{name}"),

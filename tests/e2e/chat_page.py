@@ -29,7 +29,7 @@ class ChatPage:
 
     @property
     def chats(self) -> Locator:
-        return self.page.get_by_role("navigation", name="Chats").get_by_role("link")
+        return self.page.get_by_role("navigation", name="Chats", exact=True).get_by_role("link")
 
     @property
     def thread(self) -> Locator:

@@ -4,6 +4,7 @@ import asyncio
 import shutil
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +29,14 @@ SECOND = "Add one sentence about the tides."
 CALM = {"temperature": 0, "repetition_penalty": 1.1, "max_tokens": 320}
 
 
-async def take(views: Views, chat: ChatPage, folder: Path, screen: str) -> None:
-    """Save a screenshot of each view in `folder`, named after the view and the screen."""
+async def take(views: Views, chat: ChatPage, folder: Path, screen: str, names: Sequence[str]) -> None:
+    """Save a screenshot of each view in `folder`, named after the view and the screen.
+
+    names: names of the views; empty for all.
+    """
     for view in views.all():
+        if names and view.__name__ not in names:
+            continue
         await chat.page.goto("about:blank")
         await view()
         await chat.page.evaluate("document.fonts.ready")
@@ -67,8 +73,8 @@ async def page_of(browser: Browser, url: str, options: dict[str, Any]) -> ChatPa
     return ChatPage(await context.new_page())
 
 
-async def main(folder: Path) -> None:
-    """Take the screenshots of all views on all screens, and save them in `folder`."""
+async def main(folder: Path, names: Sequence[str]) -> None:
+    """Take screenshots of the views with these names, or of all, on all screens, and save them in `folder`."""
     path = next(found for name in BROWSERS if (found := shutil.which(name)) is not None)
     with tempfile.TemporaryDirectory() as state:
         async with async_playwright() as playwright:
@@ -79,10 +85,10 @@ async def main(folder: Path) -> None:
                 await resume(await page_of(browser, url, SCREENS["light"]), conversation)
                 for screen, options in SCREENS.items():
                     chat = await page_of(browser, url, options)
-                    await take(Views(chat, conversation, phone=screen == "phone"), chat, folder, screen)
+                    await take(Views(chat, conversation, phone=screen == "phone"), chat, folder, screen, names)
             await browser.close()
 
 
 if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1])))
+    asyncio.run(main(Path(sys.argv[1]), sys.argv[2:]))
     print(f"The pictures were written to {sys.argv[1]}")

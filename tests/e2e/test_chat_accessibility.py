@@ -112,9 +112,9 @@ async def test_forced_colours_still_show_current_and_chosen_items(new_page: NewP
     chosen, other = (chat.page.get_by_text(name, exact=True) for name in ("System", "Dark"))
     assert await chosen.evaluate(FILLED) != await other.evaluate(FILLED)
 
-    await chat.page.goto("/")
-    await chat.page.get_by_text("runs on").wait_for()
-    depths = [await swatch.evaluate(FILLED) for swatch in await chat.page.locator(".swatch").all()]
+    await chat.page.goto("/live")
+    await chat.page.get_by_role("region", name="Redis").wait_for()
+    depths = [await swatch.evaluate(FILLED) for swatch in await chat.page.locator("h2 .swatch").all()]
     assert len(set(depths)) == 3
 
 

@@ -96,7 +96,9 @@ async def test_receipt_shows_where_prompt_of_version_diverges(chat: ChatPage) ->
 
 async def test_chat_list_marks_tier_that_holds_kv_of_chat(chat: ChatPage) -> None:
     await chat.open_new_chat(tokens=1, title="Marked")
-    row = chat.page.get_by_role("navigation", name="Chats").get_by_role("listitem").filter(has_text="Marked")
+    row = (
+        chat.page.get_by_role("navigation", name="Chats", exact=True).get_by_role("listitem").filter(has_text="Marked")
+    )
     await expect(row).to_be_visible()
     await expect(row.get_by_role("img")).to_have_count(0)
 

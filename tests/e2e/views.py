@@ -86,7 +86,7 @@ class Views:
 
     async def menu(self) -> None:
         await self._list()
-        await self._chat.page.get_by_role("navigation", name="Chats").get_by_role("link").first.hover()
+        await self._chat.page.get_by_role("navigation", name="Chats", exact=True).get_by_role("link").first.hover()
         await self._chat.page.get_by_role("button", name="More about").first.click()
 
     async def archive(self) -> None:

@@ -8,6 +8,7 @@ import { Activity } from "./stores/activity.svelte";
 import { Appearance } from "./stores/appearance.svelte";
 import { Chat } from "./stores/chat.svelte";
 import { ChatTiers } from "./stores/chat_tiers.svelte";
+import { ContextUse } from "./stores/context_use";
 import { Conversations } from "./stores/conversations.svelte";
 import { Drafts } from "./stores/drafts.svelte";
 import { HealthStore } from "./stores/health.svelte";
@@ -33,6 +34,7 @@ export interface Ebb {
   search: Search;
   chat: Chat;
   chatTiers: ChatTiers;
+  contextUse: ContextUse;
   drafts: Drafts;
   layout: Layout;
   notices: Notices;
@@ -70,6 +72,7 @@ export function createEbb(): Ebb {
     search: new Search(api),
     chat,
     chatTiers,
+    contextUse: new ContextUse(chat, health),
     drafts,
     layout: new Layout(chat),
     notices: new Notices(),

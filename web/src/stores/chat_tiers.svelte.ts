@@ -38,12 +38,16 @@ export class ChatTiers {
     return () => clearInterval(timer);
   }
 
-  /** Follow the list of chats once the model is ready. Before that no tier holds anything. Return the function that stops this. */
+  /**
+   * Follow the list of chats while the model is ready. A server that restarts has moved every chat, so all are requested
+   * again. Return the function that stops this.
+   */
   followList(conversations: Conversations, health: HealthStore): () => void {
     return $effect.root(() => {
       $effect(() => {
         const ids = conversations.list.map(({ id }) => id);
         if (health.ready) untrack(() => this.list(ids));
+        else untrack(() => this.known.clear());
       });
     });
   }

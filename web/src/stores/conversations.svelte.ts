@@ -5,6 +5,9 @@ import type { Conversation, ConversationChanges, Imported } from "../services/ap
 /** Pauses before each look for a generated title. The model writes titles while it is idle. */
 const TITLE_PAUSES_MS = [1_500, 3_000, 6_000, 12_000];
 
+/** Number of recent conversations that the empty page shows. */
+const MAX_RECENT = 4;
+
 /** The list of conversations, or the archive: pinned ones first, then the newest. */
 export class Conversations {
   list = $state<Conversation[]>([]);
@@ -32,6 +35,13 @@ export class Conversations {
     this.list = [];
     this.loaded = false;
     await this.load();
+  }
+
+  /** Return the newest conversations but `open`; null until they are known, and in the archive. */
+  recent(open: string | null): Conversation[] | null {
+    if (!this.loaded || this.archived) return null;
+    const others = this.list.filter(({ id }) => id !== open);
+    return others.toSorted((a, b) => b.updated_at - a.updated_at).slice(0, MAX_RECENT);
   }
 
   /** Add or update a conversation, as the server has it. */

@@ -57,6 +57,8 @@ export const en = {
     notify: "Notify me when an answer ends while this tab is hidden",
     notifyInsecure: "Notifications, and Ebb as an app, need https or this machine. This page has neither.",
     notifyRefused: "The browser does not allow notifications for this page.",
+    tierMarks: "Mark where each chat is cached",
+    tierMarksNote: "The nearer a chat's cache, the sooner its next answer begins.",
   },
 
   help: {

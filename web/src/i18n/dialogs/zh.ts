@@ -58,6 +58,8 @@ export const zh: DialogTexts = {
     notify: "此标签页在后台时，回答结束后通知我",
     notifyInsecure: "通知以及将 Ebb 安装为应用需要 https 或在本机打开。此页面两者都不是。",
     notifyRefused: "浏览器不允许此页面发送通知。",
+    tierMarks: "标出每个对话缓存在哪里",
+    tierMarksNote: "缓存越近，下一个回答开始得越快。",
   },
 
   help: {

@@ -2,7 +2,9 @@ import { mount, unmount } from "svelte";
 import { expect, it } from "vitest";
 
 import Welcome from "../../../src/components/chat/Welcome.svelte";
-import type { Health } from "../../../src/services/api/types";
+import type { ApiClient } from "../../../src/services/api/client";
+import type { Conversation, Health } from "../../../src/services/api/types";
+import { Conversations } from "../../../src/stores/conversations.svelte";
 
 const HEALTH: Health = {
   status: "ok",
@@ -31,8 +33,22 @@ it("names a better model that suits the machine, with the command", () => {
   expect(textOf(HEALTH)).not.toContain("ebb pull");
 });
 
-function textOf(health: Health): string {
-  const page = mount(Welcome, { target: document.body, props: { health, named: false, onpick: () => undefined } });
+it("shows recent chats in place of example prompts", () => {
+  const chats = new Conversations({} as ApiClient);
+  const prompt = "Give me a packing list for a weekend of sailing";
+  expect(textOf(HEALTH, chats.recent(null))).not.toContain(prompt);
+  chats.loaded = true;
+  expect(textOf(HEALTH, chats.recent(null))).toContain(prompt);
+  for (let at = 0; at < 6; at++) chats.put({ id: `c${at}`, title: `Chat ${at}.`, updated_at: at } as Conversation);
+  const text = textOf({ ...HEALTH, suggested_model: "qwen3-1.7b" }, chats.recent("c4"));
+  expect(text.match(/Chat \d\./g)).toEqual(["Chat 5.", "Chat 3.", "Chat 2.", "Chat 1."]);
+  expect(text).not.toContain(prompt);
+  expect(text).not.toContain("ebb pull");
+});
+
+function textOf(health: Health, recent: readonly Conversation[] | null = []): string {
+  const props = { health, recent, named: false, onpick: () => undefined, onopen: () => undefined };
+  const page = mount(Welcome, { target: document.body, props });
   const text = document.body.textContent.replaceAll(/\s+/g, " ");
   void unmount(page);
   return text;

@@ -1,10 +1,22 @@
-import type { Ebb } from "../ebb";
+import type { ApiClient } from "../services/api/client";
 import { ApiError } from "../services/api/errors";
 import { backOff, readMessages } from "../services/api/event_stream";
 import type { EventOf } from "../services/api/http";
+import type { Activity } from "../stores/activity.svelte";
+import type { Chat } from "../stores/chat.svelte";
+import type { Conversations } from "../stores/conversations.svelte";
+import type { Refresh } from "../stores/refresh.svelte";
 
 type Change = EventOf<"get", "/api/events">;
-type Parts = Pick<Ebb, "api" | "activity" | "chat" | "conversations" | "refresh">;
+
+/** The stores that changes reach. */
+export interface FollowedStores {
+  api: ApiClient;
+  activity: Activity;
+  chat: Chat;
+  conversations: Conversations;
+  refresh: Refresh;
+}
 
 /** Name of the lock that the following tab holds, and of the channel to the others. */
 const NAME = "ebb-changes";
@@ -15,7 +27,7 @@ const NAME = "ebb-changes";
  */
 export class ChangeFollower {
   constructor(
-    private readonly ebb: Parts,
+    private readonly ebb: FollowedStores,
     /** Called in one tab with the chat in which an answer has ended. */
     private readonly onAnswer: (id: string) => void,
   ) {}

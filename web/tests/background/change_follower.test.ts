@@ -16,6 +16,7 @@ const chat = { id: "open", messages: [{ id: "m1" }], refresh: () => Promise.reso
 beforeEach(() => {
   [refreshed, ended] = [[], []];
   wire = new Wire();
+  vi.spyOn(document, "visibilityState", "get").mockReturnValue("visible");
   const api = new FakeApi();
   api.followed = [wire.response];
   activity = new Activity();

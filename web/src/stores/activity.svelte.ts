@@ -13,7 +13,9 @@ export class Activity {
       }
     };
     document.addEventListener("visibilitychange", see);
-    const stop = $effect.root(() => $effect(see));
+    const stop = $effect.root(() => {
+      $effect(see);
+    });
     return () => {
       document.removeEventListener("visibilitychange", see);
       stop();

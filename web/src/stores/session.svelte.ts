@@ -30,14 +30,14 @@ export class Session {
   /** Read the login from the server. */
   async load(): Promise<void> {
     const login = await this.api.login();
-    if (login.demands_keys && login.principal === null) this.onLost(login.provider);
-    else this.current = login;
+    if (login.demands_keys && login.principal === null) this.onLost();
+    this.current = login;
   }
 
   /** Forget the person after the server refused a request: the key was revoked, or the login has ended. */
-  onLost(provider = this.current?.provider ?? null): void {
+  onLost(): void {
     if (this.out) return;
-    this.current = { demands_keys: true, principal: null, provider };
+    this.current = { demands_keys: true, principal: null, provider: this.current?.provider ?? null };
     this.forget();
     this.notifyTabs();
   }

@@ -60,6 +60,14 @@ it("forgets the person at log-out, notifies the tabs, and restarts", async () =>
   expect(restarted).toEqual(["forgotten", "told", "/"]);
 });
 
+it("knows the provider even if another request was refused first", async () => {
+  answers.push(refusal(), Response.json({ demands_keys: true, principal: null, provider: "login.example" }));
+  await expect(api.conversations()).rejects.toMatchObject({ status: 401 });
+  expect(session.current?.provider).toBeNull();
+  await session.load();
+  expect([session.out, session.current?.provider]).toEqual([true, "login.example"]);
+});
+
 it("logs in at the provider, and logs out there as well", async () => {
   answers.push(Response.json({ demands_keys: true, principal: null, provider: "login.example" }));
   await session.load();

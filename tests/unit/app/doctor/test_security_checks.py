@@ -173,7 +173,7 @@ def test_logged_messages_root_and_debug_mode_are_warned_of(tmp_path: Path, monke
     assert "root" in warning(security_checks.check_user(settings(tmp_path)))
 
 
-def test_accounts_warn_of_open_secrets_plain_http_and_loopback_proxies(tmp_path: Path) -> None:
+def test_accounts_warn_of_open_secrets_http_and_local_proxies(tmp_path: Path) -> None:
     secret = tmp_path / "oidc"
     secret.write_text("s3cret")
     secret.chmod(0o644)

@@ -31,7 +31,7 @@ export const en = {
     chat: "Chat",
     answers: "Answers",
     prompt: "Read",
-    cached: "of it cached",
+    cached: "Cached",
     written: "Written",
     keys: "Keys",
     keysNote: "For programs that use your chats and your limits.",

@@ -33,7 +33,7 @@ export const zh: AccountTexts = {
     chat: "对话",
     answers: "回答",
     prompt: "读入",
-    cached: "其中缓存",
+    cached: "缓存",
     written: "生成",
     keys: "密钥",
     keysNote: "供程序使用，与你共用对话和限额。",

@@ -17,7 +17,7 @@ VOCAB = BYTE_VOCAB + 1
 
 SHAPE = {"layers": 2, "hidden": 64, "heads": 4, "kv_heads": 2}
 
-BLOCK_SHAPE = {"hidden": 256, "intermediate": 512, "heads": 4, "kv_heads": 2}
+BLOCK_SHAPE: Mapping[str, int] = {"hidden": 256, "intermediate": 512, "heads": 4, "kv_heads": 2}
 """Shape of the models of `write_block_gguf`."""
 
 _SCALES = {
@@ -144,6 +144,7 @@ def write_block_gguf(
     tied: bool = False,
     zero: str | None = None,
     infinite: tuple[str, int] | None = None,
+    shape: Mapping[str, int] = BLOCK_SHAPE,
 ) -> Path:
     """Write a Llama of random matrices in blocks to `file`.
 
@@ -151,8 +152,8 @@ def write_block_gguf(
     zero: name of a tensor whose weights are 0, so that it adds nothing; None for no such tensor.
     infinite: name of a tensor and place of a float16 number in a block, which is infinite in its last block.
     """
-    hidden, inner, vocab = BLOCK_SHAPE["hidden"], BLOCK_SHAPE["intermediate"], VOCAB
-    kv_width = hidden // BLOCK_SHAPE["heads"] * BLOCK_SHAPE["kv_heads"]
+    hidden, inner, vocab = shape["hidden"], shape["intermediate"], VOCAB
+    kv_width = hidden // shape["heads"] * shape["kv_heads"]
     shapes = {
         "attn_q": (hidden, hidden),
         "attn_k": (kv_width, hidden),
@@ -163,15 +164,15 @@ def write_block_gguf(
         "ffn_down": (hidden, inner),
     }
     matrices = {
-        f"blk.{layer}.{name}.weight": (name, shape) for layer in range(layers) for name, shape in shapes.items()
+        f"blk.{layer}.{name}.weight": (name, sizes) for layer in range(layers) for name, sizes in shapes.items()
     }
     for name in ("token_embd",) if tied else ("token_embd", "output"):
         matrices[f"{name}.weight"] = (name, (vocab, hidden))
     norms = {f"blk.{layer}.{name}_norm.weight": hidden for layer in range(layers) for name in ("attn", "ffn")}
     random = np.random.default_rng(3)
     blocks = {
-        name: (random_blocks(types.get(part, types[""]), shape, random), types.get(part, types[""]))
-        for name, (part, shape) in matrices.items()
+        name: (random_blocks(types.get(part, types[""]), sizes, random), types.get(part, types[""]))
+        for name, (part, sizes) in matrices.items()
     }
     for name, (data, _) in blocks.items():
         if matrices[name][0] == zero:
@@ -183,8 +184,8 @@ def write_block_gguf(
     changed = {
         "llama.embedding_length": hidden,
         "llama.feed_forward_length": inner,
-        "llama.attention.head_count": BLOCK_SHAPE["heads"],
-        "llama.attention.head_count_kv": BLOCK_SHAPE["kv_heads"],
+        "llama.attention.head_count": shape["heads"],
+        "llama.attention.head_count_kv": shape["kv_heads"],
         "llama.block_count": layers,
     }
     ones = {name: torch.ones(size) for name, size in (norms | {"output_norm.weight": hidden}).items()}

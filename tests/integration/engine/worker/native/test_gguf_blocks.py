@@ -15,6 +15,7 @@ from models.fingerprint import model_fingerprint
 from models.gguf_import.convert import convert_gguf
 from models.parameter_count import count_parameters
 from models.registry import load_model
+from tests.many_models import combinations
 from tests.native_rig import KernelsFor, NativeRig
 from tests.tiny_gguf import write_block_gguf
 
@@ -49,8 +50,7 @@ def distance(logits: torch.Tensor, exact: torch.Tensor) -> float:
     return float((logits - exact).norm() / exact.norm())
 
 
-@pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)
-@pytest.mark.parametrize("name", TYPES)
+@pytest.mark.parametrize(("name", "instruction_set"), combinations(list(TYPES), INSTRUCTION_SETS))
 def test_weights_have_the_exact_values_of_their_blocks(
     tmp_path: Path, kernels: KernelsFor, name: str, instruction_set: str
 ) -> None:
@@ -70,8 +70,7 @@ def test_logits_with_attention_are_those_of_the_blocks(
     assert distance(native, oracle_logits(folder)) < 0.03
 
 
-@pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)
-@pytest.mark.parametrize("name", ["Q5_K_M", "Q4_K_M", "mixed"])
+@pytest.mark.parametrize(("name", "instruction_set"), combinations(["mixed", "Q5_K_M", "Q4_K_M"], INSTRUCTION_SETS))
 def test_logits_in_blocks_do_not_depend_on_the_batch(
     tmp_path: Path, kernels: KernelsFor, name: str, instruction_set: str
 ) -> None:

@@ -14,6 +14,7 @@ from models.dense_context import DenseContext
 from models.interface import CausalLM
 from models.tokenizer import Tokenizer
 from tests.family_models import FAMILIES, save_family
+from tests.many_models import combinations, representatives
 from tests.native_rig import KernelsFor, NativeRig, load_bfloat16, load_oracle, quantized
 from tests.tiny_models import make_tiny_model
 
@@ -49,8 +50,7 @@ def distance(logits: torch.Tensor, exact: torch.Tensor) -> float:
     return float((logits - exact).norm() / exact.norm())
 
 
-@pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)
-@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
+@pytest.mark.parametrize(("shape", "instruction_set"), combinations(SHAPES, INSTRUCTION_SETS))
 def test_native_logits_are_closer_to_float32_than_torch_bfloat16(
     tmp_path: Path, kernels: KernelsFor, shape: dict[str, int], instruction_set: str
 ) -> None:
@@ -66,8 +66,7 @@ WITH_LARGE_SCORES = ("phi3, 96 wide", "phi3, long", "gemma3, whole")
 """Models with wide heads or scaled scores, in which the rounding of keys to bfloat16 counts more."""
 
 
-@pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize(("name", "instruction_set"), combinations(list(FAMILIES), INSTRUCTION_SETS))
 def test_logits_of_families_are_closer_than_torch_bfloat16(
     tmp_path: Path, kernels: KernelsFor, name: str, instruction_set: str
 ) -> None:
@@ -79,8 +78,7 @@ def test_logits_of_families_are_closer_than_torch_bfloat16(
     assert distance(native, exact) < distance(dense_logits(load_bfloat16(folder), tokens, 10), exact)
 
 
-@pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)
-@pytest.mark.parametrize("tied", [False, True], ids=["", "tied"])
+@pytest.mark.parametrize(("tied", "instruction_set"), combinations({"": False, "tied": True}, INSTRUCTION_SETS))
 def test_int8_logits_match_weights_quantized_in_groups_of_32(
     tmp_path: Path, kernels: KernelsFor, instruction_set: str, tied: bool
 ) -> None:
@@ -102,8 +100,7 @@ def test_int8_logits_match_weights_quantized_in_groups_of_32(
     assert distance(native, dense_logits(oracle, tokens, 10)) < 0.01
 
 
-@pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)
-@pytest.mark.parametrize("tied", [False, True], ids=["", "tied"])
+@pytest.mark.parametrize(("tied", "instruction_set"), combinations({"": False, "tied": True}, INSTRUCTION_SETS))
 def test_int4_logits_match_weights_that_four_bits_can_hold(
     tmp_path: Path, kernels: KernelsFor, instruction_set: str, tied: bool
 ) -> None:
@@ -160,7 +157,7 @@ def real_logits(model_path: Path) -> tuple[list[int], torch.Tensor]:
     return tokens, dense_logits(load_oracle(model_path), tokens, 2)
 
 
-@pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)
+@pytest.mark.parametrize("instruction_set", representatives(INSTRUCTION_SETS[:1], INSTRUCTION_SETS))
 def test_real_model_agrees_with_float32(
     model_path: Path,
     kernels: KernelsFor,

@@ -1,5 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 
+import { en as answersEn } from "../../src/i18n/answers/en";
+import { zh as answersZh } from "../../src/i18n/answers/zh";
 import { en as dialogsEn } from "../../src/i18n/dialogs/en";
 import { zh as dialogsZh } from "../../src/i18n/dialogs/zh";
 import { en } from "../../src/i18n/en";
@@ -17,6 +19,7 @@ afterEach(() => language.choose("en"));
 describe("the catalogue", () => {
   it.each([
     { view: "page", english: en, chinese: zh, alike: ["tiers.redis.name", "tiers.redis.short"] },
+    { view: "answers", english: answersEn, chinese: answersZh, alike: [] },
     { view: "dialogs", english: dialogsEn, chinese: dialogsZh, alike: [] },
     { view: "receipt", english: receiptEn, chinese: receiptZh, alike: [] },
     { view: "live", english: liveEn, chinese: liveZh, alike: [] },

@@ -1,8 +1,10 @@
 """Versions: edited questions, regenerated answers, and navigation between them."""
 
+import re
+
 from playwright.async_api import expect
 
-from tests.e2e.chat_page import ChatPage
+from tests.e2e.chat_page import ANSWER_MS, ChatPage
 
 
 async def test_edited_question_becomes_version_and_old_one_is_kept(chat: ChatPage) -> None:
@@ -105,6 +107,26 @@ async def test_answer_is_regenerated_with_other_settings(chat: ChatPage) -> None
     stored = await chat.stored(conversation)
     assert stored["messages"][-1]["usage"]["completion_tokens"] == 5
     assert stored["params"]["max_tokens"] == 2
+
+
+async def test_compared_answers_stay_and_one_is_kept(chat: ChatPage) -> None:
+    conversation = await chat.open_new_chat(tokens=3)
+    await chat.send("Name a fish.")
+    await chat.expect_status("incomplete")
+
+    await chat.choose_of_answer("Compare answers…")
+    dialog = chat.page.get_by_role("dialog", name="Compare answers")
+    await dialog.get_by_role("region", name="Answer 2").get_by_label("Temperature").fill("1.5")
+    await dialog.get_by_role("button", name="Compare").click()
+    kept = dialog.get_by_role("region", name="Answer 1").get_by_role("button", name="Keep this one")
+    await expect(dialog.get_by_role("button", name="Keep this one")).to_have_count(2, timeout=ANSWER_MS)
+    await kept.click()
+
+    await expect(dialog).to_have_count(0)
+    await expect(chat.page.get_by_role("group", name=re.compile("^Version . of 3$"))).to_be_visible()
+    shown = (await chat.stored(conversation))["messages"][-1]
+    assert len(shown["sibling_ids"]) == 3
+    assert shown["params"]["temperature"] == 0
 
 
 async def test_retry_of_earlier_answer_keeps_later_messages(chat: ChatPage) -> None:

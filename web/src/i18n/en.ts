@@ -124,6 +124,7 @@ export const en = {
     copy: "Copy answer",
     again: "Regenerate",
     againWith: "Regenerate with…",
+    compare: "Compare answers…",
     edit: "Edit answer",
     edited: "Edited",
     notEdited: "The edited answer was not saved.",

@@ -123,6 +123,7 @@ export const zh: Catalogue = {
     copy: "复制回答",
     again: "重新生成",
     againWith: "用其他设置重新生成…",
+    compare: "比较多个回答…",
     edit: "编辑回答",
     edited: "已编辑",
     notEdited: "未能保存编辑后的回答。",

@@ -5,6 +5,25 @@ export const en = {
     note: "The next message continues from your text. The original is kept as a version.",
   },
 
+  compare: {
+    title: "Compare answers",
+    note: "All answers are written at the same time. Columns with the same settings differ by chance, unless they have a seed.",
+    kept: "Every answer stays in the chat as a version.",
+    column: (index: number) => `Answer ${index}`,
+    settings: ({ temperature, top_p, seed }: { temperature?: number | null; top_p?: number | null; seed?: number | null }) =>
+      [
+        temperature == null ? "" : `Temperature ${temperature}`,
+        top_p == null ? "" : `Top p ${top_p}`,
+        seed == null ? "" : `Seed ${seed}`,
+      ].filter((part) => part !== "").join(" · "),
+    add: "Add an answer",
+    remove: (index: number) => `Remove answer ${index}`,
+    start: "Compare",
+    keep: "Keep this one",
+    stop: (index: number) => `Stop answer ${index}`,
+    stopAll: "Stop all",
+  },
+
   queue: {
     title: "Queued message",
     waiting: "Queued. Sent when the answer is complete.",

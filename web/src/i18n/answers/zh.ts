@@ -7,6 +7,25 @@ export const zh: AnswerTexts = {
     note: "下一条消息会接着你修改后的文字。原回答保留为另一个版本。",
   },
 
+  compare: {
+    title: "比较回答",
+    note: "所有回答同时生成。设置相同的回答会随机不同，除非指定了种子。",
+    kept: "每个回答都会作为一个版本留在对话中。",
+    column: (index) => `回答 ${index}`,
+    settings: ({ temperature, top_p, seed }) =>
+      [
+        temperature == null ? "" : `温度 ${temperature}`,
+        top_p == null ? "" : `Top p：${top_p}`,
+        seed == null ? "" : `种子 ${seed}`,
+      ].filter((part) => part !== "").join(" · "),
+    add: "添加一个回答",
+    remove: (index) => `移除回答 ${index}`,
+    start: "开始比较",
+    keep: "采用这个回答",
+    stop: (index) => `停止回答 ${index}`,
+    stopAll: "全部停止",
+  },
+
   queue: {
     title: "排队中的消息",
     waiting: "已排队，回答完成后发送。",

@@ -43,6 +43,7 @@ from app.schemas.admin import LimitFields, LoginFields, LoginStartFields, NewKey
 from app.schemas.conversations import (
     ConversationFields,
     DraftFields,
+    EditedAnswer,
     MessageChoice,
     NewMessage,
     PlacesWanted,
@@ -204,6 +205,7 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     "DELETE /api/deleted-conversations": Operation(answer=NumDeleted),
     "POST /api/conversations/{id}/restore": Operation(answer=Conversation),
     "POST /api/conversations/{id}/messages": Operation(NewMessage, headers=_VERSIONED, answers=(EVENTS,), events=_RUN),
+    "POST /api/messages/{id}/edit": Operation(EditedAnswer, headers=_VERSIONED, answer=Conversation, status=201),
     "POST /api/messages/{id}/retry": Operation(RetryFields, headers=_VERSIONED, answers=(EVENTS,), events=_RUN),
     "POST /api/messages/{id}/continue": Operation(headers=_VERSIONED, answers=(EVENTS,), events=_RUN),
     "GET /api/conversations/{id}/tree": Operation(answer=ConversationTree),

@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import aiohttp
-import psutil
+import psutil  # type: ignore[import-untyped]
 
 from app.runs.changes import MAX_FOLLOWERS
 from bench.api.replay_server import replay_server

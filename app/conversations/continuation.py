@@ -32,7 +32,7 @@ class Continuation:
         self._gate = gate
 
     async def go_on(self, message_id: str, expected: Versions = None) -> Run:
-        """Continue generating an answer, up to the end of the context window.
+        """Continue generating an answer, by at most the conversation's `max_tokens`, else up to the end of the window.
 
         Raises:
             NotFoundError: there is no such message.
@@ -49,7 +49,7 @@ class Continuation:
         self._gate.check(engine)
         prompt_ids = await self._prompt_of(engine, conversation, answer)
         run_id = new_id("run")
-        stream = await self._generate(engine, prompt_ids, answer, run_id)
+        stream = await self._generate(prompt_ids, conversation, answer, run_id)
 
         def abort() -> None:
             engine.abort(stream.request_id)
@@ -89,10 +89,16 @@ class Continuation:
             )
         return prompt.ids
 
-    async def _generate(self, engine: Backend, prompt_ids: list[int], answer: Message, run_id: str) -> GenerationStream:
+    async def _generate(
+        self, prompt_ids: list[int], conversation: Conversation, answer: Message, run_id: str
+    ) -> GenerationStream:
+        engine = self._host.require()
         assert answer.params is not None
-        params = replace(params_from_json(answer.params), max_tokens=None)
-        request = GenerateRequest(prompt_ids, params, run_id, produced=unpack_ids(answer.tokens.ids))
+        produced, limit = unpack_ids(answer.tokens.ids), conversation.params.get("max_tokens")
+        params = replace(
+            params_from_json(answer.params), max_tokens=len(produced) + limit if limit is not None else None
+        )
+        request = GenerateRequest(prompt_ids, params, run_id, produced=produced, may_fill_window=True)
         try:
             [stream] = await self._gate.generate(engine, request)
         except InvalidRequestError as error:

@@ -4,9 +4,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from app.domain.ids import new_id
 from app.http.request_body import read_body
 from app.routes.versioned import changed, expected_versions, version_headers
-from app.schemas.conversations import MessageChoice
+from app.schemas.conversations import EditedAnswer, MessageChoice
 from app.schemas.response_bodies import conversations as bodies
 from app.services import services_of
 from app.storage.tree import Outline
@@ -44,6 +45,18 @@ async def fork(request: Request) -> Response:
     return changed(request, await services.store.tree.fork(request.path_params["id"], chosen.message_id), 201)
 
 
+async def edit_answer(request: Request) -> Response:
+    """Store an edited answer as a branch alongside the original, and show it."""
+    fields = await read_body(request, EditedAnswer)
+    services = services_of(request)
+    await services.runs.settle()
+    edited_id = fields.id or new_id("msg")
+    edited = await services.store.tree.edit(
+        request.path_params["id"], edited_id, fields.content, expected_versions(request)
+    )
+    return changed(request, edited, 201)
+
+
 async def delete_message(request: Request) -> Response:
     """Hide a message and everything below it. The branch can be restored for ten minutes."""
     return changed(
@@ -72,6 +85,7 @@ routes = [
     Route("/api/conversations/{id}/tree", get_tree),
     Route("/api/conversations/{id}/head", choose_head, methods=["PUT"]),
     Route("/api/conversations/{id}/fork", fork, methods=["POST"]),
+    Route("/api/messages/{id}/edit", edit_answer, methods=["POST"]),
     Route("/api/messages/{id}", delete_message, methods=["DELETE"]),
     Route("/api/messages/{id}/restore", restore_message, methods=["POST"]),
 ]

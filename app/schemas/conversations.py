@@ -65,6 +65,16 @@ class RetryFields(UrgencyFields):
     params: ChatParams | None = None
 
 
+class EditedAnswer(RequestModel):
+    """Body of a request that edits an answer.
+
+    id: id of the edited answer, chosen by the client, so that repeating the request does not store it twice.
+    """
+
+    id: MessageId | None = None
+    content: Annotated[str, Field(min_length=1)]
+
+
 class MessageChoice(RequestModel):
     """Body of a request that sets the head or forks a conversation: the message to show, or to fork at."""
 

@@ -8,15 +8,20 @@ from app.domain.ids import new_id
 from app.domain.records import Conversation, Message, MessageStatus, Role
 from app.storage.connection import Connection
 from app.storage.database import Database
+from app.storage.errors import DuplicateError
 from app.storage.messages import PATH_QUERY
-from app.storage.rows import insert_conversation, insert_messages, message_of, no_message
+from app.storage.rows import insert_conversation, insert_message, insert_messages, message_of, no_message
 from app.storage.server_clock import act_at
 from app.storage.versions import Versions, about_to_change
-from engine.errors import ConflictError
+from engine.errors import ConflictError, InvalidRequestError
 
 PREVIEW_LENGTH = 120
 """Characters of a message's text in the outline."""
 
+EDITED = "edited"
+"""Finish reason of an answer whose text a user has edited."""
+
+SHOWN_MESSAGE = "SELECT * FROM shown_message WHERE id = ? AND tenant = ?"
 SIBLINGS_QUERY = """
     WITH RECURSIVE path(id, parent_id) AS (
       SELECT id, parent_id FROM shown_message WHERE id = ? AND tenant = ?
@@ -90,6 +95,38 @@ class TreeStore:
 
         return await self._database.write(update)
 
+    async def edit(self, message_id: str, edited_id: str, content: str, expected: Versions = None) -> Conversation:
+        """Store an edited answer as a sibling of the answer `message_id`, and make it the head.
+
+        edited_id: id of the new message. Repeating the call with the same arguments changes nothing.
+
+        Raises:
+            NotFoundError: there is no such message.
+            InvalidRequestError: the message is not an answer in plain text.
+            ConflictError: the answer is still being generated, or another message has the id.
+            VersionMismatchError: the conversation is not at the `expected` version.
+            LimitReachedError: the tenant's limit on messages of a conversation or stored bytes is reached.
+        """
+
+        def insert(connection: Connection) -> Conversation:
+            row = connection.fetch_one(SHOWN_MESSAGE, (message_id, self._tenant))
+            if row is None:
+                raise no_message(message_id)
+            edited = _edited(message_of(row), edited_id, content)
+            taken = connection.fetch_one(SHOWN_MESSAGE, (edited_id, self._tenant))
+            if taken is not None and _is_repeated(message_of(taken), edited):
+                return about_to_change(connection, self._tenant, edited.conversation_id)
+            conversation = about_to_change(connection, self._tenant, edited.conversation_id, expected)
+            insert_message(connection, edited)
+            return move_head(connection, conversation, edited.id)
+
+        try:
+            return await self._database.write(insert)
+        except DuplicateError:
+            raise ConflictError(
+                f"Another message with the id {edited_id} already exists", param="id", code="message_exists"
+            ) from None
+
     async def fork(self, conversation_id: str, message_id: str) -> Conversation:
         """Copy the path up to a message into a new conversation. The copies keep their exact token ids.
 
@@ -115,6 +152,31 @@ class TreeStore:
             return made
 
         return await self._database.write(copy)
+
+
+def _edited(answer: Message, edited_id: str, content: str) -> Message:
+    if answer.role != "assistant":
+        raise InvalidRequestError("Only an answer can be edited: ask an edited question with its parent_id", param="id")
+    if answer.tool_use is not None:
+        raise InvalidRequestError("An answer of a request with tools cannot be edited", param="id")
+    if answer.status == "in_progress":
+        raise ConflictError("This answer is still being generated", code="run_in_progress")
+    now = time.time()
+    return Message(
+        id=edited_id,
+        conversation_id=answer.conversation_id,
+        parent_id=answer.parent_id,
+        role="assistant",
+        content=content,
+        status="complete",
+        created_at=now,
+        completed_at=now,
+        finish_reason=EDITED,
+    )
+
+
+def _is_repeated(stored: Message, edited: Message) -> bool:
+    return (stored.parent_id, stored.content, stored.finish_reason) == (edited.parent_id, edited.content, EDITED)
 
 
 def newest_leaf(connection: Connection, conversation_id: str, above: str | None) -> str | None:

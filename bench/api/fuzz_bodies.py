@@ -50,6 +50,7 @@ RIGHT: Final[Mapping[str, list[dict[str, Any]]]] = {
     "ConversationFields": [{"title": "Tides", "params": {"temperature": 0.3}, "pinned": True}, {}],
     "NewMessage": [{"content": "When is high tide?"}, {"content": "And at night?", "parent_id": "MSG"}],
     "RetryFields": [{}, {"params": {"max_tokens": 2}}],
+    "EditedAnswer": [{"content": "Better."}],
     "MessageChoice": [{"message_id": "MSG"}],
     "PlacesWanted": [{"conversation_ids": ["CONV", "conv_that-is-not-there"]}, {"conversation_ids": []}],
     "DraftFields": [{"text": "When is"}],

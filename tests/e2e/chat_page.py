@@ -69,6 +69,11 @@ class ChatPage:
         await answer.get_by_role("button", name="More about this answer").click()
         await self.page.get_by_role("menuitem", name=re.compile("^(Raw|Formatted) text$")).click()
 
+    async def choose_of_answer(self, item: str) -> None:
+        """Choose `item` in the menu of the last answer."""
+        await self.answers.last.get_by_role("button", name="More about this answer").click()
+        await self.page.get_by_role("menuitem", name=item, exact=True).click()
+
     async def expect_status(self, status: str) -> None:
         await expect(self.answers.last).to_have_attribute("data-status", status, timeout=ANSWER_MS)
 

@@ -164,7 +164,7 @@ async def test_retry_of_finished_answer_adds_version(chat: ChatPage) -> None:
     await chat.expect_status("incomplete")
     first = (await chat.stored(conversation))["messages"][-1]
 
-    await chat.button("Retry").click()
+    await chat.button("Regenerate").click()
 
     await chat.expect_status("incomplete")
     await expect(chat.questions).to_have_count(1)
@@ -197,3 +197,25 @@ async def test_live_page_shows_running_answer_and_leads_back_to_it(chat: ChatPag
     await chat.expect_status("in_progress")
     await page.keyboard.press("Escape")
     await chat.expect_status("cancelled")
+
+
+async def test_queued_message_waits_for_complete_answer(chat: ChatPage) -> None:
+    conversation = await chat.open_new_chat(tokens=ENDLESS)
+    await chat.send("How deep is the sea?")
+    await chat.until_writing()
+
+    await chat.composer.fill("And how wide?")
+    await chat.composer.press("Enter")
+    queued = chat.page.get_by_role("group", name="Queued message")
+    await expect(queued).to_contain_text("And how wide?")
+    await chat.page.reload()
+    await expect(queued).to_contain_text("And how wide?")
+    await chat.page.keyboard.press("Escape")
+    await chat.expect_status("cancelled")
+    await expect(queued).to_contain_text("Not sent yet")
+    await expect(chat.questions).to_have_count(1)
+
+    await queued.get_by_role("button", name="Edit").click()
+    await expect(chat.composer).to_have_value("And how wide?")
+    await expect(queued).to_have_count(0)
+    assert len((await chat.stored(conversation))["messages"]) == 2

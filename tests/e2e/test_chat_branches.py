@@ -1,8 +1,10 @@
 """Versions: edited questions, regenerated answers, and navigation between them."""
 
+import re
+
 from playwright.async_api import expect
 
-from tests.e2e.chat_page import ChatPage
+from tests.e2e.chat_page import ANSWER_MS, ChatPage
 
 
 async def test_edited_question_becomes_version_and_old_one_is_kept(chat: ChatPage) -> None:
@@ -57,14 +59,74 @@ async def test_truncated_answer_continues_in_place(chat: ChatPage) -> None:
     before = (await chat.stored(conversation))["messages"][-1]
 
     await chat.button("Continue").click()
-    await chat.until_writing(characters=len(before["content"]) + 10)
-    await chat.composer.press("Escape")
-    await chat.expect_status("cancelled")
+    await chat.until_writing(characters=len(before["content"]) + 1)
+    await chat.expect_status("incomplete")
 
     await expect(chat.answers).to_have_count(1)
     after = (await chat.stored(conversation))["messages"][-1]
     assert after["id"] == before["id"]
     assert after["content"].startswith(before["content"])
+
+
+async def test_next_message_follows_edited_answer(chat: ChatPage) -> None:
+    conversation = await chat.open_new_chat(tokens=4)
+    await chat.send("Name a fish.")
+    await chat.expect_status("incomplete")
+
+    await chat.choose_of_answer("Edit answer")
+    field = chat.page.get_by_label("Edited answer")
+    await expect(field).to_be_focused()
+    await field.fill("A sturgeon, of course.")
+    await field.press("Control+Enter")
+    await expect(chat.answers.last).to_contain_text("A sturgeon, of course.")
+    await expect(chat.answers.last).to_contain_text("Edited")
+    await expect(chat.page.get_by_role("group", name="Version 2 of 2")).to_be_visible()
+    await chat.send("And a bird.")
+    await expect(chat.answers).to_have_count(2)
+    await chat.expect_status("incomplete")
+
+    messages = (await chat.stored(conversation))["messages"]
+    assert [message["content"] for message in messages[:3]] == [
+        "Name a fish.",
+        "A sturgeon, of course.",
+        "And a bird.",
+    ]
+
+
+async def test_answer_is_regenerated_with_other_settings(chat: ChatPage) -> None:
+    conversation = await chat.open_new_chat(tokens=2)
+    await chat.send("Name a fish.")
+    await chat.expect_status("incomplete")
+
+    await chat.choose_of_answer("Regenerate with…")
+    await chat.page.get_by_label("Token limit").fill("5")
+    await chat.page.get_by_role("dialog").get_by_role("button", name="Regenerate").click()
+    await expect(chat.page.get_by_role("group", name="Version 2 of 2")).to_be_visible()
+    await chat.expect_status("incomplete")
+
+    stored = await chat.stored(conversation)
+    assert stored["messages"][-1]["usage"]["completion_tokens"] == 5
+    assert stored["params"]["max_tokens"] == 2
+
+
+async def test_compared_answers_stay_and_one_is_kept(chat: ChatPage) -> None:
+    conversation = await chat.open_new_chat(tokens=3)
+    await chat.send("Name a fish.")
+    await chat.expect_status("incomplete")
+
+    await chat.choose_of_answer("Compare answers…")
+    dialog = chat.page.get_by_role("dialog", name="Compare answers")
+    await dialog.get_by_role("region", name="Answer 2").get_by_label("Temperature").fill("1.5")
+    await dialog.get_by_role("button", name="Compare").click()
+    kept = dialog.get_by_role("region", name="Answer 1").get_by_role("button", name="Keep this one")
+    await expect(dialog.get_by_role("button", name="Keep this one")).to_have_count(2, timeout=ANSWER_MS)
+    await kept.click()
+
+    await expect(dialog).to_have_count(0)
+    await expect(chat.page.get_by_role("group", name=re.compile("^Version . of 3$"))).to_be_visible()
+    shown = (await chat.stored(conversation))["messages"][-1]
+    assert len(shown["sibling_ids"]) == 3
+    assert shown["params"]["temperature"] == 0
 
 
 async def test_retry_of_earlier_answer_keeps_later_messages(chat: ChatPage) -> None:
@@ -75,7 +137,7 @@ async def test_retry_of_earlier_answer_keeps_later_messages(chat: ChatPage) -> N
     await expect(chat.answers).to_have_count(2)
     await chat.expect_status("incomplete")
 
-    await chat.answers.first.get_by_role("button", name="Retry").click()
+    await chat.answers.first.get_by_role("button", name="Regenerate", exact=True).click()
 
     await expect(chat.questions).to_have_text(["Name a fish."])
     await expect(chat.page.get_by_role("group", name="Version 2 of 2")).to_be_visible()

@@ -39,7 +39,7 @@ async def test_deleting_version_shows_the_other_one(chat: ChatPage) -> None:
     await chat.expect_status("incomplete")
     first = await chat.answers.last.get_attribute("data-message")
 
-    await chat.button("Retry").click()
+    await chat.button("Regenerate").click()
     await expect(chat.page.get_by_role("group", name="Version 2 of 2")).to_be_visible()
     await chat.expect_status("incomplete")
     await choose(chat.answers.last, "Delete this answer")

@@ -72,7 +72,7 @@ async def test_failed_answer_shows_reason_and_can_be_retried(chat: ChatPage) -> 
     await expect(alert).to_be_visible()
     assert await chat.text_of_answer() == "Half an"
 
-    await alert.get_by_role("button", name="Retry").click()
+    await alert.get_by_role("button", name="Regenerate").click()
 
     await chat.expect_status("incomplete")
     await expect(alert).to_have_count(0)

@@ -15,6 +15,7 @@ import { HealthStore } from "./stores/health.svelte";
 import { Layout } from "./stores/layout.svelte";
 import { Notices } from "./stores/notices.svelte";
 import { Printing } from "./stores/printing.svelte";
+import { Queue } from "./stores/queue.svelte";
 import { Refresh } from "./stores/refresh.svelte";
 import { Router } from "./stores/router.svelte";
 import { Search } from "./stores/search.svelte";
@@ -39,6 +40,7 @@ export interface Ebb {
   layout: Layout;
   notices: Notices;
   printing: Printing;
+  queue: Queue;
   refresh: Refresh;
   warming: Warming;
   highlighter: Highlighter;
@@ -50,7 +52,7 @@ export function createEbb(): Ebb {
   const activity = new Activity();
   const drafts = new Drafts(api);
   const tabs = new Tabs();
-  const session = new Session(api, () => drafts.forget(), () => tabs.broadcast("left"));
+  const session = new Session(api, () => forget(), () => tabs.broadcast("left"));
   const health = new HealthStore(api);
   const router = new Router();
   const chatTiers = new ChatTiers(api);
@@ -60,6 +62,11 @@ export function createEbb(): Ebb {
     if (how === "created") router.go(conversation.id);
     if (how !== "seen") tabs.broadcast("changed");
   });
+  const queue = new Queue(chat, drafts);
+  const forget = () => {
+    drafts.forget();
+    queue.forget();
+  };
   return {
     api,
     session,
@@ -77,6 +84,7 @@ export function createEbb(): Ebb {
     layout: new Layout(chat),
     notices: new Notices(),
     printing: new Printing(),
+    queue,
     refresh: new Refresh(health, session, conversations, chat, drafts, tabs),
     warming: new Warming(api, (id) => chatTiers.refresh([id]).then(() => chatTiers.of(id))),
     highlighter: new Highlighter(),

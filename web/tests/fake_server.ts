@@ -1,6 +1,6 @@
 import { ApiClient } from "../src/services/api/client";
 import { ApiError } from "../src/services/api/errors";
-import type { Conversation, ConversationWithMessages, Health, Message, NewMessage } from "../src/services/api/types";
+import type { ChatParams, Conversation, ConversationWithMessages, Health, Message, NewMessage } from "../src/services/api/types";
 
 /** Event stream that a test writes: numbered events, then an end, a break, or neither. */
 export class Wire {
@@ -41,6 +41,7 @@ export class FakeApi extends ApiClient {
   cancelled: string[] = [];
   asked: NewMessage[] = [];
   retried: [string, string][] = [];
+  retriedWith: (ChatParams | null)[] = [];
   continued: string[] = [];
   shown: string[] = [];
   stored: ConversationWithMessages = { ...conversation(), messages: [] };
@@ -63,8 +64,9 @@ export class FakeApi extends ApiClient {
     return next(this.sent);
   }
 
-  override retryMessage(messageId: string, id: string): Promise<Response> {
+  override retryMessage(messageId: string, id: string, _signal: AbortSignal, params: ChatParams | null = null): Promise<Response> {
     this.retried.push([messageId, id]);
+    this.retriedWith.push(params);
     return next(this.sent);
   }
 

@@ -78,7 +78,8 @@ export const en = {
     field: "Message",
     placeholder: "Message Ebb",
     hint: "Enter sends, Shift+Enter adds a new line",
-    busyHint: "Esc stops the answer",
+    busyHint: "Enter queues the message, Esc stops the answer",
+    queue: "Send when the answer is complete",
   },
 
   attachments: {
@@ -127,6 +128,11 @@ export const en = {
     joining: "Connection lost. Reconnecting…",
     copy: "Copy answer",
     again: "Regenerate",
+    againWith: "Regenerate with…",
+    compare: "Compare answers…",
+    edit: "Edit answer",
+    edited: "Edited",
+    notEdited: "The edited answer was not saved.",
     continue: "Continue",
     raw: "Raw text",
     formatted: "Formatted text",

@@ -77,7 +77,8 @@ export const zh: Catalogue = {
     field: "消息",
     placeholder: "给 Ebb 发消息",
     hint: "Enter 发送，Shift+Enter 换行",
-    busyHint: "按 Esc 停止回答",
+    busyHint: "Enter 排队发送，Esc 停止回答",
+    queue: "回答完成后发送",
   },
 
   attachments: {
@@ -126,6 +127,11 @@ export const zh: Catalogue = {
     joining: "连接断开，正在重新接上回答…",
     copy: "复制回答",
     again: "重新生成",
+    againWith: "用其他设置重新生成…",
+    compare: "比较多个回答…",
+    edit: "编辑回答",
+    edited: "已编辑",
+    notEdited: "未能保存编辑后的回答。",
     continue: "继续",
     raw: "原始文本",
     formatted: "排版后的文字",

@@ -5,6 +5,7 @@ import type { ApiClient } from "../services/api/client";
 import { ApiError, describeError, UnreachableError, type Problem } from "../services/api/errors";
 import { followRun, type RunEvent } from "../services/api/run_stream";
 import type { ChatParams, Conversation } from "../services/api/types";
+import { newMessageId } from "../services/chat/ids";
 import type { HealthStore } from "./health.svelte";
 import { MessagePath, type ShownMessage } from "./message_path.svelte";
 import type { Router } from "./router.svelte";
@@ -166,12 +167,21 @@ export class Chat {
     this.path.discard(message.key);
   }
 
-  /** Regenerate an answer. Rejects if the run does not start; the old answer is then shown again. */
-  async retry(answer: ShownMessage): Promise<void> {
+  /**
+   * Regenerate an answer. Rejects if the run does not start; the old answer is then shown again.
+   * params: settings for this answer only.
+   */
+  async retry(answer: ShownMessage, params: ChatParams | null = null): Promise<void> {
     if (this.busy) return;
     const before = this.path.cutBefore(answer);
     const next = this.path.add("assistant", "", this.id, answer);
-    await this.runOrRestore(before, next, (signal) => this.api.retryMessage(answer.id, next.id, signal));
+    await this.runOrRestore(before, next, (signal) => this.api.retryMessage(answer.id, next.id, signal, params));
+  }
+
+  /** Store `content` as an edited version of an answer, and show it. Rejects like the API. */
+  async editAnswer(answer: ShownMessage, content: string): Promise<void> {
+    const id = newMessageId();
+    await this.reshape(async () => this.onConversation(await this.api.editAnswer(answer.id, id, content), "changed"));
   }
 
   /** Generate the answer of the last question, which has none. Rejects if the run does not start. */

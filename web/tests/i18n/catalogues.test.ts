@@ -2,6 +2,8 @@ import { afterEach, describe, expect, it } from "vitest";
 
 import { en as accountEn } from "../../src/i18n/account/en";
 import { zh as accountZh } from "../../src/i18n/account/zh";
+import { en as answersEn } from "../../src/i18n/answers/en";
+import { zh as answersZh } from "../../src/i18n/answers/zh";
 import { en as dialogsEn } from "../../src/i18n/dialogs/en";
 import { zh as dialogsZh } from "../../src/i18n/dialogs/zh";
 import { en } from "../../src/i18n/en";
@@ -21,6 +23,7 @@ afterEach(() => language.choose("en"));
 describe("the catalogue", () => {
   it.each([
     { view: "page", english: en, chinese: zh, alike: ["tiers.redis.name", "tiers.redis.short"] },
+    { view: "answers", english: answersEn, chinese: answersZh, alike: [] },
     { view: "dialogs", english: dialogsEn, chinese: dialogsZh, alike: [] },
     { view: "receipt", english: receiptEn, chinese: receiptZh, alike: [] },
     { view: "account", english: accountEn, chinese: accountZh, alike: [] },

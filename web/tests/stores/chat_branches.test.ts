@@ -46,6 +46,26 @@ describe("branches", () => {
     expect(chat.messages[1]!.sibling_ids).toEqual(["msg_a", id]);
   });
 
+  it("regenerates an answer with settings of its own", async () => {
+    api.sent = [new Wire().response];
+
+    await chat.retry(chat.messages[1]!, { temperature: 1.5 });
+
+    expect(api.retriedWith).toEqual([{ temperature: 1.5 }]);
+  });
+
+  it("shows an edited answer as a version of the original", async () => {
+    const edited = message({ ...answer, id: "msg_e", content: "Sun and moon", status: "complete", finish_reason: "edited", sibling_ids: ["msg_a", "msg_e"] });
+    const edit = vi.spyOn(api, "editAnswer").mockResolvedValue(conversation());
+    api.stored = { ...conversation(), messages: [question, edited] };
+
+    await chat.editAnswer(chat.messages[1]!, "Sun and moon");
+
+    expect(edit.mock.calls[0]).toEqual(["msg_a", expect.stringMatching(/^msg_[0-9a-f]{32}$/), "Sun and moon"]);
+    expect(texts()[1]).toEqual(["Sun and moon", "complete"]);
+    expect(chat.messages[1]!.key).toBe("msg_a");
+  });
+
   it("regenerates a new answer under the id that the server assigned", async () => {
     const asked = message({ id: "msg_q2", role: "user", content: "Ebb?", parent_id: "msg_a" });
     const given = message({ id: "msg_a2", parent_id: "msg_q2" });

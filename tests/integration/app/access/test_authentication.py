@@ -72,6 +72,7 @@ OWN: dict[Call, Any] = {
     ("DELETE", "/api/conversations/{id}/warm"): None,
     ("GET", "/api/conversations/{id}/export"): None,
     ("GET", "/api/conversations/{id}/export?format=markdown"): None,
+    ("POST", "/api/messages/{message}/edit"): {"content": "Bob's"},
     ("POST", "/api/messages/{message}/retry"): {},
     ("POST", "/api/messages/{cut}/continue"): None,
     ("DELETE", "/api/messages/{message}"): None,

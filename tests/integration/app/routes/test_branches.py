@@ -39,6 +39,34 @@ async def test_editing_a_question_creates_a_sibling_branch(http: aiohttp.ClientS
     assert await contents(http, conversation) == ["one", "two, better"]
 
 
+async def test_next_question_follows_edited_answer(http: aiohttp.ClientSession, api: Api) -> None:
+    conversation = await created(http)
+    answer = await said(http, conversation, "one")
+    body = {"id": "msg_0123456789abcdef", "content": "Better."}
+    for _ in range(2):
+        response = await http.post(f"/api/messages/{answer['id']}/edit", json=body)
+        assert response.status == 201
+        assert (await response.json())["head_id"] == body["id"]
+    [_, edited] = (await shown(http, conversation))["messages"]
+    assert (edited["content"], edited["status"], edited["finish_reason"]) == ("Better.", "complete", "edited")
+    assert edited["sibling_ids"] == [answer["id"], edited["id"]]
+    await said(http, conversation, "two")
+    prompt = api.engine.tokenizer.describe(api.engine.requests[-1].prompt)
+    assert "Better." in prompt
+    assert answer["content"] not in prompt
+
+
+async def test_only_a_finished_answer_can_be_edited(http: aiohttp.ClientSession) -> None:
+    conversation = await created(http)
+    answer = await said(http, conversation, "one")
+    edit = f"/api/messages/{answer['parent_id']}/edit"
+    assert (await error_of(await http.post(edit, json={"content": "x"}), 400))["param"] == "id"
+    edit = f"/api/messages/{answer['id']}/edit"
+    assert (await error_of(await http.post(edit, json={"content": ""}), 400))["param"] == "content"
+    taken = {"id": answer["parent_id"], "content": "x"}
+    assert (await error_of(await http.post(edit, json=taken), 409))["code"] == "message_exists"
+
+
 async def test_tree_lists_every_message_with_a_preview(http: aiohttp.ClientSession) -> None:
     conversation = await created(http)
     answer = await said(http, conversation, "one")

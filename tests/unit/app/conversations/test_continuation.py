@@ -45,6 +45,13 @@ async def test_cut_answer_continues_in_same_message_to_its_end(services: Service
     assert frames.count(b" w0 w1 w2") == 2, "once as a delta, once in the final message"
 
 
+async def test_continuation_keeps_to_token_limit_of_chat(services: Services) -> None:
+    conversation = await services.store.conversations.create({"params": {"max_tokens": 3}})
+    cut = await ended(await services.turns.ask(conversation.id, parse_object(NewMessage, {"content": "one"})))
+    answer = await ended(await services.continuation.go_on(cut.id))
+    assert (answer.content, answer.status) == (" w0 w1 w2 w3 w4 w5", "incomplete")
+
+
 async def test_stopped_answer_continues_and_can_be_stopped_again(services: Services, engine: FakeEngine) -> None:
     engine.hold()
     run = await asked(services)

@@ -73,7 +73,7 @@ export const en = {
     walk: "Previous or next chat in the list",
     undo: "Undo a deletion or archiving",
     branches: "Previous or next version, on ‹ ›",
-    edit: "Send an edited question",
+    edit: "Save an edited answer",
     this: "This list",
   },
 };

@@ -74,7 +74,7 @@ export const zh: DialogTexts = {
     walk: "列表中的上一个或下一个对话",
     undo: "撤销删除或归档",
     branches: "在 ‹ › 上切换到上一版或下一版",
-    edit: "发送编辑后的问题",
+    edit: "保存编辑后的回答",
     this: "显示此帮助",
   },
 };

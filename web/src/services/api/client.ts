@@ -4,6 +4,7 @@ import type {
   Account,
   AccountUsage,
   ApiKey,
+  ChatParams,
   ChatTier,
   Conversation,
   ConversationChanges,
@@ -174,9 +175,18 @@ export class ApiClient {
     return this.request("post", "/api/conversations/{id}/messages", { path, body: message, signal });
   }
 
-  /** Start a run that regenerates an answer, as the message `id`; the response is its event stream. */
-  retryMessage(messageId: string, id: string, signal: AbortSignal): Promise<Response> {
-    return this.request("post", "/api/messages/{id}/retry", { path: { id: messageId }, body: { id }, signal });
+  /**
+   * Start a run that regenerates an answer, as the message `id`; the response is its event stream.
+   * params: settings for this answer only, before those of the chat.
+   */
+  retryMessage(messageId: string, id: string, signal: AbortSignal, params: ChatParams | null = null): Promise<Response> {
+    const body = { id, ...(params !== null && { params }) };
+    return this.request("post", "/api/messages/{id}/retry", { path: { id: messageId }, body, signal });
+  }
+
+  /** Store an edited answer, as the message `id`, next to the original, and show it. */
+  editAnswer(messageId: string, id: string, content: string): Promise<Conversation> {
+    return this.json("post", "/api/messages/{id}/edit", { path: { id: messageId }, body: { id, content } });
   }
 
   /** Start a run that continues an incomplete answer; the response is its event stream. */

@@ -9,6 +9,16 @@ export function isComposing(event: KeyboardEvent): boolean {
   return event.isComposing || event.keyCode === 229;
 }
 
+/** A soft keyboard has no Shift+Enter, so Enter adds a line there and the button sends. */
+export function hasSoftKeyboard(): boolean {
+  return matchMedia("(pointer: coarse) and (hover: none)").matches;
+}
+
+/** Whether a key press in a field for a message sends it. */
+export function isSending(event: KeyboardEvent): boolean {
+  return event.key === "Enter" && !event.shiftKey && !isComposing(event) && !hasSoftKeyboard();
+}
+
 /** Return the shortcut of a key press, with Ctrl or the command key. Keys count by their letter, in any layout. */
 export function shortcutOf(event: KeyboardEvent): Shortcut | null {
   if (isComposing(event) || event.altKey || !(event.ctrlKey || event.metaKey)) return null;

@@ -1,0 +1,41 @@
+/** Texts of the tools for answers in English. */
+export const en = {
+  edit: {
+    field: "Edited answer",
+    note: "The next message continues from your text. The original is kept as a version.",
+  },
+
+  compare: {
+    title: "Compare answers",
+    note: "All answers are written at the same time. Columns with the same settings differ by chance, unless they have a seed.",
+    kept: "Every answer stays in the chat as a version.",
+    column: (index: number) => `Answer ${index}`,
+    settings: ({ temperature, top_p, seed }: { temperature?: number | null; top_p?: number | null; seed?: number | null }) =>
+      [
+        temperature == null ? "" : `Temperature ${temperature}`,
+        top_p == null ? "" : `Top p ${top_p}`,
+        seed == null ? "" : `Seed ${seed}`,
+      ].filter((part) => part !== "").join(" · "),
+    add: "Add an answer",
+    remove: (index: number) => `Remove answer ${index}`,
+    start: "Compare",
+    keep: "Keep this one",
+    stop: (index: number) => `Stop answer ${index}`,
+    stopAll: "Stop all",
+  },
+
+  queue: {
+    title: "Queued message",
+    waiting: "Queued. Sent when the answer is complete.",
+    held: "Not sent yet: the answer was not completed while you were here.",
+    files: (count: number) => (count === 1 ? "1 file" : `${count} files`),
+  },
+
+  regenerate: {
+    title: "Regenerate with other settings",
+    note: "These settings apply to this answer only. An empty field uses the chat's setting.",
+    start: "Regenerate",
+  },
+};
+
+export type AnswerTexts = typeof en;

@@ -1,0 +1,92 @@
+import type { ApiClient } from "../services/api/client";
+import { describeError, UnreachableError, type Problem } from "../services/api/errors";
+import { followRun, type RunEvent } from "../services/api/run_stream";
+import type { ChatParams } from "../services/api/types";
+import { MessagePath, type ShownMessage } from "./message_path.svelte";
+
+export const MIN_COLUMNS = 2;
+export const MAX_COLUMNS = 4;
+
+/** One of the compared answers. */
+export class ComparedAnswer {
+  /** Reason why the answer did not start, or cannot be followed. */
+  problem = $state<Problem | null>(null);
+  private readonly path = new MessagePath();
+  private readonly key: string;
+  private runId: string | null = null;
+  private stopRequested = false;
+
+  constructor(
+    private readonly api: ApiClient,
+    conversationId: string,
+    readonly params: ChatParams,
+  ) {
+    this.key = this.path.add("assistant", "", conversationId).key;
+  }
+
+  get message(): ShownMessage {
+    return this.path.messages[0]!;
+  }
+
+  /** Whether the answer is still being written. */
+  get writing(): boolean {
+    return this.problem === null && this.message.status === "in_progress";
+  }
+
+  /** Answer a question, and follow the answer until `signal`. */
+  async run(questionId: string, signal: AbortSignal): Promise<void> {
+    try {
+      const response = await this.api.retryMessage(questionId, this.message.id, signal, this.params);
+      this.runId = response.headers.get("X-Run-Id");
+      if (this.runId === null) throw new UnreachableError();
+      if (this.stopRequested) void this.stop().catch(() => undefined);
+      const observer = {
+        event: (event: RunEvent) => this.path.apply(event, this.key),
+        connected: () => undefined,
+        lost: () => undefined,
+      };
+      await followRun(this.api, this.runId, response, observer, signal);
+    } catch (error) {
+      if (!signal.aborted) this.problem = describeError(error);
+    }
+  }
+
+  /** Stop the answer and keep its text. Rejects like the API. */
+  async stop(): Promise<void> {
+    this.stopRequested = true;
+    if (this.runId === null || !this.writing) return;
+    this.path.update(this.key, await this.api.cancelRun(this.runId));
+  }
+}
+
+/**
+ * Several answers to one question, each with its own settings, written at the same time. They are versions of the answer
+ * like any others. The server computes the prompt that they share once.
+ */
+export class Comparison {
+  answers = $state.raw<readonly ComparedAnswer[]>([]);
+  readonly writing = $derived(this.answers.some(({ writing }) => writing));
+  private readonly following = new AbortController();
+
+  constructor(
+    private readonly api: ApiClient,
+    private readonly conversationId: string,
+    private readonly questionId: string,
+  ) {}
+
+  /** Start one answer for each of `settings`. */
+  async start(settings: readonly ChatParams[]): Promise<void> {
+    this.answers = settings.map((params) => new ComparedAnswer(this.api, this.conversationId, params));
+    await Promise.all(this.answers.map((answer) => answer.run(this.questionId, this.following.signal)));
+  }
+
+  /** Stop all answers and keep their texts. Rejects like the API. */
+  async stop(): Promise<void> {
+    await Promise.all(this.answers.map((answer) => answer.stop()));
+  }
+
+  /** Follow the answers no longer. They continue on the server. */
+  leave(): void {
+    this.following.abort();
+  }
+}

@@ -198,7 +198,8 @@ def check_everything(exactness: Exactness, *, chunks: Sequence[int], blocks: int
         exactness.check_chunks(expected, chunk=chunk, blocks=2 * blocks, threads=1 if chunk == 64 else 2)
 
 
-@pytest.mark.parametrize("quantization", representatives(["none"], ["none", "int8"]))
+@pytest.mark.many_models
+@pytest.mark.parametrize("quantization", ["none", "int8"])
 def test_logits_of_the_real_model_are_exact_in_every_way(
     model_path: Path, tmp_path: Path, kernels: KernelsFor, recorder: LogitsRecorder, quantization: str, size: Size
 ) -> None:
@@ -246,7 +247,8 @@ def test_logits_are_exact_with_narrower_instruction_sets(
 @pytest.mark.parametrize(
     "name",
     representatives(
-        ["qwen3", "gemma2", "mistral, 80 wide", "phi3, long"], [*ONE_OF_EACH, "mistral, 80 wide", "phi3, long"]
+        ["llama 3", "qwen3", "gemma2", "mistral, 80 wide", "phi3, long"],
+        [*ONE_OF_EACH, "mistral, 80 wide", "phi3, long"],
     ),
 )
 def test_logits_of_a_family_are_exact_in_every_way(

@@ -7,6 +7,7 @@ Prints bytes of the server process and microseconds of processor time per second
 
 import argparse
 import asyncio
+import os
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -14,7 +15,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import aiohttp
+<<<<<<< HEAD
 import psutil  # type: ignore[import-untyped]
+=======
+>>>>>>> accounts
 
 from app.runs.changes import MAX_FOLLOWERS
 from bench.api.replay_server import replay_server
@@ -57,15 +61,26 @@ async def connect(url: str, path: str, key: str) -> asyncio.StreamWriter:
     return writer
 
 
-async def cost_of(path: str, keys: list[str], pages: int, seconds: float, url: str, server: psutil.Process) -> Cost:
+def resident_bytes(pid: int) -> int:
+    """Read the resident memory of a process (Linux)."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def processor_seconds(pid: int) -> float:
+    """Read the processor time of a process, in user and system mode (Linux)."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+async def cost_of(path: str, keys: list[str], pages: int, seconds: float, url: str, pid: int) -> Cost:
     """Open connections, and measure the server while they are idle."""
-    before = server.memory_info().rss
+    before = resident_bytes(pid)
     writers = [await connect(url, path, keys[number // MAX_FOLLOWERS]) for number in range(pages)]
     await asyncio.sleep(SETTLE_SECONDS)
-    nbytes = (server.memory_info().rss - before) / pages
-    used = sum(server.cpu_times()[:2])
+    nbytes = (resident_bytes(pid) - before) / pages
+    used = processor_seconds(pid)
     await asyncio.sleep(seconds)
-    spent = sum(server.cpu_times()[:2]) - used
+    spent = processor_seconds(pid) - used
     for writer in writers:
         writer.close()
     await asyncio.sleep(SETTLE_SECONDS)
@@ -79,9 +94,8 @@ async def measure(pages: int, seconds: float) -> dict[str, Cost]:
             url = server.base_url
             assert url is not None
             keys = await make_keys(url, -(-pages // MAX_FOLLOWERS))
-            process = psutil.Process(server.pid)
             return {
-                name: await cost_of(path, keys, pages, seconds, url, process)
+                name: await cost_of(path, keys, pages, seconds, url, server.pid)
                 for name, path in (("idle", "/health"), ("following", "/api/events"))
             }
 

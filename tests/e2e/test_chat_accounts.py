@@ -79,6 +79,13 @@ async def test_two_people_log_in_chat_apart_and_log_out(browser: Browser, server
     await ada.button("People and limits").click()
     await expect(ada.page.get_by_role("rowheader", name="Bob").first).to_be_visible()
     assert await violations(ada, ALL) == []
+    await ada.button("Limits of Ada").click()
+    await ada.page.get_by_label("Answers at once").fill("3")
+    assert await violations(ada, ALL) == []
+    await ada.button("Save").click()
+    await expect(ada.page.get_by_role("dialog")).to_have_count(0)
+    [limited] = (await server.services.store.limits.all()).values()
+    assert (limited.concurrent_runs, limited.conversations) == (3, None)
     await ada.button("Disable Bob").click()
     await ada.button("Disable").click()
     await expect(ada.button("Admit Bob again")).to_be_visible()

@@ -15,10 +15,6 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import aiohttp
-<<<<<<< HEAD
-import psutil  # type: ignore[import-untyped]
-=======
->>>>>>> accounts
 
 from app.runs.changes import MAX_FOLLOWERS
 from bench.api.replay_server import replay_server

@@ -98,6 +98,28 @@ PASTE = """(field, bytes) => {
     field.dispatchEvent(new ClipboardEvent("paste", {clipboardData, bubbles: true, cancelable: true}));
 }"""
 
+PASTE_TEXT = """(field, text) => {
+    const clipboardData = new DataTransfer();
+    clipboardData.setData("text/plain", text);
+    field.dispatchEvent(new ClipboardEvent("paste", {clipboardData, bubbles: true, cancelable: true}));
+}"""
+
+
+async def test_long_paste_is_a_file_until_inserted_as_text(chat: ChatPage) -> None:
+    await chat.open_new_chat(tokens=1)
+    pasted = "High water at six.\n" * 250
+    await chat.composer.fill("When? ")
+    await chat.composer.evaluate(PASTE_TEXT, pasted)
+    files = chat.page.get_by_role("list", name="Files of this message").get_by_role("listitem")
+    await expect(files).to_contain_text(["Pasted text 1"])
+    await expect(chat.composer).to_have_value("When? ")
+
+    await chat.page.reload()
+    await chat.button("Insert as text").click()
+    await expect(files).to_have_count(0)
+    await expect(chat.composer).to_have_value("When? " + pasted)
+    await expect(chat.composer).to_be_focused()
+
 
 WATCH = """() => {
     addEventListener("dragover", (event) => document.body.toggleAttribute("data-takes", event.defaultPrevented));

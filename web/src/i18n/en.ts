@@ -86,6 +86,8 @@ export const en = {
     attach: "Attach text files or PDFs",
     list: "Files of this message",
     remove: (name: string) => `Remove ${name}`,
+    pasted: (number: number) => `Pasted text ${number}`,
+    insert: "Insert as text",
     reading: "Reading the file…",
     notRead: (name: string) => `${name} was not read.`,
     unreadable: {

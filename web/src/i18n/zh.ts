@@ -85,6 +85,8 @@ export const zh: Catalogue = {
     attach: "添加文本文件或 PDF",
     list: "此消息的文件",
     remove: (name) => `移除 ${name}`,
+    pasted: (number) => `粘贴的文本 ${number}`,
+    insert: "作为文字插入",
     reading: "正在读取文件…",
     notRead: (name) => `${name} 未能读取。`,
     unreadable: {

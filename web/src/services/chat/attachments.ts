@@ -4,6 +4,8 @@ import { UnreadableFileError } from "./unreadable_file_error";
 export interface Attachment {
   name: string;
   text: string;
+  /** Whether the person pasted the text, and may want it in the field instead. */
+  pasted?: true;
 }
 
 /** Maximum size of a text file, and of the text of a PDF. */

@@ -51,6 +51,7 @@ from app.schemas.conversations import (
 )
 from app.schemas.imports import ImportFile
 from app.schemas.parsing import CompatibleRequest, RequestModel
+from app.schemas.presets import PresetFields
 from app.schemas.response_bodies.account import Account, AccountUsage, AdminPeople, AdminPerson, Sessions
 from app.schemas.response_bodies.admin import ApiKeys, DeletedTenant, NewApiKey, Tenants, TenantWithLimits
 from app.schemas.response_bodies.conversations import (
@@ -68,6 +69,7 @@ from app.schemas.response_bodies.live import LiveSample
 from app.schemas.response_bodies.login import Login, LoginStart
 from app.schemas.response_bodies.messages import Message
 from app.schemas.response_bodies.places import Places, Warming
+from app.schemas.response_bodies.presets import Preset, Presets
 from app.schemas.response_bodies.reuse_report import ReuseReport
 from app.schemas.response_bodies.run_events import RunDelta, RunDone, RunError, RunOpening, RunSnapshot
 from app.schemas.response_bodies.search import Found
@@ -219,6 +221,10 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     "PUT /api/draft": Operation(DraftFields, answer=Draft),
     "GET /api/conversations/{id}/draft": Operation(answer=Draft),
     "PUT /api/conversations/{id}/draft": Operation(DraftFields, answer=Draft),
+    "GET /api/presets": Operation(answer=Presets),
+    "POST /api/presets": Operation(PresetFields, answer=Preset, status=201),
+    "PUT /api/presets/{id}": Operation(PresetFields, answer=Preset),
+    "DELETE /api/presets/{id}": Operation(answers=(), status=204),
     "GET /api/search": Operation(
         query={
             "q": {"type": "string", "maxLength": MAX_QUERY_LENGTH},

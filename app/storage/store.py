@@ -17,6 +17,7 @@ from app.storage.messages import MessageStore
 from app.storage.next_prefixes import NextPrefixStore
 from app.storage.owed_use import OwedUseStore
 from app.storage.people import PersonStore
+from app.storage.presets import PresetStore
 from app.storage.recently_deleted import RecentlyDeletedStore
 from app.storage.responses import ResponseStore
 from app.storage.runs import RunStore
@@ -44,6 +45,7 @@ class Store:
     deletions: DeletionStore
     recently_deleted: RecentlyDeletedStore
     drafts: DraftStore
+    presets: PresetStore
     heads: HeadStore
     search: SearchStore
     imports: ImportStore
@@ -82,6 +84,7 @@ class Store:
             deletions=DeletionStore(database, tenant),
             recently_deleted=RecentlyDeletedStore(database, tenant),
             drafts=DraftStore(database, tenant),
+            presets=PresetStore(database, tenant),
             heads=HeadStore(database, tenant),
             search=SearchStore(database, tenant),
             imports=ImportStore(database, tenant),

@@ -72,9 +72,11 @@ from app.schemas.response_bodies.places import Places, Warming
 from app.schemas.response_bodies.presets import Preset, Presets
 from app.schemas.response_bodies.reuse_report import ReuseReport
 from app.schemas.response_bodies.run_events import RunDelta, RunDone, RunError, RunOpening, RunSnapshot
+from app.schemas.response_bodies.saved_prompts import SavedPrompt, SavedPrompts
 from app.schemas.response_bodies.search import Found
 from app.schemas.response_bodies.tokens import TokenCount
 from app.schemas.response_bodies.transfer import Imported
+from app.schemas.saved_prompts import SavedPromptFields
 from app.transport import framing
 from app.version import VERSION
 
@@ -225,6 +227,10 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     "POST /api/presets": Operation(PresetFields, answer=Preset, status=201),
     "PUT /api/presets/{id}": Operation(PresetFields, answer=Preset),
     "DELETE /api/presets/{id}": Operation(answers=(), status=204),
+    "GET /api/prompts": Operation(answer=SavedPrompts),
+    "POST /api/prompts": Operation(SavedPromptFields, answer=SavedPrompt, status=201),
+    "PUT /api/prompts/{id}": Operation(SavedPromptFields, answer=SavedPrompt),
+    "DELETE /api/prompts/{id}": Operation(answers=(), status=204),
     "GET /api/search": Operation(
         query={
             "q": {"type": "string", "maxLength": MAX_QUERY_LENGTH},

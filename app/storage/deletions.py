@@ -169,11 +169,12 @@ class DeletionStore:
         return ids
 
     async def remove_all(self) -> int:
-        """Remove every conversation, draft and preset of the tenant. Return the number of conversations."""
+        """Remove everything that the tenant stores for its chats. Return the number of conversations."""
 
         def clear(connection: Connection) -> None:
             connection.execute("DELETE FROM draft WHERE tenant = ?", (self._tenant,))
             connection.execute("DELETE FROM preset WHERE tenant = ?", (self._tenant,))
+            connection.execute("DELETE FROM saved_prompt WHERE tenant = ?", (self._tenant,))
 
         await self._database.write(clear)
         removals = list[Removal]()

@@ -21,6 +21,7 @@ from app.storage.presets import PresetStore
 from app.storage.recently_deleted import RecentlyDeletedStore
 from app.storage.responses import ResponseStore
 from app.storage.runs import RunStore
+from app.storage.saved_prompts import SavedPromptStore
 from app.storage.search import SearchStore
 from app.storage.server_clock import ServedTime
 from app.storage.sqlite.database import SqliteDatabase
@@ -46,6 +47,7 @@ class Store:
     recently_deleted: RecentlyDeletedStore
     drafts: DraftStore
     presets: PresetStore
+    saved_prompts: SavedPromptStore
     heads: HeadStore
     search: SearchStore
     imports: ImportStore
@@ -85,6 +87,7 @@ class Store:
             recently_deleted=RecentlyDeletedStore(database, tenant),
             drafts=DraftStore(database, tenant),
             presets=PresetStore(database, tenant),
+            saved_prompts=SavedPromptStore(database, tenant),
             heads=HeadStore(database, tenant),
             search=SearchStore(database, tenant),
             imports=ImportStore(database, tenant),

@@ -13,6 +13,7 @@ import { Drafts } from "./stores/drafts.svelte";
 import { HealthStore } from "./stores/health.svelte";
 import { Layout } from "./stores/layout.svelte";
 import { Notices } from "./stores/notices.svelte";
+import { Presets } from "./stores/presets.svelte";
 import { Printing } from "./stores/printing.svelte";
 import { Queue } from "./stores/queue.svelte";
 import { Refresh } from "./stores/refresh.svelte";
@@ -37,6 +38,7 @@ export interface Ebb {
   drafts: Drafts;
   layout: Layout;
   notices: Notices;
+  presets: Presets;
   printing: Printing;
   queue: Queue;
   refresh: Refresh;
@@ -79,6 +81,7 @@ export function createEbb(): Ebb {
     drafts,
     layout: new Layout(chat),
     notices: new Notices(),
+    presets: new Presets(api, chat),
     printing: new Printing(),
     queue,
     refresh: new Refresh(health, session, conversations, chat, drafts, tabs),
@@ -88,8 +91,8 @@ export function createEbb(): Ebb {
 }
 
 /** Start the stores that follow the browser, the server, or each other. Return the function that stops them. */
-export function startEbb({ chat, chatTiers, conversations, health, layout, printing, refresh, router, session, tabs }: Ebb): () => void {
-  void session.load().catch(() => undefined);
+export function startEbb({ chat, chatTiers, conversations, health, layout, presets, printing, refresh, router, session, tabs }: Ebb): () => void {
+  void session.load().then(() => (session.out ? undefined : presets.load())).catch(() => undefined);
   const stops = [
     health.start(),
     router.start(),

@@ -63,8 +63,8 @@ test-services: wheel test-kernels test-models test-clients ## test the wheel, th
 test-kernels: test-setup .make/triton ## simulate the GPU kernels on the CPU and compile them, five minutes
 	@PYTHONPATH=.make/triton $(BIN)/python -m pytest tests/kernels $(ARGS)
 
-test-models: test-setup ## compare every tested architecture of transformers with transformers alone, half a minute
-	@$(BIN)/python -m pytest -n 2 tests/sweep $(ARGS)
+test-models: test-setup ## compare every tested architecture with transformers alone, and run all models on all kernels, a few minutes
+	@$(BIN)/python -m pytest -n 2 --size models tests/sweep tests/integration/engine/worker/native $(ARGS)
 
 test-clients: test-setup ## drive clients of the APIs, each in an environment of its own, against a server
 	@$(BIN)/python -m tests.clients.environments
@@ -129,6 +129,7 @@ bench-thinking: ## measure how much of a prompt is reused after answers with rea
 bench-transformers-backend: ## compare the step of the transformers backend with that of Ebb's torch decoder, on random weights
 bench-turns: ## measure returning turns by tier; JSON, table and plot in bench/results
 bench-weights: ## measure multiplication by weights of each format as a share of what the machine can do, and print a table
+bench-weights-memory: ## measure the memory of loaded weights over the size of their GGUF file, and print a table
 bench-warm: ## measure chats that are warmed from Redis while the user types; JSON and table in bench/results, ten minutes
 
 bench-peers: setup .make/dev ## compare Ebb with vLLM and llama.cpp; JSON, table and plots in bench/results

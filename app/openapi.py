@@ -54,6 +54,7 @@ from app.schemas.parsing import CompatibleRequest, RequestModel
 from app.schemas.presets import PresetFields
 from app.schemas.response_bodies.account import Account, AccountUsage, AdminPeople, AdminPerson, Sessions
 from app.schemas.response_bodies.admin import ApiKeys, DeletedTenant, NewApiKey, Tenants, TenantWithLimits
+from app.schemas.response_bodies.changes import ChangesOpening, ConversationChange, ConversationGone, ManyChanges
 from app.schemas.response_bodies.conversations import (
     Conversation,
     ConversationPage,
@@ -259,6 +260,15 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     "DELETE /api/admin/tenants/{tenant}": Operation(answer=DeletedTenant),
     "PUT /api/admin/tenants/{tenant}/limits": Operation(LimitFields, answer=TenantWithLimits),
     "GET /metrics": Operation(answers=(PLAIN,)),
+    "GET /api/events": Operation(
+        answers=(EVENTS,),
+        events={
+            "opened": ChangesOpening,
+            "conversation": ConversationChange,
+            "gone": ConversationGone,
+            "reload": ManyChanges,
+        },
+    ),
     "GET /api/live": Operation(headers=("Last-Event-ID",), answers=(EVENTS,), events={"sample": LiveSample}),
 }
 

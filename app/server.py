@@ -28,6 +28,7 @@ from app.access.authentication import Authentication
 from app.access.host_names import HostNames
 from app.access.middleware import OriginGuard, cors
 from app.access.open_requests import OpenRequests
+from app.access.unknown_address import UnknownAddress
 from app.accounts.accounts import accounts_of
 from app.config.loopback import is_loopback
 from app.config.options import SettingsError
@@ -107,6 +108,7 @@ def make_app(
             Middleware(RequestContext, metrics=services.metrics, log_messages=log_messages, begin_trace=begin_trace),
             *cors(cors_origins),
             Middleware(Faults),
+            Middleware(UnknownAddress, index=static / "index.html"),
             Middleware(OriginGuard, names=names, allowed_origins=cors_origins),
             Middleware(
                 Authentication,
@@ -326,6 +328,7 @@ class DrainingServer(uvicorn.Server):
     def close_now(self) -> None:
         """Stop without draining, for a server that has no engine."""
         self._services.live.stop()
+        self._services.changes.stop()
         self.should_exit = True
 
     async def wait_until_drained(self) -> None:
@@ -345,6 +348,7 @@ class DrainingServer(uvicorn.Server):
         finally:
             # The live feed never ends by itself, and would hold up the exit.
             self._services.live.stop()
+            self._services.changes.stop()
             self.should_exit = True
 
 

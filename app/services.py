@@ -29,6 +29,7 @@ from app.observability.metrics import Metrics
 from app.prompts.answer_memory import AnswerMemory
 from app.prompts.prefix_rules import STABLE, PrefixRules
 from app.prompts.stateless import WholePrompts
+from app.runs.changes import Changes
 from app.runs.live_feed import LiveFeed
 from app.runs.place_log import PlaceLog
 from app.runs.resumption import Resumption
@@ -63,6 +64,7 @@ class Services:
     use_keeper: UseKeeper
     storage_probe: StorageProbe
     runs: RunRegistry
+    changes: Changes
     erasure: KVErasure
     deletions: Deletions
     turns: Turns
@@ -161,7 +163,8 @@ class Services:
             logger.error("the remains of an interrupted import could not be removed: %s", error)
         ring = KeyRing(store.keys, store.limits, store.people, auth_policy, rules=accounts.rules)
         await ring.read()
-        runs = RunRegistry(store.runs)
+        changes = Changes()
+        runs = RunRegistry(store.runs, announce=changes.announce)
         resumption = Resumption(host, store, runs, PlaceLog(database_path.with_name("resumed-places")))
         await resumption.begin()
         erasure = KVErasure(host, store.tokens)
@@ -170,7 +173,7 @@ class Services:
         gate = gates.of(store.tenant)
         deletions = Deletions(host, store, runs, erasure, response_days=response_days, deleted_days=deleted_days)
         turns = Turns(host, store, runs, gate)
-        titles = TitleMaker(host, store, turns) if model_titles else None
+        titles = TitleMaker(host, store, turns, announce=changes.announce) if model_titles else None
         next_prefixes = NextPromptPrefill(host, store, turns, erasure)
         answers = AnswerMemory(store.answers, Owners(tenant_weights))
         prompts = WholePrompts(host, answers, prefix_rules)
@@ -185,6 +188,7 @@ class Services:
             UseKeeper(gates, store.owed_use),
             StorageProbe(store.database),
             runs,
+            changes,
             erasure,
             deletions,
             turns,
@@ -247,6 +251,7 @@ class Services:
         self.loop_lag.stop()
         await self.storage_probe.stop()
         self.live.stop()
+        self.changes.stop()
         await self.next_prefixes.stop()
         await self.deletions.stop()
         await self.erasure.stop()

@@ -39,19 +39,24 @@ public:
 
     void measure(const char* name, int rows, int threads) const {
         const int matrices = rows > 32 ? 1 : kMatrices;
-        std::vector<Activation> left(static_cast<size_t>(rows) * kDepth);
-        for (size_t i = 0; i < left.size(); ++i)
-            left[i] = static_cast<Activation>(EBB_BF16_DOT ? 0x3c00 + i * 37 % 256 : i % 64);
+        std::vector<Activation> values(static_cast<size_t>(rows) * kDepth);
+        for (size_t i = 0; i < values.size(); ++i)
+            values[i] = static_cast<Activation>(EBB_BF16_DOT ? 0x3c00 + i * 37 % 256 : i % 64);
+        std::vector<std::vector<ByteGroup>> groups_of(threads, std::vector<ByteGroup>(values.size() / kGroup));
         const int at_once = rows == 1 ? 4 : rows <= 6 ? 2 : 1;
         const double seconds = timed(threads, [&](int thread) {
             std::vector<float> out(static_cast<size_t>(rows) * at_once * kPanel);
             const int panels = kColumns / kPanel, begin = panels * thread / threads, end = panels * (thread + 1) / threads;
             for (int i = 0; i < matrices; ++i) {
                 const Part part{data_.data() + i * matrix_bytes_, panels, format_};
+                const Weights right{{&part, 1}, kDepth};
+                Left left{values.data(), kDepth};
+                // Every thread rounds all rows, as threads do in a step with few rows.
+                std::vector<ByteGroup>& own = groups_of[thread];
+                if (right.is_in_bytes()) left = in_bytes(left, right, 0, rows, own.data());
                 for (int panel = begin; panel < end; panel += at_once) {
                     const int columns = std::min(at_once, end - panel) * kPanel;
-                    multiply({left.data(), kDepth}, rows, Weights{{&part, 1}, kDepth}, panel * kPanel, columns,
-                             {out.data(), columns});
+                    multiply(left, rows, right, panel * kPanel, columns, {out.data(), columns});
                 }
             }
         });

@@ -1,9 +1,12 @@
 """Types of the blocks in which a model folder may hold a matrix: those of GGUF files that the kernels compute with."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
+
+from safetensors import SafetensorError, safe_open
 
 from models.errors import WeightsError
 
@@ -48,6 +51,18 @@ def tensor_types(metadata: Mapping[str, Any] | None) -> dict[str, str]:
         if type_ not in BLOCK_TYPES:
             raise WeightsError(f"the tensor {name} has blocks of the unknown type {type_!r}")
     return types
+
+
+def stored_types(files: Iterable[Path]) -> tuple[str, ...]:
+    """Return the types of blocks in safetensors `files`, sorted. Raise WeightsError for a file that cannot be read."""
+    found = set[str]()
+    for file in files:
+        try:
+            with safe_open(file, framework="np") as tensors:
+                found.update(tensor_types(tensors.metadata()).values())
+        except (SafetensorError, OSError) as error:
+            raise WeightsError(f"{file} cannot be read and may be truncated: {error}") from error
+    return tuple(sorted(found))
 
 
 def shape_of_weights(type_: str, shape: Sequence[int]) -> tuple[int, int]:

@@ -142,8 +142,8 @@ class _Fetching:
             files=(file,),
             missing=self.missing([file]),
             parameters=found.parameters,
-            attention=found.attention,
-            max_position_embeddings=found.max_position_embeddings,
+            attention=found.decoder.attention_calls(),
+            max_position_embeddings=found.decoder.max_position_embeddings,
             code="shared decoder",
             has_experts=False,
         )

@@ -74,6 +74,12 @@ def prepared(path: Path, cache_dir: Path, progress: Progress) -> Path:
     return path if path.is_dir() else _converted(path, cache_dir, progress)
 
 
+def local_gguf(name: str) -> Path | None:
+    """Return the path that the model `name` is if it is a GGUF file on this machine; None for all other names."""
+    local = Path(name).expanduser()
+    return local.resolve() if local.is_file() and local.suffix.lower() == ".gguf" else None
+
+
 def find_model(name: str, cache_dir: Path) -> Path | None:
     """Find the folder of the model `name` if it is ready to load, without fetching or converting anything.
 
@@ -82,8 +88,8 @@ def find_model(name: str, cache_dir: Path) -> Path | None:
     local = Path(name).expanduser()
     if name.lower() == DEFAULT_MODEL:
         folder = model_folder(DEFAULT_SOURCE, cache_dir)
-    elif local.is_file() and local.suffix.lower() == ".gguf":
-        folder = _converted_folder(local.resolve(), cache_dir)
+    elif (file := local_gguf(name)) is not None:
+        folder = _converted_folder(file, cache_dir)
     elif (hub_name := at_hub(name)) is None:
         folder = local
     else:

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.sizes import Size
+
 
 def default_cache_dir() -> Path:
     """Return the default cache directory of `ebb serve`, so that the server and the tests share one download."""
@@ -20,3 +22,16 @@ def model_path() -> Path:
     from models.pull import pull_default
 
     return pull_default(default_cache_dir(), print)
+
+
+@pytest.fixture(scope="session")
+def shallow_model(model_path: Path, tmp_path_factory: pytest.TempPathFactory, size: Size) -> Path:
+    """Return the folder of a model for tests that assert nothing about what the text says.
+
+    The model is three layers of the default one, or all of them at full size.
+    """
+    if size.full:
+        return model_path
+    from tests.shallow_model import save_shallow
+
+    return save_shallow(model_path, tmp_path_factory.mktemp("shallow") / model_path.name)

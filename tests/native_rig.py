@@ -1,5 +1,6 @@
 """A rig for the native step without an engine: chunks of prompts in, logits out."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,6 +43,10 @@ def load_oracle(folder: Path) -> DecoderForCausalLM:
     return oracle
 
 
+COMPUTES_IN_BYTES = "avx512_bf16"
+"""Instruction set whose products with weights of up to six bits are those of bytes."""
+
+
 def quantized(matrix: torch.Tensor) -> torch.Tensor:
     """Quantize [rows, columns] to int8 in groups of 32 along a row, and return the dequantized float32 values.
 
@@ -52,6 +57,30 @@ def quantized(matrix: torch.Tensor) -> torch.Tensor:
     scale = exact.half()
     scale = torch.where(scale.float() < exact, torch.nextafter(scale, torch.tensor(torch.inf).half()), scale).float()
     return (torch.round(groups / scale.clamp(min=1e-12)) * scale).view_as(matrix)
+
+
+def rounded_to_bytes(x: torch.Tensor) -> torch.Tensor:
+    """Round the left operand of a product of bytes: groups of 32 to integers, of which the largest is 127."""
+    groups = x.float().view(*x.shape[:-1], -1, 32)
+    largest = groups.abs().amax(dim=-1, keepdim=True)
+    # A quotient of two tensors, because torch multiplies a number by the inverse of a tensor.
+    inverse = torch.full_like(largest, 127) / largest
+    return (torch.round(groups * inverse).nan_to_num() * (largest / 127)).view_as(x)
+
+
+def held_by_four_bits(matrix: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """Return random weights of the same shape and size: per group of 32, a power of two times integers down to -8.
+
+    A group of zeros is among them.
+    """
+    integers = torch.randint(-8, 8, matrix.shape, generator=generator).view(len(matrix), -1, 32)
+    integers[..., 5] = -8
+    integers[0, 0] = 0
+    signs = torch.randint(0, 2, integers.shape[:2], generator=generator) * 2 - 1
+    exponents = torch.randint(-2, 3, integers.shape[:2], generator=generator)
+    size = float(matrix.abs().mean()) / 4
+    scales = signs * 2.0 ** (exponents + round(math.log2(size)))
+    return (integers * scales[..., None]).view_as(matrix)
 
 
 @dataclass

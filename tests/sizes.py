@@ -1,4 +1,9 @@
-"""Pytest plugin with one setting for the size of all tests: `--size full` (make test-full), small by default."""
+"""Pytest plugin with one setting for the size of all tests.
+
+- `small`, the default: `make test`.
+- `models`: small tests of every combination of models and kernels (tests/many_models.py): `make test-models`.
+- `full`: large tests of every combination: `make test-full`.
+"""
 
 from dataclasses import dataclass
 from typing import TypeVar
@@ -20,7 +25,7 @@ class Size:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--size", choices=("small", "full"), default="small", help="how large the tests are")
+    parser.addoption("--size", choices=("small", "models", "full"), default="small", help="how large the tests are")
 
 
 @pytest.fixture(scope="session")

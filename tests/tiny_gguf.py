@@ -17,7 +17,7 @@ VOCAB = BYTE_VOCAB + 1
 
 SHAPE = {"layers": 2, "hidden": 64, "heads": 4, "kv_heads": 2}
 
-BLOCK_SHAPE = {"hidden": 256, "intermediate": 512, "heads": 4, "kv_heads": 2}
+BLOCK_SHAPE: Mapping[str, int] = {"hidden": 256, "intermediate": 512, "heads": 4, "kv_heads": 2}
 """Shape of the models of `write_block_gguf`."""
 
 _SCALES = {
@@ -144,34 +144,27 @@ def write_block_gguf(
     tied: bool = False,
     zero: str | None = None,
     infinite: tuple[str, int] | None = None,
+    shape: Mapping[str, int] = BLOCK_SHAPE,
+    architecture: str = "llama",
 ) -> Path:
-    """Write a Llama of random matrices in blocks to `file`.
+    """Write a Llama or Phi-3 of random matrices in blocks to `file`. Phi-3 rotates a part of each head.
 
     types: type of the blocks by the GGUF name of a tensor without its layer, such as "attn_v"; "" for all others.
     zero: name of a tensor whose weights are 0, so that it adds nothing; None for no such tensor.
     infinite: name of a tensor and place of a float16 number in a block, which is infinite in its last block.
     """
-    hidden, inner, vocab = BLOCK_SHAPE["hidden"], BLOCK_SHAPE["intermediate"], VOCAB
-    kv_width = hidden // BLOCK_SHAPE["heads"] * BLOCK_SHAPE["kv_heads"]
-    shapes = {
-        "attn_q": (hidden, hidden),
-        "attn_k": (kv_width, hidden),
-        "attn_v": (kv_width, hidden),
-        "attn_output": (hidden, hidden),
-        "ffn_gate": (inner, hidden),
-        "ffn_up": (inner, hidden),
-        "ffn_down": (hidden, inner),
-    }
+    hidden, vocab = shape["hidden"], VOCAB
+    shapes = _matrix_shapes(shape, fused=architecture == "phi3")
     matrices = {
-        f"blk.{layer}.{name}.weight": (name, shape) for layer in range(layers) for name, shape in shapes.items()
+        f"blk.{layer}.{name}.weight": (name, sizes) for layer in range(layers) for name, sizes in shapes.items()
     }
     for name in ("token_embd",) if tied else ("token_embd", "output"):
         matrices[f"{name}.weight"] = (name, (vocab, hidden))
     norms = {f"blk.{layer}.{name}_norm.weight": hidden for layer in range(layers) for name in ("attn", "ffn")}
     random = np.random.default_rng(3)
     blocks = {
-        name: (random_blocks(types.get(part, types[""]), shape, random), types.get(part, types[""]))
-        for name, (part, shape) in matrices.items()
+        name: (random_blocks(types.get(part, types[""]), sizes, random), types.get(part, types[""]))
+        for name, (part, sizes) in matrices.items()
     }
     for name, (data, _) in blocks.items():
         if matrices[name][0] == zero:
@@ -180,15 +173,31 @@ def write_block_gguf(
         data, type_ = blocks[infinite[0]]
         last = data.reshape(-1, gguf.GGML_QUANT_SIZES[gguf.GGMLQuantizationType[type_]][1])[-1]
         last[infinite[1] : infinite[1] + 2] = np.frombuffer(np.float16(np.inf).tobytes(), np.uint8)
-    changed = {
-        "llama.embedding_length": hidden,
-        "llama.feed_forward_length": inner,
-        "llama.attention.head_count": BLOCK_SHAPE["heads"],
-        "llama.attention.head_count_kv": BLOCK_SHAPE["kv_heads"],
-        "llama.block_count": layers,
-    }
+    keys = {
+        "embedding_length": hidden,
+        "feed_forward_length": shape["intermediate"],
+        "attention.head_count": shape["heads"],
+        "attention.head_count_kv": shape["kv_heads"],
+        "block_count": layers,
+    } | ({"rope.dimension_count": hidden // shape["heads"] // 4 * 3} if architecture == "phi3" else {})
+    changed = {f"{architecture}.{key}": value for key, value in keys.items()}
     ones = {name: torch.ones(size) for name, size in (norms | {"output_norm.weight": hidden}).items()}
-    return write_tiny_gguf(file, changed=changed, tensors={}, plain=ones, blocks=blocks)
+    return write_tiny_gguf(file, architecture=architecture, changed=changed, tensors={}, plain=ones, blocks=blocks)
+
+
+def _matrix_shapes(shape: Mapping[str, int], *, fused: bool) -> dict[str, tuple[int, int]]:
+    hidden, inner = shape["hidden"], shape["intermediate"]
+    kv_width = hidden // shape["heads"] * shape["kv_heads"]
+    shapes = {"attn_output": (hidden, hidden), "ffn_down": (hidden, inner)}
+    if fused:
+        return shapes | {"attn_qkv": (hidden + 2 * kv_width, hidden), "ffn_up": (2 * inner, hidden)}
+    return shapes | {
+        "attn_q": (hidden, hidden),
+        "attn_k": (kv_width, hidden),
+        "attn_v": (kv_width, hidden),
+        "ffn_gate": (inner, hidden),
+        "ffn_up": (inner, hidden),
+    }
 
 
 def random_blocks(

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -14,6 +15,33 @@ export function precompress(): Plugin {
         const path = join(dir ?? "", name);
         writeFileSync(`${path}.gz`, gzipSync(readFileSync(path), { level: 9 }));
       }
+    },
+  };
+}
+
+/** Write the worker of the page without a connection, with the files of the first load and a version of all files. */
+export function offlineWorker(source: string): Plugin {
+  return {
+    name: "offline-worker",
+    apply: "build",
+    generateBundle(_options, bundle) {
+      const entries = Object.values(bundle).filter((output) => output.type === "chunk" && output.isEntry);
+      const first = new Set<string>();
+      const visit = (name: string): void => {
+        const chunk = bundle[name];
+        if (chunk?.type !== "chunk" || first.has(name)) return;
+        first.add(name);
+        chunk.imports.forEach(visit);
+      };
+      for (const { fileName } of entries) visit(fileName);
+      const texts = Object.values(bundle).filter((output) => output.type === "chunk" && CATALOGUE.test(output.facadeModuleId ?? ""));
+      const styles = Object.keys(bundle).filter((name) => /\/index-[^/]*\.css$/.test(name));
+      const files = [...first, ...texts.map(({ fileName }) => fileName), ...styles].map((name) => `/${name}`).sort();
+      const version = createHash("sha256").update(Object.keys(bundle).sort().join()).digest("hex").slice(0, 16);
+      const code = readFileSync(source, "utf8")
+        .replace("const FILES = [];", `const FILES = ${JSON.stringify(files)};`)
+        .replace('const VERSION = "";', `const VERSION = ${JSON.stringify(version)};`);
+      this.emitFile({ type: "asset", fileName: "offline.js", source: code });
     },
   };
 }

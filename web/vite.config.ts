@@ -1,12 +1,12 @@
 import { svelte } from "@sveltejs/vite-plugin-svelte";
 import { defineConfig } from "vitest/config";
 
-import { boundFirstLoad, precompress, woff2Only } from "./build_plugins.ts";
+import { boundFirstLoad, offlineWorker, precompress, woff2Only } from "./build_plugins.ts";
 
 const server = process.env["EBB_URL"] ?? "http://127.0.0.1:8000";
 
 export default defineConfig({
-  plugins: [svelte(), woff2Only(), boundFirstLoad(100_000), precompress()],
+  plugins: [svelte(), woff2Only(), boundFirstLoad(100_000), offlineWorker("src/background/offline_worker.js"), precompress()],
   build: {
     outDir: "../app/static",
     emptyOutDir: true,

@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from app.access.key_ring import KeyRing
 from app.access.middleware import is_same_origin
 from app.access.open_requests import OpenRequests
-from app.access.path_access import PROBES, access_of
+from app.access.path_access import PROBES, UNCOUNTED, access_of
 from app.access.proxies import KeylessProxyCheck
 from app.accounts.proxy_login import ProxyLogin, UntrustedProxyError
 from app.http.error_responses import ForbiddenError, UnauthorizedError, error_response
@@ -66,7 +66,7 @@ class Authentication:
         refusal = self._refusal(scope["path"], headers, principal, identity)
         if refusal is not None:
             await error_response(refusal)(scope, receive, send)
-        elif principal is None or access_of(scope["path"]) != "user":
+        elif principal is None or access_of(scope["path"]) != "user" or scope["path"] in UNCOUNTED:
             # Administration and monitoring are not limited, so an administrator can undo a limit on the own tenant.
             await self._app(scope, receive, send)
         else:

@@ -9,7 +9,10 @@ Access = Literal["open"] | Scope
 PROBES = frozenset({"/health", "/ready"})
 """Paths that are answered from memory, independently of the database."""
 
-OPEN = frozenset({"/", "/live", *PROBES, "/api/login", "/api/login/start", "/api/logout", "/login/callback"})
+UNCOUNTED = frozenset({"/api/events"})
+"""Paths of pages' streams. They have a bound of their own, and leave a tenant's limit to its requests."""
+
+OPEN = frozenset({"/", "/live", "/admin", *PROBES, "/api/login", "/api/login/start", "/api/logout", "/login/callback"})
 OPEN_BELOW = ("/assets/", "/c/")
 ADMIN = frozenset({"/metrics", "/api/live"})
 ADMIN_BELOW = "/api/admin/"

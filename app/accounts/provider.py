@@ -37,8 +37,8 @@ SKEW_SECONDS = 60
 
 ANSWER_SECONDS = 10.0
 FRESH_SECONDS = 3600.0
-RETRY_SECONDS = 30.0
-"""Seconds after a failed discovery in which a page that logs out does not ask again."""
+RETRY_SECONDS = 5.0
+"""Seconds after a failed discovery in which no request asks again, so that a flood of logins waits for nothing."""
 MAX_TEXT = 255
 MAX_GROUPS = 256
 
@@ -71,7 +71,8 @@ class OidcProvider:
         self._metadata: Mapping[str, Any] = {}
         self._keys: KeySet | None = None
         self._read_at = -FRESH_SECONDS
-        self._failed_at = -RETRY_SECONDS
+        self._failed_at = 0.0
+        self._failure = ""
         self._reading = asyncio.Lock()
 
     @property
@@ -113,8 +114,6 @@ class OidcProvider:
 
     async def end_session_url(self) -> str | None:
         """Return the address that ends the session at the provider; None if it has none, or does not answer."""
-        if self._clock() - self._failed_at < RETRY_SECONDS:
-            return None
         try:
             endpoint = (await self._discover()).get("end_session_endpoint")
         except ProviderUnavailableError:
@@ -128,6 +127,8 @@ class OidcProvider:
         async with self._reading:
             if self._clock() - self._read_at < FRESH_SECONDS:
                 return self._metadata
+            if self._failure and self._clock() - self._failed_at < RETRY_SECONDS:
+                raise ProviderUnavailableError(self._failure)
             try:
                 metadata = await self._get(f"{self._of.issuer.rstrip('/')}/.well-known/openid-configuration")
                 if metadata.get("issuer") != self._of.issuer:
@@ -137,8 +138,8 @@ class OidcProvider:
                     )
                 for name in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
                     _check_endpoint(name, metadata.get(name))
-            except ProviderUnavailableError:
-                self._failed_at = self._clock()
+            except ProviderUnavailableError as error:
+                self._failure, self._failed_at = error.message, self._clock()
                 raise
             self._metadata, self._keys, self._read_at = metadata, None, self._clock()
             return metadata

@@ -8,6 +8,7 @@ turn finds the cache unchanged.
 """
 
 import asyncio
+from collections.abc import Callable
 from functools import partial
 
 from app.conversations.turns import Turns
@@ -29,14 +30,24 @@ PATIENCE_SECONDS = 600.0
 class TitleMaker:
     """Owner of one task per conversation that waits for its title. One of them asks the model at a time."""
 
-    def __init__(self, host: EngineHost, store: Store, turns: Turns, *, poll_seconds: float = POLL_SECONDS) -> None:
+    def __init__(
+        self,
+        host: EngineHost,
+        store: Store,
+        turns: Turns,
+        *,
+        poll_seconds: float = POLL_SECONDS,
+        announce: Callable[[str, str], None] = lambda _tenant, _conversation_id: None,
+    ) -> None:
         """Prepare to run the tasks.
 
         poll_seconds: time between two checks whether the engine is busy.
+        announce: called with the tenant and the conversation that has a new title.
         """
         self._host = host
         self._store = store
         self._turns = turns
+        self._announce = announce
         self._poll_seconds = poll_seconds
         self._tasks = IdleTasks("no title was generated", poll_seconds=poll_seconds, patience_seconds=PATIENCE_SECONDS)
 
@@ -77,6 +88,7 @@ class TitleMaker:
         title = title_by_model(answer, path[0].content)
         if title is not None:
             await store.conversations.name_by_model(conversation.id, title)
+            self._announce(run.tenant, conversation.id)
         return True
 
     async def _ask(self, engine: Backend, tenant: str, prompt: list[int]) -> str | None:

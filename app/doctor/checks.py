@@ -37,7 +37,7 @@ from engine.errors import EngineError
 from engine.worker.torch.devices import open_device
 from models.errors import ModelError
 from models.registry import summarize
-from models.resolve import find_model
+from models.resolve import find_model, local_gguf
 
 STATIC = Path(__file__).parents[1] / "static"
 
@@ -77,7 +77,7 @@ def check_attention(settings: Settings) -> Finding:
     """Check which attention backend is selected, and report why those before it in the table are not."""
     folder = find_model(settings.model, settings.cache_dir)
     if folder is None:
-        return Finding("ok", "attention", "depends on the model, which is not on this machine yet")
+        return Finding("ok", "attention", "depends on the model, which is not ready yet")
     device = choose_device(settings.device)
     try:
         dtype = getattr(torch, settings.dtype)
@@ -143,6 +143,8 @@ def check_model(settings: Settings) -> Finding:
     folder = find_model(settings.model, settings.cache_dir)
     if folder is not None:
         return Finding("ok", "model", f"{settings.model} in {folder}")
+    if local_gguf(settings.model) is not None:
+        return Finding("ok", "model", f"{settings.model}, which the first `ebb serve` converts")
     advice = f"`ebb pull {settings.model}` downloads it now, `ebb serve` when it starts"
     return Finding("warn", "model", f"{settings.model} is not on this machine yet", advice)
 

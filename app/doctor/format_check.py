@@ -13,7 +13,7 @@ def check_formats(settings: Settings) -> Finding:
     """Check which formats of tool calls and reasoning the chat template shows."""
     folder = find_model(settings.model, settings.cache_dir)
     if folder is None:
-        return Finding("ok", "formats", "depend on the model, which is not on this machine yet")
+        return Finding("ok", "formats", "depend on the model, which is not ready yet")
     name = None if settings.tool_format == AUTO else settings.tool_format
     try:
         chat = ChatFormat.load(folder, load_tokenizer(folder), name)

@@ -1,5 +1,6 @@
 """Check of the code that will compute the model: the native step, the shared decoder in torch, or transformers."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,16 +12,18 @@ from engine.config import EngineConfig
 from engine.device_choice import choose_device
 from engine.errors import EngineError
 from engine.worker.native.selection import matrices_refusal, native_refusal
+from models.block_types import stored_types
 from models.errors import ModelError
+from models.folder import ModelFolder
 from models.registry import NetworkSummary, check_split, summarize
-from models.resolve import find_model
+from models.resolve import find_model, local_gguf
 
 
 def check_network(settings: Settings) -> Finding:
-    """Check which code computes the model, and report why those that are faster do not. Reads config.json alone."""
+    """Check which code computes the model, and report why those that are faster do not. Reads no weights."""
     folder = find_model(settings.model, settings.cache_dir)
     if folder is None:
-        return Finding("ok", "network", "depends on the model, which is not on this machine yet")
+        return _check_unconverted(settings)
     try:
         network = summarize(folder, getattr(torch, settings.dtype), choose_device(settings.device))
         refusal = why_not_native(settings, folder, network)
@@ -41,9 +44,40 @@ def check_network(settings: Settings) -> Finding:
             advice = "the architecture is not one of those tested (docs/models.md): compare a few long answers"
             return Finding("warn", "network", text, advice)
         return Finding("ok", "network", text)
-    if refusal is None:
-        return Finding("ok", "network", "native step")
-    return Finding("ok", "network", f"{network.code} in torch, because {refusal}")
+    try:
+        blocks = stored_types(ModelFolder(folder).weight_files())
+    except ModelError as error:
+        return Finding("fail", "network", str(error), "choose another --model, or run `ebb pull` again")
+    return Finding("ok", "network", _of_decoder(refusal, blocks))
+
+
+def _check_unconverted(settings: Settings) -> Finding:
+    """Check a model without a folder: a GGUF file by its metadata. Others are not known yet."""
+    file = local_gguf(settings.model)
+    if file is None:
+        return Finding("ok", "network", "depends on the model, which is not ready yet")
+    # Only such files need the library.
+    from models.hub_gguf import read_head
+
+    try:
+        head = read_head(file)
+        refusal = native_refusal(_engine_config(settings, file), head.decoder)
+    except EngineError as error:
+        return Finding("fail", "network", error.message, "choose another --cpu-kernels, or omit the option")
+    except ModelError as error:
+        return Finding("fail", "network", str(error), "choose another --model")
+    return Finding("ok", "network", _of_decoder(refusal, head.block_types))
+
+
+def _of_decoder(refusal: str | None, blocks: Sequence[str]) -> str:
+    """Describe the computation of a network that the shared decoder has.
+
+    refusal: why the native step does not compute it; None if it does.
+    blocks: types of the matrices in blocks.
+    """
+    if refusal is not None:
+        return f"shared decoder in torch, because {refusal}"
+    return f"native step, with {' and '.join(blocks)} as in the GGUF file" if blocks else "native step"
 
 
 def why_not_native(settings: Settings, folder: Path, network: NetworkSummary) -> str | None:

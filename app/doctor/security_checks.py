@@ -11,7 +11,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from app.access.auth_policy import keys_required
+from app.accounts.accounts import accounts_of
 from app.config.loopback import is_loopback
+from app.config.options import SettingsError
 from app.config.settings import Settings
 from app.doctor.finding import Finding
 from app.doctor.tls_checks import check_tls
@@ -38,7 +40,7 @@ def check_keys(settings: Settings) -> Finding:
     """Check what clients that reach the port may do."""
     if keys_required(settings):
         valid = count_keys(settings.database).valid
-        if not valid:
+        if not valid and not settings.has_accounts:
             advice = "ebb keys create NAME"
             return Finding("warn", "keys", "required of every client, and no valid key exists", advice)
         return Finding("ok", "keys", f"required of every client; valid keys: {valid} (ebb keys list)")
@@ -59,6 +61,33 @@ def check_keys(settings: Settings) -> Finding:
         return Finding("warn", "keys", text, "create a key (ebb keys create NAME)")
     text = "none: every user and program of this machine may read and delete every chat; proxied requests are refused"
     return Finding("ok", "keys", text)
+
+
+def check_accounts(settings: Settings) -> Finding:
+    """Check how people log in, and who could log in as another person."""
+    if not settings.has_accounts:
+        return Finding("ok", "accounts", "off: keys are the only way to log in")
+    try:
+        accounts_of(settings)
+    except SettingsError as error:
+        return Finding("fail", "accounts", error.message, f"correct --{error.param}")
+    secret = settings.oidc_client_secret_file
+    if secret is not None and (finding := _private("accounts", secret, OTHERS, "0600")).level != "ok":
+        return finding
+    if settings.oidc_issuer and settings.public_url.startswith("http://") and not _is_local(settings.public_url):
+        advice = "let people open the server over https, and say so with --public-url"
+        return Finding("warn", "accounts", "logins travel unencrypted to --public-url", advice)
+    trusted = [str(network) for network in settings.proxy_addresses if network.is_loopback]
+    if settings.proxy_user_header and trusted:
+        text = f"every user and program of this machine ({', '.join(trusted)}) can name any person"
+        return Finding("warn", "accounts", text, "on a machine with other users, give the proxy an address of its own")
+    return Finding("ok", "accounts", " and ".join(_logins(settings)))
+
+
+def _logins(settings: Settings) -> list[str]:
+    provider = [f"people log in at {settings.oidc_issuer}"] if settings.oidc_issuer else []
+    proxy = [f"a proxy names people in {settings.proxy_user_header}"] if settings.proxy_user_header else []
+    return provider + proxy
 
 
 def check_cors(settings: Settings) -> Finding:
@@ -181,6 +210,7 @@ SECURITY_CHECKS: tuple[Callable[[Settings], Finding], ...] = (
     check_address,
     check_tls,
     check_keys,
+    check_accounts,
     check_cors,
     check_state_dir,
     check_secret,

@@ -6,7 +6,7 @@ from starlette.routing import Route
 
 from app.domain.ids import new_id
 from app.http.request_body import read_body
-from app.routes.versioned import expected_versions, version_headers, versioned
+from app.routes.versioned import changed, expected_versions, version_headers
 from app.schemas.conversations import EditedAnswer, MessageChoice
 from app.schemas.response_bodies import conversations as bodies
 from app.services import services_of
@@ -29,10 +29,11 @@ async def get_tree(request: Request) -> Response:
 async def choose_head(request: Request) -> Response:
     """Show the branch of a message: the newest leaf below it becomes the head."""
     chosen = await read_body(request, MessageChoice)
-    return versioned(
+    return changed(
+        request,
         await services_of(request).store.tree.show(
             request.path_params["id"], chosen.message_id, expected_versions(request)
-        )
+        ),
     )
 
 
@@ -41,7 +42,7 @@ async def fork(request: Request) -> Response:
     chosen = await read_body(request, MessageChoice)
     services = services_of(request)
     await services.runs.settle()
-    return versioned(await services.store.tree.fork(request.path_params["id"], chosen.message_id), 201)
+    return changed(request, await services.store.tree.fork(request.path_params["id"], chosen.message_id), 201)
 
 
 async def edit_answer(request: Request) -> Response:
@@ -50,24 +51,23 @@ async def edit_answer(request: Request) -> Response:
     services = services_of(request)
     await services.runs.settle()
     edited_id = fields.id or new_id("msg")
-    return versioned(
-        await services.store.tree.edit(
-            request.path_params["id"], edited_id, fields.content, expected_versions(request)
-        ),
-        201,
+    edited = await services.store.tree.edit(
+        request.path_params["id"], edited_id, fields.content, expected_versions(request)
     )
+    return changed(request, edited, 201)
 
 
 async def delete_message(request: Request) -> Response:
     """Hide a message and everything below it. The branch can be restored for ten minutes."""
-    return versioned(
-        await services_of(request).deletions.delete_message(request.path_params["id"], expected_versions(request))
+    return changed(
+        request,
+        await services_of(request).deletions.delete_message(request.path_params["id"], expected_versions(request)),
     )
 
 
 async def restore_message(request: Request) -> Response:
     """Undo the deletion of a message and show its branch."""
-    return versioned(await services_of(request).deletions.restore_message(request.path_params["id"]))
+    return changed(request, await services_of(request).deletions.restore_message(request.path_params["id"]))
 
 
 def _outline(message: Outline) -> bodies.Outline:

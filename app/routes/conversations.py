@@ -11,7 +11,7 @@ from app.domain.bounds import MAX_PAGE
 from app.http.query_params import flag, source_of, whole_number
 from app.http.request_body import read_body
 from app.routes.cursors import parse_position, position_cursor
-from app.routes.versioned import expected_versions, version_headers, versioned
+from app.routes.versioned import changed, expected_versions, version_headers
 from app.runs.service import Run
 from app.schemas.conversations import ConversationFields, NewMessage, RetryFields
 from app.schemas.response_bodies.conversations import ConversationPage, ConversationWithMessages, conversation_body
@@ -40,7 +40,7 @@ async def list_conversations(request: Request) -> Response:
 async def create_conversation(request: Request) -> Response:
     """Create an empty conversation."""
     fields = await read_body(request, ConversationFields)
-    return versioned(await services_of(request).store.conversations.create(fields.changes()), 201)
+    return changed(request, await services_of(request).store.conversations.create(fields.changes()), 201)
 
 
 async def get_conversation(request: Request) -> Response:
@@ -59,24 +59,27 @@ async def get_conversation(request: Request) -> Response:
 async def change_conversation(request: Request) -> Response:
     """Change a conversation's title, system prompt or default parameters, or pin or archive it."""
     fields = await read_body(request, ConversationFields)
-    return versioned(
+    return changed(
+        request,
         await services_of(request).store.conversations.change(
             request.path_params["id"], fields.changes(), expected_versions(request)
-        )
+        ),
     )
 
 
 async def delete_conversation(request: Request) -> Response:
     """Move a conversation to the recently deleted ones, or remove it at once. Answers being generated are stopped."""
-    await services_of(request).deletions.delete_conversation(
-        request.path_params["id"], expected_versions(request), permanently=flag(request, "permanently")
+    services, conversation_id = services_of(request), request.path_params["id"]
+    await services.deletions.delete_conversation(
+        conversation_id, expected_versions(request), permanently=flag(request, "permanently")
     )
+    services.changes.announce(services.store.tenant, conversation_id)
     return Response(status_code=204)
 
 
 async def restore_conversation(request: Request) -> Response:
     """Undo the deletion of a conversation."""
-    return versioned(await services_of(request).deletions.restore_conversation(request.path_params["id"]))
+    return changed(request, await services_of(request).deletions.restore_conversation(request.path_params["id"]))
 
 
 async def post_message(request: Request) -> Response:

@@ -33,7 +33,10 @@ async def list_deleted(request: Request) -> Response:
 
 async def delete_all(request: Request) -> Response:
     """Move all conversations of one source to the recently deleted ones. Answers being generated are stopped."""
-    return JSONResponse(NumDeleted(deleted=await services_of(request).deletions.delete_all(source_of(request))))
+    services = services_of(request)
+    deleted = await services.deletions.delete_all(source_of(request))
+    services.changes.announce(services.store.tenant)
+    return JSONResponse(NumDeleted(deleted=deleted))
 
 
 async def remove_deleted(request: Request) -> Response:

@@ -147,9 +147,11 @@ def _set_attempt(request: Request, response: Response, value: str, seconds: int)
 
 def _is_secure(request: Request) -> bool:
     # A proxy on another machine is not trusted to report the scheme. If the Host header that it passes on names an
-    # https `public_url`, the browser opened the page under that URL.
-    opened_at = f"https://{request.headers.get('host', '')}"
-    return request.url.scheme == "https" or opened_at == request.app.state.public_url
+    # https `public_url`, the browser opened the page under that URL. The provider sends people to no other one.
+    public_url = request.app.state.public_url
+    if server_services(request).accounts.provider is not None and public_url.startswith("https:"):
+        return True
+    return request.url.scheme == "https" or f"https://{request.headers.get('host', '')}" == public_url
 
 
 def _login(services: Services, principal: Principal | None) -> bodies.Login:

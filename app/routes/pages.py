@@ -83,6 +83,7 @@ def page_routes(static: Path = STATIC, ollama_port: int | None = None) -> list[B
         Route("/", root),
         Route("/c/{id}", index),
         Route("/live", index),
+        Route("/admin", index),
         Mount("/assets", ImmutableFiles(directory=static / "assets", check_dir=False)),
         Route("/{name}", beside_index),
     ]

@@ -52,10 +52,11 @@ async def export_all(request: Request) -> Response:
 
 async def import_file(request: Request) -> Response:
     """Import an exported file, skipping conversations that exist already. If one is invalid, none is imported."""
-    store, duplicates = services_of(request).store, flag(request, "duplicates")
+    services, duplicates = services_of(request), flag(request, "duplicates")
     body = await read_bytes(request, MAX_IMPORT_BYTES)
     given = await asyncio.to_thread(read_file, body)
-    taken = await store.imports.add(given, duplicates=duplicates)
+    taken = await services.store.imports.add(given, duplicates=duplicates)
+    services.changes.announce(services.store.tenant)
     names = {one.source for one in taken}
     skipped = [one.source for one in given if one.source not in names]
     return JSONResponse(Imported(imported=[one.conversation.id for one in taken], skipped=skipped))

@@ -11,13 +11,16 @@ from starlette.responses import JSONResponse
 
 from app.domain.records import Conversation
 from app.schemas.response_bodies.conversations import conversation_body
+from app.services import services_of
 from app.storage.versions import Versions
 
 _TAG = re.compile(r'(?:W/)?"(\d{1,18})"', re.ASCII)
 
 
-def versioned(conversation: Conversation, status: int = 200) -> JSONResponse:
-    """Return the conversation with its version as ETag."""
+def changed(request: Request, conversation: Conversation, status: int = 200) -> JSONResponse:
+    """Announce a change to the tenant's other pages, and return the conversation with its version as ETag."""
+    services = services_of(request)
+    services.changes.announce(services.store.tenant, conversation.id)
     return JSONResponse(conversation_body(conversation), status, version_headers(conversation.version))
 
 

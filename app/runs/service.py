@@ -110,16 +110,19 @@ class RunRegistry:
         keep_seconds: float = KEEP_SECONDS,
         keep_runs: int = KEEP_RUNS,
         save_seconds: float = SAVE_SECONDS,
+        announce: Callable[[str, str], None] = lambda _tenant, _conversation_id: None,
     ) -> None:
         """Make an empty registry.
 
         keep_seconds, keep_runs: time for which ended runs are kept, and their maximum number.
         save_seconds: interval at which progress is stored.
+        announce: called with the tenant and the conversation when a run begins and when it has ended.
         """
         self._store = store
         self._keep_seconds = keep_seconds
         self._keep_runs = keep_runs
         self._save_seconds = save_seconds
+        self._announce = announce
         self._runs: dict[str, Run] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._all_ended = asyncio.Event()
@@ -173,6 +176,7 @@ class RunRegistry:
         stream.set_listener(on_output)
         self._all_ended.clear()
         self._tasks[run.id] = asyncio.create_task(self._see_off(run, last), name=run.id)
+        self._announce(run.tenant, run.answer.conversation_id)
         if self._saver is None or self._saver.done():
             self._saver = asyncio.create_task(self._save_progress(), name="save-runs")
 
@@ -227,6 +231,12 @@ class RunRegistry:
         await self._store_end(run, end)
         run.log.close(run.answer, len(run.token_ids), _closing_error(run))
         self._has_ended(run)
+
+    def answering(self, tenant: str) -> set[str]:
+        """Return the ids of the conversations in which an answer of a tenant is being generated."""
+        return {
+            run.answer.conversation_id for run in self._of(tenant) if run.id in self._tasks and not run.ended.is_set()
+        }
 
     def forget_prefixes(self, tenant: str) -> None:
         """Drop the reuse reports of a tenant's runs: a prefix in them may be from a deleted prompt."""
@@ -326,6 +336,7 @@ class RunRegistry:
 
     def _has_ended(self, run: Run) -> None:
         run.ended.set()
+        self._announce(run.tenant, run.answer.conversation_id)
         if run.answer not in self._unstored:
             self._retire(run)
 

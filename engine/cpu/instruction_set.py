@@ -28,8 +28,8 @@ _AVX2: Final = ("-mavx2", "-mfma")
 _AVX512: Final = (*_AVX2, "-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl")
 _AVX512_NEEDS: Final = ("avx2", "fma3", "avx512_f", "avx512_bw", "avx512_dq", "avx512_vl")
 
-_BF16: Final = (*_AVX512, "-mavx512bf16", "-mavx512vbmi")
-_BF16_NEEDS: Final = (*_AVX512_NEEDS, "avx512_bf16", "avx512_vbmi")
+_BF16: Final = (*_AVX512, "-mavx512bf16", "-mavx512vbmi", "-mavx512vnni")
+_BF16_NEEDS: Final = (*_AVX512_NEEDS, "avx512_bf16", "avx512_vbmi", "avx512_vnni")
 
 INSTRUCTION_SETS: Final = (
     InstructionSet("amx_bf16", (*_BF16, "-mamx-tile", "-mamx-bf16"), (*_BF16_NEEDS, "amx_tile", "amx_bf16")),

@@ -77,7 +77,7 @@ def _gemma2(metadata: Metadata, config: Fields) -> Fields:
 
 def _gemma3(metadata: Metadata, config: Fields) -> Fields:
     """Read windows of Gemma 3, which are in five of six layers, with rotary positions of their own."""
-    window = metadata.get("gemma3.attention.sliding_window")
+    window = _window(metadata)
     cap = metadata.get("gemma3.final_logit_softcapping")
     return {
         "rope_local_base_freq": metadata.number("gemma3.rope.freq_base_swa", default=10000.0),
@@ -93,6 +93,12 @@ def _gemma(config: Fields, *, layers_of_27b: int) -> Fields:
     width = config["hidden_size"] // config["num_attention_heads"] if is_27b else config["head_dim"]
     activation = "gelu_pytorch_tanh"
     return {"query_pre_attn_scalar": width, "hidden_activation": activation, "hidden_act": activation}
+
+
+def _window(metadata: Metadata) -> int | None:
+    """Return the window of a file; None if it is missing or 0."""
+    key = f"{metadata.text('general.architecture')}.attention.sliding_window"
+    return metadata.whole(key) if metadata.get(key) else None
 
 
 def _windows(metadata: Metadata, config: Fields, window: int | None, *, interval: int) -> Fields:
@@ -113,7 +119,7 @@ def _phi3(metadata: Metadata, config: Fields) -> Fields:
     """Read the window of Phi-3, which all layers have, and the rotated part of a head."""
     rotated = metadata.whole("phi3.rope.dimension_count", default=config["head_dim"])
     return {
-        "sliding_window": metadata.get("phi3.attention.sliding_window") or None,
+        "sliding_window": _window(metadata),
         "partial_rotary_factor": rotated / config["head_dim"],
     }
 

@@ -20,9 +20,19 @@ TEKKEN_WORDS = (
     rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}*{_LOWER}+|[^\r\n\p{{L}}\p{{N}}]?{_UPPER}+{_LOWER}*|\p{{N}}"
     rf"| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|{_SPACES}"
 )
-WORDS = {"qwen2": QWEN2_WORDS, "llama-bpe": LLAMA3_WORDS, "tekken": TEKKEN_WORDS}
-"""Expressions by which Qwen2, 2.5 and 3, Llama 3, and Mistral from Nemo on split text before their merges, as in their
-tokenizer.json."""
+GPT4O_WORDS = (
+    rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}*{_LOWER}+{_CONTRACTIONS}?|[^\r\n\p{{L}}\p{{N}}]?{_UPPER}+{_LOWER}*{_CONTRACTIONS}?"
+    rf"|\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|{_SPACES}"
+)
+WORDS = {
+    "qwen2": QWEN2_WORDS,
+    "llama-bpe": LLAMA3_WORDS,
+    "dbrx": LLAMA3_WORDS,
+    "tekken": TEKKEN_WORDS,
+    "gpt-4o": GPT4O_WORDS,
+}
+"""Expressions by which Qwen2, 2.5 and 3, Llama 3, Phi-4, Mistral from Nemo on, and Phi-4-mini split text before their
+merges, as in their tokenizer.json."""
 
 _DIGITS = frozenset({"smollm", "refact"})
 """Pre-tokenizers of SmolLM and Granite, which split digits and then words as GPT-2 does."""

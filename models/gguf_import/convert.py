@@ -5,11 +5,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import gguf
-
 from models.errors import ConversionError
 from models.gguf_import.metadata import Metadata
 from models.gguf_import.network import network_config, tensor_sources
+from models.gguf_import.reader import GgufFile
 from models.gguf_import.vocabulary import Vocabulary
 from models.safetensors_writer import TensorSource, write_tensors
 
@@ -23,24 +22,17 @@ def convert_gguf(file: Path, folder: Path, progress: Callable[[str], None], *, k
     OSError if `folder` has no more room.
     """
     progress(f"Reading {file.name}")
-    reader = _open(file)
-    metadata = Metadata(reader)
-    config = network_config(reader, metadata)
+    opened = GgufFile.open(file)
+    metadata = Metadata(opened.metadata)
+    config = network_config(opened.tensors, metadata)
     vocabulary = Vocabulary(metadata)
     window = {"model_max_length": config["max_position_embeddings"]}
     _write_json(folder / "config.json", config | vocabulary.ids() | {"vocab_size": vocabulary.size})
     _write_json(folder / "generation_config.json", vocabulary.ids())
     _write_json(folder / "tokenizer_config.json", vocabulary.config() | window)
     (folder / "tokenizer.json").write_text(vocabulary.tokenizer().to_str(), encoding="utf-8")
-    sources = tensor_sources(reader, metadata, config, keep_blocks=keep_blocks)
+    sources = tensor_sources(opened.tensors, metadata, config, keep_blocks=keep_blocks)
     _write_weights(sources, folder / "model.safetensors", progress)
-
-
-def _open(file: Path) -> gguf.GGUFReader:
-    try:
-        return gguf.GGUFReader(file)
-    except Exception as error:  # a cut file fails in the reader in a dozen ways: indices, shapes, enums, memory maps
-        raise ConversionError(f"{file} cannot be read as GGUF and may be truncated: {error}") from error
 
 
 def _write_weights(sources: Sequence[TensorSource], file: Path, progress: Callable[[str], None]) -> None:

@@ -1,8 +1,7 @@
 """Access to the key-value metadata of a GGUF file, with errors that name the key."""
 
+from collections.abc import Mapping
 from typing import Any
-
-import gguf
 
 from models.errors import ConversionError
 
@@ -14,13 +13,12 @@ class Metadata:
     unless the docstring says otherwise.
     """
 
-    def __init__(self, reader: gguf.GGUFReader) -> None:
-        self._fields = reader.fields
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = values
 
     def get(self, key: str, default: Any = None) -> Any:
         """Return the raw value, or `default` if the key is missing. Never raises ConversionError."""
-        field = self._fields.get(key)
-        return default if field is None else field.contents()
+        return self._values.get(key, default)
 
     def whole(self, key: str, *, default: int | None = None) -> int:
         """Return a positive integer."""

@@ -4,7 +4,7 @@ Source of keys and tensor names: github.com/ggml-org/ggml, docs/gguf.md. Keys be
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -16,9 +16,12 @@ from models.block_types import BLOCK_TYPES
 from models.errors import ConversionError
 from models.gguf_import.architectures import architecture_of
 from models.gguf_import.metadata import Metadata
+from models.gguf_import.reader import FileTensor
 from models.gguf_import.rope import ROPE_TENSORS, rope_fields
 from models.safetensors_writer import TensorSource
 
+_SCANNED = 1 << 15
+"""Blocks that are scanned at once: few enough for the processor's cache."""
 _GLOBAL_NAMES = {"token_embd": "model.embed_tokens", "output_norm": "model.norm", "output": "lm_head"}
 _LAYER_NAMES = {
     "attn_norm": "input_layernorm",
@@ -35,7 +38,7 @@ _LAYER_NAMES = {
 }
 
 
-def network_config(reader: gguf.GGUFReader, metadata: Metadata, *, has_values: bool = True) -> dict[str, Any]:
+def network_config(tensors: Sequence[FileTensor], metadata: Metadata, *, has_values: bool = True) -> dict[str, Any]:
     """Build the contents of config.json, without the ids of the tokenizer.
 
     has_values: whether the values of tensors are in the file. Without them, positions may lack their scaling.
@@ -45,7 +48,7 @@ def network_config(reader: gguf.GGUFReader, metadata: Metadata, *, has_values: b
     prefix, architecture = metadata.text("general.architecture"), architecture_of(metadata)
     if metadata.get("split.count", 1) != 1:
         raise ConversionError("the model is split over several files; join them first")
-    names = {tensor.name for tensor in reader.tensors}
+    names = {tensor.name for tensor in tensors}
     hidden, heads = metadata.whole(f"{prefix}.embedding_length"), metadata.whole(f"{prefix}.attention.head_count")
     head_dim = metadata.whole(f"{prefix}.attention.key_length", default=hidden // heads)
     config = {
@@ -60,7 +63,7 @@ def network_config(reader: gguf.GGUFReader, metadata: Metadata, *, has_values: b
         "num_key_value_heads": metadata.whole(f"{prefix}.attention.head_count_kv", default=heads),
         "head_dim": head_dim,
         "max_position_embeddings": metadata.whole(f"{prefix}.context_length"),
-        **rope_fields(reader, metadata, head_dim, has_values=has_values),
+        **rope_fields(tensors, metadata, head_dim, has_values=has_values),
         "rms_norm_eps": metadata.decimal(f"{prefix}.attention.layer_norm_rms_epsilon"),
         "tie_word_embeddings": "output.weight" not in names,
         "attention_bias": "blk.0.attn_q.bias" in names,
@@ -70,7 +73,7 @@ def network_config(reader: gguf.GGUFReader, metadata: Metadata, *, has_values: b
 
 
 def tensor_sources(
-    reader: gguf.GGUFReader, metadata: Metadata, config: Mapping[str, Any], *, keep_blocks: bool
+    tensors: Sequence[FileTensor], metadata: Metadata, config: Mapping[str, Any], *, keep_blocks: bool
 ) -> list[TensorSource]:
     """List all tensors of the file under their hub names. Each is read only when it is written.
 
@@ -79,7 +82,7 @@ def tensor_sources(
 
     Raise ConversionError for a tensor that no supported model has, or of a type that cannot be dequantized.
     """
-    _check_types(reader)
+    _check_types(tensors)
     architecture = architecture_of(metadata)
     heads: dict[str, int] = {}
     if architecture.interleaves:
@@ -87,44 +90,44 @@ def tensor_sources(
     layer_names = {**_LAYER_NAMES, **architecture.layer_names}
     sources = []
     # All names are checked before any tensor is read.
-    tensors = [tensor for tensor in reader.tensors if tensor.name not in ROPE_TENSORS]
-    named = [(tensor, *_hub_name(tensor.name, layer_names)) for tensor in tensors]
+    used = [tensor for tensor in tensors if tensor.name not in ROPE_TENSORS]
+    named = [(tensor, *_hub_name(tensor.name, layer_names)) for tensor in used]
     for tensor, name, part in named:
-        # GGUF lists the fastest dimension first. dequantize already returns [out, in].
-        shape = tuple(int(size) for size in reversed(tensor.shape))
         if keep_blocks and _has_blocks(tensor):
-            shape, values = tensor.data.shape, partial(_blocks, tensor, heads.get(part))
-            sources.append(TensorSource(name, shape, values, tensor.tensor_type.name))
+            values = partial(_blocks, tensor, heads.get(part))
+            sources.append(TensorSource(name, tensor.data.shape, values, tensor.type_.name))
         else:
             offset = architecture.norm_offset if part.endswith("_norm") else 0.0
-            sources.append(TensorSource(name, shape, partial(_values, tensor, heads.get(part), offset)))
+            sources.append(TensorSource(name, tensor.shape, partial(_values, tensor, heads.get(part), offset)))
     return sources
 
 
-def _check_types(reader: gguf.GGUFReader) -> None:
+def _check_types(tensors: Sequence[FileTensor]) -> None:
     """Raise ConversionError for tensors of a type that cannot be dequantized, without reading any of them."""
     unsupported = set()
-    for type_ in {tensor.tensor_type for tensor in reader.tensors}:
+    for type_ in {tensor.type_ for tensor in tensors}:
         _, nbytes = gguf.GGML_QUANT_SIZES[type_]
         try:
             gguf.dequantize(np.zeros((1, nbytes), np.uint8), type_)
         except NotImplementedError:
             unsupported.add(type_)
-    wrong = [tensor for tensor in reader.tensors if tensor.tensor_type in unsupported]
+    wrong = [tensor for tensor in tensors if tensor.type_ in unsupported]
     if wrong:
         raise ConversionError(
             f"{len(wrong)} tensors of the file have a type that is not supported, such as {wrong[0].name} with "
-            f"{wrong[0].tensor_type.name}"
+            f"{wrong[0].type_.name}"
         )
 
 
-def _has_blocks(tensor: gguf.ReaderTensor) -> bool:
+def _has_blocks(tensor: FileTensor) -> bool:
     """Return whether the kernels compute with the blocks of a tensor."""
-    if tensor.tensor_type.name not in BLOCK_TYPES or len(tensor.shape) != 2:
+    if tensor.type_.name not in BLOCK_TYPES or len(tensor.shape) != 2:
         return False
+    if tensor.type_ is not gguf.GGMLQuantizationType.Q8_0:
+        return True
     # The kernels store a sign and 7 bits. llama.cpp's quantization never makes a -128.
-    is_bytes = tensor.tensor_type is gguf.GGMLQuantizationType.Q8_0
-    return not is_bytes or not (tensor.data.reshape(-1, 34)[:, 2:].view(np.int8) == -128).any()
+    integers = tensor.data.reshape(-1, 34)[:, 2:].view(np.int8)
+    return all(integers[at : at + _SCANNED].min() > -128 for at in range(0, len(integers), _SCANNED))
 
 
 def _hub_name(name: str, layer_names: Mapping[str, str]) -> tuple[str, str]:
@@ -137,12 +140,12 @@ def _hub_name(name: str, layer_names: Mapping[str, str]) -> tuple[str, str]:
     raise ConversionError(f"the file has a tensor {name}, which no supported model has")
 
 
-def _values(tensor: gguf.ReaderTensor, heads: int | None, offset: float) -> torch.Tensor:
-    values = torch.from_numpy(gguf.dequantize(tensor.data, tensor.tensor_type).copy())
+def _values(tensor: FileTensor, heads: int | None, offset: float) -> torch.Tensor:
+    values = tensor.values()
     return _in_order(values - offset if offset else values, heads)
 
 
-def _blocks(tensor: gguf.ReaderTensor, heads: int | None) -> torch.Tensor:
+def _blocks(tensor: FileTensor, heads: int | None) -> torch.Tensor:
     return _in_order(torch.from_numpy(tensor.data.copy()), heads)
 
 

@@ -1,14 +1,15 @@
 """Rotary positions of GGUF files, as fields of config.json."""
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-import gguf
 import numpy as np
 import numpy.typing as npt
 
 from models.errors import ConversionError
 from models.gguf_import.metadata import Metadata
+from models.gguf_import.reader import FileTensor
 
 FREQUENCIES: Final = "rope_freqs.weight"
 """Divisors of the rotary frequencies of Llama 3, [head_dim / 2]. They have no layer."""
@@ -21,7 +22,7 @@ _LLAMA3: Final = {"low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max
 
 
 def rope_fields(
-    reader: gguf.GGUFReader, metadata: Metadata, head_dim: int, *, has_values: bool = True
+    tensors: Sequence[FileTensor], metadata: Metadata, head_dim: int, *, has_values: bool = True
 ) -> dict[str, Any]:
     """Read the base and the scaling. Raise ConversionError for a scaling that is not supported.
 
@@ -30,15 +31,15 @@ def rope_fields(
     prefix = metadata.text("general.architecture")
     base = metadata.number(f"{prefix}.rope.freq_base", default=10000.0)
     kind = metadata.get(f"{prefix}.rope.scaling.type", "none")
-    names = {tensor.name for tensor in reader.tensors}
+    divisors = {tensor.name: tensor for tensor in tensors if tensor.name in ROPE_TENSORS}
     if metadata.whole(f"{prefix}.rope.dimension_count", default=head_dim) != head_dim and prefix != "phi3":
         raise ConversionError(f"the file rotates a part of each head ({prefix}.rope.dimension_count)")
-    if not has_values and names & ROPE_TENSORS:
+    if not has_values and divisors:
         scaling: dict[str, Any] | None = None
-    elif kind in ("none", "longrope") and names.issuperset(LONGROPE.values()):
-        scaling = _longrope(reader, metadata)
-    elif kind == "none" and FREQUENCIES in names:
-        scaling = _llama3(_divisors(reader, FREQUENCIES), base, head_dim)
+    elif kind in ("none", "longrope") and divisors.keys() >= set(LONGROPE.values()):
+        scaling = _longrope(divisors, metadata)
+    elif kind == "none" and FREQUENCIES in divisors:
+        scaling = _llama3(_numbers(divisors[FREQUENCIES]), base, head_dim)
     elif kind == "linear":
         scaling = {"rope_type": "linear", "factor": metadata.decimal(f"{prefix}.rope.scaling.factor")}
     elif kind == "yarn":
@@ -54,9 +55,8 @@ def rope_fields(
     return {"rope_theta": base} | ({} if scaling is None else {"rope_scaling": scaling})
 
 
-def _divisors(reader: gguf.GGUFReader, name: str) -> npt.NDArray[np.float64]:
-    tensor = next(tensor for tensor in reader.tensors if tensor.name == name)
-    return gguf.dequantize(tensor.data, tensor.tensor_type).astype(np.float64)
+def _numbers(tensor: FileTensor) -> npt.NDArray[np.float64]:
+    return tensor.values().double().numpy()
 
 
 def _llama3(divisors: npt.NDArray[np.float64], base: float, head_dim: int) -> dict[str, Any]:
@@ -79,9 +79,9 @@ def _llama3_divisors(base: float, head_dim: int, factor: float) -> npt.NDArray[n
     return blended
 
 
-def _longrope(reader: gguf.GGUFReader, metadata: Metadata) -> dict[str, Any]:
+def _longrope(divisors: Mapping[str, FileTensor], metadata: Metadata) -> dict[str, Any]:
     prefix = metadata.text("general.architecture")
-    factors = {name: _divisors(reader, tensor).tolist() for name, tensor in LONGROPE.items()}
+    factors = {name: _numbers(divisors[tensor]).tolist() for name, tensor in LONGROPE.items()}
     return {
         "rope_type": "longrope",
         "original_max_position_embeddings": metadata.whole(f"{prefix}.rope.scaling.original_context_length"),

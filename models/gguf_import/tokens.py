@@ -16,6 +16,9 @@ _ENDS = frozenset(
 )
 """Texts of tokens that end an answer. Files often name one end alone, and that of the text instead of the turn."""
 
+_MARKS = frozenset({"<start_of_turn>"})
+"""Texts of tokens that are control tokens, like ends, even if a file has another type for them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
@@ -47,8 +50,9 @@ class Tokens:
 
         roles = {role: id_ for role, key in _ROLES.items() if (id_ := named(key)) is not None}
         ends = [roles.get("eos"), named("eot"), named("eom")]
-        marks = (gguf.TokenType.CONTROL, gguf.TokenType.USER_DEFINED)
-        ends += [id_ for id_, text in enumerate(texts) if text in _ENDS and types[id_] in marks]
+        ends += [id_ for id_, text in enumerate(texts) if text in _ENDS]
+        control, marks = int(gguf.TokenType.CONTROL), _ENDS | _MARKS
+        types = [control if text in marks else type_ for text, type_ in zip(texts, types, strict=True)]
         # Some vocabularies have an end of documents as their unknown token, which answers never contain.
         unknown = roles.get("unk")
         return cls(texts, types, roles, tuple(dict.fromkeys(id_ for id_ in ends if id_ is not None and id_ != unknown)))

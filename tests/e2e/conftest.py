@@ -88,9 +88,9 @@ async def new_page(browser: Browser, server: str) -> AsyncIterator[NewPage]:
             faults.append(message.text)
 
     async def open_page(**options: Any) -> ChatPage:
-        context = await browser.new_context(
-            **{"base_url": server, "viewport": {"width": 1200, "height": 800}, **options}
-        )
+        # A service worker would load the page's files in place of the page, out of sight of the tests' routes.
+        kept = {"base_url": server, "viewport": {"width": 1200, "height": 800}, "service_workers": "block"}
+        context = await browser.new_context(**{**kept, **options})
         page = await context.new_page()
         page.on("request", on_request)
         page.on("console", on_console)

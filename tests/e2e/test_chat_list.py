@@ -121,7 +121,7 @@ async def test_search_finds_word_and_leads_to_its_message(chat: ChatPage) -> Non
     await chat.expect_status("incomplete")
     await chat.button("New chat").click()
 
-    await chat.page.keyboard.press("Control+k")
+    await chat.page.keyboard.press("Control+Shift+F")
     await expect(chat.page.get_by_label("Search chats")).to_be_focused()
     await chat.page.keyboard.type("keels")
     found = chat.page.get_by_role("navigation", name="Found").get_by_role("link")
@@ -131,7 +131,7 @@ async def test_search_finds_word_and_leads_to_its_message(chat: ChatPage) -> Non
 
     await expect(chat.questions).to_have_text("The keelson lies upon the keel.")
     await expect(chat.questions).to_be_in_viewport()
-    await chat.page.keyboard.press("Control+k")
+    await chat.page.keyboard.press("Control+Shift+F")
     await chat.page.keyboard.press("Escape")
     await expect(chat.chats.first).to_have_text("Where is it")
 

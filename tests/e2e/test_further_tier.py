@@ -15,8 +15,8 @@ from tests.integration.real_server import serving, settled
 TEXT = "Tell me about rivers, please. " * 40
 
 
-async def test_page_shows_further_tier(browser: Browser, model_path: Path, tmp_path: Path) -> None:
-    config = engine_config(model_path, tmp_path / "state", redis_url="off")
+async def test_page_shows_further_tier(browser: Browser, shallow_model: Path, tmp_path: Path) -> None:
+    config = engine_config(shallow_model, tmp_path / "state", redis_url="off")
     faults: list[str] = []
     with registered(Tier("disk", "the disk")):
         async with serving(config, tmp_path) as (http, engine):

@@ -38,7 +38,10 @@ class Views:
             self.settings,
             self.appearance,
             self.keys,
+            self.palette,
             self.live,
+            self.admin,
+            self.nowhere,
             self.deleting,
             self.deleted,
             self.trouble,
@@ -106,7 +109,7 @@ class Views:
     async def search(self) -> None:
         await self._chat.page.goto(f"/c/{self._resumed}")
         await self._chat.answers.first.wait_for()
-        await self._chat.page.keyboard.press("Control+k")
+        await self._chat.page.keyboard.press("Control+Shift+F")
         await self._chat.page.keyboard.type("tid")
         await self._chat.page.get_by_role("navigation", name="Found").get_by_role("link").first.wait_for()
 
@@ -135,6 +138,19 @@ class Views:
     async def live(self) -> None:
         await self._chat.page.goto("/live")
         await self._chat.page.get_by_role("img", name="Hit rate").wait_for()
+
+    async def palette(self) -> None:
+        await self._list()
+        await self._chat.page.keyboard.press("Control+k")
+        await self._chat.page.get_by_role("option").first.wait_for()
+
+    async def admin(self) -> None:
+        await self._chat.page.goto("/admin")
+        await self._chat.page.get_by_role("heading", name="People", exact=True).wait_for()
+
+    async def nowhere(self) -> None:
+        await self._chat.page.goto("/nowhere")
+        await self._chat.page.get_by_text("nothing at this address").wait_for()
 
     async def deleting(self) -> None:
         await self.menu()

@@ -1,5 +1,6 @@
 """The real engine and model with small pools, so that evictions start after a few hundred tokens."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,7 +24,7 @@ def engine_config(
     redis_url: str = "auto",
     prefix_cache: bool = True,
 ) -> EngineConfig:
-    """Configure an engine with a device pool of `blocks` blocks of the default model.
+    """Configure an engine with a device pool of `blocks` blocks of the default model, or of one with fewer layers.
 
     Speculation is off: drafting depends on measured step times, so the contents of a step would vary between runs.
 
@@ -31,18 +32,23 @@ def engine_config(
     cpu_memory: size of the CPU tier in bytes.
     """
     state_dir.mkdir(exist_ok=True)
-    block_nbytes = 30 * 2 * 3 * 64 * 64 * (4 if dtype == "float32" else 2)
     return EngineConfig(
         model_path=model_path,
         model_name="smollm2",
         tiers=TierConfig(cpu_memory, redis_url, 512 * MIB, state_dir) if prefix_cache else None,
         secret=b"a secret of the tests",
         dtype=dtype,
-        kv_memory=blocks * block_nbytes,
+        kv_memory=blocks * block_nbytes(model_path, dtype),
         prefix_cache=prefix_cache,
         cache_dir=default_cache_dir(),
         speculation=False,
     )
+
+
+def block_nbytes(model_path: Path, dtype: str = "bfloat16") -> int:
+    """Return the size of a KV block of the default model, or of one with fewer layers."""
+    layers: int = json.loads((model_path / "config.json").read_text())["num_hidden_layers"]
+    return layers * 2 * 3 * 64 * 64 * (4 if dtype == "float32" else 2)
 
 
 def answer(llm: LLM, prompt: Sequence[int], count: int) -> Completion:

@@ -9,6 +9,7 @@ event of Python that names a file in the folder. Each process is forked, so that
 import asyncio
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import sys
@@ -85,11 +86,13 @@ def main(folder: Path) -> None:
     asyncio.run(make(new / "conversations.db", "new"))
     backup = folder / "backup.db"
     assert ebb(["backup", str(backup), "--state-dir", str(new)]) == 0
+    old = folder / "old"
+    old.mkdir()
+    asyncio.run(make(old / "conversations.db", "old"))
+    leave_log(old / "conversations.db")
     for step in count():
         settings = Settings(state_dir=folder / f"state{step}", cache_dir=folder, secret_file=folder / "secret")
-        settings.state_dir.mkdir()
-        asyncio.run(make(settings.database, "old"))
-        leave_log(settings.database)
+        shutil.copytree(old, settings.state_dir)
         was_killed = restore_until(step, settings, backup)
         complete_restore(settings.database)
         found = titles(settings.database)

@@ -4,6 +4,7 @@ import { language } from "./i18n/language.svelte";
 import { ApiClient } from "./services/api/client";
 import { Tabs } from "./services/browser/tabs";
 import { Highlighter } from "./services/code/highlighter";
+import { Activity } from "./stores/activity.svelte";
 import { Appearance } from "./stores/appearance.svelte";
 import { Chat } from "./stores/chat.svelte";
 import { ChatTiers } from "./stores/chat_tiers.svelte";
@@ -26,6 +27,7 @@ import { Warming } from "./stores/warming";
 export interface Ebb {
   api: ApiClient;
   session: Session;
+  activity: Activity;
   appearance: Appearance;
   health: HealthStore;
   router: Router;
@@ -49,6 +51,7 @@ export interface Ebb {
 /** Create the stores of a page and wire them. */
 export function createEbb(): Ebb {
   const api = new ApiClient(() => session.onLost());
+  const activity = new Activity();
   const drafts = new Drafts(api);
   const tabs = new Tabs();
   const session = new Session(api, () => forget(), () => tabs.broadcast("left"));
@@ -69,6 +72,7 @@ export function createEbb(): Ebb {
   return {
     api,
     session,
+    activity,
     appearance: new Appearance(),
     health,
     router,
@@ -91,7 +95,8 @@ export function createEbb(): Ebb {
 }
 
 /** Start the stores that follow the browser, the server, or each other. Return the function that stops them. */
-export function startEbb({ chat, chatTiers, conversations, health, layout, presets, printing, refresh, router, session, tabs }: Ebb): () => void {
+export function startEbb(ebb: Ebb): () => void {
+  const { chat, chatTiers, conversations, health, layout, presets, printing, refresh, router, session, tabs } = ebb;
   void session.load().then(() => (session.out ? undefined : presets.load())).catch(() => undefined);
   const stops = [
     health.start(),
@@ -109,9 +114,24 @@ export function startEbb({ chat, chatTiers, conversations, health, layout, prese
     chatTiers.followList(conversations, health),
     refresh.start(),
     layout.start(),
+    ebb.activity.start(chat),
+    startBackground(ebb),
   ];
   return () => {
     for (const stop of stops) stop();
+  };
+}
+
+/** Start what the first view does not need: changes in other browsers, notifications, and the offline page. */
+function startBackground(ebb: Ebb): () => void {
+  let stop: (() => void) | null = () => undefined;
+  import("./background/background.svelte").then(
+    (background) => (stop &&= background.start(ebb)),
+    () => undefined,
+  );
+  return () => {
+    stop?.();
+    stop = null;
   };
 }
 

@@ -90,6 +90,10 @@ export class FakeApi extends ApiClient {
     return next(this.followed);
   }
 
+  override changes(): Promise<Response> {
+    return next(this.followed);
+  }
+
   override cancelRun(runId: string): Promise<Message> {
     this.cancelled.push(runId);
     return Promise.resolve(message({ status: "cancelled", content: "part" }));

@@ -8,13 +8,15 @@ const SOURCE = resolve(import.meta.dirname, "../src");
 const LAYERS: readonly (readonly string[])[] = [
   ["main.ts"],
   ["App.svelte"],
-  ["components/chat", "components/live", "components/sidebar"],
+  ["components/admin", "components/chat", "components/live", "components/sidebar"],
   ["components/dialogs"],
+  ["components/account", "components/palette"],
   ["components/ui"],
   ["ebb.ts"],
+  ["background"],
   ["stores"],
   ["services/chat", "services/live"],
-  ["services/format", "services/tiers.ts"],
+  ["services/format", "services/palette.ts", "services/tiers.ts"],
   ["services/api", "services/browser", "services/code", "services/markdown", "services/scrolling"],
   ["i18n"],
 ];

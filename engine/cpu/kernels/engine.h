@@ -33,6 +33,7 @@ constexpr int kRowGap = 64 / static_cast<int>(sizeof(Activation));
 // Memory of one thread for results that are not yet in the shared buffers.
 struct ThreadScratch {
     Buffer<Activation> normed;  // [kOwnNormRows][hidden + kRowGap]
+    Buffer<ByteGroup> groups;   // [kOwnNormRows][groups of the deepest product]
     Buffer<float> settled;      // [hidden]: a row of the residual stream with its last change
     Buffer<float> product;      // [rows][columns of one multiplication]
     Buffer<Best> best;          // [samples]
@@ -230,11 +231,23 @@ private:
             return norm(weight, rows, [](int row) { return row; });
         }
 
+        // Return the left operand of a product with `right`, in bytes where the product needs them. As with norms, every
+        // thread rounds few rows for itself.
+        Left operand(Left left, int count, const Weights& right) {
+            if (!right.is_in_bytes()) return left;
+            if (count <= kOwnNormRows) return in_bytes(left, right, 0, count, own.groups.data());
+            const Range mine = share(count);
+            left = in_bytes(left, right, mine.begin, mine.end, engine.groups_.data());
+            barrier();
+            return left;
+        }
+
         void project_qkv(const LayerWeights& weights) {
-            const Left x = norm(weights.attention_norm);
+            const Weights qkv{weights.qkv, hidden};
+            const Left x = operand(norm(weights.attention_norm), rows, qkv);
             each(qkv_width / kPanel, 4, [&](int panel, int end) {
                 const int first = panel * kPanel, columns = (end - panel) * kPanel;
-                multiply(x, rows, {weights.qkv, hidden}, first, columns, {engine.qkv_.data() + first, qkv_width});
+                multiply(x, rows, qkv, first, columns, {engine.qkv_.data() + first, qkv_width});
                 if (weights.qkv_bias == nullptr) return;
                 for (int row = 0; row < rows; ++row)
                     add(weights.qkv_bias + first, columns,
@@ -286,6 +299,7 @@ private:
         // the sum, is not null, the next call of `norm` adds the sum.
         void add_product(Left left, const Weights& right, const float* bias, const float* norm) {
             const int at_once = rows == 1 ? 4 : rows <= 6 ? 2 : 1;
+            left = operand(left, rows, right);
             each(hidden / kPanel, at_once, [&](int panel, int end) {
                 const int first = panel * kPanel, columns = (end - panel) * kPanel;
                 float* product = norm == nullptr ? own.product.data() : engine.changes_.data() + first;
@@ -303,12 +317,13 @@ private:
         // kGated: swiglu or geglu.
         template <auto kGated>
         void gate_and_up(const LayerWeights& weights) {
-            const Left x = norm(weights.mlp_norm);
+            const Weights gate_up{weights.gate_up, hidden};
+            const Left x = operand(norm(weights.mlp_norm), rows, gate_up);
             const int at_once = rows == 1 ? 2 : 1;
             each(model.intermediate / kPanel, at_once, [&](int panel, int end) {
                 const int count = end - panel, columns = 2 * count * kPanel;
                 float* product = own.product.data();
-                multiply(x, rows, {weights.gate_up, hidden}, 2 * panel * kPanel, columns, {product, columns});
+                multiply(x, rows, gate_up, 2 * panel * kPanel, columns, {product, columns});
                 for (int row = 0; row < rows; ++row)
                     for (int i = 0; i < count; ++i) {
                         const float* gate = product + static_cast<ptrdiff_t>(row) * columns + 2 * i * kPanel;
@@ -321,9 +336,11 @@ private:
 
         void sample() {
             std::fill_n(own.best.data(), input.samples, Best{});
-            const Left x = norm(model.final_norm, input.samples, [this](int i) { return input.sample_rows[i]; });
+            const Weights head{model.head, hidden};
+            const auto row_of = [this](int i) { return input.sample_rows[i]; };
+            const Left x = operand(norm(model.final_norm, input.samples, row_of), input.samples, head);
             each((model.vocab + kPanel - 1) / kPanel, kHeadPanels, [&](int panel, int end) {
-                compute_logits(x, input.samples, {model.head, hidden}, model.logits_scale, model.logits_softcap,
+                compute_logits(x, input.samples, head, model.logits_scale, model.logits_softcap,
                                model.vocab, panel, end, own.product.data(), own.best.data(), engine.head_rows_.data());
             });
             barrier();
@@ -350,12 +367,15 @@ private:
         qkv_.reserve(rows * (model_.heads + 2 * model_.kv_heads) * head_dim);
         attended_.reserve(rows * model_.heads * head_dim);
         gated_.reserve(rows * model_.intermediate);
+        const size_t deepest = std::max({model_.hidden, model_.heads * model_.head_dim, model_.intermediate});
+        groups_.reserve(rows * (deepest / kGroup));
         partials_.reserve(plan.partials);
         partial_values_.reserve(plan.partials * head_dim);
         for (int i = 0; i < plan.partials; ++i) partials_.data()[i].values = partial_values_.data() + i * head_dim;
         const int group = model_.heads / model_.kv_heads;
         for (ThreadScratch& scratch : scratch_) {
             scratch.normed.reserve(static_cast<size_t>(kOwnNormRows) * (model_.hidden + kRowGap));
+            scratch.groups.reserve(kOwnNormRows * (deepest / kGroup));
             scratch.settled.reserve(model_.hidden);
             scratch.product.reserve(rows * kHeadColumns);
             scratch.best.reserve(samples);
@@ -389,6 +409,7 @@ private:
     // [rows][hidden]: what attention or MLP adds if it is normalized first, and the residual stream with it.
     Buffer<float> changes_, next_residual_;
     Buffer<Activation> normed_, attended_, gated_;
+    Buffer<ByteGroup> groups_;  // [rows][groups of the deepest product]
     Buffer<Softmax> partials_;
     Buffer<float> whole_rows_;  // [rows that need all logits][vocab]
     std::vector<HeadRow> head_rows_;

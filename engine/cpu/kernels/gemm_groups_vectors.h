@@ -12,6 +12,7 @@
 #include <array>
 #include <utility>
 
+#include "byte_rows.h"
 #include "group_panels.h"
 #include "operands.h"
 
@@ -32,9 +33,6 @@ constexpr int kWidePanels = 1;
 #endif
 // Maximum number of rows of a tile that is kWidePanels panels wide.
 constexpr int kMaxWideRows = 2;
-
-// Prefetch distance in bytes.
-constexpr int kGroupPrefetchBytes = 4096;
 
 // Return the sum of the values of one row in a group. It is the factor of the group's offset.
 inline float sum_of_group(const Activation* values) {
@@ -118,9 +116,18 @@ void multiply_group_tile(Left left, const GroupPanels<Format>& right, int panel,
 template <typename Format>
 using GroupTile = void (*)(Left, const GroupPanels<Format>&, int, Out);
 
+template <typename Format, int kPanels, int kRows>
+constexpr GroupTile<Format> group_tile() {
+#if EBB_BYTE_DOT
+    if constexpr (Format::kInBytes) return &multiply_byte_tile<Format, kPanels, kRows>;
+    else
+#endif
+        return &multiply_group_tile<Format, kPanels, kRows>;
+}
+
 template <typename Format, int kPanels, int... kRows>
 constexpr std::array<GroupTile<Format>, sizeof...(kRows)> make_group_tiles(std::integer_sequence<int, kRows...>) {
-    return {&multiply_group_tile<Format, kPanels, kRows + 1>...};
+    return {group_tile<Format, kPanels, kRows + 1>()...};
 }
 
 template <typename Format, int kPanels, int kMaxRows>
@@ -130,6 +137,7 @@ void multiply_group_panels(Left left, int rows, const GroupPanels<Format>& right
         const int taken = (rows + tiles - 1) / tiles;
         kTiles[taken - 1](left, right, panel, out);
         left.data += taken * left.stride;
+        left.groups += taken * left.group_stride;
         out.data += taken * out.stride;
         rows -= taken;
     }

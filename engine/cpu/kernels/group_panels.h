@@ -17,12 +17,19 @@ namespace ebb {
 constexpr int kGroup = 32;
 constexpr int kGroupPairs = kGroup / 2;
 constexpr int kLineBytes = 64;
+constexpr int kGroupPrefetchBytes = 4096;              // prefetch distance
 constexpr int kPairVectors = kPanel / kLanes;  // vectors that hold one pair of all columns of a panel
 
 template <typename Integers_, typename Scales_>
 struct GroupFormat {
     using Integers = Integers_;
     using Scales = Scales_;
+    // Whether the product is one of bytes.
+#if EBB_BYTE_DOT
+    static constexpr bool kInBytes = requires { typename Integers::ByteDecoder; };
+#else
+    static constexpr bool kInBytes = false;
+#endif
     static constexpr int kGroupBytes = Scales::kGroupHeader + Integers::kBytes;
     static constexpr int kBlockBytes = Scales::kBlockHeader + Scales::kBlockGroups * kGroupBytes;
     static constexpr int kSpanPairs = kGroupPairs / Scales::kSpans;

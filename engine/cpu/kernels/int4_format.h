@@ -44,8 +44,53 @@ private:
     [[no_unique_address]] ValueTable<Values> table_;
 };
 
+#if EBB_BYTE_DOT
+// Decoder of stored values to bytes that are not negative: values plus `kZero`. The words of a line hold four weights of
+// either half of the columns at the low and the high bits of all bytes.
+template <typename Values>
+class NibbleByteDecoder;
+
+template <int kZero>
+class NibbleByteDecoder<Below<kZero>> {
+public:
+    static constexpr int kByteZero = kZero;
+
+    void decode(const uint8_t* integers, int quad, __m512i* bytes) const {
+        const __m512i packed = _mm512_loadu_si512(integers + quad * kLineBytes), low = _mm512_set1_epi8(15);
+        bytes[0] = _mm512_and_si512(packed, low);
+        bytes[1] = _mm512_and_si512(_mm512_srli_epi16(packed, 4), low);
+    }
+};
+
+template <>
+class NibbleByteDecoder<Iq4NlValues> {
+public:
+    static constexpr int kByteZero = 128;
+
+    NibbleByteDecoder() {
+        uint8_t values[16];
+        for (int stored = 0; stored < 16; ++stored) values[stored] = Iq4NlValues::value(stored) + kByteZero;
+        table_ = _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(values)));
+    }
+
+    void decode(const uint8_t* integers, int quad, __m512i* bytes) const {
+        stored_.decode(integers, quad, bytes);
+        bytes[0] = _mm512_shuffle_epi8(table_, bytes[0]);
+        bytes[1] = _mm512_shuffle_epi8(table_, bytes[1]);
+    }
+
+private:
+    __m512i table_;
+    [[no_unique_address]] NibbleByteDecoder<Below<0>> stored_;
+};
+#endif
+
 template <typename Values>
 struct Nibbles {
+#if EBB_BYTE_DOT
+    using ByteDecoder = NibbleByteDecoder<Values>;
+    static constexpr int kByteZero = ByteDecoder::kByteZero;
+#endif
     static constexpr int kLinePairs = 2;
     static constexpr int kBytes = kGroupPairs / kLinePairs * kLineBytes;
     using Decoder = NibbleDecoder<Values>;

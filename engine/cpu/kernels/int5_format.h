@@ -48,7 +48,31 @@ private:
     [[no_unique_address]] ValueTable<Values, 5> table_;
 };
 
+#if EBB_BYTE_DOT
+class FiveBitByteDecoder {
+public:
+    void decode(const uint8_t* integers, int quad, __m512i* bytes) const {
+        const uint8_t* further = integers + kLowBytes + quad / 4 * kLineBytes;
+        const __m512i low = _mm512_set1_epi8(15), fifth = _mm512_set1_epi8(16);
+        const __m512i packed = _mm512_loadu_si512(integers + quad * kLineBytes);
+        const __m512i fifths = _mm512_srl_epi16(_mm512_loadu_si512(further), _mm_cvtsi32_si128(quad % 4));
+        bytes[0] = join(low, packed, fifth, _mm512_slli_epi16(fifths, 4));
+        bytes[1] = join(low, _mm512_srli_epi16(packed, 4), fifth, fifths);
+    }
+
+private:
+    // Take the bits `low` of a byte of `packed`, and the bit `fifth` of the same byte of `fifths`.
+    static __m512i join(__m512i low, __m512i packed, __m512i fifth, __m512i fifths) {
+        return _mm512_or_si512(_mm512_and_si512(packed, low), _mm512_and_si512(fifths, fifth));
+    }
+};
+#endif
+
 struct FiveBits {
+#if EBB_BYTE_DOT
+    using ByteDecoder = FiveBitByteDecoder;
+    static constexpr int kByteZero = 0;
+#endif
     using Values = Below<0>;
     static constexpr int kLinePairs = 2;
     static constexpr int kBytes = kLowBytes + 2 * kLineBytes;

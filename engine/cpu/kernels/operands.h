@@ -5,10 +5,16 @@
 
 namespace ebb {
 
+struct ByteGroup;
+
 // The left operand, row-major. `stride` is the number of values from one row to the next.
 struct Left {
     const Activation* data;
     ptrdiff_t stride;
+    // The same rows in bytes (byte_rows.h), and the number of groups from one row to the next. Null if no weight needs
+    // them.
+    const ByteGroup* groups = nullptr;
+    ptrdiff_t group_stride = 0;
 };
 
 // The result, row-major. `stride` is as in Left.

@@ -26,7 +26,12 @@ public:
         const int panels = (product.columns + kPanel - 1) / kPanel;
         const int at_once = product.rows == 1 ? 4 : product.rows <= 6 ? 2 : 1;
         for (Buffer<float>& scratch : scratch_) scratch.reserve(static_cast<size_t>(product.rows) * at_once * kPanel);
-        const Left left{activations(product), product.depth};
+        const Weights right{product.right, product.depth};
+        Left left{activations(product), product.depth};
+        if (right.is_in_bytes()) {
+            groups_.reserve(static_cast<size_t>(product.rows) * (product.depth / kGroup));
+            left = in_bytes(left, right, 0, product.rows, groups_.data());
+        }
         shares_.reset();
         auto job = [&](int thread) {
             const FloatMode mode;
@@ -34,7 +39,7 @@ public:
             float* values = scratch_[thread].data();
             shares_.each(0, thread, panels, at_once, [&](int panel, int end) {
                 const int first = panel * kPanel, width = (end - panel) * kPanel;
-                multiply(left, product.rows, {product.right, product.depth}, first, width, {values, width});
+                multiply(left, product.rows, right, first, width, {values, width});
                 round(product, values, first, width);
             });
         };
@@ -80,6 +85,7 @@ private:
     ThreadPool pool_;
     Shares shares_;
     std::vector<Buffer<float>> scratch_;  // by thread: [rows][columns of one multiplication]
+    Buffer<ByteGroup> groups_;            // [rows][depth / kGroup]
     Buffer<float> left_;                  // [rows][depth], unless the kernels read bf16
 };
 

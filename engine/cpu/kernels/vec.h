@@ -28,6 +28,13 @@
 #define EBB_AMX 0
 #endif
 
+// Whether products of integer weights are products of bytes (byte_rows.h). AMX builds multiply bf16 in tiles instead.
+#if defined(__AVX512VNNI__) && EBB_BF16_DOT && !EBB_AMX
+#define EBB_BYTE_DOT 1
+#else
+#define EBB_BYTE_DOT 0
+#endif
+
 namespace ebb {
 
 #if defined(__AVX512F__)

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "byte_rows.h"
 #include "gemm.h"
 #include "int4_format.h"
 #include "int5_format.h"
@@ -36,9 +37,23 @@ void with_panels(const Part& part, int depth, Use&& use) {
     }
 }
 
+template <typename Panels_>
+constexpr bool kIsInBytes = false;
+template <typename Format>
+constexpr bool kIsInBytes<const GroupPanels<Format>&> = Format::kInBytes;
+
 struct Weights {
     Matrix matrix;
     int depth;
+
+    // Return whether a product with one of the parts is one of bytes.
+    bool is_in_bytes() const {
+        return std::any_of(matrix.parts, matrix.parts + matrix.num_parts, [this](const Part& part) {
+            bool in_bytes = false;
+            with_panels(part, depth, [&](const auto& panels) { in_bytes = kIsInBytes<decltype(panels)>; });
+            return in_bytes;
+        });
+    }
 
     // Return the part that contains `panel`.
     const Part* part_of(int panel) const {
@@ -62,6 +77,20 @@ inline void multiply(Left left, int rows, const Weights& right, int first, int c
         columns -= taken;
         out.data += taken;
     }
+}
+
+// Return the left operand of a product with `right`: with its rows in bytes, if the product needs them.
+// Rows [first, end) are rounded here to `groups` [rows][depth / kGroup].
+inline Left in_bytes(Left left, const Weights& right, int first, int end, ByteGroup* groups) {
+#if EBB_BYTE_DOT
+    const int of_row = right.depth / kGroup;
+    for (int row = first; row < end; ++row)
+        for (int group = 0; group < of_row; ++group)
+            to_bytes(left.data + row * left.stride + group * kGroup, groups[row * of_row + group]);
+    left.groups = groups;
+    left.group_stride = of_row;
+#endif
+    return left;
 }
 
 // Convert row `column` of the matrix to float32.

@@ -27,8 +27,8 @@ def kind() -> Iterator[DictKind]:
         yield kind
 
 
-async def test_blocks_return_from_a_third_tier(model_path: Path, tmp_path: Path, kind: DictKind) -> None:
-    config = engine_config(model_path, tmp_path / "state", redis_url="off")
+async def test_blocks_return_from_a_third_tier(shallow_model: Path, tmp_path: Path, kind: DictKind) -> None:
+    config = engine_config(shallow_model, tmp_path / "state", redis_url="off")
     async with serving(config, tmp_path) as (http, engine):
         chat = await created(http)
         first = await said(http, chat, TEXT, params={"max_tokens": 2})
@@ -64,9 +64,9 @@ async def test_blocks_return_from_a_third_tier(model_path: Path, tmp_path: Path,
 
 
 async def test_typing_prefetches_from_a_third_tier(
-    model_path: Path, tmp_path: Path, kind: DictKind, redis_server: RedisServer
+    shallow_model: Path, tmp_path: Path, kind: DictKind, redis_server: RedisServer
 ) -> None:
-    config = engine_config(model_path, tmp_path / "state", redis_url=f"unix://{redis_server.socket}")
+    config = engine_config(shallow_model, tmp_path / "state", redis_url=f"unix://{redis_server.socket}")
     async with serving(config, tmp_path) as (http, engine):
         chat = await created(http)
         await said(http, chat, TEXT, params={"max_tokens": 2})

@@ -34,8 +34,8 @@ SETTINGS = (
 
 
 @pytest.fixture
-def llm(model_path: Path, tmp_path: Path) -> Iterator[LLM]:
-    with LLM(engine_config(model_path, tmp_path / "state", blocks=120, prefix_cache=False)) as made:
+def llm(shallow_model: Path, tmp_path: Path) -> Iterator[LLM]:
+    with LLM(engine_config(shallow_model, tmp_path / "state", blocks=120, prefix_cache=False)) as made:
         yield made
 
 

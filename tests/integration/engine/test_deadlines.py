@@ -19,8 +19,8 @@ LONG = SamplingParams(temperature=0.0, max_tokens=2000, ignore_eos=True)
 
 
 @pytest.fixture
-async def engine(model_path: Path, tmp_path: Path) -> AsyncIterator[AsyncLLMEngine]:
-    config = engine_config(model_path, tmp_path / "state", blocks=40, prefix_cache=False)
+async def engine(shallow_model: Path, tmp_path: Path) -> AsyncIterator[AsyncLLMEngine]:
+    config = engine_config(shallow_model, tmp_path / "state", blocks=40, prefix_cache=False)
     config = replace(config, max_num_seqs=1, queue_policy="fcfs", queue_timeout=0.3)
     engine = await asyncio.to_thread(build_engine, config, print)
     await engine.start()

@@ -56,8 +56,8 @@ def test_receipt_accounts_for_bytes_and_phases_of_every_tier(model_path: Path, t
         check_phases(usage)
 
 
-def test_follower_of_a_prefix_waits_in_the_queue_without_loads(model_path: Path, tmp_path: Path) -> None:
-    config = engine_config(model_path, tmp_path / "state", cpu_memory=0, redis_url="off")
+def test_follower_of_a_prefix_waits_in_the_queue_without_loads(shallow_model: Path, tmp_path: Path) -> None:
+    config = engine_config(shallow_model, tmp_path / "state", cpu_memory=0, redis_url="off")
     params = SamplingParams(temperature=0.0, max_tokens=2, ignore_eos=True)
     with LLM(config) as llm:
         leader, follower = (done.usage for done in llm.generate([PROMPT, [*PROMPT, 7]], params))
@@ -68,8 +68,8 @@ def test_follower_of_a_prefix_waits_in_the_queue_without_loads(model_path: Path,
     check_phases(follower)
 
 
-def test_phases_of_preempted_requests_add_up(model_path: Path, tmp_path: Path) -> None:
-    config = engine_config(model_path, tmp_path / "state", blocks=6, redis_url="off", cpu_memory=0)
+def test_phases_of_preempted_requests_add_up(shallow_model: Path, tmp_path: Path) -> None:
+    config = engine_config(shallow_model, tmp_path / "state", blocks=6, redis_url="off", cpu_memory=0)
     prompts = [[600 + index * 50 + at for at in range(90)] for index in range(3)]
     with LLM(config) as llm:
         done = llm.generate(prompts, SamplingParams(temperature=0.0, max_tokens=50, ignore_eos=True))

@@ -28,9 +28,9 @@ def run(llm: LLM, params: SamplingParams, produced: Sequence[int] = ()) -> tuple
 
 
 @pytest.mark.parametrize("seed", [None, 7])
-def test_answer_resumed_at_any_token_ends_the_same(seed: int | None, model_path: Path, tmp_path: Path) -> None:
+def test_answer_resumed_at_any_token_ends_the_same(seed: int | None, shallow_model: Path, tmp_path: Path) -> None:
     params = SamplingParams(temperature=0.0 if seed is None else 0.9, seed=seed, max_tokens=TOKENS, ignore_eos=True)
-    with LLM(engine_config(model_path, tmp_path / "state")) as llm:
+    with LLM(engine_config(shallow_model, tmp_path / "state")) as llm:
         text, ids, last = run(llm, params)
         for count in (1, 43, 44, 45, 49):
             resumed_text, resumed_ids, end = run(llm, params, ids[:count])
@@ -40,9 +40,9 @@ def test_answer_resumed_at_any_token_ends_the_same(seed: int | None, model_path:
             assert end.usage.kv.tokens == len(PROMPT) + count
 
 
-def test_stop_string_across_the_resumption_is_found(model_path: Path, tmp_path: Path) -> None:
+def test_stop_string_across_the_resumption_is_found(shallow_model: Path, tmp_path: Path) -> None:
     params = SamplingParams(temperature=0.0, max_tokens=TOKENS, ignore_eos=True)
-    with LLM(engine_config(model_path, tmp_path / "state")) as llm:
+    with LLM(engine_config(shallow_model, tmp_path / "state")) as llm:
         text, _, _ = run(llm, params)
         stop = SamplingParams(temperature=0.0, max_tokens=TOKENS, ignore_eos=True, stop=(text[30:42],))
         cut_text, cut_ids, _ = run(llm, stop)
@@ -51,9 +51,9 @@ def test_stop_string_across_the_resumption_is_found(model_path: Path, tmp_path: 
             assert run(llm, stop, cut_ids[:count])[:2] == (cut_text, cut_ids)
 
 
-def test_complete_answer_ends_at_once_with_its_finish_reason(model_path: Path, tmp_path: Path) -> None:
+def test_complete_answer_ends_at_once_with_its_finish_reason(shallow_model: Path, tmp_path: Path) -> None:
     params = SamplingParams(temperature=0.0, max_tokens=TOKENS, ignore_eos=True)
-    with LLM(engine_config(model_path, tmp_path / "state")) as llm:
+    with LLM(engine_config(shallow_model, tmp_path / "state")) as llm:
         text, ids, _ = run(llm, params)
         assert run(llm, params, ids)[2].finish_reason == "length"
         stop = SamplingParams(temperature=0.0, max_tokens=TOKENS, ignore_eos=True, stop=(text[30:42],))

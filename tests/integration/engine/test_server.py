@@ -33,10 +33,10 @@ def redis_server(tmp_path: Path) -> RedisServer:
 
 @pytest.fixture
 async def server(
-    model_path: Path, tmp_path: Path, redis_server: RedisServer
+    shallow_model: Path, tmp_path: Path, redis_server: RedisServer
 ) -> AsyncIterator[RunningServer[AsyncLLMEngine]]:
     config = engine_config(
-        model_path,
+        shallow_model,
         tmp_path / "state",
         blocks=200,
         cpu_memory=64 * MIB,

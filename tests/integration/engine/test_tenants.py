@@ -21,6 +21,8 @@ from tests.integration.engine_rig import BLOCK, engine_config
 from tests.redis_server import RedisServer
 from tests.waiting import until
 
+pytestmark = pytest.mark.usefixtures("patient_loads")
+
 TIERS = ("device", "cpu", "redis")
 PROMPT = [500 + at for at in range(5 * BLOCK + 17)]
 
@@ -34,9 +36,9 @@ def server(tmp_path: Path) -> Iterator[RedisServer]:
 
 
 @pytest.fixture
-def config(model_path: Path, tmp_path: Path, server: RedisServer) -> EngineConfig:
+def config(shallow_model: Path, tmp_path: Path, server: RedisServer) -> EngineConfig:
     """Engine configuration with every tier."""
-    config = engine_config(model_path, tmp_path / "state", redis_url=f"unix://{server.socket}")
+    config = engine_config(shallow_model, tmp_path / "state", redis_url=f"unix://{server.socket}")
     return replace(config, tenants_file=tmp_path / "state" / "tenants.json")
 
 

@@ -10,8 +10,8 @@ from tests.integration.engine_rig import engine_config
 QUESTION = {"model": "smollm2", "max_tokens": 2, "prompt": "Tell me about rivers and the sea, please. " * 8}
 
 
-async def test_prompt_is_cached_for_its_tenant_until_deletion(model_path: Path, tmp_path: Path) -> None:
-    config = engine_config(model_path, tmp_path / "state", redis_url="off")
+async def test_prompt_is_cached_for_its_tenant_until_deletion(shallow_model: Path, tmp_path: Path) -> None:
+    config = engine_config(shallow_model, tmp_path / "state", redis_url="off")
     engine = await asyncio.to_thread(build_engine, config, lambda _: None)
     async with running_server(tmp_path, engine) as server:
 

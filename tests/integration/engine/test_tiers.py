@@ -16,13 +16,13 @@ pytestmark = pytest.mark.usefixtures("patient_loads")
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
 def test_long_conversation_continues_the_same_from_every_tier(
-    model_path: Path, tmp_path: Path, dtype: str, size: Size
+    shallow_model: Path, tmp_path: Path, dtype: str, size: Size
 ) -> None:
     # torch computes float32 many times slower than the native step. The last answer fills the block that it begins in.
     few = {"turns": 2, "user_tokens": 119, "answer_tokens": 6}
     talk, count = size.pick(small=(few, 8) if dtype == "float32" else ({"turns": 3}, 32), full=({"turns": 10}, 64))
     config = engine_config(
-        model_path, tmp_path / "state", dtype=dtype, blocks=size.pick(small=8, full=40), cpu_memory=1 << 30
+        shallow_model, tmp_path / "state", dtype=dtype, blocks=size.pick(small=8, full=40), cpu_memory=1 << 30
     )
     with LLM(config) as llm:
         prompt = [*converse(llm, **talk), 5, 6, 7]
@@ -43,14 +43,14 @@ def test_long_conversation_continues_the_same_from_every_tier(
         assert from_redis.token_ids == on_device.token_ids
         llm.engine.check()
 
-    with LLM(engine_config(model_path, tmp_path / "other", dtype=dtype, prefix_cache=False)) as llm:
+    with LLM(engine_config(shallow_model, tmp_path / "other", dtype=dtype, prefix_cache=False)) as llm:
         anew = answer(llm, prompt, count)
     assert anew.usage.kv.computed == len(prompt)
     assert anew.token_ids == on_device.token_ids
 
 
-def test_blocks_loaded_from_redis_stay_in_cpu_memory(model_path: Path, tmp_path: Path) -> None:
-    config = engine_config(model_path, tmp_path / "state", blocks=8)
+def test_blocks_loaded_from_redis_stay_in_cpu_memory(shallow_model: Path, tmp_path: Path) -> None:
+    config = engine_config(shallow_model, tmp_path / "state", blocks=8)
     prompt = [200 + at for at in range(4 * BLOCK + 1)]
     with LLM(config) as llm:
         answer(llm, prompt, 1)
@@ -60,8 +60,8 @@ def test_blocks_loaded_from_redis_stay_in_cpu_memory(model_path: Path, tmp_path:
         assert answer(llm, prompt, 1).usage.kv.reused["cpu"] == 4 * BLOCK
 
 
-def test_redis_tier_works_without_cpu_memory(model_path: Path, tmp_path: Path) -> None:
-    config = engine_config(model_path, tmp_path / "state", blocks=8, cpu_memory=0)
+def test_redis_tier_works_without_cpu_memory(shallow_model: Path, tmp_path: Path) -> None:
+    config = engine_config(shallow_model, tmp_path / "state", blocks=8, cpu_memory=0)
     prompt = [300 + at for at in range(6 * BLOCK + 1)]
     with LLM(config) as llm:
         first = answer(llm, prompt, 8)
@@ -79,8 +79,8 @@ def _step_and_see(llm: LLM, blocks: int) -> bool:
     return stats.lower["redis"].stored_blocks >= blocks
 
 
-def test_cpu_tier_works_without_redis(model_path: Path, tmp_path: Path) -> None:
-    config = engine_config(model_path, tmp_path / "state", blocks=8, redis_url="off")
+def test_cpu_tier_works_without_redis(shallow_model: Path, tmp_path: Path) -> None:
+    config = engine_config(shallow_model, tmp_path / "state", blocks=8, redis_url="off")
     prompt = [400 + at for at in range(6 * BLOCK + 1)]
     with LLM(config) as llm:
         answer(llm, prompt, 1)
@@ -90,15 +90,15 @@ def test_cpu_tier_works_without_redis(model_path: Path, tmp_path: Path) -> None:
         assert llm.tiers.notes["redis"] == "off: --redis-url off"
 
 
-def test_every_token_is_computed_without_prefix_cache(model_path: Path, tmp_path: Path) -> None:
-    with LLM(engine_config(model_path, tmp_path / "state", prefix_cache=False)) as llm:
+def test_every_token_is_computed_without_prefix_cache(shallow_model: Path, tmp_path: Path) -> None:
+    with LLM(engine_config(shallow_model, tmp_path / "state", prefix_cache=False)) as llm:
         prompt = list(range(100, 300))
         answer(llm, prompt, 1)
         assert answer(llm, prompt, 1).usage.kv.computed == 200
 
 
-def test_preempted_batch_equals_separate_requests(model_path: Path, tmp_path: Path) -> None:
-    config = engine_config(model_path, tmp_path / "state", dtype="float32", blocks=6, redis_url="off", cpu_memory=0)
+def test_preempted_batch_equals_separate_requests(shallow_model: Path, tmp_path: Path) -> None:
+    config = engine_config(shallow_model, tmp_path / "state", dtype="float32", blocks=6, redis_url="off", cpu_memory=0)
     prompts = [[600 + index * 50 + at for at in range(110)] for index in range(3)]
     params = SamplingParams(temperature=0.0, max_tokens=24, ignore_eos=True)
     with LLM(config) as llm:
@@ -109,8 +109,8 @@ def test_preempted_batch_equals_separate_requests(model_path: Path, tmp_path: Pa
     assert together == alone
 
 
-def test_self_checks_are_counted_as_clean_or_failed(model_path: Path, tmp_path: Path) -> None:
-    with LLM(engine_config(model_path, tmp_path / "state", redis_url="off")) as llm:
+def test_self_checks_are_counted_as_clean_or_failed(shallow_model: Path, tmp_path: Path) -> None:
+    with LLM(engine_config(shallow_model, tmp_path / "state", redis_url="off")) as llm:
         llm.engine.check()
         assert llm.engine.stats().checks == {"clean": 1, "failed": 0}
         llm.engine.core.scheduler.blocks.pool.allocate(1, Owner(b"nobody.."))

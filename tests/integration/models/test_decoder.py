@@ -78,12 +78,13 @@ def test_float32_logits_match_transformers(ours: CausalLM, theirs: LlamaForCausa
 def test_float32_greedy_tokens_equal_those_of_transformers(
     ours: CausalLM, theirs: LlamaForCausalLM, prompts: list[list[int]], size: Size
 ) -> None:
+    assert len(prompts) == 20
+    prompts = prompts[:: size.pick(small=4, full=1)]
     longest = max(map(len, prompts))
     padded = torch.tensor([[2] * (longest - len(ids)) + ids for ids in prompts])
     mask = torch.tensor([[0] * (longest - len(ids)) + [1] * len(ids) for ids in prompts])
     generate = cast("Any", theirs).generate  # the stub requires a protocol that transformers' own models do not satisfy
     batch = generate(padded, attention_mask=mask, do_sample=False, max_new_tokens=size.pick(small=8, full=24))
-    assert len(prompts) == 20
     for ids, row in zip(prompts, batch[:, longest:].tolist(), strict=True):
         answer = row[: row.index(2) + 1] if 2 in row else row
         # By induction, if each of their tokens has the highest logit, our greedy decoding generates the same tokens.

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import gguf
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
@@ -15,6 +16,7 @@ from models.chat_format import ChatFormat
 from models.dense_context import DenseContext
 from models.errors import ConversionError
 from models.gguf_import.convert import convert_gguf
+from models.gguf_import.reader import GgufFile
 from models.proof import prove_conversion
 from models.registry import load_model
 from models.resolve import resolve_model
@@ -22,6 +24,7 @@ from models.tokenizer import Tokenizer
 from models.wheel_source import DEFAULT_SOURCE
 from tests.tiny_gguf import VOCAB, source_tensors, write_block_gguf, write_tiny_gguf
 from tests.tiny_models import make_tiny_model
+from tests.tiny_tokenizer import byte_tokenizer
 
 
 def convert(file: Path) -> Path:
@@ -58,6 +61,8 @@ def test_converted_model_computes_the_same_as_its_source(tmp_path: Path) -> None
     ("name", "pieces"),
     [
         ("llama-bpe", ["I", "'LL", "Ġtake", "Ġ", "421", "7", "Ġ(", "ÃĦpfel", ")/ĊĊ", "Ġok"]),
+        ("dbrx", ["I", "'LL", "Ġtake", "Ġ", "421", "7", "Ġ(", "ÃĦpfel", ")/ĊĊ", "Ġok"]),
+        ("gpt-4o", ["I'LL", "Ġtake", "Ġ", "421", "7", "Ġ(", "ÃĦpfel", ")/ĊĊ", "Ġok"]),
         ("tekken", ["I", "'LL", "Ġtake", "Ġ", "4", "2", "1", "7", "Ġ(", "ÃĦpfel", ")/ĊĊ", "Ġok"]),
         ("refact", ["I", "'", "LL", "Ġtake", "Ġ", "4", "2", "1", "7", "Ġ(", "ÃĦpfel", ")/", "ĊĊ", "Ġok"]),
     ],
@@ -101,6 +106,15 @@ def test_tokenizer_is_described_by_what_the_file_has(tmp_path: Path) -> None:
     assert info["tokenizer_class"] == "PreTrainedTokenizerFast"
     assert (info["bos_token"], info["eos_token"], info["add_bos_token"]) == ("<|im_start|>", "<|im_end|>", True)
     assert "<|im_start|>" in info["chat_template"]
+
+
+def test_tokens_of_users_are_whole_and_plain(tmp_path: Path) -> None:
+    bytes_ = [str(byte_tokenizer().id_to_token(id_)) for id_ in range(VOCAB - 1)]
+    lists = {"tokens": [*bytes_, "ab", "<tool>"], "token_type": [3, 3, 3, *[1] * 257, 4]}
+    changed = {f"tokenizer.ggml.{name}": values for name, values in lists.items()}
+    tokenizer = Tokenizer.load(convert(write_tiny_gguf(tmp_path / "tiny.gguf", changed=changed)))
+    assert tokenizer.encode("ab<tool>", special=False) == [VOCAB - 1, VOCAB]
+    assert (tokenizer.token_bytes(VOCAB), "<tool>" in tokenizer.control_tokens) == (b"<tool>", False)
 
 
 def test_tokenizer_splits_digits_and_merges(tmp_path: Path) -> None:
@@ -163,6 +177,46 @@ def test_truncated_file_is_refused(tmp_path: Path, share: float) -> None:
     file.write_bytes(data[: int(len(data) * share)])
     with pytest.raises(ConversionError, match=r"tiny\.gguf cannot be read as GGUF and may be truncated"):
         convert(file)
+
+
+def test_damaged_file_is_refused_or_read(tmp_path: Path) -> None:
+    file = write_tiny_gguf(tmp_path / "tiny.gguf")
+    data = file.read_bytes()
+    random = np.random.default_rng(4)
+    refused = 0
+    for _ in range(400):
+        damaged = np.frombuffer(data, np.uint8).copy()
+        damaged[random.integers(0, 12_000, 3)] = random.choice([0, 1, 8, 9, 127, 255], 3)
+        file.write_bytes(damaged.tobytes())
+        try:
+            GgufFile.open(file)
+        except ConversionError:
+            refused += 1
+    assert 0 < refused < 400
+
+
+def test_values_of_every_type_are_read(tmp_path: Path) -> None:
+    file = tmp_path / "values.gguf"
+    writer = gguf.GGUFWriter(file, "llama")
+    kinds = gguf.GGUFValueType
+    numbers = (kinds.UINT8, kinds.INT8, kinds.UINT16, kinds.INT16, kinds.UINT32, kinds.INT32, kinds.UINT64, kinds.INT64)
+    expected: dict[str, Any] = {"general.architecture": "llama", "text": "naïve", "yes": True, "list": ["a", ""]}
+    expected |= {"halves": [0.5, -0.25], "flags": [True, False], "double": 1e300}
+    writer.add_string("text", "naïve")
+    writer.add_bool("yes", True)
+    for key in ("list", "halves", "flags"):
+        writer.add_array(key, expected[key])
+    writer.add_float64("double", 1e300)
+    for kind in numbers:
+        writer.add_key_value(kind.name, 7, kind)
+    writer.add_tensor("t", np.arange(6, dtype=np.float32).reshape(2, 3))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    found = GgufFile.open(file)
+    assert found.metadata == expected | {kind.name: 7 for kind in numbers}
+    assert [tensor.values().tolist() for tensor in found.tensors] == [[[0, 1, 2], [3, 4, 5]]]
 
 
 def test_gguf_path_as_model_name_is_converted_once(tmp_path: Path) -> None:

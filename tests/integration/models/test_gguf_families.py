@@ -45,16 +45,16 @@ YARN = {
     "rope_type": "yarn",
     "rope_theta": 10000.0,
     "factor": 16.0,
-    "original_max_position_embeddings": 32,
-    "beta_fast": 20.0,
-    "beta_slow": 2.0,
+    "original_max_position_embeddings": 64,
+    "beta_fast": 1.0,
+    "beta_slow": 0.05,
 }
 YARN_KEYS = {
     "rope.scaling.type": "yarn",
     "rope.scaling.factor": 16.0,
-    "rope.scaling.original_context_length": 32,
-    "rope.scaling.yarn_beta_fast": 20.0,
-    "rope.scaling.yarn_beta_slow": 2.0,
+    "rope.scaling.original_context_length": 64,
+    "rope.scaling.yarn_beta_fast": 1.0,
+    "rope.scaling.yarn_beta_slow": 0.05,
 }
 GRANITE = {
     "attention_multiplier": 0.11,

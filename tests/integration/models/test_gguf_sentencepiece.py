@@ -131,9 +131,12 @@ def test_ids_and_text_are_those_of_transformers(tmp_path: Path, name: str) -> No
     compare()
 
 
-def test_turns_of_gemma_are_control_tokens_and_end_answers(tmp_path: Path) -> None:
-    tokenizer = load(tmp_path, gemma_pieces(), "gemma3", **{"tokenizer.chat_template": GEMMA_TEMPLATE})
-    start, end = (gemma_pieces().tokens.index(mark) for mark in MARKS)
+@pytest.mark.parametrize("kind", [gguf.TokenType.CONTROL, gguf.TokenType.USER_DEFINED, gguf.TokenType.NORMAL])
+def test_turns_of_gemma_are_control_tokens_and_end_answers(tmp_path: Path, kind: gguf.TokenType) -> None:
+    pieces = gemma_pieces()
+    start, end = (pieces.tokens.index(mark) for mark in MARKS)
+    pieces.types[start] = pieces.types[end] = int(kind)
+    tokenizer = load(tmp_path, pieces, "gemma3", **{"tokenizer.chat_template": GEMMA_TEMPLATE})
     assert tokenizer.eos_token_ids == (1, end)
     prompt = ChatFormat.load(tmp_path / "model", tokenizer).render([Message("user", "The <end_of_turn> fox")])
     assert (prompt[0], prompt.count(start), prompt.count(end)) == (2, 2, 1)

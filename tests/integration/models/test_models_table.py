@@ -58,10 +58,19 @@ def types_of(row: dict[str, str]) -> set[str]:
     return {*codes(row["family"]), *others}
 
 
-def parameters_of(test: Callable[..., None], names: str | tuple[str, ...]) -> list[Any]:
-    """Return the values over which `test` is run under the parameters `names`."""
-    marks = test.pytestmark  # type: ignore[attr-defined]
-    return next(list(mark.args[1]) for mark in marks if mark.args[0] == names)
+def parameters_of(test: Callable[..., None], name: str) -> list[Any]:
+    """Return the values over which `test` is run under the parameter `name`."""
+    for mark in test.pytestmark:  # type: ignore[attr-defined]
+        names = [mark.args[0]] if mark.args and isinstance(mark.args[0], str) else list(*mark.args[:1])
+        if name in names:
+            return [_value(each, names.index(name), len(names)) for each in mark.args[1]]
+    raise LookupError(name)
+
+
+def _value(parameters: Any, at: int, count: int) -> Any:
+    if isinstance(parameters, pytest.ParameterSet):
+        return parameters.values[at]
+    return parameters if count == 1 else parameters[at]
 
 
 def family_types(test: Callable[..., None]) -> set[str]:
@@ -71,7 +80,7 @@ def family_types(test: Callable[..., None]) -> set[str]:
 def tiny_types(weights: str) -> set[str]:
     """Return the types of the tiny models whose exactness is tested with a format of weights."""
     test = test_exact.test_logits_of_a_tiny_model_are_batch_invariant
-    shapes = [shape for shape, format_ in parameters_of(test, ("shape", "weights")) if format_ == weights]
+    shapes = [shape for shape, format_ in parameters_of(test, "tiny") if format_ == weights]
     return {PANGU if "Pangu" in shape.get("architecture", "") else "llama" for shape in shapes}
 
 
@@ -83,8 +92,8 @@ def exact_types() -> set[str]:
 
 
 def refused_types() -> set[str]:
-    refused = parameters_of(test_loading.test_network_that_cannot_be_served_is_refused, ("changes", "words"))
-    return {changes["model_type"] for changes, _ in refused if "quantization_config" not in changes}
+    refused = parameters_of(test_loading.test_network_that_cannot_be_served_is_refused, "changes")
+    return {changes["model_type"] for changes in refused if "quantization_config" not in changes}
 
 
 def has_native_step(model_type: str) -> bool:

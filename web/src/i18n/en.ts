@@ -98,6 +98,11 @@ export const en = {
     },
   },
 
+  activity: {
+    answering: "Answering",
+    unread: "New answer",
+  },
+
   conversation: {
     waitingModel: "Waiting for the model to be ready…",
     waitingServer: "Waiting for the server…",
@@ -229,11 +234,14 @@ export const en = {
 
   login: {
     title: "Log in",
-    key: "Key",
-    note: "Ask your administrator for a key.",
-    wrong: "Invalid or revoked key.",
-    as: (tenant: string) => `Logged in as ${tenant}`,
-    out: "Log out",
+  },
+
+  /** Titles of views whose texts are loaded with them. */
+  views: {
+    account: "Account",
+    palette: "Search and commands",
+    admin: "People and limits",
+    unknown: "Nothing here",
   },
 
   appearance: {

@@ -97,6 +97,11 @@ export const zh: Catalogue = {
     },
   },
 
+  activity: {
+    answering: "正在回答",
+    unread: "有新回答",
+  },
+
   conversation: {
     waitingModel: "正在等待模型就绪…",
     waitingServer: "正在等待服务器…",
@@ -226,11 +231,14 @@ export const zh: Catalogue = {
 
   login: {
     title: "登录",
-    key: "密钥",
-    note: "请向此服务器的管理者索取。",
-    wrong: "此密钥无效：可能有误，或已被撤销。",
-    as: (tenant) => `已登录为 ${tenant}`,
-    out: "退出登录",
+  },
+
+  /** Titles of views whose texts are loaded with them. */
+  views: {
+    account: "账户",
+    palette: "搜索与命令",
+    admin: "人员与限额",
+    unknown: "这里没有内容",
   },
 
   appearance: {

@@ -51,6 +51,11 @@ export class Conversations {
     this.list = listed ? [conversation, ...others].sort(byRank) : others;
   }
 
+  /** Drop a conversation that was deleted elsewhere. */
+  drop(id: string): void {
+    this.list = this.list.filter((item) => item.id !== id);
+  }
+
   /** Change a title, a pin or the archiving at once, and revert if the server refuses. */
   async change(id: string, changes: ConversationChanges): Promise<void> {
     const before = this.list;
@@ -72,7 +77,7 @@ export class Conversations {
     } catch (error) {
       if (!(error instanceof ApiError && error.status === 404)) throw error;
     }
-    this.list = this.list.filter((item) => item.id !== id);
+    this.drop(id);
     this.onChange();
   }
 

@@ -48,7 +48,8 @@ export class Refresh {
     void this.drafts.refresh();
   }
 
-  private rereadChats(): void {
+  /** Reread the list of chats and the open one. */
+  rereadChats(): void {
     this.conversations.load().catch(() => undefined);
     void this.chat.refresh();
   }

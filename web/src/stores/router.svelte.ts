@@ -1,22 +1,25 @@
 export const LIVE_PATH = "/live";
+/** A part of the page that has an address: a chat or the empty page, or a view of its own. */
+export type View = "chat" | "live" | "admin" | "unknown";
+
+const VIEW_PATHS: Partial<Record<string, View>> = { "/": "chat", [LIVE_PATH]: "live", "/admin": "admin" };
 const CHAT_PATH = /^\/c\/([^/]+)\/?$/;
 
-/** The address: `/` for the empty page, `/c/{id}` with an optional `?at={message}`, or `/live`. */
+/** The address: `/` for the empty page, `/c/{id}` with an optional `?at={message}`, `/live` or `/admin`. */
 export class Router {
   conversationId = $state<string | null>(idOf(location.pathname));
   /** The message in the address, whose branch is shown. */
   messageId = $state<string | null>(messageOf(location.search));
   /** That message, until it has been scrolled into view. */
   scrollTarget = $state(this.messageId);
-  /** Whether the live page is shown instead of a chat. */
-  isLive = $state(location.pathname === LIVE_PATH);
+  view = $state<View>(viewOf(location.pathname));
 
   /** Follow the browser's back and forward buttons. Return the function that stops this. */
   start(): () => void {
     const onPop = () => {
       this.conversationId = idOf(location.pathname);
       this.messageId = this.scrollTarget = messageOf(location.search);
-      this.isLive = location.pathname === LIVE_PATH;
+      this.view = viewOf(location.pathname);
     };
     addEventListener("popstate", onPop);
     return () => removeEventListener("popstate", onPop);
@@ -24,18 +27,19 @@ export class Router {
 
   /** Navigate to a chat and a message in it; null: to the empty page. */
   go(id: string | null, messageId: string | null = null): void {
-    if (id === this.conversationId && messageId === this.messageId && !this.isLive) return;
+    if (id === this.conversationId && messageId === this.messageId && this.view === "chat") return;
     history.pushState(null, "", pathOf(id, messageId));
     this.conversationId = id;
     this.messageId = this.scrollTarget = messageId;
-    this.isLive = false;
+    this.view = "chat";
   }
 
-  goLive(): void {
-    if (this.isLive) return;
-    history.pushState(null, "", LIVE_PATH);
+  /** Navigate to a view without a chat. */
+  goTo(view: "live" | "admin"): void {
+    if (this.view === view) return;
+    history.pushState(null, "", `/${view}`);
     this.conversationId = this.messageId = this.scrollTarget = null;
-    this.isLive = true;
+    this.view = view;
   }
 
   /** Replace the address by that of the branch already shown; null: the newest. Going back leaves the chat, not the branch. */
@@ -50,6 +54,10 @@ export class Router {
 export function pathOf(id: string | null, messageId: string | null = null): string {
   const at = messageId === null ? "" : `?at=${encodeURIComponent(messageId)}`;
   return id === null ? "/" : `/c/${encodeURIComponent(id)}${at}`;
+}
+
+function viewOf(path: string): View {
+  return VIEW_PATHS[path] ?? (CHAT_PATH.test(path) ? "chat" : "unknown");
 }
 
 function idOf(path: string): string | null {

@@ -9,6 +9,11 @@ export class Session {
   /** Tenant that owns the chats; null without a login to end. */
   readonly tenant = $derived(this.current?.demands_keys ? (this.current.principal?.tenant ?? null) : null);
 
+  /** Name of the person that is logged in, or of the key's tenant; null without a login to end. */
+  readonly name = $derived(this.current?.principal?.name ?? this.tenant);
+  /** Whether the login may manage the server. */
+  readonly isAdmin = $derived(this.current?.principal?.scope === "admin");
+
   /** Whether the login may not see figures of the whole server. While this is unknown, the server decides. */
   readonly isUser = $derived(this.current?.principal?.scope === "user");
 
@@ -26,13 +31,13 @@ export class Session {
   async load(): Promise<void> {
     const login = await this.api.login();
     if (login.demands_keys && login.principal === null) this.onLost();
-    else this.current = login;
+    this.current = login;
   }
 
   /** Forget the person after the server refused a request: the key was revoked, or the login has ended. */
   onLost(): void {
     if (this.out) return;
-    this.current = { demands_keys: true, principal: null, provider: null };
+    this.current = { demands_keys: true, principal: null, provider: this.current?.provider ?? null };
     this.forget();
     this.notifyTabs();
   }
@@ -50,11 +55,17 @@ export class Session {
     this.restart(location.pathname);
   }
 
-  /** Log out and restart the page. Rejects like the API. */
-  async logOut(): Promise<void> {
+  /** Log in at the provider, which returns to this address. Rejects like the API. */
+  async logInAtProvider(): Promise<void> {
+    const { pathname, search } = location;
+    this.restart(await this.api.startLogin(search.startsWith("?at=") ? pathname + search : pathname));
+  }
+
+  /** Log out and restart the page, at the address that ends the session at the provider. Rejects like the API. */
+  async logOut(then: string | null = null): Promise<void> {
     await this.api.logOut();
     this.forget();
     this.notifyTabs();
-    this.restart("/");
+    this.restart(then ?? "/");
   }
 }

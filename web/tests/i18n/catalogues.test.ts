@@ -1,5 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 
+import { en as accountEn } from "../../src/i18n/account/en";
+import { zh as accountZh } from "../../src/i18n/account/zh";
 import { en as answersEn } from "../../src/i18n/answers/en";
 import { zh as answersZh } from "../../src/i18n/answers/zh";
 import { en as dialogsEn } from "../../src/i18n/dialogs/en";
@@ -10,6 +12,8 @@ import { en as liveEn } from "../../src/i18n/live/en";
 import { zh as liveZh } from "../../src/i18n/live/zh";
 import { en as receiptEn } from "../../src/i18n/receipt/en";
 import { zh as receiptZh } from "../../src/i18n/receipt/zh";
+import { en as paletteEn } from "../../src/i18n/palette/en";
+import { zh as paletteZh } from "../../src/i18n/palette/zh";
 import { zh } from "../../src/i18n/zh";
 import { describeReceipt } from "../../src/services/chat/receipt_details";
 import { monthName } from "../../src/services/format/dates";
@@ -22,6 +26,8 @@ describe("the catalogue", () => {
     { view: "answers", english: answersEn, chinese: answersZh, alike: [] },
     { view: "dialogs", english: dialogsEn, chinese: dialogsZh, alike: [] },
     { view: "receipt", english: receiptEn, chinese: receiptZh, alike: [] },
+    { view: "account", english: accountEn, chinese: accountZh, alike: [] },
+    { view: "palette", english: paletteEn, chinese: paletteZh, alike: [] },
     { view: "live", english: liveEn, chinese: liveZh, alike: [] },
   ])("of the $view has every text in Chinese", ({ english, chinese, alike }) => {
     const translated = new Map(leaves(chinese));

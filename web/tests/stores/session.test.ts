@@ -22,7 +22,7 @@ beforeEach(() => {
 afterEach(() => vi.unstubAllGlobals());
 
 const refusal = () => Response.json({ error: { message: "No", code: "invalid_api_key" } }, { status: 401 });
-const alice = { tenant: "alice", scope: "user", key_id: "k" };
+const alice = { tenant: "alice", scope: "user", key_id: "k", name: null };
 
 it("has no login if the server requires no keys", async () => {
   answers.push(Response.json({ demands_keys: false, principal: { tenant: "local", scope: "admin", key_id: null } }));
@@ -58,6 +58,30 @@ it("forgets the person at log-out, notifies the tabs, and restarts", async () =>
   await session.load();
   await session.logOut();
   expect(restarted).toEqual(["forgotten", "told", "/"]);
+});
+
+it("knows the provider even if another request was refused first", async () => {
+  answers.push(refusal(), Response.json({ demands_keys: true, principal: null, provider: "login.example" }));
+  await expect(api.conversations()).rejects.toMatchObject({ status: 401 });
+  expect(session.current?.provider).toBeNull();
+  await session.load();
+  expect([session.out, session.current?.provider]).toEqual([true, "login.example"]);
+});
+
+it("logs in at the provider, and logs out there as well", async () => {
+  answers.push(Response.json({ demands_keys: true, principal: null, provider: "login.example" }));
+  await session.load();
+  expect(session.current?.provider).toBe("login.example");
+  answers.push(Response.json({ url: "https://login.example/authorize" }));
+  await session.logInAtProvider();
+  expect(asked.at(-1)).toEqual(["/api/login/start", expect.objectContaining({ body: '{"next":"/"}' })]);
+  expect(restarted.at(-1)).toBe("https://login.example/authorize");
+  const ada = { tenant: "person-1", scope: "admin", key_id: null, name: "Ada" };
+  answers.push(Response.json({ demands_keys: true, principal: ada, provider: "login.example" }), new Response(null, { status: 204 }));
+  await session.load();
+  expect([session.name, session.isAdmin]).toEqual(["Ada", true]);
+  await session.logOut("https://login.example/end");
+  expect(restarted.at(-1)).toBe("https://login.example/end");
 });
 
 it("forgets the person on another tab's message, and sends none", async () => {

@@ -30,6 +30,7 @@ SECRET = "periwinkle"
 OPEN = {
     ("GET", "/"),
     ("GET", "/live"),
+    ("GET", "/admin"),
     ("GET", "/c/{id}"),
     ("GET", "/assets"),
     ("GET", "/{name}"),
@@ -140,6 +141,9 @@ SHARED: dict[Call, Any] = {
 }
 """Routes open to every tenant, each of which sees only its own data."""
 
+FOLLOWED = {("GET", "/api/events")}
+"""Streams without an end, each of one tenant: see test_events.py."""
+
 OF_PERSONS = {
     ("GET", "/api/account/keys"),
     ("POST", "/api/account/keys"),
@@ -191,7 +195,9 @@ def without_names(call: Call) -> Call:
 
 
 def test_every_route_is_in_one_of_the_tables(people: People) -> None:
-    known = OPEN | ADMIN.keys() | SHARED.keys() | OF_PERSONS | REFUSED | {without_names(call) for call in OWN}
+    known = (
+        OPEN | ADMIN.keys() | SHARED.keys() | OF_PERSONS | FOLLOWED | REFUSED | {without_names(call) for call in OWN}
+    )
     assert routes_of(people) == known
 
 

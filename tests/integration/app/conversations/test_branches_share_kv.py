@@ -26,9 +26,9 @@ LEFT, RIGHT = "And which one is the widest? " * 10, "Tell me of lakes, please. "
 
 @pytest.fixture
 async def server(
-    model_path: Path, tmp_path: Path, redis_server: RedisServer
+    shallow_model: Path, tmp_path: Path, redis_server: RedisServer
 ) -> AsyncIterator[RunningServer[AsyncLLMEngine]]:
-    config = engine_config(model_path, tmp_path / "state", blocks=80, redis_url=f"unix://{redis_server.socket}")
+    config = engine_config(shallow_model, tmp_path / "state", blocks=80, redis_url=f"unix://{redis_server.socket}")
     engine = await asyncio.to_thread(build_engine, config, print)
     async with running_server(tmp_path, engine) as running:
         yield running

@@ -18,6 +18,7 @@ from tests.unit.fake_engine import FakeEngine
 from tests.waiting import until
 
 pytest_plugins = ["tests.store_fixtures"]
+pytestmark = pytest.mark.usefixtures("patient_loads")
 
 QUESTION = "The river rises in the hills, runs past the mill, and meets the sea at the harbour. " * 12
 SHORT = {"max_tokens": 4, "temperature": 0}
@@ -51,10 +52,10 @@ async def until_warm(engine: AsyncLLMEngine, num_blocks: int) -> None:
 
 
 async def test_hinted_chat_is_on_the_device_when_its_question_comes(
-    model_path: Path, tmp_path: Path, redis_server: RedisServer
+    shallow_model: Path, tmp_path: Path, redis_server: RedisServer
 ) -> None:
     url = f"unix://{redis_server.socket}"
-    config = engine_config(model_path, tmp_path / "state", blocks=60, redis_url=url)
+    config = engine_config(shallow_model, tmp_path / "state", blocks=60, redis_url=url)
     async with serving(config, tmp_path) as (http, engine):
         chat, empty = await created(http, params=SHORT), await created(http)
         first = await said(http, chat, QUESTION)

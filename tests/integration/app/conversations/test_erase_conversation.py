@@ -26,9 +26,9 @@ CALM = {"temperature": 0, "max_tokens": 90, "ignore_eos": True}
 
 @pytest.fixture
 async def server(
-    model_path: Path, tmp_path: Path, redis_server: RedisServer
+    shallow_model: Path, tmp_path: Path, redis_server: RedisServer
 ) -> AsyncIterator[RunningServer[AsyncLLMEngine]]:
-    config = engine_config(model_path, tmp_path / "state", blocks=60, redis_url=f"unix://{redis_server.socket}")
+    config = engine_config(shallow_model, tmp_path / "state", blocks=60, redis_url=f"unix://{redis_server.socket}")
     engine = await asyncio.to_thread(build_engine, config, print)
     async with running_server(tmp_path, engine) as running:
         yield running

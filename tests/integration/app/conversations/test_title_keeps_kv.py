@@ -13,8 +13,8 @@ from tests.integration.real_server import settled
 CALM = {"temperature": 0, "max_tokens": 40}
 
 
-async def test_title_leaves_the_kv_of_the_next_turn_unchanged(model_path: Path, tmp_path: Path) -> None:
-    config = engine_config(model_path, tmp_path / "state", redis_url="off")
+async def test_title_leaves_the_kv_of_the_next_turn_unchanged(shallow_model: Path, tmp_path: Path) -> None:
+    config = engine_config(shallow_model, tmp_path / "state", redis_url="off")
     engine = await asyncio.to_thread(build_engine, config, print)
     async with running_server(tmp_path, engine) as server, api_client(server.url) as http:
         services = server.services

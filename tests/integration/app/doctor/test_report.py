@@ -18,8 +18,10 @@ from app.doctor import checks
 from app.doctor.memory_plan import STAGING_BYTES, plan_memory, weight_bytes, window_bytes
 from app.doctor.network_check import check_network
 from models.errors import ModelNotFoundError
+from models.resolve import resolve_model
 from tests.integration.damaged import damaged_conversations, stored_conversations
 from tests.tiny_architectures import POSITIONS, tiny_config
+from tests.tiny_gguf import write_block_gguf, write_tiny_gguf
 
 LLAMA = {
     "architectures": ["LlamaForCausalLM"],
@@ -121,6 +123,19 @@ def test_network_check_names_the_code_and_the_reason(tmp_path: Path, model: Path
     calls = r"transformers-[\d.]+-LlamaForCausalLM, 2 attention calls per pass"
     assert re.match(calls + ", native matrices, because .*mlp_bias", found)
     assert re.match(calls + r", matrices of torch \(the torch model was chosen\), because", text(cpu_kernels="torch"))
+
+
+def test_network_check_knows_the_blocks_of_a_gguf_file(tmp_path: Path) -> None:
+    file = write_block_gguf(tmp_path / "tiny.gguf", {"": "Q4_K", "ffn_down": "Q6_K"})
+    chosen = settings(tmp_path, model=str(file), device="cpu")
+    found = "native step, with Q4_K and Q6_K as in the GGUF file"
+    assert check_network(chosen).text == found
+    assert checks.check_model(chosen).text == f"{file}, which the first `ebb serve` converts"
+    resolve_model(str(file), chosen.cache_dir, lambda line: None)
+    assert check_network(chosen).text == found
+    refused = write_tiny_gguf(tmp_path / "refused.gguf", changed={"tokenizer.ggml.pre": "viking"})
+    finding = check_network(settings(tmp_path, model=str(refused), device="cpu"))
+    assert (finding.level, "the pre-tokenizer 'viking'" in finding.text) == ("fail", True)
 
 
 def test_network_check_fails_where_the_server_would(tmp_path: Path, model: Path) -> None:

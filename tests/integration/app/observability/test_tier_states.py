@@ -4,17 +4,19 @@ import asyncio
 from pathlib import Path
 
 import aiohttp
+import pytest
 from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
 from engine.async_llm import AsyncLLMEngine
 from engine.offload.connector import OffloadConnector
-from tests.integration.engine_rig import engine_config
+from tests.integration.engine_rig import block_nbytes, engine_config
 from tests.integration.real_server import serving, settled
 from tests.redis_server import RedisServer
 from tests.waiting import until
 
 pytest_plugins = ["tests.store_fixtures"]
+pytestmark = pytest.mark.usefixtures("patient_loads")
 
 QUESTION = "Tell me about rivers, please. " * 40
 
@@ -40,8 +42,10 @@ def by_tier(family: Metric, suffix: str = "") -> dict[str, float]:
     return {s.labels["tier"]: s.value for s in family.samples if s.name == family.name + suffix}
 
 
-async def test_hits_and_times_are_counted_by_tier(model_path: Path, tmp_path: Path, redis_server: RedisServer) -> None:
-    config = engine_config(model_path, tmp_path / "state", redis_url=f"unix://{redis_server.socket}")
+async def test_hits_and_times_are_counted_by_tier(
+    shallow_model: Path, tmp_path: Path, redis_server: RedisServer
+) -> None:
+    config = engine_config(shallow_model, tmp_path / "state", redis_url=f"unix://{redis_server.socket}")
     async with serving(config, tmp_path) as (http, engine):
         await ask(http, engine)
         assert await states(http) == {"device": "ok", "cpu": "ok", "redis": "ok"}
@@ -68,9 +72,9 @@ async def test_hits_and_times_are_counted_by_tier(model_path: Path, tmp_path: Pa
 
 
 async def test_health_reports_how_long_a_dead_redis_is_left_alone(
-    model_path: Path, tmp_path: Path, redis_server: RedisServer
+    shallow_model: Path, tmp_path: Path, redis_server: RedisServer
 ) -> None:
-    config = engine_config(model_path, tmp_path / "state", redis_url=f"unix://{redis_server.socket}")
+    config = engine_config(shallow_model, tmp_path / "state", redis_url=f"unix://{redis_server.socket}")
     async with serving(config, tmp_path) as (http, engine):
         await ask(http, engine)
         redis_server.kill()
@@ -82,10 +86,10 @@ async def test_health_reports_how_long_a_dead_redis_is_left_alone(
         redis_server.start()
 
 
-async def test_health_quotes_a_full_redis_that_refuses_writes(model_path: Path, tmp_path: Path) -> None:
+async def test_health_quotes_a_full_redis_that_refuses_writes(shallow_model: Path, tmp_path: Path) -> None:
     redis_server = RedisServer(tmp_path, "--maxmemory", "1mb", "--maxmemory-policy", "noeviction")
     try:
-        config = engine_config(model_path, tmp_path / "state", redis_url=f"unix://{redis_server.socket}")
+        config = engine_config(shallow_model, tmp_path / "state", redis_url=f"unix://{redis_server.socket}")
         async with serving(config, tmp_path) as (http, engine):
             await ask(http, engine)
             state = (await states(http))["redis"]
@@ -94,19 +98,22 @@ async def test_health_quotes_a_full_redis_that_refuses_writes(model_path: Path, 
         redis_server.kill()
 
 
-async def test_disabled_tier_names_its_setting(model_path: Path, tmp_path: Path) -> None:
-    config = engine_config(model_path, tmp_path / "state", cpu_memory=0, redis_url="off")
+async def test_disabled_tier_names_its_setting(shallow_model: Path, tmp_path: Path) -> None:
+    config = engine_config(shallow_model, tmp_path / "state", cpu_memory=0, redis_url="off")
     async with serving(config, tmp_path) as (http, _):
         assert await states(http) == {"device": "ok", "cpu": "off: --cpu-kv-memory 0", "redis": "off: --redis-url off"}
         assert set(by_tier((await metrics(http))["ebb_tier_asked_tokens"], "_total")) == {"device"}
 
 
 async def test_full_cpu_tier_reports_the_number_of_waiting_blocks(
-    model_path: Path, tmp_path: Path, redis_server: RedisServer
+    shallow_model: Path, tmp_path: Path, redis_server: RedisServer
 ) -> None:
     """Lock every stored block for reading, so that none can be evicted."""
     config = engine_config(
-        model_path, tmp_path / "state", cpu_memory=6 << 20, redis_url=f"unix://{redis_server.socket}"
+        shallow_model,
+        tmp_path / "state",
+        cpu_memory=9 * block_nbytes(shallow_model) // 2,
+        redis_url=f"unix://{redis_server.socket}",
     )
     async with serving(config, tmp_path) as (http, engine):
         await ask(http, engine)

@@ -32,9 +32,9 @@ def header(turn: int) -> str:
 
 
 @asynccontextmanager
-async def real_server(model_path: Path, folder: Path, rules: PrefixRules = STABLE) -> AsyncIterator[str]:
+async def real_server(shallow_model: Path, folder: Path, rules: PrefixRules = STABLE) -> AsyncIterator[str]:
     """Serve the default model, and yield the server's URL."""
-    config = engine_config(model_path, folder / "state", redis_url="off")
+    config = engine_config(shallow_model, folder / "state", redis_url="off")
     engine = await asyncio.to_thread(build_engine, config, lambda _: None)
     async with running_server(folder, engine, prefix_rules=rules) as server:
         yield server.url
@@ -57,8 +57,8 @@ async def turns_of_claude_code(url: str, num_turns: int) -> list[Any]:
     return usages
 
 
-async def test_ten_turns_with_changing_hash_reuse_all_full_blocks(model_path: Path, tmp_path: Path) -> None:
-    async with real_server(model_path, tmp_path) as url:
+async def test_ten_turns_with_changing_hash_reuse_all_full_blocks(shallow_model: Path, tmp_path: Path) -> None:
+    async with real_server(shallow_model, tmp_path) as url:
         usages = await turns_of_claude_code(url, 10)
     known = 0
     for usage in usages:
@@ -70,19 +70,19 @@ async def test_ten_turns_with_changing_hash_reuse_all_full_blocks(model_path: Pa
     assert usages[1].cache_read_input_tokens > 4 * BLOCK
 
 
-async def test_hash_ends_reuse_at_once_if_lines_are_kept(model_path: Path, tmp_path: Path) -> None:
-    async with real_server(model_path, tmp_path, AS_SENT) as url:
+async def test_hash_ends_reuse_at_once_if_lines_are_kept(shallow_model: Path, tmp_path: Path) -> None:
+    async with real_server(shallow_model, tmp_path, AS_SENT) as url:
         _, second = await turns_of_claude_code(url, 2)
     assert second.cache_read_input_tokens < 2 * BLOCK
     assert "volatile_lines" not in second.to_dict()["kv"]
 
 
-async def test_next_day_and_other_tool_order_keep_rules_and_tools(model_path: Path, tmp_path: Path) -> None:
+async def test_next_day_and_other_tool_order_keep_rules_and_tools(shallow_model: Path, tmp_path: Path) -> None:
     names = ["write_file", "read_file", "run_command"]
     tools: list[Any] = [{"type": "function", "function": {"name": name, "description": RULES[:200]}} for name in names]
     usages: list[Any] = []
     async with (
-        real_server(model_path, tmp_path) as url,
+        real_server(shallow_model, tmp_path) as url,
         AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client,
     ):
         for date, order in zip(DATES, (tools, tools[::-1]), strict=True):

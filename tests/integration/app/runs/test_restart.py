@@ -33,15 +33,20 @@ async def ask(session: aiohttp.ClientSession, conversation: str, content: str) -
     return message
 
 
+def settings(name: str, model: Path) -> ServerSettings:
+    return ServerSettings(name, (*FLAGS, "--model", str(model)))
+
+
 def session_of(server: EbbServer) -> aiohttp.ClientSession:
     """Open a client session of the server. Request paths are relative to the server's root."""
     return aiohttp.ClientSession(server.client.base_url)
 
 
-async def test_conversation_is_restored_from_redis_after_kill_9(model_path: Path, tmp_path: Path, size: Size) -> None:
-    del model_path  # The fixture converts the model before the server looks for it.
+async def test_conversation_is_restored_from_redis_after_kill_9(
+    shallow_model: Path, tmp_path: Path, size: Size
+) -> None:
     turns = size.pick(small=4, full=10)
-    async with EbbServer(ServerSettings("restart", FLAGS), tmp_path / "state") as server:
+    async with EbbServer(settings("restart", shallow_model), tmp_path / "state") as server:
         async with session_of(server) as session:
             async with session.post("/api/conversations", json={}) as response:
                 conversation = (await response.json())["id"]
@@ -63,12 +68,11 @@ async def test_conversation_is_restored_from_redis_after_kill_9(model_path: Path
     assert after["usage"]["prompt_tokens_details"]["cached_tokens"] == kv["redis"]
 
 
-async def test_answer_cut_by_kill_9_resumes_to_the_same_text(model_path: Path, tmp_path: Path, size: Size) -> None:
-    del model_path
-    tokens = size.pick(small=200, full=400)
+async def test_answer_cut_by_kill_9_resumes_to_the_same_text(shallow_model: Path, tmp_path: Path, size: Size) -> None:
+    tokens = size.pick(small=300, full=400)
     params = {"temperature": 0.8, "seed": 5, "max_tokens": tokens, "ignore_eos": True}
     body = {"content": "A long story, please.", "params": params}
-    async with EbbServer(ServerSettings("cut", FLAGS), tmp_path / "state") as server:
+    async with EbbServer(settings("cut", shallow_model), tmp_path / "state") as server:
         whole, cut = RunReader(lambda: server.base_url), RunReader(lambda: server.base_url)
         await whole.ask(await new_conversation(server), body)
         reading = asyncio.create_task(cut.ask(conversation := await new_conversation(server), body))

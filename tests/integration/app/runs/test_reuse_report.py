@@ -78,8 +78,8 @@ async def lose_memory(engine: AsyncLLMEngine, *, token_seconds: float | None = N
     scheduler.connector.prefill = cost
 
 
-async def test_new_prompt_is_reported_as_never_seen(model_path: Path, tmp_path: Path) -> None:
-    config = engine_config(model_path, tmp_path / "state", redis_url="off")
+async def test_new_prompt_is_reported_as_never_seen(shallow_model: Path, tmp_path: Path) -> None:
+    config = engine_config(shallow_model, tmp_path / "state", redis_url="off")
     async with serving(config, tmp_path) as (http, _):
         conversation = await converse(http)
         first = await why(http, await say(http, conversation, QUESTION))
@@ -91,8 +91,8 @@ async def test_new_prompt_is_reported_as_never_seen(model_path: Path, tmp_path: 
         assert (await http.get("/api/runs/run_nobody/kv")).status == 404
 
 
-async def test_edited_question_diverges_at_the_changed_token(model_path: Path, tmp_path: Path) -> None:
-    config = engine_config(model_path, tmp_path / "state", redis_url="off")
+async def test_edited_question_diverges_at_the_changed_token(shallow_model: Path, tmp_path: Path) -> None:
+    config = engine_config(shallow_model, tmp_path / "state", redis_url="off")
     async with serving(config, tmp_path) as (http, _):
         conversation = await converse(http)
         before = await say(http, conversation, "Good morning!")
@@ -108,8 +108,8 @@ async def test_edited_question_diverges_at_the_changed_token(model_path: Path, t
     assert parting["at"] == report["reusable_tokens"] == report["reused_until"]
 
 
-async def test_divergence_from_another_chat_is_not_stored(model_path: Path, tmp_path: Path) -> None:
-    config = engine_config(model_path, tmp_path / "state", redis_url="off")
+async def test_divergence_from_another_chat_is_not_stored(shallow_model: Path, tmp_path: Path) -> None:
+    config = engine_config(shallow_model, tmp_path / "state", redis_url="off")
     async with serving(config, tmp_path) as (http, _):
         await say(http, await converse(http), QUESTION)
         other = await say(http, await converse(http), EDITED)
@@ -121,8 +121,8 @@ async def test_divergence_from_another_chat_is_not_stored(model_path: Path, tmp_
     assert {**later, "diverges": None} == {**report, "diverges": None}
 
 
-async def test_changed_system_prompt_is_the_reported_cause(model_path: Path, tmp_path: Path) -> None:
-    config = engine_config(model_path, tmp_path / "state", redis_url="off")
+async def test_changed_system_prompt_is_the_reported_cause(shallow_model: Path, tmp_path: Path) -> None:
+    config = engine_config(shallow_model, tmp_path / "state", redis_url="off")
     async with serving(config, tmp_path) as (http, _):
         conversation = await converse(http, system_prompt="You are a kind sailor.")
         await say(http, conversation, QUESTION)
@@ -135,8 +135,8 @@ async def test_changed_system_prompt_is_the_reported_cause(model_path: Path, tmp
         assert after["cause"] == "never_seen", "the previous turn had the same system prompt"
 
 
-async def test_blocks_gone_from_device_and_cpu_are_evicted_from_both(model_path: Path, tmp_path: Path) -> None:
-    config = engine_config(model_path, tmp_path / "state", redis_url="off")
+async def test_blocks_gone_from_device_and_cpu_are_evicted_from_both(shallow_model: Path, tmp_path: Path) -> None:
+    config = engine_config(shallow_model, tmp_path / "state", redis_url="off")
     async with serving(config, tmp_path) as (http, engine):
         answer = await say(http, await converse(http), QUESTION)
         await lose_memory(engine)
@@ -147,8 +147,8 @@ async def test_blocks_gone_from_device_and_cpu_are_evicted_from_both(model_path:
         assert again["cause"] == "complete"
 
 
-async def test_blocks_without_tiers_are_evicted_from_the_device(model_path: Path, tmp_path: Path) -> None:
-    config = engine_config(model_path, tmp_path / "state", redis_url="off", cpu_memory=0)
+async def test_blocks_without_tiers_are_evicted_from_the_device(shallow_model: Path, tmp_path: Path) -> None:
+    config = engine_config(shallow_model, tmp_path / "state", redis_url="off", cpu_memory=0)
     async with serving(config, tmp_path) as (http, engine):
         answer = await say(http, await converse(http), QUESTION)
         engine._engine.core.scheduler.blocks.pool.forget_free()
@@ -156,17 +156,17 @@ async def test_blocks_without_tiers_are_evicted_from_the_device(model_path: Path
     assert (report["cause"], report["gone_from"]) == ("evicted", ["device"])
 
 
-async def test_disabled_prefix_cache_is_the_reported_cause(model_path: Path, tmp_path: Path) -> None:
-    config = engine_config(model_path, tmp_path / "state", prefix_cache=False)
+async def test_disabled_prefix_cache_is_the_reported_cause(shallow_model: Path, tmp_path: Path) -> None:
+    config = engine_config(shallow_model, tmp_path / "state", prefix_cache=False)
     async with serving(config, tmp_path) as (http, _):
         report = await why(http, await say(http, await converse(http), QUESTION))
     assert (report["cause"], report["receipt"]["computed"]) == ("off", report["prompt_tokens"])
 
 
 async def test_blocks_lost_by_redis_are_evicted_also_after_a_restart(
-    model_path: Path, tmp_path: Path, redis_server: RedisServer
+    shallow_model: Path, tmp_path: Path, redis_server: RedisServer
 ) -> None:
-    config = engine_config(model_path, tmp_path / "state", redis_url=f"unix://{redis_server.socket}")
+    config = engine_config(shallow_model, tmp_path / "state", redis_url=f"unix://{redis_server.socket}")
     async with serving(config, tmp_path) as (http, engine):
         answer = await say(http, await converse(http), QUESTION)
         await lose_memory(engine)
@@ -189,9 +189,9 @@ async def test_blocks_lost_by_redis_are_evicted_also_after_a_restart(
 
 
 async def test_damaged_value_is_reported_as_rejected(
-    model_path: Path, tmp_path: Path, redis_server: RedisServer
+    shallow_model: Path, tmp_path: Path, redis_server: RedisServer
 ) -> None:
-    config = engine_config(model_path, tmp_path / "state", redis_url=f"unix://{redis_server.socket}")
+    config = engine_config(shallow_model, tmp_path / "state", redis_url=f"unix://{redis_server.socket}")
     async with serving(config, tmp_path) as (http, engine):
         answer = await say(http, await converse(http), QUESTION)
         await lose_memory(engine)
@@ -205,9 +205,9 @@ async def test_damaged_value_is_reported_as_rejected(
 
 
 async def test_dead_redis_is_reported_as_an_open_breaker(
-    model_path: Path, tmp_path: Path, redis_server: RedisServer
+    shallow_model: Path, tmp_path: Path, redis_server: RedisServer
 ) -> None:
-    config = engine_config(model_path, tmp_path / "state", redis_url=f"unix://{redis_server.socket}")
+    config = engine_config(shallow_model, tmp_path / "state", redis_url=f"unix://{redis_server.socket}")
     async with serving(config, tmp_path) as (http, engine):
         answer = await say(http, await converse(http), QUESTION)
         redis_server.kill()
@@ -226,9 +226,9 @@ def link(redis_server: RedisServer, tmp_path: Path) -> Iterator[SlowLink]:
         yield link
 
 
-async def test_slow_redis_is_reported_as_not_worth_loading(model_path: Path, tmp_path: Path, link: SlowLink) -> None:
+async def test_slow_redis_is_reported_as_not_worth_loading(shallow_model: Path, tmp_path: Path, link: SlowLink) -> None:
     link.set(0.0, FAST)
-    config = engine_config(model_path, tmp_path / "state", redis_url=f"unix://{tmp_path / 'link'}")
+    config = engine_config(shallow_model, tmp_path / "state", redis_url=f"unix://{tmp_path / 'link'}")
     async with serving(config, tmp_path) as (http, engine):
         answer = await say(http, await converse(http), QUESTION)
         await lose_memory(engine)

@@ -11,7 +11,7 @@ from engine.cpu.instruction_set import INSTRUCTION_SETS, choose_instruction_set,
 from engine.errors import EngineError
 
 AVX512 = ("avx2", "fma3", "avx512_f", "avx512_bw", "avx512_dq", "avx512_vl")
-BF16 = (*AVX512, "avx512_bf16", "avx512_vbmi")
+BF16 = (*AVX512, "avx512_bf16", "avx512_vbmi", "avx512_vnni")
 PORTABLE = choose_instruction_set("portable")
 
 

@@ -7,7 +7,7 @@ from engine.cpu.instruction_set import usable_instruction_sets
 from engine.cpu.library import BFLOAT16_FORMATS
 from engine.cpu.multiplier import Multiplier
 from models.interface import MatrixRole
-from tests.native_rig import KernelsFor, quantized
+from tests.native_rig import COMPUTES_IN_BYTES, KernelsFor, held_by_four_bits, quantized, rounded_to_bytes
 from tests.sizes import Size
 
 BATCHES = (2, 8, 130)
@@ -58,6 +58,19 @@ def test_int8_matrix_multiplies_its_rounded_values(kernels: KernelsFor) -> None:
     matrix = Multiplier(kernels("auto"), threads=1, weights="int8").pack(weight, None, MatrixRole.LAYER)
     torch.testing.assert_close(matrix(x).float(), x.float() @ quantized(weight).T, rtol=2**-7, atol=1e-2)
     assert not matrix.keeps_values
+
+
+@pytest.mark.parametrize("instruction_set", [each.name for each in usable_instruction_sets()])
+def test_int4_matrix_multiplies_rows_in_bytes(kernels: KernelsFor, instruction_set: str) -> None:
+    weight = held_by_four_bits(torch.ones(96, 256), torch.Generator().manual_seed(4))
+    x = random(21, 256, seed=3)
+    x[2, 32:64] = 0
+    x[3, 7] = 1000
+    multiplier = Multiplier(kernels(instruction_set), threads=1, weights="int4")
+    matrix = multiplier.pack(weight.to(torch.bfloat16), None, MatrixRole.LAYER)
+    left = rounded_to_bytes(x) if instruction_set == COMPUTES_IN_BYTES else x
+    expected = left.double() @ weight.double().T
+    torch.testing.assert_close(matrix(x).double(), expected, rtol=2**-8, atol=1e-3)
 
 
 def test_rows_of_a_bfloat16_matrix_are_those_packed(kernels: KernelsFor) -> None:

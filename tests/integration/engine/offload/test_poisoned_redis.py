@@ -27,11 +27,11 @@ GREEDY = SamplingParams(temperature=0.0, max_tokens=ANSWER)
 
 
 def test_mutated_block_in_redis_never_changes_answer(
-    model_path: Path, tmp_path: Path, redis_server: RedisServer, size: Size
+    shallow_model: Path, tmp_path: Path, redis_server: RedisServer, size: Size
 ) -> None:
     """Run without a CPU tier and with room for half of the prompts on the device, so each is restored from Redis."""
     config = engine_config(
-        model_path, tmp_path / "state", cpu_memory=0, blocks=12, redis_url=f"unix://{redis_server.address.unix_path}"
+        shallow_model, tmp_path / "state", cpu_memory=0, blocks=12, redis_url=f"unix://{redis_server.address.unix_path}"
     )
     prompts = [[1000 + (n * 977 + at * 13) % 20000 for at in range(BLOCKS_EACH * BLOCK + 1)] for n in range(PROMPTS)]
     source = random.Random(3)

@@ -42,6 +42,7 @@ def test_default_settings_give_no_warning(tmp_path: Path, capsys: pytest.Capture
         "address",
         "tls",
         "keys",
+        "accounts",
         "cors",
         "state-dir",
         "secret",
@@ -170,3 +171,21 @@ def test_logged_messages_root_and_debug_mode_are_warned_of(tmp_path: Path, monke
     assert "development mode" in warning(security_checks.check_debug(settings(tmp_path)))
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     assert "root" in warning(security_checks.check_user(settings(tmp_path)))
+
+
+def test_accounts_warn_of_open_secrets_http_and_local_proxies(tmp_path: Path) -> None:
+    secret = tmp_path / "oidc"
+    secret.write_text("s3cret")
+    secret.chmod(0o644)
+    oidc = {"oidc_issuer": "https://login.example", "oidc_client_id": "ebb", "oidc_client_secret_file": str(secret)}
+    public = settings(tmp_path, **oidc, public_url="https://chat.example")
+    assert "0644" in warning(security_checks.check_accounts(public))
+    secret.chmod(0o600)
+    assert security_checks.check_accounts(public).level == "ok"
+    assert security_checks.check_keys(public).level == "ok", "people need no key"
+    plain = settings(tmp_path, **oidc, public_url="http://chat.example")
+    assert "unencrypted" in warning(security_checks.check_accounts(plain))
+    proxy = settings(tmp_path, proxy_user_header="Remote-User", proxy_addresses="127.0.0.1")
+    assert "can name any person" in warning(security_checks.check_accounts(proxy))
+    missing = settings(tmp_path, proxy_user_header="Remote-User")
+    assert security_checks.check_accounts(missing).level == "fail"

@@ -66,13 +66,17 @@ export const en = {
     size: "Text size",
     sizes: { small: "Small", normal: "Normal", large: "Large" },
     language: "Language",
+    notify: "Notify me when an answer ends while this tab is hidden",
+    notifyInsecure: "Notifications, and Ebb as an app, need https or this machine. This page has neither.",
+    notifyRefused: "The browser does not allow notifications for this page.",
     tierMarks: "Mark where each chat is cached",
     tierMarksNote: "The nearer a chat's cache, the sooner its next answer begins.",
   },
 
   help: {
     title: "Keyboard shortcuts",
-    search: "Search chats",
+    palette: "Search chats and commands",
+    search: "Search in the list of chats",
     new: "New chat",
     sidebar: "Show or hide the list of chats",
     send: "Send the message",

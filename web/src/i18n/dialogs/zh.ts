@@ -67,13 +67,17 @@ export const zh: DialogTexts = {
     size: "文字大小",
     sizes: { small: "小", normal: "标准", large: "大" },
     language: "语言",
+    notify: "此标签页在后台时，回答结束后通知我",
+    notifyInsecure: "通知以及将 Ebb 安装为应用需要 https 或在本机打开。此页面两者都不是。",
+    notifyRefused: "浏览器不允许此页面发送通知。",
     tierMarks: "标出每个对话缓存在哪里",
     tierMarksNote: "缓存越近，下一个回答开始得越快。",
   },
 
   help: {
     title: "快捷键",
-    search: "搜索对话",
+    palette: "搜索对话和命令",
+    search: "在对话列表中搜索",
     new: "新对话",
     sidebar: "显示或隐藏对话列表",
     send: "发送消息",

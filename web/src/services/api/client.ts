@@ -1,6 +1,9 @@
 import { ApiError } from "./errors";
 import { addressOf, request, type Call, type Method, type PathOf, type ResponseBody } from "./http";
 import type {
+  Account,
+  AccountUsage,
+  ApiKey,
   ChatParams,
   ChatTier,
   Conversation,
@@ -11,14 +14,19 @@ import type {
   Draft,
   Health,
   Imported,
+  Limits,
   Login,
   Message,
+  NewApiKey,
   NewMessage,
+  Person,
+  PersonSession,
   Preset,
   PresetFields,
   ReuseReport,
   SavedPrompt,
   SearchResponse,
+  Tenant,
 } from "./types";
 
 /** Client of the server's HTTP API, one method per route. Rejects with ApiError, UnreachableError or AbortError. */
@@ -35,6 +43,62 @@ export class ApiClient {
   /** Exchange a key for a cookie. */
   logIn(key: string): Promise<Login> {
     return this.json("post", "/api/login", { body: { key } });
+  }
+
+  /** Begin a login at the provider, which returns to `next`, a path of the page. Resolves with the address to open. */
+  async startLogin(next: string): Promise<string> {
+    return (await this.json("post", "/api/login/start", { body: { next } })).url;
+  }
+
+  account(): Promise<Account> {
+    return this.json("get", "/api/account", {});
+  }
+
+  /** Read the tokens of the answers of the last days. */
+  usage(days: number): Promise<AccountUsage> {
+    return this.json("get", "/api/account/usage", { query: { days } });
+  }
+
+  async ownKeys(): Promise<ApiKey[]> {
+    return (await this.json("get", "/api/account/keys", {})).data;
+  }
+
+  /** Create a key of the own account. The result holds the key, which cannot be read again. */
+  createOwnKey(name: string): Promise<NewApiKey> {
+    return this.json("post", "/api/account/keys", { body: { name } });
+  }
+
+  async revokeOwnKey(id: string): Promise<void> {
+    await this.request("delete", "/api/account/keys/{id}", { path: { id } });
+  }
+
+  async ownSessions(): Promise<PersonSession[]> {
+    return (await this.json("get", "/api/account/sessions", {})).data;
+  }
+
+  async endSession(id: string): Promise<void> {
+    await this.request("delete", "/api/account/sessions/{id}", { path: { id } });
+  }
+
+  async people(): Promise<Person[]> {
+    return (await this.json("get", "/api/admin/people", {})).data;
+  }
+
+  setDisabled(personId: string, disabled: boolean): Promise<Person> {
+    return this.json("patch", "/api/admin/people/{id}", { path: { id: personId }, body: { disabled } });
+  }
+
+  async tenants(): Promise<Tenant[]> {
+    return (await this.json("get", "/api/admin/tenants", {})).data;
+  }
+
+  async setLimits(tenant: string, limits: Limits): Promise<void> {
+    await this.request("put", "/api/admin/tenants/{tenant}/limits", { path: { tenant }, body: limits });
+  }
+
+  /** Follow the changes of all chats. */
+  changes(signal: AbortSignal): Promise<Response> {
+    return this.request("get", "/api/events", streamOptions(null, signal));
   }
 
   async logOut(): Promise<void> {

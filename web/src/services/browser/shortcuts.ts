@@ -1,5 +1,5 @@
 /** Action of a shortcut on the whole page. */
-export type Shortcut = "search" | "new" | "sidebar" | "help" | "live";
+export type Shortcut = "palette" | "search" | "new" | "sidebar" | "help" | "live";
 
 /** Name of the modifier key, as printed on the keyboard. */
 export const CTRL = /Mac|iP(?:hone|ad|od)/.test(navigator.platform) ? "⌘" : "Ctrl";
@@ -23,6 +23,6 @@ export function isSending(event: KeyboardEvent): boolean {
 export function shortcutOf(event: KeyboardEvent): Shortcut | null {
   if (isComposing(event) || event.altKey || !(event.ctrlKey || event.metaKey)) return null;
   const key = event.key.toLowerCase();
-  if (event.shiftKey) return ({ o: "new", l: "live" } as const)[key] ?? null;
-  return ({ k: "search", b: "sidebar", "/": "help" } as const)[key] ?? null;
+  if (event.shiftKey) return ({ o: "new", l: "live", f: "search" } as const)[key] ?? null;
+  return ({ k: "palette", b: "sidebar", "/": "help" } as const)[key] ?? null;
 }

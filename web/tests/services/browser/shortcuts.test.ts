@@ -5,8 +5,9 @@ import { isComposing, shortcutOf } from "../../../src/services/browser/shortcuts
 describe("shortcuts", () => {
   it("are Ctrl or the command key with a letter of any case", () => {
     const key = (init: KeyboardEventInit) => shortcutOf(new KeyboardEvent("keydown", init));
-    expect(key({ key: "k", ctrlKey: true })).toBe("search");
-    expect(key({ key: "K", metaKey: true })).toBe("search");
+    expect(key({ key: "k", ctrlKey: true })).toBe("palette");
+    expect(key({ key: "K", metaKey: true })).toBe("palette");
+    expect(key({ key: "F", ctrlKey: true, shiftKey: true })).toBe("search");
     expect(key({ key: "O", ctrlKey: true, shiftKey: true })).toBe("new");
     expect(key({ key: "L", ctrlKey: true, shiftKey: true })).toBe("live");
     expect(key({ key: "k" })).toBeNull();

@@ -31,8 +31,8 @@ QUESTION: list[Any] = [{"role": "user", "content": "What is the weather in Paris
 
 
 @pytest.fixture
-async def client(model_path: Path, tmp_path: Path) -> AsyncIterator[AsyncAnthropic]:
-    config = engine_config(model_path, tmp_path / "state", redis_url="off")
+async def client(shallow_model: Path, tmp_path: Path) -> AsyncIterator[AsyncAnthropic]:
+    config = engine_config(shallow_model, tmp_path / "state", redis_url="off")
     engine = await asyncio.to_thread(build_engine, config, lambda _: None)
     async with (
         running_server(tmp_path, engine) as server,

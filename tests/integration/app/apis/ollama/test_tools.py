@@ -70,8 +70,8 @@ async def test_tool_calls_and_results_round_trip(tmp_path: Path) -> None:
 
 @row("ollama", "chat(format='json'), chat(format=schema)", "a JSON object, or JSON of the schema, compact; so for "
      "`generate`")  # fmt: skip
-async def test_format_determines_the_answer(model_path: Path, tmp_path: Path) -> None:
-    config = engine_config(model_path, tmp_path / "state", redis_url="off")
+async def test_format_determines_the_answer(shallow_model: Path, tmp_path: Path) -> None:
+    config = engine_config(shallow_model, tmp_path / "state", redis_url="off")
     engine = await asyncio.to_thread(build_engine, config, lambda _: None)
     greedy, prompt = {"temperature": 0, "num_predict": 60}, QUESTION[0]["content"]
     async with running_server(tmp_path, engine) as server, AsyncClient(host=server.url) as client:

@@ -138,8 +138,8 @@ async def test_chat_calls_custom_tool_with_one_text(calling: Api, gpt: AsyncOpen
     assert calling.engine.requests[2].prompt[: len(so_far)] == so_far
 
 
-async def test_grammar_and_choice_hold_the_input(model_path: Path, tmp_path: Path) -> None:
-    config = engine_config(model_path, tmp_path / "state", redis_url="off")
+async def test_grammar_and_choice_hold_the_input(shallow_model: Path, tmp_path: Path) -> None:
+    config = engine_config(shallow_model, tmp_path / "state", redis_url="off")
     engine = await asyncio.to_thread(build_engine, config, lambda _: None)
     async with (
         running_server(tmp_path, engine) as server,

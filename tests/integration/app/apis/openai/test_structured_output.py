@@ -39,8 +39,8 @@ QUESTION: list[Any] = [{"role": "user", "content": "What is the weather in Paris
 
 
 @pytest.fixture
-async def client(model_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[AsyncOpenAI]:
-    config = engine_config(model_path, tmp_path / "state", redis_url="off")
+async def client(shallow_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[AsyncOpenAI]:
+    config = engine_config(shallow_model, tmp_path / "state", redis_url="off")
     engine = await asyncio.to_thread(build_engine, config, lambda _: None)
     # A running engine has already built the grammar tokenizer. Building it later would delay every tenant's answers.
     monkeypatch.delattr(automaton, "make_tokenizer")

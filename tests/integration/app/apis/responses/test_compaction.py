@@ -88,8 +88,8 @@ async def test_compaction_needs_a_conversation(client: AsyncOpenAI) -> None:
         await client.responses.compact(model="other", input="hi")
 
 
-async def test_summary_reuses_the_conversation(model_path: Path, tmp_path: Path) -> None:
-    config = engine_config(model_path, tmp_path / "state", blocks=60, redis_url="off")
+async def test_summary_reuses_the_conversation(shallow_model: Path, tmp_path: Path) -> None:
+    config = engine_config(shallow_model, tmp_path / "state", blocks=60, redis_url="off")
     engine = await asyncio.to_thread(build_engine, config, lambda _: None)
     async with (
         running_server(tmp_path, engine) as server,

@@ -14,8 +14,8 @@ LONG = "Tell me what a geographer would say about rivers, lakes and the sea. " *
 CALM: dict[str, Any] = {"model": "smollm2", "temperature": 0, "max_output_tokens": 24}
 
 
-async def test_response_computes_only_tokens_after_previous_one(model_path: Path, tmp_path: Path) -> None:
-    config = engine_config(model_path, tmp_path / "state", blocks=60, redis_url="off")
+async def test_response_computes_only_tokens_after_previous_one(shallow_model: Path, tmp_path: Path) -> None:
+    config = engine_config(shallow_model, tmp_path / "state", blocks=60, redis_url="off")
     engine = await asyncio.to_thread(build_engine, config, lambda _: None)
     async with (
         running_server(tmp_path, engine) as server,

@@ -36,8 +36,8 @@ Api = RunningServer[AsyncLLMEngine]
 
 
 @pytest.fixture
-async def api(model_path: Path, tmp_path: Path) -> AsyncIterator[Api]:
-    config = engine_config(model_path, tmp_path / "state", redis_url="off")
+async def api(shallow_model: Path, tmp_path: Path) -> AsyncIterator[Api]:
+    config = engine_config(shallow_model, tmp_path / "state", redis_url="off")
     engine = await asyncio.to_thread(build_engine, config, lambda _: None)
     async with running_server(tmp_path, engine) as server:
         yield server

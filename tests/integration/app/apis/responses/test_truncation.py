@@ -26,8 +26,8 @@ CALM: dict[str, Any] = {"model": "smollm2", "temperature": 0, "max_output_tokens
 @row("openai", "responses.create(truncation='auto')", "a prompt that is too long lacks the first messages; the next "
      "turns lack the same ones, so all before them is cached, also with `store=False`")  # fmt: skip
 @pytest.mark.parametrize("is_stored", [True, False])
-async def test_later_turns_drop_the_same_messages(model_path: Path, tmp_path: Path, is_stored: bool) -> None:
-    config = replace(engine_config(model_path, tmp_path / "state", blocks=60, redis_url="off"), max_model_len=512)
+async def test_later_turns_drop_the_same_messages(shallow_model: Path, tmp_path: Path, is_stored: bool) -> None:
+    config = replace(engine_config(shallow_model, tmp_path / "state", blocks=60, redis_url="off"), max_model_len=512)
     engine = await asyncio.to_thread(build_engine, config, lambda _: None)
     async with (
         running_server(tmp_path, engine) as server,

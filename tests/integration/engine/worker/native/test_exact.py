@@ -10,6 +10,7 @@ from engine.cpu.instruction_set import usable_instruction_sets
 from engine.cpu.library import BFLOAT16_FORMATS
 from engine.worker.native.step_arrays import PAGE_KEYS
 from tests.family_models import FAMILIES, ONE_OF_EACH, save_family
+from tests.many_models import combinations, representatives
 from tests.native_rig import KernelsFor, NativeRig, Stream, Threads
 from tests.sizes import Size
 from tests.tiny_models import PANGU, make_tiny_model
@@ -168,20 +169,21 @@ def at_least(count: int, prompts: int) -> list[int]:
     return [index % prompts for index in range(max(count, prompts))]
 
 
-@pytest.mark.parametrize("instruction_set", [each.name for each in usable_instruction_sets()])
-@pytest.mark.parametrize(
-    ("shape", "weights"),
-    [
-        ({"hidden": 192, "heads": 3, "kv_heads": 1}, "bfloat16"),
-        ({"hidden": 192, "heads": 3, "kv_heads": 1, **PANGU}, "int8"),
-        ({"hidden": 192, "heads": 3, "kv_heads": 1, **PANGU}, "int4"),
-        ({"hidden": 512, "heads": 4, "kv_heads": 2, **PANGU}, "bfloat16"),
-    ],
-    ids=["64 wide", "64 wide, int8", "64 wide, int4", "128 wide"],
-)
+INSTRUCTION_SETS = [each.name for each in usable_instruction_sets()]
+TINY_MODELS = {
+    "64 wide": ({"hidden": 192, "heads": 3, "kv_heads": 1}, "bfloat16"),
+    "64 wide, int8": ({"hidden": 192, "heads": 3, "kv_heads": 1, **PANGU}, "int8"),
+    "64 wide, int4": ({"hidden": 192, "heads": 3, "kv_heads": 1, **PANGU}, "int4"),
+    "128 wide": ({"hidden": 512, "heads": 4, "kv_heads": 2, **PANGU}, "bfloat16"),
+}
+"""Shape and format of the weights, by name."""
+
+
+@pytest.mark.parametrize(("tiny", "instruction_set"), combinations(TINY_MODELS, INSTRUCTION_SETS))
 def test_logits_of_a_tiny_model_are_batch_invariant(
-    tmp_path: Path, kernels: KernelsFor, shape: dict[str, int], weights: str, instruction_set: str, size: Size
+    tmp_path: Path, kernels: KernelsFor, tiny: tuple[dict[str, int], str], instruction_set: str, size: Size
 ) -> None:
+    shape, weights = tiny
     folder = make_tiny_model(tmp_path / "tiny", **shape)  # type: ignore[arg-type]
     longest = size.pick(small=260, full=LONGEST)
     batches = size.pick(small=(2, 3, 4, 7, 13, 25), full=BATCHES)
@@ -201,8 +203,7 @@ def test_logits_of_every_family_are_batch_invariant(tmp_path: Path, kernels: Ker
     assert expected.compared > len(expected.prompts) * 20
 
 
-@pytest.mark.parametrize("weights", ["int8", "int4"])
-@pytest.mark.parametrize("name", ONE_OF_EACH)
+@pytest.mark.parametrize(("name", "weights"), combinations(ONE_OF_EACH, ["int8", "int4"]))
 def test_logits_of_quantized_families_are_batch_invariant(
     tmp_path: Path, kernels: KernelsFor, name: str, weights: str
 ) -> None:
@@ -224,8 +225,7 @@ def test_many_splits_and_windows_are_batch_invariant(tmp_path: Path, kernels: Ke
     assert expected.compared > len(expected.prompts) * 20
 
 
-@pytest.mark.parametrize("name", ["internlm3", "gemma2"])
-@pytest.mark.parametrize("instruction_set", [each.name for each in usable_instruction_sets()])
+@pytest.mark.parametrize(("name", "instruction_set"), combinations(["gemma2", "internlm3"], INSTRUCTION_SETS))
 def test_rows_on_shared_blocks_equal_rows_alone(
     tmp_path: Path, kernels: KernelsFor, instruction_set: str, name: str
 ) -> None:
@@ -240,7 +240,7 @@ def test_rows_on_shared_blocks_equal_rows_alone(
     assert expected.compared == 31 * DECODED
 
 
-@pytest.mark.parametrize("weights", BFLOAT16_FORMATS)
+@pytest.mark.parametrize("weights", representatives(["bfloat16"], BFLOAT16_FORMATS))
 def test_logits_of_the_real_model_are_batch_invariant(
     model_path: Path, kernels: KernelsFor, weights: str, size: Size
 ) -> None:

@@ -24,6 +24,7 @@ from models.registry import read_config
 from tests.family_models import ONE_OF_EACH, save_family
 from tests.integration.engine_rig import BLOCK
 from tests.integration.logits_recorder import Answer, LogitsRecorder, ask_together
+from tests.many_models import combinations, representatives
 from tests.native_rig import KernelsFor, Threads
 from tests.sizes import Size
 from tests.tiny_models import PANGU, make_tiny_model
@@ -197,6 +198,7 @@ def check_everything(exactness: Exactness, *, chunks: Sequence[int], blocks: int
         exactness.check_chunks(expected, chunk=chunk, blocks=2 * blocks, threads=1 if chunk == 64 else 2)
 
 
+@pytest.mark.many_models
 @pytest.mark.parametrize("quantization", ["none", "int8"])
 def test_logits_of_the_real_model_are_exact_in_every_way(
     model_path: Path, tmp_path: Path, kernels: KernelsFor, recorder: LogitsRecorder, quantization: str, size: Size
@@ -218,8 +220,7 @@ def test_logits_of_the_real_model_are_exact_in_every_way(
     )
 
 
-@pytest.mark.parametrize("quantization", ["none", "int8"])
-@pytest.mark.parametrize("instruction_set", NARROWER)
+@pytest.mark.parametrize(("instruction_set", "quantization"), combinations(NARROWER, ["none", "int8"]))
 def test_logits_are_exact_with_narrower_instruction_sets(
     tmp_path: Path, kernels: KernelsFor, recorder: LogitsRecorder, instruction_set: str, quantization: str, size: Size
 ) -> None:
@@ -236,10 +237,20 @@ def test_logits_are_exact_with_narrower_instruction_sets(
         cache_dir=kernels(instruction_set).build.path.parent.parent,
     )
     prompts = prompts_up_to(size.pick(small=250, full=600), size.pick(small=6, full=200), 250)
-    check_everything(Exactness(recorder, config, prompts), chunks=(16, 64, 512), blocks=size.pick(small=7, full=12))
+    check_everything(
+        Exactness(recorder, config, prompts),
+        chunks=size.pick(small=(64,), full=(16, 64, 512)),
+        blocks=size.pick(small=7, full=12),
+    )
 
 
-@pytest.mark.parametrize("name", [*ONE_OF_EACH, "mistral, 80 wide", "phi3, long"])
+@pytest.mark.parametrize(
+    "name",
+    representatives(
+        ["llama 3", "qwen3", "gemma2", "mistral, 80 wide", "phi3, long"],
+        [*ONE_OF_EACH, "mistral, 80 wide", "phi3, long"],
+    ),
+)
 def test_logits_of_a_family_are_exact_in_every_way(
     tmp_path: Path, kernels: KernelsFor, recorder: LogitsRecorder, name: str, size: Size
 ) -> None:

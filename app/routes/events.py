@@ -1,0 +1,67 @@
+"""GET /api/events: changes of the tenant's chats, for pages in other browsers."""
+
+from collections.abc import AsyncGenerator, Mapping
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from app.access.authentication import identify
+from app.schemas.response_bodies.changes import ChangesOpening, ConversationChange, ConversationGone, ManyChanges
+from app.schemas.response_bodies.conversations import conversation_body
+from app.services import Services, services_of
+from app.transport.event_stream import EventStream
+from app.transport.sse import encode_json, farewell_frame
+from engine.errors import NotFoundError
+
+CHECK_SECONDS: Final = 20.0
+"""Seconds within which a silent stream ends once its key or login has ended."""
+PING_SECONDS: Final = 20.0
+
+
+async def follow_changes(request: Request) -> Response:
+    """Stream changes of the caller's chats: created, changed, answered and deleted ones. Nothing is sent twice."""
+    services = services_of(request)
+    services.changes.check_room(services.store.tenant)
+    return EventStream(lambda _: _frames(request, services), headers={}, ping_seconds=PING_SECONDS)
+
+
+async def _frames(request: Request, services: Services) -> AsyncGenerator[bytes, None]:
+    tenant = services.store.tenant
+    with services.changes.followed(tenant) as follower:
+        yield _frame("opened", ChangesOpening(answering=sorted(services.runs.answering(tenant))))
+        while not follower.is_over:
+            has_news = await follower.wait(CHECK_SECONDS)
+            await services.ring.refresh()
+            principal = identify(request.headers, services.ring, request.state.identity)
+            if principal is None or principal.tenant != tenant:
+                return
+            if not has_news or follower.is_over:
+                continue
+            changed = follower.take()
+            if changed is None:
+                yield _frame("reload", ManyChanges())
+            for conversation_id in changed or ():
+                if (frame := await _change(services, conversation_id)) is not None:
+                    yield frame
+        yield farewell_frame()
+
+
+async def _change(services: Services, conversation_id: str) -> bytes | None:
+    """Return the frame of a change; None for a conversation that is no chat of the page."""
+    try:
+        conversation = await services.store.conversations.get(conversation_id)
+    except NotFoundError:
+        return _frame("gone", ConversationGone(conversation_id=conversation_id))
+    if conversation.source != "chat":
+        return None
+    answering = conversation_id in services.runs.answering(services.store.tenant)
+    return _frame("conversation", ConversationChange(conversation=conversation_body(conversation), answering=answering))
+
+
+def _frame(kind: str, data: Mapping[str, Any]) -> bytes:
+    return f"event: {kind}\ndata: {encode_json(data)}\n\n".encode()
+
+
+routes = [Route("/api/events", follow_changes)]

@@ -1,0 +1,134 @@
+"""Changes from other browsers, the palette, unknown addresses, and the page without a connection."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, BrowserContext, expect
+
+from tests.e2e.chat_page import ChatPage
+from tests.e2e.conftest import STATIC
+from tests.e2e.test_chat_accessibility import ALL, PHONE, violations
+from tests.integration.api_server import RunningServer, running_server
+from tests.unit.fake_engine import FakeEngine
+
+CACHED = """async () => (await Promise.all((await caches.keys()).map(async (name) =>
+    (await (await caches.open(name)).keys()).map(({url}) => new URL(url).pathname)))).flat()"""
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def server(tmp_path: Path) -> AsyncIterator[RunningServer[FakeEngine]]:
+    if not (STATIC / "index.html").is_file():
+        pytest.skip("The page is not built; run make setup")
+    async with running_server(tmp_path, FakeEngine(), static=STATIC) as server:
+        yield server
+
+
+async def opened(
+    browser: Browser, server: RunningServer[FakeEngine], **options: object
+) -> tuple[BrowserContext, ChatPage]:
+    context = await browser.new_context(base_url=server.url, **options)  # type: ignore[arg-type]
+    return context, ChatPage(await context.new_page())
+
+
+async def test_second_browser_sees_chats_and_messages_at_once(
+    browser: Browser, server: RunningServer[FakeEngine]
+) -> None:
+    first_context, first = await opened(browser, server)
+    second_context, second = await opened(browser, server)
+    for page in (first, second):
+        await page.page.goto("/")
+    await first.send("Hello from the first.")
+    await first.expect_status("complete")
+    await expect(second.chats.first).to_have_text("Hello from the first.")
+    await expect(second.page).to_have_title("(1) Ebb")
+    await expect(second.page.get_by_role("img", name="New answer")).to_be_visible()
+    await second.chats.first.click()
+    await expect(second.answers).to_have_count(1)
+    await expect(second.page.get_by_role("img", name="New answer")).to_have_count(0)
+
+    server.engine.hold()
+    await first.send("And another.")
+    await expect(second.questions).to_have_count(2)
+    await expect(second.page.get_by_role("img", name="Answering")).to_be_visible()
+    server.engine.allow(None)
+    await second.expect_status("complete")
+    await expect(second.answers).to_have_count(2)
+    for context in (first_context, second_context):
+        await context.close()
+
+
+async def test_palette_finds_chats_and_commands_by_keyboard(
+    browser: Browser, server: RunningServer[FakeEngine]
+) -> None:
+    context, chat = await opened(browser, server)
+    await chat.page.goto("/")
+    for title in ("Anchor", "Bollard"):
+        await chat.page.request.post("/api/conversations", data={"title": title})
+    await expect(chat.chats).to_have_count(2)
+    await chat.page.keyboard.press("Control+k")
+    palette = chat.page.get_by_role("dialog", name="Search chats and commands")
+    field = palette.get_by_role("combobox")
+    await expect(field).to_be_focused()
+    assert await violations(chat, ALL) == []
+    await chat.page.keyboard.type("oll")
+    await expect(palette.get_by_role("option")).to_have_count(1)
+    await chat.page.keyboard.press("Enter")
+    await expect(palette).to_have_count(0)
+    await expect(chat.page.get_by_role("heading", name="Bollard", level=1)).to_be_visible()
+    await chat.page.keyboard.press("Control+k")
+    await chat.page.keyboard.type("keyb")
+    await chat.page.keyboard.press("Enter")
+    await expect(chat.page.get_by_role("dialog", name="Keyboard")).to_be_visible()
+    await chat.page.keyboard.press("Escape")
+    await chat.page.keyboard.press("Control+k")
+    await chat.page.keyboard.press("Escape")
+    await expect(palette).to_have_count(0)
+    await context.close()
+
+
+async def test_palette_is_reachable_on_a_phone(browser: Browser, server: RunningServer[FakeEngine]) -> None:
+    context, chat = await opened(browser, server, **PHONE)
+    await chat.page.goto("/")
+    await chat.button("Open the list of chats").tap()
+    await chat.button("More").tap()
+    await chat.page.get_by_role("menuitem", name="Search and commands").tap()
+    await expect(chat.page.get_by_role("combobox")).to_be_focused()
+    assert await violations(chat, ALL) == []
+    await chat.page.get_by_role("option", name="Appearance").tap()
+    await expect(chat.page.get_by_role("dialog", name="Appearance")).to_be_visible()
+    await context.close()
+
+
+async def test_unknown_address_shows_a_view_of_its_own(browser: Browser, server: RunningServer[FakeEngine]) -> None:
+    context, chat = await opened(browser, server)
+    response = await chat.page.goto("/no/such/place")
+    assert response is not None
+    assert response.status == 404
+    await expect(chat.page.get_by_text("There is nothing at this address.")).to_be_visible()
+    assert await violations(chat, ALL) == []
+    await chat.page.get_by_role("main").get_by_role("button", name="New chat").click()
+    await expect(chat.composer).to_be_visible()
+    assert chat.page.url == f"{server.url}/"
+    await context.close()
+
+
+async def test_page_opens_without_connection_and_keeps_no_chats(
+    browser: Browser, server: RunningServer[FakeEngine]
+) -> None:
+    context, chat = await opened(browser, server)
+    await chat.page.goto("/")
+    await chat.send("Keep this private.")
+    await chat.expect_status("complete")
+    await chat.page.evaluate("navigator.serviceWorker.ready.then(() => undefined)")
+    await chat.page.reload()
+    await expect(chat.answers).to_have_count(1)
+    cached = await chat.page.evaluate(CACHED)
+    assert "/" in cached
+    assert [path for path in cached if path != "/" and not path.startswith("/assets/")] == []
+    await context.set_offline(True)
+    await chat.page.reload()
+    await expect(chat.page.get_by_text("Server unreachable")).to_be_visible()
+    await expect(chat.page.get_by_text("Keep this private.")).to_have_count(0)
+    await context.close()

@@ -1,0 +1,41 @@
+"""Pytest plugin: combinations of models, weights and kernels, and which of them `make test` runs."""
+
+import itertools
+from collections.abc import Collection, Iterable, Mapping
+
+import pytest
+
+MARK = pytest.mark.many_models
+
+
+def combinations(*axes: Iterable[object]) -> list[pytest.ParameterSet]:
+    """Combine every value of each axis with every value of the others.
+
+    `make test` runs the combination of the first values, and those that differ from it in one axis. The others have
+    the mark `many_models`.
+
+    axes: a mapping gives its values names, which the ids of the tests show.
+    """
+    named = [
+        list(axis.items() if isinstance(axis, Mapping) else ((str(value), value) for value in axis)) for axis in axes
+    ]
+    every = list(itertools.product(*named))
+    chosen = []
+    for combination in every:
+        changes = sum(name != first for (name, _), (first, _) in zip(combination, every[0], strict=True))
+        names, values = zip(*combination, strict=True)
+        chosen.append(pytest.param(*values, id="-".join(names), marks=[MARK] if changes > 1 else []))
+    return chosen
+
+
+def representatives(names: Collection[str], every: Iterable[str]) -> list[pytest.ParameterSet]:
+    """Return `every` name, with the mark `many_models` on those that are not in `names`."""
+    return [pytest.param(name, id=name, marks=[] if name in names else [MARK]) for name in every]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--size") != "small":
+        return
+    left_out = [item for item in items if item.get_closest_marker(MARK.name)]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if not item.get_closest_marker(MARK.name)]

@@ -1,0 +1,107 @@
+import type { ApiClient } from "../services/api/client";
+import { ApiError } from "../services/api/errors";
+import { backOff, readMessages } from "../services/api/event_stream";
+import type { EventOf } from "../services/api/http";
+import type { Activity } from "../stores/activity.svelte";
+import type { Chat } from "../stores/chat.svelte";
+import type { Conversations } from "../stores/conversations.svelte";
+import type { Refresh } from "../stores/refresh.svelte";
+
+type Change = EventOf<"get", "/api/events">;
+
+/** The stores that changes reach. */
+export interface FollowedStores {
+  api: ApiClient;
+  activity: Activity;
+  chat: Chat;
+  conversations: Conversations;
+  refresh: Refresh;
+}
+
+/** Name of the lock that the following tab holds, and of the channel to the others. */
+const NAME = "ebb-changes";
+
+/**
+ * Follower of changes that other browsers make. Among the tabs of a browser, one holds the stream, and sends its events to
+ * the others: a browser has few connections to a server. Without locks (no secure context), each visible page follows.
+ */
+export class ChangeFollower {
+  constructor(
+    private readonly ebb: FollowedStores,
+    /** Called in one tab with the chat in which an answer has ended. */
+    private readonly onAnswer: (id: string) => void,
+  ) {}
+
+  /** Start following. Return the function that stops this. */
+  start(): () => void {
+    const stopping = new AbortController();
+    const channel = new BroadcastChannel(NAME);
+    channel.onmessage = ({ data }: MessageEvent<Change>) => void this.apply(data);
+    const receive = (change: Change) => {
+      channel.postMessage(change);
+      const ended = this.apply(change);
+      if (ended !== null) this.onAnswer(ended);
+    };
+    if ("locks" in navigator) {
+      const { signal } = stopping;
+      navigator.locks.request(NAME, { signal }, () => this.follow(receive, signal)).catch(() => undefined);
+    } else this.followWhileVisible(receive, stopping.signal);
+    return () => {
+      stopping.abort();
+      channel.close();
+    };
+  }
+
+  private followWhileVisible(receive: (change: Change) => void, signal: AbortSignal): void {
+    let leaving: AbortController | null = null;
+    const onVisibility = () => {
+      leaving?.abort();
+      leaving = document.visibilityState === "visible" ? new AbortController() : null;
+      if (leaving !== null) void this.follow(receive, leaving.signal).catch(() => undefined);
+    };
+    document.addEventListener("visibilitychange", onVisibility, { signal });
+    signal.addEventListener("abort", () => leaving?.abort());
+    onVisibility();
+  }
+
+  private async follow(receive: (change: Change) => void, signal: AbortSignal): Promise<void> {
+    let failures = 0;
+    for (;;) {
+      try {
+        for await (const { event, data } of readMessages(await this.ebb.api.changes(signal), signal)) {
+          failures = 0;
+          if (event !== "server_restart") receive({ event, data: JSON.parse(data) as unknown } as Change);
+        }
+      } catch (error) {
+        signal.throwIfAborted();
+        if (error instanceof ApiError && !error.transient) return;
+      }
+      await backOff(failures++, signal);
+    }
+  }
+
+  /** Apply a change to the page. Return the chat in which an answer has ended; null if none has. */
+  private apply(change: Change): string | null {
+    const { activity, chat, conversations, refresh } = this.ebb;
+    if (change.event === "opened") {
+      activity.answering = new Set(change.data.answering);
+      refresh.rereadChats();
+    } else if (change.event === "reload") refresh.rereadChats();
+    else if (change.event === "gone") {
+      conversations.drop(change.data.conversation_id);
+      activity.forget(change.data.conversation_id);
+    } else if (change.event === "conversation") {
+      const { conversation, answering } = change.data;
+      const { id } = conversation;
+      const known = conversations.list.find((item) => item.id === id)?.version;
+      conversations.put(conversation);
+      if (chat.id === id && (known !== conversation.version || chat.messages.at(-1)?.id !== conversation.head_id)) {
+        void chat.refresh();
+      }
+      if (!activity.note(id, answering)) return null;
+      activity.ended(id, chat.id);
+      return id;
+    }
+    return null;
+  }
+}

@@ -1,0 +1,52 @@
+import type { Conversation, SearchResponse } from "./api/types";
+
+/** Command of the palette. Presets and other parts of the page add theirs as further actions. */
+export interface PaletteAction {
+  key: string;
+  label: string;
+  act: () => void;
+}
+
+/** One line of the palette. */
+export interface PaletteEntry extends PaletteAction {
+  kind: "actions" | "chats" | "messages";
+  detail?: string;
+}
+
+interface Chats {
+  /** Title of a chat without one. */
+  untitled: string;
+  open: (id: string, messageId?: string | null) => void;
+}
+
+const MAX_CHATS = 8;
+const MAX_MESSAGES = 8;
+
+/** Return the lines for a query: commands and chats whose names contain all its words, then messages that the server found. */
+export function entriesOf(
+  query: string,
+  actions: readonly PaletteAction[],
+  chats: readonly Conversation[],
+  messages: SearchResponse["messages"],
+  { untitled, open }: Chats,
+): PaletteEntry[] {
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  const matches = (text: string) => words.every((word) => text.toLowerCase().includes(word));
+  const found = chats
+    .filter(({ title }) => matches(title || untitled))
+    .slice(0, MAX_CHATS)
+    .map(({ id, title }): PaletteEntry => ({ kind: "chats", key: id, label: title || untitled, act: () => open(id) }));
+  const commands = actions.filter(({ label }) => matches(label)).map((action): PaletteEntry => ({ ...action, kind: "actions" }));
+  const said = words.length === 0 ? [] : messages.slice(0, MAX_MESSAGES);
+  return [
+    // Without a query, the recent chats are what a person looks for.
+    ...(words.length === 0 ? [...found, ...commands] : [...commands, ...found]),
+    ...said.map(({ message_id, conversation, snippet }): PaletteEntry => ({
+      kind: "messages",
+      key: message_id,
+      label: snippet.text,
+      detail: conversation.title || untitled,
+      act: () => open(conversation.id, message_id),
+    })),
+  ];
+}

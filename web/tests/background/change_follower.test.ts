@@ -1,0 +1,62 @@
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+
+import { ChangeFollower } from "../../src/background/change_follower";
+import { Activity } from "../../src/stores/activity.svelte";
+import { Conversations } from "../../src/stores/conversations.svelte";
+import { conversation, FakeApi, Wire } from "../fake_server";
+
+let wire: Wire;
+let activity: Activity;
+let conversations: Conversations;
+let refreshed: string[];
+let ended: string[];
+let stop: () => void;
+const chat = { id: "open", messages: [{ id: "m1" }], refresh: () => Promise.resolve(void refreshed.push("chat")) };
+
+beforeEach(() => {
+  [refreshed, ended] = [[], []];
+  wire = new Wire();
+  vi.spyOn(document, "visibilityState", "get").mockReturnValue("visible");
+  const api = new FakeApi();
+  api.followed = [wire.response];
+  activity = new Activity();
+  conversations = new Conversations(api);
+  const refresh = { rereadChats: () => void refreshed.push("list") };
+  const follower = new ChangeFollower({ api, activity, chat, conversations, refresh } as never, (id) => ended.push(id));
+  stop = follower.start();
+});
+
+afterEach(() => stop());
+
+function send(event: string, data: object): void {
+  wire.bytes(new TextEncoder().encode(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`));
+}
+
+it("lists chats of other browsers, and marks answers that ended unseen", async () => {
+  send("opened", { answering: ["far"] });
+  await vi.waitFor(() => expect([...activity.answering]).toEqual(["far"]));
+  expect(refreshed).toEqual(["list"]);
+  send("conversation", { conversation: conversation({ id: "far", title: "Far" }), answering: false });
+  await vi.waitFor(() => expect(ended).toEqual(["far"]));
+  expect([conversations.list.map(({ title }) => title), [...activity.unread], activity.answering.size]).toEqual([["Far"], ["far"], 0]);
+  send("gone", { conversation_id: "far" });
+  await vi.waitFor(() => expect(conversations.list).toEqual([]));
+  expect(activity.unread.size).toBe(0);
+});
+
+it("rereads the open chat only if it differs from the one shown", async () => {
+  conversations.put(conversation({ id: "open", version: 1, head_id: "m1" }));
+  send("conversation", { conversation: conversation({ id: "open", version: 1, head_id: "m1" }), answering: false });
+  send("conversation", { conversation: conversation({ id: "open", version: 1, head_id: "m2" }), answering: true });
+  await vi.waitFor(() => expect(activity.answering.has("open")).toBe(true));
+  expect(refreshed).toEqual(["chat"]);
+  send("reload", {});
+  await vi.waitFor(() => expect(refreshed).toEqual(["chat", "list"]));
+});
+
+it("leaves an answer read that ended before the eyes of the person", async () => {
+  send("conversation", { conversation: conversation({ id: "open", head_id: "m1" }), answering: true });
+  send("conversation", { conversation: conversation({ id: "open", head_id: "m1" }), answering: false });
+  await vi.waitFor(() => expect(ended).toEqual(["open"]));
+  expect(activity.unread.size).toBe(0);
+});

@@ -210,6 +210,7 @@ async def test_queued_message_waits_for_complete_answer(chat: ChatPage) -> None:
     await expect(queued).to_contain_text("And how wide?")
     await chat.page.reload()
     await expect(queued).to_contain_text("And how wide?")
+    await expect(chat.button("Stop")).to_be_visible()
     await chat.page.keyboard.press("Escape")
     await chat.expect_status("cancelled")
     await expect(queued).to_contain_text("Not sent yet")

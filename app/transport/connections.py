@@ -137,10 +137,12 @@ class Connections:
         return None
 
     def on_response(self, connection: Connection) -> None:
-        """Mark `connection` as idle again."""
+        """Mark `connection` as idle again, and cut the oldest other idle one if there are too many connections."""
         if connection in self._busy:
             self._remove_busy(connection)
             self._add_idle(connection)
+            if len(self) > self.limits.total:
+                self._cut_oldest(self._idle, spare=connection)
 
     def on_close(self, connection: Connection) -> None:
         """Remove a closed connection. Has no effect on one that was cut, because it is already removed."""

@@ -4,7 +4,7 @@ import resource
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.config.settings import load_settings
@@ -123,6 +123,10 @@ def test_bound_above_the_file_limit_is_lowered(
     assert limits_for(monkeypatch, 1 << 16, **flags) == ConnectionLimits(5000, 7)
 
 
+THREE_BUSY = [step for number in range(3) for step in (("open", 0), ("ask", number))]
+
+
+@example([*THREE_BUSY, ("open", 0), ("answer", 0)])
 @given(st.lists(st.tuples(st.sampled_from(("open", "ask", "answer", "close")), st.integers(0, 5)), max_size=60))
 def test_connections_are_counted_once_whatever_they_do(steps: list[tuple[str, int]]) -> None:
     connections = Connections(ConnectionLimits(total=3, per_address=2))

@@ -51,6 +51,7 @@ from app.schemas.conversations import (
 )
 from app.schemas.imports import ImportFile
 from app.schemas.parsing import CompatibleRequest, RequestModel
+from app.schemas.presets import PresetFields
 from app.schemas.response_bodies.account import Account, AccountUsage, AdminPeople, AdminPerson, Sessions
 from app.schemas.response_bodies.admin import ApiKeys, DeletedTenant, NewApiKey, Tenants, TenantWithLimits
 from app.schemas.response_bodies.changes import ChangesOpening, ConversationChange, ConversationGone, ManyChanges
@@ -69,11 +70,14 @@ from app.schemas.response_bodies.live import LiveSample
 from app.schemas.response_bodies.login import Login, LoginStart
 from app.schemas.response_bodies.messages import Message
 from app.schemas.response_bodies.places import Places, Warming
+from app.schemas.response_bodies.presets import Preset, Presets
 from app.schemas.response_bodies.reuse_report import ReuseReport
 from app.schemas.response_bodies.run_events import RunDelta, RunDone, RunError, RunOpening, RunSnapshot
+from app.schemas.response_bodies.saved_prompts import SavedPrompt, SavedPrompts
 from app.schemas.response_bodies.search import Found
 from app.schemas.response_bodies.tokens import TokenCount
 from app.schemas.response_bodies.transfer import Imported
+from app.schemas.saved_prompts import SavedPromptFields
 from app.transport import framing
 from app.version import VERSION
 
@@ -220,6 +224,14 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     "PUT /api/draft": Operation(DraftFields, answer=Draft),
     "GET /api/conversations/{id}/draft": Operation(answer=Draft),
     "PUT /api/conversations/{id}/draft": Operation(DraftFields, answer=Draft),
+    "GET /api/presets": Operation(answer=Presets),
+    "POST /api/presets": Operation(PresetFields, answer=Preset, status=201),
+    "PUT /api/presets/{id}": Operation(PresetFields, answer=Preset),
+    "DELETE /api/presets/{id}": Operation(answers=(), status=204),
+    "GET /api/prompts": Operation(answer=SavedPrompts),
+    "POST /api/prompts": Operation(SavedPromptFields, answer=SavedPrompt, status=201),
+    "PUT /api/prompts/{id}": Operation(SavedPromptFields, answer=SavedPrompt),
+    "DELETE /api/prompts/{id}": Operation(answers=(), status=204),
     "GET /api/search": Operation(
         query={
             "q": {"type": "string", "maxLength": MAX_QUERY_LENGTH},

@@ -15,7 +15,7 @@ from app.storage.server_clock import act_at
 from app.storage.versions import Versions, about_to_change
 
 CHANGEABLE = ("title", "system_prompt", "params", "pinned", "archived", "metadata")
-MARKS = {"pinned", "archived", "metadata"}
+MARKS = {"title", "pinned", "archived", "metadata"}
 """Fields whose change does not count as using the conversation: `updated_at` stays the same."""
 
 ListPosition = tuple[bool, float, str]

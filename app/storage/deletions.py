@@ -169,8 +169,14 @@ class DeletionStore:
         return ids
 
     async def remove_all(self) -> int:
-        """Remove every conversation and draft of the tenant for good, and return the number of conversations."""
-        await self._database.write(lambda each: each.execute("DELETE FROM draft WHERE tenant = ?", (self._tenant,)))
+        """Remove everything that the tenant stores for its chats. Return the number of conversations."""
+
+        def clear(connection: Connection) -> None:
+            connection.execute("DELETE FROM draft WHERE tenant = ?", (self._tenant,))
+            connection.execute("DELETE FROM preset WHERE tenant = ?", (self._tenant,))
+            connection.execute("DELETE FROM saved_prompt WHERE tenant = ?", (self._tenant,))
+
+        await self._database.write(clear)
         removals = list[Removal]()
         while found := await self._database.write(self._mark_some):
             removals += found

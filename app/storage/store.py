@@ -17,9 +17,11 @@ from app.storage.messages import MessageStore
 from app.storage.next_prefixes import NextPrefixStore
 from app.storage.owed_use import OwedUseStore
 from app.storage.people import PersonStore
+from app.storage.presets import PresetStore
 from app.storage.recently_deleted import RecentlyDeletedStore
 from app.storage.responses import ResponseStore
 from app.storage.runs import RunStore
+from app.storage.saved_prompts import SavedPromptStore
 from app.storage.search import SearchStore
 from app.storage.server_clock import ServedTime
 from app.storage.sqlite.database import SqliteDatabase
@@ -44,6 +46,8 @@ class Store:
     deletions: DeletionStore
     recently_deleted: RecentlyDeletedStore
     drafts: DraftStore
+    presets: PresetStore
+    saved_prompts: SavedPromptStore
     heads: HeadStore
     search: SearchStore
     imports: ImportStore
@@ -82,6 +86,8 @@ class Store:
             deletions=DeletionStore(database, tenant),
             recently_deleted=RecentlyDeletedStore(database, tenant),
             drafts=DraftStore(database, tenant),
+            presets=PresetStore(database, tenant),
+            saved_prompts=SavedPromptStore(database, tenant),
             heads=HeadStore(database, tenant),
             search=SearchStore(database, tenant),
             imports=ImportStore(database, tenant),

@@ -52,6 +52,8 @@ RIGHT: Final[Mapping[str, list[dict[str, Any]]]] = {
     "RetryFields": [{}, {"params": {"max_tokens": 2}}],
     "EditedAnswer": [{"content": "Better."}],
     "MessageChoice": [{"message_id": "MSG"}],
+    "PresetFields": [{"name": "Calm", "params": {"temperature": 0.2}}, {"name": "Brief", "system_prompt": "Be brief."}],
+    "SavedPromptFields": [{"name": "Translate", "text": "Translate into {{language}}:"}],
     "PlacesWanted": [{"conversation_ids": ["CONV", "conv_that-is-not-there"]}, {"conversation_ids": []}],
     "DraftFields": [{"text": "When is"}],
     "ImportFile": [

@@ -210,6 +210,7 @@ async def test_queued_message_waits_for_complete_answer(chat: ChatPage) -> None:
     await expect(queued).to_contain_text("And how wide?")
     await chat.page.reload()
     await expect(queued).to_contain_text("And how wide?")
+    await expect(chat.button("Stop")).to_be_visible()
     await chat.page.keyboard.press("Escape")
     await chat.expect_status("cancelled")
     await expect(queued).to_contain_text("Not sent yet")
@@ -219,3 +220,55 @@ async def test_queued_message_waits_for_complete_answer(chat: ChatPage) -> None:
     await expect(chat.composer).to_have_value("And how wide?")
     await expect(queued).to_have_count(0)
     assert len((await chat.stored(conversation))["messages"]) == 2
+
+
+async def test_new_chat_begins_with_default_preset(chat: ChatPage) -> None:
+    page = chat.page
+    await page.goto("/")
+    await chat.button("Chat settings").click()
+    await page.get_by_label("System prompt").fill("Answer like a sailor.")
+    await page.get_by_label("Token limit").fill("3")
+    await chat.button("Save as preset…").click()
+    await page.get_by_label("Name of the preset").fill("Sailor")
+    await page.get_by_label("Use for new chats").check()
+    await chat.button("Save preset").click()
+    try:
+        await expect(page.get_by_role("combobox", name="Preset")).to_contain_text("Sailor (new chats)")
+        await page.goto("/")
+        await expect(chat.button("System prompt")).to_be_visible()
+        await chat.send("Who are you?")
+        await chat.expect_status("incomplete")
+        stored = await chat.stored(page.url.rpartition("/")[2])
+        assert (stored["system_prompt"], stored["params"]["max_tokens"]) == ("Answer like a sailor.", 3)
+
+        await chat.button("Chat settings").click()
+        await page.get_by_role("combobox", name="Preset").select_option(label="Sailor (new chats)")
+        await chat.button("Delete preset").click()
+        await expect(page.get_by_role("combobox", name="Preset")).to_have_count(0)
+    finally:
+        for preset in (await (await page.request.get("/api/presets")).json())["data"]:
+            await page.request.delete(f"/api/presets/{preset['id']}")
+
+
+async def test_slash_begins_message_with_saved_prompt(chat: ChatPage) -> None:
+    page = chat.page
+    await page.goto("/")
+    await chat.composer.press_sequentially("/")
+    dialog = page.get_by_role("dialog", name="Saved prompts")
+    await expect(dialog.get_by_label("Find a prompt")).to_be_focused()
+    await dialog.get_by_role("button", name="New prompt").click()
+    await expect(page.get_by_label("Name of the prompt")).to_be_focused()
+    await page.get_by_label("Name of the prompt").fill("Translate")
+    await page.get_by_label("Text", exact=True).fill("Translate into {{language}}: tide")
+    await dialog.get_by_role("button", name="Save", exact=True).click()
+    await dialog.get_by_label("Find a prompt").fill("transl")
+    await page.keyboard.press("Enter")
+
+    await expect(dialog).to_have_count(0)
+    await page.keyboard.type("French")
+    await expect(chat.composer).to_have_value("Translate into French: tide")
+    await chat.composer.fill("")
+    await chat.composer.press_sequentially("/")
+    await dialog.get_by_role("button", name="Edit “Translate”").click()
+    await dialog.get_by_role("button", name="Delete prompt").click()
+    await expect(dialog).to_contain_text("No prompts found.")

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 
-from tests.e2e.chat_page import ChatPage
+from tests.e2e.chat_page import ANSWER_MS, ChatPage
 
 
 class Views:
@@ -25,6 +25,10 @@ class Views:
             self.branch,
             self.tree,
             self.editing,
+            self.editing_answer,
+            self.regenerating,
+            self.comparing,
+            self.prompts,
             self.resumed,
             self.receipt,
             self.message,
@@ -64,6 +68,28 @@ class Views:
         await self._top()
         await self._chat.page.get_by_test_id("question").hover()
         await self._chat.button("Edit question").click()
+
+    async def editing_answer(self) -> None:
+        await self._of_answer("Edit answer")
+
+    async def regenerating(self) -> None:
+        await self._of_answer("Regenerate with…")
+
+    async def comparing(self) -> None:
+        await self._of_answer("Compare answers…")
+        await self._chat.page.get_by_role("dialog").get_by_role("button", name="Compare").click()
+        keep = self._chat.page.get_by_role("button", name="Keep this one")
+        await keep.nth(1).wait_for(timeout=ANSWER_MS)
+
+    async def prompts(self) -> None:
+        await self._chat.page.goto("/")
+        await self._chat.composer.press_sequentially("/")
+        await self._chat.page.get_by_role("dialog", name="Saved prompts").get_by_text("No prompts found.").wait_for()
+
+    async def _of_answer(self, item: str) -> None:
+        await self.resumed()
+        await self._chat.choose_of_answer(item)
+        await self._chat.page.locator("dialog[open], form textarea[rows='6']").first.wait_for()
 
     async def resumed(self) -> None:
         await self._chat.page.goto(f"/c/{self._resumed}")

@@ -14,6 +14,7 @@ import { Drafts } from "./stores/drafts.svelte";
 import { HealthStore } from "./stores/health.svelte";
 import { Layout } from "./stores/layout.svelte";
 import { Notices } from "./stores/notices.svelte";
+import { Presets } from "./stores/presets.svelte";
 import { Printing } from "./stores/printing.svelte";
 import { Queue } from "./stores/queue.svelte";
 import { Refresh } from "./stores/refresh.svelte";
@@ -39,6 +40,7 @@ export interface Ebb {
   drafts: Drafts;
   layout: Layout;
   notices: Notices;
+  presets: Presets;
   printing: Printing;
   queue: Queue;
   refresh: Refresh;
@@ -83,6 +85,7 @@ export function createEbb(): Ebb {
     drafts,
     layout: new Layout(chat),
     notices: new Notices(),
+    presets: new Presets(api, chat),
     printing: new Printing(),
     queue,
     refresh: new Refresh(health, session, conversations, chat, drafts, tabs),
@@ -93,8 +96,8 @@ export function createEbb(): Ebb {
 
 /** Start the stores that follow the browser, the server, or each other. Return the function that stops them. */
 export function startEbb(ebb: Ebb): () => void {
-  const { chat, chatTiers, conversations, health, layout, printing, refresh, router, session, tabs } = ebb;
-  void session.load().catch(() => undefined);
+  const { chat, chatTiers, conversations, health, layout, presets, printing, refresh, router, session, tabs } = ebb;
+  void session.load().then(() => (session.out ? undefined : presets.load())).catch(() => undefined);
   const stops = [
     health.start(),
     router.start(),

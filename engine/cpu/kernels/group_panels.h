@@ -2,7 +2,7 @@
 //
 // A panel of 32 columns is a sequence of blocks. A block has a header and then its groups. A group has a header too, and
 // then the integers of 32 places of the depth, of all columns, in lines of 64 bytes. A Format has two parts. Its
-// Integers (int4_format.h, int5_format.h, int8_format.h) say where in the lines each weight is. All values that they
+// Integers (int4_format.h to int8_format.h) say where in the lines each weight is. All values that they
 // can store are exact in bf16. Its Scales (group_scales.h) say what the headers hold. Its group of the depth then adds
 //
 //     sum over spans (scale of the span * sum of integer * x) + offset * sum of x

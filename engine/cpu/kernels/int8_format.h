@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 
-#include "byte_rows.h"
 #include "group_scales.h"
 
 namespace ebb {
@@ -98,36 +97,5 @@ struct Int8 : GroupFormat<Bytes, HalfScales> {
     }
 };
 
-#if EBB_BYTE_DOT
-// Weights of 6 bits in the file, from -32 to 31, stored as 0 to 63. A line holds four bytes along the depth for half of the columns.
-struct SixBits {
-    static constexpr int kByteZero = 32;
-    static constexpr int kLinePairs = 2;
-    static constexpr int kBytes = kGroup * kPanel;
-
-    class ByteDecoder {
-    public:
-        void decode(const uint8_t* integers, int quad, __m512i* bytes) const {
-            for (int v = 0; v < kPairVectors; ++v)
-                bytes[v] = _mm512_loadu_si512(integers + (quad * kPairVectors + v) * kLineBytes);
-        }
-    };
-
-    static void put(uint8_t* integers, int column, int k, int integer) {
-        integers[place(column, k)] = static_cast<uint8_t>(integer + kByteZero);
-    }
-    static int get(const uint8_t* integers, int column, int k) { return integers[place(column, k)] - kByteZero; }
-
-private:
-    static int place(int column, int k) {
-        const int line = k / 4 * kPairVectors + column / kLanes;
-        return line * kLineBytes + column % kLanes * 4 + kBytePlaces[k % 4];
-    }
-};
-#else
-using SixBits = Bytes;
-#endif
-
-using Q6K = GroupFormat<SixBits, HalfGroupScales>;
 
 }  // namespace ebb

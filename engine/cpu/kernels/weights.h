@@ -7,6 +7,7 @@
 #include "gemm.h"
 #include "int4_format.h"
 #include "int5_format.h"
+#include "int6_format.h"
 #include "int8_format.h"
 #include "interface.h"
 

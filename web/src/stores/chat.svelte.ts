@@ -29,7 +29,7 @@ export class Chat {
   /** Title on the server when the conversation was opened; null without one. */
   title = $state<string | null>(null);
   /** Null until the server has sent them. */
-  settings = $state<ChatSettings | null>(NO_SETTINGS);
+  settings = $state.raw<ChatSettings | null>(NO_SETTINGS);
   phase = $state<Phase>("idle");
   /** Whether the running answer's connection broke and is being opened again. */
   lost = $state(false);
@@ -45,6 +45,8 @@ export class Chat {
   private following = new AbortController();
   private runId: string | null = null;
   private stopRequested = false;
+  /** Settings of new chats. */
+  private initial = NO_SETTINGS;
 
   constructor(
     private readonly api: ApiClient,
@@ -101,7 +103,7 @@ export class Chat {
     this.id = id;
     this.path.replace([]);
     this.title = null;
-    this.settings = id === null ? NO_SETTINGS : null;
+    this.settings = id === null ? this.initial : null;
     this.problem = null;
     this.phase = id === null ? "idle" : "loading";
     // If the branch is gone, the one that was shown last stays.
@@ -208,6 +210,13 @@ export class Chat {
     const message = await this.api.cancelRun(this.runId);
     const key = this.messages.find(({ id }) => id === message.id)?.key;
     if (key !== undefined) this.path.update(key, message);
+  }
+
+  /** Begin new chats with these settings, also the one on the empty page, unless its settings were changed. */
+  startWith(settings: ChatSettings): void {
+    const changed = this.id !== null || this.busy || this.settings !== this.initial;
+    this.initial = settings;
+    if (!changed) this.settings = settings;
   }
 
   async saveSettings(settings: ChatSettings): Promise<void> {

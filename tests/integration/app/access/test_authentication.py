@@ -68,6 +68,10 @@ OWN: dict[Call, Any] = {
     ("POST", "/api/conversations/{id}/fork"): {"message_id": "{message}"},
     ("GET", "/api/conversations/{id}/draft"): None,
     ("PUT", "/api/conversations/{id}/draft"): {"text": "Bob's"},
+    ("PUT", "/api/presets/{preset}"): {"name": "Bob's"},
+    ("DELETE", "/api/presets/{preset}"): None,
+    ("PUT", "/api/prompts/{prompt}"): {"name": "Bob's", "text": "Bob's"},
+    ("DELETE", "/api/prompts/{prompt}"): None,
     ("POST", "/api/conversations/{id}/warm"): None,
     ("DELETE", "/api/conversations/{id}/warm"): None,
     ("GET", "/api/conversations/{id}/export"): None,
@@ -126,6 +130,10 @@ SHARED: dict[Call, Any] = {
     ("DELETE", "/api/deleted-conversations"): None,
     ("GET", "/api/draft"): None,
     ("PUT", "/api/draft"): {"text": "Bob's"},
+    ("GET", "/api/presets"): None,
+    ("POST", "/api/presets"): {"name": "Bob's"},
+    ("GET", "/api/prompts"): None,
+    ("POST", "/api/prompts"): {"name": "Bob's", "text": "Bob's"},
     ("POST", "/api/places"): {"conversation_ids": []},
     ("GET", "/api/search"): None,
     ("GET", "/api/export"): None,
@@ -226,6 +234,9 @@ async def things_of_alice(people: People) -> dict[str, str]:
     elsewhere = await said(alice, await created(alice, title=SECRET), SECRET)
     people.server.services.runs._runs.pop(elsewhere["run_id"])
     response = await (await alice.post("/v1/responses", json={"model": "fake-1", "input": SECRET})).json()
+    preset = await (await alice.post("/api/presets", json={"name": f"{SECRET} {conversation}"})).json()
+    fields = {"name": f"{SECRET} {conversation}", "text": SECRET}
+    prompt = await (await alice.post("/api/prompts", json=fields)).json()
     engine.hold()
     body = {"model": "fake-1", "input": SECRET, "background": True}
     background = await (await alice.post("/v1/responses", json=body)).json()
@@ -244,12 +255,14 @@ async def things_of_alice(people: People) -> dict[str, str]:
         "live": live.headers["X-Run-Id"],
         "response": response["id"],
         "background": background["id"],
+        "preset": preset["id"],
+        "prompt": prompt["id"],
     }
 
 
 async def all_rows(services: Services) -> dict[str, list[tuple[Any, ...]]]:
     """Read all stored rows, except for events that live runs append and the times at which keys were used."""
-    tables = ("conversation", "message", "response", "draft", "tenant_limits", "run")
+    tables = ("conversation", "message", "response", "draft", "preset", "saved_prompt", "tenant_limits", "run")
     read_all = services.store.database.read
     return {table: [tuple(row) for row in await read_all(f"SELECT * FROM {table}")] for table in tables}
 

@@ -94,7 +94,7 @@ async def test_conversations_are_listed_renamed_and_deleted(http: aiohttp.Client
     renamed = await http.patch(f"/api/conversations/{first['id']}", json={"title": "Renamed"})
     assert (await renamed.json())["title"] == "Renamed"
     listed = (await (await http.get("/api/conversations")).json())["data"]
-    assert [(c["id"], c["title"]) for c in listed] == [(first["id"], "Renamed"), (second["id"], None)]
+    assert [(c["id"], c["title"]) for c in listed] == [(second["id"], None), (first["id"], "Renamed")]
     assert (await http.delete(f"/api/conversations/{first['id']}")).status == 204
     assert (await http.get(f"/api/conversations/{first['id']}")).status == 404
     assert (await http.delete(f"/api/conversations/{first['id']}")).status == 404

@@ -7,7 +7,7 @@ export const en = {
 
   compare: {
     title: "Compare answers",
-    note: "All answers are written at the same time. Columns with the same settings differ by chance, unless they have a seed.",
+    note: "All answers are written at the same time. Columns with the same settings differ by chance, unless they have a seed. All use the chat's system prompt.",
     kept: "Every answer stays in the chat as a version.",
     column: (index: number) => `Answer ${index}`,
     settings: ({ temperature, top_p, seed }: { temperature?: number | null; top_p?: number | null; seed?: number | null }) =>
@@ -24,6 +24,18 @@ export const en = {
     stopAll: "Stop all",
   },
 
+  prompts: {
+    title: "Saved prompts",
+    search: "Find a prompt",
+    none: "No prompts found. Save texts here that you often begin with.",
+    add: "New prompt",
+    edit: (name: string) => `Edit “${name}”`,
+    name: "Name of the prompt",
+    text: "Text",
+    placeholders: "Placeholders in double braces, as in {{city}}, are selected for you to fill in.",
+    remove: "Delete prompt",
+  },
+
   queue: {
     title: "Queued message",
     waiting: "Queued. Sent when the answer is complete.",
@@ -33,7 +45,7 @@ export const en = {
 
   regenerate: {
     title: "Regenerate with other settings",
-    note: "These settings apply to this answer only. An empty field uses the chat's setting.",
+    note: "These settings apply to this answer only. An empty field uses the chat's setting. A preset fills in its sampling settings; the chat's system prompt stays.",
     start: "Regenerate",
   },
 };

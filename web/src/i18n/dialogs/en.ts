@@ -48,6 +48,18 @@ export const en = {
     note: "Changes apply from the next message. An empty field uses the default shown.",
   },
 
+  presets: {
+    label: "Preset",
+    none: "Choose a preset…",
+    ofNewChats: (name: string) => `${name} (new chats)`,
+    add: "Save as preset…",
+    change: "Change preset…",
+    remove: "Delete preset",
+    name: "Name of the preset",
+    default: "Use for new chats",
+    save: "Save preset",
+  },
+
   appearance: {
     theme: "Theme",
     themes: { system: "System", light: "Light", dark: "Dark" },
@@ -68,6 +80,7 @@ export const en = {
     new: "New chat",
     sidebar: "Show or hide the list of chats",
     send: "Send the message",
+    prompts: "Saved prompts, in an empty message",
     newline: "New line",
     stop: "Stop the answer, or close the open panel",
     walk: "Previous or next chat in the list",

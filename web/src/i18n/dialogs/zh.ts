@@ -49,6 +49,18 @@ export const zh: DialogTexts = {
     note: "从下一条消息起生效。留空即用所示的默认值。",
   },
 
+  presets: {
+    label: "预设",
+    none: "选择预设…",
+    ofNewChats: (name) => `${name}（用于新对话）`,
+    add: "存为预设…",
+    change: "修改预设…",
+    remove: "删除预设",
+    name: "预设名称",
+    default: "用于新对话",
+    save: "保存预设",
+  },
+
   appearance: {
     theme: "主题",
     themes: { system: "跟随系统", light: "浅色", dark: "深色" },
@@ -69,6 +81,7 @@ export const zh: DialogTexts = {
     new: "新对话",
     sidebar: "显示或隐藏对话列表",
     send: "发送消息",
+    prompts: "常用提示词（消息为空时）",
     newline: "换行",
     stop: "停止回答，或关闭打开的窗口",
     walk: "列表中的上一个或下一个对话",

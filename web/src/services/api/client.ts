@@ -21,7 +21,10 @@ import type {
   NewMessage,
   Person,
   PersonSession,
+  Preset,
+  PresetFields,
   ReuseReport,
+  SavedPrompt,
   SearchResponse,
   Tenant,
 } from "./types";
@@ -249,6 +252,40 @@ export class ApiClient {
   putDraft(conversationId: string | null, text: string): Promise<Draft> {
     if (conversationId === null) return this.json("put", "/api/draft", { body: { text } });
     return this.json("put", "/api/conversations/{id}/draft", { path: { id: conversationId }, body: { text } });
+  }
+
+  /** Read all presets, by name. */
+  async presets(): Promise<Preset[]> {
+    return (await this.json("get", "/api/presets", {})).data;
+  }
+
+  createPreset(fields: PresetFields): Promise<Preset> {
+    return this.json("post", "/api/presets", { body: fields });
+  }
+
+  replacePreset(id: string, fields: PresetFields): Promise<Preset> {
+    return this.json("put", "/api/presets/{id}", { path: { id }, body: fields });
+  }
+
+  async deletePreset(id: string): Promise<void> {
+    await this.request("delete", "/api/presets/{id}", { path: { id } });
+  }
+
+  /** Read all saved prompts, by name. */
+  async savedPrompts(): Promise<SavedPrompt[]> {
+    return (await this.json("get", "/api/prompts", {})).data;
+  }
+
+  savePrompt(name: string, text: string): Promise<SavedPrompt> {
+    return this.json("post", "/api/prompts", { body: { name, text } });
+  }
+
+  replacePrompt(id: string, name: string, text: string): Promise<SavedPrompt> {
+    return this.json("put", "/api/prompts/{id}", { path: { id }, body: { name, text } });
+  }
+
+  async deletePrompt(id: string): Promise<void> {
+    await this.request("delete", "/api/prompts/{id}", { path: { id } });
   }
 
   /** Read the tier that holds the KV of each chat. Unknown chats are left out. */

@@ -102,7 +102,7 @@ def test_logits_in_blocks_do_not_depend_on_the_batch(
 def test_loaded_weights_take_hardly_more_memory_than_the_file(tmp_path: Path, kernels: KernelsFor, name: str) -> None:
     folder = converted(tmp_path / "model", TYPES[name])
     packed = NativeRig(kernels("auto"), folder, num_blocks=1).model
-    most = 1.4 if "Q6_K" in TYPES[name].values() else 1.15
+    most = 1.4 if "Q6_K" in TYPES[name].values() and INSTRUCTION_SETS[0] != COMPUTES_IN_BYTES else 1.15
     assert packed.nbytes < most * (folder / "model.safetensors").stat().st_size
 
 

@@ -1,0 +1,87 @@
+"""Presets over a real socket."""
+
+from typing import Any
+
+import aiohttp
+import pytest
+
+from app.storage import presets
+from app.tenants.limits import TenantLimits
+from tests.integration.api_server import RunningServer
+from tests.integration.conversations_client import error_of, read
+from tests.unit.fake_engine import FakeEngine
+
+Api = RunningServer[FakeEngine]
+
+
+async def kept(http: aiohttp.ClientSession, **fields: Any) -> dict[str, Any]:
+    response = await http.post("/api/presets", json=fields)
+    assert response.status == 201, await response.text()
+    preset: dict[str, Any] = await response.json()
+    return preset
+
+
+async def test_presets_are_listed_by_name_with_all_fields(http: aiohttp.ClientSession) -> None:
+    wild = await kept(http, name="wild", params={"temperature": 1.5}, model="any-model")
+    brief = await kept(http, name="Brief", system_prompt="Be brief.")
+    assert (await read(http, "/api/presets"))["data"] == [brief, wild]
+    assert wild == {
+        "id": wild["id"],
+        "name": "wild",
+        "system_prompt": None,
+        "params": {"temperature": 1.5},
+        "model": "any-model",
+        "is_default": False,
+    }
+
+
+async def test_new_default_replaces_former_one(http: aiohttp.ClientSession) -> None:
+    first = await kept(http, name="First", is_default=True)
+    await kept(http, name="Second", is_default=True)
+    found = (await read(http, "/api/presets"))["data"]
+    assert [(each["name"], each["is_default"]) for each in found] == [("First", False), ("Second", True)]
+    changed = await http.put(f"/api/presets/{first['id']}", json={"name": "First", "is_default": True})
+    assert (await changed.json())["is_default"]
+    found = (await read(http, "/api/presets"))["data"]
+    assert [(each["name"], each["is_default"]) for each in found] == [("First", True), ("Second", False)]
+
+
+async def test_refused_default_leaves_former_one(http: aiohttp.ClientSession) -> None:
+    await kept(http, name="First", is_default=True)
+    refused = await http.put("/api/presets/preset_none", json={"name": "Other", "is_default": True})
+    assert (await error_of(refused, 404))["code"] == "preset_not_found"
+    assert (await read(http, "/api/presets"))["data"][0]["is_default"]
+
+
+async def test_name_is_used_once(http: aiohttp.ClientSession) -> None:
+    await kept(http, name="Calm")
+    other = await kept(http, name="Other")
+    for response in (
+        await http.post("/api/presets", json={"name": "Calm"}),
+        await http.put(f"/api/presets/{other['id']}", json={"name": "Calm"}),
+    ):
+        assert (await error_of(response, 409))["code"] == "preset_exists"
+
+
+async def test_presets_are_bounded_and_counted(
+    http: aiohttp.ClientSession, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(presets, "MAX_PRESETS", 1)
+    store = api.services.store
+    preset = await kept(http, name="Calm", system_prompt="é" * 10)
+    assert await store.limits.stored_bytes() == {store.tenant: 256 + 4 + 20 + 2}
+    refused = await http.post("/api/presets", json={"name": "Other"})
+    assert (await error_of(refused, 409))["code"] == "too_many_presets"
+    await http.put(f"/api/presets/{preset['id']}", json={"name": "C"})
+    assert await store.limits.stored_bytes() == {store.tenant: 256 + 1 + 2}
+    await store.limits.set(store.tenant, TenantLimits(stored_bytes=300))
+    refused = await http.put(f"/api/presets/{preset['id']}", json={"name": "C", "system_prompt": "x" * 100})
+    assert (await error_of(refused, 429))["code"] == "stored_bytes_limit"
+    assert (await http.delete(f"/api/presets/{preset['id']}")).status == 204
+    assert await store.limits.stored_bytes() == {}
+
+
+async def test_presets_go_with_their_tenant(http: aiohttp.ClientSession, api: Api) -> None:
+    await kept(http, name="Calm")
+    await api.services.store.deletions.remove_all()
+    assert (await read(http, "/api/presets"))["data"] == []

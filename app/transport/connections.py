@@ -107,8 +107,9 @@ class Connections:
         group = _group(connection)
         if group is not None and self._count_of(group) > self.limits.per_address:
             self._cut_oldest(self._idle_of[group], spare=connection)
-        if len(self) > self.limits.total:
-            self._cut_oldest(self._idle, spare=connection)
+        # Those that became idle since the last one opened make room now. Until then a client may reuse them.
+        while len(self) > self.limits.total and next(iter(self._idle)) is not connection:
+            self._cut(next(iter(self._idle)))
         if len(self) > self.limits.total + SPARE_CONNECTIONS:
             self._cut(connection)
 
@@ -137,12 +138,10 @@ class Connections:
         return None
 
     def on_response(self, connection: Connection) -> None:
-        """Mark `connection` as idle again, and cut the oldest other idle one if there are too many connections."""
+        """Mark `connection` as idle again."""
         if connection in self._busy:
             self._remove_busy(connection)
             self._add_idle(connection)
-            if len(self) > self.limits.total:
-                self._cut_oldest(self._idle, spare=connection)
 
     def on_close(self, connection: Connection) -> None:
         """Remove a closed connection. Has no effect on one that was cut, because it is already removed."""

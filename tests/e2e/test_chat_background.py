@@ -39,9 +39,12 @@ async def test_second_browser_sees_chats_and_messages_at_once(
     second_context, second = await opened(browser, server)
     for page in (first, second):
         await page.page.goto("/")
+    server.engine.hold()
     await first.send("Hello from the first.")
-    await first.expect_status("complete")
     await expect(second.chats.first).to_have_text("Hello from the first.")
+    await expect(second.page.get_by_role("img", name="Answering")).to_be_visible()
+    server.engine.allow(None)
+    await first.expect_status("complete")
     await expect(second.page).to_have_title("(1) Ebb")
     await expect(second.page.get_by_role("img", name="New answer")).to_be_visible()
     await second.chats.first.click()

@@ -120,7 +120,8 @@ async def test_compared_answers_stay_and_one_is_kept(chat: ChatPage) -> None:
     await dialog.get_by_role("button", name="Compare").click()
     kept = dialog.get_by_role("region", name="Answer 1").get_by_role("button", name="Keep this one")
     await expect(dialog.get_by_role("button", name="Keep this one")).to_have_count(2, timeout=ANSWER_MS)
-    await kept.click()
+    async with chat.page.expect_response(lambda response: response.url.endswith("/head")):
+        await kept.click()
 
     await expect(dialog).to_have_count(0)
     await expect(chat.page.get_by_role("group", name=re.compile("^Version . of 3$"))).to_be_visible()

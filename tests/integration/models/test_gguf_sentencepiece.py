@@ -1,6 +1,7 @@
 """SentencePiece vocabularies of GGUF files: the ids and texts of SentencePiece itself, and of transformers."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -46,9 +47,8 @@ CHUNKS = (
     "🙂",
 )
 HOSTILE = st.lists(st.one_of(st.sampled_from(CHUNKS), st.text(max_size=4)), max_size=8).map("".join)
-"""Texts without control tokens."""
-PLAIN = HOSTILE.map(lambda text: text.replace("▁", "_"))
-"""Texts without the character that stands for a space in pieces."""
+PLAIN = HOSTILE.map(lambda text: re.sub(r"<(?=/?[a-z|])|\[(?=/?[A-Z])", "(", text.replace("▁", "_")))
+"""Texts without control tokens, and without the character that stands for a space in pieces."""
 
 
 def load(folder: Path, pieces: TinyPieces, architecture: str = "llama", **changed: Any) -> Tokenizer:

@@ -107,7 +107,7 @@ class Connections:
         group = _group(connection)
         if group is not None and self._count_of(group) > self.limits.per_address:
             self._cut_oldest(self._idle_of[group], spare=connection)
-        # Those that became idle since the last one opened make room now. Until then a client may reuse them.
+        # Connections that became idle since the last one opened make room now. Until then a client may reuse them.
         while len(self) > self.limits.total and next(iter(self._idle)) is not connection:
             self._cut(next(iter(self._idle)))
         if len(self) > self.limits.total + SPARE_CONNECTIONS:

@@ -114,6 +114,7 @@ async def test_long_chat_opens_at_end_and_renders_only_nearby_messages(chat: Cha
     await chat.page.wait_for_function("document.querySelectorAll('article').length < 300")
     await chat.questions.first.hover()
     await chat.page.get_by_role("button", name="Edit question").first.click()
+    await expect(chat.page.get_by_label("Edited question")).to_be_focused()
     await chat.page.keyboard.type("What is kept? ")
     await chat.button("Jump to the latest message").click()
     await expect(chat.answers.last).to_contain_text("Message 599 of the log.")

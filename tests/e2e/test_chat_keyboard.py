@@ -58,10 +58,12 @@ async def test_chat_list_can_be_searched_walked_and_changed_by_keys(chat: ChatPa
     await press(chat, "Escape", "Shift+Tab", "ArrowUp")
 
     await choose(chat, "Anchor by keys", "Delete")
+    await expect(chat.page.get_by_role("dialog")).to_be_visible()
     await press(chat, "Escape")
     await expect(chat.button("More about Anchor by keys")).to_be_focused()
     await press(chat, "Shift+Tab")
     await choose(chat, "Anchor by keys", "Delete")
+    await expect(chat.page.get_by_role("dialog")).to_be_visible()
     await press(chat, "Tab", "Enter")
     await expect(second).to_be_focused()
     await press(chat, "Control+z")

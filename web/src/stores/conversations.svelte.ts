@@ -8,11 +8,16 @@ const TITLE_PAUSES_MS = [1_500, 3_000, 6_000, 12_000];
 /** Number of recent conversations that the empty page shows. */
 const MAX_RECENT = 4;
 
+/** Most requests for one list, if conversations change during each. */
+const MAX_TRIES = 3;
+
 /** The list of conversations, or the archive: pinned ones first, then the newest. */
 export class Conversations {
   list = $state<Conversation[]>([]);
   loaded = $state(false);
   archived = $state(false);
+  /** Number of changes to the list that did not come with the whole list. */
+  private edits = 0;
 
   constructor(
     private readonly api: ApiClient,
@@ -23,10 +28,16 @@ export class Conversations {
   /** Load the list. Rejects like the API, and then keeps the previous list. */
   async load(): Promise<void> {
     const { archived } = this;
-    const list = await this.api.conversations(archived);
-    if (archived !== this.archived) return;
-    this.list = list;
-    this.loaded = true;
+    for (let tries = 1; ; tries++) {
+      const { edits } = this;
+      const list = await this.api.conversations(archived);
+      if (archived !== this.archived) return;
+      // A conversation that changed in the meantime may be older in the response, or missing.
+      if (edits !== this.edits && tries < MAX_TRIES) continue;
+      this.list = list;
+      this.loaded = true;
+      return;
+    }
   }
 
   /** Switch between the archive and the other conversations. Rejects like the API. */
@@ -46,6 +57,7 @@ export class Conversations {
 
   /** Add or update a conversation, as the server has it. */
   put(conversation: Conversation): void {
+    this.edits++;
     const others = this.list.filter(({ id }) => id !== conversation.id);
     const listed = Boolean(conversation.archived) === this.archived;
     this.list = listed ? [conversation, ...others].sort(byRank) : others;
@@ -53,6 +65,7 @@ export class Conversations {
 
   /** Drop a conversation that was deleted elsewhere. */
   drop(id: string): void {
+    this.edits++;
     this.list = this.list.filter((item) => item.id !== id);
   }
 

@@ -40,22 +40,27 @@ from app.http.query_params import SOURCES
 from app.routes.account import MAX_DAYS
 from app.routes.api import ROUTES
 from app.schemas.admin import LimitFields, LoginFields, LoginStartFields, NewKey, OwnKey, PersonFields
+from app.schemas.bulk import BulkFields, SelectedConversations
 from app.schemas.conversations import (
     ConversationFields,
     DraftFields,
     EditedAnswer,
     MessageChoice,
+    NewChat,
     NewMessage,
     PlacesWanted,
     RetryFields,
+    UnsentMessage,
 )
+from app.schemas.folders import FolderFields
 from app.schemas.imports import ImportFile
 from app.schemas.parsing import CompatibleRequest, RequestModel
 from app.schemas.presets import PresetFields
-from app.schemas.response_bodies.account import Account, AccountUsage, AdminPeople, AdminPerson, Sessions
+from app.schemas.response_bodies.account import Account, AccountUsage, AdminPeople, AdminPerson, FormerChats, Sessions
 from app.schemas.response_bodies.admin import ApiKeys, DeletedTenant, NewApiKey, Tenants, TenantWithLimits
 from app.schemas.response_bodies.changes import ChangesOpening, ConversationChange, ConversationGone, ManyChanges
 from app.schemas.response_bodies.conversations import (
+    BulkResult,
     Conversation,
     ConversationPage,
     ConversationTree,
@@ -63,25 +68,30 @@ from app.schemas.response_bodies.conversations import (
     DeletedConversationPage,
     NumDeleted,
 )
+from app.schemas.response_bodies.documents import DocumentText
 from app.schemas.response_bodies.drafts import Draft
 from app.schemas.response_bodies.errors import ErrorBody
+from app.schemas.response_bodies.folders import Folder, Folders
 from app.schemas.response_bodies.health import Health
 from app.schemas.response_bodies.live import LiveSample
 from app.schemas.response_bodies.login import Login, LoginStart
 from app.schemas.response_bodies.messages import Message
 from app.schemas.response_bodies.places import Places, Warming
 from app.schemas.response_bodies.presets import Preset, Presets
+from app.schemas.response_bodies.prompt_size import PromptSize
 from app.schemas.response_bodies.reuse_report import ReuseReport
 from app.schemas.response_bodies.run_events import RunDelta, RunDone, RunError, RunOpening, RunSnapshot
 from app.schemas.response_bodies.saved_prompts import SavedPrompt, SavedPrompts
 from app.schemas.response_bodies.search import Found
+from app.schemas.response_bodies.shares import NewShare, Shares
 from app.schemas.response_bodies.tokens import TokenCount
-from app.schemas.response_bodies.transfer import Imported
+from app.schemas.response_bodies.transfer import Imported, ImportPreview
 from app.schemas.saved_prompts import SavedPromptFields
+from app.schemas.shares import ShareFields
 from app.transport import framing
 from app.version import VERSION
 
-JSON, MARKDOWN, PLAIN = "application/json", "text/markdown", "text/plain"
+JSON, MARKDOWN, PLAIN, HTML = "application/json", "text/markdown", "text/plain", "text/html"
 EVENTS, LINES = framing.EVENTS.media_type, framing.JSON_LINES.media_type
 
 Schema = dict[str, Any]
@@ -180,6 +190,8 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     "GET /api/account/usage": Operation(
         query={"days": {"type": "integer", "minimum": 1, "maximum": MAX_DAYS}}, answer=AccountUsage
     ),
+    "GET /api/account/former-chats": Operation(answer=FormerChats),
+    "POST /api/account/former-chats": Operation(answer=FormerChats),
     "GET /api/account/keys": Operation(answer=ApiKeys),
     "POST /api/account/keys": Operation(OwnKey, answer=NewApiKey, status=201),
     "DELETE /api/account/keys/{id}": Operation(answers=(), status=204),
@@ -195,12 +207,17 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
         },
         answer=ConversationPage,
     ),
-    "POST /api/conversations": Operation(ConversationFields, answer=Conversation, status=201),
+    "POST /api/conversations": Operation(NewChat, answer=Conversation, status=201),
     "GET /api/conversations/{id}": Operation(answer=ConversationWithMessages),
     "PATCH /api/conversations/{id}": Operation(ConversationFields, headers=_VERSIONED, answer=Conversation),
     "DELETE /api/conversations/{id}": Operation(
         query={"permanently": _SWITCH}, headers=_VERSIONED, answers=(), status=204
     ),
+    "POST /api/conversations/bulk": Operation(BulkFields, answer=BulkResult),
+    "GET /api/folders": Operation(answer=Folders),
+    "POST /api/folders": Operation(FolderFields, answer=Folder, status=201),
+    "PUT /api/folders/{id}": Operation(FolderFields, answer=Folder),
+    "DELETE /api/folders/{id}": Operation(answers=(), status=204),
     "DELETE /api/conversations": Operation(query={"source": _SOURCE}, answer=NumDeleted),
     "GET /api/deleted-conversations": Operation(
         query={"limit": {"type": "integer", "minimum": 1, "maximum": MAX_PAGE}, "cursor": _TEXT},
@@ -220,6 +237,8 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     "POST /api/conversations/{id}/warm": Operation(answer=Warming, status=202),
     "DELETE /api/conversations/{id}/warm": Operation(answers=(), status=204),
     "POST /api/places": Operation(PlacesWanted, answer=Places),
+    "POST /api/document-text": Operation(query={"html": _SWITCH}, answer=DocumentText),
+    "POST /api/prompt-size": Operation(UnsentMessage, answer=PromptSize),
     "GET /api/draft": Operation(answer=Draft),
     "PUT /api/draft": Operation(DraftFields, answer=Draft),
     "GET /api/conversations/{id}/draft": Operation(answer=Draft),
@@ -232,6 +251,10 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     "POST /api/prompts": Operation(SavedPromptFields, answer=SavedPrompt, status=201),
     "PUT /api/prompts/{id}": Operation(SavedPromptFields, answer=SavedPrompt),
     "DELETE /api/prompts/{id}": Operation(answers=(), status=204),
+    "POST /api/conversations/{id}/shares": Operation(ShareFields, answer=NewShare, status=201),
+    "GET /api/shares": Operation(answer=Shares),
+    "DELETE /api/shares/{id}": Operation(answers=(), status=204),
+    "GET /share/{secret}": Operation(answers=(HTML,)),
     "GET /api/search": Operation(
         query={
             "q": {"type": "string", "maxLength": MAX_QUERY_LENGTH},
@@ -245,7 +268,9 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
         query={"format": {"type": "string", "enum": ["json", "markdown"]}}, answers=(JSON, MARKDOWN)
     ),
     "GET /api/export": Operation(query={"parts": _SWITCH, "cursor": _TEXT}, answers=(JSON,)),
-    "POST /api/import": Operation(ImportFile, query={"duplicates": _SWITCH}, answer=Imported),
+    "POST /api/export": Operation(SelectedConversations, answers=(JSON,)),
+    "POST /api/import": Operation(ImportFile, query={"duplicates": _SWITCH, "chosen": _TEXT}, answer=Imported),
+    "POST /api/import/preview": Operation(ImportFile, answer=ImportPreview),
     "GET /api/runs/{id}/events": Operation(
         query={"starting_after": _EVENT}, headers=("Last-Event-ID",), answers=(EVENTS,), events=_RUN
     ),

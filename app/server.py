@@ -202,6 +202,7 @@ async def _serve(settings: Settings, listeners: Listeners, host: EngineHost, bui
             keeps_tool_order=settings.keep_tool_order,
         ),
         accounts=accounts_of(settings),
+        share_links=settings.share_links,
     )
     services.begin()
     if tls is not None:

@@ -23,6 +23,7 @@ from app.conversations.kv_erasure import KVErasure
 from app.conversations.next_prompt_prefill import NextPromptPrefill
 from app.conversations.title_maker import TitleMaker
 from app.conversations.turns import Turns
+from app.documents.extraction import DocumentReader
 from app.host.engine_host import EngineHost
 from app.observability.loop_lag import LoopLag
 from app.observability.metrics import Metrics
@@ -39,6 +40,7 @@ from app.storage.errors import DatabaseError, UnusableDatabaseError
 from app.storage.store import Store
 from app.tenants.gate import TenantGates
 from app.tenants.tenancy import tenant_of
+from app.tenants.token_bucket import TokenBucket
 from cache_tiers.owners import Owners
 from engine.errors import OutageError
 
@@ -55,6 +57,8 @@ class Services:
     binds them to another tenant. `close` closes the store, but leaves the engine to its owner.
 
     titles: None where chats are titled with words of the first message.
+    share_links: whether people can make links to chats that anyone can read.
+    share_views: recent views of such links, of all tenants.
     """
 
     host: EngineHost
@@ -81,6 +85,9 @@ class Services:
     live: LiveFeed
     administration: Administration
     accounts: Accounts
+    documents: DocumentReader
+    share_links: bool
+    share_views: TokenBucket
     _of_tenants: dict[str, "Services"] = field(default_factory=dict, repr=False)
     """Services that `of` has bound, by tenant: at most as many as there are keys."""
 
@@ -97,6 +104,7 @@ class Services:
         tenant_weights: Mapping[str, float] | None = None,
         prefix_rules: PrefixRules = STABLE,
         accounts: Accounts | None = None,
+        share_links: bool = False,
     ) -> "Services":
         """Open the database and make the services for clients without a key.
 
@@ -108,6 +116,7 @@ class Services:
         tenant_weights: each tenant's share of the memory for remembered answers.
         prefix_rules: rules for the beginning of the prompts of API clients.
         accounts: logins of people; None if keys are the only way to log in.
+        share_links: whether people can make links to chats that anyone can read.
 
         Raises:
             UnusableDatabaseError: the database cannot be opened or read.
@@ -125,6 +134,7 @@ class Services:
                 tenant_weights=tenant_weights,
                 prefix_rules=prefix_rules,
                 accounts=accounts or Accounts(),
+                share_links=share_links,
             )
         except (OutageError, DatabaseError) as error:
             await store.close()
@@ -151,6 +161,7 @@ class Services:
         tenant_weights: Mapping[str, float] | None,
         prefix_rules: PrefixRules,
         accounts: Accounts,
+        share_links: bool,
     ) -> "Services":
         host.storage = store.database.health
         store.database.batches.is_busy = lambda: host.is_computing
@@ -205,6 +216,9 @@ class Services:
             LiveFeed(host),
             Administration(host, store, ring, gates, runs),
             accounts,
+            DocumentReader(),
+            share_links,
+            TokenBucket(time.monotonic),
         )
 
     def of(self, tenant: str) -> "Services":

@@ -85,7 +85,7 @@ class Slices:
         """
         behind_control = tuple(f"{text} " for text in control)
         for cut in (MARKS, SPACES):
-            spanning = tuple(text for text in token_texts if any(hit.start() for hit in cut.finditer(text)))
+            spanning = tuple(text for text in token_texts if cut.search(text, 1))
             # A vocabulary that puts a space before every text puts none between a line's end and what follows.
             for anchor, uncut in (("", spanning), ("\n", spanning + behind_control)):
                 slices = cls(longest_uncut, most_ids, cut, uncut, anchor, len(encode(anchor)) if anchor else 0)

@@ -56,7 +56,11 @@ class Tokenizer:
         self._bytes_of = _byte_decoder(spec)
         self.drops_first_space = _strips_space(spec)
         self.most_ids = most_ids
-        texts = [self.token_bytes(id_).decode(errors="replace") for id_ in range(self.vocab_size)]
+        texts = [
+            self._bytes_of(token).decode(errors="replace")
+            for token, id_ in self._full.get_vocab(with_added_tokens=True).items()
+            if id_ not in self._control_ids
+        ]
         texts += self.control_tokens
         self._slices = Slices(LONGEST_UNCUT, most_ids)
         if _may_be_cut(spec):
@@ -215,13 +219,13 @@ class _ByteLevel:
     def __init__(self) -> None:
         printable = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
         others = [byte for byte in range(256) if byte not in printable]
-        self._byte_of = {chr(byte): byte for byte in printable}
-        self._byte_of |= {chr(256 + index): byte for index, byte in enumerate(others)}
+        # Latin-1 writes the characters up to 255 as these bytes, and refuses the mark of those outside the alphabet.
+        self._table = dict.fromkeys(others, "\uffff") | {256 + index: chr(byte) for index, byte in enumerate(others)}
 
     def __call__(self, token: str) -> bytes:
         try:
-            return bytes(self._byte_of[character] for character in token)
-        except KeyError:  # The token was added as text, not learned over bytes.
+            return token.translate(self._table).encode("latin-1")
+        except UnicodeEncodeError:  # The token was added as text, not learned over bytes.
             return token.encode()
 
 

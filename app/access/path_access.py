@@ -13,7 +13,7 @@ UNCOUNTED = frozenset({"/api/events"})
 """Paths of pages' streams. They have a bound of their own, and leave a tenant's limit to its requests."""
 
 OPEN = frozenset({"/", "/live", "/admin", *PROBES, "/api/login", "/api/login/start", "/api/logout", "/login/callback"})
-OPEN_BELOW = ("/assets/", "/c/")
+OPEN_BELOW = ("/assets/", "/c/", "/share/")
 ADMIN = frozenset({"/metrics", "/api/live"})
 ADMIN_BELOW = "/api/admin/"
 
@@ -21,8 +21,8 @@ ADMIN_BELOW = "/api/admin/"
 def access_of(path: str) -> Access:
     """Return the access level that `path` requires.
 
-    The page and its files, the API description, the probes, login and logout are open. Server-wide metrics and
-    /api/admin require an admin key.
+    The page and its files, links to chats, the API description, the probes, login and logout are open. Server-wide
+    metrics and /api/admin require an admin key.
     """
     if path in OPEN or path.startswith(OPEN_BELOW) or _is_beside_page(path):
         return "open"

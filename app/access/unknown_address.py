@@ -6,7 +6,8 @@ from starlette.datastructures import Headers
 from starlette.responses import FileResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-API_BELOW = ("/api/", "/v1/", "/assets/")
+OTHERS_BELOW = ("/api/", "/v1/", "/assets/", "/share/")
+"""Addresses that answer browsers themselves. A link to a chat leads to a page without scripts, even if it is gone."""
 REPLACED = (401, 404)
 """Statuses of addresses without a page. 401: an unknown address needs a key, as every address that is not open."""
 
@@ -42,7 +43,7 @@ class UnknownAddress:
             await page(scope, receive, send)
 
     def _is_navigation(self, scope: Scope) -> bool:
-        if scope["type"] != "http" or scope["method"] != "GET" or scope["path"].startswith(API_BELOW):
+        if scope["type"] != "http" or scope["method"] != "GET" or scope["path"].startswith(OTHERS_BELOW):
             return False
         headers = Headers(scope=scope)
         # A browser names HTML first. Clients of an API accept JSON or anything.

@@ -45,7 +45,7 @@ MAX_GROUPS = 256
 
 @dataclass(frozen=True, slots=True)
 class OidcClient:
-    """This server as the provider knows it.
+    """Registration of this server with the provider.
 
     secret: "" for a public client.
     redirect_uri: address of this server to which the provider sends its answer.

@@ -53,6 +53,7 @@ OF_THE_SERVER = (
     "chat-titles",
     "response-days",
     "deleted-days",
+    "share-links",
     "model-alias",
     "strict-fields",
     "removed-lines",

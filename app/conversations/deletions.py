@@ -17,6 +17,8 @@ import asyncio
 import logging
 import math
 import time
+from collections.abc import Iterable
+from contextlib import suppress
 
 from app.conversations.kv_erasure import KVErasure
 from app.domain.records import Conversation, ConversationSource
@@ -100,6 +102,24 @@ class Deletions:
         self._runs.forget_prefixes(tenant)
         if permanently:
             self._erasure.begin(await self._store.deletions.remove_conversation(conversation_id), tenant)
+
+    async def delete_conversations(self, ids: Iterable[str]) -> list[str]:
+        """Hide conversations and cancel their runs. Returns the ids of those that existed."""
+        deleted = list[str]()
+        for conversation_id in ids:
+            with suppress(NotFoundError):
+                await self.delete_conversation(conversation_id)
+                deleted.append(conversation_id)
+        return deleted
+
+    async def restore_conversations(self, ids: Iterable[str]) -> list[str]:
+        """Restore hidden conversations. Returns the ids of those that were still there."""
+        restored = list[str]()
+        for conversation_id in ids:
+            with suppress(NotFoundError):
+                await self.restore_conversation(conversation_id)
+                restored.append(conversation_id)
+        return restored
 
     async def delete_all(self, source: ConversationSource) -> int:
         """Hide all conversations of a source and cancel their runs. Returns the number of conversations."""

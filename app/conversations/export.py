@@ -24,6 +24,7 @@ _CONVERSATION = (
     "archived",
     "source",
     "metadata",
+    "tags",
     "created_at",
     "updated_at",
 )
@@ -63,11 +64,13 @@ def conversation_text(
     export_id: str,
     messages: Sequence[Message],
     responses: Mapping[str, ResponseRecord],
+    folder: str | None = None,
 ) -> str:
     """Serialize one of the "conversations" of a JSON file, on one line.
 
     messages: all messages of the conversation.
     responses: records of the Responses API, by message id.
+    folder: name of the folder that the conversation is in.
 
     Token ids are left out: with them, a file could show its reader one text and give the model another. The text is
     made message by message, so that other threads can run in between.
@@ -78,7 +81,7 @@ def conversation_text(
         # The head may have been deleted since the conversation was read. Responses follow each other without a head.
         head_id = messages[-1].id if messages and conversation.source != "response" else None
     fields = {name: getattr(conversation, name) for name in _CONVERSATION}
-    head = json.dumps({"id": export_id, **fields, "head_id": head_id}, ensure_ascii=False)
+    head = json.dumps({"id": export_id, **fields, "folder": folder, "head_id": head_id}, ensure_ascii=False)
     texts = [
         json.dumps(_message(message, responses.get(message.id), export_id), ensure_ascii=False) for message in messages
     ]

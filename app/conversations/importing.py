@@ -15,7 +15,7 @@ from app.domain.ids import new_id
 from app.domain.records import Conversation, Message
 from app.domain.response_record import ResponseRecord, message_id_of, response_id_of
 from app.domain.tool_use import tool_use_of
-from app.schemas.conversations import given_params
+from app.schemas.conversations import distinct, given_params
 from app.schemas.imports import IMPORT_BOUNDS, ImportedFields, ImportHead, MessageFields
 from app.schemas.json_bounds import check_bounds
 from app.schemas.parsing import parse_object
@@ -41,7 +41,16 @@ def read_file(body: bytes) -> list[Imported]:
     Raises InvalidRequestError, naming the field: a value is wrong, the messages form no tree, or the file is too big.
     """
     check_bounds(body, IMPORT_BOUNDS)
-    reader = JsonReader(body)
+    return read_own(JsonReader(body))
+
+
+def is_own(first_member: str | None) -> bool:
+    """Return whether an object that begins with this member is a file that Ebb exported."""
+    return first_member is None or first_member in ImportHead.model_fields
+
+
+def read_own(reader: JsonReader) -> list[Imported]:
+    """Read the conversations of a file that Ebb exported. Raises as `read_file`."""
     if not reader.next_is("{"):
         raise InvalidRequestError("The body must be a JSON object", code="invalid_json")
     head, conversations, count = dict[str, Any](), list[Imported](), 0
@@ -108,6 +117,7 @@ def _imported(given: ImportedFields, field: str) -> Imported:
         archived=given.archived,
         source=given.source,
         metadata=given.metadata,
+        tags=distinct(given.tags),
         created_at=given.created_at,
         updated_at=given.updated_at,
     )
@@ -117,7 +127,7 @@ def _imported(given: ImportedFields, field: str) -> Imported:
         for message in ordered
         if message.response is not None
     }
-    return Imported(given.id, conversation, messages, responses)
+    return Imported(given.id, conversation, messages, responses, given.folder)
 
 
 def _message(given: MessageFields, ids: Mapping[str, str], conversation_id: str) -> Message:

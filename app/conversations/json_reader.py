@@ -3,12 +3,24 @@
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from engine.errors import InvalidRequestError
 
 _SPACE = re.compile(r"[ \t\n\r]*")
+
+MAX_DEPTH = 50_000
+"""Maximum depth of lists and objects that are read apart. Each message of a tree may be within the one before it."""
+
+
+@dataclass(slots=True)
+class _Open:
+    """A list or object whose elements are being read."""
+
+    value: dict[str, Any] | list[Any]
+    is_begun: bool = False
 
 
 class JsonReader:
@@ -41,17 +53,51 @@ class JsonReader:
             raise _invalid(str(error)) from None
         return value
 
+    def value_apart(self, apart: Collection[str]) -> Any:
+        """Read a value, and its members named in `apart`, element by element at any depth. Raises InvalidRequestError.
+
+        Elements of a list that is read apart are read apart too. Other values are read in one piece.
+        """
+        if (root := self._opened()) is None:
+            return self.value()
+        stack = [root]
+        while stack:
+            top = stack[-1]
+            if self._taken("}" if isinstance(top.value, dict) else "]"):
+                stack.pop()
+                continue
+            if top.is_begun:
+                self._take(",")
+            top.is_begun = True
+            name = self._name() if isinstance(top.value, dict) else None
+            inner = self._opened() if name is None or name in apart else None
+            value = self.value() if inner is None else inner.value
+            if isinstance(top.value, list):
+                top.value.append(value)
+            else:
+                assert name is not None
+                top.value[name] = value
+            if inner is not None:
+                stack.append(inner)
+                if len(stack) > MAX_DEPTH:
+                    raise _invalid("nested too deeply")
+        return root.value
+
+    def first_member(self) -> str | None:
+        """Return the name of the next object's first member without reading it; None if the object is empty."""
+        at = self._at
+        try:
+            return next(self.members(), None)
+        finally:
+            self._at = at
+
     def members(self) -> Iterator[str]:
         """Yield the names of an object's members; the caller reads the value of each."""
         self._take("{")
         if self._taken("}"):
             return
         while True:
-            name = self.value()
-            if not isinstance(name, str):
-                raise _invalid(f"a name was expected before character {self._at}")
-            self._take(":")
-            yield name
+            yield self._name()
             if self._taken("}"):
                 return
             self._take(",")
@@ -73,6 +119,19 @@ class JsonReader:
         """Make sure that nothing follows. Raises InvalidRequestError."""
         if self._skip() < len(self._text):
             raise _invalid(f"unexpected data at character {self._at}")
+
+    def _name(self) -> str:
+        name = self.value()
+        if not isinstance(name, str):
+            raise _invalid(f"a name was expected before character {self._at}")
+        self._take(":")
+        return name
+
+    def _opened(self) -> _Open | None:
+        """Take the beginning of a list or an object; None if the next value is neither."""
+        if self._taken("{"):
+            return _Open({})
+        return _Open([]) if self._taken("[") else None
 
     def _skip(self) -> int:
         found = _SPACE.match(self._text, self._at)

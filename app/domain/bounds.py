@@ -30,6 +30,14 @@ MAX_ANSWERS = 128
 
 MAX_TOP_LOGPROBS = 20
 MAX_TITLE_LENGTH = 200
+MAX_FOLDER_NAME = 100
+MAX_TAGS = 20
+MAX_TAG_LENGTH = 50
+MAX_BULK = 500
+"""Conversations that one request may change or export."""
+MAX_TITLE_SOURCE = 1_000
+"""Maximum length of the text that a new conversation is titled with."""
+
 MAX_REQUEST_ID_LENGTH = 128
 MAX_TIMEOUT_SECONDS = 86_400
 
@@ -53,6 +61,10 @@ MAX_PLACES = 100
 MAX_QUERY_LENGTH = 256
 MAX_DRAFT_LENGTH = 1 << 20
 MAX_SAVED_PROMPT_LENGTH = 1 << 16
+
+MAX_DOCUMENT_BYTES = 32 << 20
+MAX_DOCUMENT_TEXT = 1 << 19
+"""Size of a document whose text is read, and maximum length of that text."""
 
 MAX_IMPORT_BYTES = 64 << 20
 MAX_IMPORTED = 120_000

@@ -26,6 +26,7 @@ class Conversation:
     metadata: key-value pairs that a client of the API attached.
     title_source: origin of the title; None without a title.
     version: see `app.storage.versions`.
+    folder_id: None if the conversation is in no folder.
     """
 
     id: str
@@ -41,6 +42,8 @@ class Conversation:
     pinned: bool = False
     archived: bool = False
     version: int = 1
+    folder_id: str | None = None
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from app.http.request_body import read_body
 from app.routes.cursors import parse_position, position_cursor
 from app.routes.versioned import changed, expected_versions, version_headers
 from app.runs.service import Run
-from app.schemas.conversations import ConversationFields, NewMessage, RetryFields
+from app.schemas.conversations import ConversationFields, NewChat, NewMessage, RetryFields
 from app.schemas.response_bodies.conversations import ConversationPage, ConversationWithMessages, conversation_body
 from app.schemas.response_bodies.messages import Message, message_body
 from app.services import Services, services_of
@@ -39,8 +39,9 @@ async def list_conversations(request: Request) -> Response:
 
 async def create_conversation(request: Request) -> Response:
     """Create an empty conversation."""
-    fields = await read_body(request, ConversationFields)
-    return changed(request, await services_of(request).store.conversations.create(fields.changes()), 201)
+    fields = await read_body(request, NewChat)
+    store = services_of(request).store
+    return changed(request, await store.conversations.create(fields.changes(), fields.first_message), 201)
 
 
 async def get_conversation(request: Request) -> Response:

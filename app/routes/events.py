@@ -42,13 +42,13 @@ async def _frames(request: Request, services: Services) -> AsyncGenerator[bytes,
             changed = follower.take()
             if changed is None:
                 yield _frame("reload", ManyChanges())
-            for conversation_id in changed or ():
-                if (frame := await _change(services, conversation_id)) is not None:
+            for conversation_id, answered in (changed or {}).items():
+                if (frame := await _change(services, conversation_id, answered)) is not None:
                     yield frame
         yield farewell_frame()
 
 
-async def _change(services: Services, conversation_id: str) -> bytes | None:
+async def _change(services: Services, conversation_id: str, answered: bool) -> bytes | None:
     """Return the frame of a change; None for a conversation that is no chat of the page."""
     try:
         conversation = await services.store.conversations.get(conversation_id)
@@ -57,7 +57,8 @@ async def _change(services: Services, conversation_id: str) -> bytes | None:
     if conversation.source != "chat":
         return None
     answering = conversation_id in services.runs.answering(services.store.tenant)
-    return _frame("conversation", ConversationChange(conversation=conversation_body(conversation), answering=answering))
+    change = ConversationChange(conversation=conversation_body(conversation), answering=answering, answered=answered)
+    return _frame("conversation", change)
 
 
 def _frame(kind: str, data: Mapping[str, Any]) -> bytes:

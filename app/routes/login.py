@@ -160,6 +160,7 @@ def _login(services: Services, principal: Principal | None) -> bodies.Login:
         demands_keys=services.ring.requires_keys,
         principal=_shown(services, principal),
         provider=provider.label if provider is not None else None,
+        share_links=services.share_links,
     )
 
 

@@ -24,6 +24,20 @@ NOT_BUILT = """<!doctype html>
 """
 
 
+PREVIEW_HEADERS = {
+    # An origin of its own, that no address has: no cookies, no storage, no access to the page.
+    "Content-Security-Policy": (
+        "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+        "img-src data: blob:; media-src data: blob:; font-src data:; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+    ),
+    "X-Frame-Options": "SAMEORIGIN",
+    "X-DNS-Prefetch-Control": "off",
+    "Cache-Control": "no-cache",
+}
+"""Headers of the document that runs code of answers. The policy applies to everything that the page writes into it."""
+
+
 class ImmutableFiles(StaticFiles):
     """Static files whose names change with their content."""
 
@@ -72,6 +86,12 @@ def page_routes(static: Path = STATIC, ollama_port: int | None = None) -> list[B
             return PlainTextResponse(OLLAMA_IS_RUNNING)
         return await index(request)
 
+    async def preview(_request: Request) -> Response:
+        file = static / "preview.html"
+        if not file.is_file():
+            raise HTTPException(404)
+        return FileResponse(file, headers=PREVIEW_HEADERS)
+
     async def beside_index(request: Request) -> Response:
         file = static / request.path_params["name"]
         with suppress(OSError):  # a name longer than the file system allows
@@ -85,5 +105,6 @@ def page_routes(static: Path = STATIC, ollama_port: int | None = None) -> list[B
         Route("/live", index),
         Route("/admin", index),
         Mount("/assets", ImmutableFiles(directory=static / "assets", check_dir=False)),
+        Route("/preview.html", preview),
         Route("/{name}", beside_index),
     ]

@@ -8,12 +8,20 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Route
 
 from app.conversations.export import conversation_text, file_beginning, file_end, markdown
-from app.conversations.importing import read_file
+from app.conversations.imported_files import ReadChat, ReadFile, read_any
 from app.domain.bounds import MAX_IMPORT_BYTES, MAX_IMPORTED
 from app.domain.records import Conversation
-from app.http.query_params import flag
+from app.http.attachment import attachment
+from app.http.query_params import flag, positions
 from app.http.request_body import read_bytes
-from app.schemas.response_bodies.transfer import Imported
+from app.schemas.response_bodies.transfer import (
+    Imported,
+    ImportPreview,
+    LeftOut,
+    PreviewedConversation,
+    UnreadableConversation,
+    num_branches,
+)
 from app.services import Services, services_of
 from engine.errors import InvalidRequestError
 
@@ -29,12 +37,12 @@ async def export_conversation(request: Request) -> Response:
     match request.query_params.get("format", "json"):
         case "json":
             export_id = await services.store.conversations.export_id(conversation_id)
-            text, _ = await _exported(services, conversation, export_id)
-            headers = _attachment(f"{conversation_id}.json")
+            text, _ = await exported(services, conversation, export_id)
+            headers = attachment(conversation.title, "json")
             return Response(file_beginning() + text + file_end(), media_type="application/json", headers=headers)
         case "markdown":
             text = markdown(conversation, await services.turns.shown_path(conversation))
-            headers = _attachment(f"{conversation_id}.md")
+            headers = attachment(conversation.title, "md")
             return PlainTextResponse(text, media_type="text/markdown", headers=headers)
         case _:
             raise InvalidRequestError("format must be json or markdown", param="format")
@@ -45,21 +53,60 @@ async def export_all(request: Request) -> Response:
     in_parts, cursor = flag(request, "parts"), request.query_params.get("cursor", "")
     if cursor and not in_parts:
         raise InvalidRequestError("cursor needs parts=true", param="cursor")
-    headers = _attachment("conversations.json")
+    headers = attachment("conversations", "json")
     file = _file(services_of(request), in_parts=in_parts, after=cursor)
     return StreamingResponse(file, media_type="application/json", headers=headers)
 
 
+async def preview_import(request: Request) -> Response:
+    """Say what a file contains, and what an import would leave out, without importing it."""
+    services, file = services_of(request), await _read(request)
+    return JSONResponse(
+        ImportPreview(
+            format=file.format,
+            conversations=[
+                _previewed(chat, is_here=await services.store.imports.is_here(chat.imported.source))
+                for chat in file.chats
+            ],
+            unreadable=_unreadable(file),
+        )
+    )
+
+
 async def import_file(request: Request) -> Response:
-    """Import an exported file, skipping conversations that exist already. If one is invalid, none is imported."""
-    services, duplicates = services_of(request), flag(request, "duplicates")
-    body = await read_bytes(request, MAX_IMPORT_BYTES)
-    given = await asyncio.to_thread(read_file, body)
+    """Import an exported file, skipping conversations that exist already. If one of Ebb's own is invalid, none is."""
+    services, duplicates, chosen = services_of(request), flag(request, "duplicates"), positions(request, "chosen")
+    file = await _read(request)
+    given = [chat.imported for chat in file.chats if chosen is None or chat.index in chosen]
     taken = await services.store.imports.add(given, duplicates=duplicates)
     services.changes.announce(services.store.tenant)
     names = {one.source for one in taken}
     skipped = [one.source for one in given if one.source not in names]
-    return JSONResponse(Imported(imported=[one.conversation.id for one in taken], skipped=skipped))
+    return JSONResponse(
+        Imported(imported=[one.conversation.id for one in taken], skipped=skipped, unreadable=_unreadable(file))
+    )
+
+
+async def _read(request: Request) -> ReadFile:
+    body = await read_bytes(request, MAX_IMPORT_BYTES)
+    return await asyncio.to_thread(read_any, body)
+
+
+def _previewed(chat: ReadChat, *, is_here: bool) -> PreviewedConversation:
+    conversation, messages = chat.imported.conversation, chat.imported.messages
+    return {
+        "index": chat.index,
+        "title": conversation.title,
+        "updated_at": conversation.updated_at,
+        "num_messages": len(messages),
+        "num_branches": num_branches((each.id, each.parent_id) for each in messages),
+        "left_out": [LeftOut(kind=kind, count=count) for kind, count in chat.left_out.items()],
+        "is_here": is_here,
+    }
+
+
+def _unreadable(file: ReadFile) -> list[UnreadableConversation]:
+    return [{"index": each.index, "title": each.title, "problem": each.problem} for each in file.unreadable]
 
 
 async def _file(services: Services, *, in_parts: bool, after: str) -> AsyncIterator[str]:
@@ -69,26 +116,31 @@ async def _file(services: Services, *, in_parts: bool, after: str) -> AsyncItera
         if in_parts and (num_bytes >= PART_BYTES or num_messages >= PART_MESSAGES):
             yield file_end(after)
             return
-        text, count = await _exported(services, conversation, export_id)
+        text, count = await exported(services, conversation, export_id)
         yield separator + text
         after = conversation.id
         separator, num_bytes, num_messages = ",\n", num_bytes + len(text.encode()), num_messages + 1 + count
     yield file_end()
 
 
-async def _exported(services: Services, conversation: Conversation, export_id: str) -> tuple[str, int]:
+async def exported(services: Services, conversation: Conversation, export_id: str) -> tuple[str, int]:
     """Return the text of a conversation and the number of its messages."""
     stored = services.turns.as_they_are(await services.store.messages.all_of(conversation.id))
     responses = await services.store.responses.all_of(conversation.id)
-    return await asyncio.to_thread(conversation_text, conversation, export_id, stored, responses), len(stored)
+    folder = await _folder_name(services, conversation)
+    text = await asyncio.to_thread(conversation_text, conversation, export_id, stored, responses, folder)
+    return text, len(stored)
 
 
-def _attachment(name: str) -> dict[str, str]:
-    return {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
+async def _folder_name(services: Services, conversation: Conversation) -> str | None:
+    if conversation.folder_id is None:
+        return None
+    return next((each.name for each in await services.store.folders.all() if each.id == conversation.folder_id), None)
 
 
 routes = [
     Route("/api/conversations/{id}/export", export_conversation),
     Route("/api/export", export_all),
     Route("/api/import", import_file, methods=["POST"]),
+    Route("/api/import/preview", preview_import, methods=["POST"]),
 ]

@@ -1,8 +1,8 @@
 """Changes of each tenant's conversations, announced to the pages that follow them.
 
-An announcement names a conversation and holds nothing else. A follower keeps the names that it has not sent yet, each
-once and at most MAX_PENDING of them, so a slow reader costs a bounded amount of memory. Beyond the bound it is asked to
-read everything again.
+An announcement names a conversation, and says whether an answer in it has ended. A follower keeps the names that it has
+not sent yet, each once and at most MAX_PENDING of them, so a slow reader costs a bounded amount of memory. Beyond the
+bound it is asked to read everything again.
 """
 
 import asyncio
@@ -27,18 +27,18 @@ class Follower:
     """
 
     def __init__(self) -> None:
-        self._pending: dict[str, None] = {}
+        self._pending: dict[str, bool] = {}
         self._news = asyncio.Event()
         self.is_behind = False
         self.is_over = False
 
-    def add(self, conversation_id: str | None) -> None:
+    def add(self, conversation_id: str | None, answered: bool) -> None:
         """Note a change of a conversation, or of an unknown number of them (None)."""
         if conversation_id is None or len(self._pending) >= MAX_PENDING:
             self.is_behind = True
             self._pending.clear()
         elif not self.is_behind:
-            self._pending[conversation_id] = None
+            self._pending[conversation_id] = answered or self._pending.get(conversation_id, False)
         self._news.set()
 
     def end(self) -> None:
@@ -55,13 +55,16 @@ class Follower:
             return False
         return True
 
-    def take(self) -> list[str] | None:
-        """Return the conversations that changed, and forget them; None if everything is to be read again."""
+    def take(self) -> dict[str, bool] | None:
+        """Return the conversations that changed, and forget them; None if everything is to be read again.
+
+        The values tell whether an answer has ended since the conversation was last taken.
+        """
         self._news.clear()
-        was_behind, names = self.is_behind, list(self._pending)
+        was_behind, changed = self.is_behind, self._pending
         self.is_behind = False
-        self._pending.clear()
-        return None if was_behind else names
+        self._pending = {}
+        return None if was_behind else changed
 
 
 class Changes:
@@ -71,10 +74,13 @@ class Changes:
         self._followers: defaultdict[str, set[Follower]] = defaultdict(set)
         self._stopped = False
 
-    def announce(self, tenant: str, conversation_id: str | None = None) -> None:
-        """Announce a change of a tenant's conversation; None: of several."""
+    def announce(self, tenant: str, conversation_id: str | None = None, answered: bool = False) -> None:
+        """Announce a change of a tenant's conversation; None: of several.
+
+        answered: whether an answer in the conversation has ended.
+        """
         for follower in self._followers.get(tenant, ()):
-            follower.add(conversation_id)
+            follower.add(conversation_id, answered)
 
     def check_room(self, tenant: str) -> None:
         """Check that one more page may follow a tenant. Raises OverloadedError."""

@@ -110,13 +110,13 @@ class RunRegistry:
         keep_seconds: float = KEEP_SECONDS,
         keep_runs: int = KEEP_RUNS,
         save_seconds: float = SAVE_SECONDS,
-        announce: Callable[[str, str], None] = lambda _tenant, _conversation_id: None,
+        announce: Callable[[str, str, bool], None] = lambda _tenant, _conversation_id, _answered: None,
     ) -> None:
         """Make an empty registry.
 
         keep_seconds, keep_runs: time for which ended runs are kept, and their maximum number.
         save_seconds: interval at which progress is stored.
-        announce: called with the tenant and the conversation when a run begins and when it has ended.
+        announce: called with the tenant and the conversation when a run begins (False) and when it has ended (True).
         """
         self._store = store
         self._keep_seconds = keep_seconds
@@ -176,7 +176,7 @@ class RunRegistry:
         stream.set_listener(on_output)
         self._all_ended.clear()
         self._tasks[run.id] = asyncio.create_task(self._see_off(run, last), name=run.id)
-        self._announce(run.tenant, run.answer.conversation_id)
+        self._announce(run.tenant, run.answer.conversation_id, False)
         if self._saver is None or self._saver.done():
             self._saver = asyncio.create_task(self._save_progress(), name="save-runs")
 
@@ -336,7 +336,7 @@ class RunRegistry:
 
     def _has_ended(self, run: Run) -> None:
         run.ended.set()
-        self._announce(run.tenant, run.answer.conversation_id)
+        self._announce(run.tenant, run.answer.conversation_id, True)
         if run.answer not in self._unstored:
             self._retire(run)
 

@@ -1,16 +1,34 @@
 """Request bodies of the routes under /api."""
 
+from collections.abc import Iterable
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from app.domain.bounds import MAX_DRAFT_LENGTH, MAX_PLACES, MAX_TITLE_LENGTH
+from app.domain.bounds import (
+    MAX_DRAFT_LENGTH,
+    MAX_PLACES,
+    MAX_TAG_LENGTH,
+    MAX_TAGS,
+    MAX_TITLE_LENGTH,
+    MAX_TITLE_SOURCE,
+)
 from app.schemas.parsing import RequestModel
 from app.schemas.sampling import ChatParams
 from app.schemas.urgency import UrgencyFields
 
 Title = Annotated[str, Field(max_length=MAX_TITLE_LENGTH)]
 
+
+def _on_one_line(tag: str) -> str:
+    line = " ".join(tag.split())
+    if not line:
+        raise ValueError("A tag needs a character that is not a space")
+    return line
+
+
+TagName = Annotated[str, Field(max_length=MAX_TAG_LENGTH), AfterValidator(_on_one_line)]
+Tags = Annotated[list[TagName], Field(max_length=MAX_TAGS)]
 
 MessageId = Annotated[str, Field(pattern=r"^msg_[0-9A-Za-z_-]{16,64}$")]
 
@@ -26,6 +44,8 @@ class ConversationFields(RequestModel):
     params: ChatParams | None = None
     pinned: bool | None = None
     archived: bool | None = None
+    folder_id: str | None = None
+    tags: Tags | None = None
 
     def changes(self) -> dict[str, Any]:
         """Return only the fields that the client sent, in the form that the store takes."""
@@ -34,7 +54,22 @@ class ConversationFields(RequestModel):
             sent["params"] = given_params(self.params)
         for name in sent.keys() & {"pinned", "archived"}:
             sent[name] = bool(sent[name])
+        if "tags" in sent:
+            sent["tags"] = distinct(self.tags or ())
         return sent
+
+
+class NewChat(ConversationFields):
+    """Body of a request that creates a conversation.
+
+    first_message: the beginning of the message that will follow. Without a title, the conversation is titled with it.
+    """
+
+    first_message: Annotated[str, Field(max_length=MAX_TITLE_SOURCE)] | None = None
+
+    def changes(self) -> dict[str, Any]:
+        """Return the fields as `ConversationFields` does, without the message."""
+        return {name: value for name, value in super().changes().items() if name != "first_message"}
 
 
 class NewMessage(UrgencyFields):
@@ -87,10 +122,27 @@ class PlacesWanted(RequestModel):
     conversation_ids: Annotated[list[str], Field(max_length=MAX_PLACES)]
 
 
+class UnsentMessage(RequestModel):
+    """Body of POST /api/prompt-size: a message that is not sent yet.
+
+    conversation_id: the conversation that the message would be posted to; None for a new one.
+    system_prompt: that of a new conversation.
+    """
+
+    conversation_id: str | None = None
+    content: str
+    system_prompt: str | None = None
+
+
 class DraftFields(RequestModel):
     """Body of a request that replaces a draft."""
 
     text: Annotated[str, Field(max_length=MAX_DRAFT_LENGTH)]
+
+
+def distinct(tags: Iterable[str]) -> tuple[str, ...]:
+    """Return the tags in their order, each once."""
+    return tuple(dict.fromkeys(tags))
 
 
 def given_params(params: ChatParams | None) -> dict[str, Any]:

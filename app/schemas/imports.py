@@ -4,9 +4,10 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, Discriminator, Field, Tag
 
-from app.domain.bounds import MAX_TITLE_LENGTH
+from app.domain.bounds import MAX_FOLDER_NAME, MAX_TITLE_LENGTH
 from app.domain.records import ConversationSource, Role, TitleSource
 from app.domain.response_record import ResponseRecord, Truncation
+from app.schemas.conversations import Tags
 from app.schemas.json_bounds import Bounds
 from app.schemas.metadata import Metadata
 from app.schemas.parsing import RequestModel
@@ -130,6 +131,8 @@ class ImportedFields(RequestModel):
     archived: bool = False
     source: ConversationSource = "chat"
     metadata: Metadata = Field(default_factory=dict)
+    tags: Tags = Field(default_factory=list)
+    folder: Annotated[str, Field(min_length=1, max_length=MAX_FOLDER_NAME)] | None = None
     created_at: Time
     updated_at: Time
     head_id: Name | None

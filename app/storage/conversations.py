@@ -1,21 +1,25 @@
 """The store of a tenant's conversations."""
 
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from app.domain.bounds import MAX_TAGS
 from app.domain.ids import new_id
 from app.domain.records import Conversation, ConversationSource
+from app.domain.titles import title_from
 from app.storage.connection import Connection
 from app.storage.database import Database
+from app.storage.folders import check_folder
 from app.storage.limits import check_size
-from app.storage.rows import conversation_of, dump, insert_conversation, no_conversation
+from app.storage.rows import conversation_of, dump, dump_tags, insert_conversation, no_conversation
 from app.storage.server_clock import act_at
 from app.storage.versions import Versions, about_to_change
+from engine.errors import InvalidRequestError, NotFoundError
 
-CHANGEABLE = ("title", "system_prompt", "params", "pinned", "archived", "metadata")
-MARKS = {"title", "pinned", "archived", "metadata"}
+CHANGEABLE = ("title", "system_prompt", "params", "pinned", "archived", "metadata", "folder_id", "tags")
+MARKS = {"title", "pinned", "archived", "metadata", "folder_id", "tags"}
 """Fields whose change does not count as using the conversation: `updated_at` stays the same."""
 
 ListPosition = tuple[bool, float, str]
@@ -43,17 +47,21 @@ class ConversationStore:
         self._database = database
         self._tenant = tenant
 
-    async def create(self, given: Mapping[str, Any]) -> Conversation:
-        """Create an empty conversation. Raises LimitReachedError.
+    async def create(self, given: Mapping[str, Any], first_message: str | None = None) -> Conversation:
+        """Create an empty conversation. Raises InvalidRequestError for an unknown folder, LimitReachedError.
 
         given: the source, and any of the fields in CHANGEABLE.
+        first_message: the beginning of the message that will follow, which gives a title if `given` has none.
         """
         now = time.time()
         source = given.get("source", "chat")
         empty = Conversation(new_id("conv"), None, None, None, {}, now, now, source=source)
         conversation = _changed(empty, given)
+        if conversation.title is None and (title := title_from(first_message or "")):
+            conversation = replace(conversation, title=title, title_source="first_message")
 
         def insert(connection: Connection) -> Conversation:
+            check_folder(connection, self._tenant, conversation.folder_id)
             made = replace(conversation, updated_at=act_at(connection, now))
             insert_conversation(connection, self._tenant, made)
             return made
@@ -132,35 +140,73 @@ class ConversationStore:
         return {row["tenant"]: row["stored"] for row in rows}
 
     async def change(self, conversation_id: str, given: Mapping[str, Any], expected: Versions = None) -> Conversation:
-        """Set the given fields of CHANGEABLE. Raises NotFoundError, VersionMismatchError, LimitReachedError."""
+        """Set the given fields of CHANGEABLE.
+
+        Raises NotFoundError, VersionMismatchError, LimitReachedError, InvalidRequestError for an unknown folder.
+        """
 
         def update(connection: Connection) -> Conversation:
             before = about_to_change(connection, self._tenant, conversation_id, expected)
-            after = _changed(before, given)
-            if after == before:
-                return before
-            now = before.updated_at if given.keys() <= MARKS else act_at(connection, time.time())
-            after = replace(after, version=before.version + 1, updated_at=now)
-            connection.execute(
-                "UPDATE conversation SET title = ?, title_source = ?, system_prompt = ?, params = ?, pinned = ?, "
-                "archived = ?, metadata = ?, version = ?, updated_at = ? WHERE id = ?",
-                (
-                    after.title,
-                    after.title_source,
-                    after.system_prompt,
-                    dump(after.params),
-                    after.pinned,
-                    after.archived,
-                    dump(after.metadata),
-                    after.version,
-                    after.updated_at,
-                    conversation_id,
-                ),
-            )
+            after = self._updated(connection, before, given)
             check_size(connection, self._tenant)
             return after
 
         return await self._database.write(update)
+
+    async def change_many(
+        self, ids: Sequence[str], given: Mapping[str, Any], tags_of: Callable[[tuple[str, ...]], tuple[str, ...]]
+    ) -> list[str]:
+        """Set the given fields of several conversations, and their tags to `tags_of` those that each has.
+
+        Returns the ids of those that exist. Raises LimitReachedError, and InvalidRequestError for an unknown folder or
+        too many tags; nothing is changed then.
+        """
+
+        def update(connection: Connection) -> list[str]:
+            changed = list[str]()
+            for conversation_id in dict.fromkeys(ids):
+                try:
+                    before = about_to_change(connection, self._tenant, conversation_id)
+                except NotFoundError:
+                    continue
+                tags = tags_of(before.tags)
+                if len(tags) > MAX_TAGS:
+                    raise InvalidRequestError(f"A conversation can have at most {MAX_TAGS} tags", param="add_tags")
+                self._updated(connection, before, {**given, "tags": tags})
+                changed.append(conversation_id)
+            check_size(connection, self._tenant)
+            return changed
+
+        return await self._database.write(update)
+
+    def _updated(self, connection: Connection, before: Conversation, given: Mapping[str, Any]) -> Conversation:
+        """Write the given fields of a conversation, and return how it is then."""
+        after = _changed(before, given)
+        if after == before:
+            return before
+        if after.folder_id != before.folder_id:
+            check_folder(connection, self._tenant, after.folder_id)
+        now = before.updated_at if given.keys() <= MARKS else act_at(connection, time.time())
+        after = replace(after, version=before.version + 1, updated_at=now)
+        connection.execute(
+            "UPDATE conversation SET title = ?, title_source = ?, system_prompt = ?, params = ?, pinned = ?, "
+            "archived = ?, metadata = ?, folder_id = ?, tags = ?, version = ?, updated_at = ? WHERE id = ?",
+            (
+                after.title,
+                after.title_source,
+                after.system_prompt,
+                dump(after.params),
+                after.pinned,
+                after.archived,
+                dump(after.metadata),
+                after.folder_id,
+                dump_tags(after.tags),
+                after.version,
+                after.updated_at,
+                after.id,
+            ),
+        )
+        return after
 
     async def name_by_model(self, conversation_id: str, title: str) -> bool:
         """Set a title written by the model, and return whether it was set.

@@ -173,6 +173,8 @@ class DeletionStore:
 
         def clear(connection: Connection) -> None:
             connection.execute("DELETE FROM draft WHERE tenant = ?", (self._tenant,))
+            connection.execute("DELETE FROM folder WHERE tenant = ?", (self._tenant,))
+            connection.execute("DELETE FROM share WHERE tenant = ?", (self._tenant,))
             connection.execute("DELETE FROM preset WHERE tenant = ?", (self._tenant,))
             connection.execute("DELETE FROM saved_prompt WHERE tenant = ?", (self._tenant,))
 

@@ -13,6 +13,7 @@ from app.domain.records import Conversation, Message
 from app.domain.response_record import ResponseRecord
 from app.storage.connection import Connection
 from app.storage.database import Database
+from app.storage.folders import folder_named
 from app.storage.limits import check_room
 from app.storage.responses import insert_response
 from app.storage.rows import add_conversation, insert_messages
@@ -29,12 +30,14 @@ class Imported:
     source: id of the conversation in the imported file.
     messages: the messages, each after its parent.
     responses: records of the messages that are responses, by message id.
+    folder: name of the folder to put the conversation into, which is made if it does not exist.
     """
 
     source: str
     conversation: Conversation
     messages: Sequence[Message]
     responses: Mapping[str, ResponseRecord] = field(default_factory=dict)
+    folder: str | None = None
 
 
 class ImportStore:
@@ -52,14 +55,15 @@ class ImportStore:
         duplicates: whether to store existing conversations again, as separate copies. Otherwise a conversation is
             skipped if its source is the id or the origin of an existing one.
         """
-        taken = [one for one in given if duplicates or not await self._is_here(one.source)]
+        taken = [one for one in given if duplicates or not await self.is_here(one.source)]
         await self._database.write(lambda each: check_room(each, self._tenant, len(taken)), durable=False)
         import_id = new_id("import")
         try:
             for batch in _batches(taken):
                 stage = partial(self._stage, import_id=import_id, batch=batch, with_origin=not duplicates)
                 await self._database.write_batch(stage, tenant=self._tenant)
-            shown = await self._database.write(partial(self._show, import_id=import_id))
+            folders = {one.conversation.id: one.folder for one in taken if one.folder is not None}
+            shown = await self._database.write(partial(self._show, import_id=import_id, folders=folders))
         except BaseException:
             await self._database.write(partial(discard, import_id=import_id))
             raise
@@ -69,7 +73,8 @@ class ImportStore:
         """Mark conversations staged by a previous process for removal. Must be called before the first import."""
         await self._database.write(discard)
 
-    async def _is_here(self, source: str) -> bool:
+    async def is_here(self, source: str) -> bool:
+        """Return whether a conversation has this id, or was imported under it."""
         sql = (
             "SELECT 1 FROM shown_conversation WHERE id = :source AND tenant = :tenant "
             "UNION ALL SELECT 1 FROM shown_conversation WHERE origin = :source AND tenant = :tenant LIMIT 1"
@@ -95,8 +100,10 @@ class ImportStore:
                 if (response := piece.of.responses.get(message.id)) is not None:
                     insert_response(connection, message.id, response)
 
-    def _show(self, connection: Connection, import_id: str) -> set[str]:
-        """Make the staged conversations visible, and return their ids.
+    def _show(self, connection: Connection, import_id: str, folders: Mapping[str, str]) -> set[str]:
+        """Make the staged conversations visible, put them into their folders, and return their ids.
+
+        folders: name of the folder by conversation, where there is one.
 
         If another import has added the same conversation since, the staged copy is marked for removal instead.
         """
@@ -115,7 +122,14 @@ class ImportStore:
         )
         connection.execute("DELETE FROM staged WHERE import_id = ?", (import_id,))
         check_room(connection, self._tenant, 0)
-        return {row["id"] for row in rows}
+        shown = {row["id"] for row in rows}
+        for name in {folders[each] for each in shown & folders.keys()}:
+            folder_id = folder_named(connection, self._tenant, name)
+            connection.execute_many(
+                "UPDATE conversation SET folder_id = ? WHERE id = ?",
+                [(folder_id, each) for each in shown if folders.get(each) == name],
+            )
+        return shown
 
 
 def discard(connection: Connection, import_id: str | None = None) -> None:

@@ -77,6 +77,7 @@ def add_conversation(
     """
     values = {each.name: getattr(made, each.name) for each in fields(Conversation)}
     values |= {"params": dump(made.params), "metadata": dump(made.metadata), "origin": origin, "tenant": tenant}
+    values["tags"] = dump_tags(made.tags)
     values["deleted_at"] = time.time() if hidden else None
     connection.execute(
         f"INSERT INTO conversation({', '.join(values)}) VALUES ({', '.join('?' * len(values))})", tuple(values.values())
@@ -90,6 +91,7 @@ def conversation_of(row: Row) -> Conversation:
         values[name] = json.loads(row[name])
     for name in ("pinned", "archived"):
         values[name] = bool(row[name])
+    values["tags"] = () if row["tags"] is None else tuple(json.loads(row["tags"]))
     return Conversation(**values)
 
 
@@ -119,6 +121,11 @@ def message_of(row: Row) -> Message:
 def dump(value: Any) -> str:
     """Encode a value as JSON for storage."""
     return json.dumps(value, ensure_ascii=False)
+
+
+def dump_tags(tags: Sequence[str]) -> str | None:
+    """Encode tags for storage. None of them become NULL."""
+    return dump(list(tags)) if tags else None
 
 
 def dump_optional(value: Mapping[str, Any] | None) -> str | None:

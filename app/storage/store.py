@@ -8,6 +8,8 @@ from app.storage.conversations import ConversationStore
 from app.storage.database import Database
 from app.storage.deletions import DeletionStore
 from app.storage.drafts import DraftStore
+from app.storage.folders import FolderStore
+from app.storage.former_chats import FormerChats
 from app.storage.heads import HeadStore
 from app.storage.imports import ImportStore
 from app.storage.items import ItemStore
@@ -24,6 +26,7 @@ from app.storage.runs import RunStore
 from app.storage.saved_prompts import SavedPromptStore
 from app.storage.search import SearchStore
 from app.storage.server_clock import ServedTime
+from app.storage.shares import ShareStore
 from app.storage.sqlite.database import SqliteDatabase
 from app.storage.token_index import TokenIndex
 from app.storage.tree import TreeStore
@@ -46,8 +49,10 @@ class Store:
     deletions: DeletionStore
     recently_deleted: RecentlyDeletedStore
     drafts: DraftStore
+    folders: FolderStore
     presets: PresetStore
     saved_prompts: SavedPromptStore
+    shares: ShareStore
     heads: HeadStore
     search: SearchStore
     imports: ImportStore
@@ -62,6 +67,7 @@ class Store:
     answers: AnswerStore
     next_prefixes: NextPrefixStore
     served: ServedTime
+    former_chats: FormerChats
     upkeep: Upkeep
 
     @classmethod
@@ -86,8 +92,10 @@ class Store:
             deletions=DeletionStore(database, tenant),
             recently_deleted=RecentlyDeletedStore(database, tenant),
             drafts=DraftStore(database, tenant),
+            folders=FolderStore(database, tenant),
             presets=PresetStore(database, tenant),
             saved_prompts=SavedPromptStore(database, tenant),
+            shares=ShareStore(database, tenant),
             heads=HeadStore(database, tenant),
             search=SearchStore(database, tenant),
             imports=ImportStore(database, tenant),
@@ -102,6 +110,7 @@ class Store:
             answers=AnswerStore(database),
             next_prefixes=NextPrefixStore(database),
             served=ServedTime(database),
+            former_chats=FormerChats(database),
             upkeep=upkeep,
         )
 

@@ -41,6 +41,9 @@ class TextIndex(Protocol):
         Their columns are id, title, archived and updated_at.
         """
 
+    def reassign(self, connection: Connection, conversation_id: str, tenant: str) -> None:
+        """Index the title and the messages of a conversation as those of `tenant`."""
+
     def index_some(self, connection: Connection) -> bool:
         """Index a batch of the newest titles and messages that are not indexed, and return whether there were any."""
 

@@ -40,7 +40,11 @@ class FileTensor:
     data: npt.NDArray[np.uint8]
 
     def values(self) -> torch.Tensor:
-        """Compute the values, float32 of `shape`. Raise NotImplementedError for a type that gguf lacks."""
+        """Compute the values, float32 of `shape`.
+
+        Raises:
+            NotImplementedError: the gguf package has no dequantization for the type.
+        """
         return torch.from_numpy(gguf.dequantize(self.data, self.type_).copy()).view(self.shape)
 
 

@@ -171,7 +171,7 @@ def _replaced(module: torch.nn.Module, path: str, leaf: torch.nn.Module) -> torc
 
 
 @dataclass
-class _GivenOutput(MoeModelOutputWithPast):
+class _GivenOutput(MoeModelOutputWithPast):  # type: ignore[misc]
     """Output with every field that the forward function of some language model passes on."""
 
     cross_attentions: None = None

@@ -41,7 +41,14 @@ class ChatPage:
     async def choose(self, title: str, item: str) -> None:
         """Choose `item` in the menu of the chat `title` in the list."""
         await self.chats.get_by_text(title, exact=True).hover()
+        # With the focus, the button stays visible when folders above the chats appear late and move them.
+        await self.button(f"More about {title}").focus()
         await self.button(f"More about {title}").click()
+        await self.page.get_by_role("menuitem", name=item, exact=True).click()
+
+    async def open_menu_item(self, item: str) -> None:
+        """Choose `item` in the menu of all chats."""
+        await self.button("More").click()
         await self.page.get_by_role("menuitem", name=item, exact=True).click()
 
     async def send(self, text: str) -> None:
@@ -77,11 +84,13 @@ class ChatPage:
     async def expect_status(self, status: str) -> None:
         await expect(self.answers.last).to_have_attribute("data-status", status, timeout=ANSWER_MS)
 
-    async def new_chat(self, *, tokens: int, title: str | None = None) -> str:
+    async def new_chat(self, *, tokens: int, title: str | None = None, folder: str | None = None) -> str:
         """Create a conversation whose answers are deterministic and exactly `tokens` tokens long. Return its id."""
         body: dict[str, Any] = {"params": answers_of(tokens)}
         if title is not None:
             body["title"] = title
+        if folder is not None:
+            body |= {"folder_id": folder, "tags": ["summer"]}
         response = await self.page.request.post("/api/conversations", data=body)
         assert response.status == 201, await response.text()
         conversation: dict[str, str] = await response.json()

@@ -48,7 +48,15 @@ def server_process(
     """
     if not (STATIC / "index.html").is_file():
         pytest.skip("The page is not built; run make setup")
-    flags = ("--cache-dir", str(default_cache_dir()), "--kv-memory", "128MiB", "--redis-memory", "256MiB")
+    flags = (
+        "--cache-dir",
+        str(default_cache_dir()),
+        "--kv-memory",
+        "128MiB",
+        "--redis-memory",
+        "256MiB",
+        "--share-links",
+    )
     with ebb_process(tmp_path_factory.mktemp("e2e"), *flags) as process:
         yield process
 

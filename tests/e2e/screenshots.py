@@ -22,7 +22,7 @@ SCREENS: dict[str, dict[str, Any]] = {
     "dark": {"viewport": {"width": 1280, "height": 800}, "color_scheme": "dark"},
     "phone": {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "color_scheme": "light"},
 }
-FLAGS = ("--cache-dir", str(default_cache_dir()), "--kv-memory", "128MiB", "--redis-memory", "256MiB")
+FLAGS = ("--cache-dir", str(default_cache_dir()), "--kv-memory", "128MiB", "--redis-memory", "256MiB", "--share-links")
 
 FIRST = "What should I look at before I sail out of a harbour?"
 SECOND = "Add one sentence about the tides."

@@ -36,7 +36,22 @@ def height(hours: float, mean: float = 5.0, range_m: float = 4.0) -> float:
     return mean + range_m / 2 * cos(2 * pi * hours / 12.42)
 ```
 
-See [the rule of twelfths](https://example.org/twelfths) for a guess without a computer.
+See [the rule of twelfths](https://example.org/twelfths) for a guess without a computer[^1]. Press <kbd>F5</kbd> for the
+<mark>latest</mark> figures of H<sub>2</sub>O.
+
+<details>
+<summary>Why twice a day?</summary>
+
+The Earth turns below two bulges of water.
+
+</details>
+
+```diff
+- tide = low
++ tide = high
+```
+
+[^1]: Sailors used it long before computers.
 """
 
 

@@ -2,22 +2,24 @@
 
 import re
 from pathlib import Path
+from typing import cast
 
 from playwright.async_api import FilePayload, Page, expect
 
+from tests.document_files import docx, docx_paragraph
 from tests.e2e.chat_page import ChatPage
 from tests.e2e.pdf_files import chinese, latin, pdf_of
 
 
 async def test_text_file_is_sent_with_message_and_image_is_refused(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=1)
-    chooser = chat.page.get_by_label("Attach text files or PDFs").first
+    chooser = chat.page.get_by_label("Attach files").first
     pictures: list[FilePayload] = [
         {"name": name, "mimeType": "image/png", "buffer": b"\x89PNG\r\n\x1a\n\x00"} for name in ("a.png", "photo.png")
     ]
     await chooser.set_input_files(pictures)
-    await expect(chat.page.get_by_text("a.png is neither a text file nor a PDF.")).to_be_visible()
-    await expect(chat.page.get_by_text("photo.png is neither a text file nor a PDF.")).to_be_visible()
+    await expect(chat.page.get_by_text("a.png is no text file, PDF, docx")).to_be_visible()
+    await expect(chat.page.get_by_text("photo.png is no text file, PDF, docx")).to_be_visible()
     await chooser.set_input_files({"name": "log.csv", "mimeType": "text/csv", "buffer": b"day,wind\r\nmonday,4\r\n"})
     files = chat.page.get_by_role("list", name="Files of this message")
     await expect(files).to_contain_text(re.compile(r"log\.csv\s*\d+ tokens"))
@@ -39,7 +41,7 @@ async def test_text_file_is_sent_with_message_and_image_is_refused(chat: ChatPag
 async def test_files_stay_with_their_chat_and_survive_reload(chat: ChatPage) -> None:
     other = await chat.new_chat(tokens=1, title="Another chat")
     conversation = await chat.open_new_chat(tokens=1, title="Chat with a file")
-    chooser = chat.page.get_by_label("Attach text files or PDFs").first
+    chooser = chat.page.get_by_label("Attach files").first
     await chooser.set_input_files({"name": "tides.txt", "mimeType": "text/plain", "buffer": b"High water at six."})
     files = chat.page.get_by_role("list", name="Files of this message")
     await expect(files).to_contain_text("tides.txt")
@@ -60,6 +62,25 @@ async def test_files_stay_with_their_chat_and_survive_reload(chat: ChatPage) -> 
     await expect(files).to_contain_text("tides.txt")
 
 
+async def test_too_long_message_is_announced_with_ways_out(chat: ChatPage) -> None:
+    await chat.open_new_chat(tokens=1)
+    await chat.send("Hello.")
+    await chat.expect_status("incomplete")
+    await chat.composer.fill("When?")
+    chooser = chat.page.get_by_label("Attach files").first
+    log = {"name": "log.txt", "mimeType": "text/plain", "buffer": b"The tide is out.\n" * 12_000}
+    await chooser.set_input_files(cast(FilePayload, log))
+    warning = chat.page.get_by_role("group", name="The message is too long")
+    await expect(warning.get_by_role("status")).to_contain_text("Shorten it")
+
+    await warning.get_by_role("button", name="Ask in a new chat").click()
+    await expect(chat.page).to_have_url(re.compile("/$"))
+    await expect(chat.composer).to_have_value("When?")
+    await chat.button("Remove log.txt").first.click()
+    await expect(warning).to_have_count(0)
+    await expect(chat.page.get_by_title("How much of the model's window")).to_contain_text(re.compile(r"^\s*\d+ of"))
+
+
 REFUSED = {
     "scan.pdf": (pdf_of(b""), "scan.pdf contains no text"),
     "locked.pdf": (pdf_of(latin("Secret"), locked=True), "locked.pdf is locked with a password"),
@@ -76,20 +97,24 @@ def pdf(name: str, content: bytes) -> FilePayload:
 
 async def test_text_of_pdf_is_sent_with_message(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=1)
-    chooser = chat.page.get_by_label("Attach text files or PDFs").first
+    chooser = chat.page.get_by_label("Attach files").first
     for name, (content, why) in REFUSED.items():
         await chooser.set_input_files(pdf(name, content))
         await expect(chat.page.get_by_text(why)).to_be_visible()
     await chooser.set_input_files(pdf("tides.pdf", TIDES))
     files = chat.page.get_by_role("list", name="Files of this message")
     await expect(files).to_have_text(re.compile(r"^\s*tides\.pdf\s*\d+ tokens\s*$"))
+    letter = docx(docx_paragraph("Low water at noon."))
+    await chooser.set_input_files({"name": "tides.docx", "mimeType": "", "buffer": letter})
+    await expect(files).to_contain_text("tides.docx")
 
     await chat.composer.fill("When?")
     await chat.composer.press("Enter")
     await chat.expect_status("incomplete")
 
     question = (await chat.stored(conversation))["messages"][0]["content"]
-    assert question == 'When?\n\n<file name="tides.pdf">\nHigh water at six.\n\n潮汐\n</file>'
+    document = '<file name="tides.docx">\nLow water at noon.\n</file>'
+    assert question == f'When?\n\n<file name="tides.pdf">\nHigh water at six.\n\n潮汐\n</file>\n\n{document}'
 
 
 PASTE = """(field, bytes) => {

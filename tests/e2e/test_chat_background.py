@@ -1,5 +1,6 @@
 """Changes from other browsers, the palette, unknown addresses, and the page without a connection."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -15,6 +16,15 @@ from tests.unit.fake_engine import FakeEngine
 
 CACHED = """async () => (await Promise.all((await caches.keys()).map(async (name) =>
     (await (await caches.open(name)).keys()).map(({url}) => new URL(url).pathname)))).flat()"""
+
+NOTIFIED = """async () => {
+    const worker = await navigator.serviceWorker.ready;
+    for (;;) {
+        const shown = await worker.getNotifications();
+        if (shown.length > 0) return shown.map(({title, body, data}) => [title, body, data]);
+        await new Promise(requestAnimationFrame);
+    }
+}"""
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -60,6 +70,29 @@ async def test_second_browser_sees_chats_and_messages_at_once(
     await expect(second.answers).to_have_count(2)
     for context in (first_context, second_context):
         await context.close()
+
+
+async def test_answer_in_a_hidden_tab_is_notified_if_asked(browser: Browser, server: RunningServer[FakeEngine]) -> None:
+    context, chat = await opened(browser, server, permissions=["notifications"])
+    # A hidden tab of this Chromium is still visible to its page.
+    await context.add_init_script(
+        "Object.defineProperty(document, 'visibilityState', {get: () => window.tabIsHidden ? 'hidden' : 'visible'})"
+    )
+    await chat.page.goto("/")
+    await chat.page.evaluate("navigator.serviceWorker.ready.then(() => undefined)")
+    await chat.page.evaluate("window.tabIsHidden = true")
+    await chat.send("Nobody asked.")
+    await chat.expect_status("complete")
+    await chat.page.keyboard.press("Control+k")
+    await chat.page.keyboard.type("appearance")
+    await chat.page.keyboard.press("Enter")
+    await chat.page.get_by_label("Notify me when an answer ends").check()
+    await chat.page.keyboard.press("Escape")
+    await chat.send("Tell me.")
+    async with asyncio.timeout(20):
+        shown = await chat.page.evaluate(NOTIFIED)
+    assert shown == [["Nobody asked.", "Answer finished", chat.page.url.rpartition("/")[2]]]
+    await context.close()
 
 
 async def test_palette_finds_chats_and_commands_by_keyboard(

@@ -1,7 +1,10 @@
 """The list of chats: addresses, search, renaming, pinning, archiving, deletion, export and import."""
 
+import json
 import re
+import zipfile
 from pathlib import Path
+from typing import Any
 
 from playwright.async_api import expect
 
@@ -109,10 +112,61 @@ async def test_exported_chat_can_be_imported_as_another_one(chat: ChatPage, tmp_
     await (await download.value).save_as(file)
     file.write_text(file.read_text().replace(conversation, conversation + "0"))
 
-    await chat.page.get_by_label("Import chats…").set_input_files(file)
+    await chat.open_menu_item("Import chats…")
+    await chat.page.get_by_label("Drop a file here").set_input_files(file)
+    await expect(chat.page.get_by_text("1 chat from Ebb")).to_be_visible()
+    await expect(chat.button("Import 1 chat")).to_be_focused()
+    await chat.page.keyboard.press("Enter")
 
     await expect(chat.page.get_by_text("One chat was imported.")).to_be_visible()
     await expect(chat.chats.get_by_text("Cargo", exact=True)).to_have_count(2)
+
+
+async def test_archive_of_chatgpt_is_previewed_and_imported(chat: ChatPage, tmp_path: Path) -> None:
+    archive = tmp_path / "export.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("conversations.json", json.dumps(chatgpt_export()))
+        file.writestr("chat.html", "<html>")
+    await chat.page.goto("/")
+    await chat.open_menu_item("Import chats…")
+    dialog = chat.page.get_by_role("dialog")
+    await dialog.get_by_label("Drop a file here").set_input_files(archive)
+
+    await expect(dialog.get_by_text("2 chats from ChatGPT")).to_be_visible()
+    await expect(dialog.get_by_text("3 messages · 2 branches · left out: 1 tool message")).to_be_visible()
+    await dialog.get_by_text("1 chat cannot be read").click()
+    await expect(dialog.get_by_text("chats[2].mapping: Input should be a JSON object")).to_be_visible()
+    await dialog.get_by_label("Unwanted").uncheck()
+    await dialog.get_by_role("button", name="Import 1 chat").click()
+
+    await chat.chats.get_by_text("Harbours of the north", exact=True).click()
+    await expect(chat.questions).to_have_text("Which harbour is the deepest?")
+    await expect(chat.answers).to_contain_text("The second one.")
+    await expect(chat.chats.get_by_text("Unwanted", exact=True)).to_have_count(0)
+    await chat.open_menu_item("Import chats…")
+    await dialog.get_by_label("Drop a file here").set_input_files(archive)
+    await expect(dialog.get_by_text("already here")).to_be_visible()
+    await expect(dialog.get_by_label("Harbours of the north")).to_be_disabled()
+
+
+def chatgpt_export() -> list[dict[str, Any]]:
+    """Build a chat with two answers and a call of a tool, a chat with one question, and a broken one."""
+
+    def node(parent: str | None, role: str, text: str) -> dict[str, Any]:
+        content = {"content_type": "text", "parts": [text]}
+        return {"parent": parent, "message": {"author": {"role": role}, "content": content}}
+
+    question = node(None, "user", "Which harbour is the deepest?")
+    answers = {
+        "a": node("q", "assistant", "The first one."),
+        "t": node("q", "tool", "42"),
+        "b": node("t", "assistant", "The second one."),
+    }
+    return [
+        {"id": "1", "title": "Harbours of the north", "current_node": "b", "mapping": {"q": question, **answers}},
+        {"id": "2", "title": "Unwanted", "mapping": {"q": question}},
+        {"id": "3", "title": "Broken", "mapping": []},
+    ]
 
 
 async def test_search_finds_word_and_leads_to_its_message(chat: ChatPage) -> None:

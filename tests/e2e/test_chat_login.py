@@ -51,7 +51,7 @@ async def test_user_logs_in_chats_and_logs_out(browser: Browser, tmp_path: Path)
         await expect(stranger.button("Log in")).to_be_visible()
         await expect(stranger.answers).to_have_count(0)
 
-        chooser = chat.page.get_by_label("Attach text files or PDFs").first
+        chooser = chat.page.get_by_label("Attach files").first
         await chooser.set_input_files({"name": "diary.txt", "mimeType": "text/plain", "buffer": b"Nobody else's."})
         await expect(chat.page.get_by_text("diary.txt")).to_be_visible()
         await chat.page.get_by_role("button", name="alice").click()

@@ -10,6 +10,7 @@ from tests.e2e.conftest import NewPage
 from tests.e2e.showcase import ANSWER, QUESTION, showcase
 
 READ_CLIPBOARD = "navigator.clipboard.readText()"
+READ_FORMATTED = "navigator.clipboard.read().then(([item]) => item.getType('text/html')).then(html => html.text())"
 
 # Asks for short paragraphs. The answer is the same each time.
 POEM = "Write a poem about the sea, in stanzas of two short lines."
@@ -38,12 +39,18 @@ async def test_code_answers_and_questions_can_be_copied_and_shown_raw(new_page: 
     await chat.open_imported(showcase("To be copied"))
     answer = chat.answers.last
 
-    await answer.get_by_role("button", name="Copy code").click()
+    await answer.get_by_role("button", name="Copy code").first.click()
     await expect(answer.get_by_text("Copied").first).to_be_visible()
     code = ANSWER.partition("```python\n")[2].partition("\n```")[0]
     assert await chat.page.evaluate(READ_CLIPBOARD) == code
+    async with chat.page.expect_download() as download:
+        await answer.get_by_role("button", name="Download as code.py").click()
+    assert (await (await download.value).path()).read_text() == code
     await answer.get_by_role("button", name="Copy answer").click()
     await chat.page.wait_for_function(f"async text => await {READ_CLIPBOARD} === text", arg=ANSWER)
+    formatted = await chat.page.evaluate(READ_FORMATTED)
+    assert ">Bay of Fundy</td>" in formatted
+    assert r"a_{\text{tide}} \approx" in formatted
     await chat.questions.first.hover()
     await chat.button("Copy question").click()
     await chat.page.wait_for_function(f"async text => await {READ_CLIPBOARD} === text", arg=QUESTION)
@@ -53,6 +60,22 @@ async def test_code_answers_and_questions_can_be_copied_and_shown_raw(new_page: 
     await expect(answer.get_by_role("table")).to_have_count(0)
     await chat.toggle_raw(answer)
     await expect(answer.get_by_role("table")).to_be_visible()
+
+
+async def test_long_question_is_folded_until_shown_whole(chat: ChatPage) -> None:
+    await chat.open_new_chat(tokens=1)
+    await chat.send("\n".join(f"Line {number}" for number in range(1, 41)))
+    await chat.expect_status("incomplete")
+    last_line = chat.questions.get_by_text("Line 40")
+    folded = await last_line.bounding_box()
+    await chat.button("Show all").click()
+    whole = await last_line.bounding_box()
+    assert folded is not None
+    assert whole is not None
+    assert folded["height"] < 0.35 * whole["height"]
+    await chat.button("Show less").click()
+    await chat.send("Short")
+    await expect(chat.button("Show all")).to_have_count(1)
 
 
 async def test_selection_survives_while_answer_continues(chat: ChatPage) -> None:

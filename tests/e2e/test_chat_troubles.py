@@ -6,6 +6,7 @@ from typing import Any
 from playwright.async_api import Route, expect
 
 from tests.e2e.chat_page import ANSWER_MS, ChatPage
+from tests.e2e.showcase import one_turn
 
 MESSAGES = "**/api/conversations/*/messages"
 
@@ -130,3 +131,11 @@ async def test_missing_chat_shows_error(chat: ChatPage) -> None:
     await expect(alert).to_contain_text("It may have been deleted in another tab.")
     await chat.button("New chat").click()
     await expect(chat.page.get_by_role("heading", name="Ebb")).to_be_visible()
+
+
+async def test_answer_is_raw_text_if_its_renderer_is_missing(chat: ChatPage) -> None:
+    await chat.page.route("**/assets/Markdown-*.js", lambda route: route.abort())
+    await chat.open_imported(one_turn("Unrendered", "Say it.", "This is **bold**."))
+
+    await expect(chat.questions.last).to_have_text("Say it.")
+    await expect(chat.answers.last.locator("pre.raw")).to_have_text("This is **bold**.")

@@ -1,5 +1,6 @@
 """Every view of the page and the steps that lead to it, for the screenshots and for checks of all views."""
 
+import json
 from collections.abc import Awaitable, Callable
 
 from tests.e2e.chat_page import ANSWER_MS, ChatPage
@@ -44,6 +45,11 @@ class Views:
             self.nowhere,
             self.deleting,
             self.deleted,
+            self.importing,
+            self.organizing,
+            self.selecting,
+            self.sharing,
+            self.shared,
             self.trouble,
         ]
 
@@ -163,6 +169,53 @@ class Views:
         await self._list()
         await self._item("Recently deleted")
         await self._chat.button("Restore “A first attempt”").first.wait_for()
+
+    async def importing(self) -> None:
+        await self._list()
+        await self._item("Import chats…")
+        content = {"content_type": "multimodal_text", "parts": ["Where does the tide go?", {"content_type": "image"}]}
+        mapping = {"q": {"message": {"author": {"role": "user"}, "content": content}}}
+        chats = [{"id": name, "title": name, "mapping": mapping} for name in ("Tides", "Harbours", "Ropes")]
+        file = json.dumps([*chats, {"title": "Broken", "mapping": 1}]).encode()
+        await self._chat.page.get_by_label("Drop a file here").set_input_files(
+            {"name": "conversations.json", "mimeType": "application/json", "buffer": file}
+        )
+        await self._chat.page.get_by_text("3 chats from ChatGPT").wait_for()
+        await self._chat.page.get_by_text("1 chat cannot be read").click()
+
+    async def organizing(self) -> None:
+        await self._organized()
+        await self._chat.page.get_by_role("navigation", name="Chats", exact=True).get_by_role("link").first.hover()
+        await self._chat.page.get_by_role("button", name="More about").first.click()
+        await self._chat.page.get_by_role("menuitem", name="Folder and tags…").click()
+        await self._chat.page.get_by_label("Folder", exact=True).wait_for()
+
+    async def selecting(self) -> None:
+        await self._organized()
+        await self._chat.page.get_by_role("navigation", name="Chats", exact=True).get_by_role("link").first.hover()
+        await self._chat.page.get_by_role("button", name="More about").first.click()
+        await self._chat.page.get_by_role("menuitem", name="Select chats").click()
+        await self._chat.page.get_by_text("1 selected").wait_for()
+
+    async def sharing(self) -> None:
+        await self._list()
+        await self._chat.choose("Tides and tables", "Share…")
+        await self._chat.page.get_by_role("button", name="Create link").click()
+        await self._chat.page.get_by_label("Link", exact=True).wait_for()
+
+    async def shared(self) -> None:
+        chats = (await (await self._chat.page.request.get("/api/conversations")).json())["data"]
+        [tides, *_] = [each["id"] for each in chats if each["title"] == "Tides and tables"]
+        made = await self._chat.page.request.post(f"/api/conversations/{tides}/shares", data={"receipts": True})
+        await self._chat.page.goto((await made.json())["path"])
+
+    async def _organized(self) -> None:
+        request = self._chat.page.request
+        await request.post("/api/folders", data={"name": "Sailing"})
+        folder = (await (await request.get("/api/folders")).json())["data"][0]["id"]
+        await self._chat.new_chat(tokens=1, title="Harbours", folder=folder)
+        await self._list()
+        await self._chat.page.get_by_role("button", name="Sailing").wait_for()
 
     async def trouble(self) -> None:
         page = self._chat.page

@@ -130,6 +130,7 @@ async def running_server(
     routes: Sequence[Route] = (),
     prefix_rules: PrefixRules = STABLE,
     accounts: Accounts | None = None,
+    share_links: bool = True,
 ) -> AsyncIterator[RunningServer[E]]:
     """Serve until the block ends, then stop `engine`.
 
@@ -140,10 +141,13 @@ async def running_server(
     routes: routes matched before the application's own.
     prefix_rules: rules for the beginning of the prompts of API clients.
     accounts: logins of people.
+    share_links: whether links to chats can be made and read.
     """
     host = EngineHost(aliases=aliases or ModelAliases())
     path = state_dir / "conversations.db"
-    services = await Services.open(path, host, auth_policy=auth_policy, prefix_rules=prefix_rules, accounts=accounts)
+    services = await Services.open(
+        path, host, auth_policy=auth_policy, prefix_rules=prefix_rules, accounts=accounts, share_links=share_links
+    )
     await engine.start()
     if ready:
         host.ready(engine, "identity")

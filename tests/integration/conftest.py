@@ -1,6 +1,7 @@
 """Fixtures: a server whose engine needs no model, and clients of that server."""
 
 import asyncio
+import hashlib
 import importlib
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -16,6 +17,7 @@ from app.transport import event_stream
 from app.transport.event_stream import EventStream, Ping
 from engine.offload.prefill_cost import PrefillCost
 from models.layers.linear import can_prepack
+from models.tokenizer import Tokenizer
 from tests.integration.api_server import RunningServer, api_client, running_server
 from tests.unit.fake_engine import FakeEngine
 
@@ -35,6 +37,24 @@ def _lmcache_ends_at_once() -> Iterator[None]:
     often = SimpleNamespace(monotonic=time.monotonic, sleep=lambda seconds: time.sleep(seconds / 50))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(eviction_controller, "time", often)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _equal_tokenizers_are_loaded_once() -> Iterator[None]:
+    """Load tokenizers with the same files once, because that takes half of an engine's start. They never change."""
+    load = Tokenizer.load
+    loaded = dict[tuple[object, ...], Tokenizer]()
+
+    def load_once(path: Path, most_ids: int | None = None) -> Tokenizer:
+        files = sorted(path.glob("*.json"))
+        key = (most_ids, *((file.name, hashlib.sha256(file.read_bytes()).digest()) for file in files))
+        if key not in loaded:
+            loaded[key] = load(path, most_ids)
+        return loaded[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Tokenizer, "load", load_once)
         yield
 
 

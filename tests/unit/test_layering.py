@@ -26,7 +26,7 @@ BELOW = {
 ORDER = {
     "app": """
         version domain logs config host tenants schemas observability storage http prompts accounts transport runs
-        access serving conversations apis load client doctor profile services routes openapi server cli
+        access serving documents conversations apis load client doctor profile services routes openapi server cli
         """,
     "engine": """
         errors upload device_choice trail urgency fair_places restart_budget tracing public_prefix detokenizer
@@ -322,7 +322,12 @@ def test_every_imported_package_is_a_declared_dependency() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     declared = {re.split(r"[=<>;\[ ]", line, maxsplit=1)[0].replace("-", "_") for line in project["dependencies"]}
     ours = {*PACKAGES, *sys.stdlib_module_names}
-    comes_with = {"pydantic_core": "pydantic"}
+    comes_with = {
+        "pydantic_core": "pydantic",
+        "bs4": "beautifulsoup4",
+        "pptx": "python_pptx",
+        "markdown_it": "markdown_it_py",
+    }
     # These are imported only if a setting enables the extra, or if torch for a GPU has installed the package.
     optional = {("app.observability.tracing", "opentelemetry"), ("engine.attention.triton_kernels", "triton")}
     undeclared = {

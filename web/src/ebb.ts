@@ -4,16 +4,18 @@ import { language } from "./i18n/language.svelte";
 import { ApiClient } from "./services/api/client";
 import { Tabs } from "./services/browser/tabs";
 import { Highlighter } from "./services/code/highlighter";
+import { Diagrams } from "./services/sandbox/diagrams";
 import { Activity } from "./stores/activity.svelte";
 import { Appearance } from "./stores/appearance.svelte";
 import { Chat } from "./stores/chat.svelte";
 import { ChatTiers } from "./stores/chat_tiers.svelte";
-import { ContextUse } from "./stores/context_use";
+import { ContextUse } from "./stores/context_use.svelte";
 import { Conversations } from "./stores/conversations.svelte";
 import { Drafts } from "./stores/drafts.svelte";
 import { HealthStore } from "./stores/health.svelte";
 import { Layout } from "./stores/layout.svelte";
 import { Notices } from "./stores/notices.svelte";
+import { Organizer } from "./stores/organizer.svelte";
 import { Presets } from "./stores/presets.svelte";
 import { Printing } from "./stores/printing.svelte";
 import { Queue } from "./stores/queue.svelte";
@@ -40,12 +42,14 @@ export interface Ebb {
   drafts: Drafts;
   layout: Layout;
   notices: Notices;
+  organizer: Organizer;
   presets: Presets;
   printing: Printing;
   queue: Queue;
   refresh: Refresh;
   warming: Warming;
   highlighter: Highlighter;
+  diagrams: Diagrams;
 }
 
 /** Create the stores of a page and wire them. */
@@ -59,6 +63,8 @@ export function createEbb(): Ebb {
   const router = new Router();
   const chatTiers = new ChatTiers(api);
   const conversations = new Conversations(api, () => tabs.broadcast("changed"));
+  const organizer = new Organizer(api, conversations);
+  conversations.onReread = () => void organizer.load().catch(() => undefined);
   const chat = new Chat(api, health, (conversation, how) => {
     conversations.put(conversation);
     if (how === "created") router.go(conversation.id);
@@ -85,12 +91,14 @@ export function createEbb(): Ebb {
     drafts,
     layout: new Layout(chat),
     notices: new Notices(),
+    organizer,
     presets: new Presets(api, chat),
     printing: new Printing(),
     queue,
     refresh: new Refresh(health, session, conversations, chat, drafts, tabs),
     warming: new Warming(api, (id) => chatTiers.refresh([id]).then(() => chatTiers.of(id))),
     highlighter: new Highlighter(),
+    diagrams: new Diagrams(),
   };
 }
 
@@ -122,7 +130,7 @@ export function startEbb(ebb: Ebb): () => void {
   };
 }
 
-/** Start what the first view does not need: changes in other browsers, notifications, and the offline page. */
+/** Start what the first view does not need: changes in other browsers, notifications, the offline page and the size of drafts. */
 function startBackground(ebb: Ebb): () => void {
   let stop: (() => void) | null = () => undefined;
   import("./background/background.svelte").then(

@@ -120,6 +120,8 @@ export function conversation(changes: Partial<Conversation> = {}): Conversation 
     pinned: false,
     archived: false,
     version: 1,
+    folder_id: null,
+    tags: [],
     ...changes,
   };
 }

@@ -15,9 +15,9 @@ const LAYERS: readonly (readonly string[])[] = [
   ["ebb.ts"],
   ["background"],
   ["stores"],
-  ["services/chat", "services/live"],
+  ["services/chat", "services/live", "services/transfer"],
   ["services/format", "services/palette.ts", "services/tiers.ts"],
-  ["services/api", "services/browser", "services/code", "services/markdown", "services/scrolling"],
+  ["services/api", "services/browser", "services/code", "services/markdown", "services/sandbox", "services/scrolling"],
   ["i18n"],
 ];
 

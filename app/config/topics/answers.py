@@ -36,6 +36,9 @@ class AnswerSettings:
         "DAYS",
         "days of serving for which a deleted conversation can be restored; `0`: ten minutes",
     )
+    share_links: bool = setting(
+        False, switch, "", "let people make [links](docs/api-conversations.md#links) that show a chat to anyone"
+    )
     tool_format: str = setting(
         AUTO_FORMAT,
         one_of(AUTO_FORMAT, *TOOL_FORMATS),

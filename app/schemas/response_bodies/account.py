@@ -127,3 +127,9 @@ def person_body(person: Person, scope: Scope | None) -> AdminPerson:
         "last_seen_at": person.last_seen_at,
         "disabled_at": person.disabled_at,
     }
+
+
+class FormerChats(TypedDict):
+    """Chats from before the first key that the caller may take over, or has taken over."""
+
+    chats: int

@@ -18,10 +18,12 @@ class ConversationChange(TypedDict):
     """Data of the event `conversation`: a chat was created, or it or its messages changed.
 
     answering: whether an answer is being generated in it.
+    answered: whether an answer in it has ended since the last event.
     """
 
     conversation: Conversation
     answering: bool
+    answered: bool
 
 
 class ConversationGone(TypedDict):

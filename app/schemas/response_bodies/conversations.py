@@ -16,6 +16,7 @@ class Conversation(TypedDict):
 
     head_id: the leaf of the path that is shown.
     version: counter that each of the user's changes raises.
+    folder_id: null if the conversation is in no folder.
     """
 
     id: str
@@ -31,6 +32,8 @@ class Conversation(TypedDict):
     pinned: bool
     archived: bool
     version: int
+    folder_id: str | None
+    tags: list[str]
 
 
 class ConversationPage(TypedDict):
@@ -66,6 +69,13 @@ class DeletedConversationPage(TypedDict):
 
     data: list[DeletedConversation]
     next_cursor: str | None
+
+
+class BulkResult(TypedDict):
+    """The conversations that a request for several of them changed, and those that do not exist."""
+
+    changed: list[str]
+    missing: list[str]
 
 
 class NumDeleted(TypedDict):
@@ -133,4 +143,6 @@ def conversation_body(conversation: records.Conversation) -> Conversation:
         "pinned": conversation.pinned,
         "archived": conversation.archived,
         "version": conversation.version,
+        "folder_id": conversation.folder_id,
+        "tags": list(conversation.tags),
     }

@@ -68,6 +68,14 @@ class Fts5Index:
         """Yield the tenant's conversations whose titles contain every word of `query`, the newest titles first."""
         return connection.iterate(FIND_TITLES, (rows_expression("title", query, tenant), source, tenant, limit))
 
+    def reassign(self, connection: Connection, conversation_id: str, tenant: str) -> None:
+        """Index the title and the messages of a conversation as those of `tenant`."""
+        connection.execute(
+            "UPDATE search_text SET tenant = 't' || hex(?) "
+            "WHERE rowid IN (SELECT number FROM searchable WHERE conversation_id = ?)",
+            (tenant, conversation_id),
+        )
+
     def index_some(self, connection: Connection) -> bool:
         """Index a batch of the newest titles and messages that are not indexed, and return whether there were any."""
         row = connection.fetch_one("SELECT below FROM upkeep WHERE task = 'index'")

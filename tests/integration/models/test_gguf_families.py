@@ -105,6 +105,7 @@ class Family:
 def llama3_divisors() -> torch.Tensor:
     """Compute the content of `rope_freqs.weight` from the frequencies of transformers."""
     config = AutoConfig.for_model("llama", head_dim=SHAPE["hidden"] // SHAPE["heads"], rope_parameters=LLAMA3)
+    scaled: torch.Tensor
     scaled, _ = ROPE_INIT_FUNCTIONS["llama3"](config, torch.device("cpu"))
     plain = 10000.0 ** (-torch.arange(0, 2 * len(scaled), 2) / (2 * len(scaled)))
     return plain / scaled

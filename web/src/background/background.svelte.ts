@@ -1,17 +1,36 @@
+import type { ApiClient } from "../services/api/client";
+import type { ContextUse } from "../stores/context_use.svelte";
+import type { Drafts } from "../stores/drafts.svelte";
 import type { Router } from "../stores/router.svelte";
 import type { Session } from "../stores/session.svelte";
 import { ChangeFollower, type FollowedStores } from "./change_follower";
-import { notify } from "./notifications";
+import { DraftSize } from "./draft_size.svelte";
+import { offerFormerChats, type Offering } from "./former_chats";
+import { notify, openNotified } from "./notifications";
 import { registerOffline } from "./offline";
 
+interface Started {
+  api: ApiClient;
+  contextUse: ContextUse;
+  drafts: Drafts;
+  router: Router;
+  session: Session;
+}
+
 /** Start everything that happens in the background of the page. Return the function that stops this. */
-export function start(ebb: FollowedStores & { router: Router; session: Session }): () => void {
+export function start(ebb: FollowedStores & Started & Offering): () => void {
   registerOffline();
-  const follower = new ChangeFollower(ebb, (id) => notify(ebb, id));
+  const follower = new ChangeFollower(ebb, (id) => void notify(ebb.conversations, id).catch(() => undefined));
+  const size = new DraftSize(ebb.api, ebb.chat, ebb.drafts, ebb.contextUse);
   return $effect.root(() => {
     $effect(() => {
       if (ebb.session.current !== null && !ebb.session.out) return follower.start();
       return undefined;
     });
+    $effect(() => size.start());
+    $effect(() => {
+      if (ebb.session.tenant !== null && ebb.session.isAdmin) void offerFormerChats(ebb);
+    });
+    $effect(() => openNotified(ebb.router));
   });
 }

@@ -84,21 +84,23 @@ export class ChangeFollower {
   private apply(change: Change): string | null {
     const { activity, chat, conversations, refresh } = this.ebb;
     if (change.event === "opened") {
-      activity.answering = new Set(change.data.answering);
+      activity.renew(change.data.answering, chat.id);
       refresh.rereadChats();
     } else if (change.event === "reload") refresh.rereadChats();
     else if (change.event === "gone") {
       conversations.drop(change.data.conversation_id);
       activity.forget(change.data.conversation_id);
     } else if (change.event === "conversation") {
-      const { conversation, answering } = change.data;
+      const { conversation, answering, answered } = change.data;
       const { id } = conversation;
       const known = conversations.list.find((item) => item.id === id)?.version;
-      conversations.put(conversation);
+      // An event that was read before a change of this page must not undo the change.
+      if (known === undefined || known <= conversation.version) conversations.put(conversation);
       if (chat.id === id && (known !== conversation.version || chat.messages.at(-1)?.id !== conversation.head_id)) {
         void chat.refresh();
       }
-      if (!activity.note(id, answering)) return null;
+      activity.note(id, answering);
+      if (!answered) return null;
       activity.ended(id, chat.id);
       return id;
     }

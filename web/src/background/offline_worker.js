@@ -1,5 +1,5 @@
-// Worker of the page without a connection: keeps the page's own files, and never an answer of the API. The build replaces
-// FILES and VERSION, so that a new build is a new worker with a new cache.
+// Worker of the page. Keeps the page's own files for times without a connection, and never an answer of the API. Opens the
+// chats of clicked notifications. The build replaces FILES and VERSION, so that a new build is a new worker with a new cache.
 const FILES = [];
 const VERSION = "";
 const CACHE = `ebb-page-${VERSION}`;
@@ -30,6 +30,19 @@ self.addEventListener("fetch", (event) => {
   if (pathname.startsWith("/assets/")) event.respondWith(kept(request));
   else if (request.mode === "navigate" && isPage(pathname)) event.respondWith(page(request));
 });
+
+self.addEventListener("notificationclick", (event) => {
+  event.notification.close();
+  event.waitUntil(show(event.notification.data));
+});
+
+/** Show a chat in an open tab, or else in a new one. */
+async function show(id) {
+  const [tab] = await self.clients.matchAll({ type: "window" });
+  if (tab === undefined) return self.clients.openWindow(`/c/${encodeURIComponent(id)}`);
+  tab.postMessage({ open: id });
+  return tab.focus();
+}
 
 /** Return whether a path is one of the page's own addresses. */
 function isPage(pathname) {

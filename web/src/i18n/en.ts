@@ -29,33 +29,10 @@ export const en = {
     yesterday: "Yesterday",
     week: "Last seven days",
     archived: "Archived chats",
-    noArchived: "No chat is archived.",
-    back: "Back to all chats",
     menu: "More",
     menuOf: (title: string) => `More about ${title}`,
-    rename: "Rename",
-    name: "Name of the chat",
-    pin: "Pin",
-    unpin: "Unpin",
-    archive: "Archive",
-    unarchive: "Unarchive",
-    exportJson: "Export as JSON",
-    exportMarkdown: "Export as Markdown",
-    exportAll: "Export all chats",
-    import: "Import chats…",
-    delete: "Delete",
-    deleteTitle: "Delete this chat?",
-    deleteText: (title: string) => `“${title}” moves to Recently deleted. You can restore it from there.`,
-    deleted: (title: string) => `“${title}” was deleted.`,
-    archivedNotice: (title: string) => `“${title}” was archived.`,
-    imported: (added: number, skipped: number) =>
-      `${added === 1 ? "One chat was" : `${added} chats were`} imported` +
-      (skipped > 0 ? `; ${skipped} ${skipped === 1 ? "was" : "were"} already here.` : "."),
-    notRenamed: "The chat was not renamed.",
+    selected: (title: string) => `Select ${title}`,
     notChanged: "The chat was not changed.",
-    notDeleted: "The chat was not deleted.",
-    notRestored: "The chat was not restored.",
-    notImported: "Nothing was imported.",
   },
 
   deleted: {
@@ -83,21 +60,12 @@ export const en = {
   },
 
   attachments: {
-    attach: "Attach text files or PDFs",
+    attach: "Attach files",
     list: "Files of this message",
     remove: (name: string) => `Remove ${name}`,
     pasted: (number: number) => `Pasted text ${number}`,
     insert: "Insert as text",
-    reading: "Reading the file…",
-    notRead: (name: string) => `${name} was not read.`,
-    unreadable: {
-      tooBig: (name: string) => `${name} is too big: at most 512 KiB of text.`,
-      tooBigPdf: (name: string) => `${name} is too big: at most 32 MiB.`,
-      noText: (name: string) => `${name} is neither a text file nor a PDF.`,
-      scanned: (name: string) => `${name} contains no text, only scanned pages.`,
-      encrypted: (name: string) => `${name} is locked with a password. Save a copy without one and attach that.`,
-      broken: (name: string) => `${name} is damaged and cannot be read.`,
-    },
+    reading: "Reading files…",
   },
 
   activity: {
@@ -120,7 +88,8 @@ export const en = {
 
   context: {
     used: (used: string, window: string) => `${used} of ${window} tokens`,
-    title: "How much of the model's window this chat fills",
+    over: (window: string) => `more than ${window} tokens`,
+    title: "How much of the model's window this chat and the message fill",
   },
 
   answer: {
@@ -159,6 +128,8 @@ export const en = {
     field: "Edited question",
     note: "Both versions are kept.",
     answer: "Get an answer",
+    showAll: "Show all",
+    showLess: "Show less",
     more: "More about this question",
     remove: "Delete this and everything after",
     removed: "The question was deleted, with everything that followed it.",
@@ -175,14 +146,6 @@ export const en = {
 
   tree: {
     title: "Branches of this chat",
-  },
-
-  markdown: {
-    code: (language: string) => `Code, ${language}`,
-    copyCode: "Copy code",
-    plain: "text",
-    done: "done",
-    todo: "to do",
   },
 
   /** Texts of each known tier. `off` and `offTodo` are empty where a tier cannot be off. */
@@ -209,7 +172,7 @@ export const en = {
       from: "Redis",
       mark: "Cold: kept in Redis",
       off: "Redis is off.",
-      offTodo: "Install redis-server or valkey-server on this machine, or set --redis-url, and restart Ebb. Conversations then come back after a restart, too.",
+      offTodo: "Install redis-server or valkey-server on this machine, or set --redis-url, and restart Ebb. The cache of conversations then survives restarts, too.",
     },
   },
 
@@ -277,7 +240,7 @@ export const en = {
     unreachable: "Server unreachable, trying again…",
     loading: (progress: string) => progress || "The model is being loaded",
     stopping: "The server is stopping; Ebb continues when it is back.",
-    recovering: "The model's processes are being restarted; requests wait.",
+    recovering: "The model's processes are being restarted; requests will wait.",
     slower: "Answers are slower than they could be:",
     degraded: "Chats cannot be stored right now.",
     restarting: "The server is restarting.",

@@ -22,12 +22,17 @@ export class Activity {
     };
   }
 
-  /** Note whether an answer is being generated in a chat. Return whether one has just ended. */
-  note(id: string, answering: boolean): boolean {
-    const ended = !answering && this.answering.has(id);
+  /** Note whether an answer is being generated in a chat. */
+  note(id: string, answering: boolean): void {
     if (answering) this.answering = new Set(this.answering).add(id);
-    else if (ended) this.answering = without(this.answering, id);
-    return ended;
+    else if (this.answering.has(id)) this.answering = without(this.answering, id);
+  }
+
+  /** Note all chats in which an answer is being generated, after changes may have been missed. */
+  renew(answering: readonly string[], openId: string | null): void {
+    const ended = [...this.answering].filter((id) => !answering.includes(id));
+    this.answering = new Set(answering);
+    for (const id of ended) this.ended(id, openId);
   }
 
   /** Mark the answer of a chat as not seen, unless the person is looking at it. */

@@ -16,10 +16,21 @@ import type { Router } from "./router.svelte";
  */
 export type Phase = "idle" | "loading" | "waiting" | "sending" | "answering";
 
+/** What happens around the sending of a question. */
+export interface Sending {
+  /** Resolves when the question may be sent. */
+  before?: Promise<void>;
+  /** Called with the id of the conversation that is created for the question. */
+  onCreated?: (id: string) => void;
+}
+
 export interface ChatSettings {
   system_prompt: string | null;
   params: ChatParams | null;
 }
+
+/** Number of characters of a question from which its chat gets a title. */
+const TITLED_CHARACTERS = 500;
 
 const NO_SETTINGS: ChatSettings = { system_prompt: null, params: null };
 
@@ -134,17 +145,19 @@ export class Chat {
     if (this.id === conversation.id) await this.refresh();
   }
 
-  /** Copy the messages up to one into a new conversation, and open that. Rejects like the API. */
-  async fork(messageId: string): Promise<void> {
-    if (this.id !== null) this.onConversation(await this.api.forkConversation(this.id, messageId), "created");
+  /** Copy the messages up to one into a new conversation, open that, and return its id. Rejects like the API. */
+  async fork(messageId: string): Promise<string> {
+    const copy = await this.api.forkConversation(this.id!, messageId);
+    this.onConversation(copy, "created");
+    return copy.id;
   }
 
   /**
-   * Show a question at once, and send it after `before`. Resolves with whether the question arrived; otherwise the message
-   * holds the reason. The same holds for `edit` and `sendAgain`.
+   * Show a question at once, and send it. Resolves with whether the question arrived, even if the chat was left in the
+   * meantime; otherwise the message holds the reason. The same holds for `edit` and `sendAgain`.
    */
-  async send(content: string, before?: Promise<void>): Promise<boolean> {
-    return this.ready && !this.busy && (await this.post(this.path.add("user", content, this.id), before));
+  async send(content: string, sending: Sending = {}): Promise<boolean> {
+    return this.ready && !this.busy && (await this.post(this.path.add("user", content, this.id), sending));
   }
 
   /** Send `content` as an alternative to a question. */
@@ -157,12 +170,12 @@ export class Chat {
   }
 
   /** Resend a message that did not reach the server, as far as the page knows. */
-  async sendAgain(message: ShownMessage): Promise<boolean> {
+  async sendAgain(message: ShownMessage, sending: Sending = {}): Promise<boolean> {
     if (this.busy) return false;
     this.path.discard(message.key);
     delete message.unsent;
     this.path.messages.push(message);
-    return this.post(this.path.messages.at(-1)!);
+    return this.post(this.path.messages.at(-1)!, sending);
   }
 
   discard(message: ShownMessage): void {
@@ -270,18 +283,19 @@ export class Chat {
     if (last?.status === "in_progress" && last.run_id !== null) await this.follow(last.run_id, null, last.key, signal);
   }
 
-  private async post(question: ShownMessage, before?: Promise<void>): Promise<boolean> {
+  private async post(question: ShownMessage, { before, onCreated }: Sending = {}): Promise<boolean> {
     const { id, content, parent_id, branches } = question;
     const answer = this.path.add("assistant", "", this.id);
     const signal = this.leave();
+    let chatId = this.id;
     try {
       await this.run(answer, signal, async () => {
         await before;
-        // Another conversation may be open by now.
-        signal.throwIfAborted();
-        this.id ??= await this.create(signal);
-        return this.api.sendMessage(this.id, { id, content, ...(branches && { parent_id }) }, signal);
+        chatId ??= await this.create(content, signal, onCreated);
+        return this.api.sendMessage(chatId, { id, content, ...(branches && { parent_id }) }, new AbortController().signal);
       });
+      // The person left while the question was on its way, and returned before it arrived.
+      if (signal.aborted && this.id === chatId) void this.refresh();
       return true;
     } catch (error) {
       if (signal !== this.following.signal) return false;
@@ -309,17 +323,21 @@ export class Chat {
     }
   }
 
-  /** Start a run as soon as the server is ready, and apply its events to `answer`. Rejects if the run does not start. */
+  /**
+   * Start a run as soon as the server is ready, and apply its events to `answer`, unless the chat was left by then.
+   * Rejects if the run does not start.
+   */
   private async run(answer: ShownMessage, signal: AbortSignal, start: () => Promise<Response>): Promise<void> {
     let response: Response | null = null;
     while (response === null) {
       this.phase = this.health.ready ? "sending" : "waiting";
       await this.health.whenReady(signal);
-      this.phase = "sending";
+      if (!signal.aborted) this.phase = "sending";
       response = await start().catch((error: unknown) => this.rethrowIfReady(error, signal));
     }
     const runId = response.headers.get("X-Run-Id");
     if (runId === null) throw new UnreachableError();
+    if (signal.aborted) return void response.body?.cancel().catch(() => undefined);
     void this.follow(runId, response, answer.key, signal);
   }
 
@@ -374,15 +392,16 @@ export class Chat {
     this.lost = false;
   }
 
-  private async create(signal: AbortSignal): Promise<string> {
+  private async create(content: string, signal: AbortSignal, onCreated?: (id: string) => void): Promise<string> {
     const { system_prompt, params } = this.settings ?? NO_SETTINGS;
     const conversation = await this.api.createConversation({
       ...(system_prompt !== null && { system_prompt }),
       ...(params !== null && { params }),
+      first_message: content.slice(0, TITLED_CHARACTERS),
     });
-    signal.throwIfAborted();
-    this.id = conversation.id;
-    this.onConversation(conversation, "created");
+    onCreated?.(conversation.id);
+    if (!signal.aborted) this.id = conversation.id;
+    this.onConversation(conversation, signal.aborted ? "changed" : "created");
     return conversation.id;
   }
 }

@@ -18,6 +18,8 @@ export class Conversations {
   archived = $state(false);
   /** Number of changes to the list that did not come with the whole list. */
   private edits = 0;
+  /** Called when the list is about to be read again. */
+  onReread: () => void = () => undefined;
 
   constructor(
     private readonly api: ApiClient,
@@ -28,6 +30,7 @@ export class Conversations {
   /** Load the list. Rejects like the API, and then keeps the previous list. */
   async load(): Promise<void> {
     const { archived } = this;
+    this.onReread();
     for (let tries = 1; ; tries++) {
       const { edits } = this;
       const list = await this.api.conversations(archived);
@@ -94,6 +97,12 @@ export class Conversations {
     this.onChange();
   }
 
+  /** Reread the list after a change that this page made past it. Rejects like the API. */
+  reread(): Promise<void> {
+    this.onChange();
+    return this.load();
+  }
+
   /** Delete all conversations, archived ones too, and return their number. Rejects like the API. */
   async removeAll(): Promise<number> {
     const count = await this.api.deleteAllConversations();
@@ -110,9 +119,9 @@ export class Conversations {
     this.onChange();
   }
 
-  /** Import the text of a file and reload the list. Rejects like the API. */
-  async importFile(text: string): Promise<Imported> {
-    const result = await this.api.importFile(text);
+  /** Import the chosen conversations of a file and reload the list. Rejects like the API. */
+  async importFile(file: Blob, chosen: string): Promise<Imported> {
+    const result = await this.api.importFile(file, chosen);
     this.onChange();
     await this.load();
     return result;
@@ -130,6 +139,7 @@ export class Conversations {
   }
 }
 
+/** Compare conversations as the server orders them. Times are equal where a file had no times. */
 function byRank(a: Conversation, b: Conversation): number {
-  return Number(b.pinned ?? false) - Number(a.pinned ?? false) || b.updated_at - a.updated_at;
+  return Number(b.pinned ?? false) - Number(a.pinned ?? false) || b.updated_at - a.updated_at || (a.id < b.id ? 1 : -1);
 }

@@ -1,60 +1,66 @@
+import { SvelteMap } from "svelte/reactivity";
+
 import type { ApiClient } from "../services/api/client";
+import { ApiError } from "../services/api/errors";
 import { joinContent, splitContent, type Attachment } from "../services/chat/attachments";
-import { randomDigits } from "../services/chat/ids";
+import { eraseStored, storedFiles, storedText, storeFiles, storeText } from "../services/chat/draft_storage";
 
 const PAUSE_MS = 400;
-const TEXT_KEY = "ebb-draft:";
-const FILES_KEY = "ebb-files:";
-/** Key of the random name of the person logged in. Stored files with another name belong to someone else. */
-const OWNER_KEY = "ebb-files-of";
+/** Maximum length of a text that the server stores as a draft. */
+export const MAX_LENGTH = 1 << 20;
 
-/** Unsent message of a chat, or of the empty page. */
-interface Draft {
+/** A question that has not arrived. */
+interface Taken {
+  content: string;
   chatId: string | null;
   text: string;
   files: readonly Attachment[];
+  /** Whether the question was refused. Then the page shows it with the reason until its chat is left. */
+  refused: boolean;
 }
 
 /**
  * Unsent text and files of the open chat. The browser stores the text with every key press, the server stores it a moment
  * later. The browser then drops its copy, so a copy that exists is newer than the server's. The files stay in the tab.
- * Logging out erases all of it, in every tab.
+ * A question stays among them, in front, until it has arrived. Logging out erases all of it, in every tab.
  */
 export class Drafts {
   text = $state("");
   files = $state.raw<readonly Attachment[]>([]);
+  /** Where the draft has no room: on the server, or not even in the browser; null if the server takes it. */
+  overflow = $state<"server" | "browser" | null>(null);
+  /** Resolves when the draft of the open chat is here. */
+  opened: Promise<void> = Promise.resolve();
 
-  private chatId: string | null = null;
+  private chatId = $state<string | null>(null);
+  /** Number of readings under way for each draft. */
+  private readonly readings = new SvelteMap<string | null, number>();
   /** Whether the person has left. Nothing is stored until a chat is opened again. */
   private closed = false;
-  /** The text that the server has. */
-  private saved = "";
-  /** The draft that is being sent, until its message has arrived. */
-  private taken: Draft | null = null;
+  /** The draft that the server has; null if that is unknown. */
+  private saved: string | null = "";
+  private taken: Taken[] = [];
   private timer: ReturnType<typeof setTimeout> | undefined;
   private saving: Promise<void> = Promise.resolve();
 
   constructor(private readonly api: ApiClient) {}
 
+  /** Whether files are being read into the open draft. */
+  get reading(): boolean {
+    return (this.readings.get(this.chatId) ?? 0) > 0;
+  }
+
   /** Show the draft of conversation `id`, or of the empty page. */
-  async open(id: string | null): Promise<void> {
-    this.flush();
-    this.closed = false;
-    this.chatId = id;
-    this.saved = "";
-    this.files = storedFiles(id);
-    const stored = localStorage.getItem(keyOf(TEXT_KEY, id));
-    this.text = stored ?? "";
-    if (stored !== null) return this.flush();
-    await this.refresh();
+  open(id: string | null): Promise<void> {
+    return (this.opened = this.load(id));
   }
 
   /** Reread the text that another tab typed, unless the text here is not saved yet. */
   async refresh(): Promise<void> {
     const { chatId, text } = this;
-    if (text !== this.saved) return;
+    if (this.takenOf(chatId).length > 0 || this.content !== this.saved) return;
     const draft = await this.api.draft(chatId).catch(() => null);
-    if (draft === null || chatId !== this.chatId || text !== this.text) return;
+    if (draft === null || chatId !== this.chatId || text !== this.text || this.takenOf(chatId).length > 0) return;
     // A refused question is stored with its files.
     const { text: typed, files } = splitContent(draft.text);
     if (files.length > 0 && this.files.length === 0) this.keep(chatId, files);
@@ -66,67 +72,112 @@ export class Drafts {
   type(text: string): void {
     if (this.closed) return;
     this.text = text;
-    localStorage.setItem(keyOf(TEXT_KEY, this.chatId), text);
+    this.store();
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.flush(), PAUSE_MS);
   }
 
-  /** Add a file to the draft that is open now, even if another one is open by the time the file has been read. */
-  async attach(reading: Promise<Attachment>): Promise<void> {
+  attach(file: Attachment): void {
+    this.add(this.chatId, file);
+  }
+
+  /**
+   * Read files into the draft that is open now, even if another one is open by the time they have been read. Return the
+   * reasons of those that cannot be read, one line for each. Rejects if the page is incomplete.
+   */
+  async read(files: readonly File[]): Promise<string[]> {
     const { chatId } = this;
-    const file = await reading;
-    this.keep(chatId, [...(chatId === this.chatId ? this.files : storedFiles(chatId)), file]);
+    const refusals: string[] = [];
+    const change = (by: number) => this.readings.set(chatId, (this.readings.get(chatId) ?? 0) + by);
+    change(1);
+    try {
+      const { readFile, describeRefusal } = await import("../services/chat/file_reading");
+      for (const file of files) {
+        await readFile(file, this.api).then(
+          (read) => this.add(chatId, read),
+          (error: unknown) => refusals.push(describeRefusal(file.name, error)),
+        );
+      }
+    } finally {
+      change(-1);
+    }
+    return refusals;
   }
 
   detach(file: Attachment): void {
     this.keep(this.chatId, this.files.filter((other) => other !== file));
   }
 
+  /** Remove the text and the files. */
+  clear(): void {
+    this.keep(this.chatId, []);
+    this.type("");
+  }
+
   /** Turn an unsent message back into a draft, in front of the text typed since. */
   restore(content: string): void {
     const { text, files } = splitContent(content);
+    this.taken = this.taken.filter((taken) => taken !== this.find(content));
     this.type([text, this.text].filter((part) => part !== "").join("\n\n"));
     this.keep(this.chatId, [...files, ...this.files]);
   }
 
-  /** Empty the draft for sending, but keep the stored copy until `onSent`. Resolves when the message may be sent. */
+  /** Empty the draft for sending. Resolves when the message may be sent. `onSent` or `onRefused` follows. */
   take(): Promise<void> {
     clearTimeout(this.timer);
-    this.taken = { chatId: this.chatId, text: this.text, files: this.files };
+    const { chatId, text, files } = this;
+    this.taken.push({ content: joinContent(text.trim(), files), chatId, text, files, refused: false });
     this.text = "";
     this.files = [];
     this.saved = "";
     return this.saving;
   }
 
-  /** Erase the stored copy of a taken draft whose message has arrived. */
-  onSent(content: string): void {
-    const { taken } = this;
-    if (taken === null || content !== joinContent(taken.text.trim(), taken.files)) return;
-    this.taken = null;
-    if (JSON.stringify(storedFiles(taken.chatId)) === JSON.stringify(taken.files)) this.keep(taken.chatId, []);
-    const key = keyOf(TEXT_KEY, taken.chatId);
-    if (localStorage.getItem(key) === taken.text) localStorage.removeItem(key);
-    // The server drops a chat's draft with its message, but that of the empty page only if both texts are equal.
-    if (taken.chatId === null && taken.text !== content) void this.api.putDraft(null, "").catch(() => undefined);
+  /** Keep a question that was not typed as the draft, until it has arrived. */
+  hold(content: string): void {
+    const known = this.find(content);
+    if (known !== undefined) known.refused = false;
+    else if (!this.closed) {
+      this.taken.push({ content, chatId: this.chatId, ...splitContent(content), refused: false });
+      this.keep(this.chatId, this.files);
+      this.store();
+    }
   }
 
-  /**
-   * Move a taken draft of the empty page, with its files, to the chat that was created for it: the server did not take the
-   * message. The page shows the message until it is reloaded, and the chat's draft afterwards.
-   */
-  async onRefused(content: string, chatId: string | null): Promise<void> {
-    const { taken } = this;
-    if (taken?.chatId !== null || chatId === null || content !== joinContent(taken.text.trim(), taken.files)) return;
-    try {
-      await this.api.putDraft(chatId, content);
-      await this.api.putDraft(null, "");
-    } catch {
-      // The draft stays where it is.
-      return;
+  /** Move a taken draft of the empty page to the chat that was created for it. */
+  async onCreated(content: string, chatId: string): Promise<void> {
+    const taken = this.find(content);
+    if (taken?.chatId !== null) return;
+    drop(taken);
+    taken.chatId = chatId;
+    storeText(chatId, taken.text);
+    storeFiles(chatId, taken.files);
+    // The server drops the draft with the message only if both are equal, and not if it refuses the message.
+    await this.saving;
+    const draft = await this.api.draft(null).catch(() => null);
+    if (draft !== null && [taken.text.trim(), content].includes(draft.text.trim())) {
+      await this.api.putDraft(null, "").catch(() => undefined);
     }
-    if (localStorage.getItem(keyOf(TEXT_KEY, null)) === taken.text) localStorage.removeItem(keyOf(TEXT_KEY, null));
-    this.keep(null, []);
+  }
+
+  /** Erase the stored copy of a question that has arrived. */
+  onSent(content: string): void {
+    const taken = this.find(content);
+    if (taken === undefined) return;
+    this.taken = this.taken.filter((other) => other !== taken);
+    drop(taken);
+    if (taken.chatId !== this.chatId || (this.text === "" && this.saved === "")) return;
+    // The server dropped the draft with the message, before or after it was saved for the last time.
+    this.saved = null;
+    this.flush();
+  }
+
+  /** Keep a question that was refused as the draft of its chat, which is shown once the chat is opened again. */
+  onRefused(content: string): void {
+    const taken = this.find(content);
+    if (taken === undefined) return;
+    taken.refused = true;
+    if (taken.chatId === this.chatId) this.flush();
   }
 
   /** Erase everything from the browser, and store nothing more. The server keeps its copies. */
@@ -136,53 +187,96 @@ export class Drafts {
     this.text = "";
     this.saved = "";
     this.files = [];
-    this.taken = null;
-    // Sleeping tabs miss the message, and later find that their files have another owner.
-    localStorage.removeItem(OWNER_KEY);
-    for (const [storage, prefix] of [[localStorage, TEXT_KEY], [sessionStorage, FILES_KEY]] as const) {
-      for (const key of Object.keys(storage)) if (key.startsWith(prefix)) storage.removeItem(key);
-    }
+    this.taken = [];
+    eraseStored();
+  }
+
+  /** Everything unsent of the open chat, as the server stores it: with files only if they belong to a refused question. */
+  private get content(): string {
+    const { chatId } = this;
+    const withFiles = chatId !== null && this.takenOf(chatId).some(({ refused }) => refused);
+    return joinContent(this.unsentText, withFiles ? this.unsentFiles : []);
+  }
+
+  private get unsentText(): string {
+    return [...this.takenOf(this.chatId).map(({ text }) => text), this.text].filter((text) => text !== "").join("\n\n");
+  }
+
+  private get unsentFiles(): readonly Attachment[] {
+    return [...this.takenOf(this.chatId).flatMap(({ files }) => files), ...this.files];
+  }
+
+  private takenOf(chatId: string | null): Taken[] {
+    return this.taken.filter((taken) => taken.chatId === chatId);
+  }
+
+  private find(content: string): Taken | undefined {
+    return this.taken.find((taken) => taken.content === content);
+  }
+
+  private async load(id: string | null): Promise<void> {
+    this.flush();
+    this.closed = false;
+    this.chatId = id;
+    this.saved = "";
+    this.overflow = null;
+    // The page no longer shows refused questions of this chat above the field.
+    this.taken = this.taken.filter((taken) => taken.chatId !== id || !taken.refused);
+    const sending = this.takenOf(id);
+    const stored = storedText(id);
+    this.files = storedFiles(id).slice(sending.flatMap(({ files }) => files).length);
+    this.text = sending.reduce((text, taken) => without(text, taken.text), stored ?? "");
+    if (sending.length > 0) return;
+    if (stored !== null) return this.flush();
+    await this.refresh();
+  }
+
+  private add(chatId: string | null, file: Attachment): void {
+    this.keep(chatId, [...(chatId === this.chatId ? this.files : storedFiles(chatId)), file]);
   }
 
   private keep(chatId: string | null, files: readonly Attachment[]): void {
     if (this.closed) return;
     if (chatId === this.chatId) this.files = files;
-    try {
-      if (files.length > 0) sessionStorage.setItem(keyOf(FILES_KEY, chatId), JSON.stringify({ of: owner(), files }));
-      else sessionStorage.removeItem(keyOf(FILES_KEY, chatId));
-    } catch {
-      // The storage holds more than any model reads. Files beyond it are lost when the chat is left.
-    }
+    const kept = storeFiles(chatId, chatId === this.chatId ? this.unsentFiles : files);
+    if (chatId === this.chatId) this.overflow = kept ? this.overflowOf(true) : "browser";
+  }
+
+  private store(): void {
+    this.overflow = this.overflowOf(storeText(this.chatId, this.unsentText));
+  }
+
+  private overflowOf(isStored: boolean): "server" | "browser" | null {
+    if (!isStored) return "browser";
+    return this.content.length > MAX_LENGTH ? "server" : null;
   }
 
   private flush(): void {
     clearTimeout(this.timer);
-    const { chatId, text } = this;
-    if (text === this.saved) return;
-    this.saving = this.saving.then(async () => {
-      await this.api.putDraft(chatId, text);
-      if (localStorage.getItem(keyOf(TEXT_KEY, chatId)) === text) localStorage.removeItem(keyOf(TEXT_KEY, chatId));
-      if (chatId === this.chatId) this.saved = text;
-    }).catch(() => undefined);
+    const { chatId, content, unsentText } = this;
+    if (this.closed || content === this.saved || content.length > MAX_LENGTH) return;
+    this.saving = this.saving
+      .then(async () => {
+        await this.api.putDraft(chatId, content);
+        if (storedText(chatId) === unsentText) storeText(chatId, null);
+        if (chatId === this.chatId) this.saved = content;
+      })
+      .catch((error: unknown) => {
+        if (error instanceof ApiError && !error.transient && chatId === this.chatId) this.overflow = "server";
+      });
   }
 }
 
-function keyOf(prefix: string, id: string | null): string {
-  return prefix + (id ?? "");
+/** Drop a question from the beginning of the unsent text and files that the browser keeps of its chat. */
+function drop({ chatId, text, files }: Taken): void {
+  const stored = storedText(chatId);
+  const rest = without(stored ?? "", text);
+  if (rest !== stored) storeText(chatId, rest === "" ? null : rest);
+  const kept = storedFiles(chatId);
+  if (JSON.stringify(kept.slice(0, files.length)) === JSON.stringify(files)) storeFiles(chatId, kept.slice(files.length));
 }
 
-function storedFiles(id: string | null): readonly Attachment[] {
-  const stored = sessionStorage.getItem(keyOf(FILES_KEY, id));
-  if (stored === null) return [];
-  const { of, files } = JSON.parse(stored) as { of?: string; files?: Attachment[] };
-  if (of !== undefined && of === localStorage.getItem(OWNER_KEY) && files !== undefined) return files;
-  sessionStorage.removeItem(keyOf(FILES_KEY, id));
-  return [];
-}
-
-/** Return the random name under which tabs store files until the person logs out. */
-function owner(): string {
-  const known = localStorage.getItem(OWNER_KEY) ?? randomDigits();
-  localStorage.setItem(OWNER_KEY, known);
-  return known;
+function without(text: string, beginning: string): string {
+  if (text === beginning) return "";
+  return text.startsWith(`${beginning}\n\n`) ? text.slice(beginning.length + 2) : text;
 }

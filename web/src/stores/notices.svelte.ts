@@ -10,32 +10,52 @@ const FURTHER_LINE_MS = 3_000;
 export interface NoticeAction {
   label: string;
   act: () => void;
+  /** Button for the other answer to a question. The notice then stays until the person answers. */
+  refusal?: Omit<NoticeAction, "refusal">;
 }
 
-/** The current notice: one short message about an event outside of the conversation. */
+/** The chat that a notice is about: `id` is null on the empty page. */
+export interface AboutChat {
+  id: string | null;
+}
+
+interface Notice {
+  text: string;
+  action: NoticeAction | null;
+}
+
+/** The current notice: one short message about an event. A notice about a chat is shown only while that chat is open. */
 export class Notices {
   current = $state<string | null>(null);
   action = $state<NoticeAction | null>(null);
+  /** The open chat; null on the empty page. */
+  private openChat: string | null = null;
   /** Whether the notice is about the open chat, and is dismissed with it. */
   private ofChat = false;
+  /** The newest notice about each chat that was not open at the time. */
+  private readonly waiting = new Map<string | null, Notice>();
   private timer: ReturnType<typeof setTimeout> | undefined;
 
-  show(text: string, action: NoticeAction | null = null): void {
+  /** about: the chat that the notice is about; null if it is about anything else. */
+  show(text: string, action: NoticeAction | null = null, about: AboutChat | null = null): void {
+    if (about !== null && about.id !== this.openChat) {
+      this.waiting.set(about.id, { text, action });
+      return;
+    }
     this.current = text;
     this.action = action;
-    this.ofChat = false;
+    this.ofChat = about !== null;
     this.release();
   }
 
-  /** Show lines about the open chat, until it is left. */
-  showOfChat(lines: readonly string[]): void {
-    this.show(lines.join("\n"));
-    this.ofChat = true;
-  }
-
-  /** Dismiss a notice about the chat that was open. */
-  leaveChat(): void {
+  /** Replace the open chat, and a notice about the one before by a notice that waits for this one. */
+  enter(id: string | null): void {
+    this.openChat = id;
     if (this.ofChat) this.dismiss();
+    const notice = this.waiting.get(id);
+    if (notice === undefined) return;
+    this.waiting.delete(id);
+    this.show(notice.text, notice.action, { id });
   }
 
   /** Keep the notice until `release`, while the person reads it. */
@@ -46,25 +66,22 @@ export class Notices {
   /** Dismiss the notice after a while. */
   release(): void {
     clearTimeout(this.timer);
+    if (this.action?.refusal) return;
     const lines = this.current?.split("\n").length ?? 1;
     const shown = this.action === null ? SHOWN_MS : SHOWN_WITH_ACTION_MS;
     this.timer = setTimeout(() => this.dismiss(), shown + (lines - 1) * FURTHER_LINE_MS);
   }
 
-  /** Show a failure, as in "The chat was not renamed.", with its reason. */
-  failed(failure: string, error: unknown): void {
-    this.show(textOfFailure(failure, error));
+  /** Show a failure, as in "The chat was not renamed.", with its reason. about: as in `show`. */
+  failed(failure: string, error: unknown, about: AboutChat | null = null): void {
+    const { what, todo } = describeError(error);
+    this.show(`${failure} ${what} ${todo}`, null, about);
   }
 
   dismiss(): void {
     clearTimeout(this.timer);
     this.current = null;
     this.action = null;
+    this.ofChat = false;
   }
-}
-
-/** Describe a failure, as in "The chat was not renamed.", with its reason. */
-export function textOfFailure(failure: string, error: unknown): string {
-  const { what, todo } = describeError(error);
-  return `${failure} ${what} ${todo}`;
 }

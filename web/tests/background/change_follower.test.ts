@@ -36,7 +36,7 @@ it("lists chats of other browsers, and marks answers that ended unseen", async (
   send("opened", { answering: ["far"] });
   await vi.waitFor(() => expect([...activity.answering]).toEqual(["far"]));
   expect(refreshed).toEqual(["list"]);
-  send("conversation", { conversation: conversation({ id: "far", title: "Far" }), answering: false });
+  send("conversation", { conversation: conversation({ id: "far", title: "Far" }), answering: false, answered: true });
   await vi.waitFor(() => expect(ended).toEqual(["far"]));
   expect([conversations.list.map(({ title }) => title), [...activity.unread], activity.answering.size]).toEqual([["Far"], ["far"], 0]);
   send("gone", { conversation_id: "far" });
@@ -46,8 +46,8 @@ it("lists chats of other browsers, and marks answers that ended unseen", async (
 
 it("rereads the open chat only if it differs from the one shown", async () => {
   conversations.put(conversation({ id: "open", version: 1, head_id: "m1" }));
-  send("conversation", { conversation: conversation({ id: "open", version: 1, head_id: "m1" }), answering: false });
-  send("conversation", { conversation: conversation({ id: "open", version: 1, head_id: "m2" }), answering: true });
+  send("conversation", { conversation: conversation({ id: "open", version: 1, head_id: "m1" }), answering: false, answered: false });
+  send("conversation", { conversation: conversation({ id: "open", version: 1, head_id: "m2" }), answering: true, answered: false });
   await vi.waitFor(() => expect(activity.answering.has("open")).toBe(true));
   expect(refreshed).toEqual(["chat"]);
   send("reload", {});
@@ -55,8 +55,24 @@ it("rereads the open chat only if it differs from the one shown", async () => {
 });
 
 it("leaves an answer read that ended before the eyes of the person", async () => {
-  send("conversation", { conversation: conversation({ id: "open", head_id: "m1" }), answering: true });
-  send("conversation", { conversation: conversation({ id: "open", head_id: "m1" }), answering: false });
+  send("conversation", { conversation: conversation({ id: "open", head_id: "m1" }), answering: true, answered: false });
+  send("conversation", { conversation: conversation({ id: "open", head_id: "m1" }), answering: false, answered: true });
   await vi.waitFor(() => expect(ended).toEqual(["open"]));
   expect(activity.unread.size).toBe(0);
+});
+
+it("marks answers that ended within one event, or while the stream was broken", async () => {
+  send("conversation", { conversation: conversation({ id: "quick" }), answering: false, answered: true });
+  await vi.waitFor(() => expect([...activity.unread]).toEqual(["quick"]));
+  send("opened", { answering: ["slow", "slower"] });
+  send("opened", { answering: ["slower"] });
+  await vi.waitFor(() => expect([...activity.unread]).toEqual(["quick", "slow"]));
+  expect([...activity.answering]).toEqual(["slower"]);
+});
+
+it("ignores an event that is older than a change of this page", async () => {
+  conversations.put(conversation({ id: "filed", title: "New", version: 3 }));
+  send("conversation", { conversation: conversation({ id: "filed", title: "Old", version: 2 }), answering: true, answered: false });
+  await vi.waitFor(() => expect(activity.answering.has("filed")).toBe(true));
+  expect(conversations.list.map(({ title }) => title)).toEqual(["New"]);
 });

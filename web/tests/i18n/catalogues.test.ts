@@ -7,9 +7,15 @@ import { zh as answersZh } from "../../src/i18n/answers/zh";
 import { en as dialogsEn } from "../../src/i18n/dialogs/en";
 import { zh as dialogsZh } from "../../src/i18n/dialogs/zh";
 import { en } from "../../src/i18n/en";
+import { en as filesEn } from "../../src/i18n/files/en";
+import { zh as filesZh } from "../../src/i18n/files/zh";
 import { language } from "../../src/i18n/language.svelte";
 import { en as liveEn } from "../../src/i18n/live/en";
 import { zh as liveZh } from "../../src/i18n/live/zh";
+import { en as organizeEn } from "../../src/i18n/organize/en";
+import { zh as organizeZh } from "../../src/i18n/organize/zh";
+import { en as markdownEn } from "../../src/i18n/markdown/en";
+import { zh as markdownZh } from "../../src/i18n/markdown/zh";
 import { en as receiptEn } from "../../src/i18n/receipt/en";
 import { zh as receiptZh } from "../../src/i18n/receipt/zh";
 import { en as paletteEn } from "../../src/i18n/palette/en";
@@ -25,9 +31,12 @@ describe("the catalogue", () => {
     { view: "page", english: en, chinese: zh, alike: ["tiers.redis.name", "tiers.redis.short"] },
     { view: "answers", english: answersEn, chinese: answersZh, alike: [] },
     { view: "dialogs", english: dialogsEn, chinese: dialogsZh, alike: [] },
+    { view: "organize", english: organizeEn, chinese: organizeZh, alike: [] },
+    { view: "files", english: filesEn, chinese: filesZh, alike: [] },
     { view: "receipt", english: receiptEn, chinese: receiptZh, alike: [] },
     { view: "account", english: accountEn, chinese: accountZh, alike: [] },
     { view: "palette", english: paletteEn, chinese: paletteZh, alike: [] },
+    { view: "markdown", english: markdownEn, chinese: markdownZh, alike: [] },
     { view: "live", english: liveEn, chinese: liveZh, alike: [] },
   ])("of the $view has every text in Chinese", ({ english, chinese, alike }) => {
     const translated = new Map(leaves(chinese));

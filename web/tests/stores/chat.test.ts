@@ -43,16 +43,18 @@ describe("the open conversation", () => {
     expect(chat.messages.map(({ key }) => key)).toEqual(keys);
   });
 
-  it("receives no delayed message of another conversation", async () => {
+  it("sends a question to its own conversation after another one was opened", async () => {
     const before = Promise.withResolvers<void>();
-    await chat.open("conv_1");
-    const arrived = chat.send("for the first one", before.promise);
+    const sent = vi.spyOn(api, "sendMessage");
+    api.sent = [new Wire().response];
+    const arrived = chat.send("for the first one", { before: before.promise });
+    await Promise.resolve();
     await chat.open("conv_2");
     before.resolve();
 
-    expect(await arrived).toBe(false);
-    expect(api.asked).toEqual([]);
-    expect(texts()).toEqual([]);
+    expect(await arrived).toBe(true);
+    expect(sent.mock.calls.map(([id, { content }]) => [id, content])).toEqual([["conv_1", "for the first one"]]);
+    expect([chat.id, texts(), told]).toEqual(["conv_2", [], []]);
   });
 
   it("separates reasoning from the answer", async () => {

@@ -31,6 +31,16 @@ describe("the list of chats", () => {
     expect(ids()).toEqual(["new", "old"]);
   });
 
+  it("keeps a renamed chat where it is, also among chats of the same time", async () => {
+    vi.spyOn(api, "conversations").mockResolvedValue([chat("c", 1), chat("b", 1), chat("a", 1)]);
+    await conversations.load();
+    vi.spyOn(api, "changeConversation").mockResolvedValue(chat("b", 1, { title: "Renamed" }));
+    const renamed = conversations.change("b", { title: "Renamed" });
+    expect(ids()).toEqual(["c", "b", "a"]);
+    await renamed;
+    expect(ids()).toEqual(["c", "b", "a"]);
+  });
+
   it("drops archived chats, and the archive drops restored ones", async () => {
     conversations.put(chat("new", 3, { archived: true }));
     expect(ids()).toEqual(["old"]);

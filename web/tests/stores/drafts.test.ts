@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
 import { UnreachableError } from "../../src/services/api/errors";
 import { joinContent } from "../../src/services/chat/attachments";
-import { Drafts } from "../../src/stores/drafts.svelte";
+import { Drafts, MAX_LENGTH } from "../../src/stores/drafts.svelte";
 import { FakeApi } from "../fake_server";
 
 let api: FakeApi;
@@ -73,11 +73,13 @@ describe("a draft", () => {
   });
 });
 
-describe("a refused question", () => {
+describe("a question that has not arrived", () => {
   const notes = { name: "notes.txt", text: "low tide" };
+  const content = joinContent("too long", [notes]);
+  let kept: Map<string | null, string>;
 
-  it("moves with its files from the empty page to its own chat", async () => {
-    const kept = new Map<string | null, string>();
+  beforeEach(async () => {
+    kept = new Map();
     vi.spyOn(api, "draft").mockImplementation((id) => Promise.resolve({ text: kept.get(id) ?? "", updated_at: null }));
     vi.spyOn(api, "putDraft").mockImplementation((id, text) => {
       kept.set(id, text);
@@ -85,17 +87,87 @@ describe("a refused question", () => {
     });
     await drafts.open(null);
     drafts.type("too long");
-    await drafts.attach(Promise.resolve(notes));
+    drafts.attach(notes);
+    await vi.runAllTimersAsync();
     await drafts.take();
+    await drafts.onCreated(content, "conv_1");
     await drafts.open("conv_1");
-    await drafts.onRefused(joinContent("too long", [notes]), "conv_1");
+  });
 
-    expect([localStorage.getItem("ebb-draft:"), sessionStorage.length, kept.get(null)]).toEqual([null, 0, ""]);
+  it("is kept by its own chat with its files, in every browser", async () => {
+    expect([drafts.text, drafts.files, kept.get(null), localStorage.getItem("ebb-draft:")]).toEqual(["", [], "", null]);
+    drafts.onRefused(content);
+    await vi.runAllTimersAsync();
+    expect(kept.get("conv_1")).toBe(content);
+
+    sessionStorage.clear();
     const elsewhere = new Drafts(api);
     await elsewhere.open("conv_1");
     expect([elsewhere.text, elsewhere.files]).toEqual(["too long", [notes]]);
     await elsewhere.open(null);
     expect([elsewhere.text, elsewhere.files]).toEqual(["", []]);
+  });
+
+  it("survives a reload at any moment, in front of the text typed since", async () => {
+    const reloaded = new Drafts(api);
+    await reloaded.open("conv_1");
+    expect([reloaded.text, reloaded.files]).toEqual(["too long", [notes]]);
+
+    drafts.onRefused(content);
+    drafts.type("shorter");
+    await vi.runAllTimersAsync();
+    expect(drafts.text).toBe("shorter");
+    await reloaded.open("conv_1");
+    expect(reloaded.text).toBe("too long\n\nshorter");
+  });
+
+  it("returns to the field when its chat is opened again after a refusal", async () => {
+    await drafts.open("conv_2");
+    drafts.onRefused(content);
+    expect([drafts.text, kept.get("conv_2")]).toEqual(["", undefined]);
+    await drafts.open("conv_1");
+    expect([drafts.text, drafts.files]).toEqual(["too long", [notes]]);
+  });
+
+  it("is forgotten once it arrives, and the text typed since stays", async () => {
+    drafts.type("next");
+    await vi.runAllTimersAsync();
+    expect(kept.get("conv_1")).toBe("too long\n\nnext");
+    drafts.onSent(content);
+    await vi.runAllTimersAsync();
+    expect([drafts.text, kept.get("conv_1"), localStorage.length - 1, sessionStorage.length]).toEqual(["next", "next", 0, 0]);
+  });
+
+  it("may be an edited one", async () => {
+    drafts.onSent(content);
+    drafts.hold("edited");
+    drafts.onRefused("edited");
+    await vi.runAllTimersAsync();
+    expect([drafts.text, kept.get("conv_1")]).toEqual(["", "edited"]);
+    drafts.onSent("edited");
+    await vi.runAllTimersAsync();
+    expect(kept.get("conv_1")).toBe("");
+  });
+});
+
+describe("a draft without room", () => {
+  it("on the server is announced at once and stays in the browser", async () => {
+    await drafts.open("conv_1");
+    drafts.type("x".repeat(MAX_LENGTH + 1));
+    expect(drafts.overflow).toBe("server");
+    await vi.runAllTimersAsync();
+    expect([stored, localStorage.getItem("ebb-draft:conv_1")?.length]).toEqual(["", MAX_LENGTH + 1]);
+    drafts.type("short");
+    expect(drafts.overflow).toBe(null);
+  });
+
+  it("in the browser is announced at once", async () => {
+    await drafts.open("conv_1");
+    vi.spyOn(Storage.prototype, "setItem").mockImplementation(() => {
+      throw new DOMException("", "QuotaExceededError");
+    });
+    drafts.type("much");
+    expect([drafts.text, drafts.overflow]).toEqual(["much", "browser"]);
   });
 });
 
@@ -104,13 +176,15 @@ describe("files of a draft", () => {
   const log = { name: "log.csv", text: "day,wind" };
 
   it("stay with their chat, however slowly they are read", async () => {
-    const reading = Promise.withResolvers<typeof notes>();
+    const { file, arrive } = slowFile();
     await drafts.open("conv_1");
-    await drafts.attach(Promise.resolve(log));
-    const attached = drafts.attach(reading.promise);
+    drafts.attach(log);
+    const attached = drafts.read([file]);
+    expect(drafts.reading).toBe(true);
 
     await drafts.open("conv_2");
-    reading.resolve(notes);
+    expect(drafts.reading).toBe(false);
+    arrive();
     await attached;
     expect(drafts.files).toEqual([]);
 
@@ -120,10 +194,21 @@ describe("files of a draft", () => {
     expect(drafts.files).toEqual([notes]);
   });
 
+  it("are refused one by one, each with its reason", async () => {
+    await drafts.open("conv_1");
+    const folder = Object.assign(new File([], "folder"), { slice: () => ({ arrayBuffer: () => Promise.reject(new DOMException("", "NotFoundError")) }) });
+    const refused = await drafts.read([new File(["a\0b"], "a.png"), new File(["low tide"], "notes.txt"), folder]);
+    expect(refused).toEqual([
+      "a.png is no text file, PDF, docx, xlsx, pptx or epub. Save it as one of these and attach that.",
+      "folder cannot be opened. If it is a folder, choose the files in it; otherwise choose it again.",
+    ]);
+    expect([drafts.files, drafts.reading]).toEqual([[notes], false]);
+  });
+
   it("survive a reload until their message has arrived", async () => {
     await drafts.open(null);
     drafts.type("When?");
-    await drafts.attach(Promise.resolve(notes));
+    drafts.attach(notes);
     await drafts.take();
     expect(drafts.files).toEqual([]);
     const reloaded = new Drafts(api);
@@ -139,7 +224,7 @@ describe("files of a draft", () => {
   it("of an unsent message return in front of newer ones", async () => {
     await drafts.open("conv_1");
     drafts.type("And where?");
-    await drafts.attach(Promise.resolve(log));
+    drafts.attach(log);
     drafts.restore('When?\n\n<file name="notes.txt">\nlow tide\n</file>');
     expect(drafts.text).toBe("When?\n\nAnd where?");
     expect(drafts.files).toEqual([notes, log]);
@@ -147,7 +232,7 @@ describe("files of a draft", () => {
 
   it("of a previous person are dropped by a tab that missed the log-out", async () => {
     await drafts.open(null);
-    await drafts.attach(Promise.resolve(notes));
+    drafts.attach(notes);
     expect(sessionStorage.length).toBe(1);
     // Another tab logged out, which is seen in what all tabs share alone.
     localStorage.clear();
@@ -156,17 +241,17 @@ describe("files of a draft", () => {
     await reloaded.open(null);
     expect(reloaded.files).toEqual([]);
     expect(sessionStorage.length).toBe(0);
-    await reloaded.attach(Promise.resolve(log));
+    reloaded.attach(log);
     expect(reloaded.files).toEqual([log]);
   });
 
   it("are not stored if reading ends after the log-out", async () => {
-    const reading = Promise.withResolvers<typeof notes>();
+    const { file, arrive } = slowFile();
     await drafts.open("conv_1");
-    const attached = drafts.attach(reading.promise);
+    const attached = drafts.read([file]);
     drafts.type("half");
     drafts.forget();
-    reading.resolve(notes);
+    arrive();
     await attached;
     drafts.restore("half");
     await vi.runAllTimersAsync();
@@ -176,10 +261,17 @@ describe("files of a draft", () => {
   it("are erased with the text at log-out", async () => {
     localStorage.setItem("ebb-theme", "dark");
     await drafts.open("conv_1");
-    await drafts.attach(Promise.resolve(notes));
+    drafts.attach(notes);
     drafts.type("half");
     drafts.forget();
     await vi.runAllTimersAsync();
     expect([Object.keys(localStorage), sessionStorage.length, stored]).toEqual([["ebb-theme"], 0, ""]);
   });
 });
+
+/** Return a file whose content arrives when `arrive` is called. */
+function slowFile(): { file: File; arrive: () => void } {
+  const { promise, resolve } = Promise.withResolvers<ArrayBuffer>();
+  const file = Object.assign(new File([], "notes.txt"), { arrayBuffer: () => promise });
+  return { file, arrive: () => resolve(new TextEncoder().encode("low tide").buffer) };
+}

@@ -16,14 +16,20 @@ it("is dismissed after a while, unless it is held", () => {
   expect([notices.current, notices.action]).toEqual([null, null]);
 });
 
-it("about a chat is dismissed with it, and lists every line for long enough", () => {
+it("about a chat is shown only there, and lists every line for long enough", () => {
   const notices = new Notices();
-  notices.showOfChat(["one.png is neither a text file nor a PDF.", "two.png is neither a text file nor a PDF."]);
+  notices.enter("conv_1");
+  notices.show("one.png is no text.\ntwo.png is no text.", null, { id: "conv_1" });
   vi.advanceTimersByTime(8_000);
-  expect(notices.current).toBe("one.png is neither a text file nor a PDF.\ntwo.png is neither a text file nor a PDF.");
-  notices.leaveChat();
+  expect(notices.current).toBe("one.png is no text.\ntwo.png is no text.");
+  notices.enter("conv_2");
   expect(notices.current).toBe(null);
+
+  notices.show("three.png is no text.", null, { id: "conv_1" });
+  expect(notices.current).toBe(null);
+  notices.enter("conv_1");
+  expect(notices.current).toBe("three.png is no text.");
   notices.show("The chat was deleted.");
-  notices.leaveChat();
+  notices.enter("conv_2");
   expect(notices.current).toBe("The chat was deleted.");
 });

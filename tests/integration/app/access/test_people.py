@@ -132,6 +132,10 @@ async def test_disabled_person_is_out_with_sessions_and_keys(server: RunningServ
         await log_in(ada, "ada")
         await log_in(root, "root")
         key = (await (await ada.post("/api/account/keys", json={"name": "laptop"})).json())["key"]
+        conversation = await created(ada)
+        await said(ada, conversation, "one")
+        link = (await (await ada.post(f"/api/conversations/{conversation}/shares", json={})).json())["path"]
+        assert (await root.get(link)).status == 200
         people = {person["name"]: person for person in (await read(root, "/api/admin/people"))["data"]}
         assert (people["Ada"]["scope"], people["Root"]["scope"]) == ("user", "admin")
         path = f"/api/admin/people/{people['Ada']['id']}"
@@ -140,6 +144,7 @@ async def test_disabled_person_is_out_with_sessions_and_keys(server: RunningServ
         assert (await error_of(own, 409))["code"] == "own_account"
         assert (await root.patch(path, json={"disabled": True})).status == 200
         assert (await ada.get("/api/conversations")).status == 401
+        assert (await root.get(link)).status == 404
         async with api_client(server.url, key) as client:
             assert (await client.get("/api/conversations")).status == 401
             assert (await log_in(ada, "ada")).headers["Location"] == "/?login=disabled"

@@ -1,8 +1,7 @@
-"""The `ebb` command as a process: start-up time and exit status."""
+"""The `ebb` command as a process: imports and exit status."""
 
 import subprocess
 import sys
-import time
 
 from app.version import VERSION
 
@@ -13,20 +12,19 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_help_imports_nothing_heavy() -> None:
-    heavy = "'torch', 'numpy', 'aiohttp'"
-    code = f"import sys; import app.cli.main; print([name for name in ({heavy}) if name in sys.modules])"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert result.stdout.strip() == "[]"
-
-
-def test_help_answers_within_a_second() -> None:
-    """Time the fastest of three runs. The target is 0.3 s; the bound leaves room for a busy machine."""
-    seconds = []
-    for _ in range(3):
-        begin = time.perf_counter()
-        assert run("--help").returncode == 0
-        seconds.append(time.perf_counter() - begin)
-    assert min(seconds) < 1.0
+    """`ebb --help` answers at once because of what it does not import."""
+    heavy = "'torch', 'numpy', 'aiohttp', 'starlette', 'pydantic', 'transformers', 'redis', 'lmcache'"
+    code = (
+        "import sys\n"
+        "from app.cli.main import main\n"
+        "try:\n"
+        "    main(['--help'])\n"
+        "finally:\n"
+        f"    print([name for name in ({heavy}) if name in sys.modules])\n"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "ebb serve" in result.stdout
+    assert result.stdout.endswith("\n[]\n")
 
 
 def test_exit_status_is_2_for_an_unknown_command() -> None:

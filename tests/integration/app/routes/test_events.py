@@ -52,9 +52,9 @@ async def test_second_browser_sees_chats_answers_and_deletions(people: People) -
     late = followed(people.alice)
     assert (await until(late, "opened")).data == {"answering": [conversation]}
     people.engine.allow(None)
-    await until(stream, "conversation", answering=False)
+    await until(stream, "conversation", answering=False, answered=True)
     await people.alice.patch(f"/api/conversations/{conversation}", json={"title": "Ebb and flow"})
-    assert (await until(stream, "conversation")).data["conversation"]["title"] == "Ebb and flow"
+    assert (await until(stream, "conversation", answered=False)).data["conversation"]["title"] == "Ebb and flow"
     await people.alice.delete(f"/api/conversations/{conversation}")
     assert (await until(stream, "gone")).data == {"conversation_id": conversation}
     await people.alice.delete("/api/conversations")

@@ -170,6 +170,21 @@ async def test_page_is_revalidated_and_its_assets_are_immutable(tmp_path: Path) 
         assert (await http.get("/assets/..%2f..%2fconversations.db")).status == 404
 
 
+async def test_preview_document_is_sandboxed_without_network(tmp_path: Path) -> None:
+    (tmp_path / "static").mkdir()
+    (tmp_path / "static" / "preview.html").write_text("<title>Preview</title>")
+    async with running_server(tmp_path, FakeEngine()) as server, api_client(server.url) as http:
+        preview = await http.get("/preview.html")
+        policy = preview.headers.getall("Content-Security-Policy")
+        assert len(policy) == 1
+        rules = dict(rule.strip().partition(" ")[::2] for rule in policy[0].split(";"))
+        assert rules["sandbox"] == "allow-scripts"
+        assert rules["default-src"] == "'none'"
+        assert rules["frame-ancestors"] == "'self'"
+        addresses = {source for name, value in rules.items() if name.endswith("-src") for source in value.split()}
+        assert addresses <= {"'none'", "'unsafe-inline'", "data:", "blob:"}
+
+
 async def test_scripts_are_sent_gzipped_if_accepted(tmp_path: Path) -> None:
     assets = tmp_path / "static" / "assets"
     assets.mkdir(parents=True)

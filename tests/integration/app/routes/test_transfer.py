@@ -81,7 +81,7 @@ async def test_second_import_is_skipped_unless_duplicates_requested(http: aiohtt
     whole = await exported(http)
     for _ in range(2):
         outcome = await (await http.post("/api/import", json=whole)).json()
-        assert outcome == {"imported": [], "skipped": [conversation]}
+        assert outcome == {"imported": [], "skipped": [conversation], "unreadable": []}
     [copied] = (await (await http.post("/api/import?duplicates=true", json=whole)).json())["imported"]
     assert copied != conversation
     assert len((await read(http, "/api/conversations"))["data"]) == 2
@@ -203,3 +203,44 @@ async def test_export_in_parts_holds_everything_once(
     assert len(seen) == 5
     assert set(seen) == made
     assert (await error_of(await http.get("/api/export?cursor=conv_1"), 400))["param"] == "cursor"
+
+
+CHATGPT: list[dict[str, Any]] = [
+    {
+        "title": "Tides at night",
+        "create_time": 1_700_000_000.5,
+        "conversation_id": "abc",
+        "current_node": "q",
+        "mapping": {"q": {"parent": None, "message": {
+            "author": {"role": "user"}, "content": {"content_type": "text", "parts": ["When is it high?"]}}}},
+    },
+    {"title": "Broken", "mapping": {"q": {"parent": 5}}},
+]  # fmt: skip
+
+
+async def test_preview_tells_what_an_import_does(http: aiohttp.ClientSession) -> None:
+    response = await http.post("/api/import/preview", json=CHATGPT)
+    assert response.status == 200, await response.text()
+    preview = await response.json()
+    assert preview["format"] == "chatgpt"
+    [chat], [broken] = preview["conversations"], preview["unreadable"]
+    assert (chat["index"], chat["title"], chat["num_messages"], chat["is_here"]) == (0, "Tides at night", 1, False)
+    assert broken == {"index": 1, "title": "Broken", "problem": "chats[1].mapping.q.parent: Input should be a text"}
+    assert (await read(http, "/api/conversations"))["data"] == []
+    none = await (await http.post("/api/import?chosen=1", json=CHATGPT)).json()
+    assert none["imported"] == []
+    outcome = await (await http.post("/api/import?chosen=0-3", json=CHATGPT)).json()
+    assert (len(outcome["imported"]), outcome["unreadable"]) == (1, [broken])
+    assert (await (await http.post("/api/import/preview", json=CHATGPT)).json())["conversations"][0]["is_here"]
+    for wrong in ("", "x", "3-1", "1,", "0-99999999"):
+        assert (await error_of(await http.post(f"/api/import?chosen={wrong}", json=CHATGPT), 400))["param"] == "chosen"
+
+
+async def test_export_is_named_by_its_title(http: aiohttp.ClientSession) -> None:
+    conversation = await created(http, title='Tides: "high"/low\u202e 潮')
+    for kind, extension in (("json", "json"), ("markdown", "md")):
+        response = await http.get(f"/api/conversations/{conversation}/export?format={kind}")
+        disposition = response.headers["Content-Disposition"]
+        assert response.content_disposition is not None
+        assert response.content_disposition.filename == f"Tides high low 潮.{extension}"
+        assert f'filename="Tides high low .{extension}"' in disposition

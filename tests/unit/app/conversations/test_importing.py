@@ -22,7 +22,7 @@ from app.storage.runs import MessageEnd, Turn
 from app.storage.store import Store
 from engine.errors import InvalidRequestError
 from tests.sizes import Size
-from tests.unit.stored_chats import message, record
+from tests.unit.stored_chats import answered, message, record
 
 EMPTY: dict[str, Any] = {
     "title": None,
@@ -295,3 +295,18 @@ async def test_export_of_many_real_turns_can_be_imported(store: Store, size: Siz
     assert len(await store.imports.add(read_file(body), duplicates=False)) == 1
     assert len(json.loads(await exported(store))["conversations"][0]["messages"]) == 2 * turns
     assert len(read_file(await exported(store))[0].messages) == 2 * turns
+
+
+async def test_edited_answer_survives_export_and_import(store: Store) -> None:
+    conversation = await store.conversations.create({"title": "Tides"})
+    _, answer = await answered(store, conversation, "When?")
+    await store.tree.edit(answer.id, new_id("msg"), "At noon.")
+    [one] = read_file(await exported(store))
+    assert [each.finish_reason for each in one.messages] == [None, "stop", "edited"]
+    await store.imports.add([replace(one, source="elsewhere")], duplicates=True)
+    for each in read_file(await exported(store)):
+        assert [(message.content, message.finish_reason) for message in each.messages][1:] == [
+            ("Yes.", "stop"),
+            ("At noon.", "edited"),
+        ]
+        assert each.conversation.head_id == each.messages[2].id

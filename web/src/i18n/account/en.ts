@@ -1,5 +1,16 @@
 /** Texts of logins, accounts, administration and unknown addresses in English. */
 export const en = {
+  former: {
+    offer: (count: number) =>
+      count === 1
+        ? "One chat from before the first key belongs to no key. Take it over?"
+        : `${count} chats from before the first key belong to no key. Take them over?`,
+    take: "Take over",
+    refuse: "No",
+    taken: (count: number) => (count === 1 ? "One chat is yours now." : `${count} chats are yours now.`),
+    notTaken: "The chats were not taken over.",
+  },
+
   login: {
     at: (provider: string) => `Log in at ${provider}`,
     or: "or with a key",
@@ -8,12 +19,12 @@ export const en = {
     note: "Ask your administrator for a key.",
     wrong: "Invalid or revoked key.",
     refused: {
-      failed: "The login failed: the answer of the login provider was not valid. Try again.",
-      expired: "This login took too long, or began in another tab. Try again.",
+      failed: "The login failed: the login provider sent an invalid response. Try again.",
+      expired: "This login took too long, or was started in another tab. Try again.",
       denied: "You did not log in at the login provider.",
       disabled: "Your account on this server is disabled. Ask your administrator.",
       groups: "Your account may not use this server. Ask your administrator.",
-      unavailable: "The login provider does not answer. Try again later, or log in with a key.",
+      unavailable: "The login provider is not responding. Try again later, or log in with a key.",
     } as Record<string, string>,
   },
 
@@ -24,7 +35,7 @@ export const en = {
     out: "Log out",
     appearance: "Appearance and language",
     people: "People and limits",
-    usage: "Use of the last 30 days",
+    usage: "Usage in the last 30 days",
     noUsage: "No answers yet.",
     usageNote: "Tokens of the answers in your chats. Deleted chats are not counted.",
     day: "Day",
@@ -54,12 +65,12 @@ export const en = {
 
   admin: {
     people: "People",
-    noPeople: "No person has logged in yet.",
+    noPeople: "No one has logged in yet.",
     name: "Name",
     role: "Role",
     seen: "Last seen",
     state: "Access",
-    roles: { user: "User", admin: "Administrator", none: "In no group" },
+    roles: { user: "User", admin: "Administrator", none: "Not in any group" },
     allowed: "Allowed",
     disabled: "Disabled",
     disable: "Disable",
@@ -67,14 +78,14 @@ export const en = {
     enable: "Admit again",
     enableOf: (name: string) => `Admit ${name} again`,
     disableTitle: (name: string) => `Disable ${name}?`,
-    disableText: "The logins and keys of this person stop working at once. The chats stay.",
-    tenants: "Tenants, use and limits",
+    disableText: "This person's logins and keys stop working at once. The chats are kept.",
+    tenants: "Tenants, usage and limits",
     tenant: "Tenant",
     chats: "Chats",
     stored: "Stored",
     tokens: "Tokens",
     requests: "Requests",
-    sinceStart: "Tokens and requests count since the server started.",
+    sinceStart: "Tokens and requests are counted since the server started.",
     edit: "Limits",
     editOf: (tenant: string) => `Limits of ${tenant}`,
     limits: {
@@ -94,7 +105,7 @@ export const en = {
     model: "Model",
     noModel: "None yet",
     live: "Live numbers",
-    refused: "Only administrators see this page.",
+    refused: "Only administrators can see this page.",
     refusedTodo: "Log in with an administrator's account or key.",
   },
 

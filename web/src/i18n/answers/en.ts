@@ -7,7 +7,7 @@ export const en = {
 
   compare: {
     title: "Compare answers",
-    note: "All answers are written at the same time. Columns with the same settings differ by chance, unless they have a seed. All use the chat's system prompt.",
+    note: "All answers are written at the same time, with the chat's system prompt. Answers with the same settings may still differ, unless a seed is set.",
     kept: "Every answer stays in the chat as a version.",
     column: (index: number) => `Answer ${index}`,
     settings: ({ temperature, top_p, seed }: { temperature?: number | null; top_p?: number | null; seed?: number | null }) =>
@@ -27,7 +27,7 @@ export const en = {
   prompts: {
     title: "Saved prompts",
     search: "Find a prompt",
-    none: "No prompts found. Save texts here that you often begin with.",
+    none: "No prompts found. Save texts that you often begin messages with.",
     add: "New prompt",
     edit: (name: string) => `Edit “${name}”`,
     name: "Name of the prompt",

@@ -20,6 +20,40 @@ export const en = {
     show: "Show",
   },
 
+  import: {
+    imported: (added: number, skipped: number) =>
+      `${added === 1 ? "One chat was" : `${added} chats were`} imported` +
+      (skipped > 0 ? `; ${skipped} ${skipped === 1 ? "was" : "were"} already here.` : "."),
+    notImported: "Nothing was imported.",
+    title: "Import chats",
+    drop: "Drop a file here, or choose one",
+    formats: "An export of Ebb, ChatGPT, Claude, LibreChat or Open WebUI: the JSON file, or the ZIP archive that contains it.",
+    reading: "Reading the file…",
+    importing: "Importing…",
+    found: (name: string, count: number) => `${count === 1 ? "1 chat" : `${count} chats`} from ${name}`,
+    all: "All chats",
+    messages: (count: number) => (count === 1 ? "1 message" : `${count} messages`),
+    branches: (count: number) => `${count} branches`,
+    here: "already here",
+    leftOut: (parts: readonly string[]) => `left out: ${parts.join(", ")}`,
+    kinds: {
+      tools: (count: number) => `${count} tool ${count === 1 ? "message" : "messages"}`,
+      media: (count: number) => `${count} ${count === 1 ? "image or recording" : "images or recordings"}`,
+      files: (count: number) => `${count} ${count === 1 ? "file" : "files"}`,
+      system: (count: number) => `${count} system ${count === 1 ? "message" : "messages"}`,
+      failed: (count: number) => `${count} ${count === 1 ? "error" : "errors"}`,
+      other: (count: number) => `${count} other ${count === 1 ? "part" : "parts"}`,
+    },
+    unreadable: (count: number) => (count === 1 ? "1 chat cannot be read" : `${count} chats cannot be read`),
+    act: (count: number) => (count === 1 ? "Import 1 chat" : `Import ${count} chats`),
+    again: "Choose another file",
+    zip: {
+      none: (name: string) => `${name} contains no conversations.json.`,
+      broken: (name: string) => `${name} is damaged, or is a kind of ZIP that cannot be read here. Unpack it, and choose the JSON file.`,
+      tooBig: (name: string) => `${name} is too big: at most 64 MiB of JSON.`,
+    },
+  },
+
   tree: {
     note: "Filled dots mark the messages that are shown. Choose a message to show its branch.",
     empty: "(empty)",
@@ -67,7 +101,7 @@ export const en = {
     sizes: { small: "Small", normal: "Normal", large: "Large" },
     language: "Language",
     notify: "Notify me when an answer ends while this tab is hidden",
-    notifyInsecure: "Notifications, and Ebb as an app, need https or this machine. This page has neither.",
+    notifyInsecure: "Notifications, and installing Ebb as an app, require HTTPS or a browser on the server's own machine.",
     notifyRefused: "The browser does not allow notifications for this page.",
     tierMarks: "Mark where each chat is cached",
     tierMarksNote: "The nearer a chat's cache, the sooner its next answer begins.",
@@ -85,7 +119,7 @@ export const en = {
     stop: "Stop the answer, or close the open panel",
     walk: "Previous or next chat in the list",
     undo: "Undo a deletion or archiving",
-    branches: "Previous or next version, on ‹ ›",
+    branches: "Previous or next version, with the focus on ‹ ›",
     edit: "Save an edited answer",
     this: "This list",
   },

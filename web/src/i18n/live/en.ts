@@ -1,10 +1,10 @@
 /** Texts of the view of live numbers in English. */
 export const en = {
-  lead: "What the whole server does, second by second. The charts show up to five minutes.",
+  lead: "What the whole server is doing, second by second. The charts show up to five minutes.",
   states: {
     connecting: "Connecting…",
     live: "Live",
-    away: "The server does not respond. The numbers will resume by themselves.",
+    away: "The server is not responding. The numbers will resume on their own.",
   },
   starting: "The numbers appear as soon as the model is ready.",
   refused: "These are the numbers of the whole server.",
@@ -27,7 +27,7 @@ export const en = {
   usedOnly: (used: string) => `${used}, no limit`,
   occupancy: "Occupancy",
   hitRate: "Hit rate",
-  hitRateNote: "Share of the prompt tokens that a tier was asked for, over one minute",
+  hitRateNote: "Of the prompt tokens looked up in this tier over the last minute, the share that it had",
   evictions: "Evictions",
   blocksPerSecond: (blocks: string) => `${blocks} blocks/s`,
   byTenant: "By tenant",
@@ -41,7 +41,7 @@ export const en = {
   table: "The charts as a table",
   of: (chart: string, series: string) => `${chart}: ${series}`,
   inUnit: (name: string, unit: string) => `${name} (${unit})`,
-  column: { what: "Number", now: "Now", mean: "Mean", most: "Most" },
+  column: { what: "Metric", now: "Now", mean: "Mean", most: "Maximum" },
 };
 
 export type LiveTexts = typeof en;

@@ -7,7 +7,7 @@ export const zh: PaletteTexts = {
   actions: "命令",
   chats: "对话",
   messages: "消息",
-  none: "没有找到。",
+  none: "没有找到相关内容。",
   sidebar: "显示或隐藏对话列表",
   search: "在对话列表中搜索",
 };

@@ -4,6 +4,8 @@ import type {
   Account,
   AccountUsage,
   ApiKey,
+  BulkChanges,
+  BulkResult,
   ChatParams,
   ChatTier,
   Conversation,
@@ -12,20 +14,26 @@ import type {
   ConversationWithMessages,
   DeletedConversation,
   Draft,
+  Folder,
   Health,
   Imported,
+  ImportPreview,
   Limits,
   Login,
   Message,
   NewApiKey,
+  NewChat,
   NewMessage,
+  NewShare,
   Person,
   PersonSession,
   Preset,
   PresetFields,
+  PromptSize,
   ReuseReport,
   SavedPrompt,
   SearchResponse,
+  Share,
   Tenant,
 } from "./types";
 
@@ -57,6 +65,16 @@ export class ApiClient {
   /** Read the tokens of the answers of the last days. */
   usage(days: number): Promise<AccountUsage> {
     return this.json("get", "/api/account/usage", { query: { days } });
+  }
+
+  /** Count the chats from before the first key that this login may take over. */
+  async formerChats(): Promise<number> {
+    return (await this.json("get", "/api/account/former-chats", {})).chats;
+  }
+
+  /** Take over the chats from before the first key, and return their number. */
+  async takeFormerChats(): Promise<number> {
+    return (await this.json("post", "/api/account/former-chats", {})).chats;
   }
 
   async ownKeys(): Promise<ApiKey[]> {
@@ -130,8 +148,8 @@ export class ApiClient {
     return this.json("get", "/api/conversations/{id}/tree", { path: { id } });
   }
 
-  createConversation(changes: ConversationChanges): Promise<Conversation> {
-    return this.json("post", "/api/conversations", { body: changes });
+  createConversation(chat: NewChat): Promise<Conversation> {
+    return this.json("post", "/api/conversations", { body: chat });
   }
 
   changeConversation(id: string, changes: ConversationChanges): Promise<Conversation> {
@@ -304,14 +322,72 @@ export class ApiClient {
     await this.request("delete", "/api/conversations/{id}/warm", { path: { id: conversationId } });
   }
 
+  /** Count the tokens of the prompt that a message would make; null: in a new chat with `systemPrompt`. */
+  promptSize(conversationId: string | null, content: string, systemPrompt: string | null, signal: AbortSignal): Promise<PromptSize> {
+    const chat = conversationId === null ? { system_prompt: systemPrompt } : { conversation_id: conversationId };
+    return this.json("post", "/api/prompt-size", { body: { ...chat, content }, signal });
+  }
+
   /** Count the model's tokens of a text. */
   async countTokens(text: string): Promise<number> {
     return (await this.json("post", "/tokenize", { body: { prompt: text, add_special_tokens: false } })).count;
   }
 
-  /** Import the conversations of a file, given its text. */
-  importFile(text: string): Promise<Imported> {
-    return this.json("post", "/api/import", { text });
+  /** Read the text of a docx, xlsx, pptx or epub file, or of a web page. */
+  async documentText(file: Blob, isHtml: boolean): Promise<string> {
+    const call = { bytes: file, query: { html: isHtml ? "true" : "false" } } as const;
+    return (await this.json("post", "/api/document-text", call)).text;
+  }
+
+  /** Make a link to a chat as it is now. */
+  share(conversationId: string, days: number, receipts: boolean): Promise<NewShare> {
+    return this.json("post", "/api/conversations/{id}/shares", { path: { id: conversationId }, body: { days, receipts } });
+  }
+
+  /** Read the links that have not expired, the newest first. */
+  async shares(): Promise<Share[]> {
+    return (await this.json("get", "/api/shares", {})).data;
+  }
+
+  async deleteShare(id: string): Promise<void> {
+    await this.request("delete", "/api/shares/{id}", { path: { id } });
+  }
+
+  /** Read all folders, by name. */
+  async folders(): Promise<Folder[]> {
+    return (await this.json("get", "/api/folders", {})).data;
+  }
+
+  createFolder(name: string): Promise<Folder> {
+    return this.json("post", "/api/folders", { body: { name } });
+  }
+
+  renameFolder(id: string, name: string): Promise<Folder> {
+    return this.json("put", "/api/folders/{id}", { path: { id }, body: { name } });
+  }
+
+  async deleteFolder(id: string): Promise<void> {
+    await this.request("delete", "/api/folders/{id}", { path: { id } });
+  }
+
+  /** Change, delete or restore several chats. */
+  changeConversations(ids: readonly string[], changes: BulkChanges): Promise<BulkResult> {
+    return this.json("post", "/api/conversations/bulk", { body: { conversation_ids: [...ids], ...changes } });
+  }
+
+  /** Export several chats as one JSON file. */
+  async exportConversations(ids: readonly string[]): Promise<Blob> {
+    return (await this.request("post", "/api/export", { body: { conversation_ids: [...ids] } })).blob();
+  }
+
+  /** Read what a file of conversations contains. */
+  previewImport(file: Blob): Promise<ImportPreview> {
+    return this.json("post", "/api/import/preview", { text: file });
+  }
+
+  /** Import conversations of a file. chosen: their positions in the file, such as `0-41,43`. */
+  importFile(file: Blob, chosen: string): Promise<Imported> {
+    return this.json("post", "/api/import", { text: file, query: { chosen } });
   }
 
   private async json<M extends Method, P extends PathOf<M>>(method: M, path: P, call: Call<M, P>): Promise<ResponseBody<M, P>> {

@@ -1,4 +1,4 @@
-import { createParser, type EventSourceMessage } from "eventsource-parser";
+import type { EventSourceMessage } from "eventsource-parser";
 
 import { UnreachableError } from "./errors";
 
@@ -9,12 +9,15 @@ const BACKOFF_MS = [250, 500, 1_000, 2_000, 4_000];
 /** Yield the events of a response. Rejects with AbortError after `signal`. */
 export async function* readMessages(response: Response, signal: AbortSignal): AsyncGenerator<EventSourceMessage> {
   if (response.body === null) throw new UnreachableError();
-  const ready: EventSourceMessage[] = [];
-  const parser = createParser({ onEvent: (message) => ready.push(message) });
   const reader = response.body.getReader();
-  // A TextDecoderStream would take several promises per token.
-  const decoder = new TextDecoder();
   try {
+    // The first view needs no stream.
+    const { createParser } = await import("eventsource-parser");
+    signal.throwIfAborted();
+    const ready: EventSourceMessage[] = [];
+    const parser = createParser({ onEvent: (message) => ready.push(message) });
+    // A TextDecoderStream would take several promises per token.
+    const decoder = new TextDecoder();
     for (;;) {
       const { done, value } = await readUnlessSilent(reader.read(), signal);
       if (done) return;

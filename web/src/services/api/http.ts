@@ -14,7 +14,7 @@ export type PathOf<M extends Method> = {
 
 type Operation<M extends Method, P extends PathOf<M>> = paths[P][M];
 
-/** Parameters and body of a request. text: a body that is JSON already. */
+/** Parameters and body of a request. text: a body that is JSON already, as a text or a file. */
 export type Call<M extends Method, P extends PathOf<M>> = Options & In<Operation<M, P>> & Body<Operation<M, P>>;
 
 /** Body of a successful response. */
@@ -36,8 +36,8 @@ type In<O> = (O extends { parameters: { path: infer T } } ? { path: T } : { path
 };
 
 type Body<O> = O extends { requestBody: { content: { "application/json": infer B } } }
-  ? { body: B; text?: never } | { text: string; body?: never }
-  : { body?: never; text?: never };
+  ? { body: B; text?: never } | { text: string | Blob; body?: never }
+  : { body?: never; text?: never; bytes?: Blob };
 
 type JsonOf<R> = R extends { content: { "application/json": infer A } } ? A : never;
 
@@ -46,7 +46,8 @@ interface AnyCall extends Options {
   path?: unknown;
   query?: unknown;
   body?: unknown;
-  text?: string;
+  text?: string | Blob;
+  bytes?: Blob;
 }
 
 /** Send a request. Rejects with ApiError, UnreachableError or AbortError. */
@@ -58,6 +59,10 @@ export async function request(method: Method, path: string, call: AnyCall): Prom
   if (text !== undefined) {
     init.body = text;
     init.headers = { ...headers, "Content-Type": "application/json" };
+  }
+  if (call.bytes !== undefined) {
+    init.body = call.bytes;
+    init.headers = { ...headers, "Content-Type": "application/octet-stream" };
   }
   let response: Response;
   try {

@@ -1,14 +1,15 @@
 import type { Token, Tokens } from "marked";
 
+import type { DetailsToken } from "./html_tokens";
 import { OpenBlock, own } from "./open_block";
-import { lex } from "./render";
+import { lex, withFootnotes } from "./render";
 
 /** Text that may still become the next item of the list before it. */
 const MAYBE_LIST_ITEM = /^\s*(?:\d{1,9}[.)]?|[-*+])?\s*$/;
 
 /**
  * Incremental parser of growing Markdown. Blocks before the last blank line can no longer change and keep their identity.
- * Each update lexes only the text after them. Unchanged items of a growing list keep their identity, too. In fenced code
+ * Each update lexes only the text after them. Unchanged parts of a growing list or foldable part keep their identity, too. In fenced code
  * and in a table, only the last lines are lexed.
  */
 export class BlockSplitter {
@@ -27,7 +28,7 @@ export class BlockSplitter {
     const extended = this.open?.extend(rest) ?? null;
     const tail = extended ?? lex(own(rest));
     const last = tail.at(-1);
-    if (last !== undefined && this.last !== undefined) keepItems(last, this.last);
+    if (last !== undefined && this.last !== undefined) keepParts(last, this.last);
     this.last = last;
     const cut = finishedCount(tail);
     for (const token of tail.slice(0, cut)) {
@@ -41,9 +42,9 @@ export class BlockSplitter {
   /** Return the blocks of the complete `text`. Finished blocks are the same objects as before. */
   finish(text: string): Token[] {
     const blocks = this.update(text);
-    if (!blocks.some(({ type }) => type === "def")) return blocks;
-    // A link may be defined after the blocks that use it.
-    return lex(text.replace(/\r\n?/g, "\n")).filter(({ type }) => type !== "space");
+    if (!blocks.some(({ type }) => type === "def" || type === "footnote")) return blocks;
+    // A link or a footnote may be defined after the blocks that use it.
+    return withFootnotes(lex(text.replace(/\r\n?/g, "\n")).filter(({ type }) => type !== "space"));
   }
 
   private reset(): void {
@@ -54,8 +55,12 @@ export class BlockSplitter {
   }
 }
 
-/** Keep the items of a list that read as before. */
-function keepItems(token: Token, before: Token): void {
+/** Keep the items of a list, or the blocks of a foldable part, that read as before. */
+function keepParts(token: Token, before: Token): void {
+  if (token.type === "details" && before.type === "details") {
+    const [part, old] = [token as DetailsToken, before as DetailsToken];
+    part.tokens = part.tokens.map((child, index) => (old.tokens[index]?.raw === child.raw ? old.tokens[index] : child));
+  }
   if (token.type !== "list" || before.type !== "list") return;
   const [list, old] = [token as Tokens.List, before as Tokens.List];
   list.items = list.items.map((item, index) => {

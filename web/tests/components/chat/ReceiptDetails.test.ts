@@ -31,7 +31,7 @@ it("shows the lines that left the system prompt, in both languages", async () =>
   expect(textOf(kv)).toContain("Left out, to keep the system prompt stable: Claude Code's billing header");
   expect(textOf(kv)).toContain("Moved to the first message, to keep the system prompt stable: today's date");
   await language.choose("zh");
-  expect(textOf(kv)).toContain("为保持系统提示词稳定，已略去：Claude Code 的计费标头");
+  expect(textOf(kv)).toContain("为保持系统提示词稳定，已移除：Claude Code 的计费标头");
   expect(textOf(kv)).toContain("为保持系统提示词稳定，已移到第一条消息：今天的日期");
 });
 

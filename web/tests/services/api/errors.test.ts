@@ -11,8 +11,9 @@ describe("a refusal of the server", () => {
   it("has the page's language where there is a translation", async () => {
     expect(refused(429, null)).toBe("Said by the server.");
     await language.choose("zh");
-    expect(refused(429, null)).toBe("服务器现在太忙。");
-    expect(refused(409, "head_moved")).toBe("与此同时，这个对话中发送了另一条消息。");
+    expect(refused(429, null)).toBe("请求过多。");
+    expect(refused(429, "conversations_limit")).toBe("存储的对话数已达限额，请永久删除一些对话。");
+    expect(refused(409, "head_moved")).toBe("此对话中已发送了另一条消息。");
     expect(refused(400, "new_code")).toBe("Said by the server.");
   });
 });

@@ -71,6 +71,14 @@ describe("a growing answer", () => {
     expect((linked as Tokens.Paragraph).tokens.map(({ type }) => type)).toEqual(["text", "link"]);
   });
 
+  it("keeps the blocks of a growing foldable part", () => {
+    const splitter = new BlockSplitter();
+    const blocks = (text: string) => (splitter.update(text)[0] as Tokens.Blockquote).tokens.filter(({ type }) => type !== "space");
+    const before = blocks("<details>\n\none\n\ntw");
+    const after = blocks("<details>\n\none\n\ntwo\n\nthr");
+    expect(after.map((block, index) => block === before[index])).toEqual([true, false, false]);
+  });
+
   it("keeps the items of a growing list until the list becomes loose", () => {
     const splitter = new BlockSplitter();
     const items = (text: string) => (splitter.update(text)[0] as Tokens.List).items;

@@ -1,0 +1,207 @@
+"""Messages of another application as a tree of questions and answers, which follow each other in Ebb.
+
+Other applications also store messages of tools, hidden ones, and answers in several pieces. Messages without a role
+are left out, and pieces by the same speaker become one message. Branches stay branches.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from app.conversations.formats.checked import wrong
+from app.domain.bounds import MAX_TAG_LENGTH, MAX_TAGS, MAX_TITLE_LENGTH
+from app.domain.ids import new_id
+from app.domain.records import Conversation, Message, MessageStatus
+from app.storage.imports import Imported
+
+LeftOut = Literal["tools", "media", "files", "system", "failed", "other"]
+"""Kinds of messages, or of their parts, that an import leaves out.
+
+tools: calls of tools and their results. media: images, audio and video. files: attached files without text.
+system: messages that the application hides from its reader. failed: errors. other: anything else.
+"""
+
+Speaker = Literal["user", "assistant"]
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A message of the file.
+
+    speaker: None for a message that is left out. The messages below it follow the one above it.
+    """
+
+    parent: str | None
+    speaker: Speaker | None = None
+    text: str = ""
+    reasoning: str = ""
+    created_at: float | None = None
+    status: MessageStatus = "complete"
+    finish_reason: str | None = None
+
+
+@dataclass(slots=True)
+class ForeignChat:
+    """A conversation of the file.
+
+    source: its id in the file, after the name of the format.
+    nodes: messages by id, in any order.
+    head: the message at the end of the path that the application shows; None if it is not known.
+    """
+
+    source: str
+    title: str
+    created_at: float
+    updated_at: float
+    system_prompt: str = ""
+    pinned: bool = False
+    archived: bool = False
+    tags: list[str] = field(default_factory=list)
+    nodes: dict[str, Node] = field(default_factory=dict)
+    head: str | None = None
+    left_out: Counter[LeftOut] = field(default_factory=Counter)
+
+
+@dataclass(slots=True, eq=False)
+class _Turn:
+    """A message in Ebb: the piece `last`, after the pieces of `before` by the same speaker.
+
+    follower: the turn that continues this one with another piece.
+    below: the messages that follow.
+    """
+
+    last: Node
+    above: "_Turn | None"
+    before: "_Turn | None"
+    num_characters: int
+    follower: "_Turn | None" = None
+    below: list["_Turn"] = field(default_factory=list)
+
+    @property
+    def is_dropped(self) -> bool:
+        """Whether the turn is only a part of the one that continues it."""
+        return self.follower is not None and not self.below
+
+    def pieces(self) -> list[Node]:
+        """Return the pieces from the first to the last."""
+        found, turn = [self.last], self.before
+        while turn is not None:
+            found.append(turn.last)
+            turn = turn.before
+        return found[::-1]
+
+
+def imported_from(chat: ForeignChat, place: str, room: int) -> Imported:
+    """Convert a conversation to one that can be stored, with new ids. Counts in `left_out` what has no place in it.
+
+    room: maximum number of characters of all its messages. Branches repeat the pieces before them.
+    Raises InvalidRequestError: the messages form a cycle, or have more characters than there is room for.
+    """
+    turns = _turns(chat, place)
+    kept = [turn for turn in turns.values() if turn is not None and not turn.is_dropped]
+    kept = list(dict.fromkeys(kept))
+    if sum(turn.num_characters for turn in kept) > room:
+        raise wrong(place, f"the branches have more than {room} characters together")
+    title = " ".join(chat.title.split())[:MAX_TITLE_LENGTH]
+    conversation_id = new_id("conv")
+    ids = {turn: new_id("msg") for turn in kept}
+    messages = [_message(turn, ids, conversation_id, chat.created_at) for turn in kept]
+    head = _head(chat, turns, kept)
+    conversation = Conversation(
+        id=conversation_id,
+        title=title or None,
+        title_source="user" if title else None,
+        head_id=ids[head] if head is not None else None,
+        system_prompt=chat.system_prompt or None,
+        params={},
+        pinned=chat.pinned,
+        archived=chat.archived,
+        tags=_tags(chat.tags),
+        created_at=chat.created_at,
+        updated_at=chat.updated_at,
+    )
+    return Imported(chat.source, conversation, messages)
+
+
+def _tags(given: list[str]) -> tuple[str, ...]:
+    lines = (" ".join(tag.split())[:MAX_TAG_LENGTH] for tag in given)
+    return tuple(dict.fromkeys(line for line in lines if line))[:MAX_TAGS]
+
+
+def _turns(chat: ForeignChat, place: str) -> dict[str, _Turn | None]:
+    """Return each message's turn, or the turn above a message that is left out; None at the root."""
+    turns: dict[str, _Turn | None] = {}
+    for name in _in_order(chat.nodes, place):
+        node = chat.nodes[name]
+        above = turns[node.parent] if node.parent in turns and node.parent is not None else None
+        if node.speaker is not None and above is None and node.speaker == "assistant":
+            # In Ebb a conversation begins with a question.
+            chat.left_out["other"] += 1
+            turns[name] = None
+        elif node.speaker is None:
+            turns[name] = above
+        else:
+            turns[name] = _turn(node, above)
+    return turns
+
+
+def _turn(node: Node, above: _Turn | None) -> _Turn:
+    size = len(node.text) + len(node.reasoning)
+    if above is not None and above.last.speaker == node.speaker:
+        turn = _Turn(node, above.above, above, above.num_characters + size + 4)
+        above.follower = turn
+    else:
+        turn = _Turn(node, above, None, size)
+    if turn.above is not None:
+        turn.above.below.append(turn)
+    return turn
+
+
+def _in_order(nodes: dict[str, Node], place: str) -> Iterator[str]:
+    """Yield the name of each message after the one above it. Raises InvalidRequestError if some form a cycle."""
+    below: defaultdict[str | None, list[str]] = defaultdict(list)
+    for name, node in nodes.items():
+        # A message whose predecessor the file lacks begins a branch.
+        below[node.parent if node.parent in nodes else None].append(name)
+    todo, seen = below[None][::-1], set[str]()
+    while todo:
+        name = todo.pop()
+        seen.add(name)
+        yield name
+        todo += below[name][::-1]
+    if len(seen) < len(nodes):
+        first = next(name for name in nodes if name not in seen)
+        raise wrong(place, f"the messages form a cycle, with {first[:80]!r} in it or below it")
+
+
+def _message(turn: _Turn, ids: dict[_Turn, str], conversation_id: str, created_at: float) -> Message:
+    pieces = turn.pieces()
+    first, last = pieces[0].created_at or created_at, pieces[-1].created_at or created_at
+    speaker = turn.last.speaker
+    assert speaker is not None
+    return Message(
+        id=ids[turn],
+        conversation_id=conversation_id,
+        parent_id=ids[turn.above] if turn.above is not None else None,
+        role=speaker,
+        content="\n\n".join(piece.text for piece in pieces if piece.text),
+        reasoning="\n\n".join(piece.reasoning for piece in pieces if piece.reasoning) or None,
+        status=turn.last.status,
+        finish_reason=turn.last.finish_reason,
+        created_at=first,
+        completed_at=max(first, last),
+    )
+
+
+def _head(chat: ForeignChat, turns: dict[str, _Turn | None], kept: list[_Turn]) -> _Turn | None:
+    """Return the leaf of the path that the application shows, or else the newest leaf."""
+    turn = turns.get(chat.head) if chat.head is not None else None
+    if turn is None:
+        leaves = [each for each in kept if not each.below]
+        return max(leaves, key=lambda leaf: leaf.last.created_at or 0.0, default=None)
+    while turn.is_dropped or turn.below:
+        following = turn.follower if turn.is_dropped else turn.below[-1]
+        assert following is not None
+        turn = following
+    return turn

@@ -1,0 +1,183 @@
+"""The page of a shared chat: HTML without scripts, in which nothing that a message contains becomes markup of the page.
+
+Questions are shown as they were typed. Answers are rendered from Markdown without raw HTML and without images, so that
+a reader's browser sends no request to anyone. Formulas stay as they are written. Reasoning, system prompts and other
+branches are not part of the page.
+"""
+
+import base64
+import hashlib
+import html
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from markdown_it import MarkdownIt
+
+from app.domain.records import Message
+from app.domain.share import Share
+
+MAX_RENDERED: Final = 200_000
+"""Characters of all answers that are rendered. Longer text is shown as it is written, which costs less."""
+
+_FILES: Final = re.compile(r'(?:^|\n\n)<file name="([^"\n]*)">\n(.*?)\n</file>(?=$|\n\n<file name=")', re.DOTALL)
+_SAFE_LINK: Final = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
+
+_STYLE: Final = """
+:root { color-scheme: light dark; --text: #16232b; --soft: #52646e; --page: #fbfcfd; --low: #eef4f6; --line: #cfdbe0; }
+@media (prefers-color-scheme: dark) {
+  :root { --text: #e4edf1; --soft: #9db0ba; --page: #10191f; --low: #18242b; --line: #2c3c45; }
+}
+body { margin: 0 auto; padding: 24px 16px 64px; max-width: 72ch; background: var(--page); color: var(--text);
+  font: 16px/1.6 system-ui, sans-serif; overflow-wrap: anywhere; }
+h1 { font-size: 22px; line-height: 1.3; }
+.speaker { margin: 32px 0 4px; color: var(--soft); font-size: 13px; }
+main h1, main h2:not(.speaker), main h3 { margin: 24px 0 8px; font-size: 18px; }
+.note, .receipt, footer { color: var(--soft); font-size: 13.5px; }
+.question { padding: 10px 14px; border-radius: 8px; background: var(--low); white-space: pre-wrap; }
+pre { padding: 12px; overflow-x: auto; border: 1px solid var(--line); border-radius: 8px; background: var(--low); }
+code { font: 14px/1.5 ui-monospace, monospace; }
+pre.plain { white-space: pre-wrap; font: inherit; }
+table { display: block; overflow-x: auto; border-collapse: collapse; }
+th, td { padding: 4px 10px; border: 1px solid var(--line); text-align: start; }
+.center { text-align: center; }
+.right { text-align: end; }
+blockquote { margin-inline: 0; padding-inline-start: 14px; border-inline-start: 3px solid var(--line); }
+a { color: inherit; }
+details { margin-top: 8px; }
+footer { margin-top: 48px; border-top: 1px solid var(--line); padding-top: 12px; }
+"""
+
+_STYLE_HASH: Final = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+
+HEADERS: Final[Mapping[str, str]] = {
+    "Content-Security-Policy": (
+        f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "X-Robots-Tag": "noindex, nofollow",
+    "Cache-Control": "no-store",
+}
+
+_EN: Final = {
+    "lang": "en",
+    "you": "You",
+    "ebb": "Ebb",
+    "untitled": "A chat",
+    "note": "Shared on {created}. The link expires on {expires}.",
+    "cut": "This answer is incomplete.",
+    "receipt": "{cached:,} of {prompt:,} prompt tokens came from the cache; first token after {seconds:.2f} s.",
+    "foot": "A chat with a language model on Ebb. Answers can be wrong.",
+    "gone": "This link does not exist",
+    "why": "The link has expired, was deleted by its owner, or was never made.",
+}
+_ZH: Final = {
+    "lang": "zh-Hans",
+    "you": "用户",
+    "ebb": "Ebb",
+    "untitled": "一个对话",
+    "note": "分享于 {created}，链接将于 {expires} 失效。",
+    "cut": "此回答不完整。",
+    "receipt": "提示词共 {prompt:,} 个 token，其中 {cached:,} 个来自缓存；{seconds:.2f} 秒后出现首个 token。",
+    "foot": "这是在 Ebb 上与语言模型的对话，回答可能有误。",
+    "gone": "此链接不存在",
+    "why": "链接可能已失效、已被所有者删除，或从未存在。",
+}
+
+
+def texts_for(languages: str) -> Mapping[str, str]:
+    """Return the page's texts in the language that a browser asks for first. languages: its Accept-Language."""
+    return _ZH if languages.strip().lower().startswith("zh") else _EN
+
+
+def shared_page(share: Share, messages: Sequence[Message], texts: Mapping[str, str]) -> str:
+    """Render the page of a link. Takes a while for long chats, so call it in a thread."""
+    renderer, room = _renderer(), MAX_RENDERED
+    parts = list[str]()
+    for message in messages:
+        if message.role == "user" and message.tool_use is None:
+            parts.append(f'<h2 class="speaker">{texts["you"]}</h2>\n{_question(message.content)}')
+        elif message.role == "assistant":
+            text = message.said.text
+            room -= len(text)
+            body = renderer.render(text) if room >= 0 else f'<pre class="plain">{html.escape(text)}</pre>'
+            parts.append(f'<h2 class="speaker">{texts["ebb"]}</h2>\n{body}{_below(share, message, texts)}')
+    title = html.escape(" ".join((share.title or texts["untitled"]).split()))
+    note = texts["note"].format(created=_day(share.created_at), expires=_day(share.expires_at))
+    head = f'<header>\n<h1 dir="auto">{title}</h1>\n<p class="note">{note}</p>\n</header>'
+    body = f'{head}\n<main dir="auto">\n{"".join(parts)}\n</main>'
+    return _document(title, body, texts)
+
+
+def gone_page(texts: Mapping[str, str]) -> str:
+    """Render the page of a link that does not exist."""
+    return _document(texts["gone"], f"<main>\n<h1>{texts['gone']}</h1>\n<p>{texts['why']}</p>\n</main>", texts)
+
+
+def _document(title: str, body: str, texts: Mapping[str, str]) -> str:
+    return (
+        f'<!doctype html>\n<html lang="{texts["lang"]}">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{title} · Ebb</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n{body}\n"
+        f"<footer>{texts['foot']}</footer>\n</body>\n</html>\n"
+    )
+
+
+def _question(content: str) -> str:
+    """Return a question, with its files folded as the chat shows them."""
+    files = list(_FILES.finditer(content)) if content.endswith("\n</file>") else []
+    typed = content[: files[0].start()] if files else content
+    folded = "".join(
+        f"<details><summary>{html.escape(file[1])}</summary><pre>{html.escape(file[2])}</pre></details>"
+        for file in files
+    )
+    return f'<div class="question" dir="auto">{html.escape(typed)}{folded}</div>\n'
+
+
+def _below(share: Share, message: Message, texts: Mapping[str, str]) -> str:
+    """Return the lines below an answer."""
+    lines = [f'<p class="note">{texts["cut"]}</p>\n'] if message.status != "complete" else []
+    receipt = _receipt(message.usage, texts) if share.shows_receipts else None
+    return "".join([*lines, *([f'<p class="receipt">{receipt}</p>\n'] if receipt is not None else [])])
+
+
+def _receipt(usage: Mapping[str, Any] | None, texts: Mapping[str, str]) -> str | None:
+    """Return the receipt of an answer in one line; None without one. An import may contain any usage."""
+    match usage:
+        case {
+            "prompt_tokens": int(prompt),
+            "prompt_tokens_details": {"cached_tokens": int(cached)},
+            "ttft_ms": int() | float() as first,
+        }:
+            return texts["receipt"].format(cached=cached, prompt=prompt, seconds=first / 1000)
+        case _:
+            return None
+
+
+def _renderer() -> MarkdownIt:
+    """Build a renderer of Markdown whose output has no markup of the author's and loads nothing."""
+    renderer = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).disable("image")
+    renderer.validateLink = lambda url: _SAFE_LINK.match(url) is not None  # type: ignore[method-assign]
+    renderer.add_render_rule("link_open", _link_open)
+    for name in ("th_open", "td_open"):
+        renderer.add_render_rule(name, _cell_open)
+    return renderer
+
+
+def _link_open(self: Any, tokens: Any, index: int, options: Any, environment: Any) -> str:
+    tokens[index].attrSet("rel", "noopener noreferrer nofollow")
+    rendered: str = self.renderToken(tokens, index, options, environment)
+    return rendered
+
+
+def _cell_open(self: Any, tokens: Any, index: int, options: Any, environment: Any) -> str:
+    """Render the beginning of a cell. The policy of the page allows no style attribute, so a class aligns the text."""
+    if (style := tokens[index].attrs.pop("style", None)) is not None:
+        tokens[index].attrSet("class", str(style).removeprefix("text-align:"))
+    rendered: str = self.renderToken(tokens, index, options, environment)
+    return rendered
+
+
+def _day(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")

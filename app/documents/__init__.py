@@ -1,0 +1,1 @@
+"""Texts of documents, read in child processes because such files may be hostile."""

@@ -1,0 +1,59 @@
+"""Changes and exports of several conversations at once."""
+
+from collections.abc import AsyncIterator
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from app.conversations.export import file_beginning, file_end
+from app.http.attachment import attachment
+from app.http.request_body import read_body
+from app.routes.transfer import exported
+from app.schemas.bulk import BulkFields, SelectedConversations
+from app.schemas.response_bodies.conversations import BulkResult
+from app.services import Services, services_of
+from engine.errors import NotFoundError
+
+
+async def change_conversations(request: Request) -> Response:
+    """Change, delete or restore several conversations. The response names unknown ones."""
+    services, fields = services_of(request), await read_body(request, BulkFields)
+    ids = list(dict.fromkeys(fields.conversation_ids))
+    if fields.deleted is None:
+        changed = await services.store.conversations.change_many(ids, fields.changes(), fields.tags_of)
+    elif fields.deleted:
+        changed = await services.deletions.delete_conversations(ids)
+    else:
+        changed = await services.deletions.restore_conversations(ids)
+    services.changes.announce(services.store.tenant)
+    done = set(changed)
+    return JSONResponse(BulkResult(changed=changed, missing=[each for each in ids if each not in done]))
+
+
+async def export_conversations(request: Request) -> Response:
+    """Export the given conversations as one JSON file. Unknown ones are left out."""
+    fields = await read_body(request, SelectedConversations)
+    file = _file(services_of(request), dict.fromkeys(fields.conversation_ids))
+    return StreamingResponse(file, media_type="application/json", headers=attachment("conversations", "json"))
+
+
+async def _file(services: Services, ids: dict[str, None]) -> AsyncIterator[str]:
+    yield file_beginning()
+    separator = "\n"
+    for conversation_id in ids:
+        try:
+            conversation = await services.store.conversations.get(conversation_id)
+            export_id = await services.store.conversations.export_id(conversation_id)
+        except NotFoundError:
+            continue
+        text, _ = await exported(services, conversation, export_id)
+        yield separator + text
+        separator = ",\n"
+    yield file_end()
+
+
+routes = [
+    Route("/api/conversations/bulk", change_conversations, methods=["POST"]),
+    Route("/api/export", export_conversations, methods=["POST"]),
+]

@@ -1,0 +1,51 @@
+"""/api/folders: names under which a tenant collects conversations."""
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from app.domain.ids import new_id
+from app.http.request_body import read_body
+from app.schemas.folders import FolderFields
+from app.schemas.response_bodies.folders import Folders, folder_body
+from app.services import services_of
+
+
+async def list_folders(request: Request) -> Response:
+    """List the folders by name."""
+    folders = await services_of(request).store.folders.all()
+    return JSONResponse(Folders(data=[folder_body(each) for each in folders]))
+
+
+async def create_folder(request: Request) -> Response:
+    """Create a folder."""
+    folder = (await read_body(request, FolderFields)).folder(new_id("folder"))
+    services = services_of(request)
+    await services.store.folders.add(folder)
+    services.changes.announce(services.store.tenant)
+    return JSONResponse(folder_body(folder), 201)
+
+
+async def rename_folder(request: Request) -> Response:
+    """Rename a folder."""
+    folder = (await read_body(request, FolderFields)).folder(request.path_params["id"])
+    services = services_of(request)
+    await services.store.folders.replace(folder)
+    services.changes.announce(services.store.tenant)
+    return JSONResponse(folder_body(folder))
+
+
+async def delete_folder(request: Request) -> Response:
+    """Delete a folder. Conversations in it stay, and are in no folder then."""
+    services = services_of(request)
+    await services.store.folders.remove(request.path_params["id"])
+    services.changes.announce(services.store.tenant)
+    return Response(status_code=204)
+
+
+routes = [
+    Route("/api/folders", list_folders),
+    Route("/api/folders", create_folder, methods=["POST"]),
+    Route("/api/folders/{id}", rename_folder, methods=["PUT"]),
+    Route("/api/folders/{id}", delete_folder, methods=["DELETE"]),
+]

@@ -1,0 +1,42 @@
+"""/api/account/former-chats: chats from before the first key, for the first administrator's key."""
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from app.http.error_responses import ForbiddenError
+from app.schemas.response_bodies.account import FormerChats
+from app.services import server_services, services_of
+from app.tenants.name import LOCAL
+from app.tenants.principal import principal_of
+
+
+async def count_former_chats(request: Request) -> Response:
+    """Count the chats from before the first key that the caller may take over; 0 for all but the first admin key."""
+    store = server_services(request).store
+    return JSONResponse(FormerChats(chats=await store.former_chats.count() if await _may_take(request) else 0))
+
+
+async def take_former_chats(request: Request) -> Response:
+    """Make the chats from before the first key the caller's, and count them."""
+    if not await _may_take(request):
+        raise ForbiddenError("Only the first key of an administrator takes over chats from before the first key")
+    services = services_of(request)
+    moved = await services.store.former_chats.give_to(services.store.tenant)
+    services.changes.announce(services.store.tenant)
+    return JSONResponse(FormerChats(chats=moved))
+
+
+async def _may_take(request: Request) -> bool:
+    principal = principal_of(request)
+    if principal.key_id is None or principal.tenant == LOCAL:
+        return False
+    keys = await server_services(request).store.keys.all()
+    valid = [key for key in keys if key.scope == "admin" and key.revoked_at is None]
+    return min(valid, key=lambda key: (key.created_at, key.id)).id == principal.key_id if valid else False
+
+
+routes = [
+    Route("/api/account/former-chats", count_former_chats),
+    Route("/api/account/former-chats", take_former_chats, methods=["POST"]),
+]

@@ -1,0 +1,90 @@
+"""Links to chats: making, listing and deleting them, and the page that they lead to, without any script."""
+
+import asyncio
+import time
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Route
+
+from app.domain.ids import new_id
+from app.domain.share import Share, digest_of, new_secret
+from app.http.error_responses import ForbiddenError
+from app.http.request_body import read_body
+from app.schemas.response_bodies.shares import NewShare, Shares, share_body
+from app.schemas.shares import ShareFields
+from app.services import server_services, services_of
+from app.tenants.token_bucket import TokenBucket
+from engine.errors import ConflictError
+
+DAY_SECONDS = 86_400
+MAX_SECRET = 128
+
+VIEWS_PER_MINUTE = 120
+"""Views of all links together that are rendered in a minute. Each takes a thread for a while."""
+
+
+async def share_conversation(request: Request) -> Response:
+    """Make a link to a conversation as it is now. Only this response contains the address."""
+    services, fields = services_of(request), await read_body(request, ShareFields)
+    if not services.share_links:
+        raise ForbiddenError("Links to chats are turned off on this server (--share-links)", code="share_links_off")
+    conversation = await services.store.conversations.get(request.path_params["id"])
+    if conversation.head_id is None:
+        raise ConflictError("The conversation has no messages to share", code="conversation_empty")
+    now, secret = time.time(), new_secret()
+    share = Share(
+        id=new_id("share"),
+        tenant=services.store.tenant,
+        conversation_id=conversation.id,
+        message_id=conversation.head_id,
+        title=conversation.title,
+        shows_receipts=fields.receipts,
+        created_at=now,
+        expires_at=now + fields.days * DAY_SECONDS,
+    )
+    await services.store.shares.add(share, digest_of(secret))
+    return JSONResponse(NewShare(**share_body(share), path=f"/share/{secret}"), 201)
+
+
+async def list_shares(request: Request) -> Response:
+    """List the links that have not expired, the newest first."""
+    shares = await services_of(request).store.shares.all()
+    return JSONResponse(Shares(data=[share_body(each) for each in shares]))
+
+
+async def delete_share(request: Request) -> Response:
+    """Delete a link, and with it the page."""
+    await services_of(request).store.shares.remove(request.path_params["id"])
+    return Response(status_code=204)
+
+
+async def shared_chat(request: Request) -> Response:
+    """Show the chat that a link leads to."""
+    # The renderer of Markdown is loaded for the first view, and not at the start.
+    from app.conversations.shared_page import HEADERS, gone_page, shared_page, texts_for
+
+    services, secret = server_services(request), request.path_params["secret"]
+    texts = texts_for(request.headers.get("accept-language", ""))
+    share = None
+    if services.share_links and len(secret) <= MAX_SECRET:
+        share = await services.store.shares.find(digest_of(secret))
+    if share is None or services.ring.people.shuts_out(share.tenant):
+        return HTMLResponse(gone_page(texts), 404, headers=dict(HEADERS))
+    views: TokenBucket = services.share_views
+    wait = views.seconds_until(1, VIEWS_PER_MINUTE)
+    if wait > 0:
+        headers = {**HEADERS, "Retry-After": str(int(wait) + 1)}
+        return HTMLResponse("Too many views. Try again in a moment.", 429, headers=headers)
+    views.add(1, VIEWS_PER_MINUTE)
+    messages = await services.store.shares.messages(share)
+    page = await asyncio.to_thread(shared_page, share, messages, texts)
+    return HTMLResponse(page, headers=dict(HEADERS))
+
+
+routes = [
+    Route("/api/conversations/{id}/shares", share_conversation, methods=["POST"]),
+    Route("/api/shares", list_shares),
+    Route("/api/shares/{id}", delete_share, methods=["DELETE"]),
+    Route("/share/{secret}", shared_chat),
+]

@@ -1,0 +1,42 @@
+"""Request bodies of the routes that act on several conversations at once."""
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from app.domain.bounds import MAX_BULK, MAX_TAGS
+from app.schemas.conversations import TagName, distinct
+from app.schemas.parsing import RequestModel
+
+ConversationIds = Annotated[list[str], Field(min_length=1, max_length=MAX_BULK)]
+
+
+class SelectedConversations(RequestModel):
+    """Body of a request that exports conversations."""
+
+    conversation_ids: ConversationIds
+
+
+class BulkFields(RequestModel):
+    """Body of a request that changes several conversations.
+
+    deleted: true deletes them, false restores deleted ones; no other change is made then.
+    add_tags, remove_tags: changes to the tags of each conversation.
+    """
+
+    conversation_ids: ConversationIds
+    deleted: bool | None = None
+    pinned: bool | None = None
+    archived: bool | None = None
+    folder_id: str | None = None
+    add_tags: Annotated[list[TagName], Field(max_length=MAX_TAGS)] = Field(default_factory=list)
+    remove_tags: Annotated[list[TagName], Field(max_length=MAX_TAGS)] = Field(default_factory=list)
+
+    def changes(self) -> dict[str, Any]:
+        """Return the fields that are the same for all conversations. A null folder takes them out of theirs."""
+        given = {name: getattr(self, name) for name in ("pinned", "archived") if getattr(self, name) is not None}
+        return given | ({"folder_id": self.folder_id} if "folder_id" in self.model_fields_set else {})
+
+    def tags_of(self, tags: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the changed tags of a conversation that has `tags`."""
+        return distinct([*(tag for tag in tags if tag not in self.remove_tags), *self.add_tags])

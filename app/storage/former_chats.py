@@ -1,0 +1,66 @@
+"""Conversations from the time before the first key, which belong to the tenant of clients without a key."""
+
+from app.storage.connection import Connection
+from app.storage.database import Database
+from app.storage.folders import folder_named
+from app.tenants.name import LOCAL
+
+# An answer in progress would be written by a run of the former tenant.
+FORMER = """
+    SELECT id FROM conversation WHERE tenant = ? AND source = 'chat' AND deleted_at IS NULL AND counted
+    AND NOT EXISTS (SELECT 1 FROM message WHERE conversation_id = conversation.id AND status = 'in_progress')
+"""
+
+
+class FormerChats:
+    """Chats of clients without a key. A tenant can take them over."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def count(self) -> int:
+        """Count the chats that can be taken over."""
+        [row] = await self._database.read(f"SELECT count(*) AS num FROM ({FORMER})", (LOCAL,))
+        return int(row["num"])
+
+    async def give_to(self, tenant: str) -> int:
+        """Move the chats with their folders, drafts and links to `tenant`. Return how many were moved.
+
+        Each chat moves in a transaction of its own.
+        """
+        moved = 0
+        for row in await self._database.read(FORMER, (LOCAL,)):
+            moved += await self._move(row["id"], tenant)
+        return moved
+
+    async def _move(self, conversation_id: str, tenant: str) -> bool:
+        def move(connection: Connection) -> bool:
+            if connection.fetch_one(f"{FORMER} AND id = ?", (LOCAL, conversation_id)) is None:
+                return False
+            size = connection.fetch_one(
+                "SELECT sum(nbytes) AS nbytes FROM stored_size WHERE conversation_id = ?", (conversation_id,)
+            )
+            assert size is not None
+            connection.execute("UPDATE tenant_usage SET nbytes = nbytes - ? WHERE tenant = ?", (size["nbytes"], LOCAL))
+            connection.execute(
+                "INSERT INTO tenant_usage(tenant, nbytes) VALUES (?, ?) "
+                "ON CONFLICT(tenant) DO UPDATE SET nbytes = tenant_usage.nbytes + excluded.nbytes",
+                (tenant, size["nbytes"]),
+            )
+            folder = connection.fetch_one(
+                "SELECT folder.name AS name FROM folder JOIN conversation ON folder.id = conversation.folder_id "
+                "WHERE conversation.id = ?",
+                (conversation_id,),
+            )
+            folder_id = None if folder is None else folder_named(connection, tenant, folder["name"])
+            connection.execute(
+                "UPDATE conversation SET tenant = ?, folder_id = ? WHERE id = ?", (tenant, folder_id, conversation_id)
+            )
+            for table in ("draft", "share"):
+                connection.execute(
+                    f"UPDATE {table} SET tenant = ? WHERE conversation_id = ?", (tenant, conversation_id)
+                )
+            self._database.text_index.reassign(connection, conversation_id, tenant)
+            return True
+
+        return await self._database.write_batch(move, tenant=tenant)

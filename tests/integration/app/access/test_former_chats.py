@@ -1,0 +1,55 @@
+"""Chats from before the first key, which the first administrator's key may take over."""
+
+from pathlib import Path
+
+import aiohttp
+
+from tests.integration.api_server import api_client, running_server
+from tests.integration.conversations_client import created, error_of, read, said
+from tests.unit.fake_engine import FakeEngine
+
+ROUTE = "/api/account/former-chats"
+
+
+async def taken(client: aiohttp.ClientSession) -> int:
+    response = await client.post(ROUTE)
+    assert response.status == 200, await response.text()
+    return int((await response.json())["chats"])
+
+
+async def test_first_admin_key_takes_over_chats_from_before(tmp_path: Path) -> None:
+    async with running_server(tmp_path, FakeEngine()) as server:
+        async with api_client(server.url) as anybody:
+            chat = await created(anybody, title="Sea")
+            await said(anybody, chat, "When is high tide?")
+            assert (await anybody.put(f"/api/conversations/{chat}/draft", json={"text": "and"})).status == 200
+            folder = (await (await anybody.post("/api/folders", json={"name": "Coast"})).json())["id"]
+            await anybody.patch(f"/api/conversations/{chat}", json={"folder_id": folder})
+            assert await read(anybody, ROUTE) == {"chats": 0}
+        limits = server.services.store.limits
+        [before] = (await limits.stored_bytes()).values()
+        administration = server.services.administration
+        _, user = await administration.create_key("alice", "alice", "user")
+        _, first = await administration.create_key("root", "root", "admin")
+        _, second = await administration.create_key("other", "other", "admin")
+        for key in (user, second):
+            async with api_client(server.url, key) as other:
+                assert await read(other, ROUTE) == {"chats": 0}
+                assert (await error_of(await other.post(ROUTE), 403))["code"] == "forbidden"
+        async with api_client(server.url, first) as root:
+            assert await read(root, ROUTE) == {"chats": 1}
+            assert await taken(root) == 1
+            assert await taken(root) == 0
+            assert [found["id"] for found in (await read(root, "/api/conversations"))["data"]] == [chat]
+            assert (await read(root, f"/api/conversations/{chat}/draft"))["text"] == "and"
+            [folder] = (await read(root, "/api/folders"))["data"]
+            assert folder["name"] == "Coast"
+            assert (await read(root, f"/api/conversations/{chat}"))["folder_id"] == folder["id"]
+            [found] = (await read(root, "/api/search", q="high tide"))["messages"]
+            assert found["conversation"]["id"] == chat
+            await said(root, chat, "And low tide?")
+        async with api_client(server.url, user) as other:
+            assert (await read(other, "/api/search", q="high tide"))["messages"] == []
+        sizes = await limits.stored_bytes()
+        assert sizes.get("local", 0) == 256 + len("Coast")
+        assert sizes["root"] > before

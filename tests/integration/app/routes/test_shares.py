@@ -1,0 +1,146 @@
+"""Links to chats: who reads them, until when, and what a hostile message can do on their page."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from app.domain.share import digest_of
+from app.routes import shares
+from tests.integration.api_server import RunningServer, api_client, running_server
+from tests.integration.conversations_client import created, error_of, read, said
+from tests.unit.fake_engine import FakeEngine
+
+Api = RunningServer[FakeEngine]
+HOSTILE = (
+    "|x|\n|-:|\n|y|\n\n"
+    '<script>alert(1)</script> [a](javascript:alert(1)) [b](https://example.org/"onclick=x) ![c](https://example.org/i)'
+)
+
+
+async def shared(http: aiohttp.ClientSession, conversation: str, **fields: Any) -> dict[str, Any]:
+    response = await http.post(f"/api/conversations/{conversation}/shares", json=fields)
+    assert response.status == 201, await response.text()
+    share: dict[str, Any] = await response.json()
+    return share
+
+
+async def page_of(api: Api, path: str, **headers: str) -> tuple[int, str, aiohttp.ClientResponse]:
+    """Open a link as a browser without a login does."""
+    browser = {"Accept": "text/html,*/*", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Site": "cross-site", **headers}
+    async with aiohttp.ClientSession(api.url) as visitor, visitor.get(path, headers=browser) as response:
+        return response.status, await response.text(), response
+
+
+async def test_link_shows_the_chat_as_it_was(http: aiohttp.ClientSession, api: Api) -> None:
+    conversation = await created(http, title="Tides & <b>", system_prompt="periwinkle")
+    first = await said(http, conversation, "one <i>")
+    share = await shared(http, conversation)
+    await said(http, conversation, "later")
+    status, text, response = await page_of(api, share["path"])
+    assert status == 200
+    assert '<h1 dir="auto">Tides &amp; &lt;b&gt;</h1>' in text
+    assert "one &lt;i&gt;" in text
+    assert first["content"].strip().split()[0] in text
+    assert "later" not in text
+    assert "periwinkle" not in text
+    assert "prompt tokens" not in text
+    assert "<script" not in text
+    policy = response.headers["Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'; style-src 'sha256-")
+    assert "script-src" not in policy
+    assert "unsafe" not in policy
+    assert response.headers["X-Robots-Tag"] == "noindex, nofollow"
+    [listed] = (await read(http, "/api/shares"))["data"]
+    assert listed == {name: value for name, value in share.items() if name != "path"}
+    rows = await api.services.store.database.read("SELECT * FROM share")
+    secret = share["path"].removeprefix("/share/")
+    assert len(secret) == 43
+    assert [row["digest"] for row in rows] == [digest_of(secret)]
+    assert secret not in str([tuple(row) for row in rows])
+
+
+async def test_receipts_are_shown_only_if_wanted(http: aiohttp.ClientSession, api: Api) -> None:
+    conversation = await created(http)
+    await said(http, conversation, "one")
+    share = await shared(http, conversation, receipts=True)
+    _, text, _ = await page_of(api, share["path"])
+    assert re.search(r"[\d,]+ of [\d,]+ prompt tokens came from the cache", text)
+    _, chinese, _ = await page_of(api, share["path"], **{"Accept-Language": "zh-CN,zh;q=0.9"})
+    assert '<html lang="zh-Hans">' in chinese
+    assert "来自缓存" in chinese
+
+
+async def test_hostile_messages_stay_text_on_the_page(http: aiohttp.ClientSession, api: Api) -> None:
+    conversation = await created(http, title="</title><script>")
+    answer = await said(http, conversation, HOSTILE + '\n\n<file name="a.html">\n</pre><script>\n</file>')
+    await http.post(f"/api/messages/{answer['id']}/edit", json={"content": HOSTILE})
+    _, text, _ = await page_of(api, (await shared(http, conversation))["path"])
+    assert not re.search(r"<(script|img|iframe|b)\b", text)
+    assert not re.search(r'href=(?!"https://)', text)
+    assert '<td class="right">y</td>' in text
+    assert "style=" not in text
+    assert "<summary>a.html</summary>" in text
+    [link] = re.findall(r"<a [^>]*>b</a>", text)
+    assert 'rel="noopener noreferrer nofollow"' in link
+    assert not re.search(r"\son\w+=", link)
+
+
+async def test_link_ends_with_its_chat_its_owner_or_time(
+    http: aiohttp.ClientSession, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conversation = await created(http)
+    answer = await said(http, conversation, "one")
+    share = await shared(http, conversation)
+    gone, text, response = await page_of(api, "/share/none")
+    assert (gone, "This link does not exist" in text, "<script" in text) == (404, True, False)
+    assert response.headers["Content-Security-Policy"].startswith("default-src 'none'")
+    await http.delete(f"/api/conversations/{conversation}")
+    assert (await page_of(api, share["path"]))[0] == 404
+    assert (await read(http, "/api/shares"))["data"] == []
+    await http.post(f"/api/conversations/{conversation}/restore")
+    assert (await page_of(api, share["path"]))[0] == 200
+    await http.delete(f"/api/messages/{answer['id']}")
+    assert (await page_of(api, share["path"]))[0] == 404
+    await http.post(f"/api/messages/{answer['id']}/restore")
+    monkeypatch.setattr(api.services.store.shares, "_now", lambda: share["expires_at"])
+    assert (await page_of(api, share["path"]))[0] == 404
+    monkeypatch.undo()
+    assert (await page_of(api, share["path"]))[0] == 200
+    assert (await http.delete(f"/api/shares/{share['id']}")).status == 204
+    assert (await page_of(api, share["path"]))[0] == 404
+    assert (await http.delete(f"/api/shares/{share['id']}")).status == 404
+    await shared(http, conversation)
+    await http.delete(f"/api/conversations/{conversation}?permanently=true")
+    assert await api.services.store.database.read("SELECT * FROM share") == []
+
+
+async def test_links_are_off_unless_the_server_allows_them(tmp_path: Path) -> None:
+    async with running_server(tmp_path, FakeEngine()) as on, api_client(on.url) as http:
+        conversation = await created(http)
+        empty = await http.post(f"/api/conversations/{conversation}/shares", json={})
+        assert (await error_of(empty, 409))["code"] == "conversation_empty"
+        await said(http, conversation, "one")
+        share = await shared(http, conversation)
+        assert (await read(http, "/api/login"))["share_links"] is True
+        assert (await http.post(f"/api/conversations/{conversation}/shares", json={"days": 366})).status == 400
+    async with running_server(tmp_path, FakeEngine(), share_links=False) as off, api_client(off.url) as http:
+        assert (await page_of(off, share["path"]))[0] == 404
+        refused = await http.post(f"/api/conversations/{conversation}/shares", json={})
+        assert (await error_of(refused, 403))["code"] == "share_links_off"
+        assert [each["id"] for each in (await read(http, "/api/shares"))["data"]] == [share["id"]]
+        assert (await read(http, "/api/login"))["share_links"] is False
+
+
+async def test_many_views_are_refused_for_a_while(
+    http: aiohttp.ClientSession, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shares, "VIEWS_PER_MINUTE", 2)
+    conversation = await created(http)
+    await said(http, conversation, "one")
+    path = (await shared(http, conversation))["path"]
+    assert [(await page_of(api, path))[0] for _ in range(3)] == [200, 200, 429]
+    _, _, response = await page_of(api, path)
+    assert 0 < int(response.headers["Retry-After"]) <= 60

@@ -1,0 +1,270 @@
+"""Exports of other applications: how their messages become questions and answers, and how broken ones are refused."""
+
+import json
+from typing import Any
+
+import pytest
+
+from app.conversations.formats.tree import ForeignChat, Node, imported_from
+from app.conversations.imported_files import ReadChat, read_any
+from app.domain.records import Message
+from engine.errors import InvalidRequestError
+
+ZERO = "00000000-0000-0000-0000-000000000000"
+
+
+def only(*values: Any) -> ReadChat:
+    file = read_any(json.dumps(values).encode())
+    assert file.unreadable == []
+    [chat] = file.chats
+    return chat
+
+
+def shown(chat: ReadChat) -> list[tuple[str, str]]:
+    """Return role and text of the messages on the path to the head."""
+    by_id = {each.id: each for each in chat.imported.messages}
+    path, at = list[Message](), chat.imported.conversation.head_id
+    while at is not None:
+        path.append(by_id[at])
+        at = by_id[at].parent_id
+    return [(each.role, each.content) for each in path[::-1]]
+
+
+def refusal(body: bytes | list[Any] | dict[str, Any]) -> str:
+    with pytest.raises(InvalidRequestError) as caught:
+        read_any(body if isinstance(body, bytes) else json.dumps(body).encode())
+    return caught.value.message
+
+
+def gpt_node(parent: str | None, role: str, *parts: Any, **fields: Any) -> dict[str, Any]:
+    content = {"content_type": "text", "parts": list(parts)}
+    message = {"author": {"role": role}, "create_time": 1_700_000_001.0, "content": content, **fields}
+    return {"parent": parent, "children": [], "message": message}
+
+
+def gpt(mapping: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    known = {"title": "Tides", "create_time": 1_700_000_000.0, "update_time": 1_700_000_100.0, "id": "abc"}
+    return {**known, "mapping": mapping, **fields}
+
+
+def test_tree_of_chatgpt_becomes_branches() -> None:
+    chat = only(
+        gpt(
+            {
+                "root": {"parent": None, "message": None},
+                "sys": gpt_node("root", "system", ""),
+                "q1": gpt_node("sys", "user", "When is it high?"),
+                "a1": gpt_node("q1", "assistant", "At noon."),
+                "a2": gpt_node("q1", "assistant", "At one."),
+                "q2": gpt_node("a1", "user", "And low?"),
+                "a3": gpt_node("q2", "assistant", "At six."),
+            },
+            current_node="a2",
+            is_archived=True,
+        )
+    )
+    conversation = chat.imported.conversation
+    assert chat.imported.source == "chatgpt:abc"
+    assert (conversation.title, conversation.archived, conversation.updated_at) == ("Tides", True, 1_700_000_100.0)
+    assert len(chat.imported.messages) == 5
+    assert shown(chat) == [("user", "When is it high?"), ("assistant", "At one.")]
+    assert chat.left_out == {}
+
+
+def test_tools_and_pictures_of_chatgpt_are_counted() -> None:
+    picture = {"content_type": "image_asset_pointer", "asset_pointer": "file-service://a"}
+    chat = only(
+        gpt(
+            {
+                "q": gpt_node(None, "user", "Look", picture),
+                "think": gpt_node(
+                    "q", "assistant", content={"content_type": "thoughts", "thoughts": [{"content": "A boat."}]}
+                ),
+                "before": gpt_node("think", "assistant", "Let me look."),
+                "call": gpt_node("before", "assistant", "search()", recipient="web"),
+                "result": gpt_node("call", "tool", "found"),
+                "after": gpt_node("result", "assistant", "A boat.\ue200cite\ue202turn0\ue201"),
+            },
+            current_node="after",
+        )
+    )
+    assert shown(chat) == [("user", "Look"), ("assistant", "Let me look.\n\nA boat.")]
+    assert chat.imported.messages[-1].reasoning == "A boat."
+    assert chat.left_out == {"media": 1, "tools": 2}
+
+
+@pytest.mark.parametrize(
+    ("mapping", "words"),
+    [
+        (
+            {"a": gpt_node("b", "user", "x"), "b": gpt_node("a", "assistant", "y")},
+            "chats[0]: the messages form a cycle",
+        ),
+        ({"a": gpt_node("a", "user", "x")}, "form a cycle, with 'a'"),
+        ({"a": 5}, "chats[0].mapping.a: Input should be a JSON object"),
+        ({"a": {"message": {"author": 1}}}, "chats[0].mapping.a.message.author: Input should be a JSON object"),
+        ({"a": gpt_node(None, "captain", "x")}, "chats[0].mapping.a.message.author.role: Input should be user"),
+        ({"a": gpt_node(None, "user", 5)}, "chats[0].mapping.a.message.content.parts[0]: Input should be a text"),
+        ({"a b": gpt_node(None, "user", "x", create_time="soon")}, "mapping['a b'].message.create_time: Input should"),
+        ([], "chats[0].mapping: Input should be a JSON object"),
+        ({}, "chats[0]: has no messages"),
+    ],
+)
+def test_hostile_chat_is_refused_with_its_place(mapping: Any, words: str) -> None:
+    assert words in refusal([gpt(mapping)])
+
+
+def test_hostile_file_is_refused_with_its_place() -> None:
+    deep = b'[{"mapping": {"a": ' + b"[" * 100_000
+    assert refusal(deep) == "chats[0]: The body is not valid JSON: nested too deeply"
+    assert "nested too deeply" in refusal(b'{"messages": ' + b'[{"children": ' * 60_000)
+    assert "no export that Ebb can read" in refusal([])
+    assert "no export that Ebb can read" in refusal([1, "a", {"title": "x"}])
+    assert "no export that Ebb can read" in refusal(b"5")
+    assert "chats[0]: The body is not valid JSON" in refusal(b'[{"mapping": {"a": }}]')
+    assert "',' was expected" in refusal(b'[{"mapping": {}} {}]')
+
+
+def test_one_broken_chat_does_not_stop_the_others() -> None:
+    good = gpt({"a": gpt_node(None, "user", "x")})
+    other = {"uuid": "c", "chat_messages": [{"sender": "human", "text": "x"}]}
+    file = read_any(json.dumps([good, gpt({"a": 5}, id="b"), 7, good, other]).encode())
+    assert [chat.index for chat in file.chats] == [0]
+    assert [(each.index, each.title) for each in file.unreadable] == [(1, "Tides"), (2, None), (3, "Tides"), (4, None)]
+    problems = [each.problem for each in file.unreadable]
+    assert "same id" in problems[2]
+    assert "has the format claude" in problems[3]
+
+
+def test_branches_that_repeat_too_much_are_refused() -> None:
+    nodes = {"q": Node(None, "user", "x"), "0": Node("q", "assistant", "a" * 1000)}
+    nodes |= {str(index): Node("0", "assistant", "b") for index in range(1, 50)}
+    chat = ForeignChat("s", "t", 1.0, 1.0, nodes=nodes)
+    assert len(imported_from(chat, "chats[0]", room=60_000).messages) == 50
+    with pytest.raises(InvalidRequestError, match="more than 10000 characters together"):
+        imported_from(chat, "chats[0]", room=10_000)
+
+
+def test_answer_with_a_reply_and_a_continuation_keeps_both() -> None:
+    nodes = {
+        "greeting": Node(None, "assistant", "Hello!"),
+        "q": Node("greeting", "user", "x"),
+        "a": Node("q", "assistant", "a"),
+        "q2": Node("a", "user", "y"),
+        "more": Node("a", "assistant", "b"),
+    }
+    chat = ForeignChat("s", "t", 1.0, 1.0, nodes=nodes, head="a")
+    imported = imported_from(chat, "chats[0]", room=1000)
+    assert [(each.role, each.content) for each in imported.messages] == [
+        ("user", "x"),
+        ("assistant", "a"),
+        ("user", "y"),
+        ("assistant", "a\n\nb"),
+    ]
+    assert imported.conversation.head_id == imported.messages[2].id
+    assert chat.left_out == {"other": 1}
+
+
+def test_claude_keeps_attachments_thoughts_and_branches() -> None:
+    def message(name: str, above: str, sender: str, *content: dict[str, Any], **fields: Any) -> dict[str, Any]:
+        times = {"created_at": "2026-03-01T10:00:00.5Z"}
+        return {"uuid": name, "parent_message_uuid": above, "sender": sender, "content": content, **times, **fields}
+
+    text = {"type": "text", "text": "Read this."}
+    pasted = {"file_name": 'a "b".txt', "extracted_content": "High water."}
+    files = [{"file_name": "chart.png"}]
+    messages = [
+        message("q", ZERO, "human", text, attachments=[pasted, {"file_name": "c.pdf"}], files=files),
+        message("a", "q", "assistant", {"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": "Done."}),
+        message("b", "q", "assistant", {"type": "tool_use", "name": "f"}, {"type": "text", "text": "Again."}),
+    ]
+    chat = only({"uuid": "u", "name": "Water", "created_at": "2026-03-01T10:00:00Z", "chat_messages": messages})
+    assert shown(chat) == [
+        ("user", "Read this.\n\n<file name=\"a 'b'.txt\">\nHigh water.\n</file>"),
+        ("assistant", "Again."),
+    ]
+    first = chat.imported.messages[1]
+    assert (first.content, first.reasoning, first.created_at) == ("Done.", "Hm.", 1_772_359_200.5)
+    assert chat.left_out == {"files": 2, "tools": 1}
+
+
+def test_older_claude_file_is_a_line() -> None:
+    messages = [
+        {"uuid": "1", "sender": "human", "text": "one"},
+        {"uuid": "2", "sender": "human", "text": "two"},
+        {"uuid": "3", "sender": "assistant", "text": "three"},
+    ]
+    chat = only({"uuid": "u", "name": "", "created_at": "2026-03-01T10:00:00Z", "chat_messages": messages})
+    assert shown(chat) == [("user", "one\n\ntwo"), ("assistant", "three")]
+    assert chat.imported.conversation.title is None
+
+
+@pytest.mark.parametrize("name", ["messages", "messagesTree"])
+def test_librechat_tree_of_any_depth_is_read(name: str) -> None:
+    depth = 3_000
+    # json.dumps would recurse.
+    text = "".join(
+        f'[{{"messageId": "m{index}", "isCreatedByUser": {str(index % 2 == 0).lower()}, "text": "{index}", "children": '
+        for index in range(depth)
+    )
+    head = '{"conversationId": "c", "title": "Deep", "options": {"promptPrefix": "Be brief."}'
+    body = f'{head}, "{name}": {text}[]{"}]" * depth}}}'
+    file = read_any(body.encode())
+    [chat] = file.chats
+    assert (file.format, len(chat.imported.messages)) == ("librechat", depth)
+    assert chat.imported.conversation.system_prompt == "Be brief."
+    assert shown(chat)[-1] == ("assistant", str(depth - 1))
+
+
+def test_flat_librechat_file_names_parents() -> None:
+    def message(name: str, above: str, *, user: bool, **fields: Any) -> dict[str, Any]:
+        return {"messageId": name, "parentMessageId": above, "isCreatedByUser": user, "text": name, **fields}
+
+    think = [{"type": "think", "think": "Hm."}, {"type": "text", "text": {"value": "Yes."}}, {"type": "tool_call"}]
+    file = {
+        "conversationId": "c",
+        "title": "Flat",
+        "messages": [
+            message("q", ZERO, user=True, createdAt="2026-01-01T00:00:00Z", files=[{"filename": "a.pdf"}]),
+            message("a", "q", user=False, createdAt="2026-01-01T00:00:01Z", finish_reason="length"),
+            message("e", "q", user=False, error=True),
+            message("b", "q", user=False, createdAt="2026-01-01T00:00:02Z", text="", content=think),
+        ],
+    }
+    [chat] = read_any(json.dumps(file).encode()).chats
+    assert shown(chat) == [("user", "q"), ("assistant", "Yes.")]
+    assert [(each.status, each.finish_reason) for each in chat.imported.messages[1:]] == [
+        ("incomplete", "length"),
+        ("complete", "stop"),
+    ]
+    assert chat.left_out == {"files": 1, "failed": 1, "tools": 1}
+
+
+def test_open_webui_keeps_branches_and_reasoning() -> None:
+    folded = '<details type="reasoning" done="true"><summary>Thought</summary>\n&gt; 2 &lt; 3\n</details>\nYes.'
+    called = '<details type="tool_calls"><summary>Used</summary>18 C</details>Rain.'
+    output = [
+        {"type": "reasoning", "content": [{"type": "output_text", "text": "Hm."}]},
+        {"type": "message", "content": [{"type": "output_text", "text": "No."}]},
+    ]
+    messages = {
+        "q": {"id": "q", "parentId": None, "role": "user", "content": "<details> stay", "files": [{"type": "image"}]},
+        "a": {"id": "a", "parentId": "q", "role": "assistant", "content": folded, "timestamp": 1_700_000_002},
+        "b": {"id": "b", "parentId": "q", "role": "assistant", "content": called, "done": False},
+        "c": {"id": "c", "parentId": "q", "role": "assistant", "content": "folded", "output": output},
+    }
+    inner = {"system": "Be kind.", "history": {"currentId": "b", "messages": messages}}
+    wrapper = {"id": "x", "title": "Rain", "chat": inner, "created_at": 1_700_000_000, "pinned": True}
+    chat = only(wrapper)
+    assert shown(chat) == [("user", "<details> stay"), ("assistant", "Rain.")]
+    stored = chat.imported.messages
+    assert [(each.content, each.reasoning) for each in stored[1:]] == [
+        ("Yes.", "2 < 3"),
+        ("Rain.", None),
+        ("No.", "Hm."),
+    ]
+    assert stored[2].status == "incomplete"
+    assert chat.imported.conversation.pinned
+    assert chat.left_out == {"media": 1, "tools": 1}
+    alone = only({"title": "Old", "history": inner["history"], "timestamp": 1_700_000_000_000})
+    assert alone.imported.conversation.created_at == 1_700_000_000

@@ -1,0 +1,53 @@
+import Archive from "@lucide/svelte/icons/archive";
+import ArchiveRestore from "@lucide/svelte/icons/archive-restore";
+import Download from "@lucide/svelte/icons/download";
+import FileText from "@lucide/svelte/icons/file-text";
+import FolderInput from "@lucide/svelte/icons/folder-input";
+import Link from "@lucide/svelte/icons/link";
+import ListChecks from "@lucide/svelte/icons/list-checks";
+import Pencil from "@lucide/svelte/icons/pencil";
+import Pin from "@lucide/svelte/icons/pin";
+import PinOff from "@lucide/svelte/icons/pin-off";
+import Trash2 from "@lucide/svelte/icons/trash-2";
+
+import type { Ebb } from "../../ebb";
+import { t } from "../../i18n/language.svelte";
+import { organizeTexts } from "../../i18n/organize";
+import { exportPath } from "../../services/api/client";
+import type { Conversation, ConversationChanges } from "../../services/api/types";
+import { download } from "../../services/browser/download";
+import type { MenuItem } from "../ui/MenuItems.svelte";
+
+interface Actions {
+  rename: () => void;
+  change: (changes: ConversationChanges) => Promise<void>;
+  /** Open a dialog about the chat. */
+  open: (dialog: "organize" | "share") => void;
+  select: () => void;
+  remove: () => void;
+}
+
+/** Return the menu of a chat in the list. It is loaded after the first view. */
+export function chatItems({ id, title, pinned, archived }: Conversation, ebb: Ebb, actions: Actions): MenuItem[] {
+  const { change } = actions;
+  const archive = async () => {
+    await change({ archived: true });
+    const act = () => void ebb.conversations.change(id, { archived: false }).catch(() => undefined);
+    ebb.notices.show(organizeTexts().chat.archivedNotice(title || t().chats.new), { label: t().undo, act });
+  };
+  return [
+    { label: organizeTexts().chat.rename, icon: Pencil, act: actions.rename },
+    pinned
+      ? { label: organizeTexts().chat.unpin, icon: PinOff, act: () => void change({ pinned: false }) }
+      : { label: organizeTexts().chat.pin, icon: Pin, act: () => void change({ pinned: true }) },
+    { label: organizeTexts().chat.organize, icon: FolderInput, act: () => actions.open("organize") },
+    { label: organizeTexts().chat.select, icon: ListChecks, act: actions.select },
+    archived
+      ? { label: organizeTexts().chat.unarchive, icon: ArchiveRestore, act: () => void change({ archived: false }) }
+      : { label: organizeTexts().chat.archive, icon: Archive, act: () => void archive() },
+    ...(ebb.session.current?.share_links ? [{ label: organizeTexts().chat.share, icon: Link, act: () => actions.open("share") }] : []),
+    { label: organizeTexts().chat.exportMarkdown, icon: FileText, act: () => download(exportPath(id, "markdown")) },
+    { label: organizeTexts().chat.exportJson, icon: Download, act: () => download(exportPath(id, "json")) },
+    { label: organizeTexts().chat.delete, icon: Trash2, act: actions.remove, danger: true },
+  ];
+}

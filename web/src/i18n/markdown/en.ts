@@ -1,0 +1,22 @@
+/** Texts of rendered answers in English. */
+export const en = {
+  code: (language: string) => `Code, ${language}`,
+  copyCode: "Copy code",
+  wrap: "Wrap lines",
+  download: (name: string) => `Download as ${name}`,
+  preview: "Preview",
+  previewOf: (language: string) => `Preview of ${language.toUpperCase()}`,
+  showCode: "Code",
+  showDiagram: "Diagram",
+  diagramImage: "Diagram. The code describes it as text.",
+  diagramProblem: (reason: string) => `This diagram could not be drawn${reason === "" ? "." : `: ${reason.replace(/[:.]$/, "")}.`}`,
+  plain: "text",
+  done: "done",
+  todo: "to do",
+  footnotes: "Footnotes",
+  footnote: (number: number) => `Footnote ${number}`,
+  backToText: (number: number, occurrence: number) =>
+    occurrence === 1 ? `Back to reference ${number}` : `Back to reference ${number}, occurrence ${occurrence}`,
+};
+
+export type MarkdownTexts = typeof en;

@@ -1,0 +1,21 @@
+import type { MarkdownTexts } from "./en";
+
+/** Texts of rendered answers in Chinese. */
+export const zh: MarkdownTexts = {
+  code: (language) => `代码，${language}`,
+  copyCode: "复制代码",
+  wrap: "自动换行",
+  download: (name) => `下载为 ${name}`,
+  preview: "预览",
+  previewOf: (language) => `${language.toUpperCase()} 预览`,
+  showCode: "代码",
+  showDiagram: "图表",
+  diagramImage: "图表，其内容见代码。",
+  diagramProblem: (reason) => `无法绘制此图表${reason === "" ? "。" : `：${reason.replace(/[:.]$/, "")}。`}`,
+  plain: "文本",
+  done: "已完成",
+  todo: "未完成",
+  footnotes: "脚注",
+  footnote: (number) => `脚注 ${number}`,
+  backToText: (number, occurrence) => (occurrence === 1 ? `返回引用 ${number}` : `返回引用 ${number} 的第 ${occurrence} 处`),
+};

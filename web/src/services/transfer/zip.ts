@@ -1,0 +1,110 @@
+/**
+ * The conversations in a ZIP archive. Only their JSON leaves the browser: an archive also has pictures, and may have gigabytes.
+ *
+ * The format is that of PKWARE's APPNOTE, sections 4.3.7, 4.3.12 and 4.3.16. ZIP64 and encryption are not supported.
+ */
+
+/** Maximum size of a JSON file, as the server accepts it. */
+export const MAX_JSON_BYTES = 64 * 2 ** 20;
+
+const CONVERSATIONS = /(?:^|\/)conversations(?:-\d+)?\.json$/;
+const LOCAL = 0x04034b50;
+const CENTRAL = 0x02014b50;
+const END = 0x06054b50;
+const END_BYTES = 22;
+const MAX_COMMENT = 0xffff;
+const STORED = 0;
+const DEFLATED = 8;
+
+export class ZipError extends Error {
+  constructor(readonly reason: "none" | "broken" | "tooBig") {
+    super(reason);
+    this.name = "ZipError";
+  }
+}
+
+interface Entry {
+  name: string;
+  method: number;
+  compressed: number;
+  offset: number;
+}
+
+/** Return the JSON files of conversations: those in an archive, or the file itself. Rejects with a ZipError. */
+export async function conversationFiles(file: Blob): Promise<Blob[]> {
+  const mark = await viewOf(file.slice(0, 4));
+  if (mark.byteLength < 4 || mark.getUint32(0, true) !== LOCAL) {
+    if (file.size > MAX_JSON_BYTES) throw new ZipError("tooBig");
+    return [file];
+  }
+  let entries: Entry[];
+  try {
+    entries = await entriesOf(file);
+  } catch {
+    throw new ZipError("broken");
+  }
+  const wanted = entries.filter(({ name }) => CONVERSATIONS.test(name)).sort((a, b) => (a.name < b.name ? -1 : 1));
+  if (wanted.length === 0) throw new ZipError("none");
+  const files: Blob[] = [];
+  for (const entry of wanted) files.push(await contentOf(file, entry));
+  return files;
+}
+
+/** Read the list of files at the end of the archive. Throws for anything else. */
+async function entriesOf(file: Blob): Promise<Entry[]> {
+  const tail = await viewOf(file.slice(Math.max(0, file.size - END_BYTES - MAX_COMMENT)));
+  let at = tail.byteLength - END_BYTES;
+  while (tail.getUint32(at, true) !== END) at--;
+  const size = tail.getUint32(at + 12, true);
+  const begin = tail.getUint32(at + 16, true);
+  const list = await viewOf(file.slice(begin, begin + size));
+  const entries: Entry[] = [];
+  for (let place = 0; place < list.byteLength; ) {
+    if (list.getUint32(place, true) !== CENTRAL) throw new RangeError("no entry");
+    const nameLength = list.getUint16(place + 28, true);
+    const name = new TextDecoder().decode(new Uint8Array(list.buffer, place + 46, nameLength));
+    entries.push({
+      name,
+      method: list.getUint16(place + 10, true),
+      compressed: list.getUint32(place + 20, true),
+      offset: list.getUint32(place + 42, true),
+    });
+    place += 46 + nameLength + list.getUint16(place + 30, true) + list.getUint16(place + 32, true);
+  }
+  return entries;
+}
+
+async function contentOf(file: Blob, { method, compressed, offset }: Entry): Promise<Blob> {
+  const head = await viewOf(file.slice(offset, offset + 30));
+  if (head.byteLength < 30 || head.getUint32(0, true) !== LOCAL) throw new ZipError("broken");
+  const begin = offset + 30 + head.getUint16(26, true) + head.getUint16(28, true);
+  const data = file.slice(begin, begin + compressed);
+  if (data.size < compressed || (method !== STORED && method !== DEFLATED)) throw new ZipError("broken");
+  if (method === STORED) {
+    if (data.size > MAX_JSON_BYTES) throw new ZipError("tooBig");
+    return data;
+  }
+  return inflated(data);
+}
+
+/** Inflate the data, and stop as soon as it is too big. */
+async function inflated(data: Blob): Promise<Blob> {
+  const reader = data.stream().pipeThrough(new DecompressionStream("deflate-raw")).getReader();
+  const pieces: BlobPart[] = [];
+  for (let size = 0; ; ) {
+    const { done, value } = await reader.read().catch(() => {
+      throw new ZipError("broken");
+    });
+    if (done) return new Blob(pieces);
+    size += value.byteLength;
+    if (size > MAX_JSON_BYTES) {
+      await reader.cancel().catch(() => undefined);
+      throw new ZipError("tooBig");
+    }
+    pieces.push(value);
+  }
+}
+
+async function viewOf(piece: Blob): Promise<DataView<ArrayBuffer>> {
+  return new DataView(await piece.arrayBuffer());
+}

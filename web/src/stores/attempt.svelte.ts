@@ -1,0 +1,21 @@
+import { describeError, type Problem } from "../services/api/errors";
+
+/** The last action of a view, with the problem if it failed. */
+export class Attempt {
+  problem = $state.raw<Problem | null>(null);
+
+  /** The problem in one line. */
+  get text(): string | null {
+    return this.problem && `${this.problem.what} ${this.problem.todo}`;
+  }
+
+  /** Run an action. A failure becomes the problem. */
+  async run(act: () => Promise<void>): Promise<void> {
+    this.problem = null;
+    try {
+      await act();
+    } catch (error) {
+      this.problem = describeError(error);
+    }
+  }
+}

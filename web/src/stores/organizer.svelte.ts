@@ -1,0 +1,67 @@
+import { SvelteSet } from "svelte/reactivity";
+
+import type { ApiClient } from "../services/api/client";
+import type { BulkChanges, Conversation, Folder } from "../services/api/types";
+import type { Conversations } from "./conversations.svelte";
+
+/** Chats that one request may change. */
+const MAX_BULK = 500;
+
+/** Folders and tags of the chats, the part of the list that they show, and the selection of several chats. */
+export class Organizer {
+  folders = $state.raw<readonly Folder[]>([]);
+  /** The folder that the list shows, or the tag. At most one of them is set. */
+  folderId = $state<string | null>(null);
+  tag = $state<string | null>(null);
+  /** The selected chats; null while the list is for opening chats. */
+  selected = $state.raw<SvelteSet<string> | null>(null);
+  /** The chats whose folder and tags the dialog changes. */
+  targets = $state.raw<readonly string[]>([]);
+
+  readonly folder = $derived(this.folders.find(({ id }) => id === this.folderId) ?? null);
+  readonly tags = $derived.by(() => [...new Set(this.conversations.list.flatMap(({ tags }) => tags))].sort());
+  /** The chats that the list shows. A chat in a folder is shown there, or where it is pinned. */
+  readonly shown = $derived.by<readonly Conversation[]>(() => {
+    const { list, archived } = this.conversations;
+    const { folder, tag } = this;
+    if (archived) return list;
+    if (tag !== null && this.tags.includes(tag)) return list.filter(({ tags }) => tags.includes(tag));
+    if (folder !== null) return list.filter(({ folder_id }) => folder_id === folder.id);
+    const known = new Set(this.folders.map(({ id }) => id));
+    return list.filter(({ pinned, folder_id }) => pinned || folder_id === null || !known.has(folder_id));
+  });
+
+  constructor(
+    private readonly api: ApiClient,
+    private readonly conversations: Conversations,
+  ) {}
+
+  /** Read the folders. Keeps the former ones if that fails. */
+  async load(): Promise<void> {
+    this.folders = await this.api.folders();
+  }
+
+  /** Show a folder, or the chats of a tag, or with neither all chats. */
+  show(folderId: string | null, tag: string | null = null): void {
+    this.folderId = folderId;
+    this.tag = tag;
+    this.selected &&= new SvelteSet();
+  }
+
+  /** Begin a selection with one chat. */
+  select(id: string): void {
+    this.selected = new SvelteSet([id]);
+  }
+
+  toggle(id: string): void {
+    if (this.selected?.delete(id) === false) this.selected.add(id);
+  }
+
+  /** Change, delete or restore chats, and reread the list. Rejects like the API. */
+  async change(ids: readonly string[], changes: BulkChanges): Promise<void> {
+    for (let at = 0; at < ids.length; at += MAX_BULK) {
+      await this.api.changeConversations(ids.slice(at, at + MAX_BULK), changes);
+    }
+    await this.conversations.reread();
+  }
+}

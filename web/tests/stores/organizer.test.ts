@@ -1,0 +1,68 @@
+import { beforeEach, describe, expect, it, vi } from "vitest";
+
+import { Conversations } from "../../src/stores/conversations.svelte";
+import { Organizer } from "../../src/stores/organizer.svelte";
+import { conversation, FakeApi } from "../fake_server";
+
+let api: FakeApi;
+let conversations: Conversations;
+let organizer: Organizer;
+const shown = () => organizer.shown.map(({ id }) => id);
+
+beforeEach(async () => {
+  api = new FakeApi();
+  conversations = new Conversations(api);
+  organizer = new Organizer(api, conversations);
+  vi.spyOn(api, "folders").mockResolvedValue([{ id: "f", name: "Sea" }]);
+  vi.spyOn(api, "conversations").mockResolvedValue([
+    conversation({ id: "pinned", folder_id: "f", pinned: true }),
+    conversation({ id: "filed", folder_id: "f", tags: ["b"] }),
+    conversation({ id: "free", tags: ["a", "b"] }),
+    conversation({ id: "stray", folder_id: "deleted" }),
+  ]);
+  await Promise.all([organizer.load(), conversations.load()]);
+});
+
+describe("the organized list", () => {
+  it("shows chats of a folder there, and pinned ones everywhere", () => {
+    expect(shown()).toEqual(["pinned", "free", "stray"]);
+    organizer.show("f");
+    expect(shown()).toEqual(["pinned", "filed"]);
+    expect(organizer.folder?.name).toBe("Sea");
+  });
+
+  it("shows the chats of a tag in whatever folder, until the tag is gone", () => {
+    expect(organizer.tags).toEqual(["a", "b"]);
+    organizer.show(null, "b");
+    expect(shown()).toEqual(["filed", "free"]);
+    organizer.show(null, "a");
+    conversations.drop("free");
+    expect(shown()).toEqual(["pinned", "stray"]);
+  });
+
+  it("shows the whole archive", () => {
+    organizer.show("f");
+    conversations.archived = true;
+    expect(shown()).toHaveLength(4);
+  });
+
+  it("changes many chats in several requests", async () => {
+    const request = vi.spyOn(api, "changeConversations").mockResolvedValue({ changed: [], missing: [] });
+    const ids = Array.from({ length: 501 }, (_, index) => `${index}`);
+    await organizer.change(ids, { archived: true });
+    expect(request.mock.calls.map(([given, changes]) => [given.length, changes])).toEqual([
+      [500, { archived: true }],
+      [1, { archived: true }],
+    ]);
+    expect(api.conversations).toHaveBeenCalledTimes(2);
+  });
+
+  it("keeps a selection of the chats that are shown", () => {
+    organizer.select("free");
+    organizer.toggle("stray");
+    organizer.toggle("free");
+    expect([...organizer.selected!]).toEqual(["stray"]);
+    organizer.show("f");
+    expect([...organizer.selected!]).toEqual([]);
+  });
+});

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, ConsoleMessage, Request, async_playwright, expect
+from playwright.async_api import APIRequestContext, Browser, ConsoleMessage, Request, async_playwright, expect
 
 from tests.conftest import default_cache_dir
 from tests.e2e.chat_page import ChatPage
@@ -99,6 +99,8 @@ async def new_page(browser: Browser, server: str) -> AsyncIterator[NewPage]:
         # A service worker would load the page's files in place of the page, out of sight of the tests' routes.
         kept = {"base_url": server, "viewport": {"width": 1200, "height": 800}, "service_workers": "block"}
         context = await browser.new_context(**{**kept, **options})
+        if len(browser.contexts) == 1:
+            await _clear_leftovers(context.request)
         page = await context.new_page()
         page.on("request", on_request)
         page.on("console", on_console)
@@ -112,6 +114,13 @@ async def new_page(browser: Browser, server: str) -> AsyncIterator[NewPage]:
             await page.unroute_all(behavior="ignoreErrors")
         await context.close()
     assert faults == []
+
+
+async def _clear_leftovers(request: APIRequestContext) -> None:
+    """Remove what an earlier test has left outside of its own chats: the empty page's draft, and the folders."""
+    await request.put("/api/draft", data={"text": ""})
+    for folder in (await (await request.get("/api/folders")).json())["data"]:
+        await request.delete(f"/api/folders/{folder['id']}")
 
 
 @pytest_asyncio.fixture(loop_scope="session")

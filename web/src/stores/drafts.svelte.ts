@@ -39,6 +39,8 @@ export class Drafts {
   private closed = false;
   /** The draft that the server has; null if that is unknown. */
   private saved: string | null = "";
+  /** Whether the server's draft is on its way. Until it is here, nothing is saved in its place. */
+  private loading = false;
   private taken: Taken[] = [];
   private timer: ReturnType<typeof setTimeout> | undefined;
   private saving: Promise<void> = Promise.resolve();
@@ -57,15 +59,10 @@ export class Drafts {
 
   /** Reread the text that another tab typed, unless the text here is not saved yet. */
   async refresh(): Promise<void> {
-    const { chatId, text } = this;
-    if (this.takenOf(chatId).length > 0 || this.content !== this.saved) return;
-    const draft = await this.api.draft(chatId).catch(() => null);
-    if (draft === null || chatId !== this.chatId || text !== this.text || this.takenOf(chatId).length > 0) return;
-    // A refused question is stored with its files.
-    const { text: typed, files } = splitContent(draft.text);
-    if (files.length > 0 && this.files.length === 0) this.keep(chatId, files);
-    this.saved = typed;
-    this.text = typed;
+    const { text } = this;
+    if (this.content !== this.saved) return;
+    const draft = await this.fetch();
+    if (draft !== null && text === this.text) this.show(draft);
   }
 
   /** Replace the text, store it in the browser, and save it on the server after a pause. */
@@ -74,7 +71,7 @@ export class Drafts {
     this.text = text;
     this.store();
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.flush(), PAUSE_MS);
+    if (!this.loading) this.timer = setTimeout(() => this.flush(), PAUSE_MS);
   }
 
   attach(file: Attachment): void {
@@ -219,6 +216,7 @@ export class Drafts {
     this.closed = false;
     this.chatId = id;
     this.saved = "";
+    this.loading = false;
     this.overflow = null;
     // The page no longer shows refused questions of this chat above the field.
     this.taken = this.taken.filter((taken) => taken.chatId !== id || !taken.refused);
@@ -228,7 +226,30 @@ export class Drafts {
     this.text = sending.reduce((text, taken) => without(text, taken.text), stored ?? "");
     if (sending.length > 0) return;
     if (stored !== null) return this.flush();
-    await this.refresh();
+    this.loading = true;
+    const draft = await this.fetch();
+    if (id !== this.chatId) return;
+    this.loading = false;
+    const typed = this.text;
+    if (draft !== null) this.show(draft);
+    // Text that was typed in the meantime must not replace the draft.
+    if (typed !== "") this.type([draft === null ? "" : this.text, typed].filter((part) => part !== "").join("\n\n"));
+  }
+
+  /** Return the draft of the open chat on the server; null if the page needs none by then, or there is no connection. */
+  private async fetch(): Promise<string | null> {
+    const { chatId } = this;
+    if (this.takenOf(chatId).length > 0) return null;
+    const draft = await this.api.draft(chatId).catch(() => null);
+    return draft === null || chatId !== this.chatId || this.takenOf(chatId).length > 0 ? null : draft.text;
+  }
+
+  private show(draft: string): void {
+    // A refused question is stored with its files.
+    const { text, files } = splitContent(draft);
+    if (files.length > 0 && this.files.length === 0) this.keep(this.chatId, files);
+    this.saved = text;
+    this.text = text;
   }
 
   private add(chatId: string | null, file: Attachment): void {

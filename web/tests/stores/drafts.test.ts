@@ -59,6 +59,35 @@ describe("a draft", () => {
     expect(drafts.text).toBe("mine");
   });
 
+  it("is kept in front of what is typed before it is here", async () => {
+    stored = "from yesterday";
+    const opened = drafts.open("conv_1");
+    drafts.type("more");
+    await vi.advanceTimersByTimeAsync(0);
+    await opened;
+    await vi.runAllTimersAsync();
+
+    expect(drafts.text).toBe("from yesterday\n\nmore");
+    expect(stored).toBe("from yesterday\n\nmore");
+  });
+
+  it("is not replaced while its answer is slow", async () => {
+    stored = "from yesterday";
+    vi.spyOn(api, "draft").mockImplementation(
+      () => new Promise((resolve) => setTimeout(() => resolve({ text: stored, updated_at: null }), 2_000)),
+    );
+    const opened = drafts.open("conv_1");
+    drafts.type("more");
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(stored).toBe("from yesterday");
+
+    await vi.runAllTimersAsync();
+    await opened;
+
+    expect(drafts.text).toBe("from yesterday\n\nmore");
+    expect(stored).toBe("from yesterday\n\nmore");
+  });
+
   it("leaves the browser only after its message has arrived", async () => {
     await drafts.open(null);
     drafts.type("a question");

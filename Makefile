@@ -138,7 +138,7 @@ bench-peers: setup .make/dev ## compare Ebb with vLLM and llama.cpp; JSON, table
 clean: ## remove everything that was built or installed here, but keep chats and models
 	rm -rf .make .venv app/static web/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
-test-setup: setup .make/dev
+test-setup: setup .make/dev .make/caches
 	@scripts/get-test-tools
 	@echo "==> Preparing the model and the kernels of the tests"
 	@PYTHONPATH=. $(BIN)/python scripts/prepare_tests.py "$${EBB_CACHE_DIR:-$${XDG_CACHE_HOME:-$$HOME/.cache}/ebb}"
@@ -166,6 +166,11 @@ $(TORCH_STAMP): .make/venv scripts/install_torch.py
 .make/dev: .make/ebb
 	@echo "==> Installing what the tests depend on"
 	@$(PIP_INSTALL) --editable '.[$(EXTRAS),dev]' || { echo "Installing failed; the reason is above. Run the same command again to go on." >&2; exit 1; }
+	@touch $@
+
+.make/caches: .make/dev
+	@echo "==> Compiling the tests, and reading the types of what they depend on"
+	@$(BIN)/python scripts/fill_caches.py
 	@touch $@
 
 .make/triton: .make/dev

@@ -58,8 +58,11 @@ export class Conversations {
     return others.toSorted((a, b) => b.updated_at - a.updated_at).slice(0, MAX_RECENT);
   }
 
-  /** Add or update a conversation, as the server has it. */
+  /** Add or update a conversation as the server sent it, unless a newer version is listed. */
   put(conversation: Conversation): void {
+    const known = this.list.find(({ id }) => id === conversation.id)?.version ?? 0;
+    // An event or a response that was sent before a change must not undo the change.
+    if (conversation.version < known) return;
     this.edits++;
     const others = this.list.filter(({ id }) => id !== conversation.id);
     const listed = Boolean(conversation.archived) === this.archived;

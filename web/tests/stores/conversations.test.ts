@@ -41,6 +41,15 @@ describe("the list of chats", () => {
     expect(ids()).toEqual(["c", "b", "a"]);
   });
 
+  it("keeps the newest version, whatever arrives last", async () => {
+    vi.spyOn(api, "changeConversation").mockImplementation(() => {
+      conversations.put(chat("old", 1, { title: "Elsewhere", version: 3 }));
+      return Promise.resolve(chat("old", 1, { title: "Here", version: 2 }));
+    });
+    await conversations.change("old", { title: "Here" });
+    expect(conversations.list.find(({ id }) => id === "old")?.title).toBe("Elsewhere");
+  });
+
   it("drops archived chats, and the archive drops restored ones", async () => {
     conversations.put(chat("new", 3, { archived: true }));
     expect(ids()).toEqual(["old"]);

@@ -32,7 +32,10 @@ export function chatItems({ id, title, pinned, archived }: Conversation, ebb: Eb
   const { change } = actions;
   const archive = async () => {
     await change({ archived: true });
-    const act = () => void ebb.conversations.change(id, { archived: false }).catch(() => undefined);
+    const act = () =>
+      void ebb.conversations
+        .change(id, { archived: false })
+        .catch((error: unknown) => ebb.notices.failed(t().chats.notChanged, error));
     ebb.notices.show(organizeTexts().chat.archivedNotice(title || t().chats.new), { label: t().undo, act });
   };
   return [

@@ -15,7 +15,7 @@ beforeEach(() => {
   notices = new Notices();
   const conversations = new Conversations(api);
   const tides = conversation({ id: "tides", title: "Tides" });
-  const change = (changes: object) => conversations.change("tides", changes);
+  const change = (changes: object) => conversations.change("tides", changes).then(() => true, () => false);
   const items = chatItems(tides, { api, conversations, notices, session: {} } as never, { change } as never);
   archive = items.find(({ label }) => label === "Archive")!.act;
 });
@@ -29,4 +29,12 @@ it("shows why the undo of archiving failed", async () => {
   changed.mockRejectedValue(new ApiError(500, { message: "The disk is full" }));
   notices.action!.act();
   await vi.waitFor(() => expect(notices.current).toContain("The chat was not changed. The disk is full."));
+});
+
+it("does not say that a chat was archived that was not", async () => {
+  vi.spyOn(api, "changeConversation").mockRejectedValue(new ApiError(500, { message: "The disk is full" }));
+  notices.show("The chat was not changed.");
+  archive();
+  await new Promise((resolve) => setTimeout(resolve));
+  expect(notices.current).toBe("The chat was not changed.");
 });

@@ -8,6 +8,9 @@ const TITLE_PAUSES_MS = [1_500, 3_000, 6_000, 12_000];
 /** Number of recent conversations that the empty page shows. */
 const MAX_RECENT = 4;
 
+/** Version of a conversation that nothing has happened to: each question and each change raises it. */
+const UNTOUCHED = 1;
+
 /** Most requests for one list, if conversations change during each. */
 const MAX_TRIES = 3;
 
@@ -96,6 +99,19 @@ export class Conversations {
     } catch (error) {
       if (!(error instanceof ApiError && error.status === 404)) throw error;
     }
+    this.drop(id);
+    this.onChange();
+  }
+
+  /** Return whether a chat was created for a question that never arrived, and nothing else has happened to the chat. */
+  awaitsQuestion(id: string): boolean {
+    const item = this.list.find((candidate) => candidate.id === id);
+    return item?.title_source === "first_message" && item.version === UNTOUCHED;
+  }
+
+  /** Delete a chat permanently that still awaits its question. Rejects like the API. */
+  async discard(id: string): Promise<void> {
+    await this.api.discardConversation(id, UNTOUCHED);
     this.drop(id);
     this.onChange();
   }

@@ -60,6 +60,19 @@ describe("the list of chats", () => {
     expect(ids()).toEqual([]);
   });
 
+  it("discards only chats whose question never arrived", async () => {
+    const untouched = { title: "Tell me", title_source: "first_message" } as const;
+    conversations.put(chat("refused", 3, untouched));
+    conversations.put(chat("asked", 3, { ...untouched, version: 2 }));
+    conversations.put(chat("named", 3, { title: "Mine", title_source: "user" }));
+    expect(["refused", "asked", "named", "other"].filter((id) => conversations.awaitsQuestion(id))).toEqual(["refused"]);
+
+    const discarded = vi.spyOn(api, "discardConversation").mockResolvedValue();
+    await conversations.discard("refused");
+    expect(discarded).toHaveBeenCalledWith("refused", 1);
+    expect(ids()).not.toContain("refused");
+  });
+
   it("shows the generated title, and stops polling", async () => {
     conversations.put(chat("new", 3, { title: "Tell me", title_source: "first_message" }));
     const asked = vi.spyOn(api, "conversation");

@@ -17,7 +17,7 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 
 from app.conversations.kv_erasure import KVErasure
@@ -105,21 +105,11 @@ class Deletions:
 
     async def delete_conversations(self, ids: Iterable[str]) -> list[str]:
         """Hide conversations and cancel their runs. Returns the ids of those that existed."""
-        deleted = list[str]()
-        for conversation_id in ids:
-            with suppress(NotFoundError):
-                await self.delete_conversation(conversation_id)
-                deleted.append(conversation_id)
-        return deleted
+        return await _done_for(ids, self.delete_conversation)
 
     async def restore_conversations(self, ids: Iterable[str]) -> list[str]:
         """Restore hidden conversations. Returns the ids of those that were still there."""
-        restored = list[str]()
-        for conversation_id in ids:
-            with suppress(NotFoundError):
-                await self.restore_conversation(conversation_id)
-                restored.append(conversation_id)
-        return restored
+        return await _done_for(ids, self.restore_conversation)
 
     async def delete_all(self, source: ConversationSource) -> int:
         """Hide all conversations of a source and cancel their runs. Returns the number of conversations."""
@@ -222,3 +212,13 @@ class Deletions:
             except Exception:
                 logger.exception("deleted conversations and messages could not be removed; the removal will be retried")
             await asyncio.sleep(LOOK_SECONDS)
+
+
+async def _done_for(ids: Iterable[str], act: Callable[[str], Awaitable[object]]) -> list[str]:
+    """Act on conversations one by one, and return the ids of those that were found."""
+    found = list[str]()
+    for conversation_id in ids:
+        with suppress(NotFoundError):
+            await act(conversation_id)
+            found.append(conversation_id)
+    return found

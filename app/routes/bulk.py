@@ -1,18 +1,19 @@
 """Changes and exports of several conversations at once."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from app.conversations.export import file_beginning, file_end
+from app.domain.records import Conversation
 from app.http.attachment import attachment
 from app.http.request_body import read_body
-from app.routes.transfer import exported
+from app.routes.transfer import exported_file
 from app.schemas.bulk import BulkFields, SelectedConversations
 from app.schemas.response_bodies.conversations import BulkResult
-from app.services import Services, services_of
+from app.services import services_of
+from app.storage.store import Store
 from engine.errors import NotFoundError
 
 
@@ -33,24 +34,18 @@ async def change_conversations(request: Request) -> Response:
 
 async def export_conversations(request: Request) -> Response:
     """Export the given conversations as one JSON file. Unknown ones are left out."""
-    fields = await read_body(request, SelectedConversations)
-    file = _file(services_of(request), dict.fromkeys(fields.conversation_ids))
+    services, fields = services_of(request), await read_body(request, SelectedConversations)
+    file = exported_file(services, _known(services.store, dict.fromkeys(fields.conversation_ids)))
     return StreamingResponse(file, media_type="application/json", headers=attachment("conversations", "json"))
 
 
-async def _file(services: Services, ids: dict[str, None]) -> AsyncIterator[str]:
-    yield file_beginning()
-    separator = "\n"
+async def _known(store: Store, ids: Iterable[str]) -> AsyncIterator[tuple[Conversation, str]]:
     for conversation_id in ids:
         try:
-            conversation = await services.store.conversations.get(conversation_id)
-            export_id = await services.store.conversations.export_id(conversation_id)
+            known = await store.conversations.get(conversation_id), await store.conversations.export_id(conversation_id)
         except NotFoundError:
             continue
-        text, _ = await exported(services, conversation, export_id)
-        yield separator + text
-        separator = ",\n"
-    yield file_end()
+        yield known
 
 
 routes = [

@@ -14,7 +14,6 @@ from app.http.request_body import read_body
 from app.schemas.response_bodies.shares import NewShare, Shares, share_body
 from app.schemas.shares import ShareFields
 from app.services import server_services, services_of
-from app.tenants.token_bucket import TokenBucket
 from engine.errors import ConflictError
 
 DAY_SECONDS = 86_400
@@ -71,7 +70,7 @@ async def shared_chat(request: Request) -> Response:
         share = await services.store.shares.find(digest_of(secret))
     if share is None or services.ring.people.shuts_out(share.tenant):
         return HTMLResponse(gone_page(texts), 404, headers=dict(HEADERS))
-    views: TokenBucket = services.share_views
+    views = services.share_views
     wait = views.seconds_until(1, VIEWS_PER_MINUTE)
     if wait > 0:
         headers = {**HEADERS, "Retry-After": str(int(wait) + 1)}

@@ -1,7 +1,7 @@
 """Export and import of conversations as files."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterable, AsyncIterator, Mapping
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
@@ -37,7 +37,7 @@ async def export_conversation(request: Request) -> Response:
     match request.query_params.get("format", "json"):
         case "json":
             export_id = await services.store.conversations.export_id(conversation_id)
-            text, _ = await exported(services, conversation, export_id)
+            text, _ = await _exported(services, conversation, export_id, await _folder_names(services))
             headers = attachment(conversation.title, "json")
             return Response(file_beginning() + text + file_end(), media_type="application/json", headers=headers)
         case "markdown":
@@ -54,7 +54,8 @@ async def export_all(request: Request) -> Response:
     if cursor and not in_parts:
         raise InvalidRequestError("cursor needs parts=true", param="cursor")
     headers = attachment("conversations", "json")
-    file = _file(services_of(request), in_parts=in_parts, after=cursor)
+    services = services_of(request)
+    file = exported_file(services, services.store.conversations.each(cursor), in_parts=in_parts)
     return StreamingResponse(file, media_type="application/json", headers=headers)
 
 
@@ -109,33 +110,41 @@ def _unreadable(file: ReadFile) -> list[UnreadableConversation]:
     return [{"index": each.index, "title": each.title, "problem": each.problem} for each in file.unreadable]
 
 
-async def _file(services: Services, *, in_parts: bool, after: str) -> AsyncIterator[str]:
+async def exported_file(
+    services: Services, conversations: AsyncIterable[tuple[Conversation, str]], *, in_parts: bool = False
+) -> AsyncIterator[str]:
+    """Write conversations as a JSON file or, with `in_parts`, as many of them as a part may have.
+
+    conversations: each with its export id.
+    """
+    folders = await _folder_names(services)
     yield file_beginning()
-    separator, num_bytes, num_messages = "\n", 0, 0
-    async for conversation, export_id in services.store.conversations.each(after):
+    separator, last, num_bytes, num_messages = "\n", "", 0, 0
+    async for conversation, export_id in conversations:
         if in_parts and (num_bytes >= PART_BYTES or num_messages >= PART_MESSAGES):
-            yield file_end(after)
+            yield file_end(last)
             return
-        text, count = await exported(services, conversation, export_id)
+        text, count = await _exported(services, conversation, export_id, folders)
         yield separator + text
-        after = conversation.id
-        separator, num_bytes, num_messages = ",\n", num_bytes + len(text.encode()), num_messages + 1 + count
+        separator, last = ",\n", conversation.id
+        num_bytes, num_messages = num_bytes + len(text.encode()), num_messages + 1 + count
     yield file_end()
 
 
-async def exported(services: Services, conversation: Conversation, export_id: str) -> tuple[str, int]:
+async def _exported(
+    services: Services, conversation: Conversation, export_id: str, folders: Mapping[str, str]
+) -> tuple[str, int]:
     """Return the text of a conversation and the number of its messages."""
     stored = services.turns.as_they_are(await services.store.messages.all_of(conversation.id))
     responses = await services.store.responses.all_of(conversation.id)
-    folder = await _folder_name(services, conversation)
+    folder = None if conversation.folder_id is None else folders.get(conversation.folder_id)
     text = await asyncio.to_thread(conversation_text, conversation, export_id, stored, responses, folder)
     return text, len(stored)
 
 
-async def _folder_name(services: Services, conversation: Conversation) -> str | None:
-    if conversation.folder_id is None:
-        return None
-    return next((each.name for each in await services.store.folders.all() if each.id == conversation.folder_id), None)
+async def _folder_names(services: Services) -> dict[str, str]:
+    """Return the names of the folders by id."""
+    return {folder.id: folder.name for folder in await services.store.folders.all()}
 
 
 routes = [

@@ -4,9 +4,8 @@ from app.domain.folder import Folder
 from app.domain.ids import new_id
 from app.storage.connection import Connection
 from app.storage.database import Database
-from app.storage.limits import check_size
-from app.storage.named_rows import NamedKind, NamedRows
-from engine.errors import ConflictError, InvalidRequestError
+from app.storage.named_rows import NamedKind, NamedRows, insert_named
+from engine.errors import InvalidRequestError
 
 MAX_FOLDERS = 200
 """Maximum number of folders of a tenant."""
@@ -64,13 +63,9 @@ def folder_named(connection: Connection, tenant: str, name: str) -> str:
     row = connection.fetch_one("SELECT id FROM folder WHERE tenant = ? AND name = ?", (tenant, name))
     if row is not None:
         return str(row["id"])
-    [[count]] = connection.fetch_all("SELECT count(*) FROM folder WHERE tenant = ?", (tenant,))
-    if count >= MAX_FOLDERS:
-        raise ConflictError(f"There are {MAX_FOLDERS} folders already: delete one first", code="too_many_folders")
-    folder_id = new_id("folder")
-    connection.execute("INSERT INTO folder(tenant, id, name) VALUES (?, ?, ?)", (tenant, folder_id, name))
-    check_size(connection, tenant)
-    return folder_id
+    folder = Folder(new_id("folder"), name)
+    insert_named(connection, tenant, KIND, folder, MAX_FOLDERS)
+    return folder.id
 
 
 KIND = NamedKind(

@@ -70,21 +70,11 @@ class NamedRows(Generic[T]):
             ConflictError: another item has the name, or there are `maximum` items.
             LimitReachedError: the tenant's limit on stored bytes is reached.
         """
-        kind = self._kind
 
         def insert(connection: Connection) -> None:
             if prepare is not None:
                 prepare(connection)
-            added = connection.execute(
-                f"INSERT INTO {kind.table}(tenant, {', '.join(kind.columns)}) SELECT ?{', ?' * len(kind.columns)} "
-                f"WHERE (SELECT count(*) FROM {kind.table} WHERE tenant = ?) < ?",
-                (self._tenant, item.id, *kind.values_of(item), self._tenant, maximum),
-            )
-            if not added:
-                raise ConflictError(
-                    f"There are {maximum} {kind.noun}s already: delete one first", code=f"too_many_{kind.code}s"
-                )
-            check_size(connection, self._tenant)
+            insert_named(connection, self._tenant, self._kind, item, maximum)
 
         await self._write(insert, item)
 
@@ -135,3 +125,23 @@ class NamedRows(Generic[T]):
         return NotFoundError(
             f"There is no {self._kind.noun} {item_id}", param="id", code=f"{self._kind.code}_not_found"
         )
+
+
+def insert_named(connection: Connection, tenant: str, kind: NamedKind[T], item: T, maximum: int) -> None:
+    """Insert a new item, inside the caller's transaction.
+
+    Raises:
+        DuplicateError: another item has the name.
+        ConflictError: there are `maximum` items.
+        LimitReachedError: the tenant's limit on stored bytes is reached.
+    """
+    added = connection.execute(
+        f"INSERT INTO {kind.table}(tenant, {', '.join(kind.columns)}) SELECT ?{', ?' * len(kind.columns)} "
+        f"WHERE (SELECT count(*) FROM {kind.table} WHERE tenant = ?) < ?",
+        (tenant, item.id, *kind.values_of(item), tenant, maximum),
+    )
+    if not added:
+        raise ConflictError(
+            f"There are {maximum} {kind.noun}s already: delete one first", code=f"too_many_{kind.code}s"
+        )
+    check_size(connection, tenant)

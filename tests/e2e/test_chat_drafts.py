@@ -47,6 +47,32 @@ async def test_draft_that_server_never_received_survives_reload(chat: ChatPage) 
     await expect(chat.composer).to_have_value("only here")
 
 
+async def test_discarded_question_leaves_no_empty_chat(new_page: NewPage) -> None:
+    chat = await new_page()
+    named = await chat.open_new_chat(tokens=1, title="Named before")
+    await expect(chat.composer).to_be_focused()
+    for text in ("half", ""):
+        async with chat.page.expect_response(lambda response: response.request.method == "PUT"):
+            await chat.composer.fill(text)
+    await chat.button("New chat").click()
+    await chat.composer.fill(("The ebb is out. " * 12_000).strip())
+    await chat.button("Send").click()
+    await expect(chat.page).to_have_url(CHAT_URL)
+    refused = chat.page.url.rpartition("/")[2]
+    await chat.button("Edit").click()
+    await expect(chat.composer).not_to_have_value("")
+
+    await chat.composer.fill("")
+
+    await expect(chat.page).not_to_have_url(CHAT_URL)
+    await expect(chat.chats.get_by_text(re.compile("^The ebb is out. "))).to_have_count(0)
+    await expect(chat.composer).to_be_focused()
+    await chat.page.keyboard.type("Shorter")
+    await expect(chat.composer).to_have_value("Shorter")
+    assert (await chat.page.request.get(f"/api/conversations/{refused}")).status == 404
+    assert (await chat.stored(named))["title"] == "Named before"
+
+
 async def test_refused_question_is_kept_in_its_chat_with_its_files(new_page: NewPage) -> None:
     chat = await new_page()
     await chat.page.goto("/")

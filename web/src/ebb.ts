@@ -56,7 +56,7 @@ export interface Ebb {
 export function createEbb(): Ebb {
   const api = new ApiClient(() => session.onLost());
   const activity = new Activity();
-  const drafts = new Drafts(api);
+  const drafts = new Drafts(api, (id) => discardQuestion(id));
   const tabs = new Tabs();
   const session = new Session(api, () => forget(), () => tabs.broadcast("left"));
   const health = new HealthStore(api);
@@ -70,6 +70,12 @@ export function createEbb(): Ebb {
     if (how === "created") router.go(conversation.id);
     if (how !== "seen") tabs.broadcast("changed");
   });
+  const discardQuestion = (id: string) => {
+    if (!conversations.awaitsQuestion(id) || (chat.id === id && chat.messages.length > 0)) return;
+    // The chat is left first: text that is typed from now on must not be lost with it.
+    if (chat.id === id) router.go(null);
+    void conversations.discard(id).catch(() => undefined);
+  };
   const queue = new Queue(chat, drafts);
   const forget = () => {
     drafts.forget();

@@ -94,8 +94,7 @@ export class ChangeFollower {
       const { conversation, answering, answered } = change.data;
       const { id } = conversation;
       const known = conversations.list.find((item) => item.id === id)?.version;
-      // An event that was read before a change of this page must not undo the change.
-      if (known === undefined || known <= conversation.version) conversations.put(conversation);
+      conversations.put(conversation);
       if (chat.id === id && (known !== conversation.version || chat.messages.at(-1)?.id !== conversation.head_id)) {
         void chat.refresh();
       }

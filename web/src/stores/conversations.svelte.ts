@@ -8,6 +8,9 @@ const TITLE_PAUSES_MS = [1_500, 3_000, 6_000, 12_000];
 /** Number of recent conversations that the empty page shows. */
 const MAX_RECENT = 4;
 
+/** Version of a conversation that nothing has happened to: each question and each change raises it. */
+const UNTOUCHED = 1;
+
 /** Most requests for one list, if conversations change during each. */
 const MAX_TRIES = 3;
 
@@ -58,8 +61,11 @@ export class Conversations {
     return others.toSorted((a, b) => b.updated_at - a.updated_at).slice(0, MAX_RECENT);
   }
 
-  /** Add or update a conversation, as the server has it. */
+  /** Add or update a conversation as the server sent it, unless a newer version is listed. */
   put(conversation: Conversation): void {
+    const known = this.list.find(({ id }) => id === conversation.id)?.version ?? 0;
+    // An event or a response that was sent before a change must not undo the change.
+    if (conversation.version < known) return;
     this.edits++;
     const others = this.list.filter(({ id }) => id !== conversation.id);
     const listed = Boolean(conversation.archived) === this.archived;
@@ -93,6 +99,19 @@ export class Conversations {
     } catch (error) {
       if (!(error instanceof ApiError && error.status === 404)) throw error;
     }
+    this.drop(id);
+    this.onChange();
+  }
+
+  /** Return whether a chat was created for a question that never arrived, and nothing else has happened to the chat. */
+  awaitsQuestion(id: string): boolean {
+    const item = this.list.find((candidate) => candidate.id === id);
+    return item?.title_source === "first_message" && item.version === UNTOUCHED;
+  }
+
+  /** Delete a chat permanently that still awaits its question. Rejects like the API. */
+  async discard(id: string): Promise<void> {
+    await this.api.discardConversation(id, UNTOUCHED);
     this.drop(id);
     this.onChange();
   }

@@ -45,7 +45,11 @@ export class Drafts {
   private timer: ReturnType<typeof setTimeout> | undefined;
   private saving: Promise<void> = Promise.resolve();
 
-  constructor(private readonly api: ApiClient) {}
+  constructor(
+    private readonly api: ApiClient,
+    /** Called when nothing unsent is left of a chat, neither here nor on the server. */
+    private readonly onEmptied: (chatId: string) => void = () => undefined,
+  ) {}
 
   /** Whether files are being read into the open draft. */
   get reading(): boolean {
@@ -102,13 +106,12 @@ export class Drafts {
   }
 
   detach(file: Attachment): void {
-    this.keep(this.chatId, this.files.filter((other) => other !== file));
+    this.reduce(this.text, this.files.filter((other) => other !== file));
   }
 
   /** Remove the text and the files. */
   clear(): void {
-    this.keep(this.chatId, []);
-    this.type("");
+    this.reduce("", []);
   }
 
   /** Turn an unsent message back into a draft, in front of the text typed since. */
@@ -203,6 +206,10 @@ export class Drafts {
     return [...this.takenOf(this.chatId).flatMap(({ files }) => files), ...this.files];
   }
 
+  private get empty(): boolean {
+    return this.unsentText === "" && this.unsentFiles.length === 0 && !this.reading;
+  }
+
   private takenOf(chatId: string | null): Taken[] {
     return this.taken.filter((taken) => taken.chatId === chatId);
   }
@@ -263,6 +270,14 @@ export class Drafts {
     if (chatId === this.chatId) this.overflow = kept ? this.overflowOf(true) : "browser";
   }
 
+  /** Replace the text and the files by what is left of them. */
+  private reduce(text: string, files: readonly Attachment[]): void {
+    this.keep(this.chatId, files);
+    // The server may have the files of a refused question.
+    this.saved = null;
+    this.type(text);
+  }
+
   private store(): void {
     this.overflow = this.overflowOf(storeText(this.chatId, this.unsentText));
   }
@@ -274,13 +289,19 @@ export class Drafts {
 
   private flush(): void {
     clearTimeout(this.timer);
-    const { chatId, content, unsentText } = this;
-    if (this.closed || content === this.saved || content.length > MAX_LENGTH) return;
+    const { chatId, content, unsentText, empty } = this;
+    if (this.closed || content === this.saved) return;
+    if (content.length > MAX_LENGTH) {
+      // The server has an older text at most.
+      this.saved = null;
+      return;
+    }
     this.saving = this.saving
       .then(async () => {
         await this.api.putDraft(chatId, content);
         if (storedText(chatId) === unsentText) storeText(chatId, null);
         if (chatId === this.chatId) this.saved = content;
+        if (chatId !== null && empty && (chatId !== this.chatId || this.empty)) this.onEmptied(chatId);
       })
       .catch((error: unknown) => {
         if (error instanceof ApiError && !error.transient && chatId === this.chatId) this.overflow = "server";

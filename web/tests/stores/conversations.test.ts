@@ -41,6 +41,15 @@ describe("the list of chats", () => {
     expect(ids()).toEqual(["c", "b", "a"]);
   });
 
+  it("keeps the newest version, whatever arrives last", async () => {
+    vi.spyOn(api, "changeConversation").mockImplementation(() => {
+      conversations.put(chat("old", 1, { title: "Elsewhere", version: 3 }));
+      return Promise.resolve(chat("old", 1, { title: "Here", version: 2 }));
+    });
+    await conversations.change("old", { title: "Here" });
+    expect(conversations.list.find(({ id }) => id === "old")?.title).toBe("Elsewhere");
+  });
+
   it("drops archived chats, and the archive drops restored ones", async () => {
     conversations.put(chat("new", 3, { archived: true }));
     expect(ids()).toEqual(["old"]);
@@ -49,6 +58,19 @@ describe("the list of chats", () => {
     await conversations.showArchive(true);
     conversations.put(chat("new", 3, { archived: false }));
     expect(ids()).toEqual([]);
+  });
+
+  it("discards only chats whose question never arrived", async () => {
+    const untouched = { title: "Tell me", title_source: "first_message" } as const;
+    conversations.put(chat("refused", 3, untouched));
+    conversations.put(chat("asked", 3, { ...untouched, version: 2 }));
+    conversations.put(chat("named", 3, { title: "Mine", title_source: "user" }));
+    expect(["refused", "asked", "named", "other"].filter((id) => conversations.awaitsQuestion(id))).toEqual(["refused"]);
+
+    const discarded = vi.spyOn(api, "discardConversation").mockResolvedValue();
+    await conversations.discard("refused");
+    expect(discarded).toHaveBeenCalledWith("refused", 1);
+    expect(ids()).not.toContain("refused");
   });
 
   it("shows the generated title, and stops polling", async () => {

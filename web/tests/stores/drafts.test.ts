@@ -8,6 +8,7 @@ import { FakeApi } from "../fake_server";
 let api: FakeApi;
 let drafts: Drafts;
 let stored: string;
+let emptied: string[];
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -17,7 +18,8 @@ beforeEach(() => {
   api = new FakeApi();
   vi.spyOn(api, "draft").mockImplementation(() => Promise.resolve({ text: stored, updated_at: null }));
   vi.spyOn(api, "putDraft").mockImplementation((_id, text) => Promise.resolve({ text: (stored = text), updated_at: 1 }));
-  drafts = new Drafts(api);
+  emptied = [];
+  drafts = new Drafts(api, (id) => emptied.push(id));
 });
 afterEach(() => vi.useRealTimers());
 
@@ -158,6 +160,32 @@ describe("a question that has not arrived", () => {
     expect([drafts.text, drafts.files]).toEqual(["too long", [notes]]);
   });
 
+  it("is discarded once its text and its files are removed, here and on the server", async () => {
+    drafts.onRefused(content);
+    drafts.restore(content);
+    drafts.type("");
+    await vi.runAllTimersAsync();
+    expect(emptied).toEqual([]);
+    drafts.detach(drafts.files[0]!);
+    await vi.runAllTimersAsync();
+    expect([emptied, kept.get("conv_1")]).toEqual([["conv_1"], ""]);
+  });
+
+  it("is discarded if its chat is left at once, and not if newer text is typed at once", async () => {
+    drafts.onRefused(content);
+    drafts.restore(content);
+    drafts.clear();
+    vi.advanceTimersToNextTimer();
+    drafts.type("shorter");
+    await vi.runAllTimersAsync();
+    expect([emptied, kept.get("conv_1")]).toEqual([[], "shorter"]);
+
+    drafts.clear();
+    await drafts.open(null);
+    await vi.runAllTimersAsync();
+    expect([emptied, kept.get("conv_1")]).toEqual([["conv_1"], ""]);
+  });
+
   it("is forgotten once it arrives, and the text typed since stays", async () => {
     drafts.type("next");
     await vi.runAllTimersAsync();
@@ -188,6 +216,15 @@ describe("a draft without room", () => {
     expect([stored, localStorage.getItem("ebb-draft:conv_1")?.length]).toEqual(["", MAX_LENGTH + 1]);
     drafts.type("short");
     expect(drafts.overflow).toBe(null);
+  });
+
+  it("on the server is discarded like others", async () => {
+    await drafts.open("conv_1");
+    drafts.type("x".repeat(MAX_LENGTH + 1));
+    await vi.runAllTimersAsync();
+    drafts.type("");
+    await vi.runAllTimersAsync();
+    expect(emptied).toEqual(["conv_1"]);
   });
 
   it("in the browser is announced at once", async () => {

@@ -20,7 +20,8 @@ import type { MenuItem } from "../ui/MenuItems.svelte";
 
 interface Actions {
   rename: () => void;
-  change: (changes: ConversationChanges) => Promise<void>;
+  /** Change the chat. Return whether it was changed; a failure is shown. */
+  change: (changes: ConversationChanges) => Promise<boolean>;
   /** Open a dialog about the chat. */
   open: (dialog: "organize" | "share") => void;
   select: () => void;
@@ -31,8 +32,11 @@ interface Actions {
 export function chatItems({ id, title, pinned, archived }: Conversation, ebb: Ebb, actions: Actions): MenuItem[] {
   const { change } = actions;
   const archive = async () => {
-    await change({ archived: true });
-    const act = () => void ebb.conversations.change(id, { archived: false }).catch(() => undefined);
+    if (!(await change({ archived: true }))) return;
+    const act = () =>
+      void ebb.conversations
+        .change(id, { archived: false })
+        .catch((error: unknown) => ebb.notices.failed(t().chats.notChanged, error));
     ebb.notices.show(organizeTexts().chat.archivedNotice(title || t().chats.new), { label: t().undo, act });
   };
   return [

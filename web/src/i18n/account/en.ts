@@ -1,4 +1,4 @@
-/** Texts of logins, accounts, administration and unknown addresses in English. */
+/** English texts for logins, accounts, administration and unknown addresses. */
 export const en = {
   former: {
     offer: (count: number) =>

@@ -1,4 +1,4 @@
-/** Texts of the tools for answers in English. */
+/** English texts for the answer tools. */
 export const en = {
   edit: {
     field: "Edited answer",

@@ -1,4 +1,4 @@
-/** Texts of the dialogs in English. */
+/** English texts for the dialogs. */
 export const en = {
   deleted: {
     note: "Restore a chat, or delete it for good. Chats here count towards your storage.",

@@ -1,4 +1,4 @@
-/** Texts about messages and files that are too long, or cannot be read, in English: what is wrong, and what to do. */
+/** English texts for messages and files that are too long or cannot be read: the problem, and the remedy. */
 export const en = {
   tooLong: {
     title: "The message is too long",

@@ -1,4 +1,4 @@
-/** Texts of the view of live numbers in English. */
+/** English texts for the view of live numbers. */
 export const en = {
   lead: "What the whole server is doing, second by second. The charts show up to five minutes.",
   states: {

@@ -1,4 +1,4 @@
-/** Texts of rendered answers in English. */
+/** English texts for rendered answers. */
 export const en = {
   code: (language: string) => `Code, ${language}`,
   copyCode: "Copy code",

@@ -2,5 +2,5 @@ import { textsOf } from "../language.svelte";
 import { en } from "./en";
 import { zh } from "./zh";
 
-/** Return the texts of rendered answers in the page's language. */
+/** Return the texts for rendered answers, in the page's language. */
 export const markdownTexts = textsOf({ en, zh });

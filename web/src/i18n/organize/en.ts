@@ -1,4 +1,4 @@
-/** Texts of folders, tags and the selection of chats in English. */
+/** English texts for folders, tags and the selection of chats. */
 export const en = {
   folders: "Folders",
   tags: "Tags",

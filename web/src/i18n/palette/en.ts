@@ -1,4 +1,4 @@
-/** Texts of the palette in English. */
+/** English texts for the palette. */
 export const en = {
   field: "Search chats and commands",
   results: "Results",

@@ -1,4 +1,4 @@
-/** Texts of the details of a receipt in English. */
+/** English texts for the details of a receipt. */
 export const en = {
   computed: (total: string) => `${total} ${total === "1" ? "token" : "tokens"} computed`,
   first: (tokens: string, total: string, from: string) => `${tokens} of ${total} tokens from ${from}`,

@@ -162,6 +162,12 @@ export class ApiClient {
     await this.request("delete", "/api/conversations/{id}", { path: { id }, query });
   }
 
+  /** Delete a chat permanently, unless it has changed since `version`. */
+  async discardConversation(id: string, version: number): Promise<void> {
+    const headers = { "If-Match": `"${version}"` };
+    await this.request("delete", "/api/conversations/{id}", { path: { id }, query: { permanently: "true" }, headers });
+  }
+
   /** Delete all chats, archived ones too, and return their number. They can be restored for some time. */
   async deleteAllConversations(): Promise<number> {
     return (await this.json("delete", "/api/conversations", {})).deleted;

@@ -68,7 +68,7 @@ describe("a model's output", () => {
   });
 
   it.each(["a <sub>b", "a </sub> b", '<kbd class="x">a</kbd>', "<mark>a</sub>", "<summary>a</summary>"])(
-    "shows what is no complete element as text: %s",
+    "shows tags as text unless they form an allowed element: %s",
     (text) => expect(render(text).textContent?.trim()).toBe(text),
   );
 

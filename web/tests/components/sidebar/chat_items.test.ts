@@ -1,0 +1,40 @@
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+
+import { chatItems } from "../../../src/components/sidebar/chat_items";
+import { ApiError } from "../../../src/services/api/errors";
+import { Conversations } from "../../../src/stores/conversations.svelte";
+import { Notices } from "../../../src/stores/notices.svelte";
+import { conversation, FakeApi } from "../../fake_server";
+
+let api: FakeApi;
+let notices: Notices;
+let archive: () => void;
+
+beforeEach(() => {
+  api = new FakeApi();
+  notices = new Notices();
+  const conversations = new Conversations(api);
+  const tides = conversation({ id: "tides", title: "Tides" });
+  const change = (changes: object) => conversations.change("tides", changes).then(() => true, () => false);
+  const items = chatItems(tides, { api, conversations, notices, session: {} } as never, { change } as never);
+  archive = items.find(({ label }) => label === "Archive")!.act;
+});
+
+afterEach(() => notices.dismiss());
+
+it("shows why the undo of archiving failed", async () => {
+  const changed = vi.spyOn(api, "changeConversation").mockResolvedValue(conversation({ id: "tides", archived: true }));
+  archive();
+  await vi.waitFor(() => expect(notices.current).toContain("Tides"));
+  changed.mockRejectedValue(new ApiError(500, { message: "The disk is full" }));
+  notices.action!.act();
+  await vi.waitFor(() => expect(notices.current).toContain("The chat was not changed. The disk is full."));
+});
+
+it("does not say that a chat was archived that was not", async () => {
+  vi.spyOn(api, "changeConversation").mockRejectedValue(new ApiError(500, { message: "The disk is full" }));
+  notices.show("The chat was not changed.");
+  archive();
+  await new Promise((resolve) => setTimeout(resolve));
+  expect(notices.current).toBe("The chat was not changed.");
+});

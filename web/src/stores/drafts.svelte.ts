@@ -238,9 +238,10 @@ export class Drafts {
     if (id !== this.chatId) return;
     this.loading = false;
     const typed = this.text;
-    if (draft !== null) this.show(draft);
-    // Text that was typed in the meantime must not replace the draft.
-    if (typed !== "") this.type([draft === null ? "" : this.text, typed].filter((part) => part !== "").join("\n\n"));
+    if (draft) this.show(draft);
+    // What was typed in the meantime comes after the draft. Without one the text stays as it is, because it may be about to
+    // be sent.
+    if (typed !== "") this.type(draft && this.text !== "" ? `${this.text}\n\n${typed}` : typed);
   }
 
   /** Return the draft of the open chat on the server; null if the page needs none by then, or there is no connection. */

@@ -15,7 +15,7 @@ OWN = ("app", "engine", "cache_tiers", "models", "bench", "scripts", "tests")
 
 
 def main() -> None:
-    """Run both tools beside each other. They report no findings here, because `make lint` and the tests do."""
+    """Run both tools at the same time. They report no findings here, because `make lint` and the tests do."""
     with tempfile.TemporaryDirectory() as folder:
         imports = Path(folder) / "imports.py"
         imports.write_text("".join(f"import {name}\n" for name in sorted(set(_dependencies()))))

@@ -9,12 +9,18 @@ from tests.e2e.chat_page import ANSWER_MS, ChatPage
 from tests.e2e.conftest import NewPage
 from tests.e2e.showcase import ANSWER, QUESTION, showcase
 
-READ_CLIPBOARD = "navigator.clipboard.readText()"
-# Chromium writes the two forms of a copy one after the other.
-READ_FORMATTED = """() => navigator.clipboard.read()
-    .then(([item]) => item.getType("text/html"))
-    .then(html => html.text())
-    .catch(() => null)"""
+# Each waits for its form of the copy: Chromium writes the two one after the other. A promise given to
+# `wait_for_function` counts as true before it is settled.
+WAIT_FOR_TEXT = """async text => {
+    while (await navigator.clipboard.readText() !== text) await new Promise(requestAnimationFrame);
+}"""
+WAIT_FOR_FORMATTED = """async () => {
+    for (;;) {
+        const [item] = await navigator.clipboard.read();
+        if (item.types.includes("text/html")) return (await item.getType("text/html")).text();
+        await new Promise(requestAnimationFrame);
+    }
+}"""
 
 # Asks for short paragraphs. The answer is the same each time.
 POEM = "Write a poem about the sea, in stanzas of two short lines."
@@ -46,18 +52,21 @@ async def test_code_answers_and_questions_can_be_copied_and_shown_raw(new_page: 
     await answer.get_by_role("button", name="Copy code").first.click()
     await expect(answer.get_by_text("Copied").first).to_be_visible()
     code = ANSWER.partition("```python\n")[2].partition("\n```")[0]
-    assert await chat.page.evaluate(READ_CLIPBOARD) == code
+    async with asyncio.timeout(ANSWER_MS / 1000):
+        await chat.page.evaluate(WAIT_FOR_TEXT, code)
     async with chat.page.expect_download() as download:
         await answer.get_by_role("button", name="Download as code.py").click()
     assert (await (await download.value).path()).read_text() == code
     await answer.get_by_role("button", name="Copy answer").click()
-    await chat.page.wait_for_function(f"async text => await {READ_CLIPBOARD} === text", arg=ANSWER)
-    formatted = await (await chat.page.wait_for_function(READ_FORMATTED)).json_value()
+    async with asyncio.timeout(ANSWER_MS / 1000):
+        await chat.page.evaluate(WAIT_FOR_TEXT, ANSWER)
+        formatted = await chat.page.evaluate(WAIT_FOR_FORMATTED)
     assert ">Bay of Fundy</td>" in formatted
     assert r"a_{\text{tide}} \approx" in formatted
     await chat.questions.first.hover()
     await chat.button("Copy question").click()
-    await chat.page.wait_for_function(f"async text => await {READ_CLIPBOARD} === text", arg=QUESTION)
+    async with asyncio.timeout(ANSWER_MS / 1000):
+        await chat.page.evaluate(WAIT_FOR_TEXT, QUESTION)
 
     await chat.toggle_raw(answer)
     await expect(answer.locator("pre.raw")).to_have_text(ANSWER)

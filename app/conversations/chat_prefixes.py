@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
-from app.domain.token_history import joined_ids, prompt_key, unpack_ids
+from app.domain.token_history import joined_ids, prompt_key, unpack_ids, whole_key
 from app.host.engine_host import EngineHost
 from app.storage.heads import Head
 from app.storage.rows import no_conversation
@@ -67,9 +67,11 @@ def _prefix(head: Head, thinking: Thinking | None, key: str) -> list[int]:
     path = head.path
     while path and not path[-1].prompt_key:
         path = path[:-1]  # A question without an answer yet.
-    if thinking is not None and path and thinking.is_in(unpack_ids(path[-1].ids)):
+    if not path or whole_key(path[-1].prompt_key) != key:
+        return []
+    if thinking is not None and thinking.is_in(unpack_ids(path[-1].ids)):
         if head.next_ids:
             return unpack_ids(head.next_ids)[:-1]
         path = path[:-1]  # Reasoning is not part of the next prompt.
     # The KV of an answer's last token is never computed.
-    return (joined_ids(path, key) or [])[:-1] if path else []
+    return (joined_ids(path, path[-1].prompt_key) or [])[:-1] if path else []

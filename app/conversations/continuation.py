@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from app.domain.deltas import Delta
 from app.domain.ids import new_id
+from app.domain.left_out import num_left_out
 from app.domain.records import Conversation, Message
 from app.domain.sampling_json import params_from_json, params_to_json
 from app.domain.token_history import pack_ids, unpack_ids
@@ -79,9 +80,9 @@ class Continuation:
 
     async def _prompt_of(self, engine: Backend, conversation: Conversation, answer: Message) -> list[int]:
         path = await self._store.messages.path(answer.parent_id)
-        prompt = await PromptMaker(self._gate, engine, self._host.prompt_identity, conversation.system_prompt).prompt(
-            path
-        )
+        identity, left_out = self._host.prompt_identity, num_left_out(path)
+        maker = PromptMaker(self._gate, engine, identity, conversation.system_prompt, left_out=left_out)
+        prompt = await maker.prompt(path)
         if prompt.tokens.prompt_key != answer.tokens.prompt_key:
             raise ConflictError(
                 "The model or the system prompt has changed since this answer was generated: retry the answer instead",

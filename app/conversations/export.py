@@ -39,6 +39,7 @@ _MESSAGE = (
     "error",
     "usage",
     "params",
+    "left_out",
     "created_at",
     "completed_at",
 )

@@ -30,6 +30,7 @@ _KEPT = (
     "finish_reason",
     "usage",
     "params",
+    "left_out",
     "created_at",
     "completed_at",
 )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from app.conversations.repeated_requests import RepeatedRequests
 from app.domain.ids import new_id
+from app.domain.left_out import first_question, num_left_out
 from app.domain.records import Conversation, Message
 from app.domain.response_record import ResponseRecord
 from app.domain.sampling_json import params_to_json
@@ -92,7 +93,8 @@ class Turns:
         thinking = _thinking(engine, conversation, fields.params)
         new = [ChatMessage("user", fields.content)]
         self._gate.check(engine)
-        prompt = await self._prompts(engine, conversation).prompt(path, new, thinking=thinking)
+        left_out = _left_out(path, fields.left_out)
+        prompt = await self._prompts(engine, conversation, left_out).prompt(path, new, thinking=thinking)
         now = time.time()
         question = Message(
             id=fields.id or new_id("msg"),
@@ -104,6 +106,7 @@ class Turns:
             created_at=now,
             completed_at=now,
             tokens=prompt.tokens,
+            left_out=left_out if left_out != num_left_out(path) else None,
         )
         turn = TurnDraft(
             conversation,
@@ -115,6 +118,7 @@ class Turns:
             new=(question,),
             check_head=fields.follows_head,
             expected=expected,
+            left_out=left_out,
         )
         return await self.start(engine, turn, rename=_field_of)
 
@@ -143,7 +147,8 @@ class Turns:
         params = _params(engine, conversation, fields.params)
         thinking = _thinking(engine, conversation, fields.params)
         self._gate.check(engine)
-        prompt = await self._prompts(engine, conversation).prompt(path, thinking=thinking)
+        left_out = num_left_out(path)
+        prompt = await self._prompts(engine, conversation, left_out).prompt(path, thinking=thinking)
         turn = TurnDraft(
             conversation,
             path[-1],
@@ -153,6 +158,7 @@ class Turns:
             urgency=fields.urgency(),
             answer_id=fields.id,
             expected=expected,
+            left_out=left_out,
         )
         return await self.start(engine, turn, rename=_field_of)
 
@@ -179,9 +185,14 @@ class Turns:
         run = self._runs.get(run_id, self._store.tenant)
         return await self._runs.cancel(run) if run is not None else await self._store.messages.of_run(run_id)
 
-    async def prompt_of(self, conversation: Conversation, path: Sequence[Message], content: str) -> list[int]:
-        """Return the token ids of the prompt that would ask `content` after `path`. Raises as `ask` does."""
-        prompts = self._prompts(self._host.require(), conversation)
+    async def prompt_of(
+        self, conversation: Conversation, path: Sequence[Message], content: str, left_out: int | None = None
+    ) -> list[int]:
+        """Return the token ids of the prompt that would ask `content` after `path`.
+
+        left_out: as in `NewMessage`. Raises as `ask` does.
+        """
+        prompts = self._prompts(self._host.require(), conversation, _left_out(path, left_out))
         return (await prompts.prompt(path, [ChatMessage("user", content)])).ids
 
     async def next_prefix_of(
@@ -195,7 +206,8 @@ class Turns:
 
         tools, rules: as in `PromptMaker`. Raises as `ask` does.
         """
-        prompts = replace(self._prompts(self._host.require(), conversation), tools=tools, rules=rules)
+        prompts = self._prompts(self._host.require(), conversation, num_left_out(path))
+        prompts = replace(prompts, tools=tools, rules=rules)
         return await prompts.next_prefix(path)
 
     async def shown_path(self, conversation: Conversation) -> list[Message]:
@@ -255,8 +267,9 @@ class Turns:
         self._runs.drive(run, stream, abort)
         return run
 
-    def _prompts(self, engine: Backend, conversation: Conversation) -> PromptMaker:
-        return PromptMaker(self._gate, engine, self._host.prompt_identity, conversation.system_prompt)
+    def _prompts(self, engine: Backend, conversation: Conversation, left_out: int) -> PromptMaker:
+        identity = self._host.prompt_identity
+        return PromptMaker(self._gate, engine, identity, conversation.system_prompt, left_out=left_out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,6 +284,7 @@ class TurnDraft:
     remember: as in `Run`.
     tool_use: the tools that the answer may call; None without tools.
     is_marked: whether the client marked the prompt for caching.
+    left_out: messages at the beginning of the conversation that the prompt lacks.
     """
 
     conversation: Conversation
@@ -290,6 +304,7 @@ class TurnDraft:
     remember: Remember | None = None
     tool_use: ToolUse | None = None
     is_marked: bool = False
+    left_out: int = 0
 
     def answer(self, run_id: str, params: SamplingParams) -> Message:
         """Make the answer in progress. `params` are the parameters that the engine resolved."""
@@ -305,6 +320,7 @@ class TurnDraft:
             params=params_to_json(params) | ({"thinking": self.thinking} if self.thinking is not None else {}),
             tokens=MessageTokens(prompt_key=self.prompt.tokens.prompt_key),
             tool_use=self.tool_use,
+            left_out=self.left_out or None,
         )
 
     def stored_turn(self, answer: Message, kv_fingerprint: str) -> Turn:
@@ -368,6 +384,19 @@ def _check_parent(path: Sequence[Message], parent_id: str | None, conversation_i
     if path[-1].role != "assistant" and path[-1].tokens.prompt_key:
         raise InvalidRequestError("A message can only follow an answer", param="parent_id")
     _check_finished(path[-1])
+
+
+def _left_out(path: Sequence[Message], given: int | None) -> int:
+    """Return the number of messages to leave out: the given one, or that of the path. Raises InvalidRequestError."""
+    if given is None:
+        return num_left_out(path)
+    if given > len(path):
+        raise InvalidRequestError(f"The conversation has only {len(path)} messages before this one", param="left_out")
+    if first_question(path, given) != given:
+        raise InvalidRequestError(
+            f"The prompt must begin with a question, and message {given} is an answer", param="left_out"
+        )
+    return given
 
 
 def _check_finished(message: Message) -> None:

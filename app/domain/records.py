@@ -54,6 +54,7 @@ class Message:
     reasoning: the model's reasoning before its answer; None if there is none.
     tokens: token ids that the engine saw, hidden from clients.
     tool_use: None if the message is text only.
+    left_out: messages at the beginning of the path that the prompt lacks; None as in the message before.
     """
 
     id: str
@@ -72,6 +73,7 @@ class Message:
     reasoning: str | None = None
     tokens: MessageTokens = field(default_factory=MessageTokens)
     tool_use: ToolUse | None = None
+    left_out: int | None = None
 
     @cached_property
     def said(self) -> Parsed:

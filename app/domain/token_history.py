@@ -21,6 +21,8 @@ from dataclasses import dataclass
 ID_BYTES = 4
 """Size of one packed id."""
 
+_LEFT_OUT = "-after-"
+
 
 @dataclass(frozen=True, slots=True)
 class MessageTokens:
@@ -61,6 +63,16 @@ def prompt_key(prompt_identity: str, system_prompt: str | None, tools: str = "")
     """
     described = f"\0{tools}" if tools else ""
     return hashlib.sha256(f"{prompt_identity}\0{system_prompt or ''}{described}".encode()).hexdigest()[:32]
+
+
+def key_without(key: str, left_out: int) -> str:
+    """Return the key of prompts that lack the first `left_out` messages of their path by the user's choice."""
+    return f"{key}{_LEFT_OUT}{left_out}" if left_out else key
+
+
+def whole_key(key: str) -> str:
+    """Return the key of the prompts that have all messages, from a key that `key_without` may have made."""
+    return key.partition(_LEFT_OUT)[0]
 
 
 def shortened_key(key: str) -> str:

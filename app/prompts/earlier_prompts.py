@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from app.domain.records import Message
-from app.domain.token_history import joined_ids, unpack_ids
+from app.domain.token_history import joined_ids, unpack_ids, whole_key
 from app.host.backend import TextTokenizer
 from engine.kv_block import common_prefix_len
 
@@ -35,11 +35,13 @@ class Earlier:
     prompt: token ids of the run's prompt; None if they can no longer be reassembled or read.
     known: the longest prefix that was computed before.
     prompt_changed: the previous turn used another system prompt, chat template or tokenizer.
+    beginning_changed: the previous turn left out another number of messages at the beginning.
     """
 
     prompt: tuple[int, ...] | None
     known: Known
     prompt_changed: bool
+    beginning_changed: bool = False
 
 
 def look_back(messages: Iterable[Message], answer: Message, tokenizer: TextTokenizer) -> Earlier:
@@ -52,15 +54,18 @@ def look_back(messages: Iterable[Message], answer: Message, tokenizer: TextToken
     before = sorted(
         (other for other in tree.values() if _ended_before(other, answer)), key=lambda each: each.created_at
     )
-    changed = _latest_key(before, path, answer) not in (None, answer.tokens.prompt_key)
-    ids = joined_ids([message.tokens for message in path], answer.tokens.prompt_key)
+    own = answer.tokens.prompt_key
+    latest = _latest_key(before, path, answer) or own
+    changed = whole_key(latest) != whole_key(own)
+    cut = not changed and latest != own
+    ids = joined_ids([message.tokens for message in path], own)
     if ids is None or not path or not _reads_as_stored(tokenizer, path[-1]):
-        return Earlier(None, Known(), changed)
+        return Earlier(None, Known(), changed, cut)
     best = Known()
     for other in before[-MAX_COMPARED:]:
         known = _compare(ids, tree, other, tokenizer)
         best = known if known.num_computed >= best.num_computed else best
-    return Earlier(tuple(ids), best, changed)
+    return Earlier(tuple(ids), best, changed, cut)
 
 
 def _compare(prompt: list[int], tree: Mapping[str, Message], other: Message, tokenizer: TextTokenizer) -> Known:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from app.domain.records import Message
-from app.domain.token_history import MessageTokens, joined_ids, pack_ids, prompt_key, unpack_ids
+from app.domain.token_history import MessageTokens, joined_ids, key_without, pack_ids, prompt_key, unpack_ids
 from app.domain.tool_use import IsCall, IsResult
 from app.host.backend import Backend
 from app.prompts.prefix_rules import AS_SENT, PrefixRules, StableMessages
@@ -39,6 +39,7 @@ class PromptMaker:
     param: the client's name of the new messages.
     tools: messages that the prompt begins with, as in `app.prompts.tool_offer.ToolOffer.messages`.
     rules: rules for the beginning of the prompts.
+    left_out: messages at the beginning of each path that the prompts lack.
     """
 
     gate: TenantGate
@@ -48,6 +49,7 @@ class PromptMaker:
     param: str = "content"
     tools: Sequence[ChatMessage] = ()
     rules: PrefixRules = AS_SENT
+    left_out: int = 0
 
     async def key(self) -> str:
         """Return the key of the token ids that are stored with the prompts."""
@@ -55,7 +57,8 @@ class PromptMaker:
         def make() -> str:
             tools = self.rules.apply(self.tools).messages
             system_prompt = self.rules.stable_text(self.system_prompt)
-            return prompt_key(self.prompt_identity, system_prompt, "".join(each.content for each in tools))
+            key = prompt_key(self.prompt_identity, system_prompt, "".join(each.content for each in tools))
+            return key_without(key, self.left_out)
 
         return await apart_if(self._is_long, make)
 
@@ -72,6 +75,7 @@ class PromptMaker:
         Raises:
             InvalidRequestError: the prompt is too long, or the template refuses the messages.
         """
+        path = path[self.left_out :]
         key, tokenised = await self.key(), _tokenised(path)
         said_since = [*turns_of(path[len(tokenised) :]), *new]
         num_new = len(said_since)
@@ -101,7 +105,7 @@ class PromptMaker:
 
         path: ends with an answer.
         """
-        stable = await self._stable(turns_of(path))
+        stable = await self._stable(turns_of(path[self.left_out :]))
         return await to_ids(
             self.gate,
             self.engine,

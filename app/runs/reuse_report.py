@@ -24,6 +24,7 @@ CONTEXT = 8
 COMPLETE = "The whole prompt was reused except its last token, which is always computed."
 NEVER_SEEN = "The next tokens had not been computed before, as far as this server can tell."
 TEMPLATE_CHANGED = "The system prompt, the chat template or the tokenizer has changed since the previous turn."
+MESSAGES_LEFT_OUT = "Since this turn, the prompt leaves out another number of messages at the beginning of the chat."
 PARTIAL_BLOCK = (
     "The next tokens had been computed before, but do not fill a block, and only full blocks are sure to be kept."
 )
@@ -69,6 +70,7 @@ class _Case:
     most: int
     end: Mapping[str, Any] | None
     prompt_changed: bool
+    beginning_changed: bool
     unused_seconds: float
 
 
@@ -114,6 +116,7 @@ def reuse_report(
         most=most,
         end=kept["end"],
         prompt_changed=earlier.prompt_changed,
+        beginning_changed=earlier.beginning_changed,
         unused_seconds=answer.created_at - known.used_at if known.used_at is not None else 0.0,
     )
     return {
@@ -155,6 +158,8 @@ def _judge(case: _Case, block_size: int) -> Verdict:
         return _lost(case)
     if case.prompt_changed:
         return Verdict("template_changed", TEMPLATE_CHANGED)
+    if case.beginning_changed:
+        return Verdict("messages_left_out", MESSAGES_LEFT_OUT)
     if case.until < case.reusable:
         return Verdict("partial_block", PARTIAL_BLOCK)
     return Verdict("never_seen", NEVER_SEEN)

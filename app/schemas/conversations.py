@@ -77,12 +77,15 @@ class NewMessage(UrgencyFields):
 
     id: chosen by the client, so that repeating the request does not post the message twice.
     parent_id: the message to reply to. Defaults to the conversation's head; null starts a new root.
+    left_out: messages at the beginning of the conversation that the model is not to see, from this message on. Message
+        number `left_out`, counted from 0, must be a question, if there is one. Defaults to that of the message before.
     """
 
     id: MessageId | None = None
     content: Annotated[str, Field(min_length=1)]
     parent_id: str | None = None
     params: ChatParams | None = None
+    left_out: Annotated[int, Field(ge=0)] | None = None
 
     @property
     def follows_head(self) -> bool:

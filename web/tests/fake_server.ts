@@ -140,6 +140,7 @@ export function message(changes: Partial<Message> = {}): Message {
     run_id: "run_1",
     params: null,
     reasoning: null,
+    left_out: null,
     created_at: 1,
     completed_at: null,
     ...changes,

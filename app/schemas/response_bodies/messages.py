@@ -20,6 +20,7 @@ class Message(TypedDict):
     """A node of the tree of messages.
 
     reasoning: the reasoning that the model wrote before its answer.
+    left_out: messages at the beginning of the conversation that the model did not see; null as in the message before.
     sibling_ids: the alternatives at this place in the tree, oldest first, including this message.
     """
 
@@ -37,6 +38,7 @@ class Message(TypedDict):
     run_id: str | None
     params: Annotated[dict[str, Any], DescribedAs(ChatParams)] | None
     reasoning: str | None
+    left_out: int | None
     sibling_ids: NotRequired[Annotated[list[str] | None, Field(default=None)]]
     sibling_index: NotRequired[Annotated[int | None, Field(default=None)]]
 
@@ -58,4 +60,5 @@ def message_body(message: records.Message) -> Message:
         "run_id": message.run_id,
         "params": message.params,
         "reasoning": message.reasoning,
+        "left_out": message.left_out,
     }

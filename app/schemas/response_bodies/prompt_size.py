@@ -8,7 +8,10 @@ class PromptSize(TypedDict):
 
     tokens: null if the prompt is so far beyond the window that it was not counted.
     window: size of the context window. Prompt and answer share it, so a prompt must be smaller.
+    left_out: if the prompt does not fit, the messages at the beginning of the conversation to leave out so that it fits
+        with room to spare; null if it fits, and if the message alone is too long.
     """
 
     tokens: int | None
     window: int
+    left_out: int | None

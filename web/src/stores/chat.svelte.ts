@@ -22,6 +22,8 @@ export interface Sending {
   before?: Promise<void>;
   /** Called with the id of the conversation that is created for the question. */
   onCreated?: (id: string) => void;
+  /** Messages at the beginning of the chat that the model is not to see from this question on; null as before. */
+  leftOut?: number | null;
 }
 
 export interface ChatSettings {
@@ -157,7 +159,10 @@ export class Chat {
    * meantime; otherwise the message holds the reason. The same holds for `edit` and `sendAgain`.
    */
   async send(content: string, sending: Sending = {}): Promise<boolean> {
-    return this.ready && !this.busy && (await this.post(this.path.add("user", content, this.id), sending));
+    if (!this.ready || this.busy) return false;
+    const question = this.path.add("user", content, this.id);
+    question.left_out = sending.leftOut ?? null;
+    return this.post(question, sending);
   }
 
   /** Send `content` as an alternative to a question. */
@@ -284,7 +289,7 @@ export class Chat {
   }
 
   private async post(question: ShownMessage, { before, onCreated }: Sending = {}): Promise<boolean> {
-    const { id, content, parent_id, branches } = question;
+    const { id, content, parent_id, branches, left_out } = question;
     const answer = this.path.add("assistant", "", this.id);
     const signal = this.leave();
     let chatId = this.id;
@@ -292,7 +297,8 @@ export class Chat {
       await this.run(answer, signal, async () => {
         await before;
         chatId ??= await this.create(content, signal, onCreated);
-        return this.api.sendMessage(chatId, { id, content, ...(branches && { parent_id }) }, new AbortController().signal);
+        const given = { id, content, ...(branches && { parent_id }), ...(left_out !== null && { left_out }) };
+        return this.api.sendMessage(chatId, given, new AbortController().signal);
       });
       // The person left while the question was on its way, and returned before it arrived.
       if (signal.aborted && this.id === chatId) void this.refresh();

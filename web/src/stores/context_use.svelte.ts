@@ -23,6 +23,11 @@ export class ContextUse {
     return window !== undefined && used !== undefined ? { used, window } : null;
   }
 
+  /** Messages at the beginning of the chat without which the draft would fit; null if it fits, and if none are enough. */
+  get leavable(): number | null {
+    return this.over ? (this.measured?.left_out ?? null) : null;
+  }
+
   /** Whether the draft does not fit into the window with its chat. */
   get over(): boolean {
     if (this.measured === null) return false;

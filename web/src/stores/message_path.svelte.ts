@@ -52,6 +52,7 @@ export class MessagePath {
       usage: null,
       run_id: null,
       params: null,
+      left_out: sibling?.left_out ?? null,
       created_at: Date.now() / 1_000,
       completed_at: null,
       sibling_ids: [...(sibling?.sibling_ids ?? []), id],

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 
 import { DraftSize } from "../../src/background/draft_size.svelte";
 import { ContextUse } from "../../src/stores/context_use.svelte";
+import type { PromptSize } from "../../src/services/api/types";
 import { FakeApi, message } from "../fake_server";
 
 const NO_FILES: { name: string; text: string }[] = [];
@@ -30,7 +31,7 @@ function open() {
 }
 
 it("counts the draft with its files once the person pauses", async () => {
-  const counted = vi.spyOn(api, "promptSize").mockResolvedValue({ tokens: 1_200, window: 1_000 });
+  const counted = vi.spyOn(api, "promptSize").mockResolvedValue({ tokens: 1_200, window: 1_000, left_out: 4 });
   const { drafts, use } = open();
   expect(use.current).toEqual({ used: 100, window: 1_000 });
   for (const text of ["Wh", "When", "When?"]) {
@@ -44,16 +45,16 @@ it("counts the draft with its files once the person pauses", async () => {
   expect(counted.mock.calls.map(([id, content]) => [id, content])).toEqual([
     ["conv_1", 'When?\n\n<file name="notes.txt">\nlow tide\n</file>'],
   ]);
-  expect([use.current, use.over]).toEqual([{ used: 1_200, window: 1_000 }, true]);
+  expect([use.current, use.over, use.leavable]).toEqual([{ used: 1_200, window: 1_000 }, true, 4]);
 
   drafts.text = "";
   drafts.files = [];
   flushSync();
-  expect([use.current, use.over]).toEqual([{ used: 100, window: 1_000 }, false]);
+  expect([use.current, use.over, use.leavable]).toEqual([{ used: 100, window: 1_000 }, false, null]);
 });
 
 it("drops a count that arrives in another chat, and none while an answer is written", async () => {
-  const counting = Promise.withResolvers<{ tokens: number | null; window: number }>();
+  const counting = Promise.withResolvers<PromptSize>();
   const counted = vi.spyOn(api, "promptSize").mockReturnValue(counting.promise);
   const { chat, drafts, use } = open();
   drafts.text = "When?";
@@ -61,7 +62,7 @@ it("drops a count that arrives in another chat, and none while an answer is writ
   await vi.advanceTimersByTimeAsync(600);
   Object.assign(chat, { id: "conv_2", busy: true });
   flushSync();
-  counting.resolve({ tokens: null, window: 1_000 });
+  counting.resolve({ tokens: null, window: 1_000, left_out: null });
   await vi.runAllTimersAsync();
   expect([use.over, counted.mock.calls.length]).toEqual([false, 1]);
 });

@@ -23,7 +23,7 @@ async def test_size_is_that_of_the_prompt_that_is_sent_next(http: aiohttp.Client
     for content in ("What is a tide?", "And an ebb?"):
         expected = await size(http, conversation_id=made["id"], content=content)
         end = (await all_events(await http.post(path, json={"content": content})))[-1]
-        assert expected == {"tokens": end.data["message"]["usage"]["prompt_tokens"], "window": WINDOW}
+        assert expected == {"tokens": end.data["message"]["usage"]["prompt_tokens"], "window": WINDOW, "left_out": None}
         assert (content == "What is a tide?") == (expected == first)
 
 

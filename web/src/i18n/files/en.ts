@@ -8,7 +8,14 @@ export const en = {
         : `This chat would have ${used} tokens with the message. The model reads fewer than ${window}.`,
     shorten: "Shorten it, or:",
     remove: (name: string) => `Remove ${name}`,
+    leave: (messages: number) => (messages === 1 ? "Send without the first message" : `Send without the first ${messages} messages`),
+    leaveTitle: "They stay in the chat, but the model no longer sees them.",
     move: "Ask in a new chat",
+  },
+
+  leftOut: (messages: number) => {
+    if (messages === 0) return "From here on, the model sees all messages again.";
+    return `From here on, the model no longer sees the first ${messages === 1 ? "message" : `${messages} messages`}.`;
   },
 
   overflow: {

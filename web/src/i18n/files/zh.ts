@@ -7,8 +7,12 @@ export const zh: FileTexts = {
       used === null ? `此消息远远超过模型能读取的 ${window} 个 token。` : `加上此消息，对话将达到 ${used} 个 token，而模型能读取的不到 ${window} 个。`,
     shorten: "请缩短消息，或者：",
     remove: (name) => `移除 ${name}`,
+    leave: (messages) => `不带前 ${messages} 条消息发送`,
+    leaveTitle: "这些消息仍保留在对话中，但模型不再看到它们。",
     move: "在新对话中提问",
   },
+
+  leftOut: (messages) => (messages === 0 ? "从这里开始，模型重新看到全部消息。" : `从这里开始，模型不再看到前 ${messages} 条消息。`),
 
   overflow: {
     server: "草稿太大，服务器无法保存，发送之前只保留在此浏览器中。请缩短草稿，或改为添加文件。",

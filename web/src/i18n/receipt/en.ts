@@ -22,6 +22,7 @@ export const en = {
     until === reusable ? `All ${until} cached tokens were reused; the rest is new.` : `${until} of ${reusable} cached tokens were reused.`,
   cause: (_cause: string, explanation: string) => explanation,
   advanced: "Advanced",
+  leftOut: "Messages left out",
   diverges: (at: string) => `At token ${at} this prompt diverges:`,
   goesOn: (at: string) => `Everything up to token ${at} was cached. Then came:`,
   here: "here",

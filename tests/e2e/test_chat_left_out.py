@@ -1,7 +1,62 @@
-"""Chats that continue after their messages fill the context window."""
+"""Chats that continue after their messages have filled the context window."""
+
+from typing import Any
 
 from playwright.async_api import expect
 
-from tests.e2e.chat_page import ChatPage
+from tests.e2e.chat_page import ChatPage, answers_of
 
-# Three of these do not fit into the window of the server under test.
+# About 3,500 tokens: three of these do not fit into the window of 8,192, and two leave no room for the next turns.
+LONG = "The tide is out.\n" * 690
+TURNS = 3
+
+
+def full_chat() -> dict[str, Any]:
+    """Return a file to import with one chat that has filled the window."""
+    messages = [
+        {
+            "id": f"{turn}-{role}",
+            "parent_id": parent,
+            "role": role,
+            "content": f"Part {turn + 1}. {LONG}" if role == "user" else "Noted.",
+            "status": "complete",
+            "created_at": turn + 1.0,
+        }
+        for turn in range(TURNS)
+        for role, parent in (("user", f"{turn - 1}-assistant" if turn else None), ("assistant", f"{turn}-user"))
+    ]
+    chat = {
+        "id": "a-long-chat",
+        "title": "A long chat",
+        "params": answers_of(2),
+        "created_at": 1.0,
+        "updated_at": 2.0,
+        "head_id": f"{TURNS - 1}-assistant",
+        "messages": messages,
+    }
+    return {"format": "ebb-conversations", "format_version": 2, "conversations": [chat]}
+
+
+async def test_full_chat_goes_on_without_its_first_messages(chat: ChatPage) -> None:
+    conversation = await chat.open_imported(full_chat())
+    await chat.composer.fill("When is high water?")
+    warning = chat.page.get_by_role("group", name="The message is too long")
+    await warning.get_by_role("button", name="Send without the first 4 messages").click()
+
+    await chat.expect_status("incomplete")
+    await expect(warning).to_have_count(0)
+    await expect(chat.composer).to_have_value("")
+    line = chat.page.get_by_test_id("left-out")
+    await expect(line).to_have_text("From here on, the model no longer sees the first 4 messages.")
+    await chat.answers.last.get_by_test_id("receipt").get_by_role("button").click()
+    await expect(chat.answers.last.get_by_role("term").filter(has_text="Messages left out")).to_be_visible()
+
+    # The next question fits, and nothing more is said about it.
+    await chat.send("And low water?")
+    await chat.expect_status("incomplete")
+    await expect(line).to_have_count(1)
+    await chat.page.reload()
+    await expect(line).to_have_count(1)
+    messages = (await chat.stored(conversation))["messages"]
+    assert [message["left_out"] for message in messages][-4:] == [4, 4, None, 4]
+    assert messages[-1]["usage"]["prompt_tokens"] < messages[-3]["usage"]["prompt_tokens"] + 100

@@ -51,6 +51,25 @@ async def until_warm(engine: AsyncLLMEngine, num_blocks: int) -> None:
     await settled(engine)
 
 
+async def test_chat_without_its_first_messages_is_found_again(
+    shallow_model: Path, tmp_path: Path, redis_server: RedisServer
+) -> None:
+    url = f"unix://{redis_server.socket}"
+    config = engine_config(shallow_model, tmp_path / "state", blocks=60, redis_url=url)
+    async with serving(config, tmp_path) as (http, engine):
+        chat = await created(http, params=SHORT)
+        await said(http, chat, QUESTION)
+        cut = await said(http, chat, "And the harbour? " * 8, left_out=2)
+        await leave_only_in_redis(engine)
+        assert await places(http, chat) == {chat: "redis"}
+    async with serving(config, tmp_path) as (http, engine):
+        assert await warm(http, chat)
+        num_full = cut["usage"]["prompt_tokens"] // BLOCK
+        await until_warm(engine, num_full)
+        following = await said(http, chat, "And the mill?")
+    assert following["usage"]["kv"]["computed"] < 2 * BLOCK
+
+
 async def test_hinted_chat_is_on_the_device_when_its_question_comes(
     shallow_model: Path, tmp_path: Path, redis_server: RedisServer
 ) -> None:

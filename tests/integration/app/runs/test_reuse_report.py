@@ -135,6 +135,21 @@ async def test_changed_system_prompt_is_the_reported_cause(shallow_model: Path, 
         assert after["cause"] == "never_seen", "the previous turn had the same system prompt"
 
 
+async def test_messages_left_out_are_the_reported_cause(shallow_model: Path, tmp_path: Path) -> None:
+    config = engine_config(shallow_model, tmp_path / "state", redis_url="off")
+    async with serving(config, tmp_path) as (http, _):
+        conversation = await converse(http)
+        await say(http, conversation, QUESTION)
+        cut = await say(http, conversation, EDITED, left_out=2)
+        report = await why(http, cut)
+        # The new first question begins like the one that is left out.
+        assert report["cause"] == "messages_left_out"
+        assert report["diverges"]["this"]["text"] == " trains"
+        after = await say(http, conversation, "Go on.")
+        assert (await why(http, after))["cause"] == "never_seen"
+        assert after["usage"]["kv"]["device"] > cut["usage"]["prompt_tokens"] - 2 * BLOCK
+
+
 async def test_blocks_gone_from_device_and_cpu_are_evicted_from_both(shallow_model: Path, tmp_path: Path) -> None:
     config = engine_config(shallow_model, tmp_path / "state", redis_url="off")
     async with serving(config, tmp_path) as (http, engine):

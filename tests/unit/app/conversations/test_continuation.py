@@ -128,3 +128,12 @@ async def test_changed_system_prompt_prevents_continuation(services: Services) -
     with pytest.raises(ConflictError, match="retry the answer"):
         await services.continuation.go_on(cut.id)
     assert (await services.store.messages.get(cut.id)).status == "incomplete"
+
+
+async def test_continuation_leaves_out_what_its_answer_did(services: Services, engine: FakeEngine) -> None:
+    whole = await ended(await asked(services))
+    fields = {"content": "two", "left_out": 2, "params": {"max_tokens": 3}}
+    cut = await ended(await services.turns.ask(whole.conversation_id, parse_object(NewMessage, fields)))
+    answer = await ended(await services.continuation.go_on(cut.id))
+    assert (answer.content, answer.left_out) == (WHOLE_ANSWER, 2)
+    assert engine.requests[-1].prompt == engine.requests[-2].prompt

@@ -94,6 +94,7 @@ async def test_conversation_lists_messages_along_its_path(http: aiohttp.ClientSe
         "completed_at",
         "sibling_ids",
         "sibling_index",
+        "left_out",
     }
 
 

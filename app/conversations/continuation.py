@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
+from app.domain.beginning import beginning_of
 from app.domain.deltas import Delta
 from app.domain.ids import new_id
-from app.domain.left_out import num_left_out
 from app.domain.records import Conversation, Message
 from app.domain.sampling_json import params_from_json, params_to_json
 from app.domain.token_history import pack_ids, unpack_ids
@@ -80,8 +80,8 @@ class Continuation:
 
     async def _prompt_of(self, engine: Backend, conversation: Conversation, answer: Message) -> list[int]:
         path = await self._store.messages.path(answer.parent_id)
-        identity, left_out = self._host.prompt_identity, num_left_out(path)
-        maker = PromptMaker(self._gate, engine, identity, conversation.system_prompt, left_out=left_out)
+        identity, beginning = self._host.prompt_identity, beginning_of(path)
+        maker = PromptMaker(self._gate, engine, identity, conversation.system_prompt, beginning=beginning)
         prompt = await maker.prompt(path)
         if prompt.tokens.prompt_key != answer.tokens.prompt_key:
             raise ConflictError(

@@ -40,6 +40,7 @@ _MESSAGE = (
     "usage",
     "params",
     "left_out",
+    "summary",
     "created_at",
     "completed_at",
 )

@@ -31,6 +31,7 @@ _KEPT = (
     "usage",
     "params",
     "left_out",
+    "summary",
     "created_at",
     "completed_at",
 )

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from app.conversations.repeated_requests import RepeatedRequests
+from app.domain.beginning import Beginning, beginning_of, wanted_beginning
 from app.domain.ids import new_id
-from app.domain.left_out import first_question, num_left_out
 from app.domain.records import Conversation, Message
 from app.domain.response_record import ResponseRecord
 from app.domain.sampling_json import params_to_json
@@ -93,8 +93,9 @@ class Turns:
         thinking = _thinking(engine, conversation, fields.params)
         new = [ChatMessage("user", fields.content)]
         self._gate.check(engine)
-        left_out = _left_out(path, fields.left_out)
-        prompt = await self._prompts(engine, conversation, left_out).prompt(path, new, thinking=thinking)
+        beginning = wanted_beginning(path, fields.left_out, fields.summary)
+        is_new = beginning != beginning_of(path)
+        prompt = await self._prompts(engine, conversation, beginning).prompt(path, new, thinking=thinking)
         now = time.time()
         question = Message(
             id=fields.id or new_id("msg"),
@@ -106,7 +107,8 @@ class Turns:
             created_at=now,
             completed_at=now,
             tokens=prompt.tokens,
-            left_out=left_out if left_out != num_left_out(path) else None,
+            left_out=beginning.left_out if is_new else None,
+            summary=beginning.summary if is_new else None,
         )
         turn = TurnDraft(
             conversation,
@@ -118,7 +120,7 @@ class Turns:
             new=(question,),
             check_head=fields.follows_head,
             expected=expected,
-            left_out=left_out,
+            left_out=beginning.left_out,
         )
         return await self.start(engine, turn, rename=_field_of)
 
@@ -147,8 +149,8 @@ class Turns:
         params = _params(engine, conversation, fields.params)
         thinking = _thinking(engine, conversation, fields.params)
         self._gate.check(engine)
-        left_out = num_left_out(path)
-        prompt = await self._prompts(engine, conversation, left_out).prompt(path, thinking=thinking)
+        beginning = beginning_of(path)
+        prompt = await self._prompts(engine, conversation, beginning).prompt(path, thinking=thinking)
         turn = TurnDraft(
             conversation,
             path[-1],
@@ -158,7 +160,7 @@ class Turns:
             urgency=fields.urgency(),
             answer_id=fields.id,
             expected=expected,
-            left_out=left_out,
+            left_out=beginning.left_out,
         )
         return await self.start(engine, turn, rename=_field_of)
 
@@ -186,14 +188,20 @@ class Turns:
         return await self._runs.cancel(run) if run is not None else await self._store.messages.of_run(run_id)
 
     async def prompt_of(
-        self, conversation: Conversation, path: Sequence[Message], content: str, left_out: int | None = None
+        self,
+        conversation: Conversation,
+        path: Sequence[Message],
+        content: str,
+        beginning: Beginning | None = None,
+        *,
+        thinking: ThinkingMode | None = None,
     ) -> list[int]:
         """Return the token ids of the prompt that would ask `content` after `path`.
 
-        left_out: as in `NewMessage`. Raises as `ask` does.
+        beginning: what the prompt lacks of `path`; None for the same as the prompt before. Raises as `ask` does.
         """
-        prompts = self._prompts(self._host.require(), conversation, _left_out(path, left_out))
-        return (await prompts.prompt(path, [ChatMessage("user", content)])).ids
+        prompts = self._prompts(self._host.require(), conversation, beginning or beginning_of(path))
+        return (await prompts.prompt(path, [ChatMessage("user", content)], thinking=thinking)).ids
 
     async def next_prefix_of(
         self,
@@ -206,7 +214,7 @@ class Turns:
 
         tools, rules: as in `PromptMaker`. Raises as `ask` does.
         """
-        prompts = self._prompts(self._host.require(), conversation, num_left_out(path))
+        prompts = self._prompts(self._host.require(), conversation, beginning_of(path))
         prompts = replace(prompts, tools=tools, rules=rules)
         return await prompts.next_prefix(path)
 
@@ -267,9 +275,9 @@ class Turns:
         self._runs.drive(run, stream, abort)
         return run
 
-    def _prompts(self, engine: Backend, conversation: Conversation, left_out: int) -> PromptMaker:
+    def _prompts(self, engine: Backend, conversation: Conversation, beginning: Beginning) -> PromptMaker:
         identity = self._host.prompt_identity
-        return PromptMaker(self._gate, engine, identity, conversation.system_prompt, left_out=left_out)
+        return PromptMaker(self._gate, engine, identity, conversation.system_prompt, beginning=beginning)
 
 
 @dataclass(frozen=True, slots=True)
@@ -384,19 +392,6 @@ def _check_parent(path: Sequence[Message], parent_id: str | None, conversation_i
     if path[-1].role != "assistant" and path[-1].tokens.prompt_key:
         raise InvalidRequestError("A message can only follow an answer", param="parent_id")
     _check_finished(path[-1])
-
-
-def _left_out(path: Sequence[Message], given: int | None) -> int:
-    """Return the number of messages to leave out: the given one, or that of the path. Raises InvalidRequestError."""
-    if given is None:
-        return num_left_out(path)
-    if given > len(path):
-        raise InvalidRequestError(f"The conversation has only {len(path)} messages before this one", param="left_out")
-    if first_question(path, given) != given:
-        raise InvalidRequestError(
-            f"The prompt must begin with a question, and message {given} is an answer", param="left_out"
-        )
-    return given
 
 
 def _check_finished(message: Message) -> None:

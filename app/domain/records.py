@@ -54,7 +54,9 @@ class Message:
     reasoning: the model's reasoning before its answer; None if there is none.
     tokens: token ids that the engine saw, hidden from clients.
     tool_use: None if the message is text only.
-    left_out: messages at the beginning of the path that the prompt lacks; None as in the message before.
+    left_out: messages at the beginning of the path that the prompt lacks; None as in the question before. An answer
+        repeats the number of its prompt, and has None for 0.
+    summary: text that stands for them in the prompt; None without one, and in answers.
     """
 
     id: str
@@ -74,6 +76,7 @@ class Message:
     tokens: MessageTokens = field(default_factory=MessageTokens)
     tool_use: ToolUse | None = None
     left_out: int | None = None
+    summary: str | None = None
 
     @cached_property
     def said(self) -> Parsed:

@@ -65,9 +65,12 @@ def prompt_key(prompt_identity: str, system_prompt: str | None, tools: str = "")
     return hashlib.sha256(f"{prompt_identity}\0{system_prompt or ''}{described}".encode()).hexdigest()[:32]
 
 
-def key_without(key: str, left_out: int) -> str:
-    """Return the key of prompts that lack the first `left_out` messages of their path by the user's choice."""
-    return f"{key}{_LEFT_OUT}{left_out}" if left_out else key
+def key_without(key: str, left_out: int, summary: str | None) -> str:
+    """Return the key of prompts that have a summary, or nothing, in place of the first `left_out` messages."""
+    if not left_out:
+        return key
+    digest = hashlib.sha256(summary.encode()).hexdigest()[:16] if summary is not None else ""
+    return f"{key}{_LEFT_OUT}{left_out}-{digest}"
 
 
 def whole_key(key: str) -> str:

@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from app.domain.beginning import WHOLE, Beginning
 from app.domain.records import Message
 from app.domain.token_history import MessageTokens, joined_ids, key_without, pack_ids, prompt_key, unpack_ids
 from app.domain.tool_use import IsCall, IsResult
 from app.host.backend import Backend
 from app.prompts.prefix_rules import AS_SENT, PrefixRules, StableMessages
+from app.prompts.summary import with_summary
 from app.prompts.tokenization import LONG_TEXT, apart_if, chat_ids, size_of, to_ids
 from app.prompts.volatile_lines import UNTREATED, TreatedLines
 from app.tenants.gate import TenantGate
@@ -39,7 +41,7 @@ class PromptMaker:
     param: the client's name of the new messages.
     tools: messages that the prompt begins with, as in `app.prompts.tool_offer.ToolOffer.messages`.
     rules: rules for the beginning of the prompts.
-    left_out: messages at the beginning of each path that the prompts lack.
+    beginning: what the prompts lack of the beginning of each path.
     """
 
     gate: TenantGate
@@ -49,7 +51,7 @@ class PromptMaker:
     param: str = "content"
     tools: Sequence[ChatMessage] = ()
     rules: PrefixRules = AS_SENT
-    left_out: int = 0
+    beginning: Beginning = WHOLE
 
     async def key(self) -> str:
         """Return the key of the token ids that are stored with the prompts."""
@@ -58,7 +60,7 @@ class PromptMaker:
             tools = self.rules.apply(self.tools).messages
             system_prompt = self.rules.stable_text(self.system_prompt)
             key = prompt_key(self.prompt_identity, system_prompt, "".join(each.content for each in tools))
-            return key_without(key, self.left_out)
+            return key_without(key, self.beginning.left_out, self.beginning.summary)
 
         return await apart_if(self._is_long, make)
 
@@ -75,7 +77,7 @@ class PromptMaker:
         Raises:
             InvalidRequestError: the prompt is too long, or the template refuses the messages.
         """
-        path = path[self.left_out :]
+        path = path[self.beginning.left_out :]
         key, tokenised = await self.key(), _tokenised(path)
         said_since = [*turns_of(path[len(tokenised) :]), *new]
         num_new = len(said_since)
@@ -105,7 +107,7 @@ class PromptMaker:
 
         path: ends with an answer.
         """
-        stable = await self._stable(turns_of(path[self.left_out :]))
+        stable = await self._stable(turns_of(path[self.beginning.left_out :]))
         return await to_ids(
             self.gate,
             self.engine,
@@ -123,7 +125,8 @@ class PromptMaker:
         return size_of(self.tools) + len(self.system_prompt or "") >= LONG_TEXT
 
     async def _stable(self, turns: Sequence[ChatMessage]) -> StableMessages:
-        messages = [*self.tools, *chat_messages(self.system_prompt, turns)]
+        system_prompt = with_summary(self.system_prompt, self.beginning.summary)
+        messages = [*self.tools, *chat_messages(system_prompt, turns)]
         return await apart_if(self._is_long, lambda: self.rules.apply(messages))
 
     async def _rendered(self, stable: StableMessages, key: str, thinking: ThinkingMode | None) -> Prompt:

@@ -34,6 +34,7 @@ from app.routes import (
     saved_prompts,
     search,
     shares,
+    summaries,
     tokens,
     transfer,
 )
@@ -55,6 +56,7 @@ ROUTES: Final[tuple[Route, ...]] = (
     *drafts.routes,
     *places.routes,
     *prompt_size.routes,
+    *summaries.routes,
     *documents.routes,
     *presets.routes,
     *saved_prompts.routes,

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field
 from app.domain.bounds import (
     MAX_DRAFT_LENGTH,
     MAX_PLACES,
+    MAX_SUMMARY_LENGTH,
     MAX_TAG_LENGTH,
     MAX_TAGS,
     MAX_TITLE_LENGTH,
@@ -78,7 +79,8 @@ class NewMessage(UrgencyFields):
     id: chosen by the client, so that repeating the request does not post the message twice.
     parent_id: the message to reply to. Defaults to the conversation's head; null starts a new root.
     left_out: messages at the beginning of the conversation that the model is not to see, from this message on. Message
-        number `left_out`, counted from 0, must be a question, if there is one. Defaults to that of the message before.
+        number `left_out`, counted from 0, must be a question, if there is one. Defaults to that of the question before.
+    summary: a text that stands for them in the prompts.
     """
 
     id: MessageId | None = None
@@ -86,6 +88,7 @@ class NewMessage(UrgencyFields):
     parent_id: str | None = None
     params: ChatParams | None = None
     left_out: Annotated[int, Field(ge=0)] | None = None
+    summary: Annotated[str, Field(min_length=1, max_length=MAX_SUMMARY_LENGTH)] | None = None
 
     @property
     def follows_head(self) -> bool:
@@ -135,6 +138,15 @@ class UnsentMessage(RequestModel):
     conversation_id: str | None = None
     content: str
     system_prompt: str | None = None
+
+
+class SummaryWanted(RequestModel):
+    """Body of POST /api/conversations/{id}/summary.
+
+    left_out: number of messages, from the beginning of the conversation, to summarize.
+    """
+
+    left_out: Annotated[int, Field(ge=1)]
 
 
 class DraftFields(RequestModel):

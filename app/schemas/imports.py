@@ -4,7 +4,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, Discriminator, Field, Tag
 
-from app.domain.bounds import MAX_FOLDER_NAME, MAX_IMPORTED, MAX_TITLE_LENGTH
+from app.domain.bounds import MAX_FOLDER_NAME, MAX_IMPORTED, MAX_SUMMARY_LENGTH, MAX_TITLE_LENGTH
 from app.domain.records import ConversationSource, Role, TitleSource
 from app.domain.response_record import ResponseRecord, Truncation
 from app.schemas.conversations import Tags
@@ -114,6 +114,7 @@ class MessageFields(RequestModel):
     usage: JsonObject | None = None
     params: JsonObject | None = None
     left_out: Annotated[int, Field(ge=0, le=MAX_IMPORTED)] | None = None
+    summary: Annotated[str, Field(max_length=MAX_SUMMARY_LENGTH)] | None = None
     tool_use: ToolUseFields | None = None
     response: ResponseFields | None = None
     created_at: Time

@@ -16,7 +16,7 @@ from engine.errors import NotFoundError
 
 MESSAGE_COLUMNS = (
     "id, conversation_id, parent_id, role, content, status, finish_reason, error, usage, run_id, params, "
-    "token_ids, prompt_key, starts_prompt, created_at, completed_at, reasoning, tool_use, left_out"
+    "token_ids, prompt_key, starts_prompt, created_at, completed_at, reasoning, tool_use, left_out, summary"
 )
 
 
@@ -31,7 +31,7 @@ def insert_messages(connection: Connection, messages: Sequence[Message]) -> None
     Raises LimitReachedError.
     """
     connection.execute_many(
-        f"INSERT INTO message({MESSAGE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        f"INSERT INTO message({MESSAGE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
             (
                 message.id,
@@ -53,6 +53,7 @@ def insert_messages(connection: Connection, messages: Sequence[Message]) -> None
                 message.reasoning,
                 dump_tool_use(message.tool_use),
                 message.left_out,
+                message.summary,
             )
             for message in messages
         ],

@@ -59,6 +59,7 @@ RIGHT: Final[Mapping[str, list[dict[str, Any]]]] = {
     "FolderFields": [{"name": "Sailing"}],
     "BulkFields": [{"conversation_ids": ["CONV"], "archived": True, "add_tags": ["sea"]}],
     "SelectedConversations": [{"conversation_ids": ["CONV", "conv_that-is-not-there"]}],
+    "SummaryWanted": [{"left_out": 2}],
     "UnsentMessage": [{"conversation_id": None, "content": "x", "system_prompt": None}],
     "PlacesWanted": [{"conversation_ids": ["CONV", "conv_that-is-not-there"]}, {"conversation_ids": []}],
     "DraftFields": [{"text": "When is"}],

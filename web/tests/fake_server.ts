@@ -141,6 +141,7 @@ export function message(changes: Partial<Message> = {}): Message {
     params: null,
     reasoning: null,
     left_out: null,
+    summary: null,
     created_at: 1,
     completed_at: null,
     ...changes,

@@ -21,18 +21,11 @@ from app.apis.responses.serializer import items_json, usage_json
 from app.domain.ids import new_id
 from app.domain.records import Message
 from app.domain.tool_use import IsResult
+from app.prompts.summary import TASK
 from app.prompts.turn_prompt import Prompt
 from app.runs.usage import openai_usage
 from engine.outputs import RequestOutput
 from engine.sampling_params import SamplingParams
-
-TASK: Final = (
-    "Summarize this conversation for an assistant that will continue it without seeing it. Say what was asked, found, "
-    "decided and done, with names, numbers and paths as they are, and what is left to do. Write nothing else."
-)
-"""Request for a summary, as the last message of the user."""
-
-HEAD: Final = "Summary of the conversation so far:\n"
 
 _KEY_BYTES: Final = 32
 _FORMAT: Final = b"1"

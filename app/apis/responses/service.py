@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from app.apis.responses.compaction import HEAD, Compaction, asking_for_summary, kept_messages, open_summary
+from app.apis.responses.compaction import Compaction, asking_for_summary, kept_messages, open_summary
 from app.apis.responses.input_items import (
     CompactionItem,
     InputItem,
@@ -29,6 +29,7 @@ from app.domain.response_record import REASONING_PREFIX, ResponseRecord, message
 from app.domain.tool_use import IsResult, MayCall
 from app.host.engine_host import EngineHost
 from app.prompts.stateless import WholePrompts
+from app.prompts.summary import HEAD
 from app.prompts.tokenization import LONG_TEXT, apart_if
 from app.prompts.tool_offer import ToolOffer
 from app.runs.service import Run, RunRegistry

@@ -20,7 +20,9 @@ class Message(TypedDict):
     """A node of the tree of messages.
 
     reasoning: the reasoning that the model wrote before its answer.
-    left_out: messages at the beginning of the conversation that the model did not see; null as in the message before.
+    left_out: messages at the beginning of the conversation that the model did not see. Null in a question means as in
+        the question before, and null in an answer means none.
+    summary: the text that the model saw in their place.
     sibling_ids: the alternatives at this place in the tree, oldest first, including this message.
     """
 
@@ -39,6 +41,7 @@ class Message(TypedDict):
     params: Annotated[dict[str, Any], DescribedAs(ChatParams)] | None
     reasoning: str | None
     left_out: int | None
+    summary: str | None
     sibling_ids: NotRequired[Annotated[list[str] | None, Field(default=None)]]
     sibling_index: NotRequired[Annotated[int | None, Field(default=None)]]
 
@@ -61,4 +64,5 @@ def message_body(message: records.Message) -> Message:
         "params": message.params,
         "reasoning": message.reasoning,
         "left_out": message.left_out,
+        "summary": message.summary,
     }

@@ -1,4 +1,4 @@
-"""Response body of /api/prompt-size."""
+"""Response bodies about prompts that are not sent yet."""
 
 from typing_extensions import TypedDict
 
@@ -15,3 +15,9 @@ class PromptSize(TypedDict):
     tokens: int | None
     window: int
     left_out: int | None
+
+
+class Summary(TypedDict):
+    """A summary of the messages at the beginning of a conversation, for the question that leaves them out."""
+
+    summary: str

@@ -22,8 +22,14 @@ export interface Sending {
   before?: Promise<void>;
   /** Called with the id of the conversation that is created for the question. */
   onCreated?: (id: string) => void;
-  /** Messages at the beginning of the chat that the model is not to see from this question on; null as before. */
-  leftOut?: number | null;
+  /** What the model is not to see from this question on. Without it, as before. */
+  beginning?: Beginning;
+}
+
+/** The messages at the beginning of a chat that the model does not see: their number, and a text in their place. */
+export interface Beginning {
+  leftOut: number;
+  summary: string | null;
 }
 
 export interface ChatSettings {
@@ -161,7 +167,8 @@ export class Chat {
   async send(content: string, sending: Sending = {}): Promise<boolean> {
     if (!this.ready || this.busy) return false;
     const question = this.path.add("user", content, this.id);
-    question.left_out = sending.leftOut ?? null;
+    question.left_out = sending.beginning?.leftOut ?? null;
+    question.summary = sending.beginning?.summary ?? null;
     return this.post(question, sending);
   }
 
@@ -289,7 +296,7 @@ export class Chat {
   }
 
   private async post(question: ShownMessage, { before, onCreated }: Sending = {}): Promise<boolean> {
-    const { id, content, parent_id, branches, left_out } = question;
+    const { id, content, parent_id, branches, left_out, summary } = question;
     const answer = this.path.add("assistant", "", this.id);
     const signal = this.leave();
     let chatId = this.id;
@@ -297,7 +304,7 @@ export class Chat {
       await this.run(answer, signal, async () => {
         await before;
         chatId ??= await this.create(content, signal, onCreated);
-        const given = { id, content, ...(branches && { parent_id }), ...(left_out !== null && { left_out }) };
+        const given = { id, content, ...(branches && { parent_id }), ...(left_out !== null && { left_out }), ...(summary !== null && { summary }) };
         return this.api.sendMessage(chatId, given, new AbortController().signal);
       });
       // The person left while the question was on its way, and returned before it arrived.

@@ -53,6 +53,7 @@ export class MessagePath {
       run_id: null,
       params: null,
       left_out: sibling?.left_out ?? null,
+      summary: sibling?.summary ?? null,
       created_at: Date.now() / 1_000,
       completed_at: null,
       sibling_ids: [...(sibling?.sibling_ids ?? []), id],

@@ -15,6 +15,8 @@ export class Queue {
 
   private chatId: string | null = null;
   private answering = false;
+  /** Whether the person stops the answer to send the message. */
+  private urgent = false;
 
   constructor(
     private readonly chat: Pick<Chat, "id" | "phase" | "messages">,
@@ -33,9 +35,15 @@ export class Queue {
     sessionStorage.setItem(KEY + this.chat.id, "");
   }
 
+  /** Send the message when the answer ends, however it ends. */
+  hurry(): void {
+    this.urgent = true;
+  }
+
   /** Take the message out of the queue. The draft stays. */
   clear(): void {
     this.state = "none";
+    this.urgent = false;
     if (this.chatId !== null) sessionStorage.removeItem(KEY + this.chatId);
   }
 
@@ -62,6 +70,7 @@ export class Queue {
   private open(id: string | null): void {
     this.chatId = id;
     this.answering = false;
+    this.urgent = false;
     this.state = id !== null && sessionStorage.getItem(KEY + id) !== null ? "waiting" : "none";
   }
 
@@ -70,7 +79,9 @@ export class Queue {
     this.answering = false;
     if (this.state !== "waiting") return;
     this.state = "held";
-    if (!answering || !this.shown || this.chat.messages.at(-1)?.status !== "complete") return;
+    const ended = this.urgent || this.chat.messages.at(-1)?.status === "complete";
+    this.urgent = false;
+    if (!answering || !this.shown || !ended) return;
     this.clear();
     send();
   }

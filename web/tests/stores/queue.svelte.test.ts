@@ -54,6 +54,17 @@ describe("a queued message", () => {
     expect([queue.state, sent]).toEqual(["held", 0]);
   });
 
+  it("is sent after a stopped answer, if the person wanted it sent now", () => {
+    const queue = followed();
+    queue.add();
+    queue.hurry();
+    expect(sent).toBe(0);
+
+    chat.end("cancelled");
+
+    expect([queue.state, sent]).toEqual(["none", 1]);
+  });
+
   it("survives a reload, and is sent by the new page once", () => {
     followed().add();
     chat = new OpenChat();

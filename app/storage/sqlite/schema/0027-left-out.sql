@@ -1,3 +1,57 @@
--- Number of messages, from the beginning of its path, that the prompt of a message lacks. NULL takes the number of the
--- message before it.
+-- Number of messages, from the beginning of its path, that the prompt of a message lacks. NULL in a question takes the
+-- number of the question before it. The summary stands for those messages in the prompt. It never changes.
 ALTER TABLE message ADD COLUMN left_out INTEGER;
+ALTER TABLE message ADD COLUMN summary TEXT;
+
+DROP VIEW stored_size;
+CREATE VIEW stored_size AS
+  SELECT id AS conversation_id, 256 + coalesce(length(CAST(conversation.title AS BLOB)), 0)
+    + coalesce(length(CAST(conversation.system_prompt AS BLOB)), 0)
+    + coalesce(length(CAST(conversation.params AS BLOB)), 0)
+    + coalesce(length(CAST(conversation.metadata AS BLOB)), 0)
+    + coalesce(length(CAST(conversation.tags AS BLOB)), 0) AS nbytes
+  FROM conversation
+  UNION ALL
+  SELECT message.conversation_id, 256 + coalesce(length(CAST(message.content AS BLOB)), 0)
+    + coalesce(length(CAST(message.reasoning AS BLOB)), 0)
+    + coalesce(length(CAST(message.token_ids AS BLOB)), 0)
+    + coalesce(length(CAST(message.params AS BLOB)), 0)
+    + coalesce(length(CAST(message.usage AS BLOB)), 0)
+    + coalesce(length(CAST(message.error AS BLOB)), 0)
+    + coalesce(length(CAST(message.tool_use AS BLOB)), 0)
+    + coalesce(length(CAST(message.summary AS BLOB)), 0) AS nbytes
+  FROM message
+  UNION ALL
+  SELECT message.conversation_id, 256 + coalesce(length(CAST(response.instructions AS BLOB)), 0)
+    + coalesce(length(CAST(response.metadata AS BLOB)), 0)
+    + coalesce(length(CAST(response.tools AS BLOB)), 0)
+    + coalesce(length(CAST(response.tool_choice AS BLOB)), 0)
+    + coalesce(length(CAST(response.text_format AS BLOB)), 0) AS nbytes
+  FROM response JOIN message ON message.id = response.message_id;
+
+DROP TRIGGER message_added;
+CREATE TRIGGER message_added AFTER INSERT ON message BEGIN
+  UPDATE tenant_usage SET nbytes = nbytes + 256 + coalesce(length(CAST(new.content AS BLOB)), 0)
+    + coalesce(length(CAST(new.reasoning AS BLOB)), 0)
+    + coalesce(length(CAST(new.token_ids AS BLOB)), 0)
+    + coalesce(length(CAST(new.params AS BLOB)), 0)
+    + coalesce(length(CAST(new.usage AS BLOB)), 0)
+    + coalesce(length(CAST(new.error AS BLOB)), 0)
+    + coalesce(length(CAST(new.tool_use AS BLOB)), 0)
+    + coalesce(length(CAST(new.summary AS BLOB)), 0)
+  WHERE tenant = (
+    SELECT tenant FROM conversation WHERE counted AND id = new.conversation_id);
+END;
+DROP TRIGGER message_taken;
+CREATE TRIGGER message_taken AFTER DELETE ON message BEGIN
+  UPDATE tenant_usage SET nbytes = nbytes - (256 + coalesce(length(CAST(old.content AS BLOB)), 0)
+    + coalesce(length(CAST(old.reasoning AS BLOB)), 0)
+    + coalesce(length(CAST(old.token_ids AS BLOB)), 0)
+    + coalesce(length(CAST(old.params AS BLOB)), 0)
+    + coalesce(length(CAST(old.usage AS BLOB)), 0)
+    + coalesce(length(CAST(old.error AS BLOB)), 0)
+    + coalesce(length(CAST(old.tool_use AS BLOB)), 0)
+    + coalesce(length(CAST(old.summary AS BLOB)), 0))
+  WHERE tenant = (
+    SELECT tenant FROM conversation WHERE counted AND id = old.conversation_id);
+END;

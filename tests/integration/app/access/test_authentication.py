@@ -68,6 +68,7 @@ OWN: dict[Call, Any] = {
     ("GET", "/api/conversations/{id}/tree"): None,
     ("PUT", "/api/conversations/{id}/head"): {"message_id": "{message}"},
     ("POST", "/api/conversations/{id}/fork"): {"message_id": "{message}"},
+    ("POST", "/api/conversations/{id}/summary"): {"left_out": 2},
     ("GET", "/api/conversations/{id}/draft"): None,
     ("PUT", "/api/conversations/{id}/draft"): {"text": "Bob's"},
     ("POST", "/api/conversations/{id}/shares"): {},

@@ -95,6 +95,7 @@ async def test_conversation_lists_messages_along_its_path(http: aiohttp.ClientSe
         "sibling_ids",
         "sibling_index",
         "left_out",
+        "summary",
     }
 
 

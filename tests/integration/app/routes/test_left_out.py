@@ -4,10 +4,11 @@ from typing import Any
 
 import aiohttp
 
+from app.prompts.summary import HEAD, TASK
 from tests.integration.api_server import RunningServer
 from tests.integration.conversations_client import created, error_of, said, shown
 from tests.integration.sse_events import all_events
-from tests.unit.fake_engine import WINDOW, FakeEngine
+from tests.unit.fake_engine import ANSWER_WORDS, WINDOW, FakeEngine
 
 Api = RunningServer[FakeEngine]
 LONG = "x" * (WINDOW // 3)
@@ -111,8 +112,73 @@ async def test_copies_leave_out_the_same_messages(http: aiohttp.ClientSession, a
 async def test_number_must_be_that_of_a_question(http: aiohttp.ClientSession) -> None:
     conversation = await long_chat(http)
     path = f"/api/conversations/{conversation}/messages"
+    for fields in ({"summary": "x"}, {"summary": "x", "left_out": 0}):
+        error = await error_of(await http.post(path, json={"content": "three", **fields}), 400)
+        assert error["param"] == "summary"
     for left_out, reason in ((3, "is an answer"), (5, "only 4 messages"), (-1, "greater than or equal to 0")):
         error = await error_of(await http.post(path, json={"content": "three", "left_out": left_out}), 400)
         assert error["param"] == "left_out"
         assert reason in error["message"]
     assert len((await shown(http, conversation))["messages"]) == 4
+
+
+async def summary_of(http: aiohttp.ClientSession, conversation: str, left_out: int) -> str:
+    response = await http.post(f"/api/conversations/{conversation}/summary", json={"left_out": left_out})
+    assert response.status == 200, await response.text()
+    return str((await response.json())["summary"])
+
+
+async def test_summary_stands_for_messages_left_out(http: aiohttp.ClientSession, api: Api) -> None:
+    conversation = await long_chat(http)
+    second = prompt_of(api)
+    assert await summary_of(http, conversation, 2) == " ".join(f"w{number}" for number in range(ANSWER_WORDS))
+    # The request for the summary continues the conversation, so its KV is cached, and does not have the second turn.
+    asked = prompt_of(api)
+    assert asked[: WINDOW // 3] == second[: WINDOW // 3]
+    assert (TASK in asked, "two x" in asked) == (True, False)
+    assert not api.engine.requests[-1].keep_kv
+
+    await said(http, conversation, "three", left_out=2, summary="They spoke of tides.")
+    prompt = prompt_of(api)
+    assert f"Be brief.\n\n{HEAD}They spoke of tides." in prompt
+    assert ("one x" in prompt, "two x" in prompt) == (False, True)
+    await said(http, conversation, "four")
+    assert prompt_of(api).startswith(prompt)
+    messages = (await shown(http, conversation))["messages"]
+    assert [each["summary"] for each in messages[4:]] == ["They spoke of tides.", None, None, None]
+
+    # The next summary has the first one in its prompt.
+    await summary_of(http, conversation, 4)
+    asked = prompt_of(api)
+    assert ("They spoke of tides." in asked, "one x" in asked, "two x" in asked) == (True, False, True)
+    # Without a summary, the same messages make another prompt.
+    await said(http, conversation, "five", left_out=2)
+    assert "They spoke of tides." not in prompt_of(api)
+
+
+async def test_summary_leaves_out_what_does_not_fit(http: aiohttp.ClientSession, api: Api) -> None:
+    conversation = await long_chat(http)
+    await said(http, conversation, f"three {LONG}", left_out=2)
+    again = await said(http, conversation, "four", left_out=4)
+    # Seen from a branch without a number, all messages are too long for one prompt.
+    whole = await (await http.get(f"/api/conversations/{conversation}/export")).json()
+    for message in whole["conversations"][0]["messages"]:
+        message["left_out"] = None
+    whole["conversations"][0]["id"] = "another"
+    [imported] = (await (await http.post("/api/import", json=whole)).json())["imported"]
+    await summary_of(http, imported, 8)
+    assert ("one x" in prompt_of(api), "three x" in prompt_of(api)) == (False, True)
+    assert again["left_out"] == 4
+
+
+async def test_summary_of_what_cannot_be_summarized(http: aiohttp.ClientSession) -> None:
+    conversation = await long_chat(http)
+    path = f"/api/conversations/{conversation}/summary"
+    for left_out in (0, 3, 5):
+        assert (await error_of(await http.post(path, json={"left_out": left_out}), 400))["param"] == "left_out"
+    whole = await (await http.get(f"/api/conversations/{conversation}/export")).json()
+    whole["conversations"][0]["messages"][0]["content"] = "x" * 2 * WINDOW
+    whole["conversations"][0]["id"] = "another"
+    [imported] = (await (await http.post("/api/import", json=whole)).json())["imported"]
+    error = await error_of(await http.post(f"/api/conversations/{imported}/summary", json={"left_out": 2}), 400)
+    assert error["message"] == "The messages are too long to be summarized"

@@ -56,6 +56,7 @@ async def test_every_field_of_a_message_is_stored(store: Store) -> None:
         tokens=MessageTokens(pack_ids([7, 8]), "key", starts_prompt=True),
         tool_use=MayCall("hermes", parallel=True),
         left_out=2,
+        summary="They spoke of tides.",
     )
     assert_all_set(answer)
     await store.runs.begin(Turn(answer=answer, run=record(answer), questions=(question,)))

@@ -39,6 +39,8 @@ export const en = {
   queue: {
     title: "Queued message",
     waiting: "Queued. Sent when the answer is complete.",
+    now: "Send now",
+    nowTitle: "Stops the answer and keeps its text",
     held: "Not sent yet: the answer was not completed while you were here.",
     files: (count: number) => (count === 1 ? "1 file" : `${count} files`),
   },

@@ -41,6 +41,8 @@ export const zh: AnswerTexts = {
   queue: {
     title: "排队中的消息",
     waiting: "已排队，回答完成后发送。",
+    now: "立即发送",
+    nowTitle: "停止回答并保留已写的内容",
     held: "尚未发送：回答没有完成，或完成时你不在此页面。",
     files: (count) => `${count} 个文件`,
   },

@@ -9,6 +9,8 @@ export const en = {
     shorten: "Shorten it, or:",
     remove: (name: string) => `Remove ${name}`,
     leave: (messages: number) => (messages === 1 ? "Send without the first message" : `Send without the first ${messages} messages`),
+    summarize: (messages: number) => (messages === 1 ? "Summarize the first message" : `Summarize the first ${messages} messages`),
+    summarizing: "The model is writing the summary. The message is sent afterwards.",
     leaveTitle: "They stay in the chat, but the model no longer sees them.",
     move: "Ask in a new chat",
   },
@@ -17,6 +19,10 @@ export const en = {
     if (messages === 0) return "From here on, the model sees all messages again.";
     return `From here on, the model no longer sees the first ${messages === 1 ? "message" : `${messages} messages`}.`;
   },
+
+  summary: "Summary",
+  summarized: (messages: number) =>
+    `From here on, the model sees a summary of the first ${messages === 1 ? "message" : `${messages} messages`}.`,
 
   overflow: {
     server: "The server does not keep a draft of this size: it stays in this browser until you send it. Shorten it, or attach it as a file.",

@@ -8,11 +8,16 @@ export const zh: FileTexts = {
     shorten: "请缩短消息，或者：",
     remove: (name) => `移除 ${name}`,
     leave: (messages) => `不带前 ${messages} 条消息发送`,
+    summarize: (messages) => `将前 ${messages} 条消息换成摘要`,
+    summarizing: "模型正在写摘要，写完后会发送消息。",
     leaveTitle: "这些消息仍保留在对话中，但模型不再看到它们。",
     move: "在新对话中提问",
   },
 
   leftOut: (messages) => (messages === 0 ? "从这里开始，模型重新看到全部消息。" : `从这里开始，模型不再看到前 ${messages} 条消息。`),
+
+  summary: "摘要",
+  summarized: (messages) => `从这里开始，模型看到的是前 ${messages} 条消息的摘要。`,
 
   overflow: {
     server: "草稿太大，服务器无法保存，发送之前只保留在此浏览器中。请缩短草稿，或改为添加文件。",

@@ -334,6 +334,12 @@ export class ApiClient {
     return this.json("post", "/api/prompt-size", { body: { ...chat, content }, signal });
   }
 
+  /** Have the model summarize the first `left_out` messages of a conversation. */
+  async summarize(conversationId: string, left_out: number, signal: AbortSignal): Promise<string> {
+    const call = { path: { id: conversationId }, body: { left_out }, signal };
+    return (await this.json("post", "/api/conversations/{id}/summary", call)).summary;
+  }
+
   /** Count the model's tokens of a text. */
   async countTokens(text: string): Promise<number> {
     return (await this.json("post", "/tokenize", { body: { prompt: text, add_special_tokens: false } })).count;

@@ -1,8 +1,8 @@
-"""Number of messages that the prompts of a path leave out."""
+"""The beginning of a path that its prompts leave out."""
 
 import pytest
 
-from app.domain.left_out import num_left_out
+from app.domain.beginning import Beginning, beginning_of
 from app.domain.records import Message, Role
 
 
@@ -22,9 +22,9 @@ def path(*given: tuple[Role, int | None]) -> list[Message]:
         ([("user", None), ("assistant", None), ("user", 2), ("assistant", 2), ("user", 0), ("assistant", None)], 0),
         # Two messages at the beginning were deleted since.
         ([("user", 2), ("assistant", 2)], 0),
-        # One message was deleted, so that the second is an answer.
+        # One message was deleted, so that the number is that of an answer.
         ([("user", None), ("assistant", None), ("user", None), ("assistant", None), ("user", 3)], 2),
     ],
 )
-def test_newest_number_decides(messages: list[tuple[Role, int | None]], expected: int) -> None:
-    assert num_left_out(path(*messages)) == expected
+def test_newest_question_with_a_number_decides(messages: list[tuple[Role, int | None]], expected: int) -> None:
+    assert beginning_of(path(*messages)) == Beginning(expected)

@@ -1,0 +1,57 @@
+"""Requests for a summary of the beginning of a conversation."""
+
+from dataclasses import replace
+
+from app.conversations.fitting import Fitting
+from app.conversations.turns import Turns
+from app.domain.beginning import WHOLE, Beginning, beginning_of, wanted_beginning
+from app.host.backend import Backend
+from app.prompts.summary import TASK
+from app.prompts.thinking import preferred_mode
+from app.storage.store import Store
+from engine.errors import ConflictError, InvalidRequestError
+from engine.generate_request import GenerateRequest
+from engine.sampling_params import SamplingParams
+
+MAX_TOKENS = 512
+"""Length of a summary."""
+
+SAMPLING = SamplingParams(temperature=0.2, top_p=0.9, frequency_penalty=0.3, seed=0)
+"""Sampling of summaries. The penalty keeps a small model from repeating a line, and the seed makes it repeatable."""
+
+LEAST_SHARE = 8
+"""A summary takes at most this part of the window, one eighth."""
+
+
+async def summary_request(
+    engine: Backend, store: Store, turns: Turns, conversation_id: str, left_out: int
+) -> GenerateRequest:
+    """Make the request for a summary of the first `left_out` messages of a conversation's current path.
+
+    The prompt continues the conversation, so its KV is found in the tiers. It has the summary of messages that are left
+    out already. If the messages do not fit into the window, the summary does not have the first of them either.
+
+    Raises:
+        NotFoundError: there is no such conversation.
+        InvalidRequestError: no question follows that many messages, or they are too long.
+        ConflictError: the last of them is still being generated.
+    """
+    conversation = await store.conversations.get(conversation_id)
+    path = await store.messages.path(conversation.head_id)
+    before = beginning_of(path)
+    path = path[: wanted_beginning(path, left_out, None).left_out]
+    if path[-1].status == "in_progress":
+        raise ConflictError("This answer is still being generated", code="run_in_progress")
+    max_tokens = min(MAX_TOKENS, engine.max_model_len // LEAST_SHARE)
+    most = engine.max_model_len - max_tokens
+    without = before if before.left_out < len(path) else WHOLE
+    fitting = Fitting(turns, conversation, path, TASK, without)
+    tokens = await fitting.tokens()
+    if tokens is None or tokens > most:
+        fewest = await fitting.fewest_left_out(most)
+        if fewest is None or fewest == len(path):
+            raise InvalidRequestError("The messages are too long to be summarized", param="left_out")
+        without = Beginning(fewest)
+    thinking = preferred_mode(engine, "none")
+    prompt = await turns.prompt_of(conversation, path, TASK, without, thinking=thinking)
+    return GenerateRequest(prompt, replace(SAMPLING, max_tokens=max_tokens), keep_kv=False)

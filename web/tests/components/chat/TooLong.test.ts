@@ -1,0 +1,74 @@
+import { flushSync, mount, unmount, type ComponentProps } from "svelte";
+import { expect, it, onTestFinished, vi } from "vitest";
+
+import TooLong from "../../../src/components/chat/TooLong.svelte";
+import { ApiError } from "../../../src/services/api/errors";
+
+const onleave = vi.fn();
+
+/** Mount the warning with a summary that the test resolves, and return that. */
+function open(leavable: number | null) {
+  onleave.mockReset();
+  const summary = Promise.withResolvers<string>();
+  const onsummarize = vi.fn((_count: number, _signal: AbortSignal) => summary.promise);
+  const props: ComponentProps<typeof TooLong> = {
+    used: 9_000,
+    window: 8_192,
+    files: [],
+    onremove: () => undefined,
+    onmove: null,
+    leavable,
+    onleave,
+    onsummarize,
+  };
+  const shown = mount(TooLong, { target: document.body, props });
+  onTestFinished(() => void unmount(shown));
+  flushSync();
+  return { summary, onsummarize };
+}
+
+function press(name: string): void {
+  [...document.querySelectorAll("button")].find(({ textContent }) => textContent.trim() === name)!.click();
+  flushSync();
+}
+
+it("sends without the first messages", () => {
+  open(4);
+  press("Send without the first 4 messages");
+  expect(onleave).toHaveBeenCalledExactlyOnceWith({ leftOut: 4, summary: null });
+});
+
+it("sends with the summary when it is written", async () => {
+  const { summary, onsummarize } = open(1);
+  press("Summarize the first message");
+  expect(onsummarize).toHaveBeenCalledExactlyOnceWith(1, expect.any(AbortSignal));
+  expect(document.body.textContent).toContain("The model is writing the summary.");
+  expect(onleave).not.toHaveBeenCalled();
+  summary.resolve("They spoke of tides.");
+  await vi.waitFor(() => expect(onleave).toHaveBeenCalledExactlyOnceWith({ leftOut: 1, summary: "They spoke of tides." }));
+});
+
+it("sends nothing after a cancelled summary", async () => {
+  const { summary, onsummarize } = open(4);
+  press("Summarize the first 4 messages");
+  press("Cancel");
+  expect(onsummarize.mock.calls[0]![1].aborted).toBe(true);
+  summary.resolve("They spoke of tides.");
+  await summary.promise;
+  flushSync();
+  expect(onleave).not.toHaveBeenCalled();
+  expect(document.body.textContent).toContain("Summarize the first 4 messages");
+});
+
+it("shows why there is no summary, with the other ways out", async () => {
+  const { summary } = open(4);
+  press("Summarize the first 4 messages");
+  summary.reject(new ApiError(429, { message: "Too many requests", type: "", code: null, param: null }));
+  await vi.waitFor(() => expect(document.querySelector("[role=alert]")).not.toBeNull());
+  expect(document.body.textContent).toContain("Send without the first 4 messages");
+});
+
+it("offers to leave out nothing where that is no help", () => {
+  open(null);
+  expect(document.querySelectorAll("button")).toHaveLength(0);
+});

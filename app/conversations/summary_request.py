@@ -28,8 +28,8 @@ async def summary_request(
 ) -> GenerateRequest:
     """Make the request for a summary of the first `left_out` messages of a conversation's current path.
 
-    The prompt continues the conversation, so its KV is found in the tiers. It has the summary of messages that are left
-    out already. If the messages do not fit into the window, the summary does not have the first of them either.
+    The prompt continues the conversation, so its KV is found in the tiers. A summary of messages that are left out
+    already is part of it. If the messages do not fit into the window, the summary does not have the first of them either.
 
     Raises:
         NotFoundError: there is no such conversation.

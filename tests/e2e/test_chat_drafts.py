@@ -93,3 +93,16 @@ async def test_refused_question_is_kept_in_its_chat_with_its_files(new_page: New
     await expect(chat.page.get_by_text("log.txt")).to_be_visible()
     await chat.button("New chat").click()
     await expect(chat.composer).to_have_value("")
+
+
+async def test_question_in_address_is_filled_in_once(chat: ChatPage) -> None:
+    await chat.page.goto("/?q=When%20is%20high%20water%3F")
+    await expect(chat.composer).to_have_value("When is high water?")
+    await expect(chat.page).to_have_url(re.compile("/$"))
+    await chat.composer.fill("And low water?")
+    await chat.page.reload()
+    await expect(chat.composer).to_have_value("And low water?")
+    # A link is added to what was typed before, and is not sent.
+    await chat.page.goto("/?q=When%3F")
+    await expect(chat.composer).to_have_value("When?\n\nAnd low water?")
+    await expect(chat.questions).to_have_count(0)

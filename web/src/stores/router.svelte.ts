@@ -5,7 +5,7 @@ export type View = "chat" | "live" | "admin" | "unknown";
 const VIEW_PATHS: Partial<Record<string, View>> = { "/": "chat", [LIVE_PATH]: "live", "/admin": "admin" };
 const CHAT_PATH = /^\/c\/([^/]+)\/?$/;
 
-/** The address: `/` for the empty page, `/c/{id}` with an optional `?at={message}`, `/live` or `/admin`. */
+/** The address: `/` for the empty page with an optional `?q={question}`, `/c/{id}` with an optional `?at={message}`, `/live` or `/admin`. */
 export class Router {
   conversationId = $state<string | null>(idOf(location.pathname));
   /** The message in the address, whose branch is shown. */
@@ -13,6 +13,8 @@ export class Router {
   /** That message, until it has been scrolled into view. */
   scrollTarget = $state(this.messageId);
   view = $state<View>(viewOf(location.pathname));
+  /** A question for the empty page, from the address that the page was opened with. */
+  private question = location.pathname === "/" ? new URLSearchParams(location.search).get("q") : null;
 
   /** Follow the browser's back and forward buttons. Return the function that stops this. */
   start(): () => void {
@@ -23,6 +25,14 @@ export class Router {
     };
     addEventListener("popstate", onPop);
     return () => removeEventListener("popstate", onPop);
+  }
+
+  /** Take the question out of the address, so that a reload does not ask it again; null if there is none. */
+  takeQuestion(): string | null {
+    const { question } = this;
+    if (question !== null && this.view === "chat" && this.conversationId === null) this.point(null);
+    this.question = null;
+    return question?.trim() || null;
   }
 
   /** Navigate to a chat and a message in it; null: to the empty page. */

@@ -29,7 +29,7 @@ async def summary_request(
     """Make the request for a summary of the first `left_out` messages of a conversation's current path.
 
     The prompt continues the conversation, so its KV is found in the tiers. A summary of messages that are left out
-    already is part of it. If the messages do not fit into the window, the summary does not have the first of them either.
+    already is part of it. Messages at the beginning that do not fit into the window are not summarized.
 
     Raises:
         NotFoundError: there is no such conversation.

@@ -16,7 +16,7 @@ class Histogram:
     total: float = 0.0
 
     def __post_init__(self) -> None:
-        self.counts = [0] * (len(self.bounds) + 1)
+        self.counts = self.counts or [0] * (len(self.bounds) + 1)
 
     @classmethod
     def of_seconds(cls) -> "Histogram":
@@ -38,6 +38,11 @@ class Histogram:
         """Add a value."""
         self.counts[bisect_left(self.bounds, value)] += 1
         self.total += value
+
+    def add(self, other: "Histogram") -> None:
+        """Add the values of a histogram with the same bounds."""
+        self.counts = [mine + its for mine, its in zip(self.counts, other.counts, strict=True)]
+        self.total += other.total
 
     @property
     def count(self) -> int:

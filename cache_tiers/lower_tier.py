@@ -228,6 +228,18 @@ class FoundTier:
     note: str
 
 
+@dataclass(frozen=True, slots=True)
+class SharedTier:
+    """Result of `LowerTierKind.share`.
+
+    config: settings with which each engine finds the tier.
+    note: the reason why the tier is off, in a sentence; empty if the engines' own notes say all.
+    """
+
+    config: TierConfig
+    note: str = ""
+
+
 class LowerTierKind(Protocol):
     """A registered kind of lower tier: settings in, tier out."""
 
@@ -243,3 +255,6 @@ class LowerTierKind(Protocol):
 
         A server that cannot be started leaves the tier off. Raise TierError.
         """
+
+    def share(self, config: TierConfig, progress: Progress, closing: ExitStack) -> SharedTier:
+        """Start what several engines of this machine share, before they call `find`. Otherwise as `find`."""

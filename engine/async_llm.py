@@ -3,8 +3,7 @@
 import asyncio
 import logging
 import time
-from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from cache_tiers.tier import TierId
 from engine.config import EngineConfig
@@ -13,10 +12,10 @@ from engine.errors import FOR_THE_PROCESS, EngineError, NotReadyError
 from engine.executor.workers import WorkersLostError
 from engine.generate_request import GenerateRequest
 from engine.llm_engine import LLMEngine
-from engine.outputs import RequestOutput, joined
+from engine.outputs import RequestOutput
 from engine.request import Request
+from engine.request_stream import RequestStream
 from engine.restart_budget import RestartBudget
-from engine.sampling_params import SamplingParams
 from engine.scheduler_output import ModelRunnerOutput
 from engine.scheduling.scheduler import Scheduler
 from engine.stats import EngineStats
@@ -37,116 +36,7 @@ LOOP_BROKE = "The engine failed and the server is restarting. Try again in a few
 LONG_PROMPT = 8192
 """Prompt length in tokens from which checking and hashing the prompt takes more than a millisecond."""
 
-MAX_MERGED = 64
-"""Maximum number of unread outputs merged into one."""
-
-MAX_MERGED_LOGPROBS = 2
-"""The same limit for outputs with log probabilities, which take longer to write: a token has up to twenty."""
-
-LISTENER_FAILED = "The answer could not be delivered: the server failed while writing it. Try again."
-
 logger = logging.getLogger(__name__)
-
-
-class RequestStream(AsyncIterator[RequestOutput]):
-    """Outputs of one request, for one reader or one listener.
-
-    A slow reader gets unread outputs merged, at most MAX_MERGED at a time, so a backlog makes neither a token nor a
-    frame more expensive.
-
-    Close the stream (`aclose`, or `async with`) to abort a request that is no longer wanted.
-    """
-
-    def __init__(
-        self, request: Request, abort: Callable[[str], None], text_before: str = "", reasoning_before: str = ""
-    ) -> None:
-        """Create the stream. `text_before` and `reasoning_before` decode the tokens given as the answer's beginning."""
-        self.request_id = request.request_id
-        self.text_before = text_before
-        self.reasoning_before = reasoning_before
-        self.params: SamplingParams = request.sampling
-        self._abort = abort
-        self._pending = deque[RequestOutput]()
-        self._reader: asyncio.Future[None] | None = None
-        self._is_behind = False
-        self._on_output: Callable[[RequestOutput], bool] | None = None
-        self._ended = False
-        self._has_failed = False
-
-    def put(self, output: RequestOutput) -> None:
-        """Deliver `output`. Only the engine calls this.
-
-        An exception in the listener ends this stream with an error, and affects no other stream.
-        """
-        if self._has_failed:
-            return
-        if not self._pending and self._on_output is not None:
-            try:
-                if self._on_output(output):
-                    return
-            except FOR_THE_PROCESS:
-                raise
-            except BaseException:
-                self._fail()
-                return
-        self._pending.append(output)
-        self._wake_reader()
-
-    def _wake_reader(self) -> None:
-        if self._reader is not None and not self._reader.done():
-            self._reader.set_result(None)
-
-    def _fail(self) -> None:
-        """End the stream with an error after its listener raised, and abort the request."""
-        logger.exception("%s: the listener of a stream failed; the stream ends with an error", self.request_id)
-        self._has_failed, self._on_output = True, None
-        self._pending = deque([RequestOutput(self.request_id, "", (), "error", error=LISTENER_FAILED)])
-        self._wake_reader()
-        self._abort(self.request_id)
-
-    def set_listener(self, on_output: Callable[[RequestOutput], bool]) -> None:
-        """Offer unread outputs to `on_output`, and from now on each output within the step that produced it.
-
-        An output that `on_output` accepts wakes no task. A refused output is left to the reader, and no other is
-        offered until it has been read. `on_output` must not block.
-        """
-        self._on_output = on_output
-        unread, self._pending = self._pending, deque()
-        while unread and not self._pending and not self._has_failed:
-            self.put(_merged(unread))
-        if not self._has_failed:
-            self._pending.extend(unread)
-
-    async def __anext__(self) -> RequestOutput:
-        if self._ended:
-            raise StopAsyncIteration
-        if not self._pending:
-            self._reader = asyncio.get_running_loop().create_future()
-            await self._reader
-        elif self._is_behind:
-            # A connection that takes many frames at once must not keep the loop from other streams.
-            await asyncio.sleep(0)
-        output = _merged(self._pending)
-        self._is_behind = bool(self._pending)
-        self._ended = output.finished
-        return output
-
-    async def aclose(self) -> None:
-        """Abort the request unless it has ended."""
-        self._abort(self.request_id)
-
-    async def __aenter__(self) -> "RequestStream":
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
-
-
-def _merged(outputs: deque[RequestOutput]) -> RequestOutput:
-    """Take the first outputs, merged into one."""
-    most = MAX_MERGED_LOGPROBS if outputs[0].logprobs else MAX_MERGED
-    taken = [outputs.popleft() for _ in range(min(most, len(outputs)))]
-    return taken[0] if len(taken) == 1 else joined(taken)
 
 
 class AsyncLLMEngine:
@@ -243,7 +133,11 @@ class AsyncLLMEngine:
 
     def _stream(self, request: Request) -> RequestStream:
         stream = RequestStream(
-            request, self.abort, self._engine.text_before(request), self._engine.reasoning_before(request)
+            request.request_id,
+            request.sampling,
+            self.abort,
+            self._engine.text_before(request),
+            self._engine.reasoning_before(request),
         )
         self._streams[request.request_id] = stream
         return stream
@@ -272,6 +166,14 @@ class AsyncLLMEngine:
         Raise EngineError, without any change, if the deletion cannot be made durable.
         """
         await asyncio.to_thread(self._engine.processor.salts.rotate, tenant)
+        self._end_all_of(tenant)
+
+    def adopt_deletion(self, tenant: str, generation: int) -> None:
+        """Follow a deletion that the owner of the record of deleted tenants has made durable."""
+        self._engine.processor.salts.adopt(tenant, generation)
+        self._end_all_of(tenant)
+
+    def _end_all_of(self, tenant: str) -> None:
         for output in self._engine.abort_requests_of(tenant) if not self.is_broken else ():
             self._deliver(output)
         self._wake.set()

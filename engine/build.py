@@ -246,10 +246,10 @@ def _public_ids(config: EngineConfig, chat_format: ChatFormat, progress: Progres
 
 def _budget(config: EngineConfig, model: LoadedModel, window: int, progress: Progress) -> KVBudget:
     """Divide memory between the device pool and the CPU tier. Raise EngineError if the pool holds no block."""
-    free, block_nbytes = model.free, model.block_nbytes
+    free, block_nbytes = model.free // config.machine_share, model.block_nbytes
     cpu_memory = config.tiers.cpu_memory if config.tiers is not None else 0
     window_nbytes = -(-window // config.block_size) * block_nbytes
-    host_free = None if config.device == "cpu" else available_memory()
+    host_free = None if config.device == "cpu" else available_memory() // config.machine_share
     budget = kv_budget(config.kv_memory, cpu_memory, free=free, window_nbytes=window_nbytes, host_free=host_free)
     num_blocks = budget.pool // block_nbytes
     if num_blocks < 1:

@@ -48,6 +48,7 @@ class EngineConfig:
     tenants_file: record of deleted tenants and their number of deletions; None keeps it in memory only.
     public_prompt: a system prompt whose full blocks all tenants share; empty to share none.
     tool_format: name of the format of tool calls in `models.call_syntax.registry`; "auto" finds it in the template.
+    machine_share: number of engines that divide this machine's memory equally. Explicit sizes are this engine's own.
     device_note: reason why this machine's accelerator does not compute, in a sentence; empty if none was passed over.
     """
 
@@ -83,4 +84,5 @@ class EngineConfig:
     tenants_file: Path | None = None
     public_prompt: str = ""
     tool_format: str = "auto"
+    machine_share: int = 1
     device_note: str = ""

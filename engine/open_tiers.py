@@ -5,6 +5,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from cache_tiers import registry
+from cache_tiers.config import TierConfig
 from cache_tiers.cpu.shared_pool import SharedMemoryError, SharedPool
 from cache_tiers.lower_tier import FoundTier, Progress, TierError
 from cache_tiers.owners import Owners
@@ -43,6 +44,24 @@ def find_lower_tiers(config: EngineConfig, progress: Progress, closing: ExitStac
         return [kind.find(config.tiers, progress, closing) for kind in registry.LOWER_TIERS]
     except TierError as error:
         raise EngineError(str(error)) from error
+
+
+def share_lower_tiers(
+    tiers: TierConfig, progress: Progress, closing: ExitStack
+) -> tuple[TierConfig, dict[TierId, str]]:
+    """Start the servers of lower tiers that several engines share. `closing` stops them.
+
+    Return the settings for each engine, and for each tier that stays off the reason. Raise EngineError as
+    `find_lower_tiers`.
+    """
+    notes = {}
+    try:
+        for kind in registry.LOWER_TIERS:
+            shared = kind.share(tiers, progress, closing)
+            tiers, notes[kind.tier.id] = shared.config, shared.note
+    except TierError as error:
+        raise EngineError(str(error)) from error
+    return tiers, notes
 
 
 def wants_tiers(config: EngineConfig) -> bool:

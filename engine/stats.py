@@ -2,11 +2,33 @@
 
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Literal
 
 from cache_tiers.histogram import Histogram
 from cache_tiers.store import StoreStats
 from cache_tiers.tier import TierId
 from engine.executor.workers import WorkersState
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaState:
+    """State of one replica of the engine.
+
+    state: "failed" means that the replica is no longer restarted.
+    epoch: number of its newest start, counted over all replicas.
+    pid: process id; None while there is no process.
+    answers: answers that it computes or was asked to compute.
+    restarts: restarts so far.
+    last_loss: cause of its last loss, as a sentence; empty if there was none.
+    """
+
+    index: int
+    state: Literal["starting", "ok", "failed"]
+    epoch: int
+    pid: int | None
+    answers: int
+    restarts: int
+    last_loss: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +65,7 @@ class EngineStats:
     device_tenants: bytes on the device by tenant, for the largest tenants by name and the others together.
     cpu_tenants: the same for the CPU tier.
     workers: None if the worker is in this process.
+    replicas: empty if the engine is in this process. The other figures are then the sums over all replicas.
     """
 
     running: int
@@ -86,3 +109,9 @@ class EngineStats:
     device_tenants: dict[str, int] = field(default_factory=dict)
     cpu_tenants: dict[str, int] = field(default_factory=dict)
     workers: WorkersState | None = None
+    replicas: tuple[ReplicaState, ...] = ()
+
+    @property
+    def blocks_of_one_engine(self) -> int:
+        """Size of the block pool that one request can use."""
+        return self.blocks_total // max(1, sum(each.state == "ok" for each in self.replicas))

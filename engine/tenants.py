@@ -28,8 +28,7 @@ class TenantSalts:
 
     def salt(self, tenant: str) -> bytes:
         """Return the tenant's salt, 32 bytes."""
-        generation = self._generations.get(self._entry(tenant), 0)
-        return self._digest(f"{generation}:{tenant}".encode())
+        return self._digest(f"{self.generation(tenant)}:{tenant}".encode())
 
     @property
     def public_salt(self) -> bytes:
@@ -47,6 +46,15 @@ class TenantSalts:
             if self._path is not None:
                 _write(self._path, generations)
             self._generations = generations
+
+    def generation(self, tenant: str) -> int:
+        """Return the number of the tenant's deletions."""
+        return self._generations.get(self._entry(tenant), 0)
+
+    def adopt(self, tenant: str, generation: int) -> None:
+        """Take over a number of deletions that the owner of the file has made durable."""
+        with self._lock:
+            self._generations = {**self._generations, self._entry(tenant): generation}
 
     def _entry(self, tenant: str) -> str:
         return self._digest(b"name:" + tenant.encode()).hex()

@@ -18,6 +18,7 @@ from cache_tiers.lower_tier import (
     LowerTierOptions,
     LowerTierStats,
     Progress,
+    SharedTier,
     TierMiss,
     TierMissReason,
 )
@@ -178,3 +179,7 @@ def registered(tier: Tier) -> Iterator[DictKind]:
         openapi_document.cache_clear()
         yield kind
     openapi_document.cache_clear()
+
+    def share(self, config: TierConfig, progress: Progress, closing: ExitStack) -> SharedTier:
+        """Leave the tier to each engine."""
+        return SharedTier(config)

@@ -1,12 +1,11 @@
 """Startup of the engine from the settings, while the port already answers."""
 
 import asyncio
-import gc
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,6 +16,7 @@ from app.host.backend import Backend
 from app.host.engine_host import EngineHost
 from engine.config import EngineConfig
 from engine.errors import EbbError
+from engine.lasting_objects import objects_that_stay
 from engine.tracing import NO_TRACE, Trace
 from models.errors import ModelError
 
@@ -71,29 +71,6 @@ def serving_config(settings: Settings, path: Path, report: Report) -> EngineConf
     note = f"{problem}. The CPU computes instead; --device {config.device} skips the check."
     logger.warning("%s", note)
     return replace(make(replace(settings, device="cpu")), device_note=note)
-
-
-GC_THRESHOLDS = (20_000, 5, 500)
-"""Thresholds of the garbage collector. Python's own (700, 10, 10) are for small programs. With a thousand streams, a
-collection of the oldest generation takes long enough to interrupt them all, so it must be rare. Unread log
-probabilities make a million objects within seconds, so the middle generation must be small.
-"""
-
-
-@contextmanager
-def objects_that_stay() -> Iterator[None]:
-    """Exclude all objects made inside from garbage collection.
-
-    Imports create very many objects that live until the process ends. Collections during the imports would slow them
-    down, and later ones would pause every thread now and then.
-    """
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        gc.set_threshold(*GC_THRESHOLDS)
-        gc.enable()
 
 
 def model_name(setting: str) -> str:

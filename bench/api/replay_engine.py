@@ -15,13 +15,13 @@ from bench.api.schedule import STEP_SECONDS, clock, steps_until
 from cache_tiers.block_key import KeyNamespace
 from cache_tiers.histogram import Histogram
 from cache_tiers.tier import TierId
-from engine.async_llm import RequestStream
 from engine.config import EngineConfig
 from engine.errors import NotReadyError
 from engine.generate_request import GenerateRequest
 from engine.outputs import FinishReason, KVReceipt, RequestOutput, Usage
 from engine.processor import ModelLimits, Processor
 from engine.request import Request
+from engine.request_stream import RequestStream
 from engine.stats import EngineStats
 from engine.tenants import TenantSalts
 from engine.trail import Trail
@@ -134,7 +134,7 @@ class ReplayEngine:
         return [self._begin(each) for each in (first, *forks)]
 
     def _begin(self, request: Request) -> RequestStream:
-        stream = RequestStream(request, self.abort)
+        stream = RequestStream(request.request_id, request.sampling, self.abort)
         most = request.sampling.max_tokens
         assert most is not None
         ends_itself = not request.sampling.ignore_eos and most > ANSWER_TOKENS

@@ -6,11 +6,12 @@ import sys
 from pathlib import Path
 
 from app.config.settings import Settings
-from app.host.startup import Report, objects_that_stay
+from app.host.startup import Report
 from app.host.supervisor import supervise
 from app.server import run_server
 from bench.api.replay_engine import MODEL, WINDOW, ReplayEngine
 from bench.api.schedule import STEP_SECONDS
+from engine.lasting_objects import objects_that_stay
 
 
 def main() -> int:

@@ -2,10 +2,11 @@
 
 import logging
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 
 from cache_tiers.config import TierConfig
-from cache_tiers.lower_tier import FoundTier, LowerTierOptions, Progress, TierError
+from cache_tiers.lower_tier import FoundTier, LowerTierOptions, Progress, SharedTier, TierError
 from cache_tiers.redis.address import RedisAddress, parse_redis_url
 from cache_tiers.redis.block_client import REDIS, BlockClientOptions, RedisBlockClient
 from cache_tiers.redis.block_format import num_values
@@ -50,6 +51,15 @@ class RedisKind:
             return FoundTier(None, f"off: {error}")
         closing.callback(companion.stop)
         return _found(companion.address)
+
+    def share(self, config: TierConfig, progress: Progress, closing: ExitStack) -> SharedTier:
+        """See LowerTierKind. The engines use one companion as if the user had named it."""
+        if config.redis_url != "auto":
+            return SharedTier(config)
+        companion = self.find(config, progress, closing)
+        if companion.open is None:
+            return SharedTier(replace(config, redis_url="off"), companion.note)
+        return SharedTier(replace(config, redis_url=companion.note))
 
 
 def _found(address: RedisAddress) -> FoundTier:

@@ -1,6 +1,5 @@
 """Process of one rank: a worker behind a pipe. Spawned by `rank_processes`, and exits when the pipe closes."""
 
-import ctypes
 import logging
 import os
 import signal
@@ -10,7 +9,6 @@ from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Lock
-from typing import Final
 
 from engine.config import EngineConfig
 from engine.errors import EngineError
@@ -30,6 +28,7 @@ from engine.executor.messages import (
     encode,
 )
 from engine.executor.uniproc import UniProcExecutor
+from engine.parent_process import die_with
 from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.worker.loaded_model import LoadedModel
 from engine.worker.torch.ranks import TorchRanks
@@ -37,8 +36,6 @@ from engine.worker.worker import Worker
 from models.errors import ModelError
 
 logger = logging.getLogger(__name__)
-
-_PR_SET_PDEATHSIG: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +123,7 @@ def run_rank(order: RankOrder, pipe: Connection) -> None:
 
     The process has nothing to save, so it exits at once, whatever its threads are doing.
     """
-    _die_with(order.parent)
+    die_with(order.parent)
     # Ctrl-C reaches the whole process group, but the parent decides when this process ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -150,18 +147,6 @@ def run_rank(order: RankOrder, pipe: Connection) -> None:
             server.execute(message.output)
         else:
             send(server.answer(message))
-
-
-def _die_with(parent: int) -> None:
-    """Have Linux kill this process when the thread that spawned it ends.
-
-    On other systems the closed pipe ends the process a little later.
-    """
-    prctl = getattr(ctypes.CDLL(None), "prctl", None)
-    if prctl is not None:
-        prctl(_PR_SET_PDEATHSIG, ctypes.c_ulong(signal.SIGKILL))
-    if os.getppid() != parent:
-        os._exit(1)
 
 
 def _in_words(error: BaseException) -> str:

@@ -15,7 +15,7 @@ def usable_cores() -> int:
     stopped in the middle of a kernel.
     """
     allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(range(os.cpu_count() or 1))
-    cores = {_siblings(cpu) for cpu in allowed}
+    cores = {siblings_of(cpu) for cpu in allowed}
     return max(1, min(len(cores), _cpu_quota()))
 
 
@@ -35,7 +35,7 @@ def return_freed_memory() -> None:
         trim(ctypes.c_size_t(0))
 
 
-def _siblings(cpu: int) -> str:
+def siblings_of(cpu: int) -> str:
     """Return a name of the physical core of one logical CPU; without sysfs every CPU is a core."""
     try:
         return Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list").read_text().strip()

@@ -18,7 +18,7 @@ from cache_tiers.loads import Loads
 from cache_tiers.manager import TierManager
 from cache_tiers.stores import Stores
 from engine.answer_text import AnswerText
-from engine.async_llm import MAX_REBUILDS, RequestStream
+from engine.async_llm import MAX_REBUILDS
 from engine.errors import NotReadyError
 from engine.executor import step_limit
 from engine.generate_request import GenerateRequest
@@ -28,6 +28,7 @@ from engine.offload.connector import OffloadConnector
 from engine.offload.prefetch_hints import PrefetchHints
 from engine.output_processor import OutputProcessor
 from engine.outputs import RequestOutput
+from engine.request_stream import RequestStream
 from engine.sampling_params import SamplingParams
 from engine.scheduling.admission import Admission
 from engine.scheduling.queue.fair import FairQueue

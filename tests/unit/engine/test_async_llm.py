@@ -6,11 +6,9 @@ from contextlib import suppress
 
 import pytest
 
-from cache_tiers.block_key import BlockKey
-from engine import async_llm
-from engine.async_llm import MAX_MERGED, MAX_MERGED_LOGPROBS, RequestStream
+from engine import request_stream
 from engine.outputs import RequestOutput, TokenLogprobs, joined
-from engine.request import Request
+from engine.request_stream import MAX_MERGED, MAX_MERGED_LOGPROBS, RequestStream
 from engine.sampling_params import SamplingParams
 
 FIRST = RequestOutput("r", "one ", (1,))
@@ -20,7 +18,7 @@ LAST = RequestOutput("r", "three", (3,), "stop")
 
 @pytest.fixture
 def stream() -> RequestStream:
-    return RequestStream(Request("r", "t", (7,), SamplingParams(), BlockKey(b"0" * 32), [], 0.0), lambda _: None)
+    return RequestStream("r", SamplingParams(), lambda _: None)
 
 
 async def test_unread_outputs_are_merged(stream: RequestStream) -> None:
@@ -38,7 +36,7 @@ async def test_unread_output_is_not_merged_again(stream: RequestStream, monkeypa
         merged.append(len(outputs))
         return joined(outputs)
 
-    monkeypatch.setattr(async_llm, "joined", count)
+    monkeypatch.setattr(request_stream, "joined", count)
     for number in range(1000):
         stream.put(RequestOutput("r", f"{number} ", (number,)))
     assert merged == []
@@ -159,8 +157,7 @@ async def test_listener_that_raises_ends_its_stream_with_error(
     defect: BaseException | type[BaseException], caplog: pytest.LogCaptureFixture
 ) -> None:
     aborted = list[str]()
-    request = Request("r", "t", (7,), SamplingParams(), BlockKey(b"0" * 32), [], 0.0)
-    stream = RequestStream(request, aborted.append)
+    stream = RequestStream("r", SamplingParams(), aborted.append)
 
     def on_output(output: RequestOutput) -> bool:
         raise defect

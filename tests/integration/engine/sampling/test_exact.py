@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from engine.async_llm import AsyncLLMEngine, RequestStream
+from engine.async_llm import AsyncLLMEngine
 from engine.build import build_engine
 from engine.config import EngineConfig
 from engine.generate_request import GenerateRequest
+from engine.request_stream import RequestStream
 from engine.sampling_params import SamplingParams
 from tests.conftest import default_cache_dir
 from tests.tiny_models import make_tiny_model

@@ -1,0 +1,177 @@
+"""One answer of a remote engine, with everything that another replica needs to continue it."""
+
+import time
+from array import array
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from engine.fleet.messages import Begun, Output
+from engine.fleet.router import Ticket
+from engine.generate_request import GenerateRequest
+from engine.outputs import RequestOutput
+from engine.request_stream import RequestStream
+
+MAX_FRUITLESS: Final = 2
+"""Replicas that may die in a row while they compute an answer and before it gains a token: it may be the cause."""
+
+LAST_MOMENT: Final = 0.001
+"""Seconds left for an answer whose timeout passed while its replica died. The next replica reports the timeout."""
+
+FRUITLESS = (
+    f"{MAX_FRUITLESS} processes died in a row before this answer produced a token; see the server's log. "
+    "Try again with a shorter or different request."
+)
+
+
+class RemoteAnswer:
+    """An answer that one replica at a time computes. Every method belongs to the event loop's thread.
+
+    request_id: id in this process.
+    ticket: charge of the replica that computes the answer; None while none does.
+    is_aborted: the caller wants the answer to end.
+    """
+
+    def __init__(
+        self,
+        request_id: str,
+        request: GenerateRequest,
+        choice: int,
+        abort: Callable[[str], None],
+        on_end: Callable[[str], None],
+    ) -> None:
+        """Make the answer number `choice` to `request`.
+
+        abort: called with the id when the reader of the stream does not want the answer any more.
+        on_end: called with the id before the last output is delivered.
+        """
+        self.request_id = request_id
+        self.is_aborted = False
+        self.ticket: Ticket | None = None
+        self._request = request
+        self._choice = choice
+        self._abort = abort
+        self._on_end = on_end
+        self._arrived = time.monotonic()
+        self._tokens = array("I", request.produced)
+        self._stream: RequestStream | None = None
+        self._has_ended = False
+        self._is_placed = False
+        self._num_before = len(self._tokens)
+        self._fruitless = 0
+
+    @property
+    def stream(self) -> RequestStream:
+        """Stream of the answer, once a replica has accepted it."""
+        assert self._stream is not None
+        return self._stream
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether a replica has ever accepted the answer."""
+        return self._stream is not None
+
+    @property
+    def tenant(self) -> str:
+        """Tenant of the request."""
+        return self._request.tenant
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the last output has been delivered."""
+        return self._has_ended
+
+    def accept(self, begun: Begun) -> None:
+        """Make the stream, unless a former replica began it."""
+        if self._stream is None:
+            self._stream = RequestStream(
+                self.request_id, begun.params, self._abort, begun.text_before, begun.reasoning_before
+            )
+
+    def place(self) -> None:
+        """Note that the answer has its place in a replica's batch."""
+        if not self._is_placed and self._choice == 0 and self._request.on_place is not None:
+            self._request.on_place()
+        self._is_placed = True
+
+    def take(self, output: Output) -> None:
+        """Deliver an output of the replica that computes the answer.
+
+        Raise ValueError unless the output follows the last one, so that no token is lost or doubled.
+        """
+        if output.at != len(self._tokens):
+            raise ValueError(f"{self.request_id}: an output for token {output.at} came at token {len(self._tokens)}")
+        self._tokens.extend(output.token_ids)
+        if output.token_ids and self.ticket is not None:
+            self.ticket.started()
+        end = output.end
+        self._put(
+            RequestOutput(
+                self.request_id,
+                output.text,
+                output.token_ids,
+                end.finish_reason if end is not None else None,
+                end.usage if end is not None else None,
+                end.error if end is not None else None,
+                end.retry_after if end is not None else None,
+                end.error_path if end is not None else None,
+                end.stop_string if end is not None else None,
+                output.reasoning,
+                output.logprobs,
+                output.prompt_logprobs,
+            )
+        )
+
+    def lose_replica(self) -> None:
+        """Note that the replica which computed the answer is gone."""
+        self.release()
+        gained = len(self._tokens) > self._num_before
+        self._fruitless = 0 if gained else self._fruitless + self._is_placed
+        self._num_before, self._is_placed = len(self._tokens), False
+
+    def release(self) -> None:
+        """Take the answer's charge off its replica."""
+        if self.ticket is not None:
+            self.ticket.ended()
+            self.ticket = None
+
+    @property
+    def may_continue(self) -> bool:
+        """Whether another replica should try the answer."""
+        return self._fruitless < MAX_FRUITLESS
+
+    def continuation(self) -> GenerateRequest:
+        """Return the request with which a replica begins the answer, or continues it from the last token received."""
+        if self._stream is None:
+            return self._request
+        timeout = self._request.urgency.timeout
+        if timeout is not None:
+            timeout = max(LAST_MOMENT, self._arrived + timeout - time.monotonic())
+        params = self._stream.params
+        if len(self._tokens) > len(self._request.produced):
+            # The first output had them.
+            params = replace(params, prompt_logprobs=None)
+        return replace(
+            self._request,
+            params=params,
+            urgency=replace(self._request.urgency, timeout=timeout),
+            produced=tuple(self._tokens),
+            num_answers=1,
+        )
+
+    def abort_here(self) -> None:
+        """End an answer that no replica computes as aborted."""
+        self._put(RequestOutput(self.request_id, "", (), "abort"))
+
+    def fail(self, error: str) -> None:
+        """End an answer that no replica computes with an error, in a sentence."""
+        self._put(RequestOutput(self.request_id, "", (), "error", error=error))
+
+    def _put(self, output: RequestOutput) -> None:
+        if self._has_ended:
+            return
+        self._has_ended = output.finished
+        if output.finished:
+            self.release()
+            self._on_end(self.request_id)
+        self.stream.put(output)

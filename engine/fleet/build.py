@@ -1,0 +1,53 @@
+"""Construction of a RemoteEngine from an EngineConfig."""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
+
+from cache_tiers.tier import TierId
+from engine.config import EngineConfig
+from engine.fleet.local import LocalPlacement
+from engine.fleet.remote_engine import RemoteEngine
+from engine.fleet.shares import check_divisible, shares_of
+from engine.open_tiers import share_lower_tiers
+from models.call_syntax.registry import AUTO
+from models.chat_format import ChatFormat
+from models.folder import ModelFolder
+from models.text_tokenizer import TextTokenizer, load_tokenizer
+
+TEXT_WINDOWS = 2
+"""Tokenizer limit in context windows, so that a refusal can still state the length of a prompt that is too long."""
+
+
+def build_fleet(config: EngineConfig, count: int, progress: Callable[[str], None]) -> RemoteEngine:
+    """Prepare `count` replicas of the engine on this machine. They begin with `RemoteEngine.start`.
+
+    Blocks while the companion Redis starts. Raise EngineError or ModelError.
+    """
+    check_divisible(config)
+    with ExitStack() as closing:
+        tiers, notes = None, dict[TierId, str]()
+        if config.tiers is not None:
+            tiers, notes = share_lower_tiers(config.tiers, progress, closing)
+        tokenizer = _tokenizer(config)
+        chat_format = ChatFormat.load(
+            config.model_path, tokenizer, None if config.tool_format == AUTO else config.tool_format
+        )
+        to_close = closing.pop_all()
+    return RemoteEngine(
+        shares_of(replace(config, tiers=tiers), count),
+        LocalPlacement(),
+        progress,
+        config=config,
+        tokenizer=tokenizer,
+        chat_format=chat_format,
+        sampling_defaults=ModelFolder(config.model_path).sampling_defaults(),
+        tier_notes=notes,
+        on_close=to_close.close,
+    )
+
+
+def _tokenizer(config: EngineConfig) -> TextTokenizer:
+    """Load the tokenizer, with a limit if config.json states the window. The replicas know the window exactly."""
+    window = config.max_model_len or ModelFolder(config.model_path).config().get("max_position_embeddings")
+    return load_tokenizer(config.model_path, TEXT_WINDOWS * window if isinstance(window, int) else None)

@@ -1,0 +1,300 @@
+"""Owner of the replicas, from their first start to the end of the server.
+
+starting ──ready──> ok ──socket closed, or silent──> lost ──pause──> starting, with the next epoch
+                                                          └─budget spent──> failed
+"""
+
+import asyncio
+import itertools
+import logging
+import os
+import sys
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from engine.config import EngineConfig
+from engine.errors import EngineError, NotReadyError
+from engine.fleet.answer import RemoteAnswer
+from engine.fleet.handshake import new_token
+from engine.fleet.link import CLOSED, Link
+from engine.fleet.messages import Drain, ReplicaFacts
+from engine.fleet.order import ReplicaOrder
+from engine.fleet.placement import PlacedReplica, Placement
+from engine.fleet.server import BEAT_SECONDS
+from engine.restart_budget import RestartBudget
+from engine.stats import ReplicaState
+
+SILENT_TICKS: Final = 4
+"""Ticks of BEAT_SECONDS without a frame after which a replica that serves counts as frozen."""
+
+STARTING_TICKS: Final = 480
+"""The same for a replica that starts: an import may hold its interpreter for a while."""
+
+PAUSES: Final = (0.0, 0.0, 1.0, 4.0, 10.0)
+BUDGET_SECONDS: Final = 600.0
+FLUSH_SECONDS: Final = 5.0
+"""Time beyond the drain in which a replica flushes its tiers and ends."""
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Slot:
+    """One replica over all its epochs.
+
+    config: configuration of the engine in each epoch.
+    link: of the newest epoch; None before the first one.
+    """
+
+    index: int
+    config: EngineConfig
+    cpus: tuple[int, ...]
+    link: Link | None = None
+    placed: PlacedReplica | None = None
+    restarts: int = 0
+    last_loss: str = ""
+    is_given_up: bool = False
+    reaper: asyncio.Task[None] | None = field(default=None, repr=False)
+
+    @property
+    def state(self) -> ReplicaState:
+        """State of the replica for people."""
+        link = self.link
+        is_ready = link is not None and link.is_ready
+        return ReplicaState(
+            self.index,
+            "failed" if self.is_given_up else "ok" if is_ready else "starting",
+            link.epoch if link is not None else 0,
+            self.placed.pid if self.placed is not None and link is not None and not link.is_lost else None,
+            link.num_answers if link is not None else 0,
+            self.restarts,
+            self.last_loss,
+        )
+
+
+class ReplicaKeeper:
+    """Owner of the replicas' processes and links. Every method belongs to the event loop's thread.
+
+    on_answers: receives the answers of a replica that was lost.
+    on_link: called with each link before its replica is taken into service.
+    on_gone: called with each link whose replica was lost.
+    on_give_up: called with a sentence once no replica is left and none is restarted.
+    """
+
+    def __init__(
+        self,
+        configs: Sequence[EngineConfig],
+        placement: Placement,
+        progress: Callable[[str], None],
+        *,
+        on_link: Callable[[Link], None],
+        on_gone: Callable[[Link], None],
+        on_answers: Callable[[Sequence[RemoteAnswer]], None],
+        on_give_up: Callable[[str], None],
+    ) -> None:
+        self._placement = placement
+        self._progress = progress
+        self._on_link = on_link
+        self._on_gone = on_gone
+        self._on_answers = on_answers
+        self._on_give_up = on_give_up
+        self._token = new_token()
+        shares = placement.shares(len(configs))
+        self._slots = [_Slot(index, config, shares[index]) for index, config in enumerate(configs)]
+        self._epochs = itertools.count(1)
+        self._budget = RestartBudget(PAUSES, BUDGET_SECONDS)
+        self._changed = asyncio.Event()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._facts: ReplicaFacts | None = None
+        self._startup_failure = ""
+        self._is_starting = True
+        self._is_stopping = False
+
+    @property
+    def facts(self) -> ReplicaFacts:
+        """Properties that all replicas share, once the first one is ready."""
+        assert self._facts is not None
+        return self._facts
+
+    @property
+    def ready(self) -> list[Link]:
+        """Links of the replicas that serve."""
+        return [slot.link for slot in self._slots if slot.link is not None and slot.link.is_ready]
+
+    @property
+    def states(self) -> tuple[ReplicaState, ...]:
+        """State of each replica."""
+        return tuple(slot.state for slot in self._slots)
+
+    async def start(self) -> None:
+        """Start all replicas and wait until they serve. Raise EngineError if one of them cannot."""
+        for slot in self._slots:
+            await self._launch(slot)
+        self._run(self._watch())
+        while len(self.ready) < len(self._slots):
+            if self._startup_failure:
+                await self.stop(0.0)
+                raise EngineError(self._startup_failure)
+            await self._next_change()
+        self._is_starting = False
+
+    async def serving(self) -> list[Link]:
+        """Return the links of the replicas that serve, at least one. Wait for the next epoch if there is none.
+
+        Raise NotReadyError if there will be none.
+        """
+        while not (links := self.ready):
+            if self._is_stopping or all(slot.is_given_up for slot in self._slots):
+                raise NotReadyError("the engine is stopping" if self._is_stopping else "no replica is left")
+            await self._next_change()
+        return links
+
+    async def stop(self, drain_seconds: float) -> None:
+        """Drain all replicas, and end them. Replicas that do not end in time are killed."""
+        self._is_stopping = True
+        self._changed.set()
+        for slot in self._slots:
+            if slot.link is not None and slot.link.is_ready:
+                slot.link.send(Drain(drain_seconds))
+            elif slot.placed is not None:
+                slot.placed.kill()
+        reapers = [slot.reaper for slot in self._slots if slot.reaper is not None]
+        if reapers:
+            await asyncio.wait(reapers, timeout=drain_seconds + FLUSH_SECONDS)
+        for slot in self._slots:
+            if slot.placed is not None:
+                slot.placed.kill()
+        for task in list(self._tasks):
+            if task not in reapers:
+                task.cancel()
+        if reapers:
+            await asyncio.wait(reapers)
+
+    def on_note(self, sentence: str) -> None:
+        """See LinkEvents."""
+        if self._is_starting:
+            self._progress(sentence)
+        else:
+            logger.info("%s", sentence)
+
+    def on_ready(self, link: Link) -> None:
+        """See LinkEvents."""
+        assert link.facts is not None
+        self._facts = self._facts or link.facts
+        if (link.facts.kv_fingerprint, link.facts.max_model_len) != (
+            self._facts.kv_fingerprint,
+            self._facts.max_model_len,
+        ):
+            self.on_failed(link, f"replica {link.index} computes with other numerics than the first one")
+            link.lose("its model or its numerics differ")
+            return
+        logger.info("replica %d serves (epoch %d)", link.index, link.epoch)
+        self._on_link(link)
+        self._announce()
+
+    def on_failed(self, link: Link, sentence: str) -> None:
+        """See LinkEvents."""
+        logger.error("replica %d cannot serve: %s", link.index, sentence)
+        self._slots[link.index].last_loss = sentence
+        if self._is_starting:
+            self._startup_failure = sentence
+            self._announce()
+
+    def on_lost(self, link: Link, reason: str, answers: Sequence[RemoteAnswer]) -> None:
+        """See LinkEvents."""
+        slot = self._slots[link.index]
+        assert slot.placed is not None
+        slot.placed.kill()
+        self._on_gone(link)
+        if self._is_stopping:
+            self._on_answers(answers)
+            return
+        slot.last_loss = reason
+        logger.error(
+            "replica %d (epoch %d) is lost: %s; %d answers continue elsewhere",
+            slot.index,
+            link.epoch,
+            reason,
+            len(answers),
+        )
+        if self._is_starting:
+            self._startup_failure = self._startup_failure or f"replica {slot.index} was lost: {reason}"
+        else:
+            self._run(self._restart(slot))
+        self._on_answers(answers)
+        self._announce()
+
+    async def _restart(self, slot: _Slot) -> None:
+        """Start the next epoch of a replica, if the budget allows it."""
+        pause = self._budget.spend(time.monotonic())
+        if pause is None:
+            slot.is_given_up = True
+            logger.error("replica %d is not restarted: there were %d restarts", slot.index, self._budget.most)
+            self._announce()
+            if all(each.is_given_up for each in self._slots):
+                self._on_give_up(f"all replicas were lost, the last one because {slot.last_loss}")
+            return
+        await asyncio.sleep(pause)
+        if slot.reaper is not None:
+            # The memory and the cores of the former epoch are free once it has ended.
+            await asyncio.wait([slot.reaper])
+        if not self._is_stopping:
+            slot.restarts += 1
+            await self._launch(slot)
+
+    async def _launch(self, slot: _Slot) -> None:
+        epoch = next(self._epochs)
+        order = ReplicaOrder(
+            slot.config,
+            slot.index,
+            epoch,
+            self._token,
+            os.getpid(),
+            slot.cpus,
+            logging.getLogger().getEffectiveLevel(),
+            sys.getswitchinterval(),
+        )
+        slot.placed = self._placement.start(order)
+        link = slot.link = Link(slot.index, epoch, self._token, self)
+        await asyncio.get_running_loop().create_connection(lambda: link.connection, sock=slot.placed.socket)
+        slot.reaper = self._run(self._reap(slot.placed, link))
+
+    async def _reap(self, placed: PlacedReplica, link: Link) -> None:
+        """Wait for the end of a process. The reason is better than that of its socket, if it comes first."""
+        how = await placed.ended()
+        reason = f"its process (pid {placed.pid}) {how}"
+        slot = self._slots[link.index]
+        if link.is_lost and slot.link is link and slot.last_loss == CLOSED:
+            slot.last_loss = reason
+        link.lose(reason)
+
+    async def _watch(self) -> None:
+        """Lose the replicas that are silent for too long.
+
+        Ticks are counted instead of seconds: while this process is stalled, no replica's frames can be read either.
+        """
+        while True:
+            await asyncio.sleep(BEAT_SECONDS)
+            for slot in self._slots:
+                link = slot.link
+                if link is None or link.is_lost:
+                    continue
+                link.num_silent += 1
+                most = SILENT_TICKS if link.is_ready else STARTING_TICKS
+                if link.num_silent > most and not self._is_stopping:
+                    link.lose(f"it sent nothing for {most * BEAT_SECONDS:g} s")
+
+    def _announce(self) -> None:
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
+
+    async def _next_change(self) -> None:
+        await self._changed.wait()
+
+    def _run(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task

@@ -1,0 +1,248 @@
+"""The gateway's end of the connection to one epoch of a replica."""
+
+import asyncio
+import itertools
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Protocol
+
+from engine.errors import EngineError
+from engine.fleet.answer import RemoteAnswer
+from engine.fleet.connection import MAX_FRAME, Connection
+from engine.fleet.handshake import check, gateway_proof, new_nonce, replica_proof
+from engine.fleet.messages import (
+    Abort,
+    Accepted,
+    Answer,
+    Beat,
+    Call,
+    Challenge,
+    Down,
+    Failed,
+    Generate,
+    Hello,
+    LogLine,
+    Note,
+    Output,
+    Placed,
+    Ready,
+    Refused,
+    ReplicaFacts,
+    Step,
+    Up,
+    Welcome,
+    decode_up,
+    encode,
+)
+from engine.fleet.refusals import error_of
+from engine.fleet.router import Seat
+from engine.generate_request import GenerateRequest
+from engine.stats import EngineStats
+
+CLOSED: Final = "its connection closed"
+
+logger = logging.getLogger(__name__)
+
+
+class ReplicaLostError(EngineError):
+    """The replica is gone. Another one can do the work."""
+
+
+class LinkEvents(Protocol):
+    """Owner of a link, which is notified of its states. A link becomes ready at most once and is lost at most once."""
+
+    def on_note(self, sentence: str) -> None:
+        """Report a step of the replica's startup."""
+
+    def on_ready(self, link: "Link") -> None:
+        """Take the replica into service."""
+
+    def on_failed(self, link: "Link", sentence: str) -> None:
+        """Note that the replica's engine cannot be built; the link will be lost."""
+
+    def on_lost(self, link: "Link", reason: str, answers: Sequence[RemoteAnswer]) -> None:
+        """Continue `answers` elsewhere: the replica had accepted them, and they have not ended."""
+
+
+class Link:
+    """Owner of the answers that one epoch of a replica computes.
+
+    Nothing that arrives after `lose` has an effect: frames of an old epoch reach no answer.
+
+    seat: the router's view of the replica.
+    facts: None until the replica is ready.
+    stats: the newest statistics; None until the first ones arrive.
+    is_lost: whether the replica is given up.
+    num_silent: ticks of the owner since the last frame.
+    """
+
+    def __init__(self, index: int, epoch: int, token: bytes, events: LinkEvents) -> None:
+        self.index = index
+        self.epoch = epoch
+        self.seat = Seat()
+        self.facts: ReplicaFacts | None = None
+        self.stats: EngineStats | None = None
+        self.is_lost = False
+        self.num_silent = 0
+        self._token = token
+        self._nonce = new_nonce()
+        self._challenge: bytes | None = None
+        self._is_proven = False
+        self._events = events
+        self._answers: dict[int, RemoteAnswer] = {}
+        self._calls: dict[int, asyncio.Future[Any]] = {}
+        self._begun: dict[int, Sequence[int]] = {}
+        self._call_numbers = itertools.count()
+        self._stream_numbers = itertools.count()
+        self.connection = Connection(self._on_frame, lambda: self.lose(CLOSED))
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the replica serves."""
+        return self.facts is not None and not self.is_lost
+
+    @property
+    def num_answers(self) -> int:
+        """Number of answers that the replica computes or was asked to compute."""
+        return len(self._answers)
+
+    def send(self, message: Down) -> None:
+        """Send a message to the replica without waiting."""
+        self.connection.send(encode(message))
+
+    async def begin(self, request: GenerateRequest, answers: Sequence[RemoteAnswer]) -> None:
+        """Have the replica queue `request`, and compute `answers`, which are its answers.
+
+        Nothing stays queued if the call raises or is cancelled. Raise ReplicaLostError, or the replica's refusal.
+        """
+        numbers = [next(self._stream_numbers) for _ in answers]
+        # Registered before the replica can send outputs.
+        self._answers.update(zip(numbers, answers, strict=True))
+        try:
+            await self.call(lambda call: self._generate(call, numbers, request))
+        except BaseException:
+            for number in numbers:
+                self._answers.pop(number, None)
+                self.send(Abort(number))
+            raise
+
+    def _generate(self, call: int, numbers: list[int], request: GenerateRequest) -> Generate:
+        self._begun[call] = numbers
+        return Generate(
+            call,
+            numbers,
+            tuple(request.prompt_token_ids),
+            request.params,
+            request.request_id,
+            request.tenant,
+            request.urgency,
+            tuple(request.produced),
+            request.keep_kv,
+            request.may_fill_window,
+            request.num_marked,
+        )
+
+    async def call(self, make: Callable[[int], Call]) -> Any:
+        """Send the call that `make` makes of its number, and return the answer. Raise as `begin`."""
+        if self.is_lost:
+            raise ReplicaLostError(f"replica {self.index} is gone")
+        number = next(self._call_numbers)
+        answer = self._calls[number] = asyncio.get_running_loop().create_future()
+        try:
+            self.send(make(number))
+            return await answer
+        finally:
+            self._calls.pop(number, None)
+            self._begun.pop(number, None)
+
+    def abort(self, answer: RemoteAnswer) -> bool:
+        """Ask the replica to end an answer. Return False if the replica does not compute it."""
+        number = next((number for number, each in self._answers.items() if each is answer), None)
+        if number is None:
+            return False
+        self.send(Abort(number))
+        return True
+
+    def lose(self, reason: str) -> None:
+        """Give the replica up. A second call does nothing."""
+        if self.is_lost:
+            return
+        self.is_lost = True
+        self.connection.abort()
+        calls, self._calls = self._calls, {}
+        pending = {number for numbers in self._begun.values() for number in numbers}
+        accepted = [answer for number, answer in self._answers.items() if number not in pending]
+        self._answers.clear()
+        for call in calls.values():
+            if not call.done():
+                call.set_exception(ReplicaLostError(f"replica {self.index} is gone: {reason}"))
+        self._events.on_lost(self, reason, accepted)
+
+    def _on_frame(self, frame: bytes) -> None:
+        self.num_silent = 0
+        message = decode_up(frame)
+        if isinstance(message, Challenge):
+            self._greet(message)
+        elif isinstance(message, Welcome):
+            self._verify(message)
+        elif not self._is_proven:
+            raise ValueError("the replica has not proved itself")
+        elif isinstance(message, Step):
+            for output in message.outputs:
+                self._take(output)
+        else:
+            self._on_other(message)
+
+    def _greet(self, challenge: Challenge) -> None:
+        self._challenge = challenge.nonce
+        self.send(Hello(self.epoch, self._nonce, gateway_proof(self._token, self.epoch, challenge.nonce, self._nonce)))
+
+    def _verify(self, welcome: Welcome) -> None:
+        if self._challenge is None:
+            raise ValueError("the replica answered before it asked")
+        check(welcome.proof, replica_proof(self._token, self.epoch, self._challenge, self._nonce))
+        self._is_proven = True
+        self.connection.max_frame = MAX_FRAME
+
+    def _take(self, output: Output) -> None:
+        answer = self._answers.get(output.stream)
+        if answer is None:
+            # The caller was cancelled while the replica began the stream.
+            return
+        answer.take(output)
+        if answer.has_ended:
+            self._answers.pop(output.stream, None)
+
+    def _on_other(self, message: Up) -> None:
+        match message:
+            case Accepted(call, streams):
+                self._accept(call, [self._answers.get(number) for number in self._begun.pop(call, ())], streams)
+            case Answer(call, result):
+                self._settle(call, result)
+            case Refused():
+                if (waiting := self._calls.get(message.call)) is not None and not waiting.done():
+                    waiting.set_exception(error_of(message))
+            case Placed(number):
+                if (answer := self._answers.get(number)) is not None:
+                    answer.place()
+            case Beat(stats):
+                self.stats = stats or self.stats
+            case Note(sentence):
+                self._events.on_note(sentence)
+            case LogLine(name, level, text):
+                logging.getLogger(name).log(level, "replica %d: %s", self.index, text)
+            case Ready(facts, stats):
+                self.facts, self.stats = facts, stats
+                self._events.on_ready(self)
+            case Failed(sentence):
+                self._events.on_failed(self, sentence)
+
+    def _accept(self, call: int, answers: Sequence[RemoteAnswer | None], streams: Sequence[Any]) -> None:
+        for answer, begun in zip(answers, streams, strict=False):
+            if answer is not None:
+                answer.accept(begun)
+        self._settle(call, None)
+
+    def _settle(self, call: int, result: object) -> None:
+        if (waiting := self._calls.get(call)) is not None and not waiting.done():
+            waiting.set_result(result)

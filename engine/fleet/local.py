@@ -1,0 +1,68 @@
+"""Replicas as plain processes on this machine."""
+
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+
+from engine.errors import EngineError
+from engine.fleet.core_shares import core_shares
+from engine.fleet.order import ReplicaOrder, encode_order
+
+
+class LocalReplica:
+    """A process, with the socket to it.
+
+    socket, pid: see PlacedReplica.
+    """
+
+    def __init__(self, process: "subprocess.Popen[bytes]", connected: socket.socket) -> None:
+        self._process = process
+        self.socket = connected
+        self.pid = process.pid
+
+    def kill(self) -> None:
+        """See PlacedReplica."""
+        self._process.kill()
+
+    async def ended(self) -> str:
+        """See PlacedReplica."""
+        code = await asyncio.to_thread(self._process.wait)
+        return f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
+
+
+class LocalPlacement:
+    """Plain processes, each with its share of the cores.
+
+    Start them on a thread that lives as long as they should: they are killed when that thread ends.
+    """
+
+    def shares(self, count: int) -> list[tuple[int, ...]]:
+        """See Placement."""
+        if not hasattr(os, "sched_getaffinity"):
+            return [()] * count
+        return core_shares(os.sched_getaffinity(0), count)
+
+    def start(self, order: ReplicaOrder) -> LocalReplica:
+        """See Placement."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            try:
+                process = subprocess.Popen(
+                    [sys.executable, "-P", "-m", "engine.fleet.process", str(theirs.fileno())],
+                    stdin=subprocess.PIPE,
+                    pass_fds=(theirs.fileno(),),
+                )
+            except OSError as error:
+                ours.close()
+                raise EngineError(f"replica {order.index} cannot be started: {error.strerror or error}") from error
+        assert process.stdin is not None
+        try:
+            # A process that has died is noticed at its socket.
+            with process.stdin:
+                process.stdin.write(encode_order(order))
+        except BrokenPipeError:
+            pass
+        ours.setblocking(False)
+        return LocalReplica(process, ours)

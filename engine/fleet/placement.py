@@ -1,0 +1,34 @@
+"""Interface of the places where replicas run."""
+
+import socket
+from typing import Protocol
+
+from engine.fleet.order import ReplicaOrder
+
+
+class PlacedReplica(Protocol):
+    """A replica that was started."""
+
+    @property
+    def socket(self) -> socket.socket:
+        """Connected socket to the replica. The caller takes it over."""
+
+    @property
+    def pid(self) -> int:
+        """Process id on the replica's machine."""
+
+    def kill(self) -> None:
+        """End the replica at once, also a frozen one. Do nothing if it has ended."""
+
+    async def ended(self) -> str:
+        """Wait until the replica has ended, and return in words how it ended."""
+
+
+class Placement(Protocol):
+    """A way to run replicas."""
+
+    def shares(self, count: int) -> list[tuple[int, ...]]:
+        """Divide the machines' CPUs among `count` replicas; an empty share means no division."""
+
+    def start(self, order: ReplicaOrder) -> PlacedReplica:
+        """Start one epoch of a replica, without waiting for its engine. Raise EngineError."""

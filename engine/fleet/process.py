@@ -1,0 +1,104 @@
+"""Process of one replica: `python -P -m engine.fleet.process FD`, with a ReplicaOrder on its standard input.
+
+FD is the connected socket to the gateway. Nothing that counts cores is imported before the affinity is set.
+"""
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+from engine.errors import EbbError
+from engine.fleet.messages import LogLine, Note
+from engine.fleet.order import ReplicaOrder, decode_order
+from engine.fleet.server import ReplicaServer
+from engine.parent_process import die_with
+from models.errors import ModelError
+
+if TYPE_CHECKING:
+    from engine.async_llm import AsyncLLMEngine
+
+logger = logging.getLogger(__name__)
+
+
+def main(descriptor: int, order: ReplicaOrder) -> None:
+    """Run a replica until its connection closes."""
+    die_with(order.parent)
+    # Ctrl-C reaches the whole process group, but the gateway decides when this process ends.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    os.umask(0o077)
+    sys.setswitchinterval(order.switch_seconds)
+    if order.cpus:
+        os.sched_setaffinity(0, order.cpus)
+    import uvloop
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(_serve(socket.socket(fileno=descriptor), order))
+
+
+async def _serve(connected: socket.socket, order: ReplicaOrder) -> None:
+    loop = asyncio.get_running_loop()
+    server = ReplicaServer(order.token, order.epoch)
+    logging.basicConfig(level=order.log_level, format="%(message)s", handlers=[_WireLog(server, loop)])
+    await loop.create_connection(lambda: server.connection, sock=connected)
+    server.begin()
+    built: asyncio.Future[AsyncLLMEngine] = loop.create_future()
+    threading.Thread(target=_build, args=(order, server, loop, built), name="startup", daemon=True).start()
+    try:
+        engine = await built
+        await engine.start()
+    except (EbbError, ModelError) as error:
+        server.fail(str(error))
+    else:
+        server.serve(engine)
+    # The server ends the process.
+    await loop.create_future()
+
+
+def _build(
+    order: ReplicaOrder,
+    server: ReplicaServer,
+    loop: asyncio.AbstractEventLoop,
+    built: "asyncio.Future[AsyncLLMEngine]",
+) -> None:
+    """Build the engine on a thread of its own, while the loop sends signs of life."""
+    try:
+        from engine.build import build_engine
+        from engine.lasting_objects import objects_that_stay
+
+        with objects_that_stay():
+            engine = build_engine(
+                order.config, lambda sentence: _call(loop, server.send, Note(f"replica {order.index}: {sentence}"))
+            )
+    except (EbbError, ModelError) as error:
+        _call(loop, built.set_exception, error)
+    except BaseException:
+        logger.exception("replica %d could not be started", order.index)
+        _call(loop, os._exit, 1)
+    else:
+        _call(loop, built.set_result, engine)
+
+
+def _call(loop: asyncio.AbstractEventLoop, function: Any, *arguments: Any) -> None:
+    loop.call_soon_threadsafe(function, *arguments)
+
+
+class _WireLog(logging.Handler):
+    """Log handler that sends records to the gateway, so that only one process writes the log."""
+
+    def __init__(self, server: ReplicaServer, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__()
+        self._server = server
+        self._loop = loop
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._loop.call_soon_threadsafe(self._server.send, LogLine(record.name, record.levelno, self.format(record)))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), decode_order(sys.stdin.buffer.read()))

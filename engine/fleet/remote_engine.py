@@ -1,0 +1,290 @@
+"""The engine as the server sees it, computed by several replicas."""
+
+import asyncio
+import itertools
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from cache_tiers.tier import TierId
+from engine.config import EngineConfig
+from engine.errors import EbbError, EngineError, NotReadyError, OverloadedError
+from engine.fleet.answer import FRUITLESS, RemoteAnswer
+from engine.fleet.keeper import ReplicaKeeper
+from engine.fleet.link import Link, ReplicaLostError
+from engine.fleet.messages import AdoptDeletion, Erase
+from engine.fleet.placement import Placement
+from engine.fleet.remote_prefixes import RemotePrefixes
+from engine.fleet.router import Router
+from engine.fleet.summed_stats import of_ended, summed
+from engine.generate_request import GenerateRequest
+from engine.request_stream import RequestStream
+from engine.stats import EngineStats
+from engine.tenants import TenantSalts
+from engine.trail import Trail
+from models.chat_format import ChatFormat
+from models.text_tokenizer import TextTokenizer
+
+STOPPING: Final = "the engine is stopping"
+
+logger = logging.getLogger(__name__)
+
+
+class RemoteEngine:
+    """Owner of the answers that replicas compute. Every method belongs to the event loop's thread.
+
+    The interface is that of `AsyncLLMEngine`. Each answer has one owner at a time, a link, which is one epoch of one
+    replica. If the link is lost, another one continues the answer from the last token received.
+
+    configs: configuration of each replica's engine, with its own share of the memory.
+    config: configuration of the whole.
+    tier_notes: see `AsyncLLMEngine`; an empty note here is replaced with that of the replicas.
+    on_close: called with the seconds to flush, after the replicas have ended.
+    """
+
+    def __init__(
+        self,
+        configs: Sequence[EngineConfig],
+        placement: Placement,
+        progress: Callable[[str], None],
+        *,
+        config: EngineConfig,
+        tokenizer: TextTokenizer,
+        chat_format: ChatFormat,
+        sampling_defaults: Mapping[str, float],
+        tier_notes: Mapping[TierId, str],
+        on_close: Callable[[], None],
+    ) -> None:
+        self.config = config
+        self.model_name = config.model_name
+        self.tokenizer = tokenizer
+        self.chat_format = chat_format
+        self.sampling_defaults = sampling_defaults
+        self._notes = tier_notes
+        self._on_close = on_close
+        self._salts = TenantSalts(config.secret, config.tenants_file)
+        self._deleted: set[str] = set()
+        self._router = Router(config.block_size)
+        self._keeper = ReplicaKeeper(
+            configs,
+            placement,
+            progress,
+            on_link=self._adopt_deletions,
+            on_gone=self._on_gone,
+            on_answers=self._on_orphans,
+            on_give_up=self._give_up,
+        )
+        self.prefixes = RemotePrefixes(self._keeper, self._router)
+        self._answers: dict[str, RemoteAnswer] = {}
+        self._links: dict[str, Link] = {}
+        self._takeovers: dict[str, asyncio.Task[None]] = {}
+        self._ids = itertools.count()
+        self._stats_before: EngineStats | None = None
+        self._is_stopping = False
+        self.gave_up = asyncio.Event()
+        self.why_gave_up = ""
+
+    @property
+    def kv_fingerprint(self) -> str:
+        """Identity of the model and of everything else that may change a bit of the computed KV."""
+        return self._keeper.facts.kv_fingerprint
+
+    @property
+    def max_model_len(self) -> int:
+        """Maximum number of tokens of a prompt and its answer together."""
+        return self._keeper.facts.max_model_len
+
+    @property
+    def tier_notes(self) -> Mapping[TierId, str]:
+        """For each lower tier, the reason why it is off; empty while it is on."""
+        return {tier: self._notes.get(tier) or note for tier, note in self._keeper.facts.tier_notes.items()}
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether all replicas have failed for good."""
+        return self.gave_up.is_set()
+
+    async def start(self) -> None:
+        """Start the replicas and wait until all of them serve. Raise EngineError."""
+        await self._keeper.start()
+
+    async def generate(self, request: GenerateRequest) -> list[RequestStream]:
+        """Queue a request on the replica with the least predicted work, and return a stream for each of its answers.
+
+        Nothing stays queued if the call is cancelled. Raise the replica's refusal, or NotReadyError.
+        """
+        self._check_serving()
+        ids = [f"{request.request_id or 'req'}-{next(self._ids)}" for _ in range(request.num_answers)]
+        answers = [RemoteAnswer(id_, request, choice, self.abort, self._forget) for choice, id_ in enumerate(ids)]
+        try:
+            while True:
+                try:
+                    await self._begin(request, answers)
+                    break
+                except ReplicaLostError:
+                    self._check_serving()
+        except BaseException:
+            for answer in answers:
+                if answer.is_accepted:
+                    self.abort(answer.request_id)
+                else:
+                    self._forget(answer.request_id)
+            raise
+        return [answer.stream for answer in answers]
+
+    def _check_serving(self) -> None:
+        if self.is_broken:
+            raise NotReadyError(self.why_gave_up)
+        if self._is_stopping:
+            raise NotReadyError(STOPPING)
+
+    async def _begin(self, request: GenerateRequest, answers: Sequence[RemoteAnswer]) -> None:
+        """Have the best replica begin or continue `answers`. Raise ReplicaLostError, or the replica's refusal."""
+        ids = [*request.prompt_token_ids, *request.produced]
+        keys = await self._router.keys_of(ids, request.tenant)
+        links = await self._keeper.serving()
+        seat = self._router.choose([link.seat for link in links], keys, len(ids))
+        link = next(link for link in links if link.seat is seat)
+        tickets = self._router.admit(seat, keys, len(ids), len(answers))
+        for answer, ticket in zip(answers, tickets, strict=True):
+            answer.ticket = ticket
+            self._answers[answer.request_id], self._links[answer.request_id] = answer, link
+        try:
+            await link.begin(request, answers)
+        except BaseException:
+            for answer in answers:
+                answer.release()
+                self._links.pop(answer.request_id, None)
+            raise
+
+    def abort(self, request_id: str) -> None:
+        """End an answer. The replica that computes it makes the last output; without one, it ends at once."""
+        answer = self._answers.get(request_id)
+        if answer is None:
+            return
+        answer.is_aborted = True
+        if (takeover := self._takeovers.get(request_id)) is not None:
+            takeover.cancel()
+            self._end(answer)
+        elif (link := self._links.get(request_id)) is None or not link.abort(answer):
+            self._end(answer)
+
+    def _end(self, answer: RemoteAnswer, error: str = "") -> None:
+        """End an answer that no replica computes."""
+        if error:
+            answer.fail(error)
+        else:
+            answer.abort_here()
+
+    def _forget(self, request_id: str) -> None:
+        self._answers.pop(request_id, None)
+        self._links.pop(request_id, None)
+
+    def _on_orphans(self, answers: Sequence[RemoteAnswer]) -> None:
+        """Continue the answers of a lost replica on others."""
+        for answer in answers:
+            answer.lose_replica()
+            self._links.pop(answer.request_id, None)
+            if answer.is_aborted or self._is_stopping or self.is_broken:
+                self._end(answer)
+            elif not answer.may_continue:
+                self._end(answer, FRUITLESS)
+            else:
+                task = asyncio.create_task(self._take_over(answer), name=f"take-over-{answer.request_id}")
+                self._takeovers[answer.request_id] = task
+
+    async def _take_over(self, answer: RemoteAnswer) -> None:
+        try:
+            while True:
+                try:
+                    await self._begin(answer.continuation(), [answer])
+                    return
+                except ReplicaLostError:
+                    continue
+                except OverloadedError as error:
+                    await asyncio.sleep(error.retry_after)
+        except NotReadyError:
+            # The server is stopping, and its next process continues the answer.
+            self._end(answer)
+        except EbbError as error:
+            self._end(answer, error.message)
+        except Exception:
+            logger.exception("%s could not be continued on another replica", answer.request_id)
+            self._end(answer, "The answer could not be continued after a process had died. Try again.")
+        finally:
+            self._takeovers.pop(answer.request_id, None)
+
+    def tenant_salt(self, tenant: str) -> bytes:
+        """Return the tenant's 32 secret bytes."""
+        return self._salts.salt(tenant)
+
+    def requests_of(self, tenant: str) -> list[str]:
+        """Return the ids of a tenant's requests that have not ended."""
+        return [id_ for id_, each in self._answers.items() if each.tenant == tenant and each.is_accepted]
+
+    async def delete_tenant(self, tenant: str) -> None:
+        """End the tenant's requests and make its KV unreachable on every replica, also after a restart.
+
+        Raise EngineError if the deletion cannot be made durable.
+        """
+        await asyncio.to_thread(self._salts.rotate, tenant)
+        self._deleted.add(tenant)
+        for link in self._keeper.ready:
+            link.send(AdoptDeletion(tenant, self._salts.generation(tenant)))
+        for request_id in self.requests_of(tenant):
+            self.abort(request_id)
+
+    def _adopt_deletions(self, link: Link) -> None:
+        """Repeat the deletions that a replica may have missed while it started."""
+        for tenant in self._deleted:
+            link.send(AdoptDeletion(tenant, self._salts.generation(tenant)))
+
+    async def erase(self, trails: Sequence[Trail], *, tenant: str = "local") -> None:
+        """Erase the blocks that only these trails use from the tiers of every replica."""
+        plain = [Trail(list(each.token_ids), each.num_shared, list(each.ends)) for each in trails]
+        links = await self._keeper.serving()
+        await asyncio.gather(*(self._erase_at(link, plain, tenant) for link in links))
+
+    async def _erase_at(self, link: Link, trails: list[Trail], tenant: str) -> None:
+        try:
+            await link.call(lambda call: Erase(call, trails, tenant))
+        except ReplicaLostError:
+            # The memory of a lost replica is gone, and the others erase the blocks in Redis.
+            return
+
+    def stats(self) -> EngineStats:
+        """Return the sum over all replicas, as of their last beats."""
+        each = [link.stats for link in self._keeper.ready if link.stats is not None]
+        if self._stats_before is not None:
+            each.append(self._stats_before)
+        if not each:
+            raise EngineError("no replica has started")
+        return replace(summed(each), replicas=self._keeper.states)
+
+    def _on_gone(self, link: Link) -> None:
+        self.prefixes.forget(link)
+        if link.stats is not None:
+            ended = of_ended(link.stats)
+            self._stats_before = ended if self._stats_before is None else summed([self._stats_before, ended])
+
+    def _give_up(self, reason: str) -> None:
+        """Stop serving. The answers end as during a stop, so that the next server process continues them."""
+        logger.error("the engine has failed: %s", reason)
+        self.why_gave_up = reason
+        self.gave_up.set()
+        self._end_parked()
+
+    def _end_parked(self) -> None:
+        """End the answers that wait for a replica."""
+        for request_id, task in list(self._takeovers.items()):
+            task.cancel()
+            if (answer := self._answers.get(request_id)) is not None:
+                self._end(answer)
+
+    async def stop(self, drain_seconds: float) -> None:
+        """Refuse new requests, let running ones end within `drain_seconds`, abort the rest, flush the tiers."""
+        self._is_stopping = True
+        self._end_parked()
+        await self._keeper.stop(drain_seconds)
+        await asyncio.to_thread(self._on_close)

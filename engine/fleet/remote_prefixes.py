@@ -1,0 +1,68 @@
+"""Prefetch hints and places of prompts over all replicas."""
+
+import asyncio
+from collections.abc import Sequence
+
+from cache_tiers.registry import all_tiers
+from cache_tiers.tier import TierId
+from engine.fleet.keeper import ReplicaKeeper
+from engine.fleet.link import Link, ReplicaLostError
+from engine.fleet.messages import Leave, Places, Warm
+from engine.fleet.router import Router
+
+
+class RemotePrefixes:
+    """Cached KV of prompts that have not been sent yet. See `StoredPrefixes`.
+
+    A hint goes to the replica that the prompt itself would go to now.
+    """
+
+    def __init__(self, keeper: ReplicaKeeper, router: Router) -> None:
+        self._keeper = keeper
+        self._router = router
+        self._hinted: dict[str, Link] = {}
+
+    async def warm(self, name: str, token_ids: Sequence[int], *, tenant: str) -> bool:
+        """Add a prefetch hint to the replica that has the prefix. Return whether any block is prefetched."""
+        ids = list(token_ids)
+        keys = await self._router.keys_of(ids, tenant)
+        links = {id(link.seat): link for link in self._keeper.ready}
+        if not links:
+            return False
+        link = links[id(self._router.choose([each.seat for each in links.values()], keys, len(ids)))]
+        if self._hinted.get(name, link) is not link:
+            self.leave(name)
+        self._hinted[name] = link
+        try:
+            warmed: bool = await link.call(lambda call: Warm(call, name, ids, tenant))
+        except ReplicaLostError:
+            self._hinted.pop(name, None)
+            return False
+        return warmed
+
+    def leave(self, name: str) -> None:
+        """Cancel the prefetch hint `name`. Do nothing if there is none."""
+        link = self._hinted.pop(name, None)
+        if link is not None:
+            link.send(Leave(name))
+
+    def forget(self, link: Link) -> None:
+        """Drop the hints of a replica that is gone."""
+        self._hinted = {name: each for name, each in self._hinted.items() if each is not link}
+
+    async def places(self, prefixes: Sequence[Sequence[int]], *, tenant: str) -> list[TierId | None]:
+        """Return, for each prefix, the nearest tier that any replica names."""
+        ids = [list(each) for each in prefixes]
+        found = await asyncio.gather(*(self._places_at(link, ids, tenant) for link in self._keeper.ready))
+        order = {tier.id: rank for rank, tier in enumerate(all_tiers())}
+        return [
+            min((place for place in each if place is not None), key=lambda tier: order[tier], default=None)
+            for each in zip(*found, strict=True)
+        ] or [None] * len(ids)
+
+    async def _places_at(self, link: Link, prefixes: list[list[int]], tenant: str) -> list[TierId | None]:
+        try:
+            places: list[TierId | None] = await link.call(lambda call: Places(call, prefixes, tenant))
+        except ReplicaLostError:
+            return [None] * len(prefixes)
+        return places

@@ -1,0 +1,123 @@
+"""Statistics of all replicas as those of one engine."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, cast
+
+from cache_tiers.histogram import Histogram
+from cache_tiers.lower_tier import LowerTierStats
+from cache_tiers.store import StoreStats
+from engine.stats import EngineStats
+
+CURRENT = frozenset(
+    {
+        "running",
+        "waiting",
+        "loading",
+        "following",
+        "preempted",
+        "blocks_total",
+        "blocks_used",
+        "blocks_cached",
+        "unstored_blocks",
+        "device_tenants",
+        "cpu_tenants",
+        "used_bytes",
+        "capacity_bytes",
+        "held_blocks",
+        "pending_writes",
+        "write_lag_seconds",
+        "retry_seconds",
+        "refusal",
+        "stores_refused",
+    }
+)
+"""Fields that state a current value, which a replica that has ended no longer has. All others count since the start."""
+
+SHARED = frozenset({"used_bytes", "capacity_bytes", "evicted_blocks"})
+"""Fields of a lower tier that describe the one server of all replicas."""
+
+
+def summed(all_stats: Sequence[EngineStats]) -> EngineStats:
+    """Return the sum of at least one set of statistics."""
+    first, *others = all_stats
+    for each in others:
+        first = _sum(first, each)
+    return first
+
+
+def of_ended(stats: EngineStats) -> EngineStats:
+    """Return the counts of a replica that has ended, without its current values."""
+    return cast("EngineStats", _without_current(stats))
+
+
+def _without_current(value: Any) -> Any:
+    changes: dict[str, Any] = {}
+    for field in fields(value):
+        own = getattr(value, field.name)
+        if field.name in CURRENT:
+            changes[field.name] = type(own)()
+        elif isinstance(own, StoreStats):
+            lower = {tier: _without_state(_without_current(each)) for tier, each in own.lower.items()}
+            changes[field.name] = StoreStats(_without_current(own.cpu), lower)
+    return replace(value, **changes)
+
+
+def _without_state(stats: LowerTierStats) -> LowerTierStats:
+    return replace(stats, state="ok") if stats.is_on else stats
+
+
+def _sum(one: EngineStats, other: EngineStats) -> EngineStats:
+    changes = {name: _added(getattr(one, name), getattr(other, name)) for name in _names(one)}
+    return replace(one, **changes, tiers=_of_tiers(one.tiers, other.tiers))
+
+
+def _names(value: EngineStats) -> list[str]:
+    same = {"tiers", "block_nbytes", "workers", "replicas"}
+    return [field.name for field in fields(value) if field.name not in same]
+
+
+def _added(one: Any, other: Any) -> Any:
+    match one:
+        case bool():
+            return one or other
+        case int() | float():
+            return one + other
+        case Histogram():
+            total = one.copy()
+            total.add(other)
+            return total
+        case Counter():
+            return one + other
+        case Mapping():
+            return {
+                key: _added(one[key], other[key]) if key in one and key in other else one.get(key, other.get(key))
+                for key in (*one, *(key for key in other if key not in one))
+            }
+        case _:
+            raise TypeError(f"{type(one).__name__} cannot be added")
+
+
+def _of_tiers(one: StoreStats | None, other: StoreStats | None) -> StoreStats | None:
+    if one is None or other is None:
+        return one or other
+    names = [field.name for field in fields(one.cpu)]
+    cpu = replace(one.cpu, **{name: _added(getattr(one.cpu, name), getattr(other.cpu, name)) for name in names})
+    lower = {tier: _of_lower(each, other.lower[tier]) for tier, each in one.lower.items() if tier in other.lower}
+    return StoreStats(cpu, lower)
+
+
+def _of_lower(one: LowerTierStats, other: LowerTierStats) -> LowerTierStats:
+    """Add what the replicas did, and keep the worse of their states."""
+    worse = other if one.state == "ok" else one
+    changes: dict[str, Any] = {}
+    for field in fields(one):
+        own, its = getattr(one, field.name), getattr(other, field.name)
+        if field.name in SHARED or field.name in ("write_lag_seconds", "retry_seconds"):
+            changes[field.name] = max(own, its)
+        elif field.name in ("state", "refusal"):
+            changes[field.name] = getattr(worse, field.name)
+        elif (not isinstance(own, str) and not is_dataclass(own)) or isinstance(own, Histogram):
+            changes[field.name] = _added(own, its)
+    return replace(one, **changes)

@@ -166,6 +166,10 @@ class DictKind:
     def find(self, config: TierConfig, progress: Progress, closing: ExitStack) -> FoundTier:
         return FoundTier(self._open, "in a dictionary")
 
+    def share(self, config: TierConfig, progress: Progress, closing: ExitStack) -> SharedTier:
+        """Leave the tier to each engine."""
+        return SharedTier(config)
+
     def _open(self, options: LowerTierOptions) -> DictTier:
         return DictTier(self.tier, self.blocks)
 
@@ -179,7 +183,3 @@ def registered(tier: Tier) -> Iterator[DictKind]:
         openapi_document.cache_clear()
         yield kind
     openapi_document.cache_clear()
-
-    def share(self, config: TierConfig, progress: Progress, closing: ExitStack) -> SharedTier:
-        """Leave the tier to each engine."""
-        return SharedTier(config)

@@ -35,17 +35,28 @@ def engine_builder(settings: Settings, trace: Trace = NO_TRACE) -> Build:
         # slows everything down as soon as another program wants the cores.
         os.environ.setdefault("OMP_WAIT_POLICY", "passive")
         # Imported here, since the port must answer before these modules are loaded.
-        from engine.build import build_engine
+        from models.fingerprint import model_fingerprint
         from models.resolve import resolve_model
 
         path = resolve_model(settings.model, settings.cache_dir, report)
         config = serving_config(settings, path, report)
         with objects_that_stay():
-            engine = build_engine(config, report, trace)
+            engine = _engine(config, settings.replicas, report, trace)
         # Stored ids describe tools in the format that the model had then.
-        return engine, f"{engine.model_fingerprint}-{engine.chat_format.tools.name}"
+        return engine, f"{model_fingerprint(path)}-{engine.chat_format.tools.name}"
 
     return build
+
+
+def _engine(config: EngineConfig, replicas: int, report: Report, trace: Trace) -> Backend:
+    """Build the engine in this process, or prepare replicas of it in others."""
+    if replicas > 1:
+        from engine.fleet.build import build_fleet
+
+        return build_fleet(config, replicas, report)
+    from engine.build import build_engine
+
+    return build_engine(config, report, trace)
 
 
 def serving_config(settings: Settings, path: Path, report: Report) -> EngineConfig:

@@ -51,6 +51,15 @@ class ComputationSettings:
             "divide the heads, the KV heads and the MLP"
         ),
     )
+    replicas: int = setting(
+        1,
+        integer(1, 64),
+        "N",
+        (
+            "processes that each have a whole engine and a share of the cores and the memory; another one continues "
+            "the answers of a process that dies ([replicas](docs/fleet.md))"
+        ),
+    )
     no_decode_graphs: bool = setting(
         False, switch, "", "NPU and GPU: launch decode steps call by call, without captured graphs"
     )

@@ -11,7 +11,7 @@ from app.host.backend import Backend
 from app.host.engine_host import RETRY_AFTER_SECONDS, EngineHost
 from app.observability.figures import TierFigures, tier_figures
 from app.observability.tier_words import tier_words
-from app.schemas.response_bodies.health import Health, ModelHealth, TierHealth
+from app.schemas.response_bodies.health import Health, ModelHealth, ReplicaHealth, TierHealth
 from app.services import Services, server_services
 from app.tenants.principal import Principal
 from app.version import VERSION
@@ -37,7 +37,7 @@ def _body(services: Services, asks: Principal | None) -> Health:
     if asks is None:
         return _status(services.host)
     whole = _whole(services)
-    return whole if asks.scope == "admin" else {**whole, "tiers": None, "suggested_model": None}
+    return whole if asks.scope == "admin" else {**whole, "tiers": None, "replicas": None, "suggested_model": None}
 
 
 def _status(host: EngineHost) -> Health:
@@ -49,6 +49,7 @@ def _status(host: EngineHost) -> Health:
         "reason": None,
         "tiers": None,
         "workers": None,
+        "replicas": None,
         "unindexed": None,
         "suggested_model": None,
     }
@@ -65,6 +66,7 @@ def _whole(services: Services) -> Health:
         "reason": _reason(host),
         "tiers": None if engine is None else _tiers(engine),
         "workers": None if engine is None else _workers(engine),
+        "replicas": None if engine is None else _replicas(engine),
         "unindexed": services.store.upkeep.unindexed,
         "suggested_model": host.suggested_model or None,
     }
@@ -82,6 +84,22 @@ def _workers(engine: Backend) -> dict[str, Any] | None:
         "last_loss": workers.last_loss or None,
         "ranks": [{"rank": rank, "pid": pid, "state": workers.state} for rank, pid in enumerate(workers.pids)],
     }
+
+
+def _replicas(engine: Backend) -> list[ReplicaHealth] | None:
+    """Return the state of each replica; None if the engine is in the server's own process."""
+    return [
+        {
+            "index": each.index,
+            "state": each.state,
+            "epoch": each.epoch,
+            "pid": each.pid,
+            "answers": each.answers,
+            "restarts": each.restarts,
+            "last_loss": each.last_loss or None,
+        }
+        for each in engine.stats().replicas
+    ] or None
 
 
 def _reason(host: EngineHost) -> str | None:

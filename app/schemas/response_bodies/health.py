@@ -1,7 +1,7 @@
 """Response bodies of /health and /ready."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, NotRequired
+from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -45,10 +45,30 @@ class ModelHealth(TypedDict):
     thinking: list[ThinkingMode]
 
 
+class ReplicaHealth(TypedDict):
+    """One replica of the engine.
+
+    epoch: number of its newest start, counted over all replicas.
+    pid: process id; null while there is no process.
+    answers: answers that it computes.
+    restarts: restarts so far.
+    last_loss: cause of its last loss, as a sentence.
+    """
+
+    index: int
+    state: Literal["starting", "ok", "failed"]
+    epoch: int
+    pid: int | None
+    answers: int
+    restarts: int
+    last_loss: str | None
+
+
 class Health(TypedDict):
     """The state of the server. Without a key, all fields except `status` are null.
 
     workers: state of the tensor-parallel workers, for administrators.
+    replicas: state of the replicas of the engine, for administrators; null if the engine is in the server's process.
     unindexed: number of messages and titles that the search does not cover yet.
     suggested_model: name of a better model that suits the machine, for administrators of a server with the default one.
     """
@@ -63,5 +83,6 @@ class Health(TypedDict):
         | None
     )
     workers: dict[str, Any] | None
+    replicas: list[ReplicaHealth] | None
     unindexed: int | None
     suggested_model: str | None

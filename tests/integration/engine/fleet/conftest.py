@@ -1,0 +1,53 @@
+"""Two replicas of the engine, for all tests of the package, and one engine in this process to compare with."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from engine.async_llm import AsyncLLMEngine
+from engine.build import build_engine
+from engine.config import EngineConfig
+from engine.fleet.build import build_fleet
+from engine.fleet.remote_engine import RemoteEngine
+from tests.integration.engine_rig import MIB, engine_config
+from tests.redis_server import RedisServer
+
+BLOCKS = 60
+
+
+@pytest.fixture(scope="package")
+def config(shallow_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineConfig]:
+    """Return the configuration of one engine, with a Redis of its own."""
+    folder = tmp_path_factory.mktemp("fleet")
+    redis = RedisServer(folder)
+    yield engine_config(
+        shallow_model,
+        folder / "state",
+        blocks=BLOCKS,
+        cpu_memory=64 * MIB,
+        redis_url=f"unix://{redis.socket}",
+    )
+    redis.kill()
+
+
+@pytest_asyncio.fixture(scope="package", loop_scope="package")
+async def fleet(config: EngineConfig) -> AsyncIterator[RemoteEngine]:
+    """Run two replicas. A test that kills one must wait for its next epoch."""
+    whole = replace(config, kv_memory=2 * config.kv_memory)
+    engine = await asyncio.to_thread(build_fleet, whole, 2, lambda _: None)
+    await engine.start()
+    yield engine
+    await engine.stop(0.0)
+
+
+@pytest_asyncio.fixture(scope="package", loop_scope="package")
+async def alone(config: EngineConfig) -> AsyncIterator[AsyncLLMEngine]:
+    """Run one engine without tiers in this process."""
+    engine = await asyncio.to_thread(build_engine, replace(config, tiers=None), lambda _: None)
+    await engine.start()
+    yield engine
+    await engine.stop(0.0)

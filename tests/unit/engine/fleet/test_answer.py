@@ -1,0 +1,88 @@
+"""One answer over several replicas."""
+
+from dataclasses import replace
+
+import pytest
+
+from engine.fleet.answer import MAX_FRUITLESS, RemoteAnswer
+from engine.fleet.messages import Begun, End, Output
+from engine.generate_request import GenerateRequest
+from engine.sampling_params import SamplingParams
+from engine.urgency import Urgency
+
+BEGUN = Begun(SamplingParams(seed=5, max_tokens=10, prompt_logprobs=1), "", "")
+ASKED = GenerateRequest([1, 2, 3], SamplingParams(max_tokens=10, prompt_logprobs=1), urgency=Urgency(timeout=60.0))
+STOP = End("stop", None, None, None, None, None)
+
+
+def accepted(request: GenerateRequest = ASKED) -> RemoteAnswer:
+    answer = RemoteAnswer("a", request, 0, lambda _: None, lambda _: None)
+    answer.accept(BEGUN)
+    return answer
+
+
+def output(at: int, *ids: int, end: End | None = None) -> Output:
+    return Output(0, at, ids, "".join(f" w{each}" for each in ids), end=end)
+
+
+async def test_next_replica_continues_after_last_token() -> None:
+    answer = accepted()
+    assert answer.continuation().produced == ()
+    answer.take(output(0, 7, 8))
+    answer.lose_replica()
+    request = answer.continuation()
+    assert (request.prompt_token_ids, request.produced) == ([1, 2, 3], (7, 8))
+    # The seed is the one that the first replica drew, and the prompt's probabilities have been delivered.
+    assert (request.params.seed, request.params.prompt_logprobs) == (5, None)
+    assert request.urgency.timeout is not None
+    assert 0 < request.urgency.timeout <= 60
+    answer.accept(replace_seed(9))
+    assert answer.stream.params.seed == 5
+    answer.take(output(2, 9, end=STOP))
+    whole = await anext(answer.stream)
+    assert (tuple(whole.token_ids), whole.text, whole.finish_reason) == ((7, 8, 9), " w7 w8 w9", "stop")
+    assert answer.has_ended
+
+
+def replace_seed(seed: int) -> Begun:
+    return Begun(replace(BEGUN.params, seed=seed), "", "")
+
+
+@pytest.mark.parametrize("at", [0, 1, 3])
+def test_token_that_is_lost_or_doubled_is_noticed(at: int) -> None:
+    answer = accepted()
+    answer.take(output(0, 7, 8))
+    with pytest.raises(ValueError, match=f"an output for token {at} came at token 2"):
+        answer.take(output(at, 9))
+
+
+def test_answer_that_kills_replicas_in_a_row_is_given_up() -> None:
+    answer = accepted()
+    for lost in range(MAX_FRUITLESS):
+        assert answer.may_continue, lost
+        answer.place()
+        answer.lose_replica()
+    assert not answer.may_continue
+
+
+def test_answers_that_gain_tokens_or_never_began_are_not_the_cause() -> None:
+    gaining, waiting = accepted(), accepted()
+    for at in range(2 * MAX_FRUITLESS):
+        gaining.place()
+        gaining.take(output(at, 7))
+        gaining.lose_replica()
+        waiting.lose_replica()
+    assert gaining.may_continue
+    assert waiting.may_continue
+
+
+async def test_answer_ends_once() -> None:
+    ended: list[str] = []
+    answer = RemoteAnswer("a", ASKED, 0, lambda _: None, ended.append)
+    answer.accept(BEGUN)
+    answer.abort_here()
+    answer.fail("too late")
+    assert (await anext(answer.stream)).finish_reason == "abort"
+    with pytest.raises(StopAsyncIteration):
+        await anext(answer.stream)
+    assert ended == ["a"]

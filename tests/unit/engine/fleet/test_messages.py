@@ -1,0 +1,91 @@
+"""Messages between a gateway and a replica survive the wire."""
+
+from collections import Counter
+
+import pytest
+
+from engine.errors import ConflictError, EbbError, InvalidRequestError, OverloadedError, PromptTooLongError
+from engine.fleet.messages import (
+    Beat,
+    End,
+    Generate,
+    Output,
+    Refused,
+    Step,
+    decode_down,
+    decode_up,
+    encode,
+)
+from engine.fleet.refusals import error_of, refusal_of
+from engine.outputs import KnownPrefix, KVReceipt, MissReason, Reuse, TokenLogprobs, Usage
+from engine.sampling_params import SamplingParams
+from engine.structured_output import StructuredOutput
+from engine.urgency import Urgency
+from tests.unit.fake_engine import FakeEngine
+
+
+def test_request_arrives_as_it_was_sent() -> None:
+    params = SamplingParams(
+        temperature=0.5,
+        stop=("x", "é"),
+        stop_token_ids=(3, 4),
+        logit_bias=((5, -1.5),),
+        seed=(1 << 63) - 1,
+        form=StructuredOutput("json", "{}", "response_format"),
+    )
+    call = Generate(1, [2, 3], (5, 6), params, "req", "bob", Urgency(timeout=3.5), (7,), False, True, 4)
+    assert decode_down(encode(call)) == call
+
+
+def test_outputs_arrive_as_they_were_sent() -> None:
+    receipt = KVReceipt(Counter({"device": 64, "redis": 3}), computed=2, prefetched=Counter({"redis": 3}))
+    reuse = Reuse(64, KnownPrefix(66, (1, 2)), MissReason("evicted", "they are gone", ("device",)))
+    usage = Usage(69, 2, receipt, 0.5, 1.5, 2.5, reuse)
+        69,
+        2,
+        receipt,
+        0.5,
+        1.5,
+        2.5,
+        Reuse(64, KnownPrefix(66, (1, 2)), MissReason("evicted", "they are gone", ("device",))),
+    )
+    probabilities = (TokenLogprobs(7, -0.5, ((7, -0.5), (8, -1.0))),)
+    step = Step(
+        [
+            Output(0, 0, (7, 8), " w7 w8", logprobs=probabilities),
+            Output(1, 4, (), "", "thought", End("error", usage, "It broke.", 3, "schema", None)),
+        ]
+    )
+    again = decode_up(encode(step))
+    assert again == step
+    assert isinstance(again, Step)
+    end = again.outputs[1].end
+    assert end is not None
+    assert end.usage is not None
+    # A Counter counts 0 for a tier that it lacks, and a dict would not.
+    assert end.usage.kv.reused["cpu"] == 0
+
+
+def test_statistics_arrive_as_they_were_sent() -> None:
+    beat = Beat(FakeEngine().stats())
+    assert decode_up(encode(beat)) == beat
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        InvalidRequestError("No.", param="temperature"),
+        ConflictError("No.", code="head_moved"),
+        OverloadedError("Wait.", retry_after=7, code="queue_full"),
+        PromptTooLongError("Too long.", param="prompt", num_tokens=None, maximum=100),
+        PromptTooLongError("Too long.", param="prompt", num_tokens=120, maximum=100),
+    ],
+)
+def test_refusals_are_raised_as_the_replica_raised_them(error: EbbError) -> None:
+    refused = decode_up(encode(refusal_of(3, error)))
+    assert isinstance(refused, Refused)
+    again = error_of(refused)
+    assert type(again) is type(error)
+    assert (again.message, again.param, again.code) == (error.message, error.param, error.code)
+    for name in ("retry_after", "num_tokens", "maximum"):
+        assert getattr(again, name, None) == getattr(error, name, None)

@@ -1,0 +1,46 @@
+"""Statistics of several replicas as those of one engine."""
+
+from dataclasses import replace
+from typing import Any
+
+from cache_tiers.lower_tier import LowerTierStats
+from cache_tiers.redis.block_client import REDIS
+from cache_tiers.store import CPUTierStats, StoreStats
+from engine.fleet.summed_stats import of_ended, summed
+from engine.stats import EngineStats
+from tests.unit.fake_engine import FakeEngine
+
+ONE = replace(FakeEngine().stats(), running=2, blocks_total=10, blocks_used=4, generation_tokens=100)
+
+
+def with_redis(**changes: Any) -> EngineStats:
+    cpu = CPUTierStats(used_bytes=10, capacity_bytes=20)
+    redis = replace(LowerTierStats(REDIS, "ok", used_bytes=40, capacity_bytes=100, stored_blocks=7), **changes)
+    return replace(ONE, tiers=StoreStats(cpu, {REDIS.id: redis}))
+
+
+def test_counts_and_current_values_are_added() -> None:
+    both = summed([ONE, ONE])
+    assert (both.running, both.blocks_total, both.generation_tokens) == (4, 20, 200)
+    assert sum(both.step_seconds.counts) == 2 * sum(ONE.step_seconds.counts)
+    assert both.block_nbytes == ONE.block_nbytes
+    assert summed([both]) == both
+
+
+def test_replica_that_ended_keeps_only_its_counts() -> None:
+    ended = of_ended(with_redis(state="it does not answer", pending_writes=3))
+    assert (ended.running, ended.blocks_total, ended.blocks_used, ended.generation_tokens) == (0, 0, 0, 100)
+    both = summed([ended, with_redis()])
+    assert (both.running, both.generation_tokens) == (2, 200)
+    assert both.tiers is not None
+    redis = both.tiers.lower[REDIS.id]
+    assert (redis.state, redis.pending_writes, redis.stored_blocks) == ("ok", 0, 14)
+    assert both.tiers.cpu.capacity_bytes == 20
+
+
+def test_shared_tier_shows_the_worse_state_and_one_capacity() -> None:
+    both = summed([with_redis(), with_redis(state="it does not answer", used_bytes=50)])
+    assert both.tiers is not None
+    redis = both.tiers.lower[REDIS.id]
+    assert (redis.state, redis.capacity_bytes, redis.used_bytes) == ("it does not answer", 100, 50)
+    assert both.tiers.cpu.capacity_bytes == 40

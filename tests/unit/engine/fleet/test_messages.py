@@ -41,14 +41,6 @@ def test_outputs_arrive_as_they_were_sent() -> None:
     receipt = KVReceipt(Counter({"device": 64, "redis": 3}), computed=2, prefetched=Counter({"redis": 3}))
     reuse = Reuse(64, KnownPrefix(66, (1, 2)), MissReason("evicted", "they are gone", ("device",)))
     usage = Usage(69, 2, receipt, 0.5, 1.5, 2.5, reuse)
-        69,
-        2,
-        receipt,
-        0.5,
-        1.5,
-        2.5,
-        Reuse(64, KnownPrefix(66, (1, 2)), MissReason("evicted", "they are gone", ("device",))),
-    )
     probabilities = (TokenLogprobs(7, -0.5, ((7, -0.5), (8, -1.0))),)
     step = Step(
         [

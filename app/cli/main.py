@@ -73,6 +73,7 @@ OF_THE_SERVER = (
     "oidc-issuer",
     "oidc-client-id",
     "oidc-client-secret-file",
+    "replicas",
     "oidc-scopes",
     "oidc-groups-claim",
     "proxy-user-header",

@@ -103,8 +103,12 @@ class EngineHost:
     @property
     def lost_workers(self) -> str | None:
         """Reason why the processes that compute the model are restarting; None if they are not."""
-        workers = self.engine.stats().workers if self.engine is not None else None
-        return workers.last_loss if workers is not None and workers.state == "starting" else None
+        if self.engine is None:
+            return None
+        stats = self.engine.stats()
+        if stats.replicas and all(each.state != "ok" for each in stats.replicas):
+            return stats.replicas[0].last_loss
+        return stats.workers.last_loss if stats.workers is not None and stats.workers.state == "starting" else None
 
     @property
     def failed(self) -> bool:

@@ -16,7 +16,7 @@ SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Told:
-    """What a client sees of an answer, whatever computed it."""
+    """An answer as a client sees it, whatever computed it."""
 
     token_ids: tuple[int, ...]
     text: str

@@ -65,7 +65,7 @@ def test_answer_that_kills_replicas_in_a_row_is_given_up() -> None:
     assert not answer.may_continue
 
 
-def test_answers_that_gain_tokens_or_never_began_are_not_the_cause() -> None:
+def test_answer_with_progress_is_never_given_up() -> None:
     gaining, waiting = accepted(), accepted()
     for at in range(2 * MAX_FRUITLESS):
         gaining.place()

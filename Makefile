@@ -31,7 +31,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help serve setup test test-full test-services test-kernels test-models test-clients clients faults faults-api soak lint bench bench-peers clean wheel screenshots film test-setup web-test
+.PHONY: help serve setup test test-full test-services test-kernels test-models test-clients clients faults faults-api faults-fleet soak lint bench bench-peers clean wheel screenshots film test-setup web-test
 
 comma := ,
 
@@ -66,7 +66,10 @@ test-kernels: test-setup .make/triton ## simulate the GPU kernels on the CPU and
 test-models: test-setup ## compare every tested architecture with transformers alone, and run all models on all kernels, a few minutes
 	@$(BIN)/python -m pytest -n 2 --size models tests/sweep tests/integration/engine/worker/native $(ARGS)
 
-test-clients: test-setup ## drive clients of the APIs, each in an environment of its own, against a server
+test-faults-fleet: test-setup ## break replicas 300 times while they answer, and print a table, 40 minutes (FAULTS=30 for fewer)
+	@$(BIN)/python -m pytest tests/faults_fleet -s $(ARGS)
+
+clients: test-setup ## drive clients of the APIs, each in an environment of its own, against a server
 	@$(BIN)/python -m tests.clients.environments
 	@$(BIN)/python -m pytest -n 2 --ignore tests/clients/heavy tests/clients $(ARGS)
 

@@ -1,0 +1,207 @@
+"""Replicas that are killed, frozen and cut off under load: no answer differs, and a table of the interruptions.
+
+Eight clients ask one question after the other, of 500 to 2,000 tokens. Each fault strikes a replica at a random moment.
+The next one follows when all replicas serve again.
+"""
+
+import asyncio
+import os
+import random
+import signal
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from itertools import count
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from app.host.backend import GenerationStream
+from app.observability.percentiles import percentile
+from engine.build import build_engine
+from engine.config import EngineConfig
+from engine.fleet import keeper
+from engine.fleet.answer import RemoteAnswer
+from engine.fleet.build import build_fleet
+from engine.fleet.link import Link
+from engine.fleet.remote_engine import RemoteEngine
+from engine.generate_request import GenerateRequest
+from engine.outputs import joined
+from engine.sampling_params import SamplingParams
+from engine.structured_output import StructuredOutput
+from tests.integration.engine.fleet.answers import Told, answers_of, prompt_of, told, until_states
+from tests.integration.engine_rig import MIB, engine_config
+from tests.redis_server import RedisServer
+
+FAULTS = int(os.environ.get("FAULTS", "300"))
+REPLICAS = 3
+CLIENTS = 8
+PROMPTS = (500, 1000, 2000)
+PAUSE_SECONDS = (0.2, 2.0)
+"""Time between the start of the last replica and the next fault."""
+
+GREEDY = SamplingParams(temperature=0.0, max_tokens=120, ignore_eos=True)
+TIDES = '{"type": "array", "items": {"enum": ["spring tide", "neap tide"]}, "minItems": 30, "maxItems": 40}'
+CALLS = 'start: ("<tool_call>" NAME "</tool_call>")+\nNAME: "ebb" | "flow"'
+KINDS = (
+    (GREEDY, 1),
+    (replace(GREEDY, temperature=0.9, seed=7), 1),
+    (replace(GREEDY, frequency_penalty=0.7, presence_penalty=0.2), 1),
+    (replace(GREEDY, ignore_eos=False, form=StructuredOutput("json", TIDES)), 1),
+    (replace(GREEDY, ignore_eos=False, form=StructuredOutput("lark", CALLS)), 1),
+    (replace(GREEDY, temperature=0.9, seed=9), 4),
+)
+QUESTIONS = [(prompt_of(length, 10 * at + length), *kind) for at, kind in enumerate(KINDS) for length in PROMPTS]
+
+
+@dataclass
+class Fault:
+    """One fault, with times in `time.perf_counter` seconds.
+
+    noticed: the loss of the replica; 0 until then.
+    gaps: interruption of each answer that continued on another replica.
+    """
+
+    kind: str
+    at: float
+    noticed: float = 0.0
+    gaps: list[float] = field(default_factory=list)
+
+
+class Watched(keeper.ReplicaKeeper):
+    """Keeper that notes when a replica is lost, and the answers that it had."""
+
+    fault: Fault | None = None
+    lost: ClassVar[set[str]] = set()
+
+    def on_lost(self, link: Link, reason: str, answers: Sequence[RemoteAnswer]) -> None:
+        """Note the loss."""
+        if Watched.fault is not None and not Watched.fault.noticed:
+            Watched.fault.noticed = time.perf_counter()
+            Watched.lost = {each.request_id for each in answers if not each.is_aborted}
+        super().on_lost(link, reason, answers)
+
+
+class Load:
+    """Answers that are read all the time, each compared with that of one engine alone."""
+
+    def __init__(self, engine: RemoteEngine, expected: Sequence[list[Told]]) -> None:
+        self.num_answers = 0
+        self._engine = engine
+        self._expected = expected
+        self._numbers = count()
+
+    async def run(self) -> None:
+        """Ask one question after the other."""
+        while True:
+            number = next(self._numbers) % len(QUESTIONS)
+            prompt, params, num_answers = QUESTIONS[number]
+            streams = await self._engine.generate(GenerateRequest(prompt, params, num_answers=num_answers))
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(self._read(stream)) for stream in streams]
+            assert [task.result() for task in tasks] == self._expected[number], f"question {number}"
+            self.num_answers += num_answers
+
+    async def _read(self, stream: GenerationStream) -> Told:
+        outputs, last = [], time.perf_counter()
+        async for output in stream:
+            now = time.perf_counter()
+            if output.request_id in Watched.lost and Watched.fault is not None:
+                Watched.lost.discard(output.request_id)
+                Watched.fault.gaps.append(now - last)
+            outputs.append(output)
+            last = now
+        return told(joined(outputs))
+
+
+@pytest.fixture
+async def fleet(
+    model_path: Path, tmp_path: Path, redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[RemoteEngine]:
+    monkeypatch.setattr(keeper, "PAUSES", (0.0,) * (FAULTS + 1))
+    monkeypatch.setattr("engine.fleet.remote_engine.ReplicaKeeper", Watched)
+    config = configured(model_path, tmp_path, f"unix://{redis_server.socket}")
+    engine = await asyncio.to_thread(build_fleet, config, REPLICAS, lambda _: None)
+    await engine.start()
+    yield engine
+    await engine.stop(0.0)
+
+
+@pytest.fixture
+def redis_server(tmp_path: Path) -> RedisServer:
+    folder = tmp_path / "redis"
+    folder.mkdir()
+    return RedisServer(folder)
+
+
+def configured(model_path: Path, folder: Path, redis_url: str) -> EngineConfig:
+    config = engine_config(model_path, folder / "state", blocks=REPLICAS * 300, cpu_memory=512 * MIB)
+    assert config.tiers is not None
+    return replace(config, tiers=replace(config.tiers, redis_url=redis_url))
+
+
+async def answers_alone(model_path: Path, folder: Path) -> list[list[Told]]:
+    """Return the answers of one engine in this process to all questions."""
+    config = replace(configured(model_path, folder, "off"), tiers=None)
+    engine = await asyncio.to_thread(build_engine, config, lambda _: None)
+    await engine.start()
+    expected = [[told(each) for each in await answers_of(engine, *question)] for question in QUESTIONS]
+    await engine.stop(0.0)
+    return expected
+
+
+def strike(engine: RemoteEngine, redis: RedisServer, kind: str, source: random.Random) -> None:
+    """Break one replica, and Redis with it if the kind says so."""
+    state = source.choice(engine.stats().replicas)
+    assert state.pid is not None
+    if kind.endswith("without Redis"):
+        redis.freeze()
+    if kind.startswith("cut"):
+        links = engine._keeper.ready
+        next(link for link in links if link.index == state.index).connection.close()
+    else:
+        os.kill(state.pid, signal.SIGSTOP if kind.startswith("frozen") else signal.SIGKILL)
+
+
+async def test_no_answer_differs_after_any_fault(
+    fleet: RemoteEngine, model_path: Path, tmp_path: Path, redis_server: RedisServer
+) -> None:
+    expected = await answers_alone(model_path, tmp_path / "alone")
+    load, source = Load(fleet, expected), random.Random(1)
+    kinds = ("killed", "frozen", "cut off", "killed, without Redis", "frozen, without Redis")
+    faults = []
+    clients = asyncio.gather(*(load.run() for _ in range(CLIENTS)))
+    for number in range(FAULTS):
+        await until_states(fleet, *("ok",) * REPLICAS)
+        # The moment of the fault is random, and nothing waits for a condition here.
+        await asyncio.wait([clients], timeout=source.uniform(*PAUSE_SECONDS))
+        assert not clients.done(), await clients
+        Watched.fault = Fault(kinds[number % len(kinds)], time.perf_counter())
+        faults.append(Watched.fault)
+        strike(fleet, redis_server, Watched.fault.kind, source)
+        async with asyncio.timeout(60):
+            # Answers that were lost are told apart by their ids, so the next fault waits until all have continued.
+            while not Watched.fault.noticed or Watched.lost:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+        redis_server.thaw()
+        if (number + 1) % 10 == 0:
+            print(f"{number + 1} faults, {load.num_answers} answers, 0 differ", flush=True)
+    clients.cancel()
+    with suppress(asyncio.CancelledError):
+        await clients
+    print_table(faults)
+
+
+def print_table(faults: Sequence[Fault]) -> None:
+    """Print the times until a loss was noticed, and the interruptions, in milliseconds."""
+    print("\n| fault | faults | noticed p50 | max | answers continued | gap p50 | p99 | max |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    for kind in dict.fromkeys(fault.kind for fault in faults):
+        own = [fault for fault in faults if fault.kind == kind]
+        noticed = [1000 * (fault.noticed - fault.at) for fault in own]
+        gaps = [1000 * gap for fault in own for gap in fault.gaps] or [0.0]
+        cells = [percentile(noticed, 50), max(noticed), percentile(gaps, 50), percentile(gaps, 99), max(gaps)]
+        shown = [f"{cell:,.0f}" for cell in cells]
+        print(f"| {kind} | {len(own)} | {shown[0]} | {shown[1]} | {len(gaps)} | {shown[2]} | {shown[3]} | {shown[4]} |")

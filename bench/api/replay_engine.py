@@ -7,7 +7,7 @@ step hands over all of its tokens at one moment, as a step of a batch does. For 
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench.api.byte_tokenizer import SAID, VOCABULARY, ByteChatFormat, ByteTokenizer
@@ -48,6 +48,37 @@ class _Answer:
     length: int
     reason: FinishReason
     said: int = 0
+
+
+def no_stats() -> EngineStats:
+    """Return the statistics of an engine that has done nothing."""
+    nothing = Histogram.of_seconds()
+    return EngineStats(
+        running=0,
+        waiting=0,
+        loading=0,
+        following=0,
+        preempted=0,
+        blocks_total=1,
+        blocks_used=0,
+        blocks_cached=0,
+        block_nbytes=1,
+        preemptions=0,
+        reclaims=0,
+        requests_finished={},
+        generation_tokens=0,
+        reused_tokens=Counter(),
+        computed_tokens=0,
+        unstored_blocks=0,
+        checks={"clean": 0, "failed": 0},
+        step_seconds=nothing,
+        gap_seconds=nothing,
+        batch_sizes=Histogram.of_counts(),
+        ttft_seconds=nothing,
+        queue_seconds={},
+        inter_token_seconds=nothing,
+        tiers=None,
+    )
 
 
 class NoPrefixes:
@@ -175,32 +206,11 @@ class ReplayEngine:
 
     def stats(self) -> EngineStats:
         """Return statistics, most of which are zero."""
-        nothing = Histogram.of_seconds()
-        return EngineStats(
+        return replace(
+            no_stats(),
             running=len(self._answers),
-            waiting=0,
-            loading=0,
-            following=0,
-            preempted=0,
-            blocks_total=1,
-            blocks_used=0,
-            blocks_cached=0,
-            block_nbytes=1,
-            preemptions=0,
-            reclaims=0,
             requests_finished=dict(self._finished),
             generation_tokens=self._tokens,
-            reused_tokens=Counter(),
-            computed_tokens=0,
-            unstored_blocks=0,
-            checks={"clean": 0, "failed": 0},
-            step_seconds=nothing,
-            gap_seconds=nothing,
-            batch_sizes=Histogram.of_counts(),
-            ttft_seconds=nothing,
-            queue_seconds={},
-            inter_token_seconds=nothing,
-            tiers=None,
         )
 
     async def _run(self) -> None:

@@ -9,7 +9,7 @@ import os
 import random
 import signal
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -130,10 +130,12 @@ async def fleet(
 
 
 @pytest.fixture
-def redis_server(tmp_path: Path) -> RedisServer:
+def redis_server(tmp_path: Path) -> Iterator[RedisServer]:
     folder = tmp_path / "redis"
     folder.mkdir()
-    return RedisServer(folder)
+    server = RedisServer(folder)
+    yield server
+    server.kill()
 
 
 def configured(model_path: Path, folder: Path, redis_url: str) -> EngineConfig:
@@ -168,7 +170,7 @@ def strike(engine: RemoteEngine, redis: RedisServer, kind: str, source: random.R
 async def test_no_answer_differs_after_any_fault(
     fleet: RemoteEngine, model_path: Path, tmp_path: Path, redis_server: RedisServer
 ) -> None:
-    expected = await answers_alone(model_path, tmp_path / "alone")
+    expected = await answers_alone(model_path, tmp_path)
     load, source = Load(fleet, expected), random.Random(1)
     kinds = ("killed", "frozen", "cut off", "killed, without Redis", "frozen, without Redis")
     faults = []

@@ -1,0 +1,261 @@
+"""Cost of replicas against one engine in the server's process: CPU, latency and throughput of the wire.
+
+    python -m bench.fleet [--rounds 7]
+
+The CPU is measured without a model: both ends of the connection are in one process, with a stub as the engine.
+Latency and throughput are measured on a small model of random weights: an engine in this process and one replica, in
+turns, each with 32 answers at a time. Prints tables, and writes bench/results/fleet.json.
+"""
+
+import argparse
+import asyncio
+import json
+import socket
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import date
+from itertools import pairwise
+from pathlib import Path
+from types import MappingProxyType, SimpleNamespace
+from typing import Any, Final, cast
+
+from app.host.backend import Backend, GenerationStream
+from app.observability.percentiles import percentile
+from bench.api.replay_engine import no_stats
+from bench.machine import describe_machine
+from bench.random_llama import write_random_llama
+from bench.rounding import rounded
+from bench.stats import median
+from cache_tiers.tier import TierId
+from engine.async_llm import AsyncLLMEngine
+from engine.build import build_engine
+from engine.config import EngineConfig
+from engine.fleet.answer import RemoteAnswer
+from engine.fleet.build import build_fleet
+from engine.fleet.handshake import new_token
+from engine.fleet.link import Link
+from engine.fleet.server import ReplicaServer
+from engine.generate_request import GenerateRequest
+from engine.outputs import RequestOutput
+from engine.request_stream import RequestStream
+from engine.sampling_params import SamplingParams
+from engine.stats import EngineStats
+from models.resolve import resolve_model
+
+STREAMS: Final = 32
+MANY_STREAMS: Final = 256
+STEPS: Final = 1000
+PROMPT: Final = 64
+TOKENS: Final = 200
+SIZES: Final = {
+    "hidden_size": 512,
+    "intermediate_size": 1536,
+    "num_hidden_layers": 8,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 128,
+    "tie_word_embeddings": True,
+}
+PARAMS: Final = SamplingParams(temperature=0.0, max_tokens=TOKENS, ignore_eos=True, seed=1)
+
+
+@dataclass(frozen=True, slots=True)
+class WireCost:
+    """CPU of both ends of the wire, in microseconds a token, beyond that of delivering in one process."""
+
+    streams: int
+    added_us: float
+
+
+@dataclass(frozen=True, slots=True)
+class LoadResult:
+    """One round of answers: tokens per second, and the time between two outputs of a stream in milliseconds."""
+
+    rate: float
+    gap_p50_ms: float
+    gap_p99_ms: float
+
+
+class StubEngine:
+    """Streams that get a token each when the benchmark says so."""
+
+    kv_fingerprint = "stub"
+    max_model_len = 8192
+    is_broken = False
+    tier_notes: Mapping[TierId, str] = MappingProxyType({})
+
+    def __init__(self) -> None:
+        self.streams: list[RequestStream] = []
+
+    def stats(self) -> EngineStats:
+        """Return statistics of an engine that has done nothing."""
+        return no_stats()
+
+    async def generate(self, request: GenerateRequest) -> list[RequestStream]:
+        """Return the streams of a request, which get nothing by themselves."""
+        names = [f"req-{len(self.streams) + at}" for at in range(request.num_answers)]
+        made = [RequestStream(name, request.params, lambda _: None) for name in names]
+        self.streams += made
+        return made
+
+    def step(self, number: int) -> None:
+        """Put a token into every stream."""
+        for stream in self.streams:
+            stream.put(RequestOutput(stream.request_id, " word", (number,)))
+
+
+class Count:
+    """Listener of many streams that counts the outputs of a step."""
+
+    def __init__(self, streams: int) -> None:
+        self._streams = streams
+        self._left = streams
+        self._whole = asyncio.get_running_loop().create_future()
+
+    def listen(self, _output: RequestOutput) -> bool:
+        """Count an output."""
+        self._left -= 1
+        if self._left == 0:
+            self._whole.set_result(None)
+        return True
+
+    async def wait(self) -> None:
+        """Wait for the outputs of a whole step."""
+        await self._whole
+        self._left = self._streams
+        self._whole = asyncio.get_running_loop().create_future()
+
+
+async def cpu_per_token(streams: int, *, is_remote: bool) -> float:
+    """Return the CPU seconds of delivering a token, through the wire or in one process."""
+    engine, count = StubEngine(), Count(streams)
+    request = GenerateRequest(list(range(PROMPT)), PARAMS)
+    link = await _linked(engine) if is_remote else None
+    for number in range(streams):
+        if link is None:
+            [stream] = await engine.generate(request)
+        else:
+            answer = RemoteAnswer(f"req-{number}", request, 0, lambda _: None, lambda _: None)
+            await link.begin(request, [answer])
+            stream = answer.stream
+        stream.set_listener(count.listen)
+    began = 0.0
+    for step in range(STEPS + STEPS // 10):
+        if step == STEPS // 10:
+            began = time.process_time()
+        engine.step(step)
+        await count.wait()
+    return (time.process_time() - began) / (STEPS * streams)
+
+
+async def _linked(engine: StubEngine) -> Link:
+    """Connect a link to a replica's server in this process."""
+    token, ready = new_token(), asyncio.Event()
+    events = SimpleNamespace(
+        on_note=lambda _: None, on_ready=lambda _: ready.set(), on_failed=lambda *_: None, on_lost=lambda *_: None
+    )
+    link, server = Link(0, 1, token, cast("Any", events)), ReplicaServer(token, 1)
+    loop = asyncio.get_running_loop()
+    ours, theirs = socket.socketpair()
+    for end in (ours, theirs):
+        end.setblocking(False)
+    await loop.create_connection(lambda: link.connection, sock=ours)
+    await loop.create_connection(lambda: server.connection, sock=theirs)
+    server.begin()
+    server.serve(cast("AsyncLLMEngine", engine))
+    await ready.wait()
+    return link
+
+
+async def load(engine: Backend, streams: int, salt: int) -> LoadResult:
+    """Generate `streams` answers at a time, and measure all tokens after the first ones."""
+    prompts = [
+        [1000 + (salt * 7919 + own * 104729 + at * 17) % 20000 for at in range(PROMPT)] for own in range(streams)
+    ]
+    begun = [(await engine.generate(GenerateRequest(prompt, PARAMS)))[0] for prompt in prompts]
+    times = await asyncio.gather(*map(_times, begun))
+    first, last = max(each[0] for each in times), min(each[-1] for each in times)
+    inside = [at for each in times for at in each if first <= at <= last]
+    gaps = [1000 * (b - a) for each in times for a, b in pairwise(each) if first <= a and b <= last]
+    return LoadResult(len(inside) / (last - first), percentile(gaps, 50), percentile(gaps, 99))
+
+
+async def _times(stream: GenerationStream) -> list[float]:
+    return [time.perf_counter() async for _ in stream]
+
+
+async def measured_loads(config: EngineConfig, rounds: int) -> dict[str, list[LoadResult]]:
+    """Measure an engine in this process and one replica in turns. The first round of each is not counted."""
+    local = await asyncio.to_thread(build_engine, config, lambda _: None)
+    remote = await asyncio.to_thread(build_fleet, config, 1, lambda _: None)
+    engines: dict[str, Backend] = {"in process": local, "replica": remote}
+    found: dict[str, list[LoadResult]] = {name: [] for name in engines}
+    for engine in engines.values():
+        await engine.start()
+    try:
+        for number in range(rounds + 1):
+            order = list(engines) if number % 2 else list(engines)[::-1]
+            for name in order:
+                found[name].append(await load(engines[name], STREAMS, number))
+    finally:
+        for engine in engines.values():
+            await engine.stop(0.0)
+    return {name: each[1:] for name, each in found.items()}
+
+
+def main() -> None:
+    """Measure, print the tables, and store the results."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--cache-dir", type=Path, default=Path.home() / ".cache/ebb")
+    parser.add_argument("--out", type=Path, default=Path("bench/results"))
+    arguments = parser.parse_args()
+    costs = []
+    for streams in (STREAMS, MANY_STREAMS):
+        through, alone = (asyncio.run(cpu_per_token(streams, is_remote=is_remote)) for is_remote in (True, False))
+        costs.append(WireCost(streams, 1e6 * (through - alone)))
+    with tempfile.TemporaryDirectory(prefix="ebb-fleet-") as folder:
+        source = resolve_model("smollm2-135m-instruct", arguments.cache_dir, print)
+        path = Path(folder)
+        write_random_llama(source, path, SIZES, only_known_tokens=True)
+        config = EngineConfig(
+            model_path=path,
+            model_name="random",
+            tiers=None,
+            secret=b"a secret of the benchmark",
+            kv_memory=64 << 20,
+            cache_dir=arguments.cache_dir,
+            max_num_seqs=STREAMS,
+            speculation=False,
+        )
+        loads = asyncio.run(measured_loads(config, arguments.rounds))
+    print("| streams | added CPU, us a token |\n| --- | --- |")
+    for cost in costs:
+        print(f"| {cost.streams} | {cost.added_us:.1f} |")
+    print("\n| | tokens/s | gap p50, ms | gap p99, ms |\n| --- | --- | --- | --- |")
+    medians = {name: _median(results) for name, results in loads.items()}
+    for name, each in medians.items():
+        print(f"| {name} | {each.rate:.0f} | {each.gap_p50_ms:.2f} | {each.gap_p99_ms:.2f} |")
+    local, remote = medians["in process"], medians["replica"]
+    print(f"\nthroughput {remote.rate / local.rate:.3f}, added p99 {remote.gap_p99_ms - local.gap_p99_ms:.2f} ms")
+    report = {
+        "measured_on": date.today().isoformat(),
+        "machine": asdict(describe_machine()),
+        "wire": [asdict(cost) for cost in costs],
+        "loads": {name: [asdict(each) for each in results] for name, results in loads.items()},
+    }
+    (arguments.out / "fleet.json").write_text(json.dumps(rounded(report), indent=1) + "\n")
+
+
+def _median(results: Sequence[LoadResult]) -> LoadResult:
+    return LoadResult(
+        median([each.rate for each in results]),
+        median([each.gap_p50_ms for each in results]),
+        median([each.gap_p99_ms for each in results]),
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -184,7 +184,7 @@ async def test_no_answer_differs_after_any_fault(
         faults.append(Watched.fault)
         strike(fleet, redis_server, Watched.fault.kind, source)
         async with asyncio.timeout(60):
-            # Answers that were lost are told apart by their ids, so the next fault waits until all have continued.
+            # The next fault waits until all lost answers have continued, so that each gap belongs to one fault.
             while not Watched.fault.noticed or Watched.lost:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
         redis_server.thaw()

@@ -283,6 +283,7 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     "DELETE /api/admin/keys/{id}": Operation(answers=(), status=204),
     "GET /api/admin/people": Operation(answer=AdminPeople),
     "PATCH /api/admin/people/{id}": Operation(PersonFields, answer=AdminPerson),
+    "POST /api/admin/replicas/{id}/drain": Operation(answers=(), status=202),
     "GET /api/admin/tenants": Operation(answer=Tenants),
     "DELETE /api/admin/tenants/{tenant}": Operation(answer=DeletedTenant),
     "PUT /api/admin/tenants/{tenant}/limits": Operation(LimitFields, answer=TenantWithLimits),

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from cache_tiers.tier import TierId
 from engine.config import EngineConfig
 from engine.core import InFlight, SchedulerInDoubtError, StepBehindFailureError
-from engine.errors import FOR_THE_PROCESS, EngineError, NotReadyError
+from engine.errors import FOR_THE_PROCESS, EngineError, NotFoundError, NotReadyError
 from engine.executor.workers import WorkersLostError
 from engine.generate_request import GenerateRequest
 from engine.llm_engine import LLMEngine
@@ -229,6 +229,12 @@ class AsyncLLMEngine:
         if self._deadline is not None:
             self._deadline.cancel()
         await asyncio.to_thread(self._on_close, FLUSH_SECONDS)
+
+    def drain_replica(self, index: int) -> None:
+        """Raise NotFoundError: the engine is in this process."""
+        raise NotFoundError(
+            f"There is no replica {index}: the engine is in the server's process", code="replica_not_found"
+        )
 
     @property
     def is_broken(self) -> bool:

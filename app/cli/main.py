@@ -22,7 +22,7 @@ from app.cli.keys_plan import (
     REVOKE_HELP,
     TENANT,
 )
-from app.config.options import Option, any_path, any_text, did_you_mean, parse_option, switch
+from app.config.options import Option, any_path, any_text, did_you_mean, integer, parse_option, switch
 from app.config.settings import OPTIONS, Settings, load_settings
 from app.profile.plan import PROFILE_OPTIONS, ProfilePlan
 from app.version import VERSION
@@ -84,6 +84,9 @@ OF_THE_SERVER = (
     "login-hours",
 )
 """Settings without effect on `ebb profile`, whose engine has a state directory and a secret of its own."""
+
+DRAIN_HELP = "restart a replica while the others continue its answers"
+REPLICA = Option("replica", integer(0, 63), "REPLICA", "number of the replica, from 0")
 
 EXAMPLES = """\
 examples:
@@ -159,6 +162,7 @@ def _commands() -> tuple[_Command, ...]:
         _Command("serve", _serve, "run the server: API and web page", everything),
         _Command("pull", _pull, PULL_HELP, PULL_SETTINGS, PULL_OPTIONS, argument=PULL_NAME, needs_argument=False),
         _Command("chat", _chat, "talk to the running server in the terminal", ("host", "port"), (API_KEY,)),
+        _Command("drain", _drain, DRAIN_HELP, ("host", "port"), (API_KEY,), argument=REPLICA),
         _Command("doctor", _doctor, DOCTOR_HELP, everything, DOCTOR_OPTIONS),
         _Command("backup", _backup, BACKUP_HELP, ("state-dir",), argument=BACKUP_FILE),
         _Command("restore", _restore, RESTORE_HELP, ("state-dir",), argument=RESTORE_FILE),
@@ -276,6 +280,12 @@ def _chat(settings: Settings, api_key: str | None = None) -> int:
     from app.cli.chat import chat
 
     return chat(settings, api_key)
+
+
+def _drain(settings: Settings, replica: int, api_key: str | None = None) -> int:
+    from app.cli.drain import drain
+
+    return drain(settings, replica, api_key)
 
 
 def _doctor(settings: Settings, security: bool = False) -> int:

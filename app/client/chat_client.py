@@ -76,6 +76,14 @@ class ChatClient:
         except (aiohttp.ClientError, TimeoutError) as error:
             raise NoServerError(f"the connection to {self.url} broke ({error or type(error).__name__})") from error
 
+    async def drain(self, replica: int) -> None:
+        """Have a replica drained. Raises NoServerError, RefusedError."""
+        try:
+            async with self._session.post(f"/api/admin/replicas/{replica}/drain") as response:
+                await _refuse_errors(response)
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise NoServerError(f"the connection to {self.url} broke ({error or type(error).__name__})") from error
+
     async def send(self, conversation_id: str, content: str) -> AsyncGenerator[Event, None]:
         """Send `content` and yield the events of the answer. Cancelling also cancels the run on the server.
 

@@ -201,6 +201,12 @@ class Backend(Protocol):
     def stats(self) -> EngineStats:
         """Return a snapshot of the statistics. Cheap."""
 
+    def drain_replica(self, index: int) -> None:
+        """Have the other replicas continue the answers of one, which then restarts.
+
+        Raises NotFoundError, or ConflictError if the replica does not serve now, or no other does.
+        """
+
     @property
     def is_broken(self) -> bool:
         """Whether the engine has failed for good and serves no more requests."""

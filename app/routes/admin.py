@@ -11,7 +11,7 @@ from app.schemas.response_bodies.admin import ApiKeys, NewApiKey, Tenants, Tenan
 from app.services import server_services
 from app.tenants.name import parse_name
 from app.tenants.principal import principal_of
-from engine.errors import ConflictError, InvalidRequestError
+from engine.errors import ConflictError, InvalidRequestError, NotFoundError
 
 
 async def list_keys(request: Request) -> Response:
@@ -77,12 +77,22 @@ def _tenant(request: Request) -> str:
         raise InvalidRequestError(str(error), param="tenant") from None
 
 
+async def drain_replica(request: Request) -> Response:
+    """Have the other replicas of the engine continue the answers of one, which then restarts."""
+    replica: str = request.path_params["id"]
+    if not replica.isdecimal():
+        raise NotFoundError(f"There is no replica {replica}", code="replica_not_found")
+    server_services(request).host.require().drain_replica(int(replica))
+    return Response(status_code=202)
+
+
 routes = [
     Route("/api/admin/keys", list_keys),
     Route("/api/admin/keys", create_key, methods=["POST"]),
     Route("/api/admin/keys/{id}", revoke_key, methods=["DELETE"]),
     Route("/api/admin/people", list_people),
     Route("/api/admin/people/{id}", change_person, methods=["PATCH"]),
+    Route("/api/admin/replicas/{id}/drain", drain_replica, methods=["POST"]),
     Route("/api/admin/tenants", list_tenants),
     Route("/api/admin/tenants/{tenant}", delete_tenant, methods=["DELETE"]),
     Route("/api/admin/tenants/{tenant}/limits", set_limits, methods=["PUT"]),

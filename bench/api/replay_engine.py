@@ -16,7 +16,7 @@ from cache_tiers.block_key import KeyNamespace
 from cache_tiers.histogram import Histogram
 from cache_tiers.tier import TierId
 from engine.config import EngineConfig
-from engine.errors import NotReadyError
+from engine.errors import NotFoundError, NotReadyError
 from engine.generate_request import GenerateRequest
 from engine.outputs import FinishReason, KVReceipt, RequestOutput, Usage
 from engine.processor import ModelLimits, Processor
@@ -203,6 +203,10 @@ class ReplayEngine:
     async def erase(self, trails: Sequence[Trail], *, tenant: str = "local") -> None:
         """Do nothing: there is no KV."""
         del trails, tenant
+
+    def drain_replica(self, index: int) -> None:
+        """Raise NotFoundError."""
+        raise NotFoundError(f"There is no replica {index}", code="replica_not_found")
 
     def stats(self) -> EngineStats:
         """Return statistics, most of which are zero."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from engine.config import EngineConfig
-from engine.errors import EngineError, NotReadyError
+from engine.errors import ConflictError, EngineError, NotFoundError, NotReadyError
 from engine.fleet.answer import RemoteAnswer
 from engine.fleet.handshake import new_token
 from engine.fleet.link import CLOSED, Link
@@ -172,6 +172,23 @@ class ReplicaKeeper:
         if reapers:
             await asyncio.wait(reapers)
 
+    def drain(self, index: int) -> None:
+        """Have the other replicas continue the answers of one, which flushes its tiers and restarts.
+
+        Raise NotFoundError, or ConflictError if the replica does not serve now, or no other does.
+        """
+        if not 0 <= index < len(self._slots):
+            raise NotFoundError(f"There is no replica {index}", code="replica_not_found")
+        slot, ready = self._slots[index], self.ready
+        if slot.link not in ready or slot.link is None or slot.placed is None:
+            raise ConflictError(f"Replica {index} does not serve now", code="replica_not_ready")
+        if len(ready) == 1:
+            raise ConflictError(f"No replica but {index} serves now: try again later", code="no_other_replica")
+        logger.info("replica %d (epoch %d) is drained", index, slot.link.epoch)
+        answers = slot.link.drain(FLUSH_SECONDS)
+        asyncio.get_running_loop().call_later(2 * FLUSH_SECONDS, slot.placed.kill)
+        self._on_answers(answers)
+
     def on_note(self, sentence: str) -> None:
         """See LinkEvents."""
         if self._is_starting:
@@ -211,6 +228,10 @@ class ReplicaKeeper:
         if self._is_stopping:
             self._on_answers(answers)
             return
+        if link.is_draining:
+            self._run(self._relaunch(slot))
+            self._announce()
+            return
         slot.last_loss = reason
         logger.error(
             "replica %d (epoch %d) is lost: %s; %d answers continue elsewhere",
@@ -237,6 +258,10 @@ class ReplicaKeeper:
                 self._on_give_up(f"all replicas were lost, the last one because {slot.last_loss}")
             return
         await asyncio.sleep(pause)
+        await self._relaunch(slot)
+
+    async def _relaunch(self, slot: _Slot) -> None:
+        """Start the next epoch of a replica once the former one has ended."""
         if slot.reaper is not None:
             # The memory and the cores of the former epoch are free once it has ended.
             await asyncio.wait([slot.reaper])

@@ -18,6 +18,7 @@ from engine.fleet.messages import (
     Call,
     Challenge,
     Down,
+    Drain,
     Failed,
     Generate,
     Hello,
@@ -73,6 +74,7 @@ class Link:
     facts: None until the replica is ready.
     stats: the newest statistics; None until the first ones arrive.
     is_lost: whether the replica is given up.
+    is_draining: whether the replica gets no more work, and what it still sends is ignored.
     num_silent: ticks of the owner since the last frame.
     """
 
@@ -83,6 +85,7 @@ class Link:
         self.facts: ReplicaFacts | None = None
         self.stats: EngineStats | None = None
         self.is_lost = False
+        self.is_draining = False
         self.num_silent = 0
         self._token = token
         self._nonce = new_nonce()
@@ -99,7 +102,7 @@ class Link:
     @property
     def is_ready(self) -> bool:
         """Whether the replica serves."""
-        return self.facts is not None and not self.is_lost
+        return self.facts is not None and not self.is_lost and not self.is_draining
 
     @property
     def num_answers(self) -> int:
@@ -144,7 +147,7 @@ class Link:
 
     async def call(self, make: Callable[[int], Call]) -> Any:
         """Send the call that `make` makes of its number, and return the answer. Raise as `begin`."""
-        if self.is_lost:
+        if self.is_lost or self.is_draining:
             raise ReplicaLostError(f"replica {self.index} is gone")
         number = next(self._call_numbers)
         answer = self._calls[number] = asyncio.get_running_loop().create_future()
@@ -169,6 +172,17 @@ class Link:
             return
         self.is_lost = True
         self.connection.abort()
+        self._events.on_lost(self, reason, self._release(reason))
+
+    def drain(self, seconds: float) -> Sequence[RemoteAnswer]:
+        """Have the replica flush its tiers within `seconds` and end. Return its answers, to be continued elsewhere."""
+        self.is_draining = True
+        answers = self._release("it is drained")
+        self.send(Drain(seconds))
+        return answers
+
+    def _release(self, reason: str) -> Sequence[RemoteAnswer]:
+        """Give up all calls, and all answers. Return the answers that the replica had accepted."""
         calls, self._calls = self._calls, {}
         pending = {number for numbers in self._begun.values() for number in numbers}
         accepted = [answer for number, answer in self._answers.items() if number not in pending]
@@ -176,7 +190,7 @@ class Link:
         for call in calls.values():
             if not call.done():
                 call.set_exception(ReplicaLostError(f"replica {self.index} is gone: {reason}"))
-        self._events.on_lost(self, reason, accepted)
+        return accepted
 
     def _on_frame(self, frame: bytes) -> None:
         self.num_silent = 0

@@ -282,6 +282,13 @@ class RemoteEngine:
             if (answer := self._answers.get(request_id)) is not None:
                 self._end(answer)
 
+    def drain_replica(self, index: int) -> None:
+        """Have the other replicas continue the answers of one, which then restarts.
+
+        Raise NotFoundError, or ConflictError if the replica does not serve now, or no other does.
+        """
+        self._keeper.drain(index)
+
     async def stop(self, drain_seconds: float) -> None:
         """Refuse new requests, let running ones end within `drain_seconds`, abort the rest, flush the tiers."""
         self._is_stopping = True

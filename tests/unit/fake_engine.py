@@ -15,7 +15,7 @@ from typing import Any
 from cache_tiers.histogram import Histogram
 from cache_tiers.tier import TierId
 from engine.config import EngineConfig
-from engine.errors import InvalidRequestError, NotReadyError, OverloadedError, PromptTooLongError
+from engine.errors import InvalidRequestError, NotFoundError, NotReadyError, OverloadedError, PromptTooLongError
 from engine.generate_request import GenerateRequest
 from engine.outputs import FinishReason, KVReceipt, RequestOutput, TokenLogprobs, Usage
 from engine.sampling_params import SamplingParams
@@ -233,6 +233,9 @@ class FakeEngine:
     def running(self) -> int:
         """Number of unfinished requests."""
         return len(self._live)
+
+    def drain_replica(self, index: int) -> None:
+        raise NotFoundError(f"There is no replica {index}", code="replica_not_found")
 
     @property
     def is_broken(self) -> bool:

@@ -53,6 +53,7 @@ ADMIN: dict[Call, Any] = {
     ("DELETE", "/api/admin/keys/{id}"): None,
     ("GET", "/api/admin/people"): None,
     ("PATCH", "/api/admin/people/{id}"): {"disabled": True},
+    ("POST", "/api/admin/replicas/{id}/drain"): None,
     ("GET", "/api/admin/tenants"): None,
     ("PUT", "/api/admin/tenants/{tenant}/limits"): {"conversations": 5},
     ("DELETE", "/api/admin/tenants/{tenant}"): None,

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import aiohttp
 import pytest
 
 from tests.conftest import default_cache_dir
-from tests.e2e.server_process import ebb_process
+from tests.e2e.server_process import SERVE, ebb_process
 from tests.integration.api_server import api_client
 from tests.integration.conversations_client import created, read, shown
 from tests.integration.sse_events import all_events, events, text_of
@@ -65,3 +66,10 @@ async def test_client_that_reconnects_sees_each_event_once(http: aiohttp.ClientS
     [lost] = [each for each in await replicas(http) if each["index"] == busy["index"]]
     assert (lost["restarts"], lost["epoch"]) == (1, 3)
     assert lost["last_loss"]
+
+    # An administrator restarts the other one.
+    assert http._base_url is not None
+    command = [*SERVE[:-1], "drain", str(1 - busy["index"]), "--port", str(http._base_url.port)]
+    drained = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, check=True)
+    assert "the others continue its answers" in drained.stdout
+    assert drained.stdout.endswith(f"Replica {1 - busy['index']} serves again (epoch 4).\n")

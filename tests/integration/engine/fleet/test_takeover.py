@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from engine.async_llm import AsyncLLMEngine
+from engine.errors import ConflictError, NotFoundError
 from engine.fleet.remote_engine import RemoteEngine
 from engine.sampling_params import SamplingParams
 from engine.stats import ReplicaState
@@ -70,3 +71,26 @@ async def test_answers_continue_on_another_replica(
     with pytest.raises(ProcessLookupError):
         os.kill(hit.pid or 0, 0)
     assert sum(each.answers for each in after) == 0
+
+
+async def test_drained_replica_restarts_without_a_trace(fleet: RemoteEngine, alone: AsyncLLMEngine) -> None:
+    await until_states(fleet, "ok", "ok")
+    kinds = enumerate(KINDS.values())
+    begun = [await reading(fleet, prompt_of(150, 500 + at), params, count) for at, (params, count) in kinds]
+    for readers in begun:
+        for reader in readers:
+            await reader.begun.wait()
+    busy = max(fleet.stats().replicas, key=lambda each: each.answers)
+    fleet.drain_replica(busy.index)
+    with pytest.raises(ConflictError):
+        fleet.drain_replica(busy.index)
+    with pytest.raises(ConflictError):
+        fleet.drain_replica(1 - busy.index)
+    got = [[told(await reader.whole()) for reader in readers] for readers in begun]
+    assert got == await answers_alone(alone, 500)
+    after = await until_states(fleet, "ok", "ok")
+    assert after[busy.index].epoch == max(each.epoch for each in after)
+    # A drain is no loss, and does not count towards the restarts that are left.
+    assert after[busy.index].last_loss == busy.last_loss
+    with pytest.raises(NotFoundError):
+        fleet.drain_replica(2)

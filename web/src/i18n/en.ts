@@ -261,6 +261,7 @@ export const en = {
     missing: "There is no such chat or message.",
     gone: "It may have been deleted in another tab.",
     wait: "Wait a moment, then try again.",
+    makeRoom: "Delete chats for good, then try again.",
     twice: "Try again; if it happens again, see the server's log.",
     change: "Change the message or the settings, then try again.",
   },

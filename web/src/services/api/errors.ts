@@ -70,6 +70,7 @@ function textOf(status: number | null, code: string | null, message: string): st
 function advice(status: number, code: string | null): string {
   if (code === "context_length_exceeded") return t().errors.tooLong;
   if (status === 401 || status === 403) return t().errors.signIn;
+  if (code === "conversations_limit" || code === "stored_bytes_limit") return t().errors.makeRoom;
   if (status === 429 || status === 503) return t().errors.wait;
   if (status >= 500) return t().errors.twice;
   return t().errors.change;

@@ -22,6 +22,7 @@ const HEALTH: Health = {
   reason: null,
   tiers: null,
   workers: null,
+  replicas: null,
   unindexed: null,
   suggested_model: null,
 };

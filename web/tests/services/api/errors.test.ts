@@ -12,8 +12,14 @@ describe("a refusal of the server", () => {
     expect(refused(429, null)).toBe("Said by the server.");
     await language.choose("zh");
     expect(refused(429, null)).toBe("请求过多。");
-    expect(refused(429, "conversations_limit")).toBe("存储的对话数已达限额，请永久删除一些对话。");
+    expect(refused(429, "conversations_limit")).toBe("存储的对话数已达限额。");
     expect(refused(409, "head_moved")).toBe("此对话中已发送了另一条消息。");
     expect(refused(400, "new_code")).toBe("Said by the server.");
+  });
+
+  it("advises to make room where waiting is no help", () => {
+    const advised = (code: string) => describeError(new ApiError(429, { message: "", code, param: null, type: "" })).todo;
+    expect(advised("stored_bytes_limit")).toBe("Delete chats for good, then try again.");
+    expect(advised("requests_per_minute_limit")).toBe("Wait a moment, then try again.");
   });
 });

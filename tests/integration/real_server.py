@@ -10,8 +10,11 @@ import aiohttp
 from engine.async_llm import AsyncLLMEngine
 from engine.build import build_engine
 from engine.config import EngineConfig
+from engine.offload.connector import OffloadConnector
 from tests.integration.api_server import api_client, running_server
 from tests.waiting import until
+
+CLEAR_SECONDS = 20.0
 
 
 @asynccontextmanager
@@ -30,6 +33,20 @@ async def serving(
 async def settled(engine: AsyncLLMEngine) -> None:
     """Wait until the engine is idle and every block has been stored in the lower tiers."""
     await asyncio.to_thread(until, lambda: engine.is_idle and _nothing_waits(engine))
+
+
+async def cpu_cleared(engine: AsyncLLMEngine) -> None:
+    """Evict every block from CPU memory, and from the device those that no request uses.
+
+    Blocks that are being written again after a failure are locked until the engine's loop has seen the result, so the
+    loop continues between two attempts.
+    """
+    scheduler = engine._engine.core.scheduler
+    scheduler.blocks.pool.forget_free()
+    assert isinstance(scheduler.connector, OffloadConnector)
+    async with asyncio.timeout(CLEAR_SECONDS):
+        while not scheduler.connector.tiers.store.clear_cpu():  # noqa: ASYNC110
+            await asyncio.sleep(0.002)
 
 
 def _nothing_waits(engine: AsyncLLMEngine) -> bool:

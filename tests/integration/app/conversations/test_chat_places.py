@@ -8,11 +8,10 @@ import aiohttp
 import pytest
 
 from engine.async_llm import AsyncLLMEngine
-from engine.offload.connector import OffloadConnector
 from tests.integration.api_server import RunningServer
 from tests.integration.conversations_client import created, said
 from tests.integration.engine_rig import BLOCK, engine_config
-from tests.integration.real_server import serving, settled
+from tests.integration.real_server import cpu_cleared, serving, settled
 from tests.redis_server import RedisServer
 from tests.unit.fake_engine import FakeEngine
 from tests.waiting import until
@@ -39,10 +38,7 @@ async def places(http: aiohttp.ClientSession, *conversations: str) -> dict[str, 
 
 async def leave_only_in_redis(engine: AsyncLLMEngine) -> None:
     await settled(engine)
-    scheduler = engine._engine.core.scheduler
-    scheduler.blocks.pool.forget_free()
-    assert isinstance(scheduler.connector, OffloadConnector)
-    until(scheduler.connector.tiers.store.clear_cpu)
+    await cpu_cleared(engine)
 
 
 async def until_warm(engine: AsyncLLMEngine, num_blocks: int) -> None:

@@ -12,11 +12,10 @@ from cache_tiers.redis.block_commands import KEY_PREFIX
 from engine.async_llm import AsyncLLMEngine
 from engine.offload.connector import OffloadConnector
 from tests.integration.engine_rig import BLOCK, engine_config
-from tests.integration.real_server import serving, settled
+from tests.integration.real_server import cpu_cleared, serving, settled
 from tests.integration.sse_events import all_events
 from tests.model.toys import BelievedCost
 from tests.redis_server import RedisServer
-from tests.waiting import until
 
 pytest_plugins = ["tests.store_fixtures"]
 
@@ -69,13 +68,12 @@ async def lose_memory(engine: AsyncLLMEngine, *, token_seconds: float | None = N
     waits for Redis as long as it ever does, however busy the machine is.
     """
     await settled(engine)
-    scheduler = engine._engine.core.scheduler
-    scheduler.blocks.pool.forget_free()
-    assert isinstance(scheduler.connector, OffloadConnector)
-    until(scheduler.connector.tiers.store.clear_cpu)
+    await cpu_cleared(engine)
     cost = BelievedCost()
     cost.token_seconds = token_seconds
-    scheduler.connector.prefill = cost
+    connector = engine._engine.core.scheduler.connector
+    assert isinstance(connector, OffloadConnector)
+    connector.prefill = cost
 
 
 async def test_new_prompt_is_reported_as_never_seen(shallow_model: Path, tmp_path: Path) -> None:

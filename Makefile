@@ -66,10 +66,7 @@ test-kernels: test-setup .make/triton ## simulate the GPU kernels on the CPU and
 test-models: test-setup ## compare every tested architecture with transformers alone, and run all models on all kernels, a few minutes
 	@$(BIN)/python -m pytest -n 2 --size models tests/sweep tests/integration/engine/worker/native $(ARGS)
 
-test-faults-fleet: test-setup ## break replicas 300 times while they answer, and print a table, 40 minutes (FAULTS=30 for fewer)
-	@$(BIN)/python -m pytest tests/faults_fleet -s $(ARGS)
-
-clients: test-setup ## drive clients of the APIs, each in an environment of its own, against a server
+test-clients: test-setup ## drive clients of the APIs, each in an environment of its own, against a server
 	@$(BIN)/python -m tests.clients.environments
 	@$(BIN)/python -m pytest -n 2 --ignore tests/clients/heavy tests/clients $(ARGS)
 
@@ -78,6 +75,9 @@ faults: test-setup ## break Redis in every way while chats return, and print a t
 
 faults-api: test-setup ## kill the server 200 times at random tokens of its answers, 15 minutes
 	@$(BIN)/python -m pytest tests/faults_api -s $(ARGS)
+
+faults-fleet: test-setup ## break replicas 300 times while they answer, and print a table, 40 minutes (FAULTS=30 for fewer)
+	@$(BIN)/python -m pytest tests/faults_fleet -s $(ARGS)
 
 clients: test-setup ## drive heavy clients, such as Claude Code and Open WebUI, against a server, 30 minutes with installing them
 	@$(BIN)/python -m pytest tests/clients/heavy $(ARGS)

@@ -37,7 +37,7 @@ comma := ,
 
 # Three processes for two cores, whatever the machine: tests wait for servers, browsers and the disk. To see one test's
 # output as it comes, or to debug: make test ARGS="-n 0 -s -k name".
-PYTEST := $(BIN)/python -m pytest -n 3
+PYTEST := $(BIN)/python -m pytest -n 3 --dist loadgroup
 
 # Run a command with the checks beside it. They speak after it.
 check-beside = $(MAKE) --no-print-directory lint web-test >.make/checks.log 2>&1 & checks=$$!; \

@@ -264,16 +264,38 @@ def _connect(address: RedisAddress, timeouts: Timeouts) -> socket.socket:
             plain.close()
             raise
         return plain
+    if address.tls is not None:
+        return _connect_tls(address, address.tls.context(), timeouts)
     tcp = socket.create_connection((address.host, address.port), timeouts.connect)
-    try:
-        tcp.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        if address.tls is None:
-            return tcp
-        tcp.settimeout(timeouts.io)
-        return address.tls.context().wrap_socket(tcp, server_hostname=address.host)
-    except BaseException:
-        tcp.close()
-        raise
+    tcp.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return tcp
+
+
+def _connect_tls(address: RedisAddress, context: ssl.SSLContext, timeouts: Timeouts) -> ssl.SSLSocket:
+    """Connect to the first address of the host that answers.
+
+    The socket is wrapped before it connects. If the server resets a connection that is being wrapped, the ssl module
+    leaves the socket open, and nothing else can close it.
+    """
+    failure = OSError(f"{address.host} has no address")
+    for family, kind, protocol, _, where in socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM):
+        plain = socket.socket(family, kind, protocol)
+        tls = context.wrap_socket(plain, server_hostname=address.host, do_handshake_on_connect=False)
+        try:
+            tls.settimeout(timeouts.connect)
+            tls.connect(where)
+            tls.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            tls.settimeout(timeouts.io)
+            tls.do_handshake()
+        except OSError as error:
+            tls.close()
+            failure = error
+        except BaseException:
+            tls.close()
+            raise
+        else:
+            return tls
+    raise failure
 
 
 def _set_timeout(connected: socket.socket, seconds: float) -> None:

@@ -14,7 +14,7 @@ from engine.stats import ReplicaState
 from engine.structured_output import StructuredOutput
 from tests.integration.engine.fleet.answers import Told, answers_of, prompt_of, reading, told, until_states
 
-pytestmark = pytest.mark.asyncio(loop_scope="package")
+pytestmark = [pytest.mark.asyncio(loop_scope="package"), pytest.mark.xdist_group("fleet")]
 
 GREEDY = SamplingParams(temperature=0.0, max_tokens=150, ignore_eos=True)
 TIDE = '{"type": "array", "items": {"enum": ["spring tide", "neap tide"]}, "minItems": 30, "maxItems": 40}'

@@ -41,6 +41,8 @@ _MESSAGE = (
     "params",
     "left_out",
     "summary",
+    "rating",
+    "rating_note",
     "created_at",
     "completed_at",
 )

@@ -32,6 +32,8 @@ _KEPT = (
     "params",
     "left_out",
     "summary",
+    "rating",
+    "rating_note",
     "created_at",
     "completed_at",
 )

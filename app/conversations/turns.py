@@ -223,9 +223,14 @@ class Turns:
         return self.as_they_are(await self._store.messages.path(conversation.head_id))
 
     def as_they_are(self, messages: Sequence[Message]) -> list[Message]:
-        """Replace each stored message that is still being generated with its text so far."""
+        """Replace each stored message that is still being generated with its text so far.
+
+        A run is kept for a while after its end. The rating of its answer is only stored.
+        """
         return [
-            run.answer_so_far if (run := self._runs.get(message.run_id, self._store.tenant)) else message
+            replace(run.answer_so_far, rating=message.rating, rating_note=message.rating_note)
+            if (run := self._runs.get(message.run_id, self._store.tenant))
+            else message
             for message in messages
         ]
 

@@ -12,6 +12,7 @@ from models.tool_calls import Parsed
 Role = Literal["system", "user", "assistant"]
 MessageStatus = Literal["in_progress", "complete", "incomplete", "cancelled", "failed"]
 TitleSource = Literal["first_message", "model", "user"]
+Rating = Literal["good", "bad"]
 
 ConversationSource = Literal["chat", "api", "response"]
 """Creator of a conversation: the page, a client of /v1/conversations, or a response that belongs to no conversation."""
@@ -57,6 +58,8 @@ class Message:
     left_out: messages at the beginning of the path that the prompt lacks; None as in the question before. An answer
         repeats the number of its prompt, and has None for 0.
     summary: text that stands for them in the prompt; None without one, and in answers.
+    rating: a person's opinion of the answer; None without one.
+    rating_note: the person's reason; None without one.
     """
 
     id: str
@@ -77,6 +80,8 @@ class Message:
     tool_use: ToolUse | None = None
     left_out: int | None = None
     summary: str | None = None
+    rating: Rating | None = None
+    rating_note: str | None = None
 
     @cached_property
     def said(self) -> Parsed:

@@ -1,4 +1,4 @@
-"""The tree of a conversation: its branches, the branch that is shown, forks, and deletion of single messages."""
+"""The tree of a conversation: its branches, the shown branch, forks, ratings, and deletion of single messages."""
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -7,7 +7,7 @@ from starlette.routing import Route
 from app.domain.ids import new_id
 from app.http.request_body import read_body
 from app.routes.versioned import changed, expected_versions, version_headers
-from app.schemas.conversations import EditedAnswer, MessageChoice
+from app.schemas.conversations import EditedAnswer, MessageChoice, RatingFields
 from app.schemas.response_bodies import conversations as bodies
 from app.services import services_of
 from app.storage.tree import Outline
@@ -57,6 +57,14 @@ async def edit_answer(request: Request) -> Response:
     return changed(request, edited, 201)
 
 
+async def rate_answer(request: Request) -> Response:
+    """Rate an answer, or remove its rating."""
+    fields = await read_body(request, RatingFields)
+    services = services_of(request)
+    await services.runs.settle()
+    return changed(request, await services.store.ratings.rate(request.path_params["id"], fields.rating, fields.note))
+
+
 async def delete_message(request: Request) -> Response:
     """Hide a message and everything below it. The branch can be restored for ten minutes."""
     return changed(
@@ -86,6 +94,7 @@ routes = [
     Route("/api/conversations/{id}/head", choose_head, methods=["PUT"]),
     Route("/api/conversations/{id}/fork", fork, methods=["POST"]),
     Route("/api/messages/{id}/edit", edit_answer, methods=["POST"]),
+    Route("/api/messages/{id}/rating", rate_answer, methods=["PUT"]),
     Route("/api/messages/{id}", delete_message, methods=["DELETE"]),
     Route("/api/messages/{id}/restore", restore_message, methods=["POST"]),
 ]

@@ -8,12 +8,14 @@ from pydantic import AfterValidator, Field
 from app.domain.bounds import (
     MAX_DRAFT_LENGTH,
     MAX_PLACES,
+    MAX_RATING_NOTE,
     MAX_SUMMARY_LENGTH,
     MAX_TAG_LENGTH,
     MAX_TAGS,
     MAX_TITLE_LENGTH,
     MAX_TITLE_SOURCE,
 )
+from app.domain.records import Rating
 from app.schemas.parsing import RequestModel
 from app.schemas.sampling import ChatParams
 from app.schemas.urgency import UrgencyFields
@@ -114,6 +116,17 @@ class EditedAnswer(RequestModel):
 
     id: MessageId | None = None
     content: Annotated[str, Field(min_length=1)]
+
+
+class RatingFields(RequestModel):
+    """Body of a request that rates an answer.
+
+    rating: null removes the rating and its note.
+    note: reason for the rating.
+    """
+
+    rating: Rating | None
+    note: Annotated[str, Field(min_length=1, max_length=MAX_RATING_NOTE)] | None = None
 
 
 class MessageChoice(RequestModel):

@@ -4,8 +4,8 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, Discriminator, Field, Tag
 
-from app.domain.bounds import MAX_FOLDER_NAME, MAX_IMPORTED, MAX_SUMMARY_LENGTH, MAX_TITLE_LENGTH
-from app.domain.records import ConversationSource, Role, TitleSource
+from app.domain.bounds import MAX_FOLDER_NAME, MAX_IMPORTED, MAX_RATING_NOTE, MAX_SUMMARY_LENGTH, MAX_TITLE_LENGTH
+from app.domain.records import ConversationSource, Rating, Role, TitleSource
 from app.domain.response_record import ResponseRecord, Truncation
 from app.schemas.conversations import Tags
 from app.schemas.json_bounds import Bounds
@@ -115,6 +115,8 @@ class MessageFields(RequestModel):
     params: JsonObject | None = None
     left_out: Annotated[int, Field(ge=0, le=MAX_IMPORTED)] | None = None
     summary: Annotated[str, Field(max_length=MAX_SUMMARY_LENGTH)] | None = None
+    rating: Rating | None = None
+    rating_note: Annotated[str, Field(max_length=MAX_RATING_NOTE)] | None = None
     tool_use: ToolUseFields | None = None
     response: ResponseFields | None = None
     created_at: Time

@@ -16,8 +16,11 @@ from engine.errors import NotFoundError
 
 MESSAGE_COLUMNS = (
     "id, conversation_id, parent_id, role, content, status, finish_reason, error, usage, run_id, params, "
-    "token_ids, prompt_key, starts_prompt, created_at, completed_at, reasoning, tool_use, left_out, summary"
+    "token_ids, prompt_key, starts_prompt, created_at, completed_at, reasoning, tool_use, left_out, summary, "
+    "rating, rating_note"
 )
+
+_PLACES = ", ".join("?" * len(MESSAGE_COLUMNS.split(",")))
 
 
 def insert_message(connection: Connection, message: Message) -> None:
@@ -31,7 +34,7 @@ def insert_messages(connection: Connection, messages: Sequence[Message]) -> None
     Raises LimitReachedError.
     """
     connection.execute_many(
-        f"INSERT INTO message({MESSAGE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        f"INSERT INTO message({MESSAGE_COLUMNS}) VALUES ({_PLACES})",
         [
             (
                 message.id,
@@ -54,6 +57,8 @@ def insert_messages(connection: Connection, messages: Sequence[Message]) -> None
                 dump_tool_use(message.tool_use),
                 message.left_out,
                 message.summary,
+                message.rating,
+                message.rating_note,
             )
             for message in messages
         ],

@@ -20,6 +20,7 @@ from app.storage.next_prefixes import NextPrefixStore
 from app.storage.owed_use import OwedUseStore
 from app.storage.people import PersonStore
 from app.storage.presets import PresetStore
+from app.storage.ratings import RatingStore
 from app.storage.recently_deleted import RecentlyDeletedStore
 from app.storage.responses import ResponseStore
 from app.storage.runs import RunStore
@@ -45,6 +46,7 @@ class Store:
     conversations: ConversationStore
     messages: MessageStore
     tree: TreeStore
+    ratings: RatingStore
     runs: RunStore
     deletions: DeletionStore
     recently_deleted: RecentlyDeletedStore
@@ -88,6 +90,7 @@ class Store:
             conversations=ConversationStore(database, tenant),
             messages=MessageStore(database, tenant),
             tree=TreeStore(database, tenant),
+            ratings=RatingStore(database, tenant),
             runs=RunStore(database, tenant),
             deletions=DeletionStore(database, tenant),
             recently_deleted=RecentlyDeletedStore(database, tenant),

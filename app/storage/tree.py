@@ -208,9 +208,22 @@ def _path_within(connection: Connection, tenant: str, conversation_id: str, mess
 
 
 def _copies(path: list[Message], conversation_id: str) -> list[Message]:
-    """Copy the messages of a path, without the runs of answers: a run has only one answer."""
+    """Copy the messages of a path."""
     copies: list[Message] = []
     for message in path:
         above = copies[-1].id if copies else None
-        copies.append(replace(message, id=new_id("msg"), conversation_id=conversation_id, parent_id=above, run_id=None))
+        copies.append(_copy(message, conversation_id, above))
     return copies
+
+
+def _copy(message: Message, conversation_id: str, parent_id: str | None) -> Message:
+    """Copy a message without its run, which has only one answer, and without its rating, which would count twice."""
+    return replace(
+        message,
+        id=new_id("msg"),
+        conversation_id=conversation_id,
+        parent_id=parent_id,
+        run_id=None,
+        rating=None,
+        rating_note=None,
+    )

@@ -51,6 +51,7 @@ RIGHT: Final[Mapping[str, list[dict[str, Any]]]] = {
     "NewMessage": [{"content": "When is high tide?"}, {"content": "And at night?", "parent_id": "MSG"}],
     "RetryFields": [{}, {"params": {"max_tokens": 2}}],
     "EditedAnswer": [{"content": "Better."}],
+    "RatingFields": [{"rating": "bad", "note": "Too long."}],
     "NewChat": [{"system_prompt": "Be brief.", "first_message": "When is high tide?"}, {"title": "Tides"}],
     "MessageChoice": [{"message_id": "MSG"}],
     "PresetFields": [{"name": "Calm", "params": {"temperature": 0.2}}, {"name": "Brief", "system_prompt": "Be brief."}],

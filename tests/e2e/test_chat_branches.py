@@ -52,6 +52,31 @@ async def test_edited_question_becomes_version_and_old_one_is_kept(chat: ChatPag
     await expect(chat.questions).to_have_text(["Name a fish."])
 
 
+async def test_answer_is_rated_and_reason_is_kept(chat: ChatPage) -> None:
+    conversation = await chat.open_new_chat(tokens=4)
+    await chat.send("Name a fish.")
+    await chat.expect_status("incomplete")
+
+    await chat.button("Good answer").click()
+    await expect(chat.button("Good answer")).to_have_attribute("aria-pressed", "true")
+    await chat.button("Bad answer").click()
+    await expect(chat.button("Good answer")).to_have_attribute("aria-pressed", "false")
+    field = chat.page.get_by_label("What was wrong?")
+    await expect(field).to_be_focused()
+    await field.fill("That is a bird.")
+    await field.press("Control+Enter")
+    await expect(chat.answers.last).to_contain_text("Your feedback: That is a bird.")
+    await chat.page.reload()
+    await expect(chat.button("Bad answer")).to_have_attribute("aria-pressed", "true")
+    await expect(chat.answers.last).to_contain_text("Your feedback: That is a bird.")
+
+    await chat.button("Bad answer").click()
+    await expect(chat.button("Bad answer")).to_have_attribute("aria-pressed", "false")
+    await expect(chat.answers.last).not_to_contain_text("Your feedback")
+    answer = (await chat.stored(conversation))["messages"][1]
+    assert (answer["rating"], answer["rating_note"]) == (None, None)
+
+
 async def test_truncated_answer_continues_in_place(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=4)
     await chat.send("Name a knot.")

@@ -142,6 +142,8 @@ export function message(changes: Partial<Message> = {}): Message {
     reasoning: null,
     left_out: null,
     summary: null,
+    rating: null,
+    rating_note: null,
     created_at: 1,
     completed_at: null,
     ...changes,

@@ -3,13 +3,16 @@
 The messages are in `messages`, and in files of earlier versions in `messagesTree`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from app.conversations.formats.checked import Checked, wrong
 from app.conversations.formats.tree import ForeignChat, Node
+from app.domain.records import Rating
 
 NAME: Final = "librechat"
+
+_RATINGS: Final[Mapping[str, Rating]] = {"thumbsUp": "good", "thumbsDown": "bad"}
 
 
 def matches(members: dict[str, Any]) -> bool:
@@ -67,7 +70,14 @@ def _node(chat: ForeignChat, message: Checked, parent: str | None) -> Node:
         message.seconds("createdAt"),
         "incomplete" if cut and not by_user else "complete",
         None if by_user else "length" if message.text("finish_reason") == "length" else None if cut else "stop",
+        *_rating(message.child("feedback") if not by_user else Checked({}, message.place)),
     )
+
+
+def _rating(given: Checked) -> tuple[Rating | None, str]:
+    """Return the rating of an answer and its note."""
+    rating = _RATINGS.get(given.text("rating"))
+    return rating, given.text("text").strip() if rating is not None else ""
 
 
 def _texts(chat: ForeignChat, message: Checked) -> tuple[str, str]:

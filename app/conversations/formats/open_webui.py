@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from app.conversations.formats.checked import Checked, wrong
 from app.conversations.formats.tree import ForeignChat, Node
+from app.domain.records import Rating
 
 NAME: Final = "open-webui"
 
@@ -63,7 +64,20 @@ def _node(chat: ForeignChat, message: Checked) -> Node:
         message.seconds("timestamp"),
         "incomplete" if stopped else "complete",
         "stop" if role == "assistant" and not stopped else None,
+        *_rating(message.child("annotation") if role == "assistant" else Checked({}, message.place)),
     )
+
+
+def _rating(given: Checked) -> tuple[Rating | None, str]:
+    """Return the rating of an answer, 1 or -1, and its note."""
+    match given.members.get("rating"):
+        case 1 | "1":
+            rating: Rating = "good"
+        case -1 | "-1":
+            rating = "bad"
+        case _:
+            return None, ""
+    return rating, given.text("comment").strip()
 
 
 def _count_files(chat: ForeignChat, message: Checked) -> None:

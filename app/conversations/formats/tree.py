@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from app.conversations.formats.checked import wrong
-from app.domain.bounds import MAX_TAG_LENGTH, MAX_TAGS, MAX_TITLE_LENGTH
+from app.domain.bounds import MAX_RATING_NOTE, MAX_TAG_LENGTH, MAX_TAGS, MAX_TITLE_LENGTH
 from app.domain.ids import new_id
-from app.domain.records import Conversation, Message, MessageStatus
+from app.domain.records import Conversation, Message, MessageStatus, Rating
 from app.storage.imports import Imported
 
 LeftOut = Literal["tools", "media", "files", "system", "failed", "other"]
@@ -39,6 +39,8 @@ class Node:
     created_at: float | None = None
     status: MessageStatus = "complete"
     finish_reason: str | None = None
+    rating: Rating | None = None
+    rating_note: str = ""
 
 
 @dataclass(slots=True)
@@ -191,6 +193,8 @@ def _message(turn: _Turn, ids: dict[_Turn, str], conversation_id: str, created_a
         finish_reason=turn.last.finish_reason,
         created_at=first,
         completed_at=max(first, last),
+        rating=turn.last.rating,
+        rating_note=turn.last.rating_note[:MAX_RATING_NOTE] or None,
     )
 
 

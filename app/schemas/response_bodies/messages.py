@@ -7,7 +7,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from app.domain import records
-from app.domain.records import MessageStatus, Role
+from app.domain.records import MessageStatus, Rating, Role
 from app.schemas.response_bodies.described_as import DescribedAs
 from app.schemas.response_bodies.errors import ErrorBody
 from app.schemas.response_bodies.usage import Usage
@@ -23,6 +23,7 @@ class Message(TypedDict):
     left_out: messages at the beginning of the conversation that the model did not see. Null in a question means as in
         the question before, and null in an answer means none.
     summary: the text that the model saw in their place.
+    rating: a person's opinion of the answer, with the reason in rating_note.
     sibling_ids: the alternatives at this place in the tree, oldest first, including this message.
     """
 
@@ -42,6 +43,8 @@ class Message(TypedDict):
     reasoning: str | None
     left_out: int | None
     summary: str | None
+    rating: Rating | None
+    rating_note: str | None
     sibling_ids: NotRequired[Annotated[list[str] | None, Field(default=None)]]
     sibling_index: NotRequired[Annotated[int | None, Field(default=None)]]
 
@@ -65,4 +68,6 @@ def message_body(message: records.Message) -> Message:
         "reasoning": message.reasoning,
         "left_out": message.left_out,
         "summary": message.summary,
+        "rating": message.rating,
+        "rating_note": message.rating_note,
     }

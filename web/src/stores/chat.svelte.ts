@@ -4,7 +4,7 @@ import { t } from "../i18n/language.svelte";
 import type { ApiClient } from "../services/api/client";
 import { ApiError, describeError, UnreachableError, type Problem } from "../services/api/errors";
 import { followRun, type RunEvent } from "../services/api/run_stream";
-import type { ChatParams, Conversation } from "../services/api/types";
+import type { ChatParams, Conversation, Rating } from "../services/api/types";
 import { newMessageId } from "../services/chat/ids";
 import type { HealthStore } from "./health.svelte";
 import { MessagePath, type ShownMessage } from "./message_path.svelte";
@@ -209,6 +209,18 @@ export class Chat {
   async editAnswer(answer: ShownMessage, content: string): Promise<void> {
     const id = newMessageId();
     await this.reshape(async () => this.onConversation(await this.api.editAnswer(answer.id, id, content), "changed"));
+  }
+
+  /** Rate an answer, and show the rating at once; null removes it. Rejects like the API; the old rating is then shown. */
+  async rate(answer: ShownMessage, rating: Rating | null, note: string | null = null): Promise<void> {
+    const { rating: oldRating, rating_note: oldNote } = answer;
+    this.path.update(answer.key, { rating, rating_note: note });
+    try {
+      this.onConversation(await this.api.rateAnswer(answer.id, rating, note), "changed");
+    } catch (error) {
+      this.path.update(answer.key, { rating: oldRating, rating_note: oldNote });
+      throw error;
+    }
   }
 
   /** Generate the answer of the last question, which has none. Rejects if the run does not start. */

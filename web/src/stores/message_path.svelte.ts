@@ -54,6 +54,8 @@ export class MessagePath {
       params: null,
       left_out: sibling?.left_out ?? null,
       summary: sibling?.summary ?? null,
+      rating: null,
+      rating_note: null,
       created_at: Date.now() / 1_000,
       completed_at: null,
       sibling_ids: [...(sibling?.sibling_ids ?? []), id],

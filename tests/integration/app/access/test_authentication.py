@@ -85,6 +85,7 @@ OWN: dict[Call, Any] = {
     ("GET", "/api/conversations/{id}/export"): None,
     ("GET", "/api/conversations/{id}/export?format=markdown"): None,
     ("POST", "/api/messages/{message}/edit"): {"content": "Bob's"},
+    ("PUT", "/api/messages/{message}/rating"): {"rating": "good"},
     ("POST", "/api/messages/{message}/retry"): {},
     ("POST", "/api/messages/{cut}/continue"): None,
     ("DELETE", "/api/messages/{message}"): None,

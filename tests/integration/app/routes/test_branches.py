@@ -67,6 +67,51 @@ async def test_only_a_finished_answer_can_be_edited(http: aiohttp.ClientSession)
     assert (await error_of(await http.post(edit, json=taken), 409))["code"] == "message_exists"
 
 
+async def test_answer_is_rated_until_rating_is_removed(http: aiohttp.ClientSession) -> None:
+    conversation = await created(http)
+    answer = await said(http, conversation, "one")
+    url = f"/api/messages/{answer['id']}/rating"
+
+    async def rated() -> tuple[str | None, str | None]:
+        [_, shown_answer] = (await shown(http, conversation))["messages"]
+        return shown_answer["rating"], shown_answer["rating_note"]
+
+    assert await rated() == (None, None)
+    versions = list[int]()
+    for rating, note in (("good", None), ("bad", "Too long."), ("bad", "Too long."), (None, "dropped")):
+        response = await http.put(url, json={"rating": rating, "note": note})
+        versions.append((await response.json())["version"])
+        assert await rated() == (rating, note if rating else None)
+    assert [version - versions[0] for version in versions] == [0, 1, 1, 2]
+
+
+async def test_only_a_finished_answer_can_be_rated(http: aiohttp.ClientSession) -> None:
+    conversation = await created(http)
+    answer = await said(http, conversation, "one")
+    rating = {"rating": "good"}
+    question = f"/api/messages/{answer['parent_id']}/rating"
+    assert (await error_of(await http.put(question, json=rating), 400))["param"] == "id"
+    url = f"/api/messages/{answer['id']}/rating"
+    assert (await error_of(await http.put(url, json={"rating": "fine"}), 400))["param"] == "rating"
+    assert (await error_of(await http.put(url, json=rating | {"note": "x" * 2001}), 400))["param"] == "note"
+    unknown = "/api/messages/msg_0123456789abcdef/rating"
+    assert (await error_of(await http.put(unknown, json=rating), 404))["code"] == "message_not_found"
+
+
+async def test_exports_keep_ratings_and_forks_drop_them(http: aiohttp.ClientSession) -> None:
+    conversation = await created(http)
+    answer = await said(http, conversation, "one")
+    await http.put(f"/api/messages/{answer['id']}/rating", json={"rating": "bad", "note": "Too long."})
+    exported = await read(http, f"/api/conversations/{conversation}/export")
+    outcome = await (await http.post("/api/import?duplicates=true", json=exported)).json()
+    [copy] = outcome["imported"]
+    [_, kept] = (await shown(http, copy))["messages"]
+    assert (kept["rating"], kept["rating_note"]) == ("bad", "Too long.")
+    fork = await http.post(f"/api/conversations/{conversation}/fork", json={"message_id": answer["id"]})
+    [_, dropped] = (await shown(http, (await fork.json())["id"]))["messages"]
+    assert (dropped["rating"], dropped["rating_note"]) == (None, None)
+
+
 async def test_tree_lists_every_message_with_a_preview(http: aiohttp.ClientSession) -> None:
     conversation = await created(http)
     answer = await said(http, conversation, "one")

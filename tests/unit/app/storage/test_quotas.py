@@ -45,6 +45,12 @@ async def test_stored_bytes_follow_every_change(store: Store) -> None:
     before = await check(store)
     await store.conversations.change(conversation.id, {"tags": ("tides", "é")})
     assert await check(store) == before + len('["tides", "é"]'.encode())
+    before = await check(store)
+    await store.ratings.rate(answer.id, "bad", "Trop long, désolé.")
+    assert await check(store) == before + len("Trop long, désolé.".encode())
+    await store.ratings.rate(answer.id, None, None)
+    assert await check(store) == before
+    await store.ratings.rate(answer.id, "good", "é")
     fork = await store.tree.fork(conversation.id, answer.id)
     before = await check(store)
     await store.deletions.hide_message(other.id)

@@ -57,6 +57,8 @@ async def test_every_field_of_a_message_is_stored(store: Store) -> None:
         tool_use=MayCall("hermes", parallel=True),
         left_out=2,
         summary="They spoke of tides.",
+        rating="bad",
+        rating_note="Too long.",
     )
     assert_all_set(answer)
     await store.runs.begin(Turn(answer=answer, run=record(answer), questions=(question,)))

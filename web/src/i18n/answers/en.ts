@@ -5,6 +5,11 @@ export const en = {
     note: "The next message continues from your text. The original is kept as a version.",
   },
 
+  rating: {
+    field: "What was wrong?",
+    note: "Optional. Your feedback is kept with the answer.",
+  },
+
   compare: {
     title: "Compare answers",
     note: "All answers are written at the same time, with the chat's system prompt. Answers with the same settings may still differ, unless a seed is set.",

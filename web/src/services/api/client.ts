@@ -30,6 +30,7 @@ import type {
   Preset,
   PresetFields,
   PromptSize,
+  Rating,
   ReuseReport,
   SavedPrompt,
   SearchResponse,
@@ -214,6 +215,11 @@ export class ApiClient {
   /** Store an edited answer, as the message `id`, next to the original, and show it. */
   editAnswer(messageId: string, id: string, content: string): Promise<Conversation> {
     return this.json("post", "/api/messages/{id}/edit", { path: { id: messageId }, body: { id, content } });
+  }
+
+  /** Rate an answer; null removes the rating and its note. */
+  rateAnswer(messageId: string, rating: Rating | null, note: string | null): Promise<Conversation> {
+    return this.json("put", "/api/messages/{id}/rating", { path: { id: messageId }, body: { rating, note } });
   }
 
   /** Start a run that continues an incomplete answer; the response is its event stream. */

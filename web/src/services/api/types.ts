@@ -58,6 +58,7 @@ export type LiveSample = Omit<Schemas["LiveSample"], "tiers" | "prompt_tokens_pe
 export type ChatParams = Schemas["ChatParams"];
 
 export type Role = Message["role"];
+export type Rating = NonNullable<Message["rating"]>;
 export type ThinkingMode = ModelHealth["thinking"][number];
 
 /** The lowest tier that the next turn of a chat loads from; null if no KV of the chat is kept. */

@@ -221,12 +221,13 @@ def test_flat_librechat_file_names_parents() -> None:
         return {"messageId": name, "parentMessageId": above, "isCreatedByUser": user, "text": name, **fields}
 
     think = [{"type": "think", "think": "Hm."}, {"type": "text", "text": {"value": "Yes."}}, {"type": "tool_call"}]
+    feedback = {"rating": "thumbsDown", "tag": "not_matched", "text": "Too short."}
     file = {
         "conversationId": "c",
         "title": "Flat",
         "messages": [
             message("q", ZERO, user=True, createdAt="2026-01-01T00:00:00Z", files=[{"filename": "a.pdf"}]),
-            message("a", "q", user=False, createdAt="2026-01-01T00:00:01Z", finish_reason="length"),
+            message("a", "q", user=False, createdAt="2026-01-01T00:00:01Z", finish_reason="length", feedback=feedback),
             message("e", "q", user=False, error=True),
             message("b", "q", user=False, createdAt="2026-01-01T00:00:02Z", text="", content=think),
         ],
@@ -237,6 +238,8 @@ def test_flat_librechat_file_names_parents() -> None:
         ("incomplete", "length"),
         ("complete", "stop"),
     ]
+    ratings = [(each.rating, each.rating_note) for each in chat.imported.messages]
+    assert ratings == [(None, None), ("bad", "Too short."), (None, None)]
     assert chat.left_out == {"files": 1, "failed": 1, "tools": 1}
 
 
@@ -247,10 +250,11 @@ def test_open_webui_keeps_branches_and_reasoning() -> None:
         {"type": "reasoning", "content": [{"type": "output_text", "text": "Hm."}]},
         {"type": "message", "content": [{"type": "output_text", "text": "No."}]},
     ]
+    rated = {"rating": 1, "reason": "accurate_information", "comment": "Dry."}
     messages = {
         "q": {"id": "q", "parentId": None, "role": "user", "content": "<details> stay", "files": [{"type": "image"}]},
         "a": {"id": "a", "parentId": "q", "role": "assistant", "content": folded, "timestamp": 1_700_000_002},
-        "b": {"id": "b", "parentId": "q", "role": "assistant", "content": called, "done": False},
+        "b": {"id": "b", "parentId": "q", "role": "assistant", "content": called, "done": False, "annotation": rated},
         "c": {"id": "c", "parentId": "q", "role": "assistant", "content": "folded", "output": output},
     }
     inner = {"system": "Be kind.", "history": {"currentId": "b", "messages": messages}}
@@ -264,6 +268,7 @@ def test_open_webui_keeps_branches_and_reasoning() -> None:
         ("No.", "Hm."),
     ]
     assert stored[2].status == "incomplete"
+    assert [(each.rating, each.rating_note) for each in stored[1:]] == [(None, None), ("good", "Dry."), (None, None)]
     assert chat.imported.conversation.pinned
     assert chat.left_out == {"media": 1, "tools": 1}
     alone = only({"title": "Old", "history": inner["history"], "timestamp": 1_700_000_000_000})

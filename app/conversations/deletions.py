@@ -10,7 +10,8 @@ Both times must pass on the system clock and in serving time, so that setting th
 Pending removals are in the store, and another process continues them after a restart. Nothing is removed without an
 engine, since only the engine can erase the KV.
 
-Stored responses expire in the same way, `response_days` after their creation.
+Stored responses expire in the same way, `response_days` after their creation. Temporary conversations expire
+TEMPORARY_DAYS after their last use, and a deleted one is removed at the next look.
 """
 
 import asyncio
@@ -32,6 +33,8 @@ from engine.errors import NotFoundError, OutageError
 UNDO_SECONDS = 600.0
 LOOK_SECONDS = 15.0
 DAY = 86_400.0
+TEMPORARY_DAYS = 1
+"""Days from the last use of a temporary conversation to its removal."""
 
 logger = logging.getLogger(__name__)
 
@@ -163,6 +166,11 @@ class Deletions:
         while (removed := await remove_oldest(conversations_until, messages_until)) is not None:
             self._forget(removed)
 
+    async def remove_temporary(self, until: float) -> None:
+        """Permanently remove temporary conversations that were deleted, or last used by the time `until`."""
+        while (removed := await self._store.deletions.remove_temporary(until)) is not None:
+            self._forget(removed)
+
     async def erase_hidden(self, until: float) -> None:
         """Erase the KV of conversations that were hidden by the time `until`, for all tenants."""
         while (hidden := await self._store.recently_deleted.next_with_kv(until)) is not None:
@@ -181,6 +189,7 @@ class Deletions:
         passed = await self._store.served.tick(elapsed, time.time(), window=UNDO_SECONDS)
         undone_until = min(passed, time.time() - UNDO_SECONDS)
         await self.remove(conversations_until=await self._kept_until(undone_until), messages_until=undone_until)
+        await self.remove_temporary(await self._days_ago(TEMPORARY_DAYS))
         await self.erase_hidden(undone_until)
         await self.remove_expired(await self._responses_expire())
 
@@ -192,13 +201,16 @@ class Deletions:
     async def _kept_until(self, undone_until: float) -> float:
         """Return the time of deletion up to which conversations are removed."""
         days = self._deleted_days
-        passed = min(await self._store.served.days_ago(days), time.time() - days * DAY) if days else math.inf
-        return min(undone_until, passed)
+        return min(undone_until, await self._days_ago(days) if days else math.inf)
 
     async def _responses_expire(self) -> float:
         """Return the creation time up to which responses have expired."""
         days = self._response_days
-        return min(await self._store.served.days_ago(days), time.time() - days * DAY) if days else -math.inf
+        return await self._days_ago(days) if days else -math.inf
+
+    async def _days_ago(self, days: int) -> float:
+        """Return the time that is this many days ago on the system clock and in serving time."""
+        return min(await self._store.served.days_ago(days), time.time() - days * DAY)
 
     async def _remove_in_time(self) -> None:
         ticked = time.monotonic()

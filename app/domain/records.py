@@ -28,6 +28,7 @@ class Conversation:
     title_source: origin of the title; None without a title.
     version: see `app.storage.versions`.
     folder_id: None if the conversation is in no folder.
+    temporary: whether it is in no list, no search and no export of all chats, and is removed a day after its last use.
     """
 
     id: str
@@ -45,6 +46,7 @@ class Conversation:
     version: int = 1
     folder_id: str | None = None
     tags: tuple[str, ...] = ()
+    temporary: bool = False
 
 
 @dataclass(frozen=True)

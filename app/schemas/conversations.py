@@ -40,6 +40,9 @@ class ConversationFields(RequestModel):
     """Body of a request that creates or changes a conversation.
 
     A field that is left out keeps its value. Null clears the field.
+
+    temporary: whether the conversation is in no list and no search, and is removed a day after its last message. Only a
+        new conversation can be temporary. False keeps it.
     """
 
     title: Title | None = None
@@ -49,13 +52,14 @@ class ConversationFields(RequestModel):
     archived: bool | None = None
     folder_id: str | None = None
     tags: Tags | None = None
+    temporary: bool | None = None
 
     def changes(self) -> dict[str, Any]:
         """Return only the fields that the client sent, in the form that the store takes."""
         sent: dict[str, Any] = {name: getattr(self, name) for name in self.model_fields_set}
         if "params" in sent:
             sent["params"] = given_params(self.params)
-        for name in sent.keys() & {"pinned", "archived"}:
+        for name in sent.keys() & {"pinned", "archived", "temporary"}:
             sent[name] = bool(sent[name])
         if "tags" in sent:
             sent["tags"] = distinct(self.tags or ())

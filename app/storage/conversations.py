@@ -18,8 +18,8 @@ from app.storage.server_clock import act_at
 from app.storage.versions import Versions, about_to_change
 from engine.errors import InvalidRequestError, NotFoundError
 
-CHANGEABLE = ("title", "system_prompt", "params", "pinned", "archived", "metadata", "folder_id", "tags")
-MARKS = {"title", "pinned", "archived", "metadata", "folder_id", "tags"}
+CHANGEABLE = ("title", "system_prompt", "params", "pinned", "archived", "metadata", "folder_id", "tags", "temporary")
+MARKS = {"title", "pinned", "archived", "metadata", "folder_id", "tags", "temporary"}
 """Fields whose change does not count as using the conversation: `updated_at` stays the same."""
 
 ListPosition = tuple[bool, float, str]
@@ -82,8 +82,8 @@ class ConversationStore:
         """
         condition, place = ("AND (pinned, updated_at, id) < (?, ?, ?)", after) if after is not None else ("", ())
         rows = await self._database.read(
-            f"SELECT * FROM shown_conversation WHERE tenant = ? AND source = ? AND archived = ? {condition} "
-            "ORDER BY pinned DESC, updated_at DESC, id DESC LIMIT ?",
+            "SELECT * FROM shown_conversation WHERE tenant = ? AND source = ? AND archived = ? AND NOT temporary "
+            f"{condition} ORDER BY pinned DESC, updated_at DESC, id DESC LIMIT ?",
             (self._tenant, source, archived, *place, limit + 1),
             tenant=self._tenant,
         )
@@ -92,7 +92,7 @@ class ConversationStore:
         return Page(found, (last.pinned, last.updated_at, last.id) if last is not None else None)
 
     async def each(self, after: str = "") -> AsyncIterator[tuple[Conversation, str]]:
-        """Yield all conversations in the order of their ids, each with its id in exports.
+        """Yield all conversations, except temporary ones, in the order of their ids, each with its id in exports.
 
         A conversation that is changed during the iteration may be yielded before or after the change.
 
@@ -101,7 +101,7 @@ class ConversationStore:
         seen = after
         while rows := await self._database.read(
             "SELECT *, coalesce(origin, id) AS export_id FROM shown_conversation "
-            "WHERE tenant = ? AND id > ? ORDER BY id LIMIT 100",
+            "WHERE tenant = ? AND id > ? AND NOT temporary ORDER BY id LIMIT 100",
             (self._tenant, seen),
             tenant=self._tenant,
         ):
@@ -142,7 +142,8 @@ class ConversationStore:
     async def change(self, conversation_id: str, given: Mapping[str, Any], expected: Versions = None) -> Conversation:
         """Set the given fields of CHANGEABLE.
 
-        Raises NotFoundError, VersionMismatchError, LimitReachedError, InvalidRequestError for an unknown folder.
+        Raises NotFoundError, VersionMismatchError, LimitReachedError, and InvalidRequestError for an unknown folder or
+        for a conversation that is to become temporary.
         """
 
         def update(connection: Connection) -> Conversation:
@@ -184,13 +185,16 @@ class ConversationStore:
         after = _changed(before, given)
         if after == before:
             return before
+        if after.temporary and not before.temporary:
+            raise InvalidRequestError("Only a new conversation can be temporary", param="temporary")
         if after.folder_id != before.folder_id:
             check_folder(connection, self._tenant, after.folder_id)
         now = before.updated_at if given.keys() <= MARKS else act_at(connection, time.time())
         after = replace(after, version=before.version + 1, updated_at=now)
         connection.execute(
             "UPDATE conversation SET title = ?, title_source = ?, system_prompt = ?, params = ?, pinned = ?, "
-            "archived = ?, metadata = ?, folder_id = ?, tags = ?, version = ?, updated_at = ? WHERE id = ?",
+            "archived = ?, metadata = ?, folder_id = ?, tags = ?, temporary = ?, version = ?, updated_at = ? "
+            "WHERE id = ?",
             (
                 after.title,
                 after.title_source,
@@ -201,6 +205,7 @@ class ConversationStore:
                 dump(after.metadata),
                 after.folder_id,
                 dump_tags(after.tags),
+                after.temporary,
                 after.version,
                 after.updated_at,
                 after.id,

@@ -34,6 +34,10 @@ OLDEST_CONVERSATION = """
     SELECT tenant, id, NULL FROM conversation
     WHERE deleted_at <= ? AND id NOT IN (SELECT conversation_id FROM staged) LIMIT 1
 """
+OLDEST_TEMPORARY = """
+    SELECT tenant, id, NULL FROM conversation
+    WHERE temporary AND (updated_at <= ? OR deleted_at IS NOT NULL) LIMIT 1
+"""
 MARK_BATCH = 500
 """Maximum number of conversations that one transaction hides."""
 
@@ -193,13 +197,7 @@ class DeletionStore:
             (self._tenant, MARK_BATCH),
         )
         removals = [Removal(*row) for row in rows]
-        for removal in removals:
-            connection.execute(
-                "UPDATE conversation SET deleted_at = coalesce(deleted_at, ?) WHERE id = ?",
-                (time.time(), removal.conversation_id),
-            )
-            mark(connection, removal)
-        return removals
+        return [_begun(connection, removal) for removal in removals]
 
     async def remove_oldest(self, conversations_until: float, messages_until: float) -> Removed | None:
         """Remove the content of one deletion of any tenant for good.
@@ -217,10 +215,34 @@ class DeletionStore:
                     return removal
             return None
 
-        removal = await self._database.write(begin)
+        return await self._removed(await self._database.write(begin))
+
+    async def remove_temporary(self, until: float) -> Removed | None:
+        """Remove a temporary conversation for good that was deleted, or last used at or before `until`.
+
+        All tenants are covered. Returns None if there is none.
+        """
+
+        def begin(connection: Connection) -> Removal | None:
+            row = connection.fetch_one(OLDEST_TEMPORARY, (until,))
+            return None if row is None else _begun(connection, Removal(*row))
+
+        return await self._removed(await self._database.write(begin))
+
+    async def _removed(self, removal: Removal | None) -> Removed | None:
         if removal is None:
             return None
         return Removed(removal.tenant, await remove(self._database, removal))
+
+
+def _begun(connection: Connection, removal: Removal) -> Removal:
+    """Hide a conversation and begin its removal."""
+    connection.execute(
+        "UPDATE conversation SET deleted_at = coalesce(deleted_at, ?) WHERE id = ?",
+        (time.time(), removal.conversation_id),
+    )
+    mark(connection, removal)
+    return removal
 
 
 def _shown_message(connection: Connection, tenant: str, message_id: str) -> Message:

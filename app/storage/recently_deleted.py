@@ -49,13 +49,14 @@ class RecentlyDeletedStore:
         self._tenant = tenant
 
     async def page(self, *, limit: int = 100, after: DeletedPosition | None = None) -> DeletedPage:
-        """Return a page of the deleted conversations of all sources: the last deleted one first.
+        """Return a page of the deleted conversations of all sources, except temporary ones: the last
+        deleted one first.
 
         after: the place after which the page begins; None for the first page.
         """
         condition, place = ("AND (deleted_at, id) < (?, ?)", after) if after is not None else ("", ())
         rows = await self._database.read(
-            f"SELECT * FROM conversation WHERE tenant = ? AND {RESTORABLE} {condition} "
+            f"SELECT * FROM conversation WHERE tenant = ? AND NOT temporary AND {RESTORABLE} {condition} "
             "ORDER BY deleted_at DESC, id DESC LIMIT ?",
             (self._tenant, *place, limit + 1),
             tenant=self._tenant,

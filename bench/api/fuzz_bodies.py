@@ -52,7 +52,7 @@ RIGHT: Final[Mapping[str, list[dict[str, Any]]]] = {
     "RetryFields": [{}, {"params": {"max_tokens": 2}}],
     "EditedAnswer": [{"content": "Better."}],
     "RatingFields": [{"rating": "bad", "note": "Too long."}],
-    "NewChat": [{"system_prompt": "Be brief.", "first_message": "When is high tide?"}, {"title": "Tides"}],
+    "NewChat": [{"system_prompt": "Be brief.", "first_message": "When is high tide?"}, {"temporary": True}],
     "MessageChoice": [{"message_id": "MSG"}],
     "PresetFields": [{"name": "Calm", "params": {"temperature": 0.2}}, {"name": "Brief", "system_prompt": "Be brief."}],
     "SavedPromptFields": [{"name": "Translate", "text": "Translate into {{language}}:"}],

@@ -122,6 +122,7 @@ export function conversation(changes: Partial<Conversation> = {}): Conversation 
     version: 1,
     folder_id: null,
     tags: [],
+    temporary: false,
     ...changes,
   };
 }

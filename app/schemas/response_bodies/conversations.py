@@ -17,6 +17,7 @@ class Conversation(TypedDict):
     head_id: the leaf of the path that is shown.
     version: counter that each of the user's changes raises.
     folder_id: null if the conversation is in no folder.
+    temporary: whether it is in no list and is removed a day after its last message.
     """
 
     id: str
@@ -34,6 +35,7 @@ class Conversation(TypedDict):
     version: int
     folder_id: str | None
     tags: list[str]
+    temporary: bool
 
 
 class ConversationPage(TypedDict):
@@ -145,4 +147,5 @@ def conversation_body(conversation: records.Conversation) -> Conversation:
         "version": conversation.version,
         "folder_id": conversation.folder_id,
         "tags": list(conversation.tags),
+        "temporary": conversation.temporary,
     }

@@ -32,14 +32,15 @@ FIND_MESSAGES: Final = """
     CROSS JOIN message ON message.id = message_id
     CROSS JOIN conversation ON conversation.id = message.conversation_id
     WHERE search_text MATCH ? AND search_text.rowid < ? AND message.deleted_at IS NULL
-      AND conversation.deleted_at IS NULL AND source = ? AND conversation.tenant = ?
+      AND conversation.deleted_at IS NULL AND NOT temporary AND source = ? AND conversation.tenant = ?
     ORDER BY search_text.rowid DESC LIMIT ?
 """
 FIND_TITLES: Final = """
     SELECT conversation.id, conversation.title, archived, updated_at
     FROM search_text CROSS JOIN searchable ON number = search_text.rowid
     CROSS JOIN conversation ON conversation.id = conversation_id
-    WHERE search_text MATCH ? AND conversation.deleted_at IS NULL AND source = ? AND conversation.tenant = ?
+    WHERE search_text MATCH ? AND conversation.deleted_at IS NULL AND NOT temporary
+      AND source = ? AND conversation.tenant = ?
     ORDER BY search_text.rowid DESC LIMIT ?
 """
 

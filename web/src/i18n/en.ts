@@ -35,6 +35,16 @@ export const en = {
     notChanged: "The chat was not changed.",
   },
 
+  temporary: {
+    title: "Temporary chat",
+    note: "A temporary chat is not listed or found by search. It is deleted 24 hours after its last message.",
+    keep: "Keep this chat",
+    kept: "The chat is in the list now.",
+    remove: "Delete now",
+    removed: "The temporary chat was deleted for good.",
+    notRemoved: "The chat was not deleted.",
+  },
+
   deleted: {
     title: "Recently deleted",
     all: "Delete all chats…",

@@ -36,6 +36,16 @@ export const zh: Catalogue = {
     notChanged: "未能更改对话。",
   },
 
+  temporary: {
+    title: "临时对话",
+    note: "临时对话不会出现在列表和搜索中，并在最后一条消息的 24 小时后删除。",
+    keep: "保留此对话",
+    kept: "此对话已加入列表。",
+    remove: "立即删除",
+    removed: "已彻底删除临时对话。",
+    notRemoved: "未能删除对话。",
+  },
+
   deleted: {
     title: "最近删除",
     all: "删除全部对话…",

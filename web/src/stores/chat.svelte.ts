@@ -49,6 +49,8 @@ export class Chat {
   title = $state<string | null>(null);
   /** Null until the server has sent them. */
   settings = $state.raw<ChatSettings | null>(NO_SETTINGS);
+  /** Whether the chat is in no list and is deleted a day after its last message. */
+  temporary = $state(false);
   phase = $state<Phase>("idle");
   /** Whether the running answer's connection broke and is being opened again. */
   lost = $state(false);
@@ -122,6 +124,7 @@ export class Chat {
     this.id = id;
     this.path.replace([]);
     this.title = null;
+    this.temporary = false;
     this.settings = id === null ? this.initial : null;
     this.problem = null;
     this.phase = id === null ? "idle" : "loading";
@@ -262,6 +265,14 @@ export class Chat {
     if (this.id === id) this.settings = settings;
   }
 
+  /** Keep a temporary chat like the others. Rejects like the API. */
+  async keep(): Promise<void> {
+    const { id } = this;
+    if (id === null) return;
+    this.onConversation(await this.api.changeConversation(id, { temporary: false }), "changed");
+    if (this.id === id) this.temporary = false;
+  }
+
   /** Stop following the run, which continues on the server. Return the abort signal for the next requests. */
   leave(): AbortSignal {
     this.following.abort();
@@ -293,6 +304,7 @@ export class Chat {
       signal.throwIfAborted();
       this.onConversation(conversation, "seen");
       this.title = conversation.title;
+      this.temporary = conversation.temporary;
       this.settings = { system_prompt: conversation.system_prompt, params: conversation.params };
       this.path.replace(messages);
       this.problem = null;
@@ -422,6 +434,7 @@ export class Chat {
     const conversation = await this.api.createConversation({
       ...(system_prompt !== null && { system_prompt }),
       ...(params !== null && { params }),
+      ...(this.temporary && { temporary: true }),
       first_message: content.slice(0, TITLED_CHARACTERS),
     });
     onCreated?.(conversation.id);

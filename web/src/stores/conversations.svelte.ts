@@ -68,7 +68,7 @@ export class Conversations {
     if (conversation.version < known) return;
     this.edits++;
     const others = this.list.filter(({ id }) => id !== conversation.id);
-    const listed = Boolean(conversation.archived) === this.archived;
+    const listed = Boolean(conversation.archived) === this.archived && !conversation.temporary;
     this.list = listed ? [conversation, ...others].sort(byRank) : others;
   }
 

@@ -96,6 +96,8 @@ async def test_conversation_lists_messages_along_its_path(http: aiohttp.ClientSe
         "sibling_index",
         "left_out",
         "summary",
+        "rating",
+        "rating_note",
     }
 
 
@@ -108,6 +110,27 @@ async def test_conversations_are_listed_renamed_and_deleted(http: aiohttp.Client
     assert (await http.delete(f"/api/conversations/{first['id']}")).status == 204
     assert (await http.get(f"/api/conversations/{first['id']}")).status == 404
     assert (await http.delete(f"/api/conversations/{first['id']}")).status == 404
+
+
+async def test_temporary_conversation_is_in_no_list(http: aiohttp.ClientSession) -> None:
+    hidden = await created(http, title="Tides", temporary=True)
+    await (await posted(http, hidden["id"], content="When is high tide?")).read()
+    usual = await created(http, title="Gulls")
+
+    async def listed() -> set[str]:
+        found = await (await http.get("/api/search?q=tide")).json()
+        page = await (await http.get("/api/conversations")).json()
+        export = await (await http.get("/api/export")).json()
+        ids = [each["id"] for each in page["data"] + export["conversations"] + found["conversations"]]
+        return {*ids, *(each["conversation"]["id"] for each in found["messages"])}
+
+    assert await listed() == {usual["id"]}
+    assert (await fetched(http, hidden["id"]))["temporary"]
+    url = f"/api/conversations/{usual['id']}"
+    error = await (await http.patch(url, json={"temporary": True})).json()
+    assert error["error"]["param"] == "temporary"
+    await http.patch(f"/api/conversations/{hidden['id']}", json={"temporary": False})
+    assert await listed() == {usual["id"], hidden["id"]}
 
 
 async def test_run_outlives_its_tab_and_resumes_without_a_gap(http: aiohttp.ClientSession, api: Api) -> None:

@@ -250,6 +250,36 @@ async def test_recently_deleted_conversation_loses_kv_and_is_kept(tmp_path: Path
         assert len(await engine.until_erased(2)) == 2
 
 
+async def test_temporary_conversation_is_removed_after_its_day(services: Services, engine: FakeEngine) -> None:
+    conversations = services.store.conversations
+    conversation = await conversations.create({"temporary": True})
+    answer = await ask(services, conversation.id, "one")
+    ids = await ids_of(services, answer.id)
+    kept = await conversations.create({"temporary": True})
+    await conversations.change(kept.id, {"temporary": False})
+    used_at = (await conversations.get(conversation.id)).updated_at
+    await services.deletions.remove_temporary(used_at - 1)
+    assert (await conversations.get(conversation.id)).head_id == answer.id
+    await services.deletions.remove_temporary(used_at)
+    with pytest.raises(NotFoundError):
+        await conversations.get(conversation.id)
+    [trail] = await engine.until_erased(1)
+    assert trail.token_ids == ids
+    await services.deletions.remove_temporary(time.time() + DAY)
+    assert not (await conversations.get(kept.id)).temporary
+
+
+async def test_deleted_temporary_conversation_goes_at_next_look(services: Services, engine: FakeEngine) -> None:
+    conversation = await services.store.conversations.create({"temporary": True})
+    await ask(services, conversation.id, "one")
+    await services.deletions.delete_conversation(conversation.id)
+    assert (await services.store.recently_deleted.page()).deleted == []
+    await services.deletions.remove_due(0.0)
+    await engine.until_erased(1)
+    with pytest.raises(NotFoundError):
+        await services.deletions.restore_conversation(conversation.id)
+
+
 async def test_recently_deleted_conversations_do_not_keep_shared_kv(services: Services, engine: FakeEngine) -> None:
     first, _ = await chat(services, "one")
     second, _ = await chat(services, "one")

@@ -39,7 +39,19 @@ from app.http.ollama_errors import is_ollama
 from app.http.query_params import SOURCES
 from app.routes.account import MAX_DAYS
 from app.routes.api import ROUTES
-from app.schemas.admin import LimitFields, LoginFields, LoginStartFields, NewKey, OwnKey, PersonFields
+from app.schemas.admin import (
+    CodeFields,
+    LimitFields,
+    LoginFields,
+    LoginStartFields,
+    NewKey,
+    NewPerson,
+    OwnKey,
+    OwnPassword,
+    PasswordFields,
+    PasswordLoginFields,
+    PersonFields,
+)
 from app.schemas.bulk import BulkFields, SelectedConversations
 from app.schemas.conversations import (
     ConversationFields,
@@ -58,7 +70,18 @@ from app.schemas.folders import FolderFields
 from app.schemas.imports import ImportFile
 from app.schemas.parsing import CompatibleRequest, RequestModel
 from app.schemas.presets import PresetFields
-from app.schemas.response_bodies.account import Account, AccountUsage, AdminPeople, AdminPerson, FormerChats, Sessions
+from app.schemas.response_bodies.account import (
+    Account,
+    AccountUsage,
+    AdminPeople,
+    AdminPerson,
+    FormerChats,
+    InitialPassword,
+    NewAdminPerson,
+    RecoveryCodes,
+    SecondFactor,
+    Sessions,
+)
 from app.schemas.response_bodies.admin import ApiKeys, DeletedTenant, NewApiKey, Tenants, TenantWithLimits
 from app.schemas.response_bodies.changes import ChangesOpening, ConversationChange, ConversationGone, ManyChanges
 from app.schemas.response_bodies.conversations import (
@@ -186,6 +209,7 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     "GET /ready": Operation(answer=Health),
     "GET /api/login": Operation(answer=Login),
     "POST /api/login": Operation(LoginFields, answer=Login),
+    "POST /api/login/password": Operation(PasswordLoginFields, answer=Login),
     "POST /api/login/start": Operation(LoginStartFields, answer=LoginStart),
     "GET /login/callback": Operation(query={"code": _TEXT, "state": _TEXT, "iss": _TEXT}, answers=(), status=303),
     "GET /api/account": Operation(answer=Account),
@@ -197,6 +221,10 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     "GET /api/account/keys": Operation(answer=ApiKeys),
     "POST /api/account/keys": Operation(OwnKey, answer=NewApiKey, status=201),
     "DELETE /api/account/keys/{id}": Operation(answers=(), status=204),
+    "PUT /api/account/password": Operation(PasswordFields, answers=(), status=204),
+    "POST /api/account/second-factor": Operation(answer=SecondFactor, status=201),
+    "PUT /api/account/second-factor": Operation(CodeFields, answer=RecoveryCodes),
+    "POST /api/account/second-factor/removal": Operation(OwnPassword, answers=(), status=204),
     "GET /api/account/sessions": Operation(answer=Sessions),
     "DELETE /api/account/sessions/{id}": Operation(answers=(), status=204),
     "POST /api/logout": Operation(answers=(), status=204),
@@ -284,6 +312,8 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     "POST /api/admin/keys": Operation(NewKey, answer=NewApiKey, status=201),
     "DELETE /api/admin/keys/{id}": Operation(answers=(), status=204),
     "GET /api/admin/people": Operation(answer=AdminPeople),
+    "POST /api/admin/people": Operation(NewPerson, answer=NewAdminPerson, status=201),
+    "POST /api/admin/people/{id}/password": Operation(answer=InitialPassword),
     "PATCH /api/admin/people/{id}": Operation(PersonFields, answer=AdminPerson),
     "POST /api/admin/replicas/{id}/drain": Operation(answers=(), status=202),
     "GET /api/admin/tenants": Operation(answer=Tenants),

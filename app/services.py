@@ -13,6 +13,7 @@ from starlette.requests import Request
 from app.access.administration import Administration
 from app.access.auth_policy import AuthPolicy
 from app.access.key_ring import KeyRing
+from app.access.password_logins import PasswordLogins
 from app.access.use_keeper import UseKeeper
 from app.accounts.accounts import Accounts
 from app.apis.responses.service import Responses
@@ -85,6 +86,7 @@ class Services:
     live: LiveFeed
     administration: Administration
     accounts: Accounts
+    password_logins: PasswordLogins
     documents: DocumentReader
     share_links: bool
     share_views: TokenBucket
@@ -216,6 +218,7 @@ class Services:
             LiveFeed(host),
             Administration(host, store, ring, gates, runs),
             accounts,
+            PasswordLogins(store.passwords, ring, accounts.passwords, accounts.failed),
             DocumentReader(),
             share_links,
             TokenBucket(time.monotonic),

@@ -34,7 +34,7 @@ class KnownPeople:
 
     def role_of(self, person: Person) -> Scope | None:
         """Return the person's role; None if the person is disabled, or in no group that may log in."""
-        return None if person.disabled_at is not None else self._rules.role_of(person.identity.groups)
+        return None if person.disabled_at is not None else self._rules.role_of(person.identity)
 
     def shuts_out(self, tenant: str) -> bool:
         """Return whether a tenant belongs to a person who may not use the server, so that its keys do not work."""

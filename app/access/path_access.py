@@ -12,7 +12,8 @@ PROBES = frozenset({"/health", "/ready"})
 UNCOUNTED = frozenset({"/api/events"})
 """Paths of pages' streams. They have a bound of their own, and leave a tenant's limit to its requests."""
 
-OPEN = frozenset({"/", "/live", "/admin", *PROBES, "/api/login", "/api/login/start", "/api/logout", "/login/callback"})
+_LOGINS = frozenset({"/api/login", "/api/login/password", "/api/login/start", "/login/callback", "/api/logout"})
+OPEN = frozenset({"/", "/live", "/admin"}) | PROBES | _LOGINS
 OPEN_BELOW = ("/assets/", "/c/", "/share/")
 ADMIN = frozenset({"/metrics", "/api/live"})
 ADMIN_BELOW = "/api/admin/"

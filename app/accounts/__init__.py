@@ -1,1 +1,1 @@
-"""Accounts of people: login at an OpenID provider or by a trusted proxy, and the rules of their groups."""
+"""Accounts of people: logins with a password, at an OpenID provider or by a proxy, and the rules of groups."""

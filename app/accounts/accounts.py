@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
 from app.accounts.attempts import AttemptSealer
+from app.accounts.passwords import FailedLogins, Passwords
 from app.accounts.proxy_login import ProxyLogin
 from app.accounts.rules import GroupRules
 from app.config.options import SettingsError
@@ -23,7 +24,7 @@ class Accounts:
 
     provider: None without an OpenID provider.
     proxy: None without a proxy that authenticates people.
-    login_seconds: length of a login at the provider.
+    login_seconds: length of a login of a person.
     """
 
     provider: "OidcProvider | None" = None
@@ -31,6 +32,8 @@ class Accounts:
     rules: GroupRules = field(default_factory=GroupRules)
     login_seconds: float = 12 * 3600.0
     sealer: AttemptSealer = field(default_factory=AttemptSealer, repr=False)
+    passwords: Passwords = field(default_factory=Passwords, repr=False)
+    failed: FailedLogins = field(default_factory=FailedLogins, repr=False)
 
 
 def accounts_of(settings: Settings) -> Accounts:
@@ -41,7 +44,7 @@ def accounts_of(settings: Settings) -> Accounts:
     return Accounts(
         _provider(settings) if settings.oidc_issuer else None,
         _proxy(settings) if settings.proxy_user_header else None,
-        GroupRules(roles, settings.group_limits),
+        GroupRules(roles, settings.group_limits, admits_own=settings.passwords),
         settings.login_hours * 3600.0,
     )
 

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
 
 from app.tenants.limits import NO_LIMITS, TenantLimits
+from app.tenants.person import ADMIN_GROUP, OWN, Identity
 from app.tenants.principal import Scope
 
 
@@ -13,13 +14,18 @@ class GroupRules:
 
     roles: role by group; empty if every person may log in as a user.
     limits: limits by group and name. A person gets the highest limit that any of the groups sets.
+    admits_own: whether people with a password of this server may log in. Their roles need no rules.
     """
 
     roles: Mapping[str, Scope] = field(default_factory=dict)
     limits: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    admits_own: bool = False
 
-    def role_of(self, groups: Collection[str]) -> Scope | None:
-        """Return the role of a person in `groups`; None if the person may not log in."""
+    def role_of(self, identity: Identity) -> Scope | None:
+        """Return the role of a person; None if the person may not log in."""
+        groups = identity.groups
+        if identity.issuer == OWN:
+            return None if not self.admits_own else "admin" if ADMIN_GROUP in groups else "user"
         if not self.roles:
             return "user"
         found = {self.roles[group] for group in groups if group in self.roles}

@@ -29,7 +29,7 @@ T = TypeVar("T")
 def create(settings: Settings, name: str, tenant: str | None = None, admin: bool = False) -> int:
     """Print a new key on standard output, and its scope on standard error."""
     scope: Scope = "admin" if admin else "user"
-    key, secret = _with_store(settings, lambda store: store.keys.create(name, tenant or name, scope))
+    key, secret = with_store(settings, lambda store: store.keys.create(name, tenant or name, scope))
     print(secret)
     print(f"{_words(key)}. The key is shown only once. To revoke it: ebb keys revoke {key.id}", file=sys.stderr)
     return 0
@@ -41,7 +41,7 @@ def list_keys(settings: Settings) -> int:
     async def read(store: Store) -> tuple[list[ApiKey], dict[str, TenantLimits]]:
         return await store.keys.all(), await store.limits.all()
 
-    keys, limits = _with_store(settings, read)
+    keys, limits = with_store(settings, read)
     if not keys:
         print("There are no keys. To create one: ebb keys create NAME", file=sys.stderr)
     for key in keys:
@@ -53,7 +53,7 @@ def list_keys(settings: Settings) -> int:
 
 def revoke(settings: Settings, key_id: str) -> int:
     """Revoke a key. Raises NotFoundError."""
-    _with_store(settings, lambda store: store.keys.revoke(key_id))
+    with_store(settings, lambda store: store.keys.revoke(key_id))
     print(f"Key {key_id} is revoked", file=sys.stderr)
     return 0
 
@@ -67,11 +67,13 @@ def limits(settings: Settings, tenant: str, **given: int | None) -> int:
             await store.limits.set(tenant, changed)
         return changed
 
-    print(f"tenant {tenant}: {_limit_words(_with_store(settings, change))}")
+    print(f"tenant {tenant}: {_limit_words(with_store(settings, change))}")
     return 0
 
 
-def _with_store(settings: Settings, work: Callable[[Store], Awaitable[T]]) -> T:
+def with_store(settings: Settings, work: Callable[[Store], Awaitable[T]]) -> T:
+    """Return what `work` returns with the opened store. Raises EbbError if the database cannot be used."""
+
     async def run() -> T:
         store = await Store.open(settings.database)
         try:
@@ -115,12 +117,13 @@ def _words(key: ApiKey) -> str:
 
 def _state(key: ApiKey) -> str:
     if key.revoked_at is not None:
-        return f"revoked {_day(key.revoked_at)}"
-    used = f", used {_day(key.last_used_at)}" if key.last_used_at is not None else ", not used yet"
-    return f"created {_day(key.created_at)}{used}"
+        return f"revoked {day(key.revoked_at)}"
+    used = f", used {day(key.last_used_at)}" if key.last_used_at is not None else ", not used yet"
+    return f"created {day(key.created_at)}{used}"
 
 
-def _day(seconds: float) -> str:
+def day(seconds: float) -> str:
+    """Format a time in Unix seconds as a date."""
     return time.strftime("%Y-%m-%d", time.localtime(seconds))
 
 

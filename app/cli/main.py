@@ -22,6 +22,7 @@ from app.cli.keys_plan import (
     REVOKE_HELP,
     TENANT,
 )
+from app.cli.people_plan import ADD_HELP, ADD_OPTIONS, PEOPLE_HELP, PEOPLE_LIST_HELP, PERSON_NAME, SET_PASSWORD_HELP
 from app.config.options import Option, any_path, any_text, did_you_mean, integer, parse_option, switch
 from app.config.settings import OPTIONS, Settings, load_settings
 from app.profile.plan import PROFILE_OPTIONS, ProfilePlan
@@ -41,7 +42,7 @@ PULL_HELP = "download a model, after showing what it needs; without a name, list
 PULL_NAME = Option("name", any_text, "NAME", "short name, hub id, hub-id:QUANTIZATION, or a .gguf file to convert")
 PULL_OPTIONS = (Option("yes", switch, "", "do not ask before the download"),)
 PULL_SETTINGS = ("cache-dir", "device", "dtype", "quantization")
-GROUPS = {"keys": KEYS_HELP}
+GROUPS = {"keys": KEYS_HELP, "people": PEOPLE_HELP}
 ARGUMENT = "argument"
 """Destination of the positional argument in argparse: an option may have the argument's own name."""
 OF_THE_SERVER = (
@@ -70,6 +71,7 @@ OF_THE_SERVER = (
     "log-messages",
     "otlp-endpoint",
     "without-keys",
+    "passwords",
     "oidc-issuer",
     "oidc-client-id",
     "oidc-client-secret-file",
@@ -99,6 +101,7 @@ examples:
   ebb doctor                                  check this machine and say how to fix each problem
   ebb doctor --security                       check who has access to what under these settings
   ebb keys create alice                       create a key for alice; from then on the server requires keys
+  ebb people add alice --admin                create a person who logs in with a password (ebb serve --passwords)
   ebb backup chats.db                         copy the conversations into one file; the server may keep running
   ebb cache verify                            read every KV block in Redis and check that it is intact
   ebb bench --streams 1,8                     measure how fast the running server is
@@ -172,6 +175,9 @@ def _commands() -> tuple[_Command, ...]:
         _Command("keys list", _keys_list, LIST_HELP, ("state-dir",)),
         _Command("keys revoke", _keys_revoke, REVOKE_HELP, ("state-dir",), argument=KEY_ID),
         _Command("keys limits", _keys_limits, LIMITS_HELP, ("state-dir",), LIMIT_OPTIONS, argument=TENANT),
+        _Command("people add", _people_add, ADD_HELP, ("state-dir",), ADD_OPTIONS, argument=PERSON_NAME),
+        _Command("people list", _people_list, PEOPLE_LIST_HELP, ("state-dir",)),
+        _Command("people set-password", _set_password, SET_PASSWORD_HELP, ("state-dir",), argument=PERSON_NAME),
         _Command("profile", _profile, "record the steps of a separate engine under load", engine, PROFILE_OPTIONS),
     )
 
@@ -322,6 +328,24 @@ def _keys_revoke(settings: Settings, key_id: str) -> int:
     from app.cli.keys import revoke
 
     return revoke(settings, key_id)
+
+
+def _people_add(settings: Settings, **given: Any) -> int:
+    from app.cli.people import add
+
+    return add(settings, **given)
+
+
+def _people_list(settings: Settings) -> int:
+    from app.cli.people import list_people
+
+    return list_people(settings)
+
+
+def _set_password(settings: Settings, name: str) -> int:
+    from app.cli.people import set_password
+
+    return set_password(settings, name)
 
 
 def _keys_limits(settings: Settings, tenant: str, **given: int | None) -> int:

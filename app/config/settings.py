@@ -76,8 +76,8 @@ class Settings(
 
     @property
     def has_accounts(self) -> bool:
-        """Whether people log in with accounts of a provider or a proxy."""
-        return bool(self.oidc_issuer or self.proxy_user_header)
+        """Whether people log in with accounts: with passwords, at a provider, or by a proxy."""
+        return bool(self.passwords or self.oidc_issuer or self.proxy_user_header)
 
     @property
     def database(self) -> Path:

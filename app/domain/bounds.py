@@ -64,6 +64,9 @@ MAX_SAVED_PROMPT_LENGTH = 1 << 16
 MAX_SUMMARY_LENGTH = 1 << 14
 MAX_RATING_NOTE = 2000
 
+MIN_PASSWORD = 10
+MAX_PASSWORD = 256
+
 MAX_DOCUMENT_BYTES = 32 << 20
 MAX_DOCUMENT_TEXT = 1 << 19
 """Size of a document whose text is read, and maximum length of that text."""

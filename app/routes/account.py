@@ -13,9 +13,9 @@ from app.http.request_body import read_body
 from app.schemas.admin import OwnKey
 from app.schemas.response_bodies import account as bodies
 from app.schemas.response_bodies.admin import ApiKeys, NewApiKey, key_body, limits_body
-from app.services import server_services, services_of
+from app.services import Services, server_services, services_of
 from app.tenants.api_key import ApiKey
-from app.tenants.person import Person
+from app.tenants.person import OWN, Person
 from app.tenants.principal import principal_of
 from engine.errors import ConflictError, NotFoundError
 
@@ -36,9 +36,20 @@ async def show(request: Request) -> Response:
         "scope": principal.scope,
         "is_person": person is not None,
         "limits": limits_body(services.ring.limits_of(principal.tenant)),
+        "password": await _password_state(services, person),
         "logout_url": await provider.end_session_url() if provider is not None and ends_there else None,
     }
     return JSONResponse(body)
+
+
+async def _password_state(services: Services, person: Person | None) -> bodies.PasswordState | None:
+    if person is None or person.identity.issuer != OWN:
+        return None
+    logins = services.password_logins
+    return {
+        "is_initial": await logins.has_initial_password(person),
+        "second_factor": await logins.has_factor(person),
+    }
 
 
 async def usage(request: Request) -> Response:

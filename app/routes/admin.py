@@ -5,10 +5,10 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from app.http.request_body import read_body
-from app.schemas.admin import LimitFields, NewKey, PersonFields
-from app.schemas.response_bodies.account import AdminPeople, person_body
+from app.schemas.admin import LimitFields, NewKey, NewPerson, PersonFields
+from app.schemas.response_bodies.account import AdminPeople, InitialPassword, NewAdminPerson, person_body
 from app.schemas.response_bodies.admin import ApiKeys, NewApiKey, Tenants, TenantWithLimits, key_body, limits_body
-from app.services import server_services
+from app.services import Services, server_services
 from app.tenants.name import parse_name
 from app.tenants.principal import principal_of
 from engine.errors import ConflictError, InvalidRequestError, NotFoundError
@@ -36,9 +36,26 @@ async def revoke_key(request: Request) -> Response:
 
 
 async def list_people(request: Request) -> Response:
-    """List the people that ever logged in."""
+    """List the people that ever logged in, or have a password."""
     known = server_services(request).ring.people
     return JSONResponse(AdminPeople(data=[person_body(who, known.role_of(who)) for who in known.by_id.values()]))
+
+
+async def add_person(request: Request) -> Response:
+    """Create a person with a password. The response holds the initial one, which cannot be read again."""
+    fields = await read_body(request, NewPerson)
+    services = server_services(request)
+    _check_passwords(services)
+    person, password = await services.password_logins.add(fields.name, admin=fields.admin)
+    body: NewAdminPerson = {**person_body(person, services.ring.people.role_of(person)), "password": password}
+    return JSONResponse(body, 201)
+
+
+async def reset_password(request: Request) -> Response:
+    """Give a person an initial password, remove the second factor, and end the person's logins."""
+    services = server_services(request)
+    _check_passwords(services)
+    return JSONResponse(InitialPassword(password=await services.password_logins.reset(request.path_params["id"])))
 
 
 async def change_person(request: Request) -> Response:
@@ -70,6 +87,12 @@ async def delete_tenant(request: Request) -> Response:
     return JSONResponse(await server_services(request).administration.delete_tenant(_tenant(request)))
 
 
+def _check_passwords(services: Services) -> None:
+    """Raise NotFoundError unless people can log in with passwords."""
+    if not services.accounts.rules.admits_own:
+        raise NotFoundError("This server has no passwords: start it with --passwords", code="no_passwords")
+
+
 def _tenant(request: Request) -> str:
     try:
         return parse_name(request.path_params["tenant"])
@@ -91,6 +114,8 @@ routes = [
     Route("/api/admin/keys", create_key, methods=["POST"]),
     Route("/api/admin/keys/{id}", revoke_key, methods=["DELETE"]),
     Route("/api/admin/people", list_people),
+    Route("/api/admin/people", add_person, methods=["POST"]),
+    Route("/api/admin/people/{id}/password", reset_password, methods=["POST"]),
     Route("/api/admin/people/{id}", change_person, methods=["PATCH"]),
     Route("/api/admin/replicas/{id}/drain", drain_replica, methods=["POST"]),
     Route("/api/admin/tenants", list_tenants),

@@ -18,10 +18,11 @@ from app.accounts.own_path import parse_own_path
 from app.domain.bounds import MAX_LOGIN_BYTES
 from app.http.error_responses import ForbiddenError, UnauthorizedError
 from app.http.request_body import read_bytes
-from app.schemas.admin import LoginFields, LoginStartFields
+from app.schemas.admin import LoginFields, LoginStartFields, PasswordLoginFields
 from app.schemas.parsing import parse_body
 from app.schemas.response_bodies import login as bodies
 from app.services import Services, server_services
+from app.tenants.person import Person
 from app.tenants.principal import Principal
 from engine.errors import NotFoundError, OutageError
 
@@ -54,6 +55,22 @@ async def log_in(request: Request) -> Response:
     return response
 
 
+async def log_in_with_password(request: Request) -> Response:
+    """Exchange a name and a password, and a code where the person has a second factor, for a login cookie."""
+    _check_origin(request)
+    fields = parse_body(PasswordLoginFields, await read_bytes(request, MAX_LOGIN_BYTES))
+    services = server_services(request)
+    if not services.accounts.rules.admits_own:
+        raise NotFoundError("This server has no passwords", code="no_passwords")
+    person = await services.password_logins.log_in(fields.name, fields.password, fields.code)
+    principal = services.ring.people.principal_of(person)
+    if principal is None:
+        raise LoginRefusedError(f"The person {person.id} may not log in (disabled)", "disabled")
+    response = JSONResponse(_login(services, principal))
+    _set_cookie(request, response, await _begin_session(request, services, person), _seconds(services))
+    return response
+
+
 async def start(request: Request) -> Response:
     """Begin a login at the provider. The response names the address that the page opens."""
     _check_origin(request)
@@ -79,7 +96,7 @@ async def callback(request: Request) -> Response:
         response = RedirectResponse(f"/?login={code}", 303)
     else:
         response = RedirectResponse(path, 303)
-        _set_cookie(request, response, secret, int(services.accounts.login_seconds))
+        _set_cookie(request, response, secret, _seconds(services))
     _set_attempt(request, response, "", 0)
     return response
 
@@ -111,10 +128,18 @@ async def _complete(request: Request, services: Services, provider: "OidcProvide
     if services.ring.people.role_of(person) is None:
         reason = "disabled" if person.disabled_at is not None else "groups"
         raise LoginRefusedError(f"The person {person.id} may not log in ({reason})", reason)
+    return attempt.next, await _begin_session(request, services, person)
+
+
+async def _begin_session(request: Request, services: Services, person: Person) -> str:
     client = "".join(filter(str.isprintable, request.headers.get("user-agent", "")))[:MAX_CLIENT]
     secret = await services.ring.begin_session(person, client, services.accounts.login_seconds)
     logger.info("the person %s logged in", person.id)
-    return attempt.next, secret
+    return secret
+
+
+def _seconds(services: Services) -> int:
+    return int(services.accounts.login_seconds)
 
 
 def _provider(provider: "OidcProvider | None") -> "OidcProvider":
@@ -160,6 +185,7 @@ def _login(services: Services, principal: Principal | None) -> bodies.Login:
         demands_keys=services.ring.requires_keys,
         principal=_shown(services, principal),
         provider=provider.label if provider is not None else None,
+        passwords=services.accounts.rules.admits_own,
         share_links=services.share_links,
     )
 
@@ -175,6 +201,7 @@ def _shown(services: Services, principal: Principal | None) -> bodies.Principal 
 routes = [
     Route("/api/login", who),
     Route("/api/login", log_in, methods=["POST"]),
+    Route("/api/login/password", log_in_with_password, methods=["POST"]),
     Route("/api/login/start", start, methods=["POST"]),
     Route("/login/callback", callback),
     Route("/api/logout", log_out, methods=["POST"]),

@@ -4,12 +4,14 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
+from app.domain.bounds import MAX_PASSWORD
 from app.schemas.parsing import RequestModel
 from app.tenants.limits import MOST, TenantLimits
 from app.tenants.name import parse_name
 from app.tenants.principal import Scope
 
 Name = Annotated[str, AfterValidator(parse_name)]
+Password = Annotated[str, Field(max_length=MAX_PASSWORD)]
 Limit = Annotated[int, Field(ge=0, le=MOST)]
 
 
@@ -17,6 +19,43 @@ class LoginFields(RequestModel):
     """Body of POST /api/login."""
 
     key: Annotated[str, Field(max_length=256)]
+
+
+class PasswordLoginFields(RequestModel):
+    """Body of POST /api/login/password.
+
+    code: of the second factor, or a recovery code.
+    """
+
+    name: Annotated[str, Field(max_length=64)]
+    password: Password
+    code: Annotated[str, Field(max_length=64)] = ""
+
+
+class PasswordFields(RequestModel):
+    """Body of a request that changes the own password."""
+
+    old_password: Password
+    new_password: Password
+
+
+class OwnPassword(RequestModel):
+    """Body of a request that the own password protects."""
+
+    password: Password
+
+
+class CodeFields(RequestModel):
+    """Body of a request that confirms a second factor."""
+
+    code: Annotated[str, Field(max_length=64)]
+
+
+class NewPerson(RequestModel):
+    """Body of a request that creates a person with a password."""
+
+    name: Name
+    admin: bool = False
 
 
 class LoginStartFields(RequestModel):

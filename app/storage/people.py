@@ -51,13 +51,13 @@ class PersonStore:
                 f"SELECT {COLUMNS} FROM person WHERE issuer = ? AND subject = ?", (identity.issuer, identity.subject)
             )
             assert row is not None
-            return _person(row)
+            return person_of(row)
 
         return await self._database.write(upsert)
 
     async def all(self) -> list[Person]:
         """Return all people, in the order of their first login."""
-        return [_person(row) for row in await self._database.read_keys(
+        return [person_of(row) for row in await self._database.read_keys(
             f"SELECT {COLUMNS} FROM person ORDER BY created_at, id"
         )]  # fmt: skip
 
@@ -84,7 +84,7 @@ class PersonStore:
                 raise NotFoundError(f"There is no person {person_id}", param="id", code="person_not_found")
             if disabled:
                 connection.execute("DELETE FROM person_session WHERE person_id = ?", (person_id,))
-            return _person(row)
+            return person_of(row)
 
         return await self._database.write(update)
 
@@ -141,7 +141,8 @@ class PersonStore:
         }
 
 
-def _person(row: Row) -> Person:
+def person_of(row: Row) -> Person:
+    """Convert a row of `person`."""
     groups = tuple(json.loads(row["groups"]))
     identity = Identity(row["issuer"], row["subject"], row["name"], row["email"], groups)
     return Person(row["id"], row["tenant"], identity, row["created_at"], row["last_seen_at"], row["disabled_at"])

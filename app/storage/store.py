@@ -18,6 +18,7 @@ from app.storage.limits import LimitStore
 from app.storage.messages import MessageStore
 from app.storage.next_prefixes import NextPrefixStore
 from app.storage.owed_use import OwedUseStore
+from app.storage.passwords import PasswordStore
 from app.storage.people import PersonStore
 from app.storage.presets import PresetStore
 from app.storage.ratings import RatingStore
@@ -38,7 +39,8 @@ from app.tenants.name import LOCAL
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """The stores of one tenant, for which other tenants' rows do not exist. `tokens`, `keys`, `people`, `limits`,
+    """The stores of one tenant, for which other tenants' rows do not exist. `tokens`, `keys`, `people`, `passwords`,
+    `limits`,
     `owed_use`, `answers` and `upkeep` are the server's."""
 
     database: Database
@@ -64,6 +66,7 @@ class Store:
     tokens: TokenIndex
     keys: KeyStore
     people: PersonStore
+    passwords: PasswordStore
     limits: LimitStore
     owed_use: OwedUseStore
     answers: AnswerStore
@@ -108,6 +111,7 @@ class Store:
             tokens=TokenIndex(database),
             keys=KeyStore(database),
             people=PersonStore(database),
+            passwords=PasswordStore(database),
             limits=LimitStore(database),
             owed_use=OwedUseStore(database),
             answers=AnswerStore(database),

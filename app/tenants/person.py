@@ -7,7 +7,7 @@ from dataclasses import dataclass
 class Identity:
     """A person as a provider, or a trusted proxy, has just described them.
 
-    issuer: URL of the provider, or PROXY.
+    issuer: URL of the provider, PROXY or OWN.
     subject: stable name of the person at the issuer. Names of two issuers never mean the same person.
     name: name to show; "" if unknown.
     """
@@ -18,6 +18,12 @@ class Identity:
     email: str = ""
     groups: tuple[str, ...] = ()
 
+
+OWN = "ebb"
+"""Issuer of the people who log in with a password of this server. Like PROXY, it is no URL."""
+
+ADMIN_GROUP = "admin"
+"""Group of those among them who administer the server."""
 
 PROXY = "proxy"
 """Issuer of the people that a trusted proxy names. No provider has this name, since it is no URL."""

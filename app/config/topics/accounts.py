@@ -1,4 +1,4 @@
-"""Settings of people's accounts: an OpenID provider, a proxy that authenticates, groups, the length of a login."""
+"""Settings of people's accounts: passwords, an OpenID provider, a proxy, groups, the length of a login."""
 
 import re
 from dataclasses import MISSING, dataclass
@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from app.config.group_rules import GroupLimits, Roles, parse_group_limits, parse_roles
 from app.config.loopback import is_loopback
 from app.config.networks import Network, parse_networks
-from app.config.options import any_path, any_text, integer, setting
+from app.config.options import any_path, any_text, integer, setting, switch
 
 _HEADER = re.compile(r"[A-Za-z0-9-]{1,64}", re.ASCII)
 
@@ -31,6 +31,13 @@ def _header(text: str) -> str:
 class AccountSettings:
     """Accounts of people. All are off by default."""
 
+    passwords: bool = setting(
+        False,
+        switch,
+        "",
+        "let people log in with a name and a password ([accounts](docs/accounts.md#passwords)); add them with "
+        "`ebb people add`",
+    )
     oidc_issuer: str = setting(
         "",
         _issuer,
@@ -89,6 +96,4 @@ class AccountSettings:
         default_text="none",
         default_factory=dict,
     )
-    login_hours: int = setting(
-        12, integer(1, 720), "HOURS", "length of a person's login, after which the provider is asked again"
-    )
+    login_hours: int = setting(12, integer(1, 720), "HOURS", "length of a person's login")

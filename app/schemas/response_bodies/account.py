@@ -7,11 +7,39 @@ from app.tenants.person import Person, PersonSession
 from app.tenants.principal import Scope
 
 
+class PasswordState(TypedDict):
+    """The password of a person.
+
+    is_initial: whether an administrator set it, so that the person should change it.
+    second_factor: whether logins require a code as well.
+    """
+
+    is_initial: bool
+    second_factor: bool
+
+
+class SecondFactor(TypedDict):
+    """A second factor to set up.
+
+    secret: the text to type into an authenticator. uri: the same as an address, for a QR code.
+    """
+
+    secret: str
+    uri: str
+
+
+class RecoveryCodes(TypedDict):
+    """Codes that replace the second factor, each for one login. They cannot be read again."""
+
+    codes: list[str]
+
+
 class Account(TypedDict):
     """The account of the caller.
 
     name, email: empty where unknown, and for a login with a key.
     is_person: whether a person has logged in, who can make keys and end sessions.
+    password: state of the person's password on this server; null without one.
     logout_url: address that ends the session at the provider, too; null without one.
     """
 
@@ -21,6 +49,7 @@ class Account(TypedDict):
     scope: Scope
     is_person: bool
     limits: Limits
+    password: PasswordState | None
     logout_url: str | None
 
 
@@ -96,8 +125,20 @@ class AdminPerson(TypedDict):
     disabled_at: float | None
 
 
+class InitialPassword(TypedDict):
+    """A password that the person should change, and that cannot be read again."""
+
+    password: str
+
+
+class NewAdminPerson(AdminPerson):
+    """A person that was just created, with the initial password, which cannot be read again."""
+
+    password: str
+
+
 class AdminPeople(TypedDict):
-    """All people that ever logged in."""
+    """All people that ever logged in, or have a password."""
 
     data: list[AdminPerson]
 

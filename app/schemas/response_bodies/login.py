@@ -24,12 +24,14 @@ class Login(TypedDict):
     demands_keys: whether the server requires keys.
     principal: null if the client is not logged in.
     provider: name of the provider at which people can log in; null without one.
+    passwords: whether people can log in with a password.
     share_links: whether links to chats can be made.
     """
 
     demands_keys: bool
     principal: Principal | None
     provider: str | None
+    passwords: bool
     share_links: bool
 
 

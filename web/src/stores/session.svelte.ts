@@ -37,7 +37,7 @@ export class Session {
   /** Forget the person after the server refused a request: the key was revoked, or the login has ended. */
   onLost(): void {
     if (this.out) return;
-    this.current = { provider: null, share_links: false, ...this.current, demands_keys: true, principal: null };
+    this.current = { provider: null, passwords: false, share_links: false, ...this.current, demands_keys: true, principal: null };
     this.forget();
     this.notifyTabs();
   }
@@ -52,6 +52,12 @@ export class Session {
   /** Log in and restart the page. Rejects like the API. */
   async logIn(key: string): Promise<void> {
     await this.api.logIn(key);
+    this.restart(location.pathname);
+  }
+
+  /** Log in with a password and restart the page. Rejects like the API. */
+  async logInWithPassword(name: string, password: string, code: string): Promise<void> {
+    await this.api.logInWithPassword(name, password, code);
     this.restart(location.pathname);
   }
 

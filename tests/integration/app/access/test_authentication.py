@@ -41,6 +41,7 @@ OPEN = {
     ("GET", "/openapi.json"),
     ("GET", "/api/login"),
     ("POST", "/api/login"),
+    ("POST", "/api/login/password"),
     ("POST", "/api/login/start"),
     ("GET", "/login/callback"),
     ("POST", "/api/logout"),
@@ -52,6 +53,8 @@ ADMIN: dict[Call, Any] = {
     ("POST", "/api/admin/keys"): {"name": "carol"},
     ("DELETE", "/api/admin/keys/{id}"): None,
     ("GET", "/api/admin/people"): None,
+    ("POST", "/api/admin/people"): {"name": "carol"},
+    ("POST", "/api/admin/people/{id}/password"): None,
     ("PATCH", "/api/admin/people/{id}"): {"disabled": True},
     ("POST", "/api/admin/replicas/{id}/drain"): None,
     ("GET", "/api/admin/tenants"): None,
@@ -166,6 +169,10 @@ OF_PERSONS = {
     ("DELETE", "/api/account/keys/{id}"),
     ("GET", "/api/account/sessions"),
     ("DELETE", "/api/account/sessions/{id}"),
+    ("PUT", "/api/account/password"),
+    ("POST", "/api/account/second-factor"),
+    ("PUT", "/api/account/second-factor"),
+    ("POST", "/api/account/second-factor/removal"),
 }
 """Routes for people who have logged in, which no key opens."""
 

@@ -38,6 +38,7 @@ async def test_page_logs_in_reads_its_tenants_chats_and_logs_out(people: People)
         "demands_keys": True,
         "principal": None,
         "provider": None,
+        "passwords": False,
         "share_links": True,
     }
     cookie = await logged_in(page, people.keys["alice"])
@@ -122,7 +123,13 @@ async def test_login_beyond_the_limit_ends_the_oldest(people: People) -> None:
 async def test_server_without_keys_needs_no_login(http: aiohttp.ClientSession) -> None:
     told = await read(http, "/api/login")
     anybody = {"tenant": "local", "scope": "admin", "key_id": None, "name": None}
-    assert told == {"demands_keys": False, "principal": anybody, "provider": None, "share_links": True}
+    assert told == {
+        "demands_keys": False,
+        "principal": anybody,
+        "provider": None,
+        "passwords": False,
+        "share_links": True,
+    }
     assert (await http.post("/api/login", json={"key": "x"})).status == 401
     assert (await http.get("/api/conversations", headers={"Authorization": "Bearer any"})).status == 200
 

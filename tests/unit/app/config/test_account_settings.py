@@ -7,6 +7,7 @@ import pytest
 from app.accounts.accounts import accounts_of
 from app.config.options import SettingsError
 from app.config.settings import load_settings
+from app.tenants.person import ADMIN_GROUP, OWN, Identity
 
 HOME = {"HOME": "/home/ann"}
 OIDC = {"oidc-issuer": "https://login.example", "oidc-client-id": "ebb", "public-url": "https://chat.example"}
@@ -63,7 +64,11 @@ def test_groups_give_the_highest_role_and_limits() -> None:
     rules = accounts_of(
         load_settings({"login-groups": "staff=user,ops=admin", "group-limits": text}, environ=HOME)
     ).rules
-    assert [rules.role_of(groups) for groups in (["staff"], ["staff", "ops"], ["visitors"], [])] == [
+    people = [
+        Identity("https://login.example", "ada", groups=groups)
+        for groups in (("staff",), ("staff", "ops"), ("visitors",), ())
+    ]
+    assert [rules.role_of(person) for person in people] == [
         "user",
         "admin",
         None,
@@ -71,3 +76,11 @@ def test_groups_give_the_highest_role_and_limits() -> None:
     ]
     limits = rules.limits_of(["staff", "ops"])
     assert (limits.concurrent_runs, limits.tokens_per_minute, limits.requests_per_minute) == (5, 9, None)
+
+
+def test_passwords_admit_own_people_whatever_their_groups() -> None:
+    own, admin = Identity(OWN, "ada"), Identity(OWN, "root", groups=(ADMIN_GROUP,))
+    on = accounts_of(load_settings({"passwords": "true", "login-groups": "staff=user"}, environ=HOME)).rules
+    assert [on.role_of(person) for person in (own, admin)] == ["user", "admin"]
+    off = accounts_of(load_settings(OIDC, environ=HOME)).rules
+    assert [off.role_of(person) for person in (own, admin)] == [None, None]

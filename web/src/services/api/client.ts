@@ -34,6 +34,7 @@ import type {
   ReuseReport,
   SavedPrompt,
   SearchResponse,
+  SecondFactor,
   Share,
   Tenant,
 } from "./types";
@@ -52,6 +53,41 @@ export class ApiClient {
   /** Exchange a key for a cookie. */
   logIn(key: string): Promise<Login> {
     return this.json("post", "/api/login", { body: { key } });
+  }
+
+  /** Log in with a password. code: of the second factor; "" without one. */
+  logInWithPassword(name: string, password: string, code: string): Promise<Login> {
+    return this.json("post", "/api/login/password", { body: { name, password, code } });
+  }
+
+  /** Change the own password. Logins in other browsers end. */
+  async changePassword(oldPassword: string, newPassword: string): Promise<void> {
+    const body = { old_password: oldPassword, new_password: newPassword };
+    await this.request("put", "/api/account/password", { body });
+  }
+
+  /** Draw a second factor, which `confirmSecondFactor` turns on. */
+  beginSecondFactor(): Promise<SecondFactor> {
+    return this.json("post", "/api/account/second-factor", {});
+  }
+
+  /** Turn the second factor on, and return its recovery codes. */
+  async confirmSecondFactor(code: string): Promise<string[]> {
+    return (await this.json("put", "/api/account/second-factor", { body: { code } })).codes;
+  }
+
+  async removeSecondFactor(password: string): Promise<void> {
+    await this.request("post", "/api/account/second-factor/removal", { body: { password } });
+  }
+
+  /** Create a person, and return the initial password, which cannot be read again. */
+  async addPerson(name: string, admin: boolean): Promise<string> {
+    return (await this.json("post", "/api/admin/people", { body: { name, admin } })).password;
+  }
+
+  /** Give a person a new initial password, and return it. The second factor is removed. */
+  async resetPassword(personId: string): Promise<string> {
+    return (await this.json("post", "/api/admin/people/{id}/password", { path: { id: personId } })).password;
   }
 
   /** Begin a login at the provider, which returns to `next`, a path of the page. Resolves with the address to open. */

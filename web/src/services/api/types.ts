@@ -28,6 +28,7 @@ export type AccountUsage = Schemas["AccountUsage"];
 export type ApiKey = Schemas["ApiKey"];
 export type NewApiKey = Schemas["NewApiKey"];
 export type PersonSession = Schemas["Session"];
+export type SecondFactor = Schemas["SecondFactor"];
 export type Person = Schemas["AdminPerson"];
 export type Tenant = Schemas["Tenant"];
 export type Limits = Schemas["Limits"];

@@ -1,0 +1,134 @@
+"""Passwords: rules, digests, and the delay after wrong ones.
+
+A digest takes about a tenth of a second and 64 MiB on a thread: Argon2id, the second option that RFC 9106 recommends.
+"""
+
+import asyncio
+import os
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from cryptography.exceptions import InvalidKey
+from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
+
+from app.domain.bounds import MAX_PASSWORD, MIN_PASSWORD
+from engine.errors import InvalidRequestError, OverloadedError
+
+T = TypeVar("T")
+
+INITIAL_BYTES: Final = 12
+"""Random bytes of an initial password."""
+
+SALT_BYTES: Final = 16
+DIGEST_BYTES: Final = 32
+ITERATIONS: Final = 3
+LANES: Final = 4
+MEMORY_KIB: Final = 64 << 10
+
+MAX_WAITING: Final = 32
+"""Logins that wait for their digest. More are refused, so that a flood holds little memory and few connections."""
+
+FREE_FAILURES: Final = 5
+MAX_DELAY_SECONDS: Final = 900
+MAX_NAMES: Final = 4096
+"""Names whose wrong passwords are remembered. The one that failed first is forgotten first."""
+
+
+class Passwords:
+    """Computation of digests, at most one at a time."""
+
+    def __init__(self) -> None:
+        self._turn = asyncio.Semaphore(1)
+        self._waiting = 0
+
+    async def digest(self, password: str) -> str:
+        """Return the digest of a password, with its salt and its parameters. Raises OverloadedError."""
+        return await self._computed(lambda: _argon2(os.urandom(SALT_BYTES)).derive_phc_encoded(password.encode()))
+
+    async def matches(self, password: str, digest: str | None) -> bool:
+        """Return whether a password has this digest. Raises OverloadedError.
+
+        digest: None for an unknown name, which takes as long as a known one.
+        """
+        if digest is None:
+            await self.digest(password)
+            return False
+        return await self._computed(lambda: _matches(password, digest))
+
+    async def _computed(self, compute: Callable[[], T]) -> T:
+        if self._waiting >= MAX_WAITING:
+            raise OverloadedError("Too many people are logging in at once. Try again in a few seconds", retry_after=5)
+        self._waiting += 1
+        try:
+            async with self._turn:
+                return await asyncio.to_thread(compute)
+        finally:
+            self._waiting -= 1
+
+
+class FailedLogins:
+    """Delays after wrong passwords and codes, by the name of the person. They end with the process.
+
+    Five failures are free. Each one more doubles the delay, up to 15 minutes. A login that works ends the count.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._failures: OrderedDict[str, tuple[int, float]] = OrderedDict()
+
+    def check(self, name: str) -> None:
+        """Raise OverloadedError while logins with this name have to wait."""
+        count, failed_at = self._failures.get(name.lower(), (0, 0.0))
+        if count < FREE_FAILURES:
+            return
+        delay = min(MAX_DELAY_SECONDS, 2 ** (count - FREE_FAILURES + 1))
+        if (wait := failed_at + delay - self._clock()) > 0:
+            seconds = int(wait) + 1
+            raise OverloadedError(
+                f"Too many wrong passwords or codes for this name. Try again in {seconds} s",
+                retry_after=seconds,
+                code="too_many_failed_logins",
+            )
+
+    def note(self, name: str) -> None:
+        """Count a failure."""
+        count, _ = self._failures.pop(name.lower(), (0, 0.0))
+        self._failures[name.lower()] = (count + 1, self._clock())
+        if len(self._failures) > MAX_NAMES:
+            self._failures.popitem(last=False)
+
+    def forget(self, name: str) -> None:
+        """End the count after a login that worked."""
+        self._failures.pop(name.lower(), None)
+
+
+def check_password(password: str, *, param: str) -> str:
+    """Return a password that a person has chosen. Raises InvalidRequestError if it is too short or too long.
+
+    NIST SP 800-63B: the length counts, not the kinds of characters.
+    """
+    if not MIN_PASSWORD <= len(password) <= MAX_PASSWORD:
+        raise InvalidRequestError(
+            f"A password must have {MIN_PASSWORD} to {MAX_PASSWORD} characters", param=param, code="password_length"
+        )
+    return password
+
+
+def new_password() -> str:
+    """Draw an initial password."""
+    return secrets.token_urlsafe(INITIAL_BYTES)
+
+
+def _argon2(salt: bytes) -> Argon2id:
+    return Argon2id(salt=salt, length=DIGEST_BYTES, iterations=ITERATIONS, lanes=LANES, memory_cost=MEMORY_KIB)
+
+
+def _matches(password: str, digest: str) -> bool:
+    try:
+        Argon2id.verify_phc_encoded(password.encode(), digest)
+    except InvalidKey:
+        return False
+    return True

@@ -1,0 +1,102 @@
+"""Passwords on the page: login, change, second factor, and people that an administrator adds. A fake engine answers."""
+
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, Page, expect
+
+from app.accounts.accounts import Accounts
+from app.accounts.rules import GroupRules
+from app.accounts.second_factor import STEP_SECONDS
+from tests.e2e.chat_page import ChatPage
+from tests.e2e.conftest import STATIC
+from tests.e2e.test_chat_accessibility import ALL, violations
+from tests.integration.api_server import RunningServer, running_server
+from tests.second_factor_device import code_at
+from tests.unit.fake_engine import FakeEngine
+
+CHOSEN = "twelve grey gulls"
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def server(tmp_path: Path) -> AsyncIterator[RunningServer[FakeEngine]]:
+    if not (STATIC / "index.html").is_file():
+        pytest.skip("The page is not built; run make setup")
+    accounts = Accounts(rules=GroupRules(admits_own=True))
+    async with running_server(tmp_path, FakeEngine(), static=STATIC, auth_policy="always", accounts=accounts) as server:
+        yield server
+
+
+async def log_in(page: Page, name: str, password: str) -> None:
+    await page.get_by_label("Name", exact=True).fill(name)
+    await page.get_by_label("Password", exact=True).fill(password)
+    await page.get_by_role("button", name="Log in", exact=True).click()
+
+
+async def test_password_is_changed_and_second_factor_asked_for(
+    browser: Browser, server: RunningServer[FakeEngine]
+) -> None:
+    _, password = await server.services.password_logins.add("ada", admin=False)
+    ada = ChatPage(await (await browser.new_context(base_url=server.url)).new_page())
+    await ada.page.goto("/")
+    await expect(ada.page.get_by_label("Name", exact=True)).to_be_focused()
+    assert await violations(ada, ALL) == []
+    await log_in(ada.page, "ada", "wrong")
+    await expect(ada.page.get_by_role("alert")).to_have_text("The name or the password is wrong.")
+    await log_in(ada.page, "ada", password)
+
+    await ada.button("ada").click()
+    dialog = ada.page.get_by_role("dialog", name="ada")
+    await expect(dialog).to_contain_text("An administrator gave you this password.")
+    await dialog.get_by_label("Current password").fill(password)
+    await dialog.get_by_label("New password").fill(CHOSEN)
+    await ada.button("Change password").click()
+    await expect(dialog).to_contain_text("The password was changed.")
+
+    await ada.button("Set up…").click()
+    await expect(dialog.get_by_role("img", name="QR code for an authenticator app")).to_be_visible()
+    assert await violations(ada, ALL) == []
+    secret = await dialog.locator("code").inner_text()
+    await dialog.get_by_label("Code", exact=True).fill(code_at(secret, time.time()))
+    await ada.button("Turn on").click()
+    await expect(dialog.get_by_role("listitem").filter(has_text="-")).to_have_count(10)
+    assert await violations(ada, ALL) == []
+    await ada.button("Log out").click()
+
+    await log_in(ada.page, "ada", CHOSEN)
+    await expect(ada.page.get_by_label("Code", exact=True)).to_be_focused()
+    await ada.page.get_by_label("Code", exact=True).fill("000000")
+    await ada.button("Log in").first.click()
+    await expect(ada.page.get_by_role("alert")).to_have_text("The code is wrong, or was used before.")
+    # The code of the current step was used, and the next one is accepted early.
+    await ada.page.get_by_label("Code", exact=True).fill(code_at(secret, time.time() + STEP_SECONDS))
+    await ada.button("Log in").first.click()
+    await expect(ada.button("ada")).to_be_visible()
+
+
+async def test_administrator_adds_person_and_resets_password(
+    browser: Browser, server: RunningServer[FakeEngine]
+) -> None:
+    _, password = await server.services.password_logins.add("root", admin=True)
+    root, bob = [ChatPage(await (await browser.new_context(base_url=server.url)).new_page()) for _ in range(2)]
+    await root.page.goto("/admin")
+    await log_in(root.page, "root", password)
+    await root.page.get_by_label("Name of the new person").fill("bob")
+    await root.button("Add a person").click()
+    status = root.page.get_by_role("status").filter(has_text="Give bob this password now.")
+    first = await status.locator("code").inner_text()
+    await expect(root.page.get_by_role("rowheader", name="bob").first).to_be_visible()
+    assert await violations(root, ALL) == []
+    await bob.page.goto("/")
+    await log_in(bob.page, "bob", first)
+    await expect(bob.button("bob")).to_be_visible()
+
+    await root.button("New password for bob").click()
+    await root.page.get_by_role("dialog").get_by_role("button", name="New password").click()
+    await expect(status.locator("code")).not_to_have_text(first)
+    await bob.page.reload()
+    await log_in(bob.page, "bob", await status.locator("code").inner_text())
+    await expect(bob.button("bob")).to_be_visible()

@@ -1,0 +1,196 @@
+"""Passwords: logins, changes, second factors, and attacks on them."""
+
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from app.access.authentication import COOKIE
+from app.accounts.accounts import Accounts
+from app.accounts.passwords import FREE_FAILURES
+from app.accounts.rules import GroupRules
+from app.accounts.second_factor import STEP_SECONDS
+from tests.integration.api_server import RunningServer, api_client, running_server
+from tests.integration.conversations_client import created, error_of, read
+from tests.second_factor_device import code_at
+from tests.unit.fake_engine import FakeEngine
+
+CHOSEN = "twelve grey gulls"
+
+
+@pytest.fixture
+async def server(tmp_path: Path) -> AsyncIterator[RunningServer[FakeEngine]]:
+    accounts = Accounts(rules=GroupRules(admits_own=True))
+    async with running_server(tmp_path, FakeEngine(), auth_policy="always", accounts=accounts) as server:
+        yield server
+
+
+@pytest.fixture
+async def page(server: RunningServer[FakeEngine]) -> AsyncIterator[aiohttp.ClientSession]:
+    async with api_client(server.url) as page:
+        yield page
+
+
+async def person(server: RunningServer[FakeEngine], name: str, *, admin: bool = False) -> str:
+    """Create a person and return the initial password."""
+    return (await server.services.password_logins.add(name, admin=admin))[1]
+
+
+async def log_in(page: aiohttp.ClientSession, name: str, password: str, code: str = "") -> aiohttp.ClientResponse:
+    return await page.post("/api/login/password", json={"name": name, "password": password, "code": code})
+
+
+async def enrolled(page: aiohttp.ClientSession) -> tuple[str, list[str]]:
+    """Set up a second factor. Return its secret and the recovery codes."""
+    secret = (await (await page.post("/api/account/second-factor")).json())["secret"]
+    response = await page.put("/api/account/second-factor", json={"code": code_at(secret, time.time())})
+    assert response.status == 200, await response.text()
+    return secret, (await response.json())["codes"]
+
+
+async def test_people_log_in_and_see_their_own_chats_only(server: RunningServer[FakeEngine]) -> None:
+    passwords = {name: await person(server, name) for name in ("Ada", "bob")}
+    async with api_client(server.url) as ada, api_client(server.url) as bob:
+        response = await log_in(ada, "ADA", passwords["Ada"])
+        assert (await response.json())["principal"]["name"] == "Ada"
+        assert response.cookies[COOKIE]["httponly"]
+        await log_in(bob, "bob", passwords["bob"])
+        conversation = await created(ada)
+        assert (await bob.get(f"/api/conversations/{conversation}")).status == 404
+        account = await read(ada, "/api/account")
+        assert (account["name"], account["scope"]) == ("Ada", "user")
+        assert account["password"] == {"is_initial": True, "second_factor": False}
+        await ada.post("/api/logout")
+        assert (await ada.get("/api/account")).status == 401
+
+
+async def test_wrong_name_and_wrong_password_look_alike(
+    server: RunningServer[FakeEngine], page: aiohttp.ClientSession
+) -> None:
+    await person(server, "ada")
+    errors = [await error_of(await log_in(page, name, "wrong"), 401) for name in ("ada", "nobody")]
+    assert errors[0] == errors[1]
+    assert errors[0]["code"] == "wrong_password"
+    assert (await read(page, "/api/login"))["principal"] is None
+
+
+async def test_guesses_are_slowed_down_for_one_name_only(
+    server: RunningServer[FakeEngine], page: aiohttp.ClientSession
+) -> None:
+    ada, bob = await person(server, "ada"), await person(server, "bob")
+    for _ in range(FREE_FAILURES):
+        await error_of(await log_in(page, "ada", "wrong"), 401)
+    response = await log_in(page, "Ada", ada)
+    assert int(response.headers["Retry-After"]) in (1, 2)
+    assert (await error_of(response, 429))["code"] == "too_many_failed_logins"
+    assert (await log_in(page, "bob", bob)).status == 200
+
+
+async def test_changed_password_ends_other_logins(
+    server: RunningServer[FakeEngine], page: aiohttp.ClientSession
+) -> None:
+    initial = await person(server, "ada")
+    await log_in(page, "ada", initial)
+    async with api_client(server.url) as phone:
+        await log_in(phone, "ada", initial)
+        for old, new, param in ((initial, "short", "new_password"), ("wrong", CHOSEN, "old_password")):
+            body = {"old_password": old, "new_password": new}
+            assert (await error_of(await page.put("/api/account/password", json=body), 400))["param"] == param
+        body = {"old_password": initial, "new_password": CHOSEN}
+        assert (await page.put("/api/account/password", json=body)).status == 204
+        assert (await read(page, "/api/account"))["password"]["is_initial"] is False
+        assert (await phone.get("/api/account")).status == 401
+        assert (await log_in(phone, "ada", initial)).status == 401
+        assert (await log_in(phone, "ada", CHOSEN)).status == 200
+
+
+async def test_second_factor_is_required_and_each_code_works_once(
+    server: RunningServer[FakeEngine], page: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The clock stands still, so that no code expires during the test.
+    now = time.time()
+    monkeypatch.setattr("app.accounts.second_factor.time.time", lambda: now)
+    password = await person(server, "ada")
+    await log_in(page, "ada", password)
+    secret, recovery = await enrolled(page)
+    assert (await read(page, "/api/account"))["password"]["second_factor"] is True
+    assert len(set(recovery)) == 10
+    await page.post("/api/logout")
+
+    async def attempt(code: str) -> Any:
+        response = await log_in(page, "ada", password, code)
+        return (await response.json())["error"]["code"] if response.status != 200 else "in"
+
+    following = code_at(secret, now + STEP_SECONDS)
+    assert await attempt("") == "second_factor_needed"
+    assert await attempt(code_at(secret, now)) == "wrong_code", "the code that confirmed it was used"
+    assert await attempt(code_at(secret, now - 10 * STEP_SECONDS)) == "wrong_code"
+    assert await attempt(following) == "in"
+    assert await attempt(following) == "wrong_code"
+    assert await attempt(recovery[0].upper().replace("-", " ")) == "in"
+    assert await attempt(recovery[0]) == "wrong_code"
+    refused = await page.post("/api/account/second-factor")
+    assert (await error_of(refused, 409))["code"] == "second_factor_exists"
+    removal = "/api/account/second-factor/removal"
+    assert (await error_of(await page.post(removal, json={"password": "wrong"}), 400))["param"] == "password"
+    assert (await page.post(removal, json={"password": password})).status == 204
+    assert await attempt("") == "in"
+
+
+async def test_unconfirmed_second_factor_is_not_required(
+    server: RunningServer[FakeEngine], page: aiohttp.ClientSession
+) -> None:
+    password = await person(server, "ada")
+    await log_in(page, "ada", password)
+    factor = await (await page.post("/api/account/second-factor")).json()
+    assert factor["uri"].startswith("otpauth://totp/Ebb:ada?")
+    wrong = await page.put("/api/account/second-factor", json={"code": "abc"})
+    assert (await error_of(wrong, 400))["param"] == "code"
+    assert (await log_in(page, "ada", password)).status == 200
+
+
+async def test_administrators_add_people_and_reset_passwords(
+    server: RunningServer[FakeEngine], page: aiohttp.ClientSession
+) -> None:
+    await log_in(page, "root", await person(server, "root", admin=True))
+    made = await (await page.post("/api/admin/people", json={"name": "ada"})).json()
+    assert (made["scope"], made["issuer"]) == ("user", "ebb")
+    error = await error_of(await page.post("/api/admin/people", json={"name": "Ada"}), 409)
+    assert (error["code"], error["param"]) == ("person_exists", "name")
+    async with api_client(server.url) as ada:
+        assert (await log_in(ada, "ada", made["password"])).status == 200
+        assert (await ada.post("/api/admin/people", json={"name": "eve"})).status == 403
+        await enrolled(ada)
+        reset = await (await page.post(f"/api/admin/people/{made['id']}/password")).json()
+        assert (await ada.get("/api/account")).status == 401
+        assert (await log_in(ada, "ada", made["password"])).status == 401
+        assert (await log_in(ada, "ada", reset["password"])).status == 200
+        await page.patch(f"/api/admin/people/{made['id']}", json={"disabled": True})
+        assert (await ada.get("/api/account")).status == 401
+        assert (await error_of(await log_in(ada, "ada", reset["password"]), 403))["code"] == "login_refused"
+
+
+async def test_foreign_page_cannot_log_a_browser_in(
+    server: RunningServer[FakeEngine], page: aiohttp.ClientSession
+) -> None:
+    password = await person(server, "ada")
+    response = await page.post(
+        "/api/login/password",
+        json={"name": "ada", "password": password},
+        headers={"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"},
+    )
+    assert response.status == 403
+    assert COOKIE not in response.cookies
+
+
+async def test_passwords_work_only_where_they_are_turned_on(tmp_path: Path) -> None:
+    async with (
+        running_server(tmp_path, FakeEngine(), auth_policy="always") as server,
+        api_client(server.url) as page,
+    ):
+        password = await person(server, "ada")
+        assert (await read(page, "/api/login"))["passwords"] is False
+        assert (await error_of(await log_in(page, "ada", password), 404))["code"] == "no_passwords"

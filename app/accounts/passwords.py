@@ -40,13 +40,18 @@ MAX_NAMES: Final = 4096
 class Passwords:
     """Computation of digests, at most one at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, memory_kib: int = MEMORY_KIB) -> None:
+        """Prepare the computation.
+
+        memory_kib: memory of new digests. An existing digest names its own.
+        """
+        self._memory_kib = memory_kib
         self._turn = asyncio.Semaphore(1)
         self._waiting = 0
 
     async def digest(self, password: str) -> str:
         """Return the digest of a password, with its salt and its parameters. Raises OverloadedError."""
-        return await self._computed(lambda: _argon2(os.urandom(SALT_BYTES)).derive_phc_encoded(password.encode()))
+        return await self._computed(lambda: self._argon2().derive_phc_encoded(password.encode()))
 
     async def matches(self, password: str, digest: str | None) -> bool:
         """Return whether a password has this digest. Raises OverloadedError.
@@ -57,6 +62,12 @@ class Passwords:
             await self.digest(password)
             return False
         return await self._computed(lambda: _matches(password, digest))
+
+    def _argon2(self) -> Argon2id:
+        salt = os.urandom(SALT_BYTES)
+        return Argon2id(
+            salt=salt, length=DIGEST_BYTES, iterations=ITERATIONS, lanes=LANES, memory_cost=self._memory_kib
+        )
 
     async def _computed(self, compute: Callable[[], T]) -> T:
         if self._waiting >= MAX_WAITING:
@@ -120,10 +131,6 @@ def check_password(password: str, *, param: str) -> str:
 def new_password() -> str:
     """Draw an initial password."""
     return secrets.token_urlsafe(INITIAL_BYTES)
-
-
-def _argon2(salt: bytes) -> Argon2id:
-    return Argon2id(salt=salt, length=DIGEST_BYTES, iterations=ITERATIONS, lanes=LANES, memory_cost=MEMORY_KIB)
 
 
 def _matches(password: str, digest: str) -> bool:

@@ -15,7 +15,8 @@ from engine.errors import ConflictError
 
 HIDE_BRANCH = """
     WITH RECURSIVE branch(id) AS (
-      VALUES (?) UNION ALL SELECT message.id FROM branch JOIN message ON message.parent_id = branch.id)
+      SELECT id FROM message WHERE id = ?
+      UNION ALL SELECT message.id FROM branch JOIN message ON message.parent_id = branch.id)
     UPDATE message SET deleted_at = ?, deleted_with = ?
     WHERE id IN (SELECT id FROM branch) AND deleted_at IS NULL RETURNING run_id
 """
@@ -73,7 +74,7 @@ class DeletionStore:
 
         def update(connection: Connection) -> Conversation:
             connection.execute(
-                "UPDATE conversation SET deleted_at = NULL, keeps_kv = 1, version = version + 1 "
+                "UPDATE conversation SET deleted_at = NULL, keeps_kv = TRUE, version = version + 1 "
                 "WHERE id = ? AND tenant = ? AND deleted_at IS NOT NULL "
                 "AND id NOT IN (SELECT conversation_id FROM staged) "
                 "AND id NOT IN (SELECT conversation_id FROM removal WHERE message_id IS NULL)",

@@ -48,7 +48,7 @@ class PresetStore:
 
     def _clear_default(self, connection: Connection, preset: Preset) -> None:
         if preset.is_default:
-            connection.execute("UPDATE preset SET is_default = 0 WHERE tenant = ? AND is_default", (self._tenant,))
+            connection.execute("UPDATE preset SET is_default = FALSE WHERE tenant = ? AND is_default", (self._tenant,))
 
 
 def _values_of(preset: Preset) -> tuple[object, ...]:

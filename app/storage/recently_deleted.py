@@ -85,7 +85,7 @@ class RecentlyDeletedStore:
             )
             if row is None:
                 return None
-            connection.execute("UPDATE conversation SET keeps_kv = 0 WHERE id = ?", (row["id"],))
+            connection.execute("UPDATE conversation SET keeps_kv = FALSE WHERE id = ?", (row["id"],))
             return row["tenant"], row["id"]
 
         if (taken := await self._database.write(take)) is None:

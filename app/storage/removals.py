@@ -23,7 +23,8 @@ CONVERSATION_NODES = f"""
 """
 BRANCH_AND_ABOVE = f"""
     WITH RECURSIVE branch(id) AS (
-      VALUES (:id) UNION ALL SELECT message.id FROM branch JOIN message ON message.parent_id = branch.id),
+      SELECT id FROM message WHERE id = :id
+      UNION ALL SELECT message.id FROM branch JOIN message ON message.parent_id = branch.id),
     above(id) AS (
       SELECT parent_id FROM message WHERE id = :id
       UNION ALL SELECT message.parent_id FROM above JOIN message ON message.id = above.id)
@@ -34,12 +35,14 @@ BRANCH_AND_ABOVE = f"""
 CONVERSATION_IDS = """
     WITH RECURSIVE below(id) AS (
       SELECT id FROM message WHERE conversation_id = :id AND parent_id IS NULL
+     
       UNION ALL SELECT message.id FROM below JOIN message ON message.parent_id = below.id)
     SELECT id FROM below
 """
 BRANCH_IDS = """
     WITH RECURSIVE below(id) AS (
-      VALUES (:id) UNION ALL SELECT message.id FROM below JOIN message ON message.parent_id = below.id)
+      SELECT id FROM message WHERE id = :id
+      UNION ALL SELECT message.id FROM below JOIN message ON message.parent_id = below.id)
     SELECT id FROM below
 """
 

@@ -76,6 +76,15 @@ class Store:
     upkeep: Upkeep
 
     @classmethod
+    async def open_postgres(cls, url: str) -> "Store":
+        """Open the database at `url`, for clients without a key. Raises UnusableDatabaseError."""
+        # A server on SQLite starts without psycopg, which is an extra.
+        from app.storage.postgres.database import PostgresDatabase
+
+        database = await PostgresDatabase.open(url)
+        return cls._bound(database, Upkeep(database), LOCAL)
+
+    @classmethod
     async def open(cls, path: Path) -> "Store":
         """Open or create the file at `path`, for clients without a key. Raises UnusableDatabaseError."""
         database = await SqliteDatabase.open(path)

@@ -9,6 +9,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
 from app.accounts.accounts import Accounts
+from app.accounts.passwords import Passwords
 from app.accounts.rules import GroupRules
 from app.accounts.second_factor import STEP_SECONDS
 from tests.e2e.chat_page import ChatPage
@@ -25,7 +26,7 @@ CHOSEN = "twelve grey gulls"
 async def server(tmp_path: Path) -> AsyncIterator[RunningServer[FakeEngine]]:
     if not (STATIC / "index.html").is_file():
         pytest.skip("The page is not built; run make setup")
-    accounts = Accounts(rules=GroupRules(admits_own=True))
+    accounts = Accounts(rules=GroupRules(admits_own=True), passwords=Passwords(memory_kib=64))
     async with running_server(tmp_path, FakeEngine(), static=STATIC, auth_policy="always", accounts=accounts) as server:
         yield server
 

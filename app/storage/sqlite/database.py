@@ -25,7 +25,7 @@ from app.storage.sqlite.errors import translated_errors
 from app.storage.sqlite.identity import FileIdentity
 from app.storage.sqlite.mark import Mark
 from app.storage.sqlite.migrating import migrate
-from app.storage.sqlite.readers import Readers
+from app.storage.sqlite.readers import SqliteReaders
 from app.storage.sqlite.text_index import Fts5Index
 
 T = TypeVar("T")
@@ -53,9 +53,9 @@ class SqliteDatabase(Database):
         self,
         writer: SqliteConnection,
         thread: ThreadPoolExecutor,
-        readers: Readers,
-        searchers: Readers,
-        key_reader: Readers,
+        readers: SqliteReaders,
+        searchers: SqliteReaders,
+        key_reader: SqliteReaders,
         identity: FileIdentity,
         mark: Mark,
     ) -> None:
@@ -182,11 +182,11 @@ class SqliteDatabase(Database):
         return result
 
 
-def _open_readers(path: Path) -> tuple[Readers, Readers, Readers]:
+def _open_readers(path: Path) -> tuple[SqliteReaders, SqliteReaders, SqliteReaders]:
     return (
-        Readers.open(path, READERS, most_of_one=READERS // 2),
-        Readers.open(path, SEARCHERS, most_of_one=1),
-        Readers.open(path, 1, most_of_one=1),
+        SqliteReaders.open(path, READERS, most_of_one=READERS // 2),
+        SqliteReaders.open(path, SEARCHERS, most_of_one=1),
+        SqliteReaders.open(path, 1, most_of_one=1),
     )
 
 

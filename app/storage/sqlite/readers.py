@@ -1,47 +1,24 @@
-"""Pool of read-only database connections, shared fairly among tenants.
+"""Read-only connections to an SQLite file."""
 
-A read leases a connection for as long as a thread uses it. Each tenant may lease a limited number of connections at a
-time, and a read that exceeds its time limit is interrupted. Long reads of one tenant therefore do not block the others.
-"""
-
-import asyncio
 import sqlite3
-from collections import Counter
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
-from app.storage.connection import Connection
-from app.storage.errors import ReadTimeoutError
+from app.storage.readers import Readers
 from app.storage.sqlite.connection import SqliteConnection
 from app.storage.sqlite.errors import defect_of, outage_of
-
-T = TypeVar("T")
 
 PRAGMAS = """
     PRAGMA busy_timeout = 5000;
     PRAGMA temp_store = MEMORY;
     PRAGMA query_only = ON;
 """
-INTERRUPT_SECONDS = 0.05
-"""Seconds between two interrupts of a read over its limit. SQLite ignores an interrupt between two statements."""
 
 
-class Readers:
-    """Owner of the read connections and their threads."""
-
-    def __init__(self, connections: list[SqliteConnection], most_of_one: int) -> None:
-        self._connections = connections
-        self._threads = ThreadPoolExecutor(len(connections), thread_name_prefix="database-reader")
-        self._idle = list(connections)
-        self._most_of_one = most_of_one
-        self._leased: Counter[str] = Counter()
-        self._waiting: list[tuple[str, asyncio.Future[SqliteConnection]]] = []
+class SqliteReaders(Readers[SqliteConnection]):
+    """Owner of the read connections to a file."""
 
     @classmethod
-    def open(cls, path: Path, count: int, *, most_of_one: int) -> "Readers":
+    def open(cls, path: Path, count: int, *, most_of_one: int) -> "SqliteReaders":
         """Open `count` connections, of which one tenant may lease at most `most_of_one` at a time."""
         connections = list[SqliteConnection]()
         try:
@@ -54,79 +31,21 @@ class Readers:
             raise
         return cls(connections, most_of_one)
 
-    async def run(self, work: Callable[[Connection], T], *, tenant: str, seconds: float) -> T:
-        """Run `work` on a leased connection in a reader thread, and return its result.
+    def interrupt(self, connection: SqliteConnection) -> None:
+        """End the statement that runs on a connection."""
+        connection.raw.interrupt()
 
-        The read is interrupted after `seconds`, and if the caller is cancelled.
-        Raises ReadTimeoutError, OutageError, DatabaseError.
-        """
-        connection = await self._lease(tenant)
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + seconds
-        try:
-            running = loop.run_in_executor(self._threads, work, connection)
-        except BaseException:
-            self._give_back(tenant, connection)
-            raise
-        interrupting = loop.call_at(deadline, self._interrupt, running, connection)
-        running.add_done_callback(lambda _: self._give_back(tenant, connection))
-        try:
-            return await asyncio.shield(running)
-        except asyncio.CancelledError:
-            self._interrupt(running, connection)
-            raise
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT and loop.time() >= deadline:
-                text = f"Reading the database took longer than {seconds:g} s. Try again later"
-                raise ReadTimeoutError(text) from None
-            raise outage_of(error) or defect_of(error) from error
-        except sqlite3.Error as error:
-            # A damaged file, among others. No retry helps, so the client receives no outage.
-            raise defect_of(error) from error
-        finally:
-            interrupting.cancel()
+    def close_one(self, connection: SqliteConnection) -> None:
+        """Close a connection."""
+        connection.raw.close()
 
-    async def close(self) -> None:
-        """Interrupt the reads in progress, and close the connections."""
-        for connection in self._connections:
-            connection.raw.interrupt()
-        await asyncio.to_thread(partial(self._threads.shutdown, cancel_futures=True))
-        for connection in self._connections:
-            connection.raw.close()
-
-    async def _lease(self, tenant: str) -> SqliteConnection:
-        if self._idle and self._leased[tenant] < self._most_of_one:
-            self._leased[tenant] += 1
-            return self._idle.pop()
-        turn: asyncio.Future[SqliteConnection] = asyncio.get_running_loop().create_future()
-        self._waiting.append((tenant, turn))
-        try:
-            return await turn
-        except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
-                self._give_back(tenant, turn.result())
-            raise
-
-    def _give_back(self, tenant: str, connection: SqliteConnection) -> None:
-        self._leased[tenant] -= 1
-        if not self._leased[tenant]:
-            del self._leased[tenant]
-        self._idle.append(connection)
-        self._hand_out()
-
-    def _hand_out(self) -> None:
-        """Lease idle connections to waiting reads: the tenant with the fewest leases first, then the oldest read."""
-        self._waiting = [each for each in self._waiting if not each[1].done()]
-        while self._idle and self._waiting:
-            place = min(range(len(self._waiting)), key=lambda index: self._leased[self._waiting[index][0]])
-            tenant, turn = self._waiting[place]
-            if self._leased[tenant] >= self._most_of_one:
-                return
-            del self._waiting[place]
-            self._leased[tenant] += 1
-            turn.set_result(self._idle.pop())
-
-    def _interrupt(self, running: "asyncio.Future[T]", connection: SqliteConnection) -> None:
-        if not running.done():
-            connection.raw.interrupt()
-            asyncio.get_running_loop().call_later(INTERRUPT_SECONDS, self._interrupt, running, connection)
+    def error_of(self, error: Exception, *, is_late: bool) -> Exception | None:
+        """Return the error to raise for one of SQLite."""
+        if not isinstance(error, sqlite3.Error):
+            return error
+        if isinstance(error, sqlite3.OperationalError):
+            if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT and is_late:
+                return None
+            return outage_of(error) or defect_of(error)
+        # A damaged file, among others. No retry helps, so the client receives no outage.
+        return defect_of(error)

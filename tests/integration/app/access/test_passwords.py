@@ -10,7 +10,7 @@ import pytest
 
 from app.access.authentication import COOKIE
 from app.accounts.accounts import Accounts
-from app.accounts.passwords import FREE_FAILURES
+from app.accounts.passwords import FREE_FAILURES, Passwords
 from app.accounts.rules import GroupRules
 from app.accounts.second_factor import STEP_SECONDS
 from tests.integration.api_server import RunningServer, api_client, running_server
@@ -23,7 +23,7 @@ CHOSEN = "twelve grey gulls"
 
 @pytest.fixture
 async def server(tmp_path: Path) -> AsyncIterator[RunningServer[FakeEngine]]:
-    accounts = Accounts(rules=GroupRules(admits_own=True))
+    accounts = Accounts(rules=GroupRules(admits_own=True), passwords=Passwords(memory_kib=64))
     async with running_server(tmp_path, FakeEngine(), auth_policy="always", accounts=accounts) as server:
         yield server
 

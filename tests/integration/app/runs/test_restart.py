@@ -45,7 +45,7 @@ def session_of(server: EbbServer) -> aiohttp.ClientSession:
 async def test_conversation_is_restored_from_redis_after_kill_9(
     shallow_model: Path, tmp_path: Path, size: Size
 ) -> None:
-    turns = size.pick(small=4, full=10)
+    turns = size.pick(small=3, full=10)
     async with EbbServer(settings("restart", shallow_model), tmp_path / "state") as server:
         async with session_of(server) as session:
             async with session.post("/api/conversations", json={}) as response:
@@ -69,7 +69,7 @@ async def test_conversation_is_restored_from_redis_after_kill_9(
 
 
 async def test_answer_cut_by_kill_9_resumes_to_the_same_text(shallow_model: Path, tmp_path: Path, size: Size) -> None:
-    tokens = size.pick(small=300, full=400)
+    tokens = size.pick(small=160, full=400)
     params = {"temperature": 0.8, "seed": 5, "max_tokens": tokens, "ignore_eos": True}
     body = {"content": "A long story, please.", "params": params}
     async with EbbServer(settings("cut", shallow_model), tmp_path / "state") as server:

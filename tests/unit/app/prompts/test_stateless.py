@@ -157,10 +157,10 @@ async def test_answer_is_known_after_restart(tmp_path: Path) -> None:
 
 async def test_database_contains_no_text_or_ids_in_clear(tmp_path: Path) -> None:
     async with chats_in(tmp_path) as chats:
-        await chats.answered(user("a secret question"), ids=[*b"a secret answer", END], text="a secret answer")
+        await chats.answered(user("a quicksand question"), ids=[*b"a quicksand answer", END], text="a quicksand answer")
     kept = (tmp_path / "conversations.db").read_bytes()
-    assert b"secret" not in kept
-    assert pack_ids([*b"secret"]) not in kept
+    assert b"quicksand" not in kept
+    assert pack_ids([*b"quicksand"]) not in kept
 
 
 async def test_template_that_cannot_extend_renders_everything(chats: Chats, monkeypatch: pytest.MonkeyPatch) -> None:

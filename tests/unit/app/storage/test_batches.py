@@ -12,7 +12,6 @@ from app.storage.connection import Connection
 from app.storage.errors import DuplicateError
 from app.storage.items import NewItem
 from app.storage.removals import Removal, mark
-from app.storage.sqlite.database import SqliteDatabase
 from app.storage.store import Store
 from app.tenants.limits import LimitReachedError, TenantLimits
 from engine.errors import NotFoundError
@@ -29,14 +28,12 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
 
 
 @pytest.fixture
-def transactions(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, bool]]:
+def transactions(store: Store, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, bool]]:
     """Record for each transaction the number of messages that it adds or removes, and whether it waits for the disk."""
     seen = list[tuple[int, bool]]()
-    write = SqliteDatabase.write
+    write = store.database.write
 
-    async def counted(
-        database: SqliteDatabase, work: Callable[[Connection], object], *, durable: bool = True
-    ) -> object:
+    async def counted(work: Callable[[Connection], object], *, durable: bool = True) -> object:
         def counting(connection: Connection) -> object:
             [[before]] = connection.fetch_all("SELECT count(*) FROM message")
             result = work(connection)
@@ -44,9 +41,9 @@ def transactions(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, bool]]:
             seen.append((abs(after - before), durable))
             return result
 
-        return await write(database, counting, durable=durable)
+        return await write(counting, durable=durable)
 
-    monkeypatch.setattr(SqliteDatabase, "write", counted)
+    monkeypatch.setattr(store.database, "write", counted)
     return seen
 
 

@@ -126,7 +126,7 @@ async def test_conversations_from_before_are_counted_later(tmp_path: Path) -> No
     expected = await check(store)
 
     def forget(connection: Connection) -> None:
-        connection.execute("UPDATE conversation SET counted = 0")
+        connection.execute("UPDATE conversation SET counted = FALSE")
         connection.execute("DELETE FROM tenant_usage")
 
     await store.database.write(forget)

@@ -252,6 +252,7 @@ async def test_reopened_store_has_all_conversations(path: Path) -> None:
         await store.close()
 
 
+@pytest.mark.sqlite_file
 async def test_file_of_later_version_is_rejected(path: Path) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute(f"PRAGMA user_version = {len(migrations()) + 1}")
@@ -260,6 +261,7 @@ async def test_file_of_later_version_is_rejected(path: Path) -> None:
         await Store.open(path)
 
 
+@pytest.mark.sqlite_file
 def test_file_that_is_no_database_is_left_unchanged(path: Path) -> None:
     path.write_bytes(b"no database" * 100)
     with pytest.raises(UnusableDatabaseError, match="cannot be opened"):

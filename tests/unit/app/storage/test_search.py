@@ -140,6 +140,7 @@ async def test_pages_of_results_follow_each_other(store: Store) -> None:
     assert [each.snippet.text for each in (*first, *second)] == [f"tide {index}" for index in reversed(range(5))]
 
 
+@pytest.mark.sqlite_file
 async def test_index_matches_tables_after_changes_and_vacuum(store: Store, path: Path) -> None:
     one, other = await said(store, "tide", "日本"), await said(store, "storm")
     await store.conversations.change(one, {"title": "Tides"})

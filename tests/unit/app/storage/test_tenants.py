@@ -64,9 +64,11 @@ async def test_nothing_is_changed_by_an_id_of_another_tenant(alice: Store) -> No
         asked = message(conversation, "assistant", "", first)
         await bob.runs.begin(Turn(answer=asked, run=record(asked)))
 
-    rows = await alice.database.read(
-        "SELECT * FROM conversation JOIN message ON message.conversation_id = conversation.id"
-    )
+    async def rows() -> list[dict[str, object]]:
+        sql = "SELECT * FROM conversation JOIN message ON message.conversation_id = conversation.id"
+        return [dict(row) for row in await alice.database.read(sql)]
+
+    before = await rows()
     refused: tuple[Awaitable[object], ...] = (
         bob.conversations.change(conversation.id, {"title": "Bob's"}),
         bob.deletions.hide_conversation(conversation.id),
@@ -88,12 +90,7 @@ async def test_nothing_is_changed_by_an_id_of_another_tenant(alice: Store) -> No
             await change
     assert not await bob.conversations.name_by_model(conversation.id, "Bob's")
     assert await bob.deletions.remove_all() == 1
-    assert (
-        await alice.database.read(
-            "SELECT * FROM conversation JOIN message ON message.conversation_id = conversation.id"
-        )
-        == rows
-    )
+    assert await rows() == before
     assert (await alice.deletions.show_conversation(hidden.id)).id == hidden.id
 
 

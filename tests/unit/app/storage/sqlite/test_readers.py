@@ -16,7 +16,7 @@ from app.storage.rows import message_of
 from app.storage.search import SearchStore, SearchTooSlowError
 from app.storage.sqlite.connection import SqliteConnection
 from app.storage.sqlite.database import SEARCHERS, SqliteDatabase
-from app.storage.sqlite.readers import Readers
+from app.storage.sqlite.readers import SqliteReaders
 from app.storage.sqlite.text_index import FIND_MESSAGES, rows_expression
 from app.storage.store import Store
 from tests.sizes import Size
@@ -37,7 +37,7 @@ def endless(connection: Connection) -> object:
 
 
 async def test_read_over_its_time_is_interrupted(tmp_path: Path) -> None:
-    readers = Readers.open(tmp_path / "file.db", 1, most_of_one=1)
+    readers = SqliteReaders.open(tmp_path / "file.db", 1, most_of_one=1)
     with pytest.raises(ReadTimeoutError, match=r"longer than 0\.05 s"):
         await readers.run(endless, tenant="alice", seconds=0.05)
     rows = await readers.run(lambda each: each.fetch_all("SELECT 1"), tenant="alice", seconds=5)
@@ -46,7 +46,7 @@ async def test_read_over_its_time_is_interrupted(tmp_path: Path) -> None:
 
 
 async def test_cancelled_read_gives_its_connection_back(tmp_path: Path) -> None:
-    readers = Readers.open(tmp_path / "file.db", 1, most_of_one=1)
+    readers = SqliteReaders.open(tmp_path / "file.db", 1, most_of_one=1)
     began = threading.Event()
 
     def work(connection: Connection) -> object:
@@ -64,7 +64,7 @@ async def test_cancelled_read_gives_its_connection_back(tmp_path: Path) -> None:
 
 
 async def test_tenant_leaves_connections_to_the_others(tmp_path: Path) -> None:
-    readers = Readers.open(tmp_path / "file.db", 2, most_of_one=1)
+    readers = SqliteReaders.open(tmp_path / "file.db", 2, most_of_one=1)
     go = threading.Event()
     held = [asyncio.create_task(readers.run(lambda _: go.wait(20), tenant="alice", seconds=20)) for _ in range(50)]
     assert await readers.run(lambda _: "read", tenant="bob", seconds=5) == "read"
@@ -74,7 +74,7 @@ async def test_tenant_leaves_connections_to_the_others(tmp_path: Path) -> None:
 
 
 async def test_longest_waiting_tenant_with_fewest_leases_is_next(tmp_path: Path) -> None:
-    readers = Readers.open(tmp_path / "file.db", 1, most_of_one=1)
+    readers = SqliteReaders.open(tmp_path / "file.db", 1, most_of_one=1)
     order, go = list[str](), threading.Event()
 
     async def read(tenant: str) -> None:

@@ -1,0 +1,147 @@
+"""A connection of psycopg as the storage modules use it. Reconnects where the server closed it."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Final
+
+import psycopg
+from psycopg import sql
+
+from app.storage.connection import Parameters, Row
+from app.storage.dialect import Dialect
+
+POSTGRES: Final = Dialect(
+    same="IS NOT DISTINCT FROM",
+    greatest="greatest",
+    least="least",
+    json_strings="SELECT jsonb_array_elements_text(CAST(? AS jsonb))",
+    json_items="jsonb_array_elements(CAST(? AS jsonb)) AS item(value)",
+    json_text=lambda index: f"(value ->> {index})",
+    json_integer=lambda index: f"CAST(value ->> {index} AS integer)",
+)
+
+CONNECT_SECONDS: Final = 5
+
+_PLACE = re.compile(r"'[^']*'|%|\?|(?<!:):([a-z_]+)")
+
+
+class PostgresRow:
+    """Implementation of `app.storage.connection.Row`."""
+
+    __slots__ = ("_places", "_values")
+
+    def __init__(self, places: Mapping[str, int], values: Sequence[Any]) -> None:
+        self._places = places
+        self._values = values
+
+    def __getitem__(self, column: str | int, /) -> Any:
+        """Return the value of a column, by its name or its place."""
+        return self._values[column if isinstance(column, int) else self._places[column]]
+
+    def __iter__(self) -> Iterator[Any]:
+        """Iterate over the values."""
+        return iter(self._values)
+
+    def keys(self) -> Iterable[str]:
+        """Return the names of the columns."""
+        return self._places.keys()
+
+
+class PostgresConnection:
+    """Implementation of `app.storage.connection.Connection`. Used by one thread at a time."""
+
+    dialect = POSTGRES
+
+    def __init__(self, url: str, setup: Sequence[str]) -> None:
+        """Connect to a database. Raises psycopg.Error.
+
+        setup: statements to execute after each connection.
+        """
+        self._url = url
+        self._setup = setup
+        self._raw = self._connect()
+
+    @property
+    def raw(self) -> psycopg.Connection[Row]:
+        """The connection itself, connected again if it was lost."""
+        if self._raw.closed:
+            self._raw = self._connect()
+        return self._raw
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._raw.close()
+
+    def cancel(self) -> None:
+        """End the statement that another thread runs, if there is one."""
+        if not self._raw.closed:
+            self._raw.cancel()
+
+    def execute(self, statement: str, parameters: Parameters = (), /) -> int:
+        """Execute a statement, and return the number of rows that it changed."""
+        return self._executed(statement, parameters).rowcount
+
+    def execute_many(self, statement: str, rows: Iterable[Parameters], /) -> None:
+        """Execute a statement once for each of `rows`."""
+        self.raw.cursor().executemany(_translated(statement), [_sendable(row) for row in rows])
+
+    def fetch_all(self, statement: str, parameters: Parameters = (), /) -> list[Row]:
+        """Return all rows of a statement."""
+        return self._executed(statement, parameters).fetchall()
+
+    def fetch_one(self, statement: str, parameters: Parameters = (), /) -> Row | None:
+        """Return the first row of a statement; None if there is none."""
+        return self._executed(statement, parameters).fetchone()
+
+    def iterate(self, statement: str, parameters: Parameters = (), /) -> Iterator[Row]:
+        """Yield the rows of a statement one at a time."""
+        return iter(self._executed(statement, parameters))
+
+    def _executed(self, statement: str, parameters: Parameters) -> psycopg.Cursor[Row]:
+        return self.raw.execute(_translated(statement), _sendable(parameters) or None)
+
+    def _connect(self) -> psycopg.Connection[Row]:
+        raw = psycopg.connect(self._url, autocommit=True, connect_timeout=CONNECT_SECONDS, row_factory=_rows)
+        try:
+            for statement in self._setup:
+                raw.execute(_as_query(statement))
+        except BaseException:
+            raw.close()
+            raise
+        return raw
+
+
+def _rows(cursor: psycopg.Cursor[Any]) -> Any:
+    places = {column.name: place for place, column in enumerate(cursor.description or ())}
+    return lambda values: PostgresRow(places, values)
+
+
+@lru_cache(maxsize=1024)
+def _translated(statement: str) -> sql.SQL:
+    """Return a statement with the marks of psycopg: `%s` for `?` and `%(name)s` for `:name`, not within strings."""
+    return _as_query(_PLACE.sub(_mark, statement))
+
+
+def _mark(found: re.Match[str]) -> str:
+    if found[0] == "?":
+        return "%s"
+    if found[1] is not None:
+        return f"%({found[1]})s"
+    return found[0].replace("%", "%%")
+
+
+def _as_query(statement: str) -> sql.SQL:
+    # The storage modules build their statements from constants of their own.
+    return sql.SQL(statement)
+
+
+def _sendable(parameters: Parameters) -> Parameters:
+    """Return the parameters without NUL characters, which no text of PostgreSQL can contain."""
+    if isinstance(parameters, Mapping):
+        return {name: _without_nul(value) for name, value in parameters.items()}
+    return [_without_nul(value) for value in parameters]
+
+
+def _without_nul(value: Any) -> Any:
+    return value.replace("\0", "\N{REPLACEMENT CHARACTER}") if isinstance(value, str) and "\0" in value else value

@@ -1,0 +1,179 @@
+"""PostgreSQL: its connections, and the transactions on them.
+
+A single connection writes, one transaction at a time, and holds a lock that keeps a second server from the database.
+Reads use separate connections. Searches and API keys have connections of their own, because a search may take seconds
+and every request waits for the keys. A connection that was lost is made again by the next statement.
+
+Transactions that are not durable do not wait for the disk (`synchronous_commit = off`).
+"""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, TypeVar
+from urllib.parse import urlsplit
+
+import psycopg
+from psycopg.errors import LockNotAvailable
+
+from app.storage.connection import Connection, Parameters, Row
+from app.storage.database import READ_SECONDS, SEARCH_SECONDS, SERVER, Database
+from app.storage.errors import UnusableDatabaseError
+from app.storage.postgres.connection import POSTGRES, PostgresConnection
+from app.storage.postgres.errors import translated_errors
+from app.storage.postgres.readers import PostgresReaders
+from app.storage.postgres.text_index import TsvectorIndex, index_queue
+
+T = TypeVar("T")
+
+READERS: Final = 4
+SEARCHERS: Final = 2
+
+SCHEMA = Path(__file__).with_name("schema")
+"""File n (counted from 1, in the order of their names) brings a database of schema n - 1 to n."""
+
+LOCK: Final = "hashtextextended('ebb ' || current_schema(), 0)"
+WRITER: Final = ("SET lock_timeout = '5s'", f"SELECT pg_advisory_lock({LOCK})", "SET lock_timeout = 0")
+"""A server that has just ended may hold the lock for a moment: PostgreSQL notices the end of its connection."""
+
+
+class PostgresDatabase(Database):
+    """Owner of the connections to a database, and of the writer thread, which runs one transaction at a time."""
+
+    def __init__(
+        self,
+        writer: PostgresConnection,
+        thread: ThreadPoolExecutor,
+        readers: PostgresReaders,
+        searchers: PostgresReaders,
+        key_reader: PostgresReaders,
+    ) -> None:
+        super().__init__(POSTGRES, TsvectorIndex())
+        self._writer = writer
+        self._thread = thread
+        self._readers = readers
+        self._searchers = searchers
+        self._key_reader = key_reader
+        self._closed = False
+
+    @classmethod
+    async def open(cls, url: str) -> "PostgresDatabase":
+        """Connect to the database at `url`, and bring it to the newest schema. Raises UnusableDatabaseError."""
+        thread = ThreadPoolExecutor(1, thread_name_prefix="database")
+        try:
+            writer, pools = await asyncio.get_running_loop().run_in_executor(thread, _connect, url)
+        except BaseException as error:
+            thread.shutdown()
+            if isinstance(error, psycopg.Error):
+                raise UnusableDatabaseError(_refusal(url, error)) from error
+            raise
+        return cls(writer, thread, *pools)
+
+    async def close(self) -> None:
+        """Close the connections once the writes in progress have ended. Calling this again has no effect."""
+        if self._closed:
+            return
+        self._closed = True
+        for readers in (self._readers, self._searchers, self._key_reader):
+            await readers.close()
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._writer.close)
+        self._thread.shutdown()
+
+    async def read(self, sql: str, parameters: Parameters = (), *, tenant: str = SERVER) -> list[Row]:
+        """Return the rows of one SELECT over committed data."""
+        return await self._readers.run(
+            lambda connection: connection.fetch_all(sql, parameters), tenant=tenant, seconds=READ_SECONDS
+        )
+
+    async def read_as(
+        self, make: Callable[[Row], T], sql: str, parameters: Parameters, *, tenant: str = SERVER
+    ) -> list[T]:
+        """Return the rows of one SELECT, each converted by `make`."""
+        return await self._readers.run(
+            lambda connection: [make(row) for row in connection.iterate(sql, parameters)],
+            tenant=tenant,
+            seconds=READ_SECONDS,
+        )
+
+    async def search(self, work: Callable[[Connection], T], *, tenant: str, seconds: float = SEARCH_SECONDS) -> T:
+        """Run the search `work` in a reader thread, one per tenant at a time."""
+        return await self._searchers.run(work, tenant=tenant, seconds=seconds)
+
+    async def read_keys(self, sql: str) -> list[Row]:
+        """Return the rows of one SELECT, run on the connection reserved for API keys."""
+        return await self._key_reader.run(
+            lambda connection: connection.fetch_all(sql), tenant=SERVER, seconds=READ_SECONDS
+        )
+
+    async def write(self, work: Callable[[Connection], T], *, durable: bool = True) -> T:
+        """Run `work` in a transaction in the writer's thread, and return its result."""
+        running = asyncio.get_running_loop().run_in_executor(self._thread, self._transaction, work, durable)
+        return await asyncio.shield(running)
+
+    async def probe(self) -> None:
+        """Write a row of the schema's table without a change of its content."""
+        await self.write(lambda connection: connection.execute("UPDATE ebb_schema SET version = version"))
+
+    async def erase_history(self) -> None:
+        """Leave earlier versions of rows to PostgreSQL, whose vacuum removes them."""
+
+    def _transaction(self, work: Callable[[Connection], T], durable: bool) -> T:
+        with self.health.write(), translated_errors():
+            raw = self._writer.raw
+            raw.execute("BEGIN")
+            try:
+                if not durable:
+                    raw.execute("SET LOCAL synchronous_commit = off")
+                result = work(self._writer)
+                index_queue(self._writer)
+                raw.execute("COMMIT")
+            except BaseException:
+                # A connection that was lost has rolled back.
+                with suppress(psycopg.Error):
+                    raw.execute("ROLLBACK")
+                raise
+            return result
+
+
+def _connect(url: str) -> tuple[PostgresConnection, tuple[PostgresReaders, PostgresReaders, PostgresReaders]]:
+    writer = PostgresConnection(url, WRITER)
+    try:
+        _migrate(writer)
+        return writer, (
+            PostgresReaders.open(url, READERS, most_of_one=READERS // 2),
+            PostgresReaders.open(url, SEARCHERS, most_of_one=1),
+            PostgresReaders.open(url, 1, most_of_one=1),
+        )
+    except BaseException:
+        writer.close()
+        raise
+
+
+def _migrate(writer: PostgresConnection) -> None:
+    """Bring the database to the newest schema, one transaction for each script. Raises UnusableDatabaseError."""
+    raw = writer.raw
+    raw.execute("CREATE TABLE IF NOT EXISTS ebb_schema(version INTEGER NOT NULL)")
+    row = writer.fetch_one("SELECT max(version) AS version FROM ebb_schema")
+    version: int = (row["version"] if row is not None else None) or 0
+    scripts = [path.read_bytes() for path in sorted(SCHEMA.glob("*.sql"))]
+    if version > len(scripts):
+        raise UnusableDatabaseError(
+            f"The database was written by a later version of Ebb (schema {version}, this one knows {len(scripts)}): "
+            "start that version, or choose another --database-url"
+        )
+    for number in range(version, len(scripts)):
+        with raw.transaction():
+            raw.execute(scripts[number])
+            raw.execute("DELETE FROM ebb_schema")
+            writer.execute("INSERT INTO ebb_schema(version) VALUES (?)", (number + 1,))
+
+
+def _refusal(url: str, error: psycopg.Error) -> str:
+    place = urlsplit(url)
+    name = f"{place.hostname or 'localhost'}{place.path}"
+    reason = str(error).strip().partition("\n")[0]
+    if isinstance(error, LockNotAvailable):
+        reason = "another server uses it. Stop that one first, or choose another database"
+    return f"The database {name} (--database-url) cannot be used: {reason}"

@@ -1,0 +1,130 @@
+"""Pool of read-only database connections, shared fairly among tenants.
+
+A read leases a connection for as long as a thread uses it. Each tenant may lease a limited number of connections at a
+time, and a read that exceeds its time limit is interrupted. Long reads of one tenant therefore do not block the others.
+"""
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Generic, TypeVar
+
+from app.storage.connection import Connection
+from app.storage.errors import ReadTimeoutError
+
+T = TypeVar("T")
+C = TypeVar("C", bound=Connection)
+
+INTERRUPT_SECONDS = 0.05
+"""Seconds between two interrupts of a read over its limit. Databases ignore an interrupt between two statements."""
+
+
+class Readers(ABC, Generic[C]):
+    """Owner of the read connections and their threads. Each database says how to interrupt and to close one."""
+
+    def __init__(self, connections: list[C], most_of_one: int) -> None:
+        """Take over the connections.
+
+        most_of_one: connections that one tenant may lease at a time.
+        """
+        self._connections = connections
+        self._threads = ThreadPoolExecutor(len(connections), thread_name_prefix="database-reader")
+        self._idle = list(connections)
+        self._most_of_one = most_of_one
+        self._leased: Counter[str] = Counter()
+        self._waiting: list[tuple[str, asyncio.Future[C]]] = []
+
+    @abstractmethod
+    def interrupt(self, connection: C) -> None:
+        """End the statement that runs on a connection, if there is one."""
+
+    @abstractmethod
+    def close_one(self, connection: C) -> None:
+        """Close a connection that no read uses."""
+
+    @abstractmethod
+    def error_of(self, error: Exception, *, is_late: bool) -> Exception | None:
+        """Return the error to raise for one of a read; None if the read was stopped at its limit.
+
+        is_late: whether the read has exceeded its time limit.
+        """
+
+    async def run(self, work: Callable[[Connection], T], *, tenant: str, seconds: float) -> T:
+        """Run `work` on a leased connection in a reader thread, and return its result.
+
+        The read is interrupted after `seconds`, and if the caller is cancelled.
+        Raises ReadTimeoutError, OutageError, DatabaseError.
+        """
+        connection = await self._lease(tenant)
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + seconds
+        try:
+            running = loop.run_in_executor(self._threads, work, connection)
+        except BaseException:
+            self._give_back(tenant, connection)
+            raise
+        interrupting = loop.call_at(deadline, self._interrupt, running, connection)
+        running.add_done_callback(lambda _: self._give_back(tenant, connection))
+        try:
+            return await asyncio.shield(running)
+        except asyncio.CancelledError:
+            self._interrupt(running, connection)
+            raise
+        except Exception as error:
+            translated = self.error_of(error, is_late=loop.time() >= deadline)
+            if translated is None:
+                text = f"Reading the database took longer than {seconds:g} s. Try again later"
+                raise ReadTimeoutError(text) from None
+            if translated is error:
+                raise
+            raise translated from error
+        finally:
+            interrupting.cancel()
+
+    async def close(self) -> None:
+        """Interrupt the reads in progress, and close the connections."""
+        for connection in self._connections:
+            self.interrupt(connection)
+        await asyncio.to_thread(partial(self._threads.shutdown, cancel_futures=True))
+        for connection in self._connections:
+            self.close_one(connection)
+
+    async def _lease(self, tenant: str) -> C:
+        if self._idle and self._leased[tenant] < self._most_of_one:
+            self._leased[tenant] += 1
+            return self._idle.pop()
+        turn: asyncio.Future[C] = asyncio.get_running_loop().create_future()
+        self._waiting.append((tenant, turn))
+        try:
+            return await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self._give_back(tenant, turn.result())
+            raise
+
+    def _give_back(self, tenant: str, connection: C) -> None:
+        self._leased[tenant] -= 1
+        if not self._leased[tenant]:
+            del self._leased[tenant]
+        self._idle.append(connection)
+        self._hand_out()
+
+    def _hand_out(self) -> None:
+        """Lease idle connections to waiting reads: the tenant with the fewest leases first, then the oldest read."""
+        self._waiting = [each for each in self._waiting if not each[1].done()]
+        while self._idle and self._waiting:
+            place = min(range(len(self._waiting)), key=lambda index: self._leased[self._waiting[index][0]])
+            tenant, turn = self._waiting[place]
+            if self._leased[tenant] >= self._most_of_one:
+                return
+            del self._waiting[place]
+            self._leased[tenant] += 1
+            turn.set_result(self._idle.pop())
+
+    def _interrupt(self, running: "asyncio.Future[T]", connection: C) -> None:
+        if not running.done():
+            self.interrupt(connection)
+            asyncio.get_running_loop().call_later(INTERRUPT_SECONDS, self._interrupt, running, connection)

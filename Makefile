@@ -31,7 +31,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help serve setup test test-full test-services test-kernels test-models test-clients clients faults faults-api faults-fleet soak lint bench bench-peers clean wheel screenshots film test-setup web-test
+.PHONY: help serve setup test test-full test-services test-kernels test-models test-postgres test-clients clients faults faults-api faults-fleet soak lint bench bench-peers clean wheel screenshots film test-setup web-test
 
 comma := ,
 
@@ -58,13 +58,16 @@ test: test-setup ## check and test everything with small sizes
 test-full: test-setup ## check and test everything with large sizes
 	@$(call check-beside,$(PYTEST) --size full $(ARGS))
 
-test-services: wheel test-kernels test-models test-clients ## test the wheel, the GPU kernels, all architectures and the clients
+test-services: wheel test-kernels test-models test-postgres test-clients ## test the wheel, the GPU kernels, all architectures, PostgreSQL and the clients
 
 test-kernels: test-setup .make/triton ## simulate the GPU kernels on the CPU and compile them, five minutes
 	@PYTHONPATH=.make/triton $(BIN)/python -m pytest tests/kernels $(ARGS)
 
 test-models: test-setup ## compare every tested architecture with transformers alone, and run all models on all kernels, a few minutes
 	@$(BIN)/python -m pytest -n 2 --size models tests/sweep tests/integration/engine/worker/native $(ARGS)
+
+test-postgres: test-setup ## run the tests of the store and of the chats on a PostgreSQL of their own, a minute; needs its programs (Debian: postgresql)
+	@scripts/with-postgres $(BIN)/python -m pytest -n 2 -p tests.on_postgres tests/unit/app/storage tests/unit/app/conversations tests/postgres tests/integration/app/routes $(ARGS)
 
 test-clients: test-setup ## drive clients of the APIs, each in an environment of its own, against a server
 	@$(BIN)/python -m tests.clients.environments

@@ -107,6 +107,7 @@ class Services:
         prefix_rules: PrefixRules = STABLE,
         accounts: Accounts | None = None,
         share_links: bool = False,
+        database_url: str = "",
     ) -> "Services":
         """Open the database and make the services for clients without a key.
 
@@ -119,11 +120,12 @@ class Services:
         prefix_rules: rules for the beginning of the prompts of API clients.
         accounts: logins of people; None if keys are the only way to log in.
         share_links: whether people can make links to chats that anyone can read.
+        database_url: address of a PostgreSQL database, which replaces the file at `database_path`; "" without one.
 
         Raises:
             UnusableDatabaseError: the database cannot be opened or read.
         """
-        store = await Store.open(database_path)
+        store = await (Store.open_postgres(database_url) if database_url else Store.open(database_path))
         try:
             return await cls._over(
                 store,

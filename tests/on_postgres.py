@@ -1,11 +1,10 @@
 """Plugin of pytest that has every store of the tests in PostgreSQL: `-p tests.on_postgres`, with EBB_TEST_DATABASE.
 
-A store that a test opens at a path is a schema of that database, so that a second store at the path has the same content.
+A store that a test opens at a path is a schema of that database, so a second store at the path has the same content.
 """
 
 import hashlib
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
@@ -17,23 +16,27 @@ from app.storage.store import Store
 SERVER = os.environ["EBB_TEST_DATABASE"]
 
 
+def schema_of(path: Path) -> str:
+    """Return the name of the schema that stands for the file at `path`."""
+    return "t" + hashlib.sha256(str(path).encode()).hexdigest()[:16]
+
+
 def url_of(path: Path) -> str:
     """Return the address of the schema that stands for the file at `path`."""
-    schema = "t" + hashlib.sha256(str(path).encode()).hexdigest()[:16]
+    schema = schema_of(path)
     with psycopg.connect(SERVER, autocommit=True) as connection:
         connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}".encode())
-    return f"{SERVER}&options={quote(f'-csearch_path={schema}')}"
+    return f"{SERVER}&application_name={schema}&options={quote(f'-csearch_path={schema}')}"
 
 
 @pytest.fixture(autouse=True)
-def stores_in_postgres(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def stores_in_postgres(monkeypatch: pytest.MonkeyPatch) -> None:
     """Open stores in PostgreSQL during a test."""
 
     async def open_at(path: Path) -> Store:
         return await Store.open_postgres(url_of(path))
 
     monkeypatch.setattr(Store, "open", open_at)
-    yield
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

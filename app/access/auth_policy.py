@@ -5,9 +5,9 @@ Locally once a key has been created; from other machines, and where people have 
 
 from typing import Literal
 
+from app.access.counted_keys import counted_keys
 from app.config.loopback import is_loopback
 from app.config.settings import Settings
-from app.storage.sqlite.key_counts import count_keys
 
 AuthPolicy = Literal["once made", "always", "never"]
 """once made: required as soon as a key has ever been made, so that revoking the last key does not open the server."""
@@ -23,12 +23,12 @@ def auth_policy_of(settings: Settings) -> AuthPolicy:
 def keys_required(settings: Settings) -> bool:
     """Return whether a client must present a key now."""
     auth_policy = auth_policy_of(settings)
-    return auth_policy == "always" or (auth_policy == "once made" and count_keys(settings.database).made > 0)
+    return auth_policy == "always" or (auth_policy == "once made" and counted_keys(settings).made > 0)
 
 
 def why_not_to_serve(settings: Settings) -> str | None:
     """Return why a server under these settings could not be used by any client; None if it could."""
-    if auth_policy_of(settings) != "always" or settings.has_accounts or count_keys(settings.database).valid:
+    if auth_policy_of(settings) != "always" or settings.has_accounts or counted_keys(settings).valid:
         return None
     return (
         f"--host {settings.host} is reachable from other machines, whose requests require a key, and no key "

@@ -16,6 +16,7 @@ def backup(settings: Settings, file: Path) -> int:
 
     Replaces an earlier backup of that name, but no other file. Raises SnapshotError.
     """
+    _check_file(settings)
     database = settings.database
     _wait_for_no_restore(settings)
     if not database.exists():
@@ -46,6 +47,7 @@ def restore(settings: Settings, file: Path) -> int:
 
     Raises SnapshotError.
     """
+    _check_file(settings)
     inspect(file)
     settings.make_directories()
     lock = lock_state_dir(settings.state_dir)
@@ -79,3 +81,8 @@ def _wait_for_no_restore(settings: Settings) -> None:
         complete_restore(settings.database)
     finally:
         os.close(lock)
+
+
+def _check_file(settings: Settings) -> None:
+    if settings.database_url:
+        raise SnapshotError("The conversations are in PostgreSQL (--database-url): use pg_dump and pg_restore")

@@ -75,14 +75,15 @@ def with_store(settings: Settings, work: Callable[[Store], Awaitable[T]]) -> T:
     """Return what `work` returns with the opened store. Raises EbbError if the database cannot be used."""
 
     async def run() -> T:
-        store = await Store.open(settings.database)
+        url = settings.database_url
+        store = await (Store.open_postgres(url, exclusive=False) if url else Store.open(settings.database))
         try:
             return await work(store)
         finally:
             await store.close()
 
     settings.make_directories()
-    lock = _lock_to_prepare(settings)
+    lock = _lock_to_prepare(settings) if not settings.database_url else None
     try:
         return asyncio.run(run())
     except UnusableDatabaseError as error:

@@ -72,6 +72,7 @@ OF_THE_SERVER = (
     "otlp-endpoint",
     "without-keys",
     "passwords",
+    "database-url",
     "oidc-issuer",
     "oidc-client-id",
     "oidc-client-secret-file",
@@ -167,17 +168,23 @@ def _commands() -> tuple[_Command, ...]:
         _Command("chat", _chat, "talk to the running server in the terminal", ("host", "port"), (API_KEY,)),
         _Command("drain", _drain, DRAIN_HELP, ("host", "port"), (API_KEY,), argument=REPLICA),
         _Command("doctor", _doctor, DOCTOR_HELP, everything, DOCTOR_OPTIONS),
-        _Command("backup", _backup, BACKUP_HELP, ("state-dir",), argument=BACKUP_FILE),
-        _Command("restore", _restore, RESTORE_HELP, ("state-dir",), argument=RESTORE_FILE),
+        _Command("backup", _backup, BACKUP_HELP, ("state-dir", "database-url"), argument=BACKUP_FILE),
+        _Command("restore", _restore, RESTORE_HELP, ("state-dir", "database-url"), argument=RESTORE_FILE),
         _Command("bench", _bench, "measure the running server as its clients see it", ("host", "port"), BENCH_OPTIONS),
         _Command("cache", _cache, CACHE_HELP, ("state-dir", "secret-file", "redis-url"), actions=CACHE_ACTIONS),
-        _Command("keys create", _keys_create, CREATE_HELP, ("state-dir",), CREATE_OPTIONS, argument=KEY_NAME),
-        _Command("keys list", _keys_list, LIST_HELP, ("state-dir",)),
-        _Command("keys revoke", _keys_revoke, REVOKE_HELP, ("state-dir",), argument=KEY_ID),
-        _Command("keys limits", _keys_limits, LIMITS_HELP, ("state-dir",), LIMIT_OPTIONS, argument=TENANT),
-        _Command("people add", _people_add, ADD_HELP, ("state-dir",), ADD_OPTIONS, argument=PERSON_NAME),
-        _Command("people list", _people_list, PEOPLE_LIST_HELP, ("state-dir",)),
-        _Command("people set-password", _set_password, SET_PASSWORD_HELP, ("state-dir",), argument=PERSON_NAME),
+        _Command(
+            "keys create", _keys_create, CREATE_HELP, ("state-dir", "database-url"), CREATE_OPTIONS, argument=KEY_NAME
+        ),
+        _Command("keys list", _keys_list, LIST_HELP, ("state-dir", "database-url")),
+        _Command("keys revoke", _keys_revoke, REVOKE_HELP, ("state-dir", "database-url"), argument=KEY_ID),
+        _Command(
+            "keys limits", _keys_limits, LIMITS_HELP, ("state-dir", "database-url"), LIMIT_OPTIONS, argument=TENANT
+        ),
+        _Command("people add", _people_add, ADD_HELP, ("state-dir", "database-url"), ADD_OPTIONS, argument=PERSON_NAME),
+        _Command("people list", _people_list, PEOPLE_LIST_HELP, ("state-dir", "database-url")),
+        _Command(
+            "people set-password", _set_password, SET_PASSWORD_HELP, ("state-dir", "database-url"), argument=PERSON_NAME
+        ),
         _Command("profile", _profile, "record the steps of a separate engine under load", engine, PROFILE_OPTIONS),
     )
 

@@ -12,7 +12,9 @@ from pathlib import Path
 
 import torch
 
+from app.access.counted_keys import counted_keys
 from app.client.chat_client import ChatClient, NoServerError
+from app.config.database_url import place_of
 from app.config.settings import Settings
 from app.config.sizes import format_size
 from app.doctor.finding import Finding
@@ -33,7 +35,7 @@ from cache_tiers.redis.server_binary import find_redis_server
 from engine.attention.backend import AttentionSpec
 from engine.attention.selector import select_backend
 from engine.device_choice import block_size_for, choose_device
-from engine.errors import EngineError
+from engine.errors import EbbError, EngineError
 from engine.worker.torch.devices import open_device
 from models.errors import ModelError
 from models.registry import summarize
@@ -205,6 +207,8 @@ def check_state_dir(settings: Settings) -> Finding:
 
 def check_conversations(settings: Settings) -> Finding:
     """Look for damage in the database, for at most CHECK_SECONDS."""
+    if settings.database_url:
+        return _check_postgres(settings)
     file = settings.database
     if is_restore_pending(file):
         return Finding("warn", "chats", f"a restore of {file} was not completed", "start ebb serve, which completes it")
@@ -221,6 +225,17 @@ def check_conversations(settings: Settings) -> Finding:
         advice = "stop the server and restore a backup: ebb restore FILE"
         return Finding("fail", "chats", f"{file} is damaged: {faults[0]}", advice)
     return Finding("ok", "chats", f"{format_size(file.stat().st_size)}, no damage")
+
+
+def _check_postgres(settings: Settings) -> Finding:
+    place = place_of(settings.database_url)
+    try:
+        counted_keys(settings)
+    except EbbError as error:
+        return Finding("fail", "chats", error.message, "correct --database-url, or start PostgreSQL")
+    except ImportError:
+        return Finding("fail", "chats", "--database-url needs psycopg", "pip install 'ebb-chat[postgres]'")
+    return Finding("ok", "chats", f"PostgreSQL at {place} answers")
 
 
 def check_cache_dir(settings: Settings) -> Finding:

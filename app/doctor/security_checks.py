@@ -11,13 +11,14 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from app.access.auth_policy import keys_required
+from app.access.counted_keys import counted_keys
 from app.accounts.accounts import accounts_of
+from app.config.database_url import place_of
 from app.config.loopback import is_loopback
 from app.config.options import SettingsError
 from app.config.settings import Settings
 from app.doctor.finding import Finding
 from app.doctor.tls_checks import check_tls
-from app.storage.sqlite.key_counts import count_keys
 from cache_tiers.redis.address import RedisAddress, parse_redis_url
 from cache_tiers.redis.errors import RedisAddressError
 
@@ -39,7 +40,7 @@ def check_address(settings: Settings) -> Finding:
 def check_keys(settings: Settings) -> Finding:
     """Check what clients that reach the port may do."""
     if keys_required(settings):
-        valid = count_keys(settings.database).valid
+        valid = counted_keys(settings).valid
         if not valid and not settings.has_accounts:
             advice = "ebb keys create NAME"
             return Finding("warn", "keys", "required of every client, and no valid key exists", advice)
@@ -113,6 +114,9 @@ def check_secret(settings: Settings) -> Finding:
 
 def check_database(settings: Settings) -> Finding:
     """Check who can read the chats."""
+    if settings.database_url:
+        place = place_of(settings.database_url)
+        return Finding("ok", "database", f"PostgreSQL at {place}, whose own rules say who can read it")
     folder = settings.state_dir
     if settings.database.exists() and not _mode(folder) & OTHERS and _is_mine(folder):
         return Finding("ok", "database", f"{settings.database}: in a folder that only its owner can access")

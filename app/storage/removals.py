@@ -35,7 +35,6 @@ BRANCH_AND_ABOVE = f"""
 CONVERSATION_IDS = """
     WITH RECURSIVE below(id) AS (
       SELECT id FROM message WHERE conversation_id = :id AND parent_id IS NULL
-     
       UNION ALL SELECT message.id FROM below JOIN message ON message.parent_id = below.id)
     SELECT id FROM below
 """

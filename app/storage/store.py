@@ -8,6 +8,7 @@ from app.storage.conversations import ConversationStore
 from app.storage.database import Database
 from app.storage.deletions import DeletionStore
 from app.storage.drafts import DraftStore
+from app.storage.errors import UnusableDatabaseError
 from app.storage.folders import FolderStore
 from app.storage.former_chats import FormerChats
 from app.storage.heads import HeadStore
@@ -76,12 +77,20 @@ class Store:
     upkeep: Upkeep
 
     @classmethod
-    async def open_postgres(cls, url: str) -> "Store":
-        """Open the database at `url`, for clients without a key. Raises UnusableDatabaseError."""
-        # A server on SQLite starts without psycopg, which is an extra.
-        from app.storage.postgres.database import PostgresDatabase
+    async def open_postgres(cls, url: str, *, exclusive: bool = True) -> "Store":
+        """Open the database at `url`, for clients without a key. Raises UnusableDatabaseError.
 
-        database = await PostgresDatabase.open(url)
+        exclusive: whether this is the server; False for a command, which may run at the same time as the server.
+        """
+        try:
+            # A server on SQLite starts without psycopg, which is an extra.
+            from app.storage.postgres.database import PostgresDatabase
+        except ImportError as error:
+            raise UnusableDatabaseError(
+                f"--database-url needs psycopg: pip install 'ebb-chat[postgres]' ({error})"
+            ) from error
+
+        database = await PostgresDatabase.open(url, exclusive=exclusive)
         return cls._bound(database, Upkeep(database), LOCAL)
 
     @classmethod

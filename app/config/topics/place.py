@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, dataclass
 from pathlib import Path
 
+from app.config.database_url import parse_database_url
 from app.config.model_aliases import parse_aliases
 from app.config.options import any_path, any_text, integer, setting
 
@@ -40,6 +41,14 @@ class PlaceSettings:
         "DIR",
         "directory of durable data: chats, secret, deleted tenants, snapshot of Redis",
         default_text="`$XDG_STATE_HOME/ebb`",
+    )
+    database_url: str = setting(
+        "",
+        parse_database_url,
+        "URL",
+        "PostgreSQL database of the chats instead of a file in the state directory ([PostgreSQL](docs/postgresql.md))",
+        default_text="none",
+        repr=False,
     )
     cache_dir: Path = setting(
         MISSING,

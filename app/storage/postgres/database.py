@@ -13,11 +13,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, TypeVar
-from urllib.parse import urlsplit
 
 import psycopg
 from psycopg.errors import LockNotAvailable
 
+from app.config.database_url import place_of
 from app.storage.connection import Connection, Parameters, Row
 from app.storage.database import READ_SECONDS, SEARCH_SECONDS, SERVER, Database
 from app.storage.errors import UnusableDatabaseError
@@ -35,7 +35,8 @@ SCHEMA = Path(__file__).with_name("schema")
 """File n (counted from 1, in the order of their names) brings a database of schema n - 1 to n."""
 
 LOCK: Final = "hashtextextended('ebb ' || current_schema(), 0)"
-WRITER: Final = ("SET lock_timeout = '5s'", f"SELECT pg_advisory_lock({LOCK})", "SET lock_timeout = 0")
+COMMAND: Final = ("SET lock_timeout = '5s'",)
+SERVER_LOCK: Final = (*COMMAND, f"SELECT pg_advisory_lock({LOCK})")
 """A server that has just ended may hold the lock for a moment: PostgreSQL notices the end of its connection."""
 
 
@@ -59,15 +60,18 @@ class PostgresDatabase(Database):
         self._closed = False
 
     @classmethod
-    async def open(cls, url: str) -> "PostgresDatabase":
-        """Connect to the database at `url`, and bring it to the newest schema. Raises UnusableDatabaseError."""
+    async def open(cls, url: str, *, exclusive: bool = True) -> "PostgresDatabase":
+        """Connect to the database at `url`, and bring it to the newest schema. Raises UnusableDatabaseError.
+
+        exclusive: whether this is a server, of which there is one at a time. A command may run at the same time.
+        """
         thread = ThreadPoolExecutor(1, thread_name_prefix="database")
         try:
-            writer, pools = await asyncio.get_running_loop().run_in_executor(thread, _connect, url)
+            writer, pools = await asyncio.get_running_loop().run_in_executor(thread, _connect, url, exclusive)
         except BaseException as error:
             thread.shutdown()
             if isinstance(error, psycopg.Error):
-                raise UnusableDatabaseError(_refusal(url, error)) from error
+                raise UnusableDatabaseError(refusal(url, error)) from error
             raise
         return cls(writer, thread, *pools)
 
@@ -137,8 +141,10 @@ class PostgresDatabase(Database):
             return result
 
 
-def _connect(url: str) -> tuple[PostgresConnection, tuple[PostgresReaders, PostgresReaders, PostgresReaders]]:
-    writer = PostgresConnection(url, WRITER)
+def _connect(
+    url: str, exclusive: bool
+) -> tuple[PostgresConnection, tuple[PostgresReaders, PostgresReaders, PostgresReaders]]:
+    writer = PostgresConnection(url, SERVER_LOCK if exclusive else COMMAND)
     try:
         _migrate(writer)
         return writer, (
@@ -165,15 +171,16 @@ def _migrate(writer: PostgresConnection) -> None:
         )
     for number in range(version, len(scripts)):
         with raw.transaction():
+            # A server of another version would not know the new schema.
+            raw.execute(f"SELECT pg_advisory_xact_lock({LOCK})".encode())
             raw.execute(scripts[number])
             raw.execute("DELETE FROM ebb_schema")
             writer.execute("INSERT INTO ebb_schema(version) VALUES (?)", (number + 1,))
 
 
-def _refusal(url: str, error: psycopg.Error) -> str:
-    place = urlsplit(url)
-    name = f"{place.hostname or 'localhost'}{place.path}"
+def refusal(url: str, error: psycopg.Error) -> str:
+    """Return the sentence for a database that cannot be used. The password stays out of it."""
     reason = str(error).strip().partition("\n")[0]
     if isinstance(error, LockNotAvailable):
         reason = "another server uses it. Stop that one first, or choose another database"
-    return f"The database {name} (--database-url) cannot be used: {reason}"
+    return f"The database at {place_of(url)} (--database-url) cannot be used: {reason}"

@@ -2,20 +2,9 @@
 
 import sqlite3
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 
-
-@dataclass(frozen=True, slots=True)
-class KeyCounts:
-    """The number of keys in a database file.
-
-    made: keys ever created, including revoked ones.
-    valid: keys that are not revoked.
-    """
-
-    made: int
-    valid: int
+from app.storage.key_counts import KeyCounts
 
 
 def count_keys(database: Path) -> KeyCounts:

@@ -73,6 +73,7 @@ async def test_answer_stopped_before_first_token_starts(services: Services, engi
     assert (await ended(run)).content == WHOLE_ANSWER
 
 
+@pytest.mark.sqlite_file
 async def test_continued_answer_survives_restart(services: Services, engine: FakeEngine, tmp_path: Path) -> None:
     cut = await ended(await asked(services, max_tokens=3))
     engine.hold()

@@ -1,4 +1,4 @@
-"""Plugin of pytest that has every store of the tests in PostgreSQL: `-p tests.on_postgres`, with EBB_TEST_DATABASE.
+"""Plugin of pytest that has every store of the tests in PostgreSQL: `-p tests.on_postgres`, with TEST_DATABASE_URL.
 
 A store that a test opens at a path is a schema of that database, so a second store at the path has the same content.
 """
@@ -13,7 +13,7 @@ import pytest
 
 from app.storage.store import Store
 
-SERVER = os.environ["EBB_TEST_DATABASE"]
+SERVER = os.environ["TEST_DATABASE_URL"]
 
 
 def schema_of(path: Path) -> str:

@@ -8,6 +8,7 @@ import psycopg
 import pytest
 
 from app.domain.storage_health import StorageUnavailableError
+from app.storage.connection import Connection
 from app.storage.errors import DuplicateError, MissingReferenceError, ReadTimeoutError, UnusableDatabaseError
 from app.storage.postgres import database as module
 from app.storage.postgres.database import PostgresDatabase
@@ -49,17 +50,12 @@ async def test_second_server_is_refused_and_a_command_is_not(
     await beside.close()
 
 
-async def test_writes_and_reads_go_on_after_lost_connections(store: Store, tmp_path: Path) -> None:
+async def test_lost_connections_are_made_again_unnoticed(store: Store, tmp_path: Path) -> None:
     await store.conversations.create({"title": "Tides"})
     end_connections(schema_of(tmp_path))
-    # Each of the connections fails once, and is made again by the next statement.
-    for attempt in (store.conversations.page, lambda: store.conversations.create({"title": "Gulls"})):
-        for _ in range(8):
-            try:
-                await attempt()
-                break
-            except StorageUnavailableError:
-                continue
+    for _ in range(8):
+        await store.conversations.page()
+    await store.conversations.create({"title": "Gulls"})
     titles = [each.title for each in (await store.conversations.page()).conversations]
     assert titles == ["Gulls", "Tides"]
     assert store.database.health.reason is None
@@ -116,3 +112,16 @@ async def test_earlier_version_refuses_a_later_schema(url: str) -> None:
     await database.close()
     with pytest.raises(UnusableDatabaseError, match="later version"):
         await PostgresDatabase.open(url)
+
+
+async def test_connection_lost_within_a_transaction_is_an_outage(store: Store, tmp_path: Path) -> None:
+    def cut(connection: Connection) -> None:
+        connection.execute("DELETE FROM preset")
+        end_connections(schema_of(tmp_path))
+        connection.execute("DELETE FROM folder")
+
+    with pytest.raises(StorageUnavailableError):
+        await store.database.write(cut)
+    assert store.database.health.reason is not None
+    await store.database.probe()
+    assert store.database.health.reason is None

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import psycopg
 from psycopg import sql
+from psycopg.pq import TransactionStatus
 
 from app.storage.connection import Parameters, Row
 from app.storage.dialect import Dialect
@@ -99,7 +100,15 @@ class PostgresConnection:
         return iter(self._executed(statement, parameters))
 
     def _executed(self, statement: str, parameters: Parameters) -> psycopg.Cursor[Row]:
-        return self.raw.execute(_translated(statement), _sendable(parameters) or None)
+        raw, given = self.raw, _sendable(parameters) or None
+        begins = raw.info.transaction_status == TransactionStatus.IDLE
+        try:
+            return raw.execute(_translated(statement), given)
+        except psycopg.OperationalError:
+            # The server ended the connection while it was idle. Outside of a transaction nothing is lost with it.
+            if not (begins and raw.closed):
+                raise
+            return self.raw.execute(_translated(statement), given)
 
     def _connect(self) -> psycopg.Connection[Row]:
         raw = psycopg.connect(self._url, autocommit=True, connect_timeout=CONNECT_SECONDS, row_factory=_rows)

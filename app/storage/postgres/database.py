@@ -125,8 +125,8 @@ class PostgresDatabase(Database):
 
     def _transaction(self, work: Callable[[Connection], T], durable: bool) -> T:
         with self.health.write(), translated_errors():
+            self._writer.execute("BEGIN")
             raw = self._writer.raw
-            raw.execute("BEGIN")
             try:
                 if not durable:
                     raw.execute("SET LOCAL synchronous_commit = off")

@@ -42,6 +42,7 @@ PULL_HELP = "download a model, after showing what it needs; without a name, list
 PULL_NAME = Option("name", any_text, "NAME", "short name, hub id, hub-id:QUANTIZATION, or a .gguf file to convert")
 PULL_OPTIONS = (Option("yes", switch, "", "do not ask before the download"),)
 PULL_SETTINGS = ("cache-dir", "device", "dtype", "quantization")
+MIGRATE_HELP = "copy the conversations of the state directory into PostgreSQL, and compare both"
 GROUPS = {"keys": KEYS_HELP, "people": PEOPLE_HELP}
 ARGUMENT = "argument"
 """Destination of the positional argument in argparse: an option may have the argument's own name."""
@@ -185,6 +186,7 @@ def _commands() -> tuple[_Command, ...]:
         _Command(
             "people set-password", _set_password, SET_PASSWORD_HELP, ("state-dir", "database-url"), argument=PERSON_NAME
         ),
+        _Command("migrate", _migrate, MIGRATE_HELP, ("state-dir", "database-url")),
         _Command("profile", _profile, "record the steps of a separate engine under load", engine, PROFILE_OPTIONS),
     )
 
@@ -335,6 +337,12 @@ def _keys_revoke(settings: Settings, key_id: str) -> int:
     from app.cli.keys import revoke
 
     return revoke(settings, key_id)
+
+
+def _migrate(settings: Settings) -> int:
+    from app.cli.migrate import migrate
+
+    return migrate(settings)
 
 
 def _people_add(settings: Settings, **given: Any) -> int:

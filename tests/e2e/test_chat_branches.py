@@ -5,6 +5,7 @@ import re
 from playwright.async_api import expect
 
 from tests.e2e.chat_page import ANSWER_MS, ChatPage
+from tests.e2e.test_chat_accessibility import ALL, violations
 
 
 async def test_edited_question_becomes_version_and_old_one_is_kept(chat: ChatPage) -> None:
@@ -63,6 +64,7 @@ async def test_answer_is_rated_and_reason_is_kept(chat: ChatPage) -> None:
     await expect(chat.button("Good answer")).to_have_attribute("aria-pressed", "false")
     field = chat.page.get_by_label("What was wrong?")
     await expect(field).to_be_focused()
+    assert await violations(chat, ALL) == []
     await field.fill("That is a bird.")
     await field.press("Control+Enter")
     await expect(chat.answers.last).to_contain_text("Your feedback: That is a bird.")

@@ -3,6 +3,7 @@
 from playwright.async_api import expect
 
 from tests.e2e.chat_page import CHAT_URL, ChatPage
+from tests.e2e.test_chat_accessibility import ALL, violations
 
 
 async def begin(chat: ChatPage, question: str) -> None:
@@ -15,6 +16,7 @@ async def begin(chat: ChatPage, question: str) -> None:
     await chat.send(question)
     await expect(chat.page).to_have_url(CHAT_URL)
     await chat.expect_status("incomplete")
+    assert await violations(chat, ALL) == []
 
 
 async def test_temporary_chat_is_listed_once_it_is_kept(chat: ChatPage) -> None:

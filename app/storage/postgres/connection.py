@@ -148,9 +148,10 @@ def _as_query(statement: str) -> sql.SQL:
 def _sendable(parameters: Parameters) -> Parameters:
     """Return the parameters without NUL characters, which no text of PostgreSQL can contain."""
     if isinstance(parameters, Mapping):
-        return {name: _without_nul(value) for name, value in parameters.items()}
-    return [_without_nul(value) for value in parameters]
+        return {name: without_nul(value) for name, value in parameters.items()}
+    return [without_nul(value) for value in parameters]
 
 
-def _without_nul(value: Any) -> Any:
+def without_nul(value: Any) -> Any:
+    """Return a value as PostgreSQL can store it: with U+FFFD in place of NUL characters."""
     return value.replace("\0", "\N{REPLACEMENT CHARACTER}") if isinstance(value, str) and "\0" in value else value

@@ -34,6 +34,9 @@ SEARCHERS: Final = 2
 SCHEMA = Path(__file__).with_name("schema")
 """File n (counted from 1, in the order of their names) brings a database of schema n - 1 to n."""
 
+COPY_TABLE: Final = "ebb_copy"
+"""Table that exists while a file is being copied into the database."""
+
 LOCK: Final = "hashtextextended('ebb ' || current_schema(), 0)"
 COMMAND: Final = ("SET lock_timeout = '5s'",)
 SERVER_LOCK: Final = (*COMMAND, f"SELECT pg_advisory_lock({LOCK})")
@@ -60,14 +63,15 @@ class PostgresDatabase(Database):
         self._closed = False
 
     @classmethod
-    async def open(cls, url: str, *, exclusive: bool = True) -> "PostgresDatabase":
+    async def open(cls, url: str, *, exclusive: bool = True, for_copy: bool = False) -> "PostgresDatabase":
         """Connect to the database at `url`, and bring it to the newest schema. Raises UnusableDatabaseError.
 
         exclusive: whether this is a server, of which there is one at a time. A command may run at the same time.
+        for_copy: whether a copy of a file may be incomplete, as only `app.storage.postgres.copying` allows.
         """
         thread = ThreadPoolExecutor(1, thread_name_prefix="database")
         try:
-            writer, pools = await asyncio.get_running_loop().run_in_executor(thread, _connect, url, exclusive)
+            writer, pools = await asyncio.get_running_loop().run_in_executor(thread, _connect, url, exclusive, for_copy)
         except BaseException as error:
             thread.shutdown()
             if isinstance(error, psycopg.Error):
@@ -142,11 +146,15 @@ class PostgresDatabase(Database):
 
 
 def _connect(
-    url: str, exclusive: bool
+    url: str, exclusive: bool, for_copy: bool
 ) -> tuple[PostgresConnection, tuple[PostgresReaders, PostgresReaders, PostgresReaders]]:
     writer = PostgresConnection(url, SERVER_LOCK if exclusive else COMMAND)
     try:
         _migrate(writer)
+        if not for_copy and writer.fetch_all(f"SELECT 1 FROM pg_class WHERE oid = to_regclass('{COPY_TABLE}')"):
+            raise UnusableDatabaseError(
+                "The database holds an incomplete copy of a file: continue it with ebb migrate, or remove the database"
+            )
         return writer, (
             PostgresReaders.open(url, READERS, most_of_one=READERS // 2),
             PostgresReaders.open(url, SEARCHERS, most_of_one=1),

@@ -1,0 +1,137 @@
+"""`ebb migrate`: a file becomes a database with the same rows, also after an interruption."""
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from app.cli.main import main
+from app.domain.folder import Folder
+from app.storage.errors import UnusableDatabaseError
+from app.storage.postgres.copying import TABLES, FileCopy, Progress
+from app.storage.postgres.database import PostgresDatabase
+from app.storage.sqlite.database import SqliteDatabase
+from app.storage.store import Store
+from app.storage.upkeep import Upkeep
+from app.tenants.name import LOCAL
+from tests.on_postgres import url_of
+from tests.unit.stored_chats import answered, imported
+
+
+async def store_at(path: Path) -> Store:
+    """Open a file, although the stores of these tests are in PostgreSQL."""
+    database = await SqliteDatabase.open(path)
+    return Store._bound(database, Upkeep(database), LOCAL)
+
+
+async def filled(path: Path) -> tuple[str, str]:
+    """Make a file with rows in many tables. Return the ids of a conversation and of a question in it."""
+    store = await store_at(path)
+    await store.folders.add(folder := Folder("folder_1", "Sea"))
+    conversation = await store.conversations.create({"title": "Tides", "folder_id": folder.id, "tags": ("a", "b")})
+    question, answer = await answered(store, conversation, "high tide \N{WAVING HAND SIGN}")
+    await store.ratings.rate(answer.id, "good", "Dry.")
+    await store.drafts.put(conversation.id, "typed")
+    await store.imports.add([imported("conv_1", ["gulls"] * 1200)], duplicates=False)
+    await store.keys.create("alice", "alice", "user")
+    await store.passwords.add("ada", "$argon2id$", admin=True)
+    deleted = await store.conversations.create({"title": "Gone"})
+    await store.deletions.hide_conversation(deleted.id)
+    await store.close()
+    return conversation.id, question.id
+
+
+async def copy(path: Path, url: str, tell: Callable[[Progress], None] = lambda _: None) -> None:
+    target = await PostgresDatabase.open(url, for_copy=True)
+    try:
+        await FileCopy(path, target).run(tell)
+    finally:
+        await target.close()
+
+
+async def test_copy_has_every_row_and_can_be_searched(tmp_path: Path) -> None:
+    path, url = tmp_path / "conversations.db", url_of(tmp_path)
+    conversation, question = await filled(path)
+    await copy(path, url)
+    store = await Store.open_postgres(url)
+    found = await store.conversations.get(conversation)
+    assert (found.title, found.tags) == ("Tides", ("a", "b"))
+    assert [each.id for each in await store.search.messages("tide", limit=5)] == [question]
+    assert len((await store.recently_deleted.page()).deleted) == 1
+    assert await store.passwords.find("ADA") is not None
+    before = await store_at(path)
+    assert await store.limits.stored_bytes() == await before.limits.stored_bytes()
+    await before.close()
+    # Rows that come later get numbers of their own.
+    await answered(store, found, "another")
+    await store.close()
+
+
+async def test_interrupted_copy_goes_on_and_no_server_starts_before(tmp_path: Path) -> None:
+    path, url = tmp_path / "conversations.db", url_of(tmp_path)
+    await filled(path)
+
+    def interrupt(progress: Progress) -> None:
+        if progress.table == "message":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        await copy(path, url, interrupt)
+    with pytest.raises(UnusableDatabaseError, match="incomplete copy"):
+        await Store.open_postgres(url)
+    seen = list[Progress]()
+    await copy(path, url, seen.append)
+    messages = [each for each in seen if each.table == "message"]
+    assert messages[0].copied > 500, "the first batch must not be copied again"
+    assert messages[-1].copied == messages[-1].rows == 1202
+    await (await Store.open_postgres(url)).close()
+
+
+async def test_copy_of_changed_file_or_into_used_database_is_refused(tmp_path: Path) -> None:
+    path, url = tmp_path / "conversations.db", url_of(tmp_path)
+    await filled(path)
+
+    def interrupt(progress: Progress) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        await copy(path, url, interrupt)
+    store = await store_at(path)
+    await store.conversations.create({"title": "Later"})
+    await store.close()
+    with pytest.raises(UnusableDatabaseError, match="has changed"):
+        await copy(path, url)
+    used = url_of(tmp_path / "used")
+    store = await Store.open_postgres(used)
+    await store.conversations.create({"title": "Here"})
+    await store.close()
+    with pytest.raises(UnusableDatabaseError, match="holds rows already"):
+        await copy(path, used)
+
+
+async def test_every_table_of_the_file_is_copied_or_made_by_triggers(tmp_path: Path) -> None:
+    path = tmp_path / "conversations.db"
+    await (await store_at(path)).close()
+    with sqlite3.connect(path) as connection:
+        rows = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall()
+    connection.close()
+    tables = {name for (name,) in rows if not name.startswith(("search_text", "sqlite_"))}
+    assert tables - TABLES.keys() == {"searchable", "tenant_usage", "upkeep"}
+
+
+def test_command_copies_and_names_the_next_step(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Store, "open", store_at)
+    state = ["--state-dir", str(tmp_path)]
+    assert main(["migrate", *state]) == 1
+    assert "--database-url" in capsys.readouterr().err
+    assert main(["migrate", *state, "--database-url", url_of(tmp_path)]) == 1
+    assert "no conversations to copy" in capsys.readouterr().err
+    asyncio.run(filled(tmp_path / "conversations.db"))
+    assert main(["migrate", *state, "--database-url", url_of(tmp_path)]) == 0
+    said = capsys.readouterr().err
+    assert "message: 1,202 of 1,202 rows" in said
+    assert "Start the server with --database-url" in said

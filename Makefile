@@ -67,7 +67,7 @@ test-models: test-setup ## compare every tested architecture with transformers a
 	@$(BIN)/python -m pytest -n 2 --size models tests/sweep tests/integration/engine/worker/native $(ARGS)
 
 test-postgres: test-setup ## run the tests of the store and of the chats on a PostgreSQL of their own, a minute
-	@scripts/with-postgres $(BIN)/python -m pytest -n 2 -p tests.on_postgres tests/unit/app/storage tests/unit/app/conversations tests/postgres tests/integration/app/routes $(ARGS)
+	@scripts/with-postgres $(BIN)/python -m pytest -n 2 -p tests.on_postgres --ignore tests/unit/app/storage/sqlite tests/unit/app/storage tests/unit/app/conversations tests/postgres tests/integration/app/routes $(ARGS)
 
 test-clients: test-setup ## drive clients of the APIs, each in an environment of its own, against a server
 	@$(BIN)/python -m tests.clients.environments

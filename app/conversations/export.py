@@ -43,6 +43,7 @@ _MESSAGE = (
     "summary",
     "rating",
     "rating_note",
+    "merged",
     "created_at",
     "completed_at",
 )

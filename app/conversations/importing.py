@@ -34,6 +34,7 @@ _KEPT = (
     "summary",
     "rating",
     "rating_note",
+    "merged",
     "created_at",
     "completed_at",
 )

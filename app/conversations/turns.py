@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from app.conversations.merging import answers_to_merge, merging_ids
 from app.conversations.repeated_requests import RepeatedRequests
 from app.domain.beginning import Beginning, beginning_of, wanted_beginning
 from app.domain.ids import new_id
@@ -150,7 +151,12 @@ class Turns:
         thinking = _thinking(engine, conversation, fields.params)
         self._gate.check(engine)
         beginning = beginning_of(path)
-        prompt = await self._prompts(engine, conversation, beginning).prompt(path, thinking=thinking)
+        prompts = self._prompts(engine, conversation, beginning)
+        prompt = await prompts.prompt(path, thinking=thinking)
+        merged = await answers_to_merge(self._store, path[-1], fields.merge) if fields.merge else []
+        if merged:
+            # The question keeps its own prompt: the next turn follows this answer as if it were the only one.
+            prompt = replace(prompt, ids=await merging_ids(prompts, path, merged, thinking=thinking))
         turn = TurnDraft(
             conversation,
             path[-1],
@@ -161,6 +167,7 @@ class Turns:
             answer_id=fields.id,
             expected=expected,
             left_out=beginning.left_out,
+            merged=len(merged),
         )
         return await self.start(engine, turn, rename=_field_of)
 
@@ -298,6 +305,7 @@ class TurnDraft:
     tool_use: the tools that the answer may call; None without tools.
     is_marked: whether the client marked the prompt for caching.
     left_out: messages at the beginning of the conversation that the prompt lacks.
+    merged: answers that the new one merges.
     """
 
     conversation: Conversation
@@ -318,6 +326,7 @@ class TurnDraft:
     tool_use: ToolUse | None = None
     is_marked: bool = False
     left_out: int = 0
+    merged: int = 0
 
     def answer(self, run_id: str, params: SamplingParams) -> Message:
         """Make the answer in progress. `params` are the parameters that the engine resolved."""
@@ -334,6 +343,7 @@ class TurnDraft:
             tokens=MessageTokens(prompt_key=self.prompt.tokens.prompt_key),
             tool_use=self.tool_use,
             left_out=self.left_out or None,
+            merged=self.merged or None,
         )
 
     def stored_turn(self, answer: Message, kv_fingerprint: str) -> Turn:

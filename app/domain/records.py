@@ -62,6 +62,7 @@ class Message:
     summary: text that stands for them in the prompt; None without one, and in answers.
     rating: a person's opinion of the answer; None without one.
     rating_note: the person's reason; None without one.
+    merged: number of other answers to the question that this answer merges; None if it merges none.
     """
 
     id: str
@@ -84,6 +85,7 @@ class Message:
     summary: str | None = None
     rating: Rating | None = None
     rating_note: str | None = None
+    merged: int | None = None
 
     @cached_property
     def said(self) -> Parsed:

@@ -7,6 +7,7 @@ from pydantic import AfterValidator, Field
 
 from app.domain.bounds import (
     MAX_DRAFT_LENGTH,
+    MAX_MERGED,
     MAX_PLACES,
     MAX_RATING_NOTE,
     MAX_SUMMARY_LENGTH,
@@ -106,10 +107,12 @@ class RetryFields(UrgencyFields):
     """Body of a retry.
 
     id: id of the new answer, chosen by the client, so that repeating the request does not answer twice.
+    merge: answers to the question that the new answer merges.
     """
 
     id: MessageId | None = None
     params: ChatParams | None = None
+    merge: Annotated[list[str], Field(min_length=2, max_length=MAX_MERGED)] | None = None
 
 
 class EditedAnswer(RequestModel):

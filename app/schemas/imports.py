@@ -4,7 +4,14 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, Discriminator, Field, Tag
 
-from app.domain.bounds import MAX_FOLDER_NAME, MAX_IMPORTED, MAX_RATING_NOTE, MAX_SUMMARY_LENGTH, MAX_TITLE_LENGTH
+from app.domain.bounds import (
+    MAX_FOLDER_NAME,
+    MAX_IMPORTED,
+    MAX_MERGED,
+    MAX_RATING_NOTE,
+    MAX_SUMMARY_LENGTH,
+    MAX_TITLE_LENGTH,
+)
 from app.domain.records import ConversationSource, Rating, Role, TitleSource
 from app.domain.response_record import ResponseRecord, Truncation
 from app.schemas.conversations import Tags
@@ -117,6 +124,7 @@ class MessageFields(RequestModel):
     summary: Annotated[str, Field(max_length=MAX_SUMMARY_LENGTH)] | None = None
     rating: Rating | None = None
     rating_note: Annotated[str, Field(max_length=MAX_RATING_NOTE)] | None = None
+    merged: Annotated[int, Field(ge=2, le=MAX_MERGED)] | None = None
     tool_use: ToolUseFields | None = None
     response: ResponseFields | None = None
     created_at: Time

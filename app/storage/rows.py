@@ -17,7 +17,7 @@ from engine.errors import NotFoundError
 MESSAGE_COLUMNS = (
     "id, conversation_id, parent_id, role, content, status, finish_reason, error, usage, run_id, params, "
     "token_ids, prompt_key, starts_prompt, created_at, completed_at, reasoning, tool_use, left_out, summary, "
-    "rating, rating_note"
+    "rating, rating_note, merged"
 )
 
 _PLACES = ", ".join("?" * len(MESSAGE_COLUMNS.split(",")))
@@ -59,6 +59,7 @@ def insert_messages(connection: Connection, messages: Sequence[Message]) -> None
                 message.summary,
                 message.rating,
                 message.rating_note,
+                message.merged,
             )
             for message in messages
         ],

@@ -54,7 +54,7 @@ RIGHT: Final[Mapping[str, list[dict[str, Any]]]] = {
     "DetokenizeRequest": [{"tokens": [72, 105, 257]}],
     "ConversationFields": [{"title": "Tides", "params": {"temperature": 0.3}, "pinned": True}, {}],
     "NewMessage": [{"content": "When is high tide?"}, {"content": "And at night?", "parent_id": "MSG"}],
-    "RetryFields": [{}, {"params": {"max_tokens": 2}}],
+    "RetryFields": [{}, {"params": {"max_tokens": 2}}, {"merge": ["msg_none", "msg_other"]}],
     "EditedAnswer": [{"content": "Better."}],
     "RatingFields": [{"rating": "bad", "note": "Too long."}],
     "NewChat": [{"system_prompt": "Be brief.", "first_message": "When is high tide?"}, {"temporary": True}],

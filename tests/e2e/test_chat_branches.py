@@ -157,6 +157,42 @@ async def test_compared_answers_stay_and_one_is_kept(chat: ChatPage) -> None:
     assert shown["params"]["temperature"] == 0
 
 
+async def test_versions_are_merged_into_one_answer(chat: ChatPage) -> None:
+    conversation = await chat.open_new_chat(tokens=3)
+    await chat.send("Name a fish.")
+    await chat.expect_status("incomplete")
+    await chat.answers.last.get_by_role("button", name="Regenerate", exact=True).click()
+    await expect(chat.page.get_by_role("group", name="Version 2 of 2")).to_be_visible()
+    await chat.expect_status("incomplete")
+
+    await chat.choose_of_answer("Merge versions")
+
+    await expect(chat.page.get_by_role("group", name="Version 3 of 3")).to_be_visible()
+    await expect(chat.answers.last).to_contain_text("Merged from 2 answers.")
+    await chat.expect_status("incomplete")
+    shown = (await chat.stored(conversation))["messages"][-1]
+    assert (shown["merged"], len(shown["sibling_ids"])) == (2, 3)
+    # The prompt continues the first answer, whose KV is still on the device.
+    assert shown["usage"]["kv"]["device"] > 0
+
+
+async def test_compared_answers_are_merged(chat: ChatPage) -> None:
+    conversation = await chat.open_new_chat(tokens=3)
+    await chat.send("Name a fish.")
+    await chat.expect_status("incomplete")
+    await chat.choose_of_answer("Compare answers…")
+    dialog = chat.page.get_by_role("dialog", name="Compare answers")
+    await dialog.get_by_role("button", name="Compare").click()
+
+    await dialog.get_by_role("button", name="Merge into one answer").click(timeout=ANSWER_MS)
+
+    await expect(dialog).to_have_count(0)
+    await expect(chat.page.get_by_role("group", name="Version 4 of 4")).to_be_visible()
+    await expect(chat.answers.last).to_contain_text("Merged from 2 answers.")
+    await chat.expect_status("incomplete")
+    assert (await chat.stored(conversation))["messages"][-1]["merged"] == 2
+
+
 async def test_retry_of_earlier_answer_keeps_later_messages(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=2)
     await chat.send("Name a fish.")

@@ -1,6 +1,6 @@
 import { ApiClient } from "../src/services/api/client";
 import { ApiError } from "../src/services/api/errors";
-import type { ChatParams, Conversation, ConversationWithMessages, Health, Message, NewMessage } from "../src/services/api/types";
+import type { Conversation, ConversationWithMessages, Health, Message, NewMessage, Retry } from "../src/services/api/types";
 
 /** Event stream that a test writes: numbered events, then an end, a break, or neither. */
 export class Wire {
@@ -41,7 +41,7 @@ export class FakeApi extends ApiClient {
   cancelled: string[] = [];
   asked: NewMessage[] = [];
   retried: [string, string][] = [];
-  retriedWith: (ChatParams | null)[] = [];
+  retriedWith: Retry[] = [];
   continued: string[] = [];
   shown: string[] = [];
   stored: ConversationWithMessages = { ...conversation(), messages: [] };
@@ -64,9 +64,9 @@ export class FakeApi extends ApiClient {
     return next(this.sent);
   }
 
-  override retryMessage(messageId: string, id: string, _signal: AbortSignal, params: ChatParams | null = null): Promise<Response> {
+  override retryMessage(messageId: string, id: string, _signal: AbortSignal, wanted: Retry = {}): Promise<Response> {
     this.retried.push([messageId, id]);
-    this.retriedWith.push(params);
+    this.retriedWith.push(wanted);
     return next(this.sent);
   }
 
@@ -145,6 +145,7 @@ export function message(changes: Partial<Message> = {}): Message {
     summary: null,
     rating: null,
     rating_note: null,
+    merged: null,
     created_at: 1,
     completed_at: null,
     ...changes,

@@ -24,6 +24,7 @@ class Message(TypedDict):
         the question before, and null in an answer means none.
     summary: the text that the model saw in their place.
     rating: a person's opinion of the answer, with the reason in rating_note.
+    merged: the number of other answers that this answer merges.
     sibling_ids: the alternatives at this place in the tree, oldest first, including this message.
     """
 
@@ -45,6 +46,7 @@ class Message(TypedDict):
     summary: str | None
     rating: Rating | None
     rating_note: str | None
+    merged: int | None
     sibling_ids: NotRequired[Annotated[list[str] | None, Field(default=None)]]
     sibling_index: NotRequired[Annotated[int | None, Field(default=None)]]
 
@@ -70,4 +72,5 @@ def message_body(message: records.Message) -> Message:
         "summary": message.summary,
         "rating": message.rating,
         "rating_note": message.rating_note,
+        "merged": message.merged,
     }

@@ -111,6 +111,8 @@ export const en = {
     again: "Regenerate",
     againWith: "Regenerate with…",
     compare: "Compare answers…",
+    merge: "Merge versions",
+    merged: (count: number) => `Merged from ${count} answers.`,
     edit: "Edit answer",
     edited: "Edited",
     notEdited: "The edited answer was not saved.",

@@ -112,6 +112,8 @@ export const zh: Catalogue = {
     again: "重新生成",
     againWith: "用其他设置重新生成…",
     compare: "对比回答…",
+    merge: "合并各个版本",
+    merged: (count: number) => `由 ${count} 个回答合并而成。`,
     edit: "编辑回答",
     edited: "已编辑",
     notEdited: "未能保存编辑后的回答。",

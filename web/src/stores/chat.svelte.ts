@@ -4,7 +4,7 @@ import { t } from "../i18n/language.svelte";
 import type { ApiClient } from "../services/api/client";
 import { ApiError, describeError, UnreachableError, type Problem } from "../services/api/errors";
 import { followRun, type RunEvent } from "../services/api/run_stream";
-import type { ChatParams, Conversation, Rating } from "../services/api/types";
+import type { ChatParams, Conversation, Rating, Retry } from "../services/api/types";
 import { newMessageId } from "../services/chat/ids";
 import type { HealthStore } from "./health.svelte";
 import { MessagePath, type ShownMessage } from "./message_path.svelte";
@@ -38,6 +38,8 @@ export interface ChatSettings {
 }
 
 /** Number of characters of a question from which its chat gets a title. */
+/** Most answers that the server merges. */
+export const MAX_MERGED = 8;
 const TITLED_CHARACTERS = 500;
 
 const NO_SETTINGS: ChatSettings = { system_prompt: null, params: null };
@@ -199,13 +201,12 @@ export class Chat {
 
   /**
    * Regenerate an answer. Rejects if the run does not start; the old answer is then shown again.
-   * params: settings for this answer only.
    */
-  async retry(answer: ShownMessage, params: ChatParams | null = null): Promise<void> {
+  async retry(answer: ShownMessage, wanted: Retry = {}): Promise<void> {
     if (this.busy) return;
     const before = this.path.cutBefore(answer);
     const next = this.path.add("assistant", "", this.id, answer);
-    await this.runOrRestore(before, next, (signal) => this.api.retryMessage(answer.id, next.id, signal, params));
+    await this.runOrRestore(before, next, (signal) => this.api.retryMessage(answer.id, next.id, signal, wanted));
   }
 
   /** Store `content` as an edited version of an answer, and show it. Rejects like the API. */

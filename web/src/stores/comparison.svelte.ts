@@ -36,7 +36,7 @@ export class ComparedAnswer {
   /** Answer a question, and follow the answer until `signal`. */
   async run(questionId: string, signal: AbortSignal): Promise<void> {
     try {
-      const response = await this.api.retryMessage(questionId, this.message.id, signal, this.params);
+      const response = await this.api.retryMessage(questionId, this.message.id, signal, { params: this.params });
       this.runId = response.headers.get("X-Run-Id");
       if (this.runId === null) throw new UnreachableError();
       if (this.stopRequested) void this.stop().catch(() => undefined);

@@ -56,6 +56,7 @@ export class MessagePath {
       summary: sibling?.summary ?? null,
       rating: null,
       rating_note: null,
+      merged: null,
       created_at: Date.now() / 1_000,
       completed_at: null,
       sibling_ids: [...(sibling?.sibling_ids ?? []), id],

@@ -49,9 +49,9 @@ describe("branches", () => {
   it("regenerates an answer with settings of its own", async () => {
     api.sent = [new Wire().response];
 
-    await chat.retry(chat.messages[1]!, { temperature: 1.5 });
+    await chat.retry(chat.messages[1]!, { params: { temperature: 1.5 } });
 
-    expect(api.retriedWith).toEqual([{ temperature: 1.5 }]);
+    expect(api.retriedWith).toEqual([{ params: { temperature: 1.5 } }]);
   });
 
   it("shows an edited answer as a version of the original", async () => {

@@ -13,7 +13,7 @@ it("writes each answer with its own settings", async () => {
   await comparison.start([{ temperature: 0 }, { temperature: 1.5 }]);
 
   expect(api.retried.map(([asked]) => asked)).toEqual(["msg_q", "msg_q"]);
-  expect(api.retriedWith).toEqual([{ temperature: 0 }, { temperature: 1.5 }]);
+  expect(api.retriedWith).toEqual([{ params: { temperature: 0 } }, { params: { temperature: 1.5 } }]);
   expect(comparison.answers.map(({ message: { content } }) => content)).toEqual(["Low", "High"]);
   expect(comparison.writing).toBe(false);
 });

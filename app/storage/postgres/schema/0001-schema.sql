@@ -52,7 +52,8 @@ CREATE TABLE message(
   left_out BIGINT,
   summary TEXT,
   rating TEXT CHECK (rating IN ('good', 'bad')),
-  rating_note TEXT);
+  rating_note TEXT,
+  merged BIGINT);
 CREATE TABLE draft(
   conversation_id TEXT COLLATE "C" REFERENCES conversation(id) ON DELETE CASCADE,
   text TEXT NOT NULL,

@@ -67,6 +67,41 @@ async def test_only_a_finished_answer_can_be_edited(http: aiohttp.ClientSession)
     assert (await error_of(await http.post(edit, json=taken), 409))["code"] == "message_exists"
 
 
+async def test_merged_answer_is_one_more_answer_to_the_question(http: aiohttp.ClientSession, api: Api) -> None:
+    conversation = await created(http)
+    first = await said(http, conversation, "one")
+    retry = f"/api/messages/{first['id']}/retry"
+    second = (await all_events(await http.post(retry, json={"params": {"seed": 2}})))[-1].data["message"]
+    body = {"id": "msg_0123456789abcdef", "merge": [first["id"], second["id"]]}
+    for _ in range(2):
+        merged = (await all_events(await http.post(retry, json=body)))[-1].data["message"]
+    assert (merged["id"], merged["merged"], merged["parent_id"]) == (body["id"], 2, first["parent_id"])
+    prompt = api.engine.tokenizer.describe(api.engine.requests[-1].prompt)
+    other = prompt.index("Answer 2:\n" + second["content"].strip())
+    assert prompt.index("one") < prompt.index(first["content"]) < other
+    assert (await shown(http, conversation))["messages"][-1]["sibling_ids"] == [first["id"], second["id"], merged["id"]]
+    await said(http, conversation, "two")
+    prompt = api.engine.tokenizer.describe(api.engine.requests[-1].prompt)
+    assert merged["content"] in prompt
+    assert "Answer 2" not in prompt
+
+
+async def test_only_answers_to_the_question_are_merged(http: aiohttp.ClientSession) -> None:
+    conversation = await created(http)
+    first = await said(http, conversation, "one")
+    second = await said(http, conversation, "two")
+    retry = f"/api/messages/{first['id']}/retry"
+    for merge, param in (
+        ([first["id"]], "merge"),
+        ([first["id"], first["id"]], "merge"),
+        ([first["id"], second["id"]], "merge[1]"),
+        (["msg_none", first["id"]], "merge[0]"),
+        ([first["parent_id"], first["id"]], "merge[0]"),
+    ):
+        assert (await error_of(await http.post(retry, json={"merge": merge}), 400))["param"] == param
+    assert len((await shown(http, conversation))["messages"]) == 4
+
+
 async def test_answer_is_rated_until_rating_is_removed(http: aiohttp.ClientSession) -> None:
     conversation = await created(http)
     answer = await said(http, conversation, "one")

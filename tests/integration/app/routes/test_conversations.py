@@ -98,6 +98,7 @@ async def test_conversation_lists_messages_along_its_path(http: aiohttp.ClientSe
         "summary",
         "rating",
         "rating_note",
+        "merged",
     }
 
 

@@ -59,6 +59,7 @@ async def test_every_field_of_a_message_is_stored(store: Store) -> None:
         summary="They spoke of tides.",
         rating="bad",
         rating_note="Too long.",
+        merged=2,
     )
     assert_all_set(answer)
     await store.runs.begin(Turn(answer=answer, run=record(answer), questions=(question,)))

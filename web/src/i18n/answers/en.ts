@@ -25,6 +25,7 @@ export const en = {
     remove: (index: number) => `Remove answer ${index}`,
     start: "Compare",
     keep: "Keep this one",
+    merge: "Merge into one answer",
     stop: (index: number) => `Stop answer ${index}`,
     stopAll: "Stop all",
   },

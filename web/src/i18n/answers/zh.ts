@@ -27,6 +27,7 @@ export const zh: AnswerTexts = {
     remove: (index) => `移除回答 ${index}`,
     start: "开始对比",
     keep: "采用此回答",
+    merge: "合并为一个回答",
     stop: (index) => `停止生成回答 ${index}`,
     stopAll: "全部停止",
   },

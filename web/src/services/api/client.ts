@@ -6,7 +6,6 @@ import type {
   ApiKey,
   BulkChanges,
   BulkResult,
-  ChatParams,
   ChatTier,
   Conversation,
   ConversationChanges,
@@ -31,6 +30,7 @@ import type {
   PresetFields,
   PromptSize,
   Rating,
+  Retry,
   ReuseReport,
   SavedPrompt,
   SearchResponse,
@@ -241,10 +241,9 @@ export class ApiClient {
 
   /**
    * Start a run that regenerates an answer, as the message `id`; the response is its event stream.
-   * params: settings for this answer only, before those of the chat.
    */
-  retryMessage(messageId: string, id: string, signal: AbortSignal, params: ChatParams | null = null): Promise<Response> {
-    const body = { id, ...(params !== null && { params }) };
+  retryMessage(messageId: string, id: string, signal: AbortSignal, wanted: Retry = {}): Promise<Response> {
+    const body = { id, ...wanted };
     return this.request("post", "/api/messages/{id}/retry", { path: { id: messageId }, body, signal });
   }
 

@@ -23,6 +23,7 @@ export type NewChat = Schemas["NewChat"];
 export type Outline = Schemas["Outline"];
 export type ConversationTree = Schemas["ConversationTree"];
 export type Login = Schemas["Login"];
+export type TokenPrices = Schemas["TokenPrices"];
 export type Account = Schemas["Account"];
 export type AccountUsage = Schemas["AccountUsage"];
 export type ApiKey = Schemas["ApiKey"];
@@ -57,6 +58,12 @@ export type LiveSample = Omit<Schemas["LiveSample"], "tiers" | "prompt_tokens_pe
   prompt_tokens_per_second: ByTier<number | null>;
 };
 export type ChatParams = Schemas["ChatParams"];
+/**
+ * How to regenerate an answer.
+ * params: settings for this answer only, before those of the chat.
+ * merge: answers to the same question to merge.
+ */
+export type Retry = { params?: ChatParams; merge?: string[] };
 
 export type Role = Message["role"];
 export type Rating = NonNullable<Message["rating"]>;

@@ -203,6 +203,7 @@ async def _serve(settings: Settings, listeners: Listeners, host: EngineHost, bui
         ),
         accounts=accounts_of(settings),
         share_links=settings.share_links,
+        token_prices=settings.token_prices,
         database_url=settings.database_url,
     )
     services.begin()

@@ -25,6 +25,7 @@ from app.conversations.next_prompt_prefill import NextPromptPrefill
 from app.conversations.title_maker import TitleMaker
 from app.conversations.turns import Turns
 from app.documents.extraction import DocumentReader
+from app.domain.token_prices import TokenPrices
 from app.host.engine_host import EngineHost
 from app.observability.loop_lag import LoopLag
 from app.observability.metrics import Metrics
@@ -60,6 +61,7 @@ class Services:
     titles: None where chats are titled with words of the first message.
     share_links: whether people can make links to chats that anyone can read.
     share_views: recent views of such links, of all tenants.
+    token_prices: None on a server that charges nothing.
     """
 
     host: EngineHost
@@ -90,6 +92,7 @@ class Services:
     documents: DocumentReader
     share_links: bool
     share_views: TokenBucket
+    token_prices: TokenPrices | None = None
     _of_tenants: dict[str, "Services"] = field(default_factory=dict, repr=False)
     """Services that `of` has bound, by tenant: at most as many as there are keys."""
 
@@ -107,6 +110,7 @@ class Services:
         prefix_rules: PrefixRules = STABLE,
         accounts: Accounts | None = None,
         share_links: bool = False,
+        token_prices: TokenPrices | None = None,
         database_url: str = "",
     ) -> "Services":
         """Open the database and make the services for clients without a key.
@@ -120,6 +124,7 @@ class Services:
         prefix_rules: rules for the beginning of the prompts of API clients.
         accounts: logins of people; None if keys are the only way to log in.
         share_links: whether people can make links to chats that anyone can read.
+        token_prices: None if the server charges nothing.
         database_url: address of a PostgreSQL database, which replaces the file at `database_path`; "" without one.
 
         Raises:
@@ -139,6 +144,7 @@ class Services:
                 prefix_rules=prefix_rules,
                 accounts=accounts or Accounts(),
                 share_links=share_links,
+                token_prices=token_prices,
             )
         except (OutageError, DatabaseError) as error:
             await store.close()
@@ -166,6 +172,7 @@ class Services:
         prefix_rules: PrefixRules,
         accounts: Accounts,
         share_links: bool,
+        token_prices: TokenPrices | None,
     ) -> "Services":
         host.storage = store.database.health
         store.database.batches.is_busy = lambda: host.is_computing
@@ -224,6 +231,7 @@ class Services:
             DocumentReader(),
             share_links,
             TokenBucket(time.monotonic),
+            token_prices,
         )
 
     def of(self, tenant: str) -> "Services":

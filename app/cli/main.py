@@ -86,6 +86,7 @@ OF_THE_SERVER = (
     "login-groups",
     "group-limits",
     "login-hours",
+    "token-prices",
 )
 """Settings without effect on `ebb profile`, whose engine has a state directory and a secret of its own."""
 

@@ -16,6 +16,7 @@ from app.accounts.attempts import ATTEMPT_SECONDS, new_attempt
 from app.accounts.errors import LoginRefusedError
 from app.accounts.own_path import parse_own_path
 from app.domain.bounds import MAX_LOGIN_BYTES
+from app.domain.token_prices import TokenPrices
 from app.http.error_responses import ForbiddenError, UnauthorizedError
 from app.http.request_body import read_bytes
 from app.schemas.admin import LoginFields, LoginStartFields, PasswordLoginFields
@@ -187,7 +188,14 @@ def _login(services: Services, principal: Principal | None) -> bodies.Login:
         provider=provider.label if provider is not None else None,
         passwords=services.accounts.rules.admits_own,
         share_links=services.share_links,
+        token_prices=_prices(services.token_prices),
     )
+
+
+def _prices(prices: TokenPrices | None) -> bodies.TokenPrices | None:
+    if prices is None:
+        return None
+    return {"currency": prices.currency, "input": prices.input, "cached": prices.cached, "output": prices.output}
 
 
 def _shown(services: Services, principal: Principal | None) -> bodies.Principal | None:

@@ -1,6 +1,7 @@
 """Accounts: two people log in at a real provider, see their own chats only, and log out. A fake engine answers."""
 
 import json
+import re
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from playwright.async_api import Browser, Page, expect
 from app.accounts.accounts import Accounts
 from app.accounts.provider import OidcClient, OidcProvider
 from app.accounts.rules import GroupRules
+from app.domain.token_prices import TokenPrices
 from tests.e2e.chat_page import ChatPage
 from tests.e2e.conftest import STATIC
 from tests.e2e.test_chat_accessibility import ALL, violations
@@ -23,6 +25,7 @@ PEOPLE = (
     {"sub": "bob", "name": "Bob", "groups": ["staff"]},
     {"sub": "eve", "name": "Eve", "groups": []},
 )
+PRICES = TokenPrices("EUR", input=1_000_000, cached=100_000, output=2_000_000)
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +40,9 @@ def issuer() -> Iterator[str]:
 async def server(issuer: str, tmp_path: Path) -> AsyncIterator[RunningServer[FakeEngine]]:
     rules = GroupRules({"staff": "user", "ops": "admin"})
     accounts = Accounts(rules=rules)
-    async with running_server(tmp_path, FakeEngine(), static=STATIC, auth_policy="always", accounts=accounts) as server:
+    async with running_server(
+        tmp_path, FakeEngine(), static=STATIC, auth_policy="always", accounts=accounts, token_prices=PRICES
+    ) as server:
         # The provider sends people back to the port, which is known only now.
         home = f"{server.url}/"
         client = OidcClient(issuer, "ebb", "s3cret", "openid profile email", "groups", f"{home}login/callback", home)
@@ -110,4 +115,25 @@ async def test_person_without_group_reads_the_reason(browser: Browser, server: R
     await log_in(page, "eve")
     await expect(page.get_by_role("alert")).to_contain_text("may not use this server")
     assert page.url == f"{server.url}/"
+    await context.close()
+
+
+async def test_answers_and_chats_have_costs(browser: Browser, server: RunningServer[FakeEngine]) -> None:
+    context = await browser.new_context(base_url=server.url)
+    chat = ChatPage(await context.new_page())
+    await chat.page.goto("/")
+    await log_in(chat.page, "ada")
+    await chat.send("Hello.")
+    await chat.expect_status("complete")
+    usage = (await chat.stored(chat.page.url.rpartition("/")[2]))["messages"][-1]["usage"]
+    cached = usage["prompt_tokens_details"]["cached_tokens"]
+    cost = usage["prompt_tokens"] - cached + cached / 10 + 2 * usage["completion_tokens"]
+
+    receipt = chat.page.get_by_test_id("receipt")
+    await receipt.get_by_role("button").click()
+    await expect(receipt.get_by_role("definition").get_by_text(f"€{cost:,.2f}", exact=True)).to_be_visible()
+    await chat.button("Ada").click()
+    usage_table = chat.page.get_by_role("region", name=re.compile("^Usage"))
+    await expect(usage_table.get_by_role("cell", name=f"€{cost:,.2f}")).to_have_count(2)
+    assert await violations(chat, ALL) == []
     await context.close()

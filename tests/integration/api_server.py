@@ -16,6 +16,7 @@ from starlette.routing import Route
 from app.access.auth_policy import AuthPolicy
 from app.accounts.accounts import Accounts
 from app.domain.bounds import KEEP_ALIVE_SECONDS
+from app.domain.token_prices import TokenPrices
 from app.host.backend import Backend
 from app.host.engine_host import EngineHost
 from app.host.model_aliases import ModelAliases
@@ -131,6 +132,7 @@ async def running_server(
     prefix_rules: PrefixRules = STABLE,
     accounts: Accounts | None = None,
     share_links: bool = True,
+    token_prices: TokenPrices | None = None,
 ) -> AsyncIterator[RunningServer[E]]:
     """Serve until the block ends, then stop `engine`.
 
@@ -142,11 +144,18 @@ async def running_server(
     prefix_rules: rules for the beginning of the prompts of API clients.
     accounts: logins of people.
     share_links: whether links to chats can be made and read.
+    token_prices: None if the server charges nothing.
     """
     host = EngineHost(aliases=aliases or ModelAliases())
     path = state_dir / "conversations.db"
     services = await Services.open(
-        path, host, auth_policy=auth_policy, prefix_rules=prefix_rules, accounts=accounts, share_links=share_links
+        path,
+        host,
+        auth_policy=auth_policy,
+        prefix_rules=prefix_rules,
+        accounts=accounts,
+        share_links=share_links,
+        token_prices=token_prices,
     )
     await engine.start()
     if ready:

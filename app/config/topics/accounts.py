@@ -1,4 +1,4 @@
-"""Settings of people's accounts: passwords, an OpenID provider, a proxy, groups, the length of a login."""
+"""Settings of people's accounts: passwords, an OpenID provider, a proxy, groups, the length of a login, prices."""
 
 import re
 from dataclasses import MISSING, dataclass
@@ -9,6 +9,8 @@ from app.config.group_rules import GroupLimits, Roles, parse_group_limits, parse
 from app.config.loopback import is_loopback
 from app.config.networks import Network, parse_networks
 from app.config.options import any_path, any_text, integer, setting, switch
+from app.config.token_prices import parse_token_prices
+from app.domain.token_prices import TokenPrices
 
 _HEADER = re.compile(r"[A-Za-z0-9-]{1,64}", re.ASCII)
 
@@ -97,3 +99,11 @@ class AccountSettings:
         default_factory=dict,
     )
     login_hours: int = setting(12, integer(1, 720), "HOURS", "length of a person's login")
+    token_prices: TokenPrices | None = setting(
+        None,
+        parse_token_prices,
+        "NAME=PRICE,...",
+        "prices of a million tokens, for the costs on the page: `currency=EUR,input=0.2,cached=0.02,output=0.8` "
+        "([accounts](docs/accounts.md#costs))",
+        default_text="none",
+    )

@@ -18,6 +18,18 @@ class Principal(TypedDict):
     name: str | None
 
 
+class TokenPrices(TypedDict):
+    """Prices of a million tokens.
+
+    currency: ISO 4217 code. input: computed prompt tokens. cached: reused prompt tokens. output: generated tokens.
+    """
+
+    currency: str
+    input: float
+    cached: float
+    output: float
+
+
 class Login(TypedDict):
     """The state of the client's login.
 
@@ -26,6 +38,7 @@ class Login(TypedDict):
     provider: name of the provider at which people can log in; null without one.
     passwords: whether people can log in with a password.
     share_links: whether links to chats can be made.
+    token_prices: null on a server that charges nothing.
     """
 
     demands_keys: bool
@@ -33,6 +46,7 @@ class Login(TypedDict):
     provider: str | None
     passwords: bool
     share_links: bool
+    token_prices: TokenPrices | None
 
 
 class LoginStart(TypedDict):

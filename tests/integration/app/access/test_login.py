@@ -40,6 +40,7 @@ async def test_page_logs_in_reads_its_tenants_chats_and_logs_out(people: People)
         "provider": None,
         "passwords": False,
         "share_links": True,
+        "token_prices": None,
     }
     cookie = await logged_in(page, people.keys["alice"])
     assert (cookie["httponly"], cookie["samesite"], cookie["secure"], cookie["path"]) == (True, "strict", "", "/")
@@ -129,6 +130,7 @@ async def test_server_without_keys_needs_no_login(http: aiohttp.ClientSession) -
         "provider": None,
         "passwords": False,
         "share_links": True,
+        "token_prices": None,
     }
     assert (await http.post("/api/login", json={"key": "x"})).status == 401
     assert (await http.get("/api/conversations", headers={"Authorization": "Bearer any"})).status == 200

@@ -8,6 +8,7 @@ import pytest
 from app.config.options import SettingsError
 from app.config.settings import OPTIONS, Settings, load_settings
 from app.config.settings_table import with_settings_table
+from app.domain.token_prices import TokenPrices
 from engine.attention.backends import BACKENDS
 from engine.open_tiers import wants_tiers
 
@@ -105,6 +106,7 @@ VALUES = {
     "login-groups": "staff=user,ops=admin",
     "group-limits": "staff.concurrent-runs=2",
     "login-hours": "8",
+    "token-prices": "currency=EUR,input=0.2,cached=0.02,output=0.8",
 }
 
 
@@ -185,6 +187,7 @@ def test_every_setting_works_as_flag_variable_and_toml_key(tmp_path: Path) -> No
         login_groups={"staff": "user", "ops": "admin"},
         group_limits={"staff": {"concurrent_runs": 2}},
         login_hours=8,
+        token_prices=TokenPrices("EUR", 0.2, 0.02, 0.8),
     )
 
 

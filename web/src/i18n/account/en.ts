@@ -53,6 +53,9 @@ export const en = {
     prompt: "Read",
     cached: "Cached",
     written: "Written",
+    cost: "Cost",
+    prices: (input: string, cached: string, output: string) =>
+      `A million tokens cost ${input} as a prompt, ${cached} from the cache and ${output} as an answer.`,
     keys: "Keys",
     keysNote: "For programs that use your chats and your limits.",
     noKeys: "No keys.",

@@ -52,6 +52,8 @@ export const zh: AccountTexts = {
     prompt: "输入",
     cached: "命中缓存",
     written: "输出",
+    cost: "费用",
+    prices: (input, cached, output) => `每百万 token 的价格：输入 ${input}，命中缓存 ${cached}，输出 ${output}。`,
     keys: "密钥",
     keysNote: "供程序使用。程序可访问你的对话，并占用你的限额。",
     noKeys: "还没有密钥。",

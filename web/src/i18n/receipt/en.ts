@@ -15,6 +15,7 @@ export const en = {
   answer: "Answer",
   rate: "Speed",
   total: "Total",
+  cost: "Cost",
   why: "Why wasn't more reused?",
   looking: "Loading the explanation…",
   failed: "Couldn't load the explanation.",

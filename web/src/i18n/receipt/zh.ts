@@ -32,6 +32,7 @@ export const zh: ReceiptTexts = {
   answer: "回答",
   rate: "速度",
   total: "总用时",
+  cost: "费用",
   why: "为什么没有复用更多？",
   looking: "正在加载说明…",
   failed: "未能加载说明。",

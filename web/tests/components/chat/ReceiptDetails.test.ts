@@ -48,7 +48,7 @@ function textOf(kv: KvReceipt): string {
     tokens_per_second: null,
     kv,
   };
-  const receipt = mount(ReceiptDetails, { target: document.body, props: { usage, kv, leftOut: 0, report: null } });
+  const receipt = mount(ReceiptDetails, { target: document.body, props: { usage, kv, leftOut: 0, prices: null, report: null } });
   const text = document.body.textContent;
   void unmount(receipt);
   return text;

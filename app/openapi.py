@@ -68,6 +68,7 @@ from app.schemas.conversations import (
 )
 from app.schemas.folders import FolderFields
 from app.schemas.imports import ImportFile
+from app.schemas.kept_files import KeptFileFields
 from app.schemas.parsing import CompatibleRequest, RequestModel
 from app.schemas.presets import PresetFields
 from app.schemas.response_bodies.account import (
@@ -98,6 +99,7 @@ from app.schemas.response_bodies.drafts import Draft
 from app.schemas.response_bodies.errors import ErrorBody
 from app.schemas.response_bodies.folders import Folder, Folders
 from app.schemas.response_bodies.health import Health
+from app.schemas.response_bodies.kept_files import KeptFile, KeptFiles, KeptFileText
 from app.schemas.response_bodies.live import LiveSample
 from app.schemas.response_bodies.login import Login, LoginStart
 from app.schemas.response_bodies.messages import Message
@@ -283,6 +285,10 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     "POST /api/prompts": Operation(SavedPromptFields, answer=SavedPrompt, status=201),
     "PUT /api/prompts/{id}": Operation(SavedPromptFields, answer=SavedPrompt),
     "DELETE /api/prompts/{id}": Operation(answers=(), status=204),
+    "GET /api/files": Operation(answer=KeptFiles),
+    "POST /api/files": Operation(KeptFileFields, answer=KeptFile, status=201),
+    "GET /api/files/{id}": Operation(answer=KeptFileText),
+    "DELETE /api/files/{id}": Operation(answers=(), status=204),
     "POST /api/conversations/{id}/shares": Operation(ShareFields, answer=NewShare, status=201),
     "GET /api/shares": Operation(answer=Shares),
     "DELETE /api/shares/{id}": Operation(answers=(), status=204),

@@ -68,6 +68,7 @@ MAX_MERGED = 8
 MIN_PASSWORD = 10
 MAX_PASSWORD = 256
 
+MAX_FILE_NAME = 255
 MAX_DOCUMENT_BYTES = 32 << 20
 MAX_DOCUMENT_TEXT = 1 << 19
 """Size of a document whose text is read, and maximum length of that text."""

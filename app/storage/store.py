@@ -14,6 +14,7 @@ from app.storage.former_chats import FormerChats
 from app.storage.heads import HeadStore
 from app.storage.imports import ImportStore
 from app.storage.items import ItemStore
+from app.storage.kept_files import KeptFileStore
 from app.storage.keys import KeyStore
 from app.storage.limits import LimitStore
 from app.storage.messages import MessageStore
@@ -57,6 +58,7 @@ class Store:
     folders: FolderStore
     presets: PresetStore
     saved_prompts: SavedPromptStore
+    kept_files: KeptFileStore
     shares: ShareStore
     heads: HeadStore
     search: SearchStore
@@ -119,6 +121,7 @@ class Store:
             folders=FolderStore(database, tenant),
             presets=PresetStore(database, tenant),
             saved_prompts=SavedPromptStore(database, tenant),
+            kept_files=KeptFileStore(database, tenant),
             shares=ShareStore(database, tenant),
             heads=HeadStore(database, tenant),
             search=SearchStore(database, tenant),

@@ -61,6 +61,7 @@ RIGHT: Final[Mapping[str, list[dict[str, Any]]]] = {
     "MessageChoice": [{"message_id": "MSG"}],
     "PresetFields": [{"name": "Calm", "params": {"temperature": 0.2}}, {"name": "Brief", "system_prompt": "Be brief."}],
     "SavedPromptFields": [{"name": "Translate", "text": "Translate into {{language}}:"}],
+    "KeptFileFields": [{"name": "tides.txt", "text": "High water at six."}],
     "ShareFields": [{"days": 7, "receipts": True}, {}],
     "FolderFields": [{"name": "Sailing"}],
     "BulkFields": [{"conversation_ids": ["CONV"], "archived": True, "add_tags": ["sea"]}],

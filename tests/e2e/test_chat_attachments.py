@@ -9,6 +9,7 @@ from playwright.async_api import FilePayload, Page, expect
 from tests.document_files import docx, docx_paragraph
 from tests.e2e.chat_page import ChatPage
 from tests.e2e.pdf_files import chinese, latin, pdf_of
+from tests.e2e.test_chat_accessibility import ALL, violations
 
 
 async def test_text_file_is_sent_with_message_and_image_is_refused(chat: ChatPage) -> None:
@@ -36,6 +37,33 @@ async def test_text_file_is_sent_with_message_and_image_is_refused(chat: ChatPag
     await expect(chat.questions.get_by_text("monday,4")).to_be_visible()
     question = (await chat.stored(conversation))["messages"][0]["content"]
     assert question == 'Which day?\n\n<file name="log.csv">\nday,wind\nmonday,4\n</file>'
+
+
+async def test_kept_file_is_attached_in_another_chat(chat: ChatPage) -> None:
+    page = chat.page
+    await chat.open_new_chat(tokens=1)
+    chooser = page.get_by_label("Attach files").first
+    await chooser.set_input_files({"name": "tides.txt", "mimeType": "text/plain", "buffer": b"High water at six."})
+    await page.get_by_role("button", name="Keep tides.txt in your files").click()
+    await expect(page.get_by_role("img", name="tides.txt is in your files")).to_be_visible()
+    await page.get_by_role("button", name="Remove tides.txt").click()
+
+    conversation = await chat.open_new_chat(tokens=1)
+    await page.get_by_role("button", name="Your files").click()
+    dialog = page.get_by_role("dialog", name="Your files")
+    await expect(dialog.get_by_label("Find a file")).to_be_focused()
+    assert await violations(chat, ALL) == []
+    await dialog.get_by_role("button", name=re.compile("^tides.txt")).click()
+    await expect(dialog).to_have_count(0)
+    await chat.send("When?")
+    await chat.expect_status("incomplete")
+    question = (await chat.stored(conversation))["messages"][0]["content"]
+    assert question == 'When?\n\n<file name="tides.txt">\nHigh water at six.\n</file>'
+
+    await page.get_by_role("button", name="Your files").click()
+    await dialog.get_by_role("button", name="Delete tides.txt").click()
+    await page.get_by_role("dialog", name="Delete tides.txt").get_by_role("button", name="Delete").click()
+    await expect(dialog).to_contain_text("No files found.")
 
 
 async def test_files_stay_with_their_chat_and_survive_reload(chat: ChatPage) -> None:

@@ -48,6 +48,7 @@ TABLES: Final = {
     "second_factor": "person_id",
     "preset": "id",
     "saved_prompt": "id",
+    "kept_file": "id",
     "served_tick": "served",
     "served_hour": "hour",
     "server_clock": "newest",

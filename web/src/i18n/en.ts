@@ -76,6 +76,10 @@ export const en = {
     pasted: (number: number) => `Pasted text ${number}`,
     insert: "Insert as text",
     reading: "Reading files…",
+    kept: "Your files",
+    keep: (name: string) => `Keep ${name} in your files`,
+    isKept: (name: string) => `${name} is in your files`,
+    notKept: "The file was not kept.",
   },
 
   activity: {

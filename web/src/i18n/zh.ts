@@ -77,6 +77,10 @@ export const zh: Catalogue = {
     pasted: (number) => `粘贴的文本 ${number}`,
     insert: "作为文本插入",
     reading: "正在读取文件…",
+    kept: "我的文件",
+    keep: (name) => `把 ${name} 保存到我的文件`,
+    isKept: (name) => `${name} 已在我的文件中`,
+    notKept: "文件未能保存。",
   },
 
   activity: {

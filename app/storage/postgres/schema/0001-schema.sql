@@ -185,6 +185,14 @@ CREATE TABLE saved_prompt(
   name TEXT COLLATE "C" NOT NULL,
   text TEXT NOT NULL,
   UNIQUE (tenant, name));
+CREATE TABLE kept_file(
+  id TEXT COLLATE "C" PRIMARY KEY,
+  tenant TEXT COLLATE "C" NOT NULL,
+  name TEXT COLLATE "C" NOT NULL,
+  characters BIGINT NOT NULL,
+  kept_at DOUBLE PRECISION NOT NULL,
+  text TEXT NOT NULL,
+  UNIQUE (tenant, name));
 CREATE TABLE share(
   id TEXT COLLATE "C" PRIMARY KEY,
   tenant TEXT COLLATE "C" NOT NULL,
@@ -477,6 +485,20 @@ CREATE FUNCTION saved_prompt_taken() RETURNS trigger LANGUAGE plpgsql AS $$ BEGI
   RETURN NULL;
 END $$;
 CREATE TRIGGER saved_prompt_taken AFTER DELETE ON saved_prompt FOR EACH ROW EXECUTE FUNCTION saved_prompt_taken();
+CREATE FUNCTION kept_file_added() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  INSERT INTO tenant_usage(tenant, nbytes)
+    VALUES (new.tenant, 256 + octet_length(new.name) + octet_length(new.text))
+    ON CONFLICT(tenant) DO UPDATE SET nbytes = tenant_usage.nbytes + excluded.nbytes;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER kept_file_added AFTER INSERT ON kept_file FOR EACH ROW EXECUTE FUNCTION kept_file_added();
+CREATE FUNCTION kept_file_taken() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  UPDATE tenant_usage SET nbytes = nbytes
+    - (256 + octet_length(old.name) + octet_length(old.text))
+  WHERE tenant = old.tenant;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER kept_file_taken AFTER DELETE ON kept_file FOR EACH ROW EXECUTE FUNCTION kept_file_taken();
 CREATE FUNCTION folder_added() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
   INSERT INTO tenant_usage(tenant, nbytes) VALUES (new.tenant, 256 + octet_length(new.name))
     ON CONFLICT(tenant) DO UPDATE SET nbytes = tenant_usage.nbytes + excluded.nbytes;

@@ -83,6 +83,8 @@ OWN: dict[Call, Any] = {
     ("DELETE", "/api/presets/{preset}"): None,
     ("PUT", "/api/prompts/{prompt}"): {"name": "Bob's", "text": "Bob's"},
     ("DELETE", "/api/prompts/{prompt}"): None,
+    ("GET", "/api/files/{file}"): None,
+    ("DELETE", "/api/files/{file}"): None,
     ("POST", "/api/conversations/{id}/warm"): None,
     ("DELETE", "/api/conversations/{id}/warm"): None,
     ("GET", "/api/conversations/{id}/export"): None,
@@ -150,6 +152,8 @@ SHARED: dict[Call, Any] = {
     ("POST", "/api/presets"): {"name": "Bob's"},
     ("GET", "/api/prompts"): None,
     ("POST", "/api/prompts"): {"name": "Bob's", "text": "Bob's"},
+    ("GET", "/api/files"): None,
+    ("POST", "/api/files"): {"name": "Bob's", "text": "Bob's"},
     ("POST", "/api/places"): {"conversation_ids": []},
     ("POST", "/api/prompt-size"): {"conversation_id": None, "content": "x", "system_prompt": None},
     ("GET", "/api/search"): None,
@@ -276,6 +280,7 @@ async def things_of_alice(people: People) -> dict[str, str]:
     share = await (await alice.post(f"/api/conversations/{conversation}/shares", json={})).json()
     fields = {"name": f"{SECRET} {conversation}", "text": SECRET}
     prompt = await (await alice.post("/api/prompts", json=fields)).json()
+    file = await (await alice.post("/api/files", json=fields)).json()
     engine.hold()
     body = {"model": "fake-1", "input": SECRET, "background": True}
     background = await (await alice.post("/v1/responses", json=body)).json()
@@ -298,6 +303,7 @@ async def things_of_alice(people: People) -> dict[str, str]:
         "share": share["id"],
         "preset": preset["id"],
         "prompt": prompt["id"],
+        "file": file["id"],
     }
 
 
@@ -312,6 +318,7 @@ async def all_rows(services: Services) -> dict[str, list[tuple[Any, ...]]]:
         "share",
         "preset",
         "saved_prompt",
+        "kept_file",
         "tenant_limits",
         "run",
     )

@@ -42,6 +42,15 @@ export const en = {
     remove: "Delete prompt",
   },
 
+  files: {
+    search: "Find a file",
+    none: "No files found. Keep a file with the bookmark on it when you attach it.",
+    size: (characters: string) => `${characters} characters`,
+    remove: (name: string) => `Delete ${name}`,
+    delete: "Delete",
+    confirm: "Delete this file from your files? Chats that contain it stay as they are.",
+  },
+
   queue: {
     title: "Queued message",
     waiting: "Queued. Sent when the answer is complete.",

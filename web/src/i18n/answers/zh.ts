@@ -44,6 +44,15 @@ export const zh: AnswerTexts = {
     remove: "删除提示词",
   },
 
+  files: {
+    search: "搜索文件",
+    none: "没有找到文件。添加文件后，点击文件上的书签图标即可保存。",
+    size: (characters) => `${characters} 个字符`,
+    remove: (name) => `删除 ${name}`,
+    delete: "删除",
+    confirm: "要从我的文件中删除此文件吗？包含它的对话不受影响。",
+  },
+
   queue: {
     title: "排队中的消息",
     waiting: "已排队，回答完成后发送。",

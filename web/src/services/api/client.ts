@@ -17,6 +17,8 @@ import type {
   Health,
   Imported,
   ImportPreview,
+  KeptFile,
+  KeptFileText,
   Limits,
   Login,
   Message,
@@ -351,6 +353,24 @@ export class ApiClient {
 
   async deletePrompt(id: string): Promise<void> {
     await this.request("delete", "/api/prompts/{id}", { path: { id } });
+  }
+
+  /** Read the list of the kept files, the newest first. */
+  async keptFiles(): Promise<KeptFile[]> {
+    return (await this.json("get", "/api/files", {})).data;
+  }
+
+  keptFile(id: string): Promise<KeptFileText> {
+    return this.json("get", "/api/files/{id}", { path: { id } });
+  }
+
+  /** Keep the text of a file, in place of the kept file of the same name. */
+  keepFile(name: string, text: string): Promise<KeptFile> {
+    return this.json("post", "/api/files", { body: { name, text } });
+  }
+
+  async deleteKeptFile(id: string): Promise<void> {
+    await this.request("delete", "/api/files/{id}", { path: { id } });
   }
 
   /** Read the tier that holds the KV of each chat. Unknown chats are left out. */

@@ -74,7 +74,9 @@ async def agent() -> str:
     return type((await worker.run("What is the weather in Paris?")).response).__name__
 
 
-completion = OpenAILike(model=MODEL, api_base=f"{URL}/v1", api_key=KEY, is_chat_model=False, max_tokens=4)
+completion = OpenAILike(
+    model=MODEL, api_base=f"{URL}/v1", api_key=KEY, is_chat_model=False, max_tokens=4, temperature=0.0
+)
 print(
     json.dumps(
         {

@@ -23,7 +23,7 @@ from app.schemas.admin import LoginFields, LoginStartFields, PasswordLoginFields
 from app.schemas.parsing import parse_body
 from app.schemas.response_bodies import login as bodies
 from app.services import Services, server_services
-from app.tenants.person import Person
+from app.tenants.person import OWN, Person
 from app.tenants.principal import Principal
 from engine.errors import NotFoundError, OutageError
 
@@ -40,7 +40,7 @@ logger = logging.getLogger(__name__)
 async def who(request: Request) -> Response:
     """Return the client's login, and whether the server requires keys."""
     principal: Principal | None = request.state.principal
-    return JSONResponse(_login(server_services(request), principal))
+    return JSONResponse(await _login(server_services(request), principal))
 
 
 async def log_in(request: Request) -> Response:
@@ -51,7 +51,7 @@ async def log_in(request: Request) -> Response:
     principal = services.ring.by_key(fields.key)
     if principal is None:
         raise UnauthorizedError(was_shown=True)
-    response = JSONResponse(_login(services, principal))
+    response = JSONResponse(await _login(services, principal))
     _set_cookie(request, response, await services.ring.log_in(principal), LOGIN_SECONDS)
     return response
 
@@ -67,7 +67,7 @@ async def log_in_with_password(request: Request) -> Response:
     principal = services.ring.people.principal_of(person)
     if principal is None:
         raise LoginRefusedError(f"The person {person.id} may not log in (disabled)", "disabled")
-    response = JSONResponse(_login(services, principal))
+    response = JSONResponse(await _login(services, principal))
     _set_cookie(request, response, await _begin_session(request, services, person), _seconds(services))
     return response
 
@@ -180,11 +180,11 @@ def _is_secure(request: Request) -> bool:
     return request.url.scheme == "https" or f"https://{request.headers.get('host', '')}" == public_url
 
 
-def _login(services: Services, principal: Principal | None) -> bodies.Login:
+async def _login(services: Services, principal: Principal | None) -> bodies.Login:
     provider = services.accounts.provider
     return bodies.Login(
         demands_keys=services.ring.requires_keys,
-        principal=_shown(services, principal),
+        principal=await _shown(services, principal),
         provider=provider.label if provider is not None else None,
         passwords=services.accounts.rules.admits_own,
         share_links=services.share_links,
@@ -198,12 +198,20 @@ def _prices(prices: TokenPrices | None) -> bodies.TokenPrices | None:
     return {"currency": prices.currency, "input": prices.input, "cached": prices.cached, "output": prices.output}
 
 
-def _shown(services: Services, principal: Principal | None) -> bodies.Principal | None:
+async def _shown(services: Services, principal: Principal | None) -> bodies.Principal | None:
     if principal is None:
         return None
     person = services.ring.people.by_id.get(principal.person_id or "")
-    name = person.shown_name if person is not None else None
-    return {"tenant": principal.tenant, "scope": principal.scope, "key_id": principal.key_id, "name": name}
+    initial = False
+    if person is not None and person.identity.issuer == OWN:
+        initial = await services.password_logins.has_initial_password(person)
+    return {
+        "tenant": principal.tenant,
+        "scope": principal.scope,
+        "key_id": principal.key_id,
+        "name": person.shown_name if person is not None else None,
+        "initial_password": initial,
+    }
 
 
 routes = [

@@ -49,7 +49,8 @@ async def test_password_is_changed_and_second_factor_asked_for(
     await expect(ada.page.get_by_role("alert")).to_have_text("The name or the password is wrong.")
     await log_in(ada.page, "ada", password)
 
-    await ada.button("ada").click()
+    await expect(ada.page.get_by_text("An administrator gave you this password.")).to_be_visible()
+    await ada.button("Choose a password").click()
     dialog = ada.page.get_by_role("dialog", name="ada")
     await expect(dialog).to_contain_text("An administrator gave you this password.")
     await dialog.get_by_label("Current password").fill(password)

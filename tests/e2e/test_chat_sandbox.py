@@ -32,6 +32,32 @@ PREVIEWS = """
 ```
 """
 
+COMPONENTS = """
+```tsx
+import { useState } from "react";
+
+interface Props { step: number }
+
+const Counter = ({ step }: Props) => {
+  const [count, setCount] = useState<number>(0);
+  return <button onClick={() => setCount(count + step)}>Tides: {count}</button>;
+};
+
+export default function App() {
+  return <Counter step={2} />;
+}
+```
+
+```jsx
+import { LineChart } from "recharts";
+export default () => <LineChart />;
+```
+
+```jsx
+const Broken = () => <p>;
+```
+"""
+
 ATTACK = """
 ```html
 <link rel="preconnect" href="EVIL"><link rel="stylesheet" href="EVIL/a.css"><img src="EVIL/a.png">
@@ -105,6 +131,20 @@ async def test_diagrams_are_images_and_invalid_ones_stay_code(chat: ChatPage) ->
     await expect(answer.get_by_role("group", name="Code, mermaid")).to_have_count(2)
     await expect(answer.get_by_role("img", name="Diagram")).to_have_count(0)
     assert await chat.page.evaluate("window.hacked") is None
+
+
+async def test_react_component_is_previewed_on_a_click(chat: ChatPage) -> None:
+    await chat.open_imported(one_turn("Components", "Count.", COMPONENTS))
+    await chat.button("Preview").first.click()
+    preview = chat.page.frame_locator("iframe[title='Preview of TSX']")
+    await preview.get_by_role("button", name="Tides: 0").click()
+    await expect(preview.get_by_role("button", name="Tides: 2")).to_be_visible()
+
+    await chat.button("Preview").first.click()
+    missing = chat.page.frame_locator("iframe[title='Preview of JSX']")
+    await expect(missing.get_by_text("The module recharts is not part of previews")).to_be_visible()
+    await chat.button("Preview").click()
+    await expect(chat.page.get_by_text("This component could not be shown: ")).to_be_visible()
 
 
 async def test_html_and_svg_are_previewed_on_a_click(chat: ChatPage) -> None:

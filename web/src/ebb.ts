@@ -1,6 +1,6 @@
 import { createContext } from "svelte";
 
-import { language } from "./i18n/language.svelte";
+import { language, t } from "./i18n/language.svelte";
 import { ApiClient } from "./services/api/client";
 import { Tabs } from "./services/browser/tabs";
 import { Highlighter } from "./services/code/highlighter";
@@ -108,10 +108,17 @@ export function createEbb(): Ebb {
   };
 }
 
+/** Ask a person whose password an administrator set to choose another one. */
+function nudge({ layout, notices, session }: Ebb): void {
+  if (!session.current?.principal?.initial_password) return;
+  const refusal = { label: t().login.later, act: () => undefined };
+  notices.show(t().login.initialPassword, { label: t().login.choose, act: () => (layout.dialog = "account"), refusal });
+}
+
 /** Start the stores that follow the browser, the server, or each other. Return the function that stops them. */
 export function startEbb(ebb: Ebb): () => void {
   const { chat, chatTiers, conversations, health, layout, presets, printing, refresh, router, session, tabs } = ebb;
-  void session.load().then(() => (session.out ? undefined : presets.load())).catch(() => undefined);
+  void session.load().then(() => (session.out ? undefined : presets.load())).then(() => nudge(ebb)).catch(() => undefined);
   const stops = [
     health.start(),
     router.start(),

@@ -10,12 +10,14 @@ class Principal(TypedDict):
 
     key_id: null for people, and if the server requires no keys.
     name: name of the person that has logged in; null for a login with a key.
+    initial_password: whether the person has a password that an administrator set.
     """
 
     tenant: str
     scope: Scope
     key_id: str | None
     name: str | None
+    initial_password: bool
 
 
 class TokenPrices(TypedDict):

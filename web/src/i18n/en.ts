@@ -219,6 +219,9 @@ export const en = {
 
   login: {
     title: "Log in",
+    initialPassword: "An administrator gave you this password. Choose one of your own.",
+    choose: "Choose a password",
+    later: "Later",
   },
 
   /** Titles of views whose texts are loaded with them. */

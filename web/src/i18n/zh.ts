@@ -218,6 +218,9 @@ export const zh: Catalogue = {
 
   login: {
     title: "登录",
+    initialPassword: "你的密码由管理员设置，请改为自己的密码。",
+    choose: "设置密码",
+    later: "以后再说",
   },
 
   /** Titles of views whose texts are loaded with them. */

@@ -22,7 +22,7 @@ beforeEach(() => {
 afterEach(() => vi.unstubAllGlobals());
 
 const refusal = () => Response.json({ error: { message: "No", code: "invalid_api_key" } }, { status: 401 });
-const alice = { tenant: "alice", scope: "user", key_id: "k", name: null };
+const alice = { tenant: "alice", scope: "user", key_id: "k", name: null, initial_password: false };
 
 it("has no login if the server requires no keys", async () => {
   answers.push(Response.json({ demands_keys: false, principal: { tenant: "local", scope: "admin", key_id: null } }));
@@ -76,7 +76,7 @@ it("logs in at the provider, and logs out there as well", async () => {
   await session.logInAtProvider();
   expect(asked.at(-1)).toEqual(["/api/login/start", expect.objectContaining({ body: '{"next":"/"}' })]);
   expect(restarted.at(-1)).toBe("https://login.example/authorize");
-  const ada = { tenant: "person-1", scope: "admin", key_id: null, name: "Ada" };
+  const ada = { tenant: "person-1", scope: "admin", key_id: null, name: "Ada", initial_password: false };
   answers.push(Response.json({ demands_keys: true, principal: ada, provider: "login.example" }), new Response(null, { status: 204 }));
   await session.load();
   expect([session.name, session.isAdmin]).toEqual(["Ada", true]);

@@ -123,7 +123,7 @@ async def test_login_beyond_the_limit_ends_the_oldest(people: People) -> None:
 
 async def test_server_without_keys_needs_no_login(http: aiohttp.ClientSession) -> None:
     told = await read(http, "/api/login")
-    anybody = {"tenant": "local", "scope": "admin", "key_id": None, "name": None}
+    anybody = {"tenant": "local", "scope": "admin", "key_id": None, "name": None, "initial_password": False}
     assert told == {
         "demands_keys": False,
         "principal": anybody,

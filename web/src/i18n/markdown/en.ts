@@ -5,6 +5,7 @@ export const en = {
   wrap: "Wrap lines",
   download: (name: string) => `Download as ${name}`,
   preview: "Preview",
+  previewProblem: (reason: string) => `This component could not be shown: ${reason}`,
   previewOf: (language: string) => `Preview of ${language.toUpperCase()}`,
   showCode: "Code",
   showDiagram: "Diagram",

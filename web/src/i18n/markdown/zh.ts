@@ -7,6 +7,7 @@ export const zh: MarkdownTexts = {
   wrap: "自动换行",
   download: (name) => `下载为 ${name}`,
   preview: "预览",
+  previewProblem: (reason) => `无法显示此组件：${reason}`,
   previewOf: (language) => `${language.toUpperCase()} 预览`,
   showCode: "代码",
   showDiagram: "图表",

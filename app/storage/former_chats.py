@@ -11,6 +11,8 @@ FORMER = """
     AND NOT EXISTS (SELECT 1 FROM message WHERE conversation_id = conversation.id AND status = 'in_progress')
 """
 
+NAMED = ("preset", "saved_prompt", "kept_file")
+
 
 class FormerChats:
     """Chats of clients without a key. A tenant can take them over."""
@@ -26,11 +28,13 @@ class FormerChats:
     async def give_to(self, tenant: str) -> int:
         """Move the chats with their folders, drafts and links to `tenant`. Return how many were moved.
 
-        Each chat moves in a transaction of its own.
+        Each chat moves in a transaction of its own. The presets, saved prompts and kept files follow them, except for
+        those whose names the tenant uses.
         """
         moved = 0
         for row in await self._database.read(FORMER, (LOCAL,)):
             moved += await self._move(row["id"], tenant)
+        await self._database.write(lambda connection: _move_named(connection, tenant))
         return moved
 
     async def _move(self, conversation_id: str, tenant: str) -> bool:
@@ -64,3 +68,22 @@ class FormerChats:
             return True
 
         return await self._database.write_batch(move, tenant=tenant)
+
+
+def _move_named(connection: Connection, tenant: str) -> None:
+    """Move what clients without a key kept under names. Triggers count the rows of each tenant."""
+    has_default = connection.fetch_one("SELECT 1 FROM preset WHERE tenant = ? AND is_default", (tenant,)) is not None
+    for table in NAMED:
+        rows = connection.fetch_all(
+            f"SELECT * FROM {table} WHERE tenant = ? AND name NOT IN (SELECT name FROM {table} WHERE tenant = ?)",
+            (LOCAL, tenant),
+        )
+        for row in rows:
+            values = dict(zip(row.keys(), row, strict=True)) | {"tenant": tenant}
+            if table == "preset" and has_default:
+                values["is_default"] = False
+            connection.execute(f"DELETE FROM {table} WHERE id = ?", (row["id"],))
+            connection.execute(
+                f"INSERT INTO {table}({', '.join(values)}) VALUES ({', '.join('?' * len(values))})",
+                tuple(values.values()),
+            )

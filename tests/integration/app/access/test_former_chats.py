@@ -26,6 +26,11 @@ async def test_first_admin_key_takes_over_chats_from_before(tmp_path: Path) -> N
             folder = (await (await anybody.post("/api/folders", json={"name": "Coast"})).json())["id"]
             await anybody.patch(f"/api/conversations/{chat}", json={"folder_id": folder})
             assert await read(anybody, ROUTE) == {"chats": 0}
+            for name in ("Calm", "Brief"):
+                preset = {"name": name, "system_prompt": "Be brief.", "is_default": name == "Calm"}
+                assert (await anybody.post("/api/presets", json=preset)).status == 201
+            for path in ("/api/prompts", "/api/files"):
+                assert (await anybody.post(path, json={"name": "Tides", "text": "High water"})).status == 201
         limits = server.services.store.limits
         [before] = (await limits.stored_bytes()).values()
         administration = server.services.administration
@@ -38,6 +43,7 @@ async def test_first_admin_key_takes_over_chats_from_before(tmp_path: Path) -> N
                 assert (await error_of(await other.post(ROUTE), 403))["code"] == "forbidden"
         async with api_client(server.url, first) as root:
             assert await read(root, ROUTE) == {"chats": 1}
+            assert (await root.post("/api/presets", json={"name": "Brief", "is_default": True})).status == 201
             assert await taken(root) == 1
             assert await taken(root) == 0
             assert [found["id"] for found in (await read(root, "/api/conversations"))["data"]] == [chat]
@@ -47,9 +53,17 @@ async def test_first_admin_key_takes_over_chats_from_before(tmp_path: Path) -> N
             assert (await read(root, f"/api/conversations/{chat}"))["folder_id"] == folder["id"]
             [found] = (await read(root, "/api/search", q="high tide"))["messages"]
             assert found["conversation"]["id"] == chat
+            presets = (await read(root, "/api/presets"))["data"]
+            assert [(each["name"], each["system_prompt"], each["is_default"]) for each in presets] == [
+                ("Brief", None, True),
+                ("Calm", "Be brief.", False),
+            ]
+            for path in ("/api/prompts", "/api/files"):
+                assert [each["name"] for each in (await read(root, path))["data"]] == ["Tides"]
             await said(root, chat, "And low tide?")
         async with api_client(server.url, user) as other:
             assert (await read(other, "/api/search", q="high tide"))["messages"] == []
         sizes = await limits.stored_bytes()
-        assert sizes.get("local", 0) == 256 + len("Coast")
+        # The folder stays, and so does the preset whose name was taken.
+        assert sizes["local"] < before / 4
         assert sizes["root"] > before

@@ -236,6 +236,8 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
             "cursor": _TEXT,
             "archived": _SWITCH,
             "source": _SOURCE,
+            "folder_id": _TEXT,
+            "tag": _TEXT,
         },
         answer=ConversationPage,
     ),

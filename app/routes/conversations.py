@@ -30,6 +30,8 @@ async def list_conversations(request: Request) -> Response:
         limit=whole_number(request, "limit", DEFAULT_PAGE, low=1, high=MAX_PAGE),
         after=parse_position(cursor) if cursor is not None else None,
         source=source_of(request),
+        folder_id=request.query_params.get("folder_id"),
+        tag=request.query_params.get("tag"),
     )
     following = position_cursor(page.following) if page.following is not None else None
     return JSONResponse(

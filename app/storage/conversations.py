@@ -75,12 +75,22 @@ class ConversationStore:
         limit: int = 100,
         after: ListPosition | None = None,
         source: ConversationSource = "chat",
+        folder_id: str | None = None,
+        tag: str | None = None,
     ) -> Page:
         """Return a page of one source's conversations, archived or not: pinned ones first, then the most recent.
 
         after: the place after which the page begins; None for the first page.
+        folder_id, tag: that they must have; None for any.
         """
-        condition, place = ("AND (pinned, updated_at, id) < (?, ?, ?)", after) if after is not None else ("", ())
+        condition, place = "", list[object]()
+        if after is not None:
+            condition, place = "AND (pinned, updated_at, id) < (?, ?, ?) ", [*after]
+        if folder_id is not None:
+            condition, place = f"{condition}AND folder_id = ? ", [*place, folder_id]
+        if tag is not None:
+            tags = self._database.dialect.json_strings("tags")
+            condition, place = f"{condition}AND ? IN ({tags})", [*place, tag]
         rows = await self._database.read(
             "SELECT * FROM shown_conversation WHERE tenant = ? AND source = ? AND archived = ? AND NOT temporary "
             f"{condition} ORDER BY pinned DESC, updated_at DESC, id DESC LIMIT ?",

@@ -14,7 +14,7 @@ class Dialect:
     same: operator that compares two values, for which NULL equals NULL.
     greatest: function that returns the greatest of its arguments.
     least: function that returns the least of its arguments.
-    json_strings: query for the strings of a JSON array, the next parameter.
+    json_strings: query for the strings of a JSON array, given as a column, or as `?` for the next parameter.
     json_items: table of the items of a JSON array, the next parameter, in the column `value`.
     json_text: returns the expression for an element of the array `value`, as text.
     json_integer: returns the expression for an element of the array `value` that is an integer.
@@ -23,7 +23,7 @@ class Dialect:
     same: str
     greatest: str
     least: str
-    json_strings: str
+    json_strings: Callable[[str], str]
     json_items: str
     json_text: Callable[[int], str]
     json_integer: Callable[[int], str]

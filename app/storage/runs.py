@@ -244,7 +244,7 @@ class RunStore:
         def insert(connection: Connection) -> None:
             _insert_progress(connection, pieces)
             connection.execute(
-                f"UPDATE run SET fruitless = 0 WHERE fruitless > 0 AND id IN ({connection.dialect.json_strings})",
+                f"UPDATE run SET fruitless = 0 WHERE fruitless > 0 AND id IN ({connection.dialect.json_strings('?')})",
                 (json.dumps([each.run_id for each in pieces]),),
             )
 

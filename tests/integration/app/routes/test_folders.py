@@ -69,6 +69,25 @@ async def test_several_chats_are_changed_deleted_and_restored(http: aiohttp.Clie
     assert (await http.post("/api/conversations/bulk", json={"conversation_ids": []})).status == 400
 
 
+async def test_list_is_limited_to_a_folder_or_a_tag(http: aiohttp.ClientSession) -> None:
+    folder = (await (await http.post("/api/folders", json={"name": "Coast"})).json())["id"]
+    filed = await created(http, title="Filed", folder_id=folder)
+    tagged = await created(http, title="Tagged", tags=['high "tide"', "sea"])
+    both = await created(http, title="Both", folder_id=folder, tags=["sea"])
+    for query, expected in (
+        ({"folder_id": folder}, [both, filed]),
+        ({"tag": "sea"}, [both, tagged]),
+        ({"tag": 'high "tide"'}, [tagged]),
+        ({"tag": "tide"}, []),
+        ({"folder_id": folder, "tag": "sea"}, [both]),
+        ({"folder_id": "folder_none"}, []),
+    ):
+        assert [each["id"] for each in (await read(http, "/api/conversations", **query))["data"]] == expected, query
+    first = await read(http, "/api/conversations", tag="sea", limit="1")
+    second = await read(http, "/api/conversations", tag="sea", limit="1", cursor=first["next_cursor"])
+    assert [page["data"][0]["id"] for page in (first, second)] == [both, tagged]
+
+
 async def test_chosen_chats_are_exported_with_folder_and_tags(http: aiohttp.ClientSession) -> None:
     sea = await folder(http, "Sea")
     one, two = await created(http, title="One", folder_id=sea, tags=["a"]), await created(http, title="Two")

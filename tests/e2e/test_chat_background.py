@@ -78,7 +78,8 @@ async def test_answer_in_a_hidden_tab_is_notified_if_asked(browser: Browser, ser
     await context.add_init_script(
         "Object.defineProperty(document, 'visibilityState', {get: () => window.tabIsHidden ? 'hidden' : 'visible'})"
     )
-    await chat.page.goto("/")
+    async with chat.page.expect_response("**/api/events"):
+        await chat.page.goto("/")
     await chat.page.evaluate("navigator.serviceWorker.ready.then(() => undefined)")
     await chat.page.evaluate("window.tabIsHidden = true")
     await chat.send("Nobody asked.")
@@ -87,6 +88,8 @@ async def test_answer_in_a_hidden_tab_is_notified_if_asked(browser: Browser, ser
     await chat.page.keyboard.type("appearance")
     await chat.page.keyboard.press("Enter")
     await chat.page.get_by_label("Notify me when an answer ends").check()
+    # The browser's permission arrives later than the mark in the checkbox.
+    await chat.page.wait_for_function("localStorage.getItem('ebb-notify') === 'on'")
     await chat.page.keyboard.press("Escape")
     await chat.send("Tell me.")
     async with asyncio.timeout(20):
@@ -118,6 +121,10 @@ async def test_palette_finds_chats_and_commands_by_keyboard(
     await chat.page.keyboard.press("Enter")
     await expect(chat.page.get_by_role("dialog", name="Keyboard")).to_be_visible()
     await chat.page.keyboard.press("Escape")
+    await chat.page.keyboard.press("Control+k")
+    await chat.page.keyboard.type("tempor")
+    await chat.page.keyboard.press("Enter")
+    await expect(chat.page.get_by_test_id("temporary")).to_be_visible()
     await chat.page.keyboard.press("Control+k")
     await chat.page.keyboard.press("Escape")
     await expect(palette).to_have_count(0)

@@ -93,23 +93,23 @@ void multiply_byte_tile(Left left, const GroupPanels<Format>& right, int panel, 
                             products[row][v], weights[v / kPairVectors][v % kPairVectors], _mm512_set1_epi32(four));
                 }
             }
+            const bool is_last = span == Scales::kSpans - 1;
 #pragma GCC unroll 8
             for (int v = 0; v < kVectors; ++v) {
-                const Vec scale = Scales::scale(parts[v / kPairVectors], span, v % kPairVectors * kLanes);
+                const Group& part = parts[v / kPairVectors];
+                const int first = v % kPairVectors * kLanes;
+                const Vec scale = Scales::scale(part, span, first);
+                Vec offset;
+                if constexpr (Scales::kHasOffset) offset = Scales::offset(part, first);
 #pragma GCC unroll 12
                 for (int row = 0; row < kRows; ++row) {
+                    const ByteGroup& of_row = values[row * left.group_stride];
                     const Vec product = (Vec)_mm512_cvtepi32_ps(products[row][v]);
-                    sums[row][v] = fma(scale, product * broadcast(values[row * left.group_stride].scale), sums[row][v]);
+                    sums[row][v] = fma(scale, product * broadcast(of_row.scale), sums[row][v]);
+                    // Here the sum is in a register. A loop of its own would load and store it once more.
+                    if constexpr (Scales::kHasOffset)
+                        if (is_last) sums[row][v] = fma(offset, broadcast(of_row.total), sums[row][v]);
                 }
-            }
-        }
-        if constexpr (Scales::kHasOffset) {
-#pragma GCC unroll 8
-            for (int v = 0; v < kVectors; ++v) {
-                const Vec offset = Scales::offset(parts[v / kPairVectors], v % kPairVectors * kLanes);
-#pragma GCC unroll 12
-                for (int row = 0; row < kRows; ++row)
-                    sums[row][v] = fma(offset, broadcast(values[row * left.group_stride].total), sums[row][v]);
             }
         }
     }

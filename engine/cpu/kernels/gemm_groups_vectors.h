@@ -9,6 +9,7 @@
 // of 8 or 12 rows. A decoded copy would cost a pass through memory that overlaps with no computation.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -33,6 +34,9 @@ constexpr int kWidePanels = 1;
 #endif
 // Maximum number of rows of a tile that is kWidePanels panels wide.
 constexpr int kMaxWideRows = 2;
+// The same for tiles of bytes if there are too many rows for one tile. The sums of all groups then fit the registers too.
+// A single tile, which waits for memory anyway, has up to kMaxGroupRows rows.
+constexpr int kMaxByteRows = 7;
 
 // Return the sum of the values of one row in a group. It is the factor of the group's offset.
 inline float sum_of_group(const Activation* values) {
@@ -133,7 +137,8 @@ constexpr std::array<GroupTile<Format>, sizeof...(kRows)> make_group_tiles(std::
 template <typename Format, int kPanels, int kMaxRows>
 void multiply_group_panels(Left left, int rows, const GroupPanels<Format>& right, int panel, Out out) {
     static constexpr auto kTiles = make_group_tiles<Format, kPanels>(std::make_integer_sequence<int, kMaxRows>());
-    for (int tiles = (rows + kMaxRows - 1) / kMaxRows; rows > 0; --tiles) {
+    const int most = Format::kInBytes && rows > kMaxRows ? std::min(kMaxRows, kMaxByteRows) : kMaxRows;
+    for (int tiles = (rows + most - 1) / most; rows > 0; --tiles) {
         const int taken = (rows + tiles - 1) / tiles;
         kTiles[taken - 1](left, right, panel, out);
         left.data += taken * left.stride;

@@ -66,7 +66,7 @@ test-kernels: test-setup .make/triton ## simulate the GPU kernels on the CPU and
 test-models: test-setup ## compare every tested architecture with transformers alone, and run all models on all kernels, a few minutes
 	@$(BIN)/python -m pytest -n 2 --size models tests/sweep tests/integration/engine/worker/native $(ARGS)
 
-test-postgres: test-setup ## run the tests of the store and of the chats on a PostgreSQL of their own, a minute
+test-postgres: test-setup ## run the tests of the store and of the chats on a PostgreSQL of their own, and several servers on it, two minutes
 	@scripts/with-postgres $(BIN)/python -m pytest -n 2 -p tests.on_postgres --ignore tests/unit/app/storage/sqlite tests/unit/app/storage tests/unit/app/conversations tests/postgres tests/integration/app/routes $(ARGS)
 
 test-clients: test-setup ## drive clients of the APIs, each in an environment of its own, against a server

@@ -12,6 +12,7 @@ from starlette.requests import Request
 
 from app.access.administration import Administration
 from app.access.auth_policy import AuthPolicy
+from app.access.directory_logins import DirectoryLogins
 from app.access.key_ring import KeyRing
 from app.access.password_logins import PasswordLogins
 from app.access.use_keeper import UseKeeper
@@ -58,6 +59,7 @@ class Services:
     Bound to a tenant: `store`, `turns`, `continuation`, `chat_prefixes`, `responses` and `deletions`. The method `of`
     binds them to another tenant. `close` closes the store, but leaves the engine to its owner.
 
+    directory_logins: None without a directory of people.
     titles: None where chats are titled with words of the first message.
     share_links: whether people can make links to chats that anyone can read.
     share_views: recent views of such links, of all tenants.
@@ -89,6 +91,7 @@ class Services:
     administration: Administration
     accounts: Accounts
     password_logins: PasswordLogins
+    directory_logins: DirectoryLogins | None
     documents: DocumentReader
     share_links: bool
     share_views: TokenBucket
@@ -228,6 +231,7 @@ class Services:
             Administration(host, store, ring, gates, runs),
             accounts,
             PasswordLogins(store.passwords, ring, accounts.passwords, accounts.failed),
+            DirectoryLogins(accounts.directory, ring, accounts.failed) if accounts.directory is not None else None,
             DocumentReader(),
             share_links,
             TokenBucket(time.monotonic),

@@ -13,6 +13,7 @@ from starlette.requests import Request
 
 from app.access.administration import Administration
 from app.access.auth_policy import AuthPolicy
+from app.access.directory_logins import DirectoryLogins
 from app.access.key_ring import KeyRing
 from app.access.password_logins import PasswordLogins
 from app.access.use_keeper import UseKeeper
@@ -62,6 +63,7 @@ class Services:
     binds them to another tenant. `close` closes the store, but leaves the engine to its owner.
 
     shared_runs: runs of other servers; None where the database has one server.
+    directory_logins: None without a directory of people.
     titles: None where chats are titled with words of the first message.
     share_links: whether people can make links to chats that anyone can read.
     share_views: recent views of such links, of all tenants.
@@ -95,6 +97,7 @@ class Services:
     administration: Administration
     accounts: Accounts
     password_logins: PasswordLogins
+    directory_logins: DirectoryLogins | None
     documents: DocumentReader
     share_links: bool
     share_views: TokenBucket
@@ -249,6 +252,7 @@ class Services:
             Administration(host, store, ring, gates, runs),
             accounts,
             PasswordLogins(store.passwords, ring, accounts.passwords, accounts.failed),
+            DirectoryLogins(accounts.directory, ring, accounts.failed) if accounts.directory is not None else None,
             DocumentReader(),
             share_links,
             TokenBucket(time.monotonic),

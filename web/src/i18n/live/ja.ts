@@ -1,0 +1,67 @@
+import type { LiveTexts, TierState } from "./en";
+
+/** States of a tier. */
+const STATES: Record<TierState, string> = {
+  off: "オフです。",
+  full: "満杯のため、現在は新しいブロックを受け入れていません。",
+  unused: "正常に応答しないため、現在は使用していません。",
+  refusing: "書き込みを拒否しています。ブロックの読み取りは可能です。",
+  slow: "書き込みが遅く、ブロックが待機しています。",
+  other: "異常があります。詳細はサーバーのログを確認してください。",
+};
+
+/** Japanese texts for the view of live numbers. */
+export const ja: LiveTexts = {
+  lead: "サーバー全体の動きを 1 秒ごとに表示します。グラフは最大 5 分間です。",
+  states: {
+    connecting: "接続しています…",
+    live: "ライブ",
+    away: "サーバーが応答していません。復帰すると自動的に再開します。",
+  },
+  starting: "モデルの準備ができると数値が表示されます。",
+  refused: "これはサーバー全体の数値です。",
+  refusedTodo: "表示するには、管理者のキーでログインしてください。",
+  generated: "生成",
+  prompts: "プロンプト",
+  running: "実行中",
+  waiting: "待機中",
+  batch: "バッチサイズ",
+  tokensPerSecond: "トークン/秒",
+  requests: "リクエスト",
+  requestsUnit: "リクエスト",
+  blocks: "ブロック/秒",
+  perStep: "ステップあたり",
+  computed: "計算",
+  secondsAgo: (seconds) => `−${seconds} 秒`,
+  minutesAgo: (minutes) => `−${minutes} 分`,
+  now: "現在",
+  used: (used, capacity) => `${used} / ${capacity}`,
+  usedOnly: (used) => `${used}、上限なし`,
+  state: (_said, state) => STATES[state],
+  occupancy: "使用率",
+  hitRate: "ヒット率",
+  hitRateNote: "直近 1 分間にこの層で検索したプロンプトのトークンのうち、見つかった割合",
+  evictions: "追い出し",
+  blocksPerSecond: (blocks) => `${blocks} ブロック/秒`,
+  byTenant: "テナント別",
+  others: "その他",
+  shared: "全員で共有",
+  in: "入力",
+  out: "出力",
+  traffic: (tier) => `${tier}の入出力`,
+  breaker: "ブレーカー",
+  breakers: {
+    closed: "閉（正常）",
+    open: "開：使用していません",
+    "half-open": "半開：確認中",
+  },
+  table: "グラフを表で表示",
+  of: (chart, series) => `${chart}：${series}`,
+  inUnit: (name, unit) => `${name}（${unit}）`,
+  column: {
+    what: "指標",
+    now: "現在",
+    mean: "平均",
+    most: "最大",
+  },
+};

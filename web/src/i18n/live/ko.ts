@@ -1,0 +1,67 @@
+import type { LiveTexts, TierState } from "./en";
+
+/** States of a tier. */
+const STATES: Record<TierState, string> = {
+  off: "꺼져 있습니다.",
+  full: "가득 차서 지금은 블록을 더 받지 않습니다.",
+  unused: "제대로 응답하지 않아 지금은 사용하지 않습니다.",
+  refusing: "쓰기를 거부합니다. 블록은 계속 읽을 수 있습니다.",
+  slow: "쓰기가 느려 블록이 대기하고 있습니다.",
+  other: "문제가 있습니다. 자세한 내용은 서버 로그를 확인하세요.",
+};
+
+/** Korean texts for the view of live numbers. */
+export const ko: LiveTexts = {
+  lead: "서버 전체의 동작을 초 단위로 보여 줍니다. 차트는 최대 5분까지 표시합니다.",
+  states: {
+    connecting: "연결하는 중…",
+    live: "실시간",
+    away: "서버가 응답하지 않습니다. 돌아오면 수치가 자동으로 다시 표시됩니다.",
+  },
+  starting: "모델이 준비되면 수치가 표시됩니다.",
+  refused: "서버 전체의 수치입니다.",
+  refusedTodo: "보려면 관리자 키로 로그인하세요.",
+  generated: "생성",
+  prompts: "프롬프트",
+  running: "실행 중",
+  waiting: "대기 중",
+  batch: "배치 크기",
+  tokensPerSecond: "토큰/초",
+  requests: "요청",
+  requestsUnit: "요청",
+  blocks: "블록/초",
+  perStep: "단계당",
+  computed: "계산",
+  secondsAgo: (seconds) => `−${seconds}초`,
+  minutesAgo: (minutes) => `−${minutes}분`,
+  now: "지금",
+  used: (used, capacity) => `${used} / ${capacity}`,
+  usedOnly: (used) => `${used}, 한도 없음`,
+  state: (_said, state) => STATES[state],
+  occupancy: "사용률",
+  hitRate: "적중률",
+  hitRateNote: "지난 1분 동안 이 계층에서 찾은 프롬프트 토큰 중 실제로 있던 비율",
+  evictions: "축출",
+  blocksPerSecond: (blocks) => `${blocks} 블록/초`,
+  byTenant: "테넌트별",
+  others: "기타",
+  shared: "모두가 공유",
+  in: "입력",
+  out: "출력",
+  traffic: (tier) => `${tier} 입출력`,
+  breaker: "차단기",
+  breakers: {
+    closed: "닫힘(정상)",
+    open: "열림: 사용하지 않음",
+    "half-open": "반열림: 확인 중",
+  },
+  table: "차트를 표로 보기",
+  of: (chart, series) => `${chart}: ${series}`,
+  inUnit: (name, unit) => `${name}(${unit})`,
+  column: {
+    what: "지표",
+    now: "현재",
+    mean: "평균",
+    most: "최대",
+  },
+};

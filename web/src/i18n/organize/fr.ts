@@ -1,0 +1,91 @@
+import { pluralsOf } from "../plurals";
+import type { OrganizeTexts } from "./en";
+
+const plural = pluralsOf("fr");
+
+/** French texts for folders, tags and the selection of chats. */
+export const fr: OrganizeTexts = {
+  folders: "Dossiers",
+  tags: "Étiquettes",
+  inFolder: (name, count) => plural(count, { one: `${name}, ${count} conversation`, other: `${name}, ${count} conversations` }),
+  empty: "Aucune conversation dans ce dossier.",
+  rename: "Renommer le dossier",
+  remove: "Supprimer le dossier",
+  removed: (name) => `Le dossier « ${name} » a été supprimé. Ses conversations sont dans la liste.`,
+  notChanged: "Le dossier n’a pas été modifié.",
+
+  back: "Retour à toutes les conversations",
+  noArchived: "Aucune conversation archivée.",
+
+  chat: {
+    name: "Nom de la conversation",
+    notRenamed: "La conversation n’a pas été renommée.",
+    rename: "Renommer",
+    pin: "Épingler",
+    unpin: "Désépingler",
+    archive: "Archiver",
+    unarchive: "Désarchiver",
+    organize: "Dossier et étiquettes…",
+    select: "Sélectionner des conversations",
+    share: "Partager…",
+    exportMarkdown: "Exporter en Markdown",
+    exportJson: "Exporter en JSON",
+    exportAll: "Exporter toutes les conversations",
+    import: "Importer des conversations…",
+    delete: "Supprimer",
+    deleteTitle: "Supprimer cette conversation ?",
+    deleteText: (title) => `« ${title} » passe dans « Supprimées récemment ». Vous pouvez l’y restaurer.`,
+    deleted: (title) => `« ${title} » a été supprimée.`,
+    archivedNotice: (title) => `« ${title} » a été archivée.`,
+    notDeleted: "La conversation n’a pas été supprimée.",
+    notRestored: "La conversation n’a pas été restaurée.",
+  },
+
+  share: {
+    title: (title) => `Partager « ${title} »`,
+    list: "Liens de partage",
+    note: "Toute personne qui a le lien peut lire la conversation dans son état actuel, sans se connecter. Les messages ultérieurs, les autres branches, le prompt système et la réflexion ne sont pas montrés.",
+    days: "Expire après",
+    day: (count) => plural(count, { one: `${count} jour`, other: `${count} jours` }),
+    receipts: "Montrer où chaque prompt était en cache",
+    create: "Créer le lien",
+    link: "Lien",
+    once: "Copiez le lien maintenant. Il ne pourra plus être affiché.",
+    none: "Il n’y a aucun lien de partage.",
+    until: (time) => `expire : ${time}`,
+    remove: (title) => `Supprimer le lien vers ${title}`,
+    delete: "Supprimer",
+  },
+
+  dialog: {
+    title: (count) => plural(count, { one: "Dossier et étiquettes", other: `Dossier et étiquettes de ${count} conversations` }),
+    folder: "Dossier",
+    none: "Aucun dossier",
+    mixed: "Ne rien changer",
+    create: "Nouveau dossier…",
+    name: "Nom du dossier",
+    tags: "Étiquettes",
+    add: "Ajouter une étiquette",
+    hint: "Entrée ajoute l’étiquette.",
+    take: (tag) => `Retirer l’étiquette ${tag}`,
+  },
+
+  selection: {
+    label: "Conversations sélectionnées",
+    count: (count) => plural(count, { one: `${count} sélectionnée`, other: `${count} sélectionnées` }),
+    all: "Tout sélectionner",
+    organize: "Dossier et étiquettes…",
+    archive: "Archiver",
+    unarchive: "Désarchiver",
+    export: "Exporter en JSON",
+    delete: "Supprimer",
+    done: "Terminer la sélection",
+    deleteTitle: (count) => plural(count, { one: `Supprimer ${count} conversation ?`, other: `Supprimer ${count} conversations ?` }),
+    deleteText: "Elles passent dans « Supprimées récemment ». Vous pouvez les y restaurer.",
+    deleted: (count) => plural(count, { one: `${count} conversation a été supprimée.`, other: `${count} conversations ont été supprimées.` }),
+    archived: (count) => plural(count, { one: `${count} conversation a été archivée.`, other: `${count} conversations ont été archivées.` }),
+    unarchived: (count) => plural(count, { one: `${count} conversation a été désarchivée.`, other: `${count} conversations ont été désarchivées.` }),
+    failed: "Les conversations n’ont pas été modifiées.",
+    tooMany: (most) => `On peut exporter au plus ${most} conversations à la fois. Exportez plutôt toutes les conversations depuis le menu.`,
+  },
+};

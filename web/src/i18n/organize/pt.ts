@@ -1,0 +1,91 @@
+import { pluralsOf } from "../plurals";
+import type { OrganizeTexts } from "./en";
+
+const plural = pluralsOf("pt");
+
+/** Brazilian Portuguese texts for folders, tags and the selection of chats. */
+export const pt: OrganizeTexts = {
+  folders: "Pastas",
+  tags: "Etiquetas",
+  inFolder: (name, count) => plural(count, { one: `${name}, ${count} conversa`, other: `${name}, ${count} conversas` }),
+  empty: "Não há conversas nesta pasta.",
+  rename: "Renomear pasta",
+  remove: "Excluir pasta",
+  removed: (name) => `A pasta “${name}” foi excluída. As conversas dela estão na lista.`,
+  notChanged: "A pasta não foi alterada.",
+
+  back: "Voltar a todas as conversas",
+  noArchived: "Nenhuma conversa arquivada.",
+
+  chat: {
+    name: "Nome da conversa",
+    notRenamed: "A conversa não foi renomeada.",
+    rename: "Renomear",
+    pin: "Fixar",
+    unpin: "Desafixar",
+    archive: "Arquivar",
+    unarchive: "Desarquivar",
+    organize: "Pasta e etiquetas…",
+    select: "Selecionar conversas",
+    share: "Compartilhar…",
+    exportMarkdown: "Exportar como Markdown",
+    exportJson: "Exportar como JSON",
+    exportAll: "Exportar todas as conversas",
+    import: "Importar conversas…",
+    delete: "Excluir",
+    deleteTitle: "Excluir esta conversa?",
+    deleteText: (title) => `“${title}” vai para “Excluídas recentemente”. Você pode restaurá-la de lá.`,
+    deleted: (title) => `“${title}” foi excluída.`,
+    archivedNotice: (title) => `“${title}” foi arquivada.`,
+    notDeleted: "A conversa não foi excluída.",
+    notRestored: "A conversa não foi restaurada.",
+  },
+
+  share: {
+    title: (title) => `Compartilhar “${title}”`,
+    list: "Links compartilhados",
+    note: "Quem tiver o link pode ler a conversa como está agora, sem fazer login. Mensagens posteriores, outras ramificações, o prompt do sistema e o raciocínio não são mostrados.",
+    days: "Expira após",
+    day: (count) => plural(count, { one: `${count} dia`, other: `${count} dias` }),
+    receipts: "Mostrar onde cada prompt estava em cache",
+    create: "Criar link",
+    link: "Link",
+    once: "Copie o link agora. Ele não pode ser mostrado novamente.",
+    none: "Não há links compartilhados.",
+    until: (time) => `expira: ${time}`,
+    remove: (title) => `Excluir o link para ${title}`,
+    delete: "Excluir",
+  },
+
+  dialog: {
+    title: (count) => plural(count, { one: "Pasta e etiquetas", other: `Pasta e etiquetas de ${count} conversas` }),
+    folder: "Pasta",
+    none: "Sem pasta",
+    mixed: "Deixar como estão",
+    create: "Nova pasta…",
+    name: "Nome da pasta",
+    tags: "Etiquetas",
+    add: "Adicionar uma etiqueta",
+    hint: "Enter adiciona a etiqueta.",
+    take: (tag) => `Remover a etiqueta ${tag}`,
+  },
+
+  selection: {
+    label: "Conversas selecionadas",
+    count: (count) => plural(count, { one: `${count} selecionada`, other: `${count} selecionadas` }),
+    all: "Selecionar todas",
+    organize: "Pasta e etiquetas…",
+    archive: "Arquivar",
+    unarchive: "Desarquivar",
+    export: "Exportar como JSON",
+    delete: "Excluir",
+    done: "Encerrar a seleção",
+    deleteTitle: (count) => plural(count, { one: `Excluir ${count} conversa?`, other: `Excluir ${count} conversas?` }),
+    deleteText: "Elas vão para “Excluídas recentemente”. Você pode restaurá-las de lá.",
+    deleted: (count) => plural(count, { one: `${count} conversa foi excluída.`, other: `${count} conversas foram excluídas.` }),
+    archived: (count) => plural(count, { one: `${count} conversa foi arquivada.`, other: `${count} conversas foram arquivadas.` }),
+    unarchived: (count) => plural(count, { one: `${count} conversa foi desarquivada.`, other: `${count} conversas foram desarquivadas.` }),
+    failed: "As conversas não foram alteradas.",
+    tooMany: (most) => `No máximo ${most} conversas podem ser exportadas de uma vez. Exporte todas as conversas pelo menu.`,
+  },
+};

@@ -168,6 +168,10 @@ class AsyncLLMEngine:
         await asyncio.to_thread(self._engine.processor.salts.rotate, tenant)
         self._end_all_of(tenant)
 
+    def adopt_deletions(self, generations: dict[str, int]) -> None:
+        """Take over the record of deleted tenants, before the first request. See `TenantSalts`."""
+        self._engine.processor.salts.adopt_all(generations)
+
     def adopt_deletion(self, tenant: str, generation: int) -> None:
         """Follow a deletion that the owner of the record of deleted tenants has made durable."""
         self._engine.processor.salts.adopt(tenant, generation)

@@ -14,13 +14,18 @@ from engine.fleet.order import ReplicaOrder, encode_order
 class LocalReplica:
     """A process, with the socket to it.
 
-    socket, pid: see PlacedReplica.
+    machine, pid: see PlacedReplica.
     """
 
     def __init__(self, process: "subprocess.Popen[bytes]", connected: socket.socket) -> None:
         self._process = process
-        self.socket = connected
+        self._socket = connected
+        self.machine = socket.gethostname()
         self.pid = process.pid
+
+    async def connect(self, protocol: asyncio.Protocol) -> None:
+        """See PlacedReplica."""
+        await asyncio.get_running_loop().create_connection(lambda: protocol, sock=self._socket)
 
     def kill(self) -> None:
         """See PlacedReplica."""
@@ -44,25 +49,29 @@ class LocalPlacement:
             return [()] * count
         return core_shares(os.sched_getaffinity(0), count)
 
-    def start(self, order: ReplicaOrder) -> LocalReplica:
+    async def start(self, order: ReplicaOrder) -> LocalReplica:
         """See Placement."""
-        ours, theirs = socket.socketpair()
-        with theirs:
-            try:
-                process = subprocess.Popen(
-                    [sys.executable, "-P", "-m", "engine.fleet.process", str(theirs.fileno())],
-                    stdin=subprocess.PIPE,
-                    pass_fds=(theirs.fileno(),),
-                )
-            except OSError as error:
-                ours.close()
-                raise EngineError(f"replica {order.index} cannot be started: {error.strerror or error}") from error
-        assert process.stdin is not None
+        return _spawn(order)
+
+
+def _spawn(order: ReplicaOrder) -> LocalReplica:
+    ours, theirs = socket.socketpair()
+    with theirs:
         try:
-            # A process that has died is noticed at its socket.
-            with process.stdin:
-                process.stdin.write(encode_order(order))
-        except BrokenPipeError:
-            pass
-        ours.setblocking(False)
-        return LocalReplica(process, ours)
+            process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "engine.fleet.process", str(theirs.fileno())],
+                stdin=subprocess.PIPE,
+                pass_fds=(theirs.fileno(),),
+            )
+        except OSError as error:
+            ours.close()
+            raise EngineError(f"replica {order.index} cannot be started: {error.strerror or error}") from error
+    assert process.stdin is not None
+    try:
+        # A process that has died is noticed at its socket.
+        with process.stdin:
+            process.stdin.write(encode_order(order))
+    except BrokenPipeError:
+        pass
+    ours.setblocking(False)
+    return LocalReplica(process, ours)

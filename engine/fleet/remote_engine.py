@@ -13,7 +13,7 @@ from engine.errors import EbbError, EngineError, NotReadyError, OverloadedError
 from engine.fleet.answer import FRUITLESS, RemoteAnswer
 from engine.fleet.keeper import ReplicaKeeper
 from engine.fleet.link import Link, ReplicaLostError
-from engine.fleet.messages import AdoptDeletion, Erase
+from engine.fleet.messages import AdoptDeletion, AdoptDeletions, Erase
 from engine.fleet.placement import Placement
 from engine.fleet.remote_prefixes import RemotePrefixes
 from engine.fleet.router import Router
@@ -64,7 +64,6 @@ class RemoteEngine:
         self._notes = tier_notes
         self._on_close = on_close
         self._salts = TenantSalts(config.secret, config.tenants_file)
-        self._deleted: set[str] = set()
         self._router = Router(config.block_size)
         self._keeper = ReplicaKeeper(
             configs,
@@ -229,16 +228,14 @@ class RemoteEngine:
         Raise EngineError if the deletion cannot be made durable.
         """
         await asyncio.to_thread(self._salts.rotate, tenant)
-        self._deleted.add(tenant)
         for link in self._keeper.ready:
             link.send(AdoptDeletion(tenant, self._salts.generation(tenant)))
         for request_id in self.requests_of(tenant):
             self.abort(request_id)
 
     def _adopt_deletions(self, link: Link) -> None:
-        """Repeat the deletions that a replica may have missed while it started."""
-        for tenant in self._deleted:
-            link.send(AdoptDeletion(tenant, self._salts.generation(tenant)))
+        """Send all deletions: a replica may have missed one while it started, or cannot read this machine's file."""
+        link.send(AdoptDeletions(self._salts.generations))
 
     async def erase(self, trails: Sequence[Trail], *, tenant: str = "local") -> None:
         """Erase the blocks that only these trails use from the tiers of every replica."""

@@ -40,6 +40,7 @@ from app.runs.live_feed import LiveFeed
 from app.runs.place_log import PlaceLog
 from app.runs.resumption import Resumption
 from app.runs.service import RunRegistry
+from app.runs.shared_changes import SharedChanges
 from app.runs.shared_runs import SharedRuns
 from app.runs.storage_probe import StorageProbe
 from app.storage.errors import DatabaseError, UnusableDatabaseError
@@ -84,6 +85,7 @@ class Services:
     resumption: Resumption
     lease: Lease
     shared_runs: SharedRuns | None
+    shared_changes: SharedChanges
     continuation: Continuation
     chat_prefixes: ChatPrefixes
     responses: Responses
@@ -121,6 +123,7 @@ class Services:
         share_links: bool = False,
         token_prices: TokenPrices | None = None,
         database_url: str = "",
+        secret_digest: bytes = b"",
     ) -> "Services":
         """Open the database and make the services for clients without a key.
 
@@ -135,6 +138,7 @@ class Services:
         share_links: whether people can make links to chats that anyone can read.
         token_prices: None if the server charges nothing.
         database_url: address of a PostgreSQL database, which replaces the file at `database_path`; "" without one.
+        secret_digest: digest of the secret file, which is the same on all servers of a database.
 
         Raises:
             UnusableDatabaseError: the database cannot be opened or read.
@@ -154,6 +158,7 @@ class Services:
                 accounts=accounts or Accounts(),
                 share_links=share_links,
                 token_prices=token_prices,
+                secret_digest=secret_digest,
             )
         except (OutageError, DatabaseError) as error:
             await store.close()
@@ -182,26 +187,27 @@ class Services:
         accounts: Accounts,
         share_links: bool,
         token_prices: TokenPrices | None,
+        secret_digest: bytes,
     ) -> "Services":
         host.storage = store.database.health
         store.database.batches.is_busy = lambda: host.is_computing
         if host.storage.lost is not None:
             logger.error("%s", host.storage.lost)
+        ring = KeyRing(store.keys, store.limits, store.people, auth_policy, rules=accounts.rules)
+        await ring.read()
+        changes = Changes()
+        shared_runs = SharedRuns(store, lambda run_id: runs.stop_named(run_id)) if store.database.is_shared else None
+        runs = RunRegistry(store.runs, announce=changes.announce, bus=shared_runs)
+        resumption = Resumption(host, store, runs, PlaceLog(database_path.with_name("resumed-places")))
+        lease = Lease(store.database, store.servers, runs, resumption.take_over, database_path.with_name("server-name"))
+        await lease.begin(secret_digest)
+        shared_changes = SharedChanges(store.database, changes, lambda: lease.is_alone)
+        await store.database.listen(partial(_heed, shared_runs, shared_changes))
         try:
             await store.imports.discard_former()
         except OutageError as error:
             # Conversations of the interrupted import stay hidden until the next start.
             logger.error("the remains of an interrupted import could not be removed: %s", error)
-        ring = KeyRing(store.keys, store.limits, store.people, auth_policy, rules=accounts.rules)
-        await ring.read()
-        changes = Changes()
-        shared = SharedRuns(store) if store.database.is_shared else None
-        runs = RunRegistry(store.runs, announce=changes.announce, bus=shared)
-        if shared is not None:
-            await store.database.listen(partial(shared.heed, registry=runs))
-        resumption = Resumption(host, store, runs, PlaceLog(database_path.with_name("resumed-places")))
-        lease = Lease(store.database, store.servers, runs, resumption.take_over, database_path.with_name("server-name"))
-        await lease.begin()
         await resumption.begin()
         erasure = KVErasure(host, store.tokens)
         metrics = Metrics(host, lambda: runs.live)
@@ -229,7 +235,7 @@ class Services:
             store,
             ring,
             gates,
-            UseKeeper(gates, store.owed_use),
+            UseKeeper(gates, store.owed_use, lambda: lease.is_alone),
             StorageProbe(store.database),
             runs,
             changes,
@@ -238,7 +244,8 @@ class Services:
             turns,
             resumption,
             lease,
-            shared,
+            shared_runs,
+            shared_changes,
             continuation,
             ChatPrefixes(host, store),
             responses,
@@ -297,6 +304,7 @@ class Services:
         await self.resumption.stop()
         if self.shared_runs is not None:
             await self.shared_runs.stop()
+        await self.shared_changes.stop()
         with suppress(TimeoutError):
             async with asyncio.timeout(JOIN_SECONDS):
                 await self.runs.join()
@@ -315,6 +323,13 @@ class Services:
         await self.ring.stop()
         await self.use_keeper.stop()
         await self.store.close()
+
+
+def _heed(runs: SharedRuns | None, changes: SharedChanges, topic: str, text: str) -> None:
+    """Follow a notice of another server."""
+    if runs is not None:
+        runs.heed(topic, text)
+    changes.heed(topic, text)
 
 
 def services_of(request: Request) -> Services:

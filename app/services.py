@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 
@@ -17,6 +18,7 @@ from app.access.key_ring import KeyRing
 from app.access.password_logins import PasswordLogins
 from app.access.use_keeper import UseKeeper
 from app.accounts.accounts import Accounts
+from app.accounts.scim_plan import ScimPlan
 from app.apis.responses.service import Responses
 from app.conversations.chat_prefixes import ChatPrefixes
 from app.conversations.continuation import Continuation
@@ -47,6 +49,9 @@ from app.tenants.token_bucket import TokenBucket
 from cache_tiers.owners import Owners
 from engine.errors import OutageError
 
+if TYPE_CHECKING:
+    from app.provisioning.service import Provisioning
+
 JOIN_SECONDS = 5.0
 
 logger = logging.getLogger(__name__)
@@ -59,6 +64,7 @@ class Services:
     Bound to a tenant: `store`, `turns`, `continuation`, `chat_prefixes`, `responses` and `deletions`. The method `of`
     binds them to another tenant. `close` closes the store, but leaves the engine to its owner.
 
+    provisioning: None on a server without SCIM.
     directory_logins: None without a directory of people.
     titles: None where chats are titled with words of the first message.
     share_links: whether people can make links to chats that anyone can read.
@@ -92,6 +98,7 @@ class Services:
     accounts: Accounts
     password_logins: PasswordLogins
     directory_logins: DirectoryLogins | None
+    provisioning: "Provisioning | None"
     documents: DocumentReader
     share_links: bool
     share_views: TokenBucket
@@ -232,6 +239,7 @@ class Services:
             accounts,
             PasswordLogins(store.passwords, ring, accounts.passwords, accounts.failed),
             DirectoryLogins(accounts.directory, ring, accounts.failed) if accounts.directory is not None else None,
+            _provisioning(accounts.scim, store, ring) if accounts.scim is not None else None,
             DocumentReader(),
             share_links,
             TokenBucket(time.monotonic),
@@ -291,6 +299,13 @@ class Services:
         await self.ring.stop()
         await self.use_keeper.stop()
         await self.store.close()
+
+
+def _provisioning(plan: ScimPlan, store: Store, ring: KeyRing) -> "Provisioning":
+    # A server without provisioning starts without its libraries.
+    from app.provisioning.service import Provisioning
+
+    return Provisioning(store.provisioning, plan, ring.read)
 
 
 def services_of(request: Request) -> Services:

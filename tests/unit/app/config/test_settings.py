@@ -107,6 +107,15 @@ VALUES = {
     "login-groups": "staff=user,ops=admin",
     "group-limits": "staff.concurrent-runs=2",
     "login-hours": "8",
+    "ldap-url": "ldaps://directory.example",
+    "ldap-ca-file": "/srv/ca.pem",
+    "ldap-bind-dn": "cn=search,dc=example,dc=org",
+    "ldap-bind-password-file": "/srv/ldap",
+    "ldap-people-base": "ou=people,dc=example,dc=org",
+    "ldap-people-filter": "(mail={name})",
+    "ldap-id-attribute": "objectGUID",
+    "ldap-groups-base": "ou=groups,dc=example,dc=org",
+    "ldap-groups-filter": "(memberUid={name})",
     "token-prices": "currency=EUR,input=0.2,cached=0.02,output=0.8",
 }
 
@@ -189,6 +198,15 @@ def test_every_setting_works_as_flag_variable_and_toml_key(tmp_path: Path) -> No
         login_groups={"staff": "user", "ops": "admin"},
         group_limits={"staff": {"concurrent_runs": 2}},
         login_hours=8,
+        ldap_url="ldaps://directory.example",
+        ldap_ca_file=Path("/srv/ca.pem"),
+        ldap_bind_dn="cn=search,dc=example,dc=org",
+        ldap_bind_password_file=Path("/srv/ldap"),
+        ldap_people_base="ou=people,dc=example,dc=org",
+        ldap_people_filter="(mail={name})",
+        ldap_id_attribute="objectGUID",
+        ldap_groups_base="ou=groups,dc=example,dc=org",
+        ldap_groups_filter="(memberUid={name})",
         token_prices=TokenPrices("EUR", 0.2, 0.02, 0.8),
     )
 

@@ -66,7 +66,7 @@ class SharedChanges:
     async def _send(self) -> None:
         while self._waiting:
             waiting, self._waiting = self._waiting, {}
-            changes = [[*change, answered] for change, answered in waiting.items()]
+            changes: list[list[object]] = [[*change, answered] for change, answered in waiting.items()]
 
             def notify(connection: Connection, changes: list[list[object]] = changes) -> None:
                 for begin in range(0, len(changes), _CHANGES_OF_A_NOTICE):

@@ -6,12 +6,14 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from starlette.requests import Request
 
 from app.access.administration import Administration
 from app.access.auth_policy import AuthPolicy
+from app.access.directory_logins import DirectoryLogins
 from app.access.key_ring import KeyRing
 from app.access.password_logins import PasswordLogins
 from app.access.use_keeper import UseKeeper
@@ -33,10 +35,12 @@ from app.prompts.answer_memory import AnswerMemory
 from app.prompts.prefix_rules import STABLE, PrefixRules
 from app.prompts.stateless import WholePrompts
 from app.runs.changes import Changes
+from app.runs.lease import Lease
 from app.runs.live_feed import LiveFeed
 from app.runs.place_log import PlaceLog
 from app.runs.resumption import Resumption
 from app.runs.service import RunRegistry
+from app.runs.shared_runs import SharedRuns
 from app.runs.storage_probe import StorageProbe
 from app.storage.errors import DatabaseError, UnusableDatabaseError
 from app.storage.store import Store
@@ -58,6 +62,8 @@ class Services:
     Bound to a tenant: `store`, `turns`, `continuation`, `chat_prefixes`, `responses` and `deletions`. The method `of`
     binds them to another tenant. `close` closes the store, but leaves the engine to its owner.
 
+    shared_runs: runs of other servers; None where the database has one server.
+    directory_logins: None without a directory of people.
     titles: None where chats are titled with words of the first message.
     share_links: whether people can make links to chats that anyone can read.
     share_views: recent views of such links, of all tenants.
@@ -76,6 +82,8 @@ class Services:
     deletions: Deletions
     turns: Turns
     resumption: Resumption
+    lease: Lease
+    shared_runs: SharedRuns | None
     continuation: Continuation
     chat_prefixes: ChatPrefixes
     responses: Responses
@@ -89,6 +97,7 @@ class Services:
     administration: Administration
     accounts: Accounts
     password_logins: PasswordLogins
+    directory_logins: DirectoryLogins | None
     documents: DocumentReader
     share_links: bool
     share_views: TokenBucket
@@ -186,14 +195,27 @@ class Services:
         ring = KeyRing(store.keys, store.limits, store.people, auth_policy, rules=accounts.rules)
         await ring.read()
         changes = Changes()
-        runs = RunRegistry(store.runs, announce=changes.announce)
+        shared = SharedRuns(store) if store.database.is_shared else None
+        runs = RunRegistry(store.runs, announce=changes.announce, bus=shared)
+        if shared is not None:
+            await store.database.listen(partial(shared.heed, registry=runs))
         resumption = Resumption(host, store, runs, PlaceLog(database_path.with_name("resumed-places")))
+        lease = Lease(store.database, store.servers, runs, resumption.take_over, database_path.with_name("server-name"))
+        await lease.begin()
         await resumption.begin()
         erasure = KVErasure(host, store.tokens)
         metrics = Metrics(host, lambda: runs.live)
         gates = TenantGates(ring.limits_of, time.monotonic, await store.owed_use.all())
         gate = gates.of(store.tenant)
-        deletions = Deletions(host, store, runs, erasure, response_days=response_days, deleted_days=deleted_days)
+        deletions = Deletions(
+            host,
+            store,
+            runs,
+            erasure,
+            response_days=response_days,
+            deleted_days=deleted_days,
+            leads=lambda: lease.leads,
+        )
         turns = Turns(host, store, runs, gate)
         titles = TitleMaker(host, store, turns, announce=changes.announce) if model_titles else None
         next_prefixes = NextPromptPrefill(host, store, turns, erasure)
@@ -215,6 +237,8 @@ class Services:
             deletions,
             turns,
             resumption,
+            lease,
+            shared,
             continuation,
             ChatPrefixes(host, store),
             responses,
@@ -228,6 +252,7 @@ class Services:
             Administration(host, store, ring, gates, runs),
             accounts,
             PasswordLogins(store.passwords, ring, accounts.passwords, accounts.failed),
+            DirectoryLogins(accounts.directory, ring, accounts.failed) if accounts.directory is not None else None,
             DocumentReader(),
             share_links,
             TokenBucket(time.monotonic),
@@ -270,6 +295,8 @@ class Services:
     async def close(self) -> None:
         """Wait for the runs to end and close the database. The engine must have been stopped before."""
         await self.resumption.stop()
+        if self.shared_runs is not None:
+            await self.shared_runs.stop()
         with suppress(TimeoutError):
             async with asyncio.timeout(JOIN_SECONDS):
                 await self.runs.join()
@@ -283,6 +310,7 @@ class Services:
         await self.deletions.stop()
         await self.erasure.stop()
         await self.runs.leave()
+        await self.lease.stop()
         await self.answers.stop()
         await self.ring.stop()
         await self.use_keeper.stop()

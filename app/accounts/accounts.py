@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from app.accounts.attempts import AttemptSealer
@@ -13,6 +14,7 @@ from app.config.settings import Settings
 from app.tenants.principal import Scope
 
 if TYPE_CHECKING:
+    from app.accounts.directory import Directory
     from app.accounts.provider import OidcProvider
 
 CALLBACK_PATH = "/login/callback"
@@ -24,11 +26,13 @@ class Accounts:
 
     provider: None without an OpenID provider.
     proxy: None without a proxy that authenticates people.
+    directory: None without a directory of people.
     login_seconds: length of a login of a person.
     """
 
     provider: "OidcProvider | None" = None
     proxy: ProxyLogin | None = None
+    directory: "Directory | None" = None
     rules: GroupRules = field(default_factory=GroupRules)
     login_seconds: float = 12 * 3600.0
     sealer: AttemptSealer = field(default_factory=AttemptSealer, repr=False)
@@ -44,6 +48,7 @@ def accounts_of(settings: Settings) -> Accounts:
     return Accounts(
         _provider(settings) if settings.oidc_issuer else None,
         _proxy(settings) if settings.proxy_user_header else None,
+        _directory(settings) if settings.ldap_url else None,
         GroupRules(roles, settings.group_limits, admits_own=settings.passwords),
         settings.login_hours * 3600.0,
     )
@@ -65,7 +70,7 @@ def _provider(settings: Settings) -> "OidcProvider":
         OidcClient(
             settings.oidc_issuer,
             settings.oidc_client_id,
-            _secret(settings),
+            _secret("oidc-client-secret-file", settings.oidc_client_secret_file),
             settings.oidc_scopes,
             settings.oidc_groups_claim,
             f"{settings.public_url}{CALLBACK_PATH}",
@@ -83,15 +88,55 @@ def _proxy(settings: Settings) -> ProxyLogin:
     return ProxyLogin(settings.proxy_user_header, settings.proxy_groups_header, settings.proxy_addresses)
 
 
-def _secret(settings: Settings) -> str:
-    path = settings.oidc_client_secret_file
+def _directory(settings: Settings) -> "Directory":
+    # A server without a directory starts without its library, which an extra installs.
+    try:
+        from app.accounts.directory import Directory, DirectoryPlan
+    except ImportError as error:
+        raise SettingsError(
+            f"--ldap-url needs python-ldap ({error}): pip install 'ebb-chat[ldap]'", param="ldap-url"
+        ) from error
+
+    _check_directory(settings)
+    return Directory(
+        DirectoryPlan(
+            settings.ldap_url,
+            settings.ldap_people_base,
+            settings.ldap_people_filter,
+            settings.ldap_id_attribute,
+            settings.ldap_groups_base,
+            settings.ldap_groups_filter,
+            settings.ldap_bind_dn,
+            _secret("ldap-bind-password-file", settings.ldap_bind_password_file),
+            settings.ldap_ca_file,
+        )
+    )
+
+
+def _check_directory(settings: Settings) -> None:
+    if not settings.ldap_people_base:
+        raise SettingsError("--ldap-url needs --ldap-people-base, where people are searched", param="ldap-people-base")
+    if settings.login_groups and not settings.ldap_groups_base:
+        raise SettingsError(
+            "--login-groups needs --ldap-groups-base, since people of the directory are otherwise in no group",
+            param="ldap-groups-base",
+        )
+    if bool(settings.ldap_bind_dn) != (settings.ldap_bind_password_file is not None):
+        raise SettingsError(
+            "--ldap-bind-dn and --ldap-bind-password-file are needed together", param="ldap-bind-password-file"
+        )
+    if settings.ldap_ca_file is not None and not settings.ldap_ca_file.is_file():
+        raise SettingsError(f"--ldap-ca-file {settings.ldap_ca_file}: no such file", param="ldap-ca-file")
+
+
+def _secret(name: str, path: Path | None) -> str:
     if path is None:
         return ""
     try:
         secret = path.read_text(encoding="utf-8").strip()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "not UTF-8 text"
-        raise SettingsError(f"--oidc-client-secret-file {path}: {reason}", param="oidc-client-secret-file") from error
+        raise SettingsError(f"--{name} {path}: {reason}", param=name) from error
     if not secret:
-        raise SettingsError(f"--oidc-client-secret-file {path} is empty", param="oidc-client-secret-file")
+        raise SettingsError(f"--{name} {path} is empty", param=name)
     return secret

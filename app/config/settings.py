@@ -16,6 +16,7 @@ from app.config.topics.access import AccessSettings
 from app.config.topics.accounts import AccountSettings
 from app.config.topics.answers import AnswerSettings
 from app.config.topics.computation import ComputationSettings
+from app.config.topics.directory import DirectorySettings
 from app.config.topics.memory import MemorySettings
 from app.config.topics.place import PlaceSettings
 from app.config.topics.scheduling import SchedulingSettings
@@ -29,6 +30,7 @@ UNSPECIFIED_ADDRESSES = ("0.0.0.0", "::")
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(
+    DirectorySettings,
     AccountSettings,
     AccessSettings,
     AnswerSettings,
@@ -76,8 +78,8 @@ class Settings(
 
     @property
     def has_accounts(self) -> bool:
-        """Whether people log in with accounts: with passwords, at a provider, or by a proxy."""
-        return bool(self.passwords or self.oidc_issuer or self.proxy_user_header)
+        """Whether people log in with accounts: with passwords, at a directory or a provider, or by a proxy."""
+        return bool(self.passwords or self.ldap_url or self.oidc_issuer or self.proxy_user_header)
 
     @property
     def database(self) -> Path:

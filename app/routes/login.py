@@ -57,16 +57,17 @@ async def log_in(request: Request) -> Response:
 
 
 async def log_in_with_password(request: Request) -> Response:
-    """Exchange a name and a password, and a code where the person has a second factor, for a login cookie."""
+    """Exchange a name and a password, of this server or of the directory, for a login cookie.
+
+    The code is needed where a person of this server has a second factor.
+    """
     _check_origin(request)
     fields = parse_body(PasswordLoginFields, await read_bytes(request, MAX_LOGIN_BYTES))
     services = server_services(request)
-    if not services.accounts.rules.admits_own:
-        raise NotFoundError("This server has no passwords", code="no_passwords")
-    person = await services.password_logins.log_in(fields.name, fields.password, fields.code)
+    person = await _person_with_password(services, fields)
     principal = services.ring.people.principal_of(person)
     if principal is None:
-        raise LoginRefusedError(f"The person {person.id} may not log in (disabled)", "disabled")
+        raise _refused(person)
     response = JSONResponse(await _login(services, principal))
     _set_cookie(request, response, await _begin_session(request, services, person), _seconds(services))
     return response
@@ -127,9 +128,23 @@ async def _complete(request: Request, services: Services, provider: "OidcProvide
     identity = await provider.identity(code, query.get("iss"), attempt)
     person = await services.ring.meet(identity)
     if services.ring.people.role_of(person) is None:
-        reason = "disabled" if person.disabled_at is not None else "groups"
-        raise LoginRefusedError(f"The person {person.id} may not log in ({reason})", reason)
+        raise _refused(person)
     return attempt.next, await _begin_session(request, services, person)
+
+
+async def _person_with_password(services: Services, fields: PasswordLoginFields) -> Person:
+    """Return the person with the name and the password, who is one of this server if the name is."""
+    has_own, directory = services.accounts.rules.admits_own, services.directory_logins
+    if directory is not None and not (has_own and await services.password_logins.knows(fields.name)):
+        return await directory.log_in(fields.name, fields.password)
+    if not has_own:
+        raise NotFoundError("This server has no passwords", code="no_passwords")
+    return await services.password_logins.log_in(fields.name, fields.password, fields.code)
+
+
+def _refused(person: Person) -> LoginRefusedError:
+    reason = "disabled" if person.disabled_at is not None else "groups"
+    return LoginRefusedError(f"The person {person.id} may not log in ({reason})", reason)
 
 
 async def _begin_session(request: Request, services: Services, person: Person) -> str:
@@ -187,6 +202,7 @@ async def _login(services: Services, principal: Principal | None) -> bodies.Logi
         principal=await _shown(services, principal),
         provider=provider.label if provider is not None else None,
         passwords=services.accounts.rules.admits_own,
+        directory=services.accounts.directory is not None,
         share_links=services.share_links,
         token_prices=_prices(services.token_prices),
     )

@@ -4,8 +4,8 @@ Requests of the server itself (titles, answers that a restart interrupted) bypas
 """
 
 import math
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -26,6 +26,9 @@ VERY_LONG_TEXT = 1 << 17
 
 BUSY_RETRY_SECONDS = 2
 """Seconds after which one of the tenant's own answers may have ended."""
+
+Queue = Callable[[GenerateRequest], Awaitable[GenerationStream]]
+"""Queues a request with one answer and returns its stream, or raises the engine's refusal."""
 
 
 @dataclass(slots=True)
@@ -80,6 +83,27 @@ class TenantGate:
         finally:
             self._admitting -= answers
         return [self._metered(stream) for stream in streams]
+
+    @asynccontextmanager
+    async def embedding(self, engine: Backend, num_tokens: int) -> AsyncGenerator[Queue, None]:
+        """Hold the place of one request that embeds texts of `num_tokens` tokens together, and yield its queue.
+
+        The texts count as one request and one generation, since the queue's user limits how many it queues at once.
+        Raises LimitReachedError before any work.
+        """
+        self.check(engine, num_tokens=num_tokens)
+        self._count_requests(1)
+        self._count(num_tokens)
+        self._admitting += 1
+
+        async def queue(request: GenerateRequest) -> GenerationStream:
+            [stream] = await engine.generate(replace(request, tenant=self.tenant))
+            return stream
+
+        try:
+            yield queue
+        finally:
+            self._admitting -= 1
 
     def _metered(self, stream: GenerationStream) -> GenerationStream:
         self._started.add(stream.request_id)

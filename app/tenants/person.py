@@ -7,7 +7,7 @@ from dataclasses import dataclass
 class Identity:
     """A person as a provider, or a trusted proxy, has just described them.
 
-    issuer: URL of the provider, PROXY or OWN.
+    issuer: URL of the provider, DIRECTORY, PROXY or OWN.
     subject: stable name of the person at the issuer. Names of two issuers never mean the same person.
     name: name to show; "" if unknown.
     """
@@ -24,6 +24,9 @@ OWN = "ebb"
 
 ADMIN_GROUP = "admin"
 """Group of those among them who administer the server."""
+
+DIRECTORY = "directory"
+"""Issuer of the people of the directory."""
 
 PROXY = "proxy"
 """Issuer of the people that a trusted proxy names. No provider has this name, since it is no URL."""

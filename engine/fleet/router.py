@@ -16,12 +16,12 @@ FIRST_GUESS: Final = 256.0
 NEWEST: Final = 0.02
 """Weight of the newest answer in the mean length of an answer."""
 
-RouteReason = Literal["prefix", "load", "lease", "only"]
+RouteReason = Literal["prefix", "load", "last", "only"]
 """Reason of a choice.
 
 prefix: the replica has the longest known prefix.
 load: none has a prefix, or the replicas that have one are predicted to take longer.
-lease: the replica computed the conversation last, and is not measurably slower than the best one.
+last: the replica computed the conversation last, and is not measurably slower than the best one.
 only: no other replica serves.
 """
 
@@ -271,14 +271,15 @@ class PredictingRouter:
     def _best(self, whole: Floats, found: Found, prompt: RoutedPrompt) -> tuple[int, RouteReason]:
         """Return the row with the fewest predicted seconds, and the reason.
 
-        Among rows within a step of the best one, the lease decides, then the longest prefix, then the fewest
-        answers. The last tie is broken by the prompt, so that several gateways do not all choose the same row.
+        Among rows within a step of the best one, the replica that computed the conversation last is chosen, then the
+        longest prefix, then the fewest answers. The prompt breaks the last tie, so that several gateways do not all
+        choose the same row.
         """
         row = int(whole.argmin())
         rows = self._table.alike(whole, row)
         if len(rows) > 1:
             if found.last is not None and found.last in rows:
-                return found.last, "prefix" if found.last == row else "lease"
+                return found.last, "prefix" if found.last == row else "last"
             near = found.near[rows]
             rows = self._table.least_busy(rows[near == near.max()])
             row = int(rows[(prompt.names[-1] if prompt.names else prompt.num_tokens) % len(rows)])

@@ -39,6 +39,7 @@ async def test_page_logs_in_reads_its_tenants_chats_and_logs_out(people: People)
         "principal": None,
         "provider": None,
         "passwords": False,
+        "directory": False,
         "share_links": True,
         "token_prices": None,
     }
@@ -129,6 +130,7 @@ async def test_server_without_keys_needs_no_login(http: aiohttp.ClientSession) -
         "principal": anybody,
         "provider": None,
         "passwords": False,
+        "directory": False,
         "share_links": True,
         "token_prices": None,
     }

@@ -25,6 +25,11 @@ PROXY = {"proxy-user-header": "Remote-User", "proxy-addresses": "10.0.0.1"}
         ({"login-groups": "staff=root"}, "must be user or admin"),
         ({"group-limits": "staff.conversations=5"}, "does not end with the name of a limit"),
         ({"group-limits": "staff.concurrent-runs=many"}, "whole number"),
+        ({"ldap-url": "https://directory.example"}, "URL of a directory"),
+        ({"ldap-url": "ldap:///dc=example"}, "URL of a directory"),
+        ({"ldap-people-filter": "(uid=ada)"}, "does not contain {name}"),
+        ({"ldap-people-filter": "uid={name}"}, "in parentheses"),
+        ({"ldap-groups-filter": "(cn=staff)"}, "contains neither"),
     ],
 )
 def test_wrong_value_is_refused_with_the_reason(flags: dict[str, str], reason: str) -> None:

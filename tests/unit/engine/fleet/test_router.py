@@ -122,7 +122,7 @@ def test_answers_are_divided_by_the_pace_that_they_get() -> None:
     assert [seat.decodes + seat.prompts for seat in fleet.seats] == [0, 0]
 
 
-def test_lease_decides_differences_below_a_step() -> None:
+def test_last_replica_decides_differences_below_a_step() -> None:
     fleet = Fleet(2)
     [ticket] = fleet.router.route(prompt(1, 4))
     ticket.stream = 0
@@ -130,7 +130,7 @@ def test_lease_decides_differences_below_a_step() -> None:
     fleet.report(fleet.seats[1 - home], gained=Tips(device=[1004]))
     fleet.report(fleet.seats[home], ReplicaWork(tokens=5, prompts=1), seen=1)
     [again] = fleet.router.route(prompt(1, 4))
-    assert (fleet.seats.index(again.seat), again.reason) == (home, "lease")
+    assert (fleet.seats.index(again.seat), again.reason) == (home, "last")
     fleet.report(fleet.seats[home], ReplicaWork(tokens=20, prompts=1), seen=9)
     assert fleet.choose(prompt(1, 4)) == 1 - home
 

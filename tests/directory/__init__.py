@@ -1,0 +1,1 @@
+"""Tests with a real directory, for `make test-directory`."""

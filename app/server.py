@@ -32,6 +32,7 @@ from app.access.unknown_address import UnknownAddress
 from app.accounts.accounts import accounts_of
 from app.config.loopback import is_loopback
 from app.config.options import SettingsError
+from app.config.secret import digest_of_secret
 from app.config.settings import Settings
 from app.domain.bounds import KEEP_ALIVE_SECONDS
 from app.host.engine_host import EngineHost
@@ -206,6 +207,7 @@ async def _serve(settings: Settings, listeners: Listeners, host: EngineHost, bui
         share_links=settings.share_links,
         token_prices=settings.token_prices,
         database_url=settings.database_url,
+        secret_digest=digest_of_secret(settings.secret_file) if settings.database_url else b"",
     )
     services.begin()
     if tls is not None:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,10 +37,13 @@ from app.prompts.answer_memory import AnswerMemory
 from app.prompts.prefix_rules import STABLE, PrefixRules
 from app.prompts.stateless import WholePrompts
 from app.runs.changes import Changes
+from app.runs.lease import Lease
 from app.runs.live_feed import LiveFeed
 from app.runs.place_log import PlaceLog
 from app.runs.resumption import Resumption
 from app.runs.service import RunRegistry
+from app.runs.shared_changes import SharedChanges
+from app.runs.shared_runs import SharedRuns
 from app.runs.storage_probe import StorageProbe
 from app.storage.errors import DatabaseError, UnusableDatabaseError
 from app.storage.store import Store
@@ -64,6 +68,7 @@ class Services:
     Bound to a tenant: `store`, `turns`, `continuation`, `chat_prefixes`, `responses` and `deletions`. The method `of`
     binds them to another tenant. `close` closes the store, but leaves the engine to its owner.
 
+    shared_runs: runs of other servers; None where the database has one server.
     provisioning: None on a server without SCIM.
     directory_logins: None without a directory of people.
     titles: None where chats are titled with words of the first message.
@@ -84,6 +89,9 @@ class Services:
     deletions: Deletions
     turns: Turns
     resumption: Resumption
+    lease: Lease
+    shared_runs: SharedRuns | None
+    shared_changes: SharedChanges
     continuation: Continuation
     chat_prefixes: ChatPrefixes
     responses: Responses
@@ -122,6 +130,7 @@ class Services:
         share_links: bool = False,
         token_prices: TokenPrices | None = None,
         database_url: str = "",
+        secret_digest: bytes = b"",
     ) -> "Services":
         """Open the database and make the services for clients without a key.
 
@@ -136,6 +145,7 @@ class Services:
         share_links: whether people can make links to chats that anyone can read.
         token_prices: None if the server charges nothing.
         database_url: address of a PostgreSQL database, which replaces the file at `database_path`; "" without one.
+        secret_digest: digest of the secret file, which is the same on all servers of a database.
 
         Raises:
             UnusableDatabaseError: the database cannot be opened or read.
@@ -155,6 +165,7 @@ class Services:
                 accounts=accounts or Accounts(),
                 share_links=share_links,
                 token_prices=token_prices,
+                secret_digest=secret_digest,
             )
         except (OutageError, DatabaseError) as error:
             await store.close()
@@ -183,27 +194,41 @@ class Services:
         accounts: Accounts,
         share_links: bool,
         token_prices: TokenPrices | None,
+        secret_digest: bytes,
     ) -> "Services":
         host.storage = store.database.health
         store.database.batches.is_busy = lambda: host.is_computing
         if host.storage.lost is not None:
             logger.error("%s", host.storage.lost)
+        ring = KeyRing(store.keys, store.limits, store.people, auth_policy, rules=accounts.rules)
+        await ring.read()
+        changes = Changes()
+        shared_runs = SharedRuns(store, lambda run_id: runs.stop_named(run_id)) if store.database.is_shared else None
+        runs = RunRegistry(store.runs, announce=changes.announce, bus=shared_runs)
+        resumption = Resumption(host, store, runs, PlaceLog(database_path.with_name("resumed-places")))
+        lease = Lease(store.database, store.servers, runs, resumption.take_over, database_path.with_name("server-name"))
+        await lease.begin(secret_digest)
+        shared_changes = SharedChanges(store.database, changes, lambda: lease.is_alone)
+        await store.database.listen(partial(_heed, shared_runs, shared_changes))
         try:
             await store.imports.discard_former()
         except OutageError as error:
             # Conversations of the interrupted import stay hidden until the next start.
             logger.error("the remains of an interrupted import could not be removed: %s", error)
-        ring = KeyRing(store.keys, store.limits, store.people, auth_policy, rules=accounts.rules)
-        await ring.read()
-        changes = Changes()
-        runs = RunRegistry(store.runs, announce=changes.announce)
-        resumption = Resumption(host, store, runs, PlaceLog(database_path.with_name("resumed-places")))
         await resumption.begin()
         erasure = KVErasure(host, store.tokens)
         metrics = Metrics(host, lambda: runs.live)
         gates = TenantGates(ring.limits_of, time.monotonic, await store.owed_use.all())
         gate = gates.of(store.tenant)
-        deletions = Deletions(host, store, runs, erasure, response_days=response_days, deleted_days=deleted_days)
+        deletions = Deletions(
+            host,
+            store,
+            runs,
+            erasure,
+            response_days=response_days,
+            deleted_days=deleted_days,
+            leads=lambda: lease.leads,
+        )
         turns = Turns(host, store, runs, gate)
         titles = TitleMaker(host, store, turns, announce=changes.announce) if model_titles else None
         next_prefixes = NextPromptPrefill(host, store, turns, erasure)
@@ -217,7 +242,7 @@ class Services:
             store,
             ring,
             gates,
-            UseKeeper(gates, store.owed_use),
+            UseKeeper(gates, store.owed_use, lambda: lease.is_alone),
             StorageProbe(store.database),
             runs,
             changes,
@@ -225,6 +250,9 @@ class Services:
             deletions,
             turns,
             resumption,
+            lease,
+            shared_runs,
+            shared_changes,
             continuation,
             ChatPrefixes(host, store),
             responses,
@@ -282,6 +310,9 @@ class Services:
     async def close(self) -> None:
         """Wait for the runs to end and close the database. The engine must have been stopped before."""
         await self.resumption.stop()
+        if self.shared_runs is not None:
+            await self.shared_runs.stop()
+        await self.shared_changes.stop()
         with suppress(TimeoutError):
             async with asyncio.timeout(JOIN_SECONDS):
                 await self.runs.join()
@@ -295,10 +326,18 @@ class Services:
         await self.deletions.stop()
         await self.erasure.stop()
         await self.runs.leave()
+        await self.lease.stop()
         await self.answers.stop()
         await self.ring.stop()
         await self.use_keeper.stop()
         await self.store.close()
+
+
+def _heed(runs: SharedRuns | None, changes: SharedChanges, topic: str, text: str) -> None:
+    """Follow a notice of another server."""
+    if runs is not None:
+        runs.heed(topic, text)
+    changes.heed(topic, text)
 
 
 def _provisioning(plan: ScimPlan, store: Store, ring: KeyRing) -> "Provisioning":

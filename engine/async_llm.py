@@ -129,7 +129,7 @@ class AsyncLLMEngine:
     async def _prepare(self, request: GenerateRequest) -> None:
         await self._engine.grammars.prepare(request.params, request.tenant)
         if len(request.prompt_token_ids) >= LONG_PROMPT:
-            await asyncio.to_thread(self._engine.processor.prepare, request.prompt_token_ids, request.tenant)
+            await asyncio.to_thread(self._engine.processor.prepare, request)
 
     def _stream(self, request: Request) -> RequestStream:
         stream = RequestStream(

@@ -23,7 +23,7 @@ from engine.request import Request
 from engine.sampling.checks import check_sampling, check_something_may_come
 from engine.sampling.guarded_mask import GuardedMask
 from engine.sampling.token_mask import TokenMask
-from engine.sampling_params import SamplingParams
+from engine.sampling_params import Pooling, SamplingParams
 from engine.scheduling.queue.policy import QueuePolicy
 from engine.tenants import TenantSalts
 from engine.timeline import Phase
@@ -70,6 +70,7 @@ class Processor:
     public: token ids. Prompts that begin with all of them share their full blocks with every tenant.
     owners: learns which tenant the keys of a request belong to.
     queue_timeout: seconds within which a request must first be scheduled.
+    pooling: the server's way to make an embedding.
     encode: tokenizes plain text, for `bad_words`.
     make_mask: creates the mask of a request from its parameters and prompt; None if its answer needs no form. May raise
         InvalidRequestError.
@@ -87,6 +88,7 @@ class Processor:
         clock: Callable[[], float],
         queue_policy: QueuePolicy = "fair",
         queue_timeout: float = inf,
+        pooling: Pooling = "mean",
         encode: Callable[[str], Sequence[int]] = lambda _: (),
         make_mask: Callable[[SamplingParams, Sequence[int]], TokenMask | None] = lambda *_: None,
     ) -> None:
@@ -101,6 +103,7 @@ class Processor:
         self._clock = clock
         self._queue_policy = queue_policy
         self._queue_timeout = queue_timeout
+        self._pooling = pooling
         self._encode = encode
         self._make_mask = make_mask
         self._prepared = deque[_Prepared](maxlen=MAX_PREPARED)
@@ -123,7 +126,7 @@ class Processor:
         prompt, params, urgency = tuple(request.prompt_token_ids), request.params, request.urgency
         prepared = self._prepared_for(prompt)
         if prepared is None:
-            self._check_prompt(prompt)
+            self._check_prompt(prompt, is_all=params.pooling is not None)
         self._check_ids(request.produced)
         check_sampling(params, self.limits.vocab_size)
         self._check_urgency(urgency)
@@ -131,9 +134,10 @@ class Processor:
         check_something_may_come(sampling)
         public = self._public_part(prompt)
         root = self._root_key(request.tenant, public)
-        keeps_kv = request.keep_kv
-        if params.prompt_logprobs is not None:
-            # Log probabilities require computing every prompt token, so no cached block can serve.
+        # An embedding reads what other requests cached, but its own text is rarely sent again.
+        keeps_kv = request.keep_kv and params.pooling is None
+        if params.prompt_logprobs is not None or sampling.pooling == "mean":
+            # Log probabilities and a mean require computing every prompt token, so no cached block can serve.
             public, root, keeps_kv = None, unfindable_root(owner_of(root)), False
         keys: list[BlockKey] = []
         if self._prefix_cache:
@@ -161,13 +165,13 @@ class Processor:
             created.append_token(token_id)
         return created
 
-    def prepare(self, prompt_token_ids: Sequence[int], tenant: str) -> None:
+    def prepare(self, request: GenerateRequest) -> None:
         """Check a long prompt and hash its blocks, on any thread, so that the next `process` does not have to.
 
         Raise InvalidRequestError.
         """
-        prompt = tuple(prompt_token_ids)
-        self._check_prompt(prompt)
+        prompt, tenant = tuple(request.prompt_token_ids), request.tenant
+        self._check_prompt(prompt, is_all=request.params.pooling is not None)
         public = self._public_part(prompt)
         root = self._root_key(tenant, public)
         self._prepared.append(_Prepared(prompt, root, self._keys(root, public, prompt)))
@@ -233,19 +237,22 @@ class Processor:
                 param="priority",
             )
 
-    def _check_prompt(self, prompt: tuple[int, ...]) -> None:
+    def _check_prompt(self, prompt: tuple[int, ...], *, is_all: bool) -> None:
+        """Raise InvalidRequestError for a prompt that has no room. is_all: no answer follows it."""
         if not prompt:
             raise InvalidRequestError("the prompt is empty", param="prompt")
         self._check_ids(prompt)
-        if len(prompt) >= self.limits.window:
+        least = len(prompt) if is_all else len(prompt) + 1
+        if least > self.limits.window:
+            whole = "" if is_all else " for prompt and answer together"
             raise PromptTooLongError(
-                f"This model's maximum context length is {self.limits.window} tokens for prompt and answer together. "
+                f"This model's maximum context length is {self.limits.window} tokens{whole}. "
                 f"However, the prompt has {len(prompt)} tokens. Shorten it.",
                 param="prompt",
                 num_tokens=len(prompt),
                 maximum=self.limits.window,
             )
-        if len(prompt) >= self.limits.pool_tokens:
+        if least > self.limits.pool_tokens:
             raise PromptTooLongError(
                 f"The KV memory of this server holds {self.limits.pool_tokens} tokens. However, the prompt has "
                 f"{len(prompt)} tokens. Shorten it or raise --kv-memory.",
@@ -261,6 +268,10 @@ class Processor:
             )
 
     def _resolve(self, params: SamplingParams, prompt_len: int, *, may_fill_window: bool) -> SamplingParams:
+        if params.pooling is not None:
+            pooling = self._pooling if params.pooling == "auto" else params.pooling
+            # Like an answer of one token, an embedding ends with the prompt's last step. No token is sampled.
+            return replace(params, pooling=pooling, max_tokens=1, min_tokens=0, seed=0)
         room = min(self.limits.window, self.limits.pool_tokens) - prompt_len
         max_tokens = params.max_tokens
         if max_tokens is None:

@@ -28,6 +28,9 @@ MAX_PROMPTS = 128
 MAX_ANSWERS = 128
 """Maximum number of answers to all prompts of a request, whatever the server's own limit for one prompt."""
 
+MAX_EMBEDDED = 2048
+"""Texts that one request may embed, as at OpenAI."""
+
 MAX_TOP_LOGPROBS = 20
 MAX_TITLE_LENGTH = 200
 MAX_FOLDER_NAME = 100

@@ -31,6 +31,7 @@ from app.storage.runs import RunStore
 from app.storage.saved_prompts import SavedPromptStore
 from app.storage.search import SearchStore
 from app.storage.server_clock import ServedTime
+from app.storage.servers import ServerStore
 from app.storage.shares import ShareStore
 from app.storage.sqlite.database import SqliteDatabase
 from app.storage.token_index import TokenIndex
@@ -43,7 +44,7 @@ from app.tenants.name import LOCAL
 @dataclass(frozen=True, slots=True)
 class Store:
     """The stores of one tenant, for which other tenants' rows do not exist. `tokens`, `keys`, `people`, `passwords`,
-    `provisioning`, `limits`, `owed_use`, `answers` and `upkeep` are the server's."""
+    `provisioning`, `limits`, `owed_use`, `answers`, `servers` and `upkeep` are the server's."""
 
     database: Database
     tenant: str
@@ -77,23 +78,24 @@ class Store:
     next_prefixes: NextPrefixStore
     served: ServedTime
     former_chats: FormerChats
+    servers: ServerStore
     upkeep: Upkeep
 
     @classmethod
-    async def open_postgres(cls, url: str, *, exclusive: bool = True) -> "Store":
+    async def open_postgres(cls, url: str, *, serves: bool = True) -> "Store":
         """Open the database at `url`, for clients without a key. Raises UnusableDatabaseError.
 
-        exclusive: whether this is the server; False for a command, which may run at the same time as the server.
+        serves: whether this is a server; False for a command, which may run at the same time as any servers.
         """
         try:
             # A server on SQLite starts without psycopg, which is an extra.
-            from app.storage.postgres.database import PostgresDatabase
+            from app.storage.postgres.database import COMMAND, SERVER, PostgresDatabase
         except ImportError as error:
             raise UnusableDatabaseError(
                 f"--database-url needs psycopg: pip install 'ebb-chat[postgres]' ({error})"
             ) from error
 
-        database = await PostgresDatabase.open(url, exclusive=exclusive)
+        database = await PostgresDatabase.open(url, setup=SERVER if serves else COMMAND)
         return cls._bound(database, Upkeep(database), LOCAL)
 
     @classmethod
@@ -141,6 +143,7 @@ class Store:
             next_prefixes=NextPrefixStore(database),
             served=ServedTime(database),
             former_chats=FormerChats(database),
+            servers=ServerStore(database),
             upkeep=upkeep,
         )
 

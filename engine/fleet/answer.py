@@ -119,6 +119,7 @@ class RemoteAnswer:
                 output.reasoning,
                 output.logprobs,
                 output.prompt_logprobs,
+                output.embedding,
             )
         )
 

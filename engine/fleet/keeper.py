@@ -37,6 +37,8 @@ BUDGET_SECONDS: Final = 600.0
 FLUSH_SECONDS: Final = 5.0
 """Time beyond the drain in which a replica flushes its tiers and ends."""
 
+DIED: Final = "its process died"
+
 logger = logging.getLogger(__name__)
 
 
@@ -207,6 +209,9 @@ class ReplicaKeeper:
             self.on_failed(link, f"replica {link.index} computes with other numerics than the first one")
             link.lose("its model or its numerics differ")
             return
+        placed = self._slots[link.index].placed
+        assert placed is not None
+        self._run(self._notice_death(placed, link))
         logger.info("replica %d serves (epoch %d)", link.index, link.epoch)
         self._on_link(link)
         self._announce()
@@ -291,9 +296,14 @@ class ReplicaKeeper:
         how = await placed.ended()
         reason = f"its process (pid {placed.pid}) {how}"
         slot = self._slots[link.index]
-        if link.is_lost and slot.link is link and slot.last_loss == CLOSED:
+        if link.is_lost and slot.link is link and slot.last_loss in (CLOSED, DIED):
             slot.last_loss = reason
         link.lose(reason)
+
+    async def _notice_death(self, placed: PlacedReplica, link: Link) -> None:
+        """Lose a link whose process died, before the kernel has freed the memory and closes the socket."""
+        await placed.died()
+        link.lose(DIED)
 
     async def _watch(self) -> None:
         """Lose the replicas that are silent for too long.

@@ -211,6 +211,7 @@ class Output(Struct, frozen=True, array_like=True):
     end: End | None = None
     logprobs: tuple[TokenLogprobs, ...] = ()
     prompt_logprobs: tuple[TokenLogprobs, ...] = ()
+    embedding: bytes | None = None
 
 
 class Step(Struct, tag=True, frozen=True):

@@ -246,5 +246,13 @@ def _on_wire(number: int, at: int, output: RequestOutput) -> Output:
             output.stop_string,
         )
     return Output(
-        number, at, output.token_ids, output.text, output.reasoning, end, output.logprobs, output.prompt_logprobs
+        number,
+        at,
+        output.token_ids,
+        output.text,
+        output.reasoning,
+        end,
+        output.logprobs,
+        output.prompt_logprobs,
+        output.embedding,
     )

@@ -271,7 +271,7 @@ def test_prepared_prompt_is_not_hashed_again(
         hashed.append(len(token_ids))
         return extend_keys(parent, token_ids, block_size)
 
-    made.prepare(prompt, "a")
+    made.prepare(GenerateRequest(prompt, SamplingParams(), tenant="a"))
     monkeypatch.setattr(processor_module, "extend_keys", count)
     request = made.process("r", GenerateRequest(prompt, SamplingParams(max_tokens=9), tenant="a", produced=produced))
     assert request.block_keys == expected.block_keys
@@ -283,4 +283,4 @@ def test_prepared_prompt_is_not_hashed_again(
 
 def test_prepare_rejects_invalid_prompt(processor: Processor) -> None:
     with pytest.raises(InvalidRequestError, match="vocabulary"):
-        processor.prepare([1, 100], "a")
+        processor.prepare(GenerateRequest([1, 100], SamplingParams()))

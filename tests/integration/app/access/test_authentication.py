@@ -122,6 +122,7 @@ OWN: dict[Call, Any] = {
 SHARED: dict[Call, Any] = {
     ("POST", "/v1/chat/completions"): {"model": "fake-1", "messages": [{"role": "user", "content": "hi"}]},
     ("POST", "/v1/completions"): {"model": "fake-1", "prompt": "hi"},
+    ("POST", "/v1/embeddings"): {"model": "fake-1", "input": "hi"},
     ("POST", "/v1/messages"): {"model": "fake-1", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]},
     ("POST", "/v1/messages/count_tokens"): {"model": "fake-1", "messages": [{"role": "user", "content": "hi"}]},
     ("POST", "/v1/responses"): {"model": "fake-1", "input": "hi"},
@@ -132,6 +133,8 @@ SHARED: dict[Call, Any] = {
     ("GET", "/v1/models/{name:path}"): None,
     ("POST", "/api/chat"): {"model": "fake-1", "messages": [{"role": "user", "content": "hi"}]},
     ("POST", "/api/generate"): {"model": "fake-1", "prompt": "hi"},
+    ("POST", "/api/embed"): {"model": "fake-1", "input": "hi"},
+    ("POST", "/api/embeddings"): {"model": "fake-1", "prompt": "hi"},
     ("GET", "/api/tags"): None,
     ("GET", "/api/ps"): None,
     ("POST", "/api/show"): {"model": "fake-1"},
@@ -197,8 +200,6 @@ REFUSED = {
     ("POST", "/api/copy"),
     ("DELETE", "/api/delete"),
     ("POST", "/api/blobs/{digest}"),
-    ("POST", "/api/embed"),
-    ("POST", "/api/embeddings"),
 }
 """Routes of Ollama that no tenant may use."""
 

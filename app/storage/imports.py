@@ -78,8 +78,8 @@ class ImportStore:
             f"AND substr(import_id, 1, :length) NOT IN ({live})",
             {"own": own, "length": len(own)},
         )
-        if imports:
-            await self._database.write(lambda connection: [discard(connection, each["import_id"]) for each in imports])
+        for each in imports:
+            await self._database.write(partial(discard, import_id=each["import_id"]))
 
     async def is_here(self, source: str) -> bool:
         """Return whether a conversation has this id, or was imported under it."""

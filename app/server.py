@@ -44,6 +44,7 @@ from app.host.supervisor import RESTART, not_ignored
 from app.http.error_responses import on_ebb_error, on_http_error
 from app.http.request_context import BeginTrace, RequestContext
 from app.prompts.prefix_rules import PrefixRules
+from app.routes import scim
 from app.routes.api import ROUTES
 from app.routes.pages import STATIC, page_routes
 from app.services import Services
@@ -104,7 +105,7 @@ def make_app(
 
     names = HostNames(bound_host, public_url, services.ring.auth_policy)
     app = Starlette(
-        routes=[*ROUTES, *openapi.routes, *page_routes(static, ollama_port)],
+        routes=[*ROUTES, *openapi.routes, *scim.routes, *page_routes(static, ollama_port)],
         middleware=[
             Middleware(RequestContext, metrics=services.metrics, log_messages=log_messages, begin_trace=begin_trace),
             *cors(cors_origins),

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 
@@ -18,6 +19,7 @@ from app.access.key_ring import KeyRing
 from app.access.password_logins import PasswordLogins
 from app.access.use_keeper import UseKeeper
 from app.accounts.accounts import Accounts
+from app.accounts.scim_plan import ScimPlan
 from app.apis.responses.service import Responses
 from app.conversations.chat_prefixes import ChatPrefixes
 from app.conversations.continuation import Continuation
@@ -52,6 +54,9 @@ from app.tenants.token_bucket import TokenBucket
 from cache_tiers.owners import Owners
 from engine.errors import OutageError
 
+if TYPE_CHECKING:
+    from app.provisioning.service import Provisioning
+
 JOIN_SECONDS = 5.0
 
 logger = logging.getLogger(__name__)
@@ -65,6 +70,7 @@ class Services:
     binds them to another tenant. `close` closes the store, but leaves the engine to its owner.
 
     shared_runs: runs of other servers; None where the database has one server.
+    provisioning: None on a server without SCIM.
     directory_logins: None without a directory of people.
     titles: None where chats are titled with words of the first message.
     share_links: whether people can make links to chats that anyone can read.
@@ -102,6 +108,7 @@ class Services:
     accounts: Accounts
     password_logins: PasswordLogins
     directory_logins: DirectoryLogins | None
+    provisioning: "Provisioning | None"
     documents: DocumentReader
     share_links: bool
     share_views: TokenBucket
@@ -264,6 +271,7 @@ class Services:
             accounts,
             PasswordLogins(store.passwords, ring, accounts.passwords, accounts.failed),
             DirectoryLogins(accounts.directory, ring, accounts.failed) if accounts.directory is not None else None,
+            _provisioning(accounts.scim, store, ring) if accounts.scim is not None else None,
             DocumentReader(),
             share_links,
             TokenBucket(time.monotonic),
@@ -337,6 +345,13 @@ def _heed(runs: SharedRuns | None, changes: SharedChanges, deletions: SharedDele
         runs.heed(topic, text)
     changes.heed(topic, text)
     deletions.heed(topic)
+
+
+def _provisioning(plan: ScimPlan, store: Store, ring: KeyRing) -> "Provisioning":
+    # A server without provisioning starts without its libraries.
+    from app.provisioning.service import Provisioning
+
+    return Provisioning(store.provisioning, plan, ring.read)
 
 
 def services_of(request: Request) -> Services:

@@ -65,13 +65,21 @@ async def embed(
     num_characters = sum(len(text.given) for text in texts)
     prompts = [await _ids(gate, engine, text, num_characters) for text in texts]
     if cuts:
-        prompts = [ids[: engine.max_model_len] for ids in prompts]
+        prompts = [_cut(engine, ids) for ids in prompts]
     num_tokens = sum(map(len, prompts))
     async with gate.embedding(engine, num_tokens) as queue:
         call = _Call(engine, queue, urgency, request.state.request_id)
         outputs = await _unless_gone(request, call, list(zip(prompts, (text.path for text in texts), strict=True)))
     log_embedded(request.state.request_id, outputs)
     return Embedded([unit_vector(output) for output in outputs], num_tokens)
+
+
+def _cut(engine: Backend, ids: list[int]) -> list[int]:
+    """Cut a text to the window. A control token at its end stays there: models are trained to put the meaning in it."""
+    if len(ids) <= engine.max_model_len:
+        return ids
+    end = [] if engine.tokenizer.token_bytes(ids[-1]) else ids[-1:]
+    return [*ids[: engine.max_model_len - len(end)], *end]
 
 
 async def _ids(gate: TenantGate, engine: Backend, text: Text, num_characters: int) -> list[int]:

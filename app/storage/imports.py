@@ -78,8 +78,13 @@ class ImportStore:
             f"AND substr(import_id, 1, :length) NOT IN ({live})",
             {"own": own, "length": len(own)},
         )
-        for each in imports:
-            await self._database.write(partial(discard, import_id=each["import_id"]))
+        if imports:
+
+            def discard_all(connection: Connection) -> None:
+                for each in imports:
+                    discard(connection, each["import_id"])
+
+            await self._database.write(discard_all)
 
     async def is_here(self, source: str) -> bool:
         """Return whether a conversation has this id, or was imported under it."""

@@ -14,7 +14,7 @@ UNCOUNTED = frozenset({"/api/events"})
 
 _LOGINS = frozenset({"/api/login", "/api/login/password", "/api/login/start", "/login/callback", "/api/logout"})
 OPEN = frozenset({"/", "/live", "/admin"}) | PROBES | _LOGINS
-OPEN_BELOW = ("/assets/", "/c/", "/share/")
+OPEN_BELOW = ("/assets/", "/c/", "/share/", "/scim/")
 ADMIN = frozenset({"/metrics", "/api/live"})
 ADMIN_BELOW = "/api/admin/"
 
@@ -22,8 +22,8 @@ ADMIN_BELOW = "/api/admin/"
 def access_of(path: str) -> Access:
     """Return the access level that `path` requires.
 
-    The page and its files, links to chats, the API description, the probes, login and logout are open. Server-wide
-    metrics and /api/admin require an admin key.
+    The page and its files, links to chats, the API description, the probes, login and logout are open, and so is
+    provisioning, which has a token of its own. Server-wide metrics and /api/admin require an admin key.
     """
     if path in OPEN or path.startswith(OPEN_BELOW) or _is_beside_page(path):
         return "open"

@@ -9,8 +9,10 @@ from app.accounts.attempts import AttemptSealer
 from app.accounts.passwords import FailedLogins, Passwords
 from app.accounts.proxy_login import ProxyLogin
 from app.accounts.rules import GroupRules
+from app.accounts.scim_plan import MIN_TOKEN, ScimPlan, SubjectAttribute, digest_of
 from app.config.options import SettingsError
 from app.config.settings import Settings
+from app.tenants.person import DIRECTORY, PROXY
 from app.tenants.principal import Scope
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ class Accounts:
     provider: None without an OpenID provider.
     proxy: None without a proxy that authenticates people.
     directory: None without a directory of people.
+    scim: None unless a provider provisions people.
     login_seconds: length of a login of a person.
     """
 
@@ -35,6 +38,7 @@ class Accounts:
     directory: "Directory | None" = None
     rules: GroupRules = field(default_factory=GroupRules)
     login_seconds: float = 12 * 3600.0
+    scim: ScimPlan | None = None
     sealer: AttemptSealer = field(default_factory=AttemptSealer, repr=False)
     passwords: Passwords = field(default_factory=Passwords, repr=False)
     failed: FailedLogins = field(default_factory=FailedLogins, repr=False)
@@ -51,6 +55,7 @@ def accounts_of(settings: Settings) -> Accounts:
         _directory(settings) if settings.ldap_url else None,
         GroupRules(roles, settings.group_limits, admits_own=settings.passwords),
         settings.login_hours * 3600.0,
+        _scim(settings) if settings.scim_token_file is not None else None,
     )
 
 
@@ -111,6 +116,28 @@ def _directory(settings: Settings) -> "Directory":
             settings.ldap_ca_file,
         )
     )
+
+
+def _scim(settings: Settings) -> ScimPlan:
+    issuers = {
+        "oidc": settings.oidc_issuer,
+        "ldap": DIRECTORY if settings.ldap_url else "",
+        "proxy": PROXY if settings.proxy_user_header else "",
+    }
+    possible = [name for name, issuer in issuers.items() if issuer and settings.scim_login in ("", name)]
+    if len(possible) != 1:
+        raise SettingsError(
+            f"--scim-login must name the login of the provisioned people: {' or '.join(issuers)}, which must be set up",
+            param="scim-login",
+        )
+    token = _secret("scim-token-file", settings.scim_token_file)
+    if len(token) < MIN_TOKEN:
+        raise SettingsError(
+            f"The token in --scim-token-file needs at least {MIN_TOKEN} characters: openssl rand -hex 32",
+            param="scim-token-file",
+        )
+    subject = cast(SubjectAttribute, settings.scim_subject)
+    return ScimPlan(digest_of(token), issuers[possible[0]], subject, settings.public_url)
 
 
 def _check_directory(settings: Settings) -> None:

@@ -19,6 +19,7 @@ from app.config.topics.computation import ComputationSettings
 from app.config.topics.directory import DirectorySettings
 from app.config.topics.memory import MemorySettings
 from app.config.topics.place import PlaceSettings
+from app.config.topics.provisioning import ProvisioningSettings
 from app.config.topics.scheduling import SchedulingSettings
 from cache_tiers.config import TierConfig
 from engine.config import EngineConfig
@@ -30,6 +31,7 @@ UNSPECIFIED_ADDRESSES = ("0.0.0.0", "::")
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(
+    ProvisioningSettings,
     DirectorySettings,
     AccountSettings,
     AccessSettings,

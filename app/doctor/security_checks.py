@@ -72,7 +72,7 @@ def check_accounts(settings: Settings) -> Finding:
         accounts_of(settings)
     except SettingsError as error:
         return Finding("fail", "accounts", error.message, f"correct --{error.param}")
-    for secret in (settings.oidc_client_secret_file, settings.ldap_bind_password_file):
+    for secret in (settings.oidc_client_secret_file, settings.ldap_bind_password_file, settings.scim_token_file):
         if secret is not None and (finding := _private("accounts", secret, OTHERS, "0600")).level != "ok":
             return finding
     if (

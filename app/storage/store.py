@@ -23,6 +23,7 @@ from app.storage.owed_use import OwedUseStore
 from app.storage.passwords import PasswordStore
 from app.storage.people import PersonStore
 from app.storage.presets import PresetStore
+from app.storage.provisioning import ProvisioningStore
 from app.storage.ratings import RatingStore
 from app.storage.recently_deleted import RecentlyDeletedStore
 from app.storage.responses import ResponseStore
@@ -43,8 +44,7 @@ from app.tenants.name import LOCAL
 @dataclass(frozen=True, slots=True)
 class Store:
     """The stores of one tenant, for which other tenants' rows do not exist. `tokens`, `keys`, `people`, `passwords`,
-    `limits`,
-    `owed_use`, `answers`, `servers` and `upkeep` are the server's."""
+    `provisioning`, `limits`, `owed_use`, `answers`, `servers` and `upkeep` are the server's."""
 
     database: Database
     tenant: str
@@ -71,6 +71,7 @@ class Store:
     keys: KeyStore
     people: PersonStore
     passwords: PasswordStore
+    provisioning: ProvisioningStore
     limits: LimitStore
     owed_use: OwedUseStore
     answers: AnswerStore
@@ -135,6 +136,7 @@ class Store:
             keys=KeyStore(database),
             people=PersonStore(database),
             passwords=PasswordStore(database),
+            provisioning=ProvisioningStore(database),
             limits=LimitStore(database),
             owed_use=OwedUseStore(database),
             answers=AnswerStore(database),

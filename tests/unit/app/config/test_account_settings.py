@@ -64,6 +64,27 @@ def test_complete_settings_make_both_logins(tmp_path: Path) -> None:
     assert accounts.login_seconds == 7200
 
 
+def test_provisioning_needs_one_login_and_a_long_token(tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text("t" * 40)
+    scim = {"scim-token-file": str(token)}
+    for flags, missing in (
+        (scim, "scim-login"),
+        (scim | OIDC | PROXY, "scim-login"),
+        (scim | OIDC | {"scim-login": "proxy"}, "scim-login"),
+    ):
+        with pytest.raises(SettingsError) as refused:
+            accounts_of(load_settings(flags, environ=HOME))
+        assert refused.value.param == missing
+    plan = accounts_of(load_settings(scim | OIDC | PROXY | {"scim-login": "oidc"}, environ=HOME)).scim
+    assert plan is not None
+    assert (plan.issuer, plan.subject, plan.home) == ("https://login.example", "externalId", "https://chat.example")
+    assert [plan.admits(f"{kind} {'t' * 40}") for kind in ("Bearer", "bearer", "Basic")] == [True, True, False]
+    token.write_text("t" * 31)
+    with pytest.raises(SettingsError, match="at least 32 characters"):
+        accounts_of(load_settings(scim | OIDC, environ=HOME))
+
+
 def test_groups_give_the_highest_role_and_limits() -> None:
     text = "staff.concurrent-runs=2,ops.concurrent-runs=5,ops.tokens-per-minute=9"
     rules = accounts_of(

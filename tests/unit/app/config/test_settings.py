@@ -116,6 +116,9 @@ VALUES = {
     "ldap-id-attribute": "objectGUID",
     "ldap-groups-base": "ou=groups,dc=example,dc=org",
     "ldap-groups-filter": "(memberUid={name})",
+    "scim-token-file": "/srv/scim",
+    "scim-login": "oidc",
+    "scim-subject": "userName",
     "token-prices": "currency=EUR,input=0.2,cached=0.02,output=0.8",
 }
 
@@ -207,6 +210,9 @@ def test_every_setting_works_as_flag_variable_and_toml_key(tmp_path: Path) -> No
         ldap_id_attribute="objectGUID",
         ldap_groups_base="ou=groups,dc=example,dc=org",
         ldap_groups_filter="(memberUid={name})",
+        scim_token_file=Path("/srv/scim"),
+        scim_login="oidc",
+        scim_subject="userName",
         token_prices=TokenPrices("EUR", 0.2, 0.02, 0.8),
     )
 

@@ -121,5 +121,11 @@ export const zh: DialogTexts = {
     branches: "上一版或下一版（焦点在 ‹ › 上时）",
     edit: "保存编辑后的回答",
     this: "显示此列表",
+    change: (action) => `更改按键：${action}`,
+    press: "请按新的组合键，或按 Esc",
+    without: (ctrl) => `请按住 ${ctrl}，再按一个字母或其他字符。`,
+    occupied: (keys) => `${keys} 由浏览器或输入框使用，请换用其他按键。`,
+    taken: (keys, action) => `${keys} 已用于“${action}”，请换用其他按键。`,
+    reset: "恢复默认按键",
   },
 };

@@ -23,7 +23,7 @@ from typing import Final
 from app.runs.service import RunRegistry
 from app.runs.unstored_ends import REFUSALS
 from app.storage.database import Database
-from app.storage.servers import LEASE_SECONDS, ServerStore, Standing
+from app.storage.servers import LEASE_SECONDS, RELEASED, ServerStore, Standing
 
 RENEW_SECONDS: Final = 1.0
 LATE_SECONDS: Final = LEASE_SECONDS / 2
@@ -62,6 +62,7 @@ class Lease:
         self._clock = clock
         self._renewed_at = clock()
         self._trusted_at = clock() + LEASE_SECONDS
+        self._news = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self.leads = not database.is_shared
         self.is_alone = not database.is_shared
@@ -91,6 +92,11 @@ class Lease:
         with suppress(*REFUSALS):
             await self._servers.release()
 
+    def heed(self, topic: str) -> None:
+        """Follow a notice of another server."""
+        if topic == RELEASED:
+            self._news.set()
+
     async def renew(self) -> None:
         """Renew the lease once, and do what follows from the state of the database."""
         driven = self._runs.driven()
@@ -118,7 +124,10 @@ class Lease:
 
     async def _keep(self) -> None:
         while True:
-            await asyncio.sleep(RENEW_SECONDS)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(RENEW_SECONDS):
+                    await self._news.wait()
+            self._news.clear()
             try:
                 await self.renew()
             except REFUSALS as error:

@@ -89,8 +89,10 @@ class Lease:
         self._task.cancel()
         with suppress(asyncio.CancelledError):
             await self._task
-        with suppress(*REFUSALS):
+        try:
             await self._servers.release()
+        except Exception as error:
+            logger.warning("other servers continue the answers of this one only when its lease has expired: %s", error)
 
     def heed(self, topic: str) -> None:
         """Follow a notice of another server."""

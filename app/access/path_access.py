@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from app.accounts.login_provider import CALLBACK_PATH, SAML_METADATA_PATH, SAML_PATH
 from app.tenants.principal import Scope
 
 Access = Literal["open"] | Scope
@@ -12,7 +13,17 @@ PROBES = frozenset({"/health", "/ready"})
 UNCOUNTED = frozenset({"/api/events"})
 """Paths of pages' streams. They have a bound of their own, and leave a tenant's limit to its requests."""
 
-_LOGINS = frozenset({"/api/login", "/api/login/password", "/api/login/start", "/login/callback", "/api/logout"})
+_LOGINS = frozenset(
+    {
+        "/api/login",
+        "/api/login/password",
+        "/api/login/start",
+        "/api/logout",
+        CALLBACK_PATH,
+        SAML_PATH,
+        SAML_METADATA_PATH,
+    }
+)
 OPEN = frozenset({"/", "/live", "/admin"}) | PROBES | _LOGINS
 OPEN_BELOW = ("/assets/", "/c/", "/share/", "/scim/")
 ADMIN = frozenset({"/metrics", "/api/live"})

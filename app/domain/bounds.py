@@ -104,3 +104,6 @@ reuses a connection is also the end that closes it."""
 
 MAX_PROVISIONING_BYTES = 4 << 20
 """Bytes of a request of SCIM: a group with 20,000 members."""
+
+MAX_SAML_BYTES = 256 << 10
+"""Bytes of the form with a response of SAML."""

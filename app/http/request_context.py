@@ -29,7 +29,7 @@ SECURITY_HEADERS = {
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PATCH", "DELETE", "OPTIONS", "PUT"})
 
-HOLD_SECRETS = ("/api/login", "/api/account/", "/scim/")
+HOLD_SECRETS = ("/api/login", "/api/account/", "/login/", "/scim/")
 """Beginnings of paths whose bodies are never logged, regardless of the settings."""
 BeginTrace = Callable[[Scope, RequestRecord], RequestTrace | None]
 

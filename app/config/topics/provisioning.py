@@ -20,9 +20,9 @@ class ProvisioningSettings:
     )
     scim_login: str = setting(
         "",
-        one_of("", "oidc", "ldap", "proxy"),
+        one_of("", "oidc", "saml", "ldap", "proxy"),
         "LOGIN",
-        "where those people log in: `oidc`, `ldap` or `proxy`",
+        "where those people log in: `oidc`, `saml`, `ldap` or `proxy`",
         default_text="the only one of them that is set up",
     )
     scim_subject: str = setting(

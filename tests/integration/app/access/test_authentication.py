@@ -44,6 +44,8 @@ OPEN = {
     ("POST", "/api/login/password"),
     ("POST", "/api/login/start"),
     ("GET", "/login/callback"),
+    ("POST", "/login/saml"),
+    ("GET", "/login/saml/metadata"),
     ("POST", "/api/logout"),
 }
 PROVISIONING = {(method, "/scim/v2/{path:path}") for method in ("GET", "POST", "PUT", "PATCH", "DELETE")}

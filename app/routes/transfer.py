@@ -135,7 +135,7 @@ async def _exported(
     services: Services, conversation: Conversation, export_id: str, folders: Mapping[str, str]
 ) -> tuple[str, int]:
     """Return the text of a conversation and the number of its messages."""
-    stored = services.turns.as_they_are(await services.store.messages.all_of(conversation.id))
+    stored = await services.turns.as_they_are(await services.store.messages.all_of(conversation.id))
     responses = await services.store.responses.all_of(conversation.id)
     folder = None if conversation.folder_id is None else folders.get(conversation.folder_id)
     text = await asyncio.to_thread(conversation_text, conversation, export_id, stored, responses, folder)

@@ -174,9 +174,13 @@ class AsyncLLMEngine:
         await asyncio.to_thread(self._engine.processor.salts.rotate, tenant)
         self._end_all_of(tenant)
 
-    def adopt_deletion(self, tenant: str, generation: int) -> None:
+    def deletions_of(self, tenant: str) -> int:
+        """Return the number of the tenant's deletions."""
+        return self._engine.processor.salts.generation(tenant)
+
+    def adopt_deletion(self, tenant: str, deletions: int) -> None:
         """Follow a deletion that the owner of the record of deleted tenants has made durable."""
-        self._engine.processor.salts.adopt(tenant, generation)
+        self._engine.processor.salts.adopt(tenant, deletions)
         self._end_all_of(tenant)
 
     def _end_all_of(self, tenant: str) -> None:

@@ -66,11 +66,17 @@ class Lease:
         self.leads = not database.is_shared
         self.is_alone = not database.is_shared
 
-    async def begin(self) -> None:
-        """Take the lease, and free the runs of the server that this process replaces. Raises OutageError."""
+    async def begin(self, secret: bytes) -> None:
+        """Take the lease, and free the runs of the server that this process replaces.
+
+        secret: digest of the secret file.
+
+        Raises OutageError, and UnusableDatabaseError if another server has another secret.
+        """
         if not self._database.is_shared:
             return
-        await self._servers.begin(await asyncio.to_thread(_read, self._former))
+        standing = await self._servers.begin(await asyncio.to_thread(_read, self._former), secret)
+        self.leads, self.is_alone = standing.leads, standing.is_alone
         await asyncio.to_thread(_write, self._former, self._database.server)
         self._renewed_at = self._clock()
         self._task = asyncio.create_task(self._keep(), name="renew-lease")

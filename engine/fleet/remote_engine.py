@@ -240,6 +240,18 @@ class RemoteEngine:
         Raise EngineError if the deletion cannot be made durable.
         """
         await asyncio.to_thread(self._salts.rotate, tenant)
+        self._spread_deletion(tenant)
+
+    def deletions_of(self, tenant: str) -> int:
+        """Return the number of the tenant's deletions."""
+        return self._salts.generation(tenant)
+
+    def adopt_deletion(self, tenant: str, deletions: int) -> None:
+        """Follow a deletion that another server has made durable, on every replica."""
+        self._salts.adopt(tenant, deletions)
+        self._spread_deletion(tenant)
+
+    def _spread_deletion(self, tenant: str) -> None:
         self._deleted.add(tenant)
         for link in self._keeper.ready:
             link.send(AdoptDeletion(tenant, self._salts.generation(tenant)))

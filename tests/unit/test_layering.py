@@ -26,7 +26,8 @@ BELOW = {
 ORDER = {
     "app": """
         version domain logs config host tenants schemas observability storage http prompts accounts transport runs
-        access serving documents conversations apis load client doctor profile services routes openapi server cli
+        access provisioning serving documents conversations apis load client doctor profile services routes openapi
+        server cli
         """,
     "engine": """
         errors upload device_choice trail urgency fair_places restart_budget tracing public_prefix detokenizer

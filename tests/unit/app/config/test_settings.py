@@ -116,6 +116,12 @@ VALUES = {
     "ldap-id-attribute": "objectGUID",
     "ldap-groups-base": "ou=groups,dc=example,dc=org",
     "ldap-groups-filter": "(memberUid={name})",
+    "saml-metadata-file": "/srv/saml.xml",
+    "saml-subject-attribute": "uid",
+    "saml-groups-attribute": "memberOf",
+    "scim-token-file": "/srv/scim",
+    "scim-login": "oidc",
+    "scim-subject": "userName",
     "token-prices": "currency=EUR,input=0.2,cached=0.02,output=0.8",
 }
 
@@ -207,6 +213,12 @@ def test_every_setting_works_as_flag_variable_and_toml_key(tmp_path: Path) -> No
         ldap_id_attribute="objectGUID",
         ldap_groups_base="ou=groups,dc=example,dc=org",
         ldap_groups_filter="(memberUid={name})",
+        saml_metadata_file=Path("/srv/saml.xml"),
+        saml_subject_attribute="uid",
+        saml_groups_attribute="memberOf",
+        scim_token_file=Path("/srv/scim"),
+        scim_login="oidc",
+        scim_subject="userName",
         token_prices=TokenPrices("EUR", 0.2, 0.02, 0.8),
     )
 

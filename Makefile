@@ -131,6 +131,8 @@ bench-api: ## measure 1,000 streams, first bytes, lists and hostile requests; JS
 bench-attention: ## measure attention of the native step as a share of what the machine can do, and print a table
 bench-eviction: ## replay a trace of chats against the eviction policies of the CPU tier; JSON and table in bench/results
 bench-family-step: ## compare the native step of each model family with that of a Llama of the same sizes
+bench-fleet-policies: ## compare policies of the choice of a replica on four replicas and in simulation; JSON and tables in bench/results
+bench-fleet-sim: ## simulate 1,000 replicas and a million conversations around the router; JSON in bench/results, page in docs
 bench-fleet: ## measure what a replica costs against an engine in the server's process, one minute
 bench-flood-turns: ## measure how long a tenant's turn waits while another floods the server, and print the ratios
 bench-flood: ## measure how a flood of one tenant's prompts affects another's prefix hits; JSON and table in bench/results

@@ -34,6 +34,21 @@ class ReplicaState:
 
 
 @dataclass(frozen=True, slots=True)
+class RouteStats:
+    """Counts of the requests that were sent to replicas, since the start.
+
+    reasons: requests by the reason for their replica (`engine.fleet.router`).
+    takeovers: answers that a replica continued after another one was lost or drained.
+    predicted_seconds, seen_seconds: from the choice of the replica to the first token, of the same requests.
+    """
+
+    reasons: dict[str, int]
+    takeovers: int
+    predicted_seconds: Histogram
+    seen_seconds: Histogram
+
+
+@dataclass(frozen=True, slots=True)
 class EngineStats:
     """Snapshot of the engine. Times are in seconds.
 
@@ -69,7 +84,8 @@ class EngineStats:
     device_tenants: bytes on the device by tenant, for the largest tenants by name and the others together.
     cpu_tenants: the same for the CPU tier.
     workers: None if the worker is in this process.
-    replicas: empty if the engine is in this process. The other figures are then the sums over all replicas.
+    replicas: empty if the engine is in this process. Otherwise the other figures are sums over all replicas.
+    routes: None if the engine is in this process.
     """
 
     running: int
@@ -115,6 +131,7 @@ class EngineStats:
     cpu_tenants: dict[str, int] = field(default_factory=dict)
     workers: WorkersState | None = None
     replicas: tuple[ReplicaState, ...] = ()
+    routes: RouteStats | None = None
 
     @property
     def blocks_of_one_engine(self) -> int:

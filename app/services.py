@@ -26,6 +26,7 @@ from app.conversations.continuation import Continuation
 from app.conversations.deletions import Deletions
 from app.conversations.kv_erasure import KVErasure
 from app.conversations.next_prompt_prefill import NextPromptPrefill
+from app.conversations.shared_deletions import SharedDeletions
 from app.conversations.title_maker import TitleMaker
 from app.conversations.turns import Turns
 from app.documents.extraction import DocumentReader
@@ -92,6 +93,7 @@ class Services:
     lease: Lease
     shared_runs: SharedRuns | None
     shared_changes: SharedChanges
+    shared_deletions: SharedDeletions
     continuation: Continuation
     chat_prefixes: ChatPrefixes
     responses: Responses
@@ -209,14 +211,15 @@ class Services:
         lease = Lease(store.database, store.servers, runs, resumption.take_over, database_path.with_name("server-name"))
         await lease.begin(secret_digest)
         shared_changes = SharedChanges(store.database, changes, lambda: lease.is_alone)
-        await store.database.listen(partial(_heed, shared_runs, shared_changes))
         try:
             await store.imports.discard_former()
         except OutageError as error:
             # Conversations of the interrupted import stay hidden until the next start.
             logger.error("the remains of an interrupted import could not be removed: %s", error)
         await resumption.begin()
-        erasure = KVErasure(host, store.tokens)
+        shared_deletions = SharedDeletions(host, store, runs, lambda: lease.leads)
+        await store.database.listen(partial(_heed, shared_runs, shared_changes, shared_deletions))
+        erasure = KVErasure(host, store.tokens, shared_deletions.share)
         metrics = Metrics(host, lambda: runs.live)
         gates = TenantGates(ring.limits_of, time.monotonic, await store.owed_use.all())
         gate = gates.of(store.tenant)
@@ -253,6 +256,7 @@ class Services:
             lease,
             shared_runs,
             shared_changes,
+            shared_deletions,
             continuation,
             ChatPrefixes(host, store),
             responses,
@@ -263,7 +267,7 @@ class Services:
             metrics,
             loop_lag,
             LiveFeed(host),
-            Administration(host, store, ring, gates, runs),
+            Administration(host, store, ring, gates, runs, shared_deletions.delete_tenant),
             accounts,
             PasswordLogins(store.passwords, ring, accounts.passwords, accounts.failed),
             DirectoryLogins(accounts.directory, ring, accounts.failed) if accounts.directory is not None else None,
@@ -302,6 +306,7 @@ class Services:
     def begin(self) -> None:
         """Start the background tasks, which run regardless of requests."""
         self.deletions.begin()
+        self.shared_deletions.begin()
         self.store.upkeep.begin()
         self.loop_lag.begin()
         self.storage_probe.begin()
@@ -313,6 +318,7 @@ class Services:
         if self.shared_runs is not None:
             await self.shared_runs.stop()
         await self.shared_changes.stop()
+        await self.shared_deletions.stop()
         with suppress(TimeoutError):
             async with asyncio.timeout(JOIN_SECONDS):
                 await self.runs.join()
@@ -333,11 +339,12 @@ class Services:
         await self.store.close()
 
 
-def _heed(runs: SharedRuns | None, changes: SharedChanges, topic: str, text: str) -> None:
+def _heed(runs: SharedRuns | None, changes: SharedChanges, deletions: SharedDeletions, topic: str, text: str) -> None:
     """Follow a notice of another server."""
     if runs is not None:
         runs.heed(topic, text)
     changes.heed(topic, text)
+    deletions.heed(topic)
 
 
 def _provisioning(plan: ScimPlan, store: Store, ring: KeyRing) -> "Provisioning":

@@ -3,8 +3,9 @@
 import asyncio
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Final
 
 from app.runs.changes import Changes
@@ -66,14 +67,13 @@ class SharedChanges:
     async def _send(self) -> None:
         while self._waiting:
             waiting, self._waiting = self._waiting, {}
-            changes = [[*change, answered] for change, answered in waiting.items()]
-
-            def notify(connection: Connection, changes: list[list[object]] = changes) -> None:
-                for begin in range(0, len(changes), _CHANGES_OF_A_NOTICE):
-                    part = changes[begin : begin + _CHANGES_OF_A_NOTICE]
-                    connection.notify(CHATS, json.dumps([self._database.server, part]))
-
+            changes = [(*change, answered) for change, answered in waiting.items()]
             try:
-                await self._database.write(notify, durable=False)
+                await self._database.write(partial(self._notify, changes=changes), durable=False)
             except Exception as error:
                 logger.warning("%d changes were not announced to other servers: %s", len(changes), error)
+
+    def _notify(self, connection: Connection, changes: Sequence[tuple[str, str | None, bool]]) -> None:
+        for begin in range(0, len(changes), _CHANGES_OF_A_NOTICE):
+            part = changes[begin : begin + _CHANGES_OF_A_NOTICE]
+            connection.notify(CHATS, json.dumps([self._database.server, part]))

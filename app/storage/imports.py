@@ -79,7 +79,12 @@ class ImportStore:
             {"own": own, "length": len(own)},
         )
         if imports:
-            await self._database.write(lambda connection: [discard(connection, each["import_id"]) for each in imports])
+
+            def discard_all(connection: Connection) -> None:
+                for each in imports:
+                    discard(connection, each["import_id"])
+
+            await self._database.write(discard_all)
 
     async def is_here(self, source: str) -> bool:
         """Return whether a conversation has this id, or was imported under it."""

@@ -8,6 +8,7 @@ from app.storage.conversations import ConversationStore
 from app.storage.database import Database
 from app.storage.deletions import DeletionStore
 from app.storage.drafts import DraftStore
+from app.storage.erasures import ErasureStore
 from app.storage.errors import UnusableDatabaseError
 from app.storage.folders import FolderStore
 from app.storage.former_chats import FormerChats
@@ -34,6 +35,7 @@ from app.storage.server_clock import ServedTime
 from app.storage.servers import ServerStore
 from app.storage.shares import ShareStore
 from app.storage.sqlite.database import SqliteDatabase
+from app.storage.tenant_deletions import TenantDeletionStore
 from app.storage.token_index import TokenIndex
 from app.storage.tree import TreeStore
 from app.storage.upkeep import Upkeep
@@ -44,7 +46,8 @@ from app.tenants.name import LOCAL
 @dataclass(frozen=True, slots=True)
 class Store:
     """The stores of one tenant, for which other tenants' rows do not exist. `tokens`, `keys`, `people`, `passwords`,
-    `provisioning`, `limits`, `owed_use`, `answers`, `servers` and `upkeep` are the server's."""
+    `provisioning`, `limits`, `owed_use`, `answers`, `servers`, `erasures`, `tenant_deletions` and `upkeep` are the
+    server's."""
 
     database: Database
     tenant: str
@@ -79,6 +82,8 @@ class Store:
     served: ServedTime
     former_chats: FormerChats
     servers: ServerStore
+    erasures: ErasureStore
+    tenant_deletions: TenantDeletionStore
     upkeep: Upkeep
 
     @classmethod
@@ -144,6 +149,8 @@ class Store:
             served=ServedTime(database),
             former_chats=FormerChats(database),
             servers=ServerStore(database),
+            erasures=ErasureStore(database),
+            tenant_deletions=TenantDeletionStore(database),
             upkeep=upkeep,
         )
 

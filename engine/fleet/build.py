@@ -8,6 +8,7 @@ from cache_tiers.tier import TierId
 from engine.config import EngineConfig
 from engine.fleet.local import LocalPlacement
 from engine.fleet.remote_engine import RemoteEngine
+from engine.fleet.router import Router
 from engine.fleet.shares import check_divisible, shares_of
 from engine.open_tiers import share_lower_tiers
 from models.call_syntax.registry import AUTO
@@ -19,8 +20,12 @@ TEXT_WINDOWS = 2
 """Tokenizer limit in context windows, so that a refusal can still state the length of a prompt that is too long."""
 
 
-def build_fleet(config: EngineConfig, count: int, progress: Callable[[str], None]) -> RemoteEngine:
+def build_fleet(
+    config: EngineConfig, count: int, progress: Callable[[str], None], *, router: Router | None = None
+) -> RemoteEngine:
     """Prepare `count` replicas of the engine on this machine. They begin with `RemoteEngine.start`.
+
+    router: policy of the choice of a replica; None for the one that predicts.
 
     Blocks while the companion Redis starts. Raise EngineError or ModelError.
     """
@@ -44,6 +49,7 @@ def build_fleet(config: EngineConfig, count: int, progress: Callable[[str], None
         sampling_defaults=ModelFolder(config.model_path).sampling_defaults(),
         tier_notes=notes,
         on_close=to_close.close,
+        router=router,
     )
 
 

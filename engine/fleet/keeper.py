@@ -22,6 +22,7 @@ from engine.fleet.link import CLOSED, Link
 from engine.fleet.messages import Drain, ReplicaFacts
 from engine.fleet.order import ReplicaOrder
 from engine.fleet.placement import PlacedReplica, Placement
+from engine.fleet.report import Report
 from engine.fleet.server import BEAT_SECONDS
 from engine.restart_budget import RestartBudget
 from engine.stats import ReplicaState
@@ -82,6 +83,7 @@ class ReplicaKeeper:
     on_answers: receives the answers of a replica that was lost.
     on_link: called with each link before its replica is taken into service.
     on_gone: called with each link whose replica was lost.
+    on_report: receives the reports of the replicas.
     on_give_up: called with a sentence once no replica is left and none is restarted.
     """
 
@@ -93,6 +95,7 @@ class ReplicaKeeper:
         *,
         on_link: Callable[[Link], None],
         on_gone: Callable[[Link], None],
+        on_report: Callable[[Link, Report], None],
         on_answers: Callable[[Sequence[RemoteAnswer]], None],
         on_give_up: Callable[[str], None],
     ) -> None:
@@ -100,6 +103,7 @@ class ReplicaKeeper:
         self._progress = progress
         self._on_link = on_link
         self._on_gone = on_gone
+        self._on_report = on_report
         self._on_answers = on_answers
         self._on_give_up = on_give_up
         self._token = new_token()
@@ -174,8 +178,8 @@ class ReplicaKeeper:
         if reapers:
             await asyncio.wait(reapers)
 
-    def drain(self, index: int) -> None:
-        """Have the other replicas continue the answers of one, which flushes its tiers and restarts.
+    def drain(self, index: int) -> Link:
+        """Have the other replicas continue the answers of one, which flushes its tiers and restarts. Return its link.
 
         Raise NotFoundError, or ConflictError if the replica does not serve now, or no other does.
         """
@@ -190,6 +194,7 @@ class ReplicaKeeper:
         answers = slot.link.drain(FLUSH_SECONDS)
         asyncio.get_running_loop().call_later(2 * FLUSH_SECONDS, slot.placed.kill)
         self._on_answers(answers)
+        return slot.link
 
     def on_note(self, sentence: str) -> None:
         """See LinkEvents."""
@@ -223,6 +228,10 @@ class ReplicaKeeper:
         if self._is_starting:
             self._startup_failure = sentence
             self._announce()
+
+    def on_report(self, link: Link, report: Report) -> None:
+        """See LinkEvents."""
+        self._on_report(link, report)
 
     def on_lost(self, link: Link, reason: str, answers: Sequence[RemoteAnswer]) -> None:
         """See LinkEvents."""

@@ -21,7 +21,7 @@ class PlacedReplica(Protocol):
         """End the replica at once, also a frozen one. Do nothing if it has ended."""
 
     async def died(self) -> None:
-        """Wait until a replica that serves computes nothing more. Its memory may still be in use.
+        """Wait until a replica that serves computes nothing more, although memory may still be in use.
 
         Only a sooner notice than that of the socket: a placement that has none waits forever.
         """

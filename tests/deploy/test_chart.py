@@ -2,6 +2,8 @@
 
 # mypy: disable-error-code="import-not-found,import-untyped"
 
+import subprocess
+from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -11,6 +13,7 @@ import kubernetes_validate
 import pytest
 import yaml
 
+from app.config.secret import SECRET_BYTES
 from app.config.settings import OPTIONS
 from app.version import VERSION
 
@@ -33,10 +36,12 @@ VALUES: Final[Mapping[str, dict[str, Any]]] = {
         "redis": {"resources": {"limits": {"memory": "3Gi"}}},
         "service": {"type": "LoadBalancer", "annotations": {"c": "d"}},
     },
+    "fleet": {"replicaCount": 3, "postgres": {"enabled": True}, "networkPolicy": {"enabled": True}},
     "nothing but the server": {
         "redis": {"enabled": False},
         "existingSecret": "mine",
         "firstKey": False,
+        "serverSecret": "of mine",
         "replicaCount": 0,
     },
 }
@@ -90,6 +95,7 @@ def test_settings_become_variables_that_the_server_knows(chart: Any) -> None:
         "EBB_STRICT_FIELDS": "true",
         "EBB_MODEL": "q",
         "EBB_REDIS_URL": "redis://chat-redis:6379",
+        "EBB_SECRET_FILE": "/secret/secret",
     }
     assert variables.keys() <= {option.variable for option in OPTIONS}
 
@@ -117,6 +123,44 @@ def test_changed_secret_restarts_the_pod(chart: Any) -> None:
         return found
 
     assert checksum("postgresql://a") != checksum("postgresql://b")
+
+
+def test_servers_of_a_fleet_share_database_redis_and_secret(chart: Any) -> None:
+    objects = rendered(chart, VALUES["fleet"])
+    server = pod_of(chart, VALUES["fleet"])["containers"][0]
+    references = {each["name"]: each.get("valueFrom", each.get("value")) for each in server["env"]}
+    assert references["EBB_DATABASE_URL"] == {"secretKeyRef": {"name": "chat-postgres", "key": "url"}}
+    assert references["EBB_REDIS_URL"] == "redis://chat-redis:6379"
+    [mount] = [each["mountPath"] for each in server["volumeMounts"] if each["name"] == "secret"]
+    assert references["EBB_SECRET_FILE"] == f"{mount}/secret"
+    assert len(b64decode(objects["Secret", "chat-secret"]["data"]["secret"])) == SECRET_BYTES
+    secret = objects["Secret", "chat-postgres"]["stringData"]
+    assert secret["url"] == f"postgresql://ebb:{secret['password']}@chat-postgres/ebb"
+    # Each server has a state directory of its own, which only one server can use.
+    assert objects["StatefulSet", "chat"]["spec"]["volumeClaimTemplates"][0]["metadata"]["name"] == "data"
+    assert objects["PodDisruptionBudget", "chat"]["spec"]["maxUnavailable"] == 1
+
+
+def test_several_servers_without_a_database_are_refused(chart: Any) -> None:
+    with pytest.raises(helm.errors.HelmRenderError, match="need a database that they share"):
+        rendered(chart, {"replicaCount": 2})
+    assert rendered(chart, {"replicaCount": 2, "secretSettings": {"EBB_DATABASE_URL": "postgresql://db/ebb"}})
+    assert rendered(chart, {"replicaCount": 2, "existingSecret": "mine"})
+
+
+def test_first_key_is_made_by_one_server_once(tmp_path: Path, chart: Any) -> None:
+    """Run the script of the init container, with a command that notes its calls."""
+    [first] = pod_of(chart, {})["initContainers"]
+    script = first["command"][-1].replace("/data", str(tmp_path))
+    program, calls = tmp_path / "ebb", tmp_path / "calls"
+    program.write_text(f'#!/bin/sh\necho "$@" >>{calls}\necho sk-ebb-secret\n')
+    program.chmod(0o755)
+    for host in ("chat-1", "chat-0", "chat-0"):
+        environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "HOSTNAME": host}
+        subprocess.run(["sh", "-ceu", script], env=environment, check=True)
+    assert calls.read_text() == "keys create first --admin\n"
+    key = tmp_path / "first-key"
+    assert (key.read_text(), key.stat().st_mode & 0o777) == ("sk-ebb-secret\n", 0o600)
 
 
 def test_probes_ask_the_health_routes(chart: Any) -> None:
@@ -149,7 +193,7 @@ def test_every_container_runs_without_root_and_rights(chart: Any) -> None:
         ({"setings": {}}, "setings"),
         ({"settings": {"port": 9000}}, "port"),
         ({"settings": {"database-url": "postgresql://a"}}, "database-url"),
-        ({"replicaCount": 2}, "replicaCount"),
+        ({"replicaCount": -1}, "replicaCount"),
         ({"ingress": {"enabled": True}}, "host"),
         ({"storage": {"data": {"size": "10GB"}}}, "size"),
         ({"secretSettings": {"EBB_DATABASE_URL": ""}}, "EBB_DATABASE_URL"),

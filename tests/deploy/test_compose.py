@@ -6,19 +6,23 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from app.config.settings import OPTIONS
 from app.version import VERSION
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "deploy" / "compose.yaml"
-COMPOSE = ROOT / ".make" / "deploy" / "bin" / "docker-compose"
+COMPOSE = ROOT / ".make" / "deploy" / "compose" / "docker-compose"
+
+
+FLEET = ("--file", str(FILE.with_suffix(".fleet.yaml")))
 
 
 def config(*arguments: str, **variables: str) -> Any:
-    """Return the file as Docker Compose reads it."""
+    """Return the file, and those that the arguments add, as Docker Compose reads it."""
     command = [str(COMPOSE), "--file", str(FILE), *arguments, "config", "--format", "json"]
     environment = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", **variables}
-    environment["PYTHONPATH"] = str(ROOT / ".make" / "deploy")
     return json.loads(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
 
 
@@ -55,3 +59,29 @@ def test_containers_have_no_more_rights_than_needed() -> None:
 
 def test_profile_adds_a_database() -> None:
     assert "postgres" in config("--profile", "postgres", POSTGRES_PASSWORD="x")["services"]
+
+
+def test_servers_of_a_fleet_share_database_redis_and_secret() -> None:
+    services = config(*FLEET, POSTGRES_PASSWORD="x")["services"]
+    assert services.keys() == {"ebb", "redis", "postgres", "nginx"}
+    server = services["ebb"]
+    assert server["deploy"]["replicas"] == 2
+    assert server["environment"]["EBB_DATABASE_URL"] == "postgresql://ebb:x@postgres/ebb"
+    assert server["environment"]["EBB_SECRET_FILE"] == server["secrets"][0]["target"]
+    assert server["environment"].keys() <= {option.variable for option in OPTIONS}
+    # A shared state directory would admit one server only.
+    assert [volume["target"] for volume in server["volumes"]] == ["/models"]
+    assert any(each.startswith("/data:") for each in server["tmpfs"])
+
+
+def test_only_the_balancer_of_a_fleet_is_published() -> None:
+    services = config(*FLEET, POSTGRES_PASSWORD="x")["services"]
+    assert {name for name, service in services.items() if service.get("ports")} == {"nginx"}
+    configuration = (FILE.parent / "nginx.conf").read_text()
+    assert f"http://ebb:{services['ebb']['expose'][0]};" in configuration
+
+
+def test_fleet_without_a_password_is_refused_naming_it() -> None:
+    with pytest.raises(subprocess.CalledProcessError) as caught:
+        config(*FLEET)
+    assert "POSTGRES_PASSWORD" in caught.value.stderr

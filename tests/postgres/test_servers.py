@@ -20,6 +20,7 @@ from app.storage.postgres.database import PostgresDatabase
 from app.storage.postgres.listener import Listener
 from app.storage.store import Store
 from app.tenants.limits import LimitReachedError, TenantLimits
+from engine.trail import Trail
 from tests.on_postgres import schema_of, url_of
 from tests.postgres.test_database import end_connections
 from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine
@@ -41,8 +42,9 @@ class Server:
         self.services = services
         self.engine = engine
         self.lease = services.lease
-        # A takeover begins a whole lease after the start.
-        self.lease._trusted_at = 0
+        # Time stands still, so that no renewal is late, and a takeover may begin at once.
+        self.lease._clock = lambda: 0.0
+        self.lease._renewed_at = self.lease._trusted_at = 0.0
 
     async def ask(self, content: str = "one") -> Run:
         conversation = await self.services.store.conversations.create({})
@@ -457,3 +459,57 @@ async def test_import_of_a_live_server_is_not_discarded(tmp_path: Path, first: S
     await first.expire()
     await second.services.store.imports.discard_former()
     assert await second.services.store.database.read("SELECT * FROM staged") == []
+
+
+async def test_removed_chat_leaves_the_memory_of_all_servers(first: Server, second: Server) -> None:
+    second.services.shared_deletions.begin()
+    run = await first.ask()
+    await end_of(run)
+    await first.services.deletions.delete_conversation(run.answer.conversation_id, permanently=True)
+    async with asyncio.timeout(20):
+        [here] = await first.engine.until_erased(1)
+        [there] = await second.engine.until_erased(1)
+    assert list(there.token_ids) == list(here.token_ids)
+    assert (there.num_shared, list(there.ends)) == (here.num_shared, list(here.ends))
+    assert second.engine.erased_of == ["local"]
+    # The server that has erased the blocks does not do so again.
+    await first.services.shared_deletions.catch_up(first.engine)
+    assert len(first.engine.erased) == 1
+
+
+async def test_erased_tokens_stay_in_the_database_for_a_minute(first: Server, second: Server) -> None:
+    store = first.services.store
+    await first.services.shared_deletions.share("local", [Trail([1, 2, 3])])
+    await first.lease.renew()
+    await first.services.shared_deletions.catch_up(first.engine)
+    assert len(await store.database.read("SELECT * FROM erasure")) == 1
+    await store.database.write(lambda connection: connection.execute("UPDATE erasure SET added_at = added_at - 61"))
+    await first.services.shared_deletions.catch_up(first.engine)
+    assert await store.database.read("SELECT * FROM erasure") == []
+
+
+async def test_deleted_tenant_gets_a_new_salt_at_all_servers(tmp_path: Path, first: Server, second: Server) -> None:
+    for number, each in enumerate((first, second, first), 1):
+        await each.services.administration.delete_tenant("alice")
+        for server_ in (first, second):
+            await server_.services.shared_deletions.catch_up(server_.engine)
+            assert server_.engine.deletions_of("alice") == number
+    async with server(tmp_path, "third") as third:
+        await third.services.shared_deletions.catch_up(third.engine)
+        assert third.engine.deletions_of("alice") == 3
+
+
+async def test_deletions_from_the_time_of_one_server_are_shared(first: Server, second: Server) -> None:
+    await first.services.administration.create_key("alice", "alice", "user")
+    first.engine.deletions["alice"] = 2
+    await first.services.shared_deletions._publish(first.engine)
+    await second.services.shared_deletions.catch_up(second.engine)
+    assert second.engine.deletions_of("alice") == 2
+
+
+async def test_deleted_tenants_requests_end_at_all_servers(first: Server, second: Server) -> None:
+    run = await first.asked(2)
+    await second.services.administration.delete_tenant("local")
+    await first.services.shared_deletions.catch_up(first.engine)
+    await end_of(run)
+    assert await first.services.store.database.read("SELECT * FROM conversation") == []

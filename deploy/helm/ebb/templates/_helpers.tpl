@@ -22,6 +22,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- default (printf "%s-settings" (include "ebb.name" .)) .Values.existingSecret -}}
 {{- end }}
 
+{{- define "ebb.serverSecret" -}}
+{{- default (printf "%s-secret" (include "ebb.name" .)) .Values.serverSecret -}}
+{{- end }}
+
 {{/* Container fields that every container of the server shares. */}}
 {{- define "ebb.container" -}}
 image: {{ include "ebb.image" . }}
@@ -41,6 +45,15 @@ env:
   - name: EBB_REDIS_URL
     value: redis://{{ include "ebb.name" . }}-redis:6379
   {{- end }}
+  - name: EBB_SECRET_FILE
+    value: /secret/secret
+  {{- if .Values.postgres.enabled }}
+  - name: EBB_DATABASE_URL
+    valueFrom:
+      secretKeyRef:
+        name: {{ include "ebb.name" . }}-postgres
+        key: url
+  {{- end }}
 {{- if or .Values.existingSecret .Values.secretSettings }}
 envFrom:
   - secretRef:
@@ -53,6 +66,9 @@ volumeMounts:
     mountPath: /models
   - name: shared-memory
     mountPath: /dev/shm
+  - name: secret
+    mountPath: /secret
+    readOnly: true
   - name: tmp
     mountPath: /tmp
 {{- end }}

@@ -4,6 +4,7 @@ import pytest
 
 from engine.errors import OverloadedError
 from engine.request import RequestStatus
+from engine.scheduling.queue.policy import QueuePolicy
 from tests.model.toys import ToyStore, expected_output
 from tests.unit.scheduling_rig import VOCAB, Rig
 
@@ -32,7 +33,7 @@ def test_less_urgent_request_is_preempted_despite_arriving_first() -> None:
 
 
 @pytest.mark.parametrize("policy", ["fcfs", "fair", "priority"])
-def test_answer_of_another_process_continues_before_what_waits_here(policy: str) -> None:
+def test_answer_of_another_process_is_continued_first(policy: QueuePolicy) -> None:
     rig = Rig(pool_blocks=64, max_tokens_per_step=8, max_num_seqs=2, policy=policy)
     rig.add(range(8), max_tokens=20)
     rig.step()
@@ -41,7 +42,7 @@ def test_answer_of_another_process_continues_before_what_waits_here(policy: str)
     while second.finish_reason is None:
         rig.step()
         assert all(request.status is RequestStatus.WAITING for request in waiting)
-    # Those that continue keep their own order.
+    # The first one began before the second.
     assert first.finish_reason is not None
 
 

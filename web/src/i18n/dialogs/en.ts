@@ -98,7 +98,6 @@ export const en = {
     theme: "Theme",
     themes: { system: "System", light: "Light", dark: "Dark" },
     size: "Text size",
-    sizes: { small: "Small", normal: "Normal", large: "Large" },
     language: "Language",
     notify: "Notify me when an answer ends while this tab is hidden",
     notifyInsecure: "Notifications, and installing Ebb as an app, require HTTPS or a browser on the server's own machine.",

@@ -97,7 +97,6 @@ export const zh: DialogTexts = {
     theme: "主题",
     themes: { system: "跟随系统", light: "浅色", dark: "深色" },
     size: "文字大小",
-    sizes: { small: "小", normal: "标准", large: "大" },
     language: "语言",
     notify: "标签页在后台时，回答结束后通知我",
     notifyInsecure: "只有通过 HTTPS 或在服务器本机访问时，才能使用通知，或将 Ebb 安装为应用。",

@@ -1,4 +1,4 @@
-"""A cluster whose head is lost: replicas go on. The cluster is of no use after this test, so it is the last one."""
+"""A cluster whose head is lost: replicas continue. The cluster is of no use after this test, so it is the last one."""
 
 import signal
 

@@ -306,11 +306,17 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
             "limit": {"type": "integer", "minimum": 1},
             "source": _SOURCE,
             "cursor": _TEXT,
+            "role": {"type": "string", "enum": ["user", "assistant"]},
+            "since": {"type": "number", "minimum": 0},
+            "until": {"type": "number", "minimum": 0},
+            "folder_id": _TEXT,
+            "tag": _TEXT,
+            "archived": _SWITCH,
         },
         answer=Found,
     ),
     "GET /api/conversations/{id}/export": Operation(
-        query={"format": {"type": "string", "enum": ["json", "markdown"]}}, answers=(JSON, MARKDOWN)
+        query={"format": {"type": "string", "enum": ["json", "markdown", "text"]}}, answers=(JSON, MARKDOWN, PLAIN)
     ),
     "GET /api/export": Operation(query={"parts": _SWITCH, "cursor": _TEXT}, answers=(JSON,)),
     "POST /api/export": Operation(SelectedConversations, answers=(JSON,)),

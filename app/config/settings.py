@@ -19,6 +19,8 @@ from app.config.topics.computation import ComputationSettings
 from app.config.topics.directory import DirectorySettings
 from app.config.topics.memory import MemorySettings
 from app.config.topics.place import PlaceSettings
+from app.config.topics.provisioning import ProvisioningSettings
+from app.config.topics.saml import SamlSettings
 from app.config.topics.scheduling import SchedulingSettings
 from cache_tiers.config import TierConfig
 from engine.config import EngineConfig
@@ -30,6 +32,8 @@ UNSPECIFIED_ADDRESSES = ("0.0.0.0", "::")
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(
+    ProvisioningSettings,
+    SamlSettings,
     DirectorySettings,
     AccountSettings,
     AccessSettings,
@@ -79,7 +83,8 @@ class Settings(
     @property
     def has_accounts(self) -> bool:
         """Whether people log in with accounts: with passwords, at a directory or a provider, or by a proxy."""
-        return bool(self.passwords or self.ldap_url or self.oidc_issuer or self.proxy_user_header)
+        logins = (self.passwords, self.ldap_url, self.oidc_issuer, self.saml_metadata_file, self.proxy_user_header)
+        return any(logins)
 
     @property
     def database(self) -> Path:

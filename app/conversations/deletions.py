@@ -230,6 +230,7 @@ class Deletions:
             elapsed, ticked = time.monotonic() - ticked, time.monotonic()
             try:
                 if self._leads():
+                    await self._store.imports.discard_former()
                     await self.remove_due(elapsed)
             except OutageError as error:
                 logger.warning("removal of deleted conversations and messages is delayed: %s", error)

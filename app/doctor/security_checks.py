@@ -72,7 +72,7 @@ def check_accounts(settings: Settings) -> Finding:
         accounts_of(settings)
     except SettingsError as error:
         return Finding("fail", "accounts", error.message, f"correct --{error.param}")
-    for secret in (settings.oidc_client_secret_file, settings.ldap_bind_password_file):
+    for secret in (settings.oidc_client_secret_file, settings.ldap_bind_password_file, settings.scim_token_file):
         if secret is not None and (finding := _private("accounts", secret, OTHERS, "0600")).level != "ok":
             return finding
     if (
@@ -91,6 +91,8 @@ def check_accounts(settings: Settings) -> Finding:
 
 def _logins(settings: Settings) -> list[str]:
     provider = [f"people log in at {settings.oidc_issuer}"] if settings.oidc_issuer else []
+    if settings.saml_metadata_file is not None:
+        provider = [f"people log in at the provider of {settings.saml_metadata_file}"]
     directory = [f"people log in with passwords of {settings.ldap_url}"] if settings.ldap_url else []
     proxy = [f"a proxy names people in {settings.proxy_user_header}"] if settings.proxy_user_header else []
     return provider + directory + proxy

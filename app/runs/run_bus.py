@@ -24,6 +24,9 @@ class RunBus(Protocol):
     async def cancel_all_of(self, tenant: str) -> None:
         """Have other servers end all runs of a tenant, without waiting for their end."""
 
+    async def answering(self, tenant: str) -> set[str]:
+        """Return the ids of a tenant's conversations in which any server generates an answer."""
+
 
 class Alone:
     """The bus of a server that has its database for itself."""
@@ -40,3 +43,7 @@ class Alone:
 
     async def cancel_all_of(self, tenant: str) -> None:
         """Do nothing: every run is here."""
+
+    async def answering(self, tenant: str) -> set[str]:  # noqa: ARG002
+        """Return nothing: every run is here."""
+        return set()

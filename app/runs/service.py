@@ -211,11 +211,12 @@ class RunRegistry:
             run.log.close(run.answer, len(run.token_ids), _closing_error(run))
         self._has_ended(run)
 
-    def answering(self, tenant: str) -> set[str]:
+    async def answering(self, tenant: str) -> set[str]:
         """Return the ids of the conversations in which an answer of a tenant is being generated."""
-        return {
+        here = {
             run.answer.conversation_id for run in self._of(tenant) if run.id in self._tasks and not run.ended.is_set()
         }
+        return here | await self._bus.answering(tenant)
 
     def forget_prefixes(self, tenant: str) -> None:
         """Drop the reuse reports of a tenant's runs: a prefix in them may be from a deleted prompt."""

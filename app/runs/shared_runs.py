@@ -16,7 +16,7 @@ from app.domain.records import Message
 from app.domain.token_history import ID_BYTES, unpack_ids
 from app.runs.run import Run
 from app.runs.run_log import RunLog, opening_event
-from app.runs.service import RunRegistry, error_of
+from app.runs.service import error_of
 from app.runs.unstored_ends import REFUSALS
 from app.storage.runs import CANCEL, PROGRESS, RunNews, UnfinishedRun
 from app.storage.store import Store
@@ -30,8 +30,13 @@ logger = logging.getLogger(__name__)
 class SharedRuns:
     """Implementation of `app.runs.run_bus.RunBus`. Owner of the copies and their tasks."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, stop: Callable[[str], None]) -> None:
+        """Make an empty collection.
+
+        stop: ends a run of this server by its id, if it is here.
+        """
         self._store = store
+        self._stop = stop
         self._copies: dict[str, _Copy] = {}
 
     async def tail(self, run_id: str, tenant: str) -> Run | None:
@@ -70,18 +75,19 @@ class SharedRuns:
         runs = self._store.of(tenant).runs
         await runs.ask_to_cancel(await runs.ids())
 
-    def heed(self, topic: str, text: str, registry: RunRegistry) -> None:
-        """Follow a notice of another server.
+    async def answering(self, tenant: str) -> set[str]:
+        """Return the ids of the conversations in which any server generates an answer."""
+        return await self._store.of(tenant).runs.answering()
 
-        registry: the runs of this server.
-        """
+    def heed(self, topic: str, text: str) -> None:
+        """Follow a notice about runs."""
         if topic == PROGRESS:
             for run_id in json.loads(text):
                 if (copy := self._copies.get(run_id)) is not None:
                     copy.news.set()
         elif topic == CANCEL:
             for run_id in json.loads(text):
-                registry.stop_named(run_id)
+                self._stop(run_id)
 
     def _live_copy(self, run_id: str) -> Run | None:
         copy = self._copies.get(run_id)

@@ -10,6 +10,8 @@ from typing import Any, Final, Protocol
 from app.storage.dialect import Dialect
 
 NOTICE_CHARACTERS: Final = 7000
+MISSED: Final = "missed"
+"""Topic of a notice that the database gives itself: others may have been missed."""
 
 Parameters = Sequence[Any] | Mapping[str, Any]
 

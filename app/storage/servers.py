@@ -14,6 +14,10 @@ from typing import Final
 from app.storage.connection import Connection
 from app.storage.database import Database
 from app.storage.dialect import Dialect
+from app.storage.errors import UnusableDatabaseError
+
+RELEASED: Final = "released"
+"""Topic of the notice that a server has ended its lease."""
 
 LEASE_SECONDS: Final = 4.0
 FORGET_SECONDS: Final = 3600.0
@@ -43,23 +47,31 @@ class Standing:
 
 
 class ServerStore:
-    """The lease of this process. Every method is one transaction."""
+    """The lease of this process."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._secret = b""
 
-    async def begin(self, former: str | None) -> None:
-        """Take the first lease.
+    async def begin(self, former: str | None, secret: bytes) -> Standing:
+        """Take the first lease, and return the standing of this server.
 
         former: the server that this process replaces, whose runs are free from now on; None for no server.
+        secret: digest of the secret file. Raises UnusableDatabaseError if another server has another secret.
         """
-        server = self._database.server
+        self._secret = secret
 
         def write(connection: Connection) -> None:
             connection.execute("DELETE FROM server WHERE id = ?", (former,))
-            _renew(connection, server)
+            live = f"SELECT secret FROM server WHERE lease_until > {connection.dialect.now}"
+            if any(row["secret"] != secret for row in connection.fetch_all(live)):
+                raise UnusableDatabaseError(
+                    "Another server on this database has another secret file, so neither could read what the other "
+                    "sealed: copy its file, and name it with --secret-file"
+                )
 
         await self._database.write(write)
+        return await self.renew()
 
     async def renew(self) -> Standing:
         """Extend the lease by LEASE_SECONDS from now, and return the standing of this server."""
@@ -67,7 +79,7 @@ class ServerStore:
 
         def write(connection: Connection) -> Standing:
             now = connection.dialect.now
-            _renew(connection, server)
+            _renew(connection, server, self._secret)
             connection.execute(f"DELETE FROM server WHERE lease_until < {now} - ?", (FORGET_SECONDS,))
             live = connection.fetch_all(f"SELECT id FROM server WHERE lease_until > {now} ORDER BY number")
             runs = connection.fetch_all("SELECT id, epoch, is_cancelled FROM run WHERE owner = ?", (server,))
@@ -79,7 +91,12 @@ class ServerStore:
     async def release(self) -> None:
         """End the lease, so that other servers take over the runs at once."""
         server = self._database.server
-        await self._database.write(lambda connection: connection.execute("DELETE FROM server WHERE id = ?", (server,)))
+
+        def write(connection: Connection) -> None:
+            connection.execute("DELETE FROM server WHERE id = ?", (server,))
+            connection.notify(RELEASED, "")
+
+        await self._database.write(write)
 
 
 def has_no_owner(dialect: Dialect) -> str:
@@ -87,9 +104,9 @@ def has_no_owner(dialect: Dialect) -> str:
     return f"owner NOT IN (SELECT id FROM server WHERE lease_until > {dialect.now})"
 
 
-def _renew(connection: Connection, server: str) -> None:
+def _renew(connection: Connection, server: str, secret: bytes) -> None:
     connection.execute(
-        f"INSERT INTO server(id, lease_until) VALUES (?, {connection.dialect.now} + ?) "
+        f"INSERT INTO server(id, lease_until, secret) VALUES (?, {connection.dialect.now} + ?, ?) "
         "ON CONFLICT(id) DO UPDATE SET lease_until = excluded.lease_until",
-        (server, LEASE_SECONDS),
+        (server, LEASE_SECONDS, secret),
     )

@@ -8,6 +8,7 @@ from app.storage.conversations import ConversationStore
 from app.storage.database import Database
 from app.storage.deletions import DeletionStore
 from app.storage.drafts import DraftStore
+from app.storage.erasures import ErasureStore
 from app.storage.errors import UnusableDatabaseError
 from app.storage.folders import FolderStore
 from app.storage.former_chats import FormerChats
@@ -23,6 +24,7 @@ from app.storage.owed_use import OwedUseStore
 from app.storage.passwords import PasswordStore
 from app.storage.people import PersonStore
 from app.storage.presets import PresetStore
+from app.storage.provisioning import ProvisioningStore
 from app.storage.ratings import RatingStore
 from app.storage.recently_deleted import RecentlyDeletedStore
 from app.storage.responses import ResponseStore
@@ -33,6 +35,7 @@ from app.storage.server_clock import ServedTime
 from app.storage.servers import ServerStore
 from app.storage.shares import ShareStore
 from app.storage.sqlite.database import SqliteDatabase
+from app.storage.tenant_deletions import TenantDeletionStore
 from app.storage.token_index import TokenIndex
 from app.storage.tree import TreeStore
 from app.storage.upkeep import Upkeep
@@ -43,8 +46,8 @@ from app.tenants.name import LOCAL
 @dataclass(frozen=True, slots=True)
 class Store:
     """The stores of one tenant, for which other tenants' rows do not exist. `tokens`, `keys`, `people`, `passwords`,
-    `limits`,
-    `owed_use`, `answers`, `servers` and `upkeep` are the server's."""
+    `provisioning`, `limits`, `owed_use`, `answers`, `servers`, `erasures`, `tenant_deletions` and `upkeep` are the
+    server's."""
 
     database: Database
     tenant: str
@@ -71,6 +74,7 @@ class Store:
     keys: KeyStore
     people: PersonStore
     passwords: PasswordStore
+    provisioning: ProvisioningStore
     limits: LimitStore
     owed_use: OwedUseStore
     answers: AnswerStore
@@ -78,6 +82,8 @@ class Store:
     served: ServedTime
     former_chats: FormerChats
     servers: ServerStore
+    erasures: ErasureStore
+    tenant_deletions: TenantDeletionStore
     upkeep: Upkeep
 
     @classmethod
@@ -135,6 +141,7 @@ class Store:
             keys=KeyStore(database),
             people=PersonStore(database),
             passwords=PasswordStore(database),
+            provisioning=ProvisioningStore(database),
             limits=LimitStore(database),
             owed_use=OwedUseStore(database),
             answers=AnswerStore(database),
@@ -142,6 +149,8 @@ class Store:
             served=ServedTime(database),
             former_chats=FormerChats(database),
             servers=ServerStore(database),
+            erasures=ErasureStore(database),
+            tenant_deletions=TenantDeletionStore(database),
             upkeep=upkeep,
         )
 

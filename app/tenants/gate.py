@@ -109,10 +109,19 @@ class TenantGate:
         self._started.add(stream.request_id)
         return MeteredStream(stream, self._count)
 
-    @property
-    def owed(self) -> OwedUse:
-        """Use that is not paid for yet, to be carried over a restart."""
-        return OwedUse(self._requests.debt, self._tokens.debt)
+    def take_added(self) -> OwedUse:
+        """Return the use since the last call, which the caller adds to the total of all servers."""
+        return OwedUse(self._requests.take_added(), self._tokens.take_added())
+
+    def give_back(self, added: OwedUse) -> None:
+        """Take back use that could not be added to the total."""
+        self._requests.give_back(added.requests)
+        self._tokens.give_back(added.tokens)
+
+    def settle(self, total: OwedUse) -> None:
+        """Continue with the total of all servers."""
+        self._requests.settle(total.requests)
+        self._tokens.settle(total.tokens)
 
     def live(self, engine: Backend) -> int:
         """Return the number of the tenant's requests that have not ended."""
@@ -230,10 +239,21 @@ class TenantGates:
             )
         return gate
 
-    def owed(self) -> dict[str, OwedUse]:
-        """Return the use that each tenant owes, without tenants that owe nothing."""
-        found = self._former | {tenant: gate.owed for tenant, gate in self._gates.items()}
-        return {tenant: owed for tenant, owed in found.items() if owed}
+    def take_added(self) -> dict[str, OwedUse]:
+        """Return the use of each tenant since the last call, without tenants that used nothing."""
+        added = {tenant: gate.take_added() for tenant, gate in self._gates.items()}
+        return {tenant: use for tenant, use in added.items() if use}
+
+    def give_back(self, added: Mapping[str, OwedUse]) -> None:
+        """Take back use that could not be added to the total."""
+        for tenant, use in added.items():
+            self._gates[tenant].give_back(use)
+
+    def settle(self, totals: Mapping[str, OwedUse]) -> None:
+        """Continue with what each tenant owes to all servers. A tenant that is not in `totals` owes nothing."""
+        for tenant, gate in self._gates.items():
+            gate.settle(totals.get(tenant, NOTHING_OWED))
+        self._former = {tenant: owed for tenant, owed in totals.items() if tenant not in self._gates}
 
     def used(self) -> Usage:
         """Sum up the use of all tenants since the server started."""

@@ -39,6 +39,7 @@ class Person:
     tenant: drawn at the first login; the salt of the person's KV is derived from it, as from a key's tenant.
     last_seen_at: accurate to about an hour.
     disabled_at: None while the person may log in.
+    provisioned: whether a provider manages the account and its groups (SCIM), instead of the logins.
     """
 
     id: str
@@ -47,6 +48,7 @@ class Person:
     created_at: float
     last_seen_at: float
     disabled_at: float | None = None
+    provisioned: bool = False
 
     @property
     def shown_name(self) -> str:

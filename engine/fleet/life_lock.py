@@ -1,7 +1,7 @@
 """A lock that a process holds for as long as it lives, so that another one notices its death at once.
 
 The kernel closes the sockets of a killed process after it has freed the process's memory, which takes 100 ms and more
-with a model in it. It releases robust mutexes before that (`robust_list` in the kernel's documentation).
+with a model in it. Robust mutexes are released before that (`robust_list` in the kernel's documentation).
 """
 
 import ctypes

@@ -66,3 +66,45 @@ async def test_other_server_finishes_answers_of_a_killed_one(servers: list[EbbSe
         await asyncio.gather(*reading)
     assert [each.text for each in readers] == [each.text for each in whole]
     assert all(each.resumed for each in readers)
+
+
+async def status_of(url: str, key: str) -> int:
+    headers = {"Authorization": f"Bearer {key}"}
+    async with aiohttp.ClientSession(url, headers=headers) as session, session.get("/api/conversations") as response:
+        return response.status
+
+
+async def test_answer_is_followed_and_cancelled_at_the_other_server(servers: list[EbbServer]) -> None:
+    first, second = servers
+    reader = RunReader(lambda: first.base_url)
+    reading = asyncio.create_task(reader.ask(await new_conversation(first), body(0)))
+    await reader.until(20)
+    other = RunReader(lambda: second.base_url, run_id=reader.run_id)
+    following = asyncio.create_task(other.follow())
+    await other.until(len(reader.text) + 1)
+    route = f"/api/runs/{reader.run_id}/cancel"
+    async with aiohttp.ClientSession(second.base_url) as session, session.post(route) as response:
+        assert (await response.json())["status"] == "cancelled"
+    async with asyncio.timeout(20):
+        await asyncio.gather(reading, following)
+    assert reader.text == other.text
+
+
+async def test_key_revoked_at_one_server_is_refused_by_the_other(servers: list[EbbServer]) -> None:
+    first, second = servers
+    assert first.base_url is not None
+    assert second.base_url is not None
+    async with aiohttp.ClientSession(first.base_url) as session:
+        async with session.post("/api/admin/keys", json={"name": "root", "scope": "admin"}) as response:
+            root = (await response.json())["key"]
+        session.headers["Authorization"] = f"Bearer {root}"
+        async with session.post("/api/admin/keys", json={"name": "alice", "tenant": "alice"}) as response:
+            key = (await response.json())["key"]
+        async with asyncio.timeout(20):
+            while await status_of(second.base_url, key) != 200:
+                pass
+        async with session.delete(f"/api/admin/keys/{key.split('-')[2]}") as response:
+            assert response.status == 204
+    async with asyncio.timeout(20):
+        while await status_of(second.base_url, key) != 401:
+            pass

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,12 +14,17 @@ from app.runs.run import Run
 from app.schemas.conversations import NewMessage
 from app.services import Services
 from app.storage.connection import Connection
+from app.storage.errors import UnusableDatabaseError
+from app.storage.imports import _batches
 from app.storage.postgres.database import PostgresDatabase
 from app.storage.postgres.listener import Listener
 from app.storage.store import Store
+from app.tenants.limits import LimitReachedError, TenantLimits
+from engine.trail import Trail
 from tests.on_postgres import schema_of, url_of
 from tests.postgres.test_database import end_connections
 from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine
+from tests.unit.stored_chats import imported
 
 WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
 
@@ -36,8 +42,9 @@ class Server:
         self.services = services
         self.engine = engine
         self.lease = services.lease
-        # A takeover begins a whole lease after the start.
-        self.lease._trusted_at = 0
+        # Time stands still, so that no renewal is late, and a takeover may begin at once.
+        self.lease._clock = lambda: 0.0
+        self.lease._renewed_at = self.lease._trusted_at = 0.0
 
     async def ask(self, content: str = "one") -> Run:
         conversation = await self.services.store.conversations.create({})
@@ -56,7 +63,9 @@ class Server:
         """End the lease as if this server had not renewed it for long."""
 
         def write(connection: Connection) -> None:
-            connection.execute("UPDATE server SET lease_until = 0 WHERE id = ?", (self.services.store.database.server,))
+            connection.execute(
+                "UPDATE server SET lease_until = lease_until - 60 WHERE id = ?", (self.services.store.database.server,)
+            )
 
         await self.services.store.database.write(write)
 
@@ -70,13 +79,20 @@ class Server:
 
 
 @asynccontextmanager
-async def server(path: Path, name: str) -> AsyncIterator[Server]:
-    """Run a server with a state directory of its own."""
+async def server(path: Path, name: str, *, secret: bytes = b"secret", is_held: bool = False) -> AsyncIterator[Server]:
+    """Run a server with a state directory of its own.
+
+    is_held: whether its engine computes nothing.
+    """
     (path / name).mkdir(exist_ok=True)
     engine, host = FakeEngine(), EngineHost()
     await engine.start()
+    if is_held:
+        engine.hold()
     host.ready(engine, "identity")
-    services = await Services.open(path / name / "conversations.db", host, database_url=url_of(path))
+    services = await Services.open(
+        path / name / "conversations.db", host, database_url=url_of(path), secret_digest=secret
+    )
     made = Server(services, engine)
     assert services.lease._task is not None
     services.lease._task.cancel()
@@ -190,6 +206,8 @@ async def test_only_one_of_two_servers_takes_a_run_over(tmp_path: Path, first: S
 async def test_server_that_stops_hands_its_runs_over_at_once(tmp_path: Path, second: Server) -> None:
     async with server(tmp_path, "third") as third:
         run = await third.asked(3)
+    async with asyncio.timeout(20):
+        await second.lease._news.wait()
     await second.lease.renew()
     assert (await end_of(second.run(run.id))).content == WHOLE_ANSWER
 
@@ -207,15 +225,12 @@ async def test_run_that_ends_server_after_server_is_given_up(tmp_path: Path, fir
     run = await first.asked(3)
     await first.expire()
     for name in ("second", "third"):
-        async with server(tmp_path, name) as dying:
-            dying.engine.hold()
-            await dying.lease.renew()
+        async with server(tmp_path, name, is_held=True) as dying:
             assert dying.services.runs.get(run.id, "local") is not None
             await dying.expire()
             # The next server finds the row of a server that ended without notice.
             dying.services.lease._task = None
     async with server(tmp_path, "last") as last:
-        await last.lease.renew()
         await end_of(last.run(run.id))
         assert last.engine.requests == []
         stored = await last.stored(run)
@@ -255,6 +270,9 @@ async def copy_at(server: Server, run: Run) -> Run:
 async def test_client_of_another_server_follows_an_answer_live(first: Server, second: Server) -> None:
     run = await first.asked(2)
     copy = await copy_at(second, run)
+    conversation = await second.services.store.conversations.get(run.answer.conversation_id)
+    [_, shown] = await second.services.turns.shown_path(conversation)
+    assert (shown.content, shown.status) == (" w0 w1", "in_progress")
     frames = copy.log.follow(None)
     assert b" w0 w1" in await anext(frames)
     first.engine.allow(1)
@@ -358,6 +376,144 @@ async def test_lost_listening_connection_is_made_again(
     monkeypatch.setattr(listener_of(second.services.store), "_on_notice", lambda _topic, text: notices.append(text))
     end_connections(schema_of(tmp_path))
     async with asyncio.timeout(20):
-        while not notices:
+        while '["run_none"]' not in notices:
             await first.services.store.runs.ask_to_cancel(["run_none"])
-    assert notices[-1] == '["run_none"]'
+
+
+async def test_changes_reach_pages_at_other_servers(first: Server, second: Server) -> None:
+    await first.lease.renew()
+    with second.services.changes.followed("local") as there, first.services.changes.followed("local") as here:
+        run = await first.ask()
+        await end_of(run)
+        seen = dict[str, bool]()
+        async with asyncio.timeout(20):
+            while not seen.get(run.answer.conversation_id):
+                await there.wait(20)
+                seen |= there.take() or {}
+        assert list(seen) == [run.answer.conversation_id]
+        assert here.take() == seen
+
+
+async def test_chat_answered_elsewhere_counts_as_being_answered(first: Server, second: Server) -> None:
+    run = await first.asked(2)
+    assert await second.services.runs.answering("local") == {run.answer.conversation_id}
+    assert await second.services.runs.answering("alice") == set()
+    first.engine.allow(None)
+    await end_of(run)
+    assert await second.services.runs.answering("local") == set()
+
+
+async def test_missed_notices_have_pages_read_everything(tmp_path: Path, first: Server, second: Server) -> None:
+    with second.services.changes.followed("local") as there:
+        end_connections(schema_of(tmp_path))
+        await there.wait(20)
+        assert there.take() is None
+
+
+async def test_server_with_another_secret_is_refused(tmp_path: Path, first: Server) -> None:
+    with pytest.raises(UnusableDatabaseError, match="--secret-file"):
+        async with server(tmp_path, "second", secret=b"other"):
+            pass
+    await first.expire()
+    async with server(tmp_path, "second", secret=b"other") as alone:
+        assert alone.lease.is_alone
+
+
+async def test_revoked_key_and_new_limit_apply_at_all_servers(first: Server, second: Server) -> None:
+    _, key = await first.services.administration.create_key("alice", "alice", "user")
+    await second.services.ring.read()
+    assert second.services.ring.by_key(key) is not None
+    key_id = key.split("-")[2]
+    await first.services.administration.revoke_key(key_id)
+    await first.services.administration.set_limits("alice", TenantLimits(requests_per_minute=3))
+    # As a request does a second later.
+    second.services.ring._read_at -= 1
+    await second.services.ring.refresh()
+    assert second.services.ring.by_key(key) is None
+    assert second.services.ring.limits_of("alice").requests_per_minute == 3
+
+
+async def test_rate_limit_holds_for_all_servers_together(first: Server, second: Server) -> None:
+    servers = (first, second)
+    await first.services.administration.set_limits("local", TenantLimits(requests_per_minute=4))
+    for each in servers:
+        await each.services.ring.read()
+        await each.lease.renew()
+        for _ in range(2):
+            await end_of(await each.ask())
+    for each in (*servers, first):
+        await each.services.use_keeper.save()
+    for each in servers:
+        with pytest.raises(LimitReachedError):
+            await each.ask()
+
+
+async def test_import_of_a_live_server_is_not_discarded(tmp_path: Path, first: Server, second: Server) -> None:
+    imports = first.services.store.imports
+    staged = [imported("conv_1", ["gulls"] * 3)]
+
+    async def interrupted() -> None:
+        batches = list(_batches(staged))
+        stage = partial(imports._stage, import_id=f"{first.services.store.database.server}import_1", with_origin=True)
+        await first.services.store.database.write(lambda connection: stage(connection, batch=batches[0]))
+
+    await interrupted()
+    await second.services.store.imports.discard_former()
+    assert len(await second.services.store.database.read("SELECT * FROM staged")) == 1
+    await first.expire()
+    await second.services.store.imports.discard_former()
+    assert await second.services.store.database.read("SELECT * FROM staged") == []
+
+
+async def test_removed_chat_leaves_the_memory_of_all_servers(first: Server, second: Server) -> None:
+    second.services.shared_deletions.begin()
+    run = await first.ask()
+    await end_of(run)
+    await first.services.deletions.delete_conversation(run.answer.conversation_id, permanently=True)
+    async with asyncio.timeout(20):
+        [here] = await first.engine.until_erased(1)
+        [there] = await second.engine.until_erased(1)
+    assert list(there.token_ids) == list(here.token_ids)
+    assert (there.num_shared, list(there.ends)) == (here.num_shared, list(here.ends))
+    assert second.engine.erased_of == ["local"]
+    # The server that has erased the blocks does not do so again.
+    await first.services.shared_deletions.catch_up(first.engine)
+    assert len(first.engine.erased) == 1
+
+
+async def test_erased_tokens_stay_in_the_database_for_a_minute(first: Server, second: Server) -> None:
+    store = first.services.store
+    await first.services.shared_deletions.share("local", [Trail([1, 2, 3])])
+    await first.lease.renew()
+    await first.services.shared_deletions.catch_up(first.engine)
+    assert len(await store.database.read("SELECT * FROM erasure")) == 1
+    await store.database.write(lambda connection: connection.execute("UPDATE erasure SET added_at = added_at - 61"))
+    await first.services.shared_deletions.catch_up(first.engine)
+    assert await store.database.read("SELECT * FROM erasure") == []
+
+
+async def test_deleted_tenant_gets_a_new_salt_at_all_servers(tmp_path: Path, first: Server, second: Server) -> None:
+    for number, each in enumerate((first, second, first), 1):
+        await each.services.administration.delete_tenant("alice")
+        for server_ in (first, second):
+            await server_.services.shared_deletions.catch_up(server_.engine)
+            assert server_.engine.deletions_of("alice") == number
+    async with server(tmp_path, "third") as third:
+        await third.services.shared_deletions.catch_up(third.engine)
+        assert third.engine.deletions_of("alice") == 3
+
+
+async def test_deletions_from_the_time_of_one_server_are_shared(first: Server, second: Server) -> None:
+    await first.services.administration.create_key("alice", "alice", "user")
+    first.engine.deletions["alice"] = 2
+    await first.services.shared_deletions._publish(first.engine)
+    await second.services.shared_deletions.catch_up(second.engine)
+    assert second.engine.deletions_of("alice") == 2
+
+
+async def test_deleted_tenants_requests_end_at_all_servers(first: Server, second: Server) -> None:
+    run = await first.asked(2)
+    await second.services.administration.delete_tenant("local")
+    await first.services.shared_deletions.catch_up(first.engine)
+    await end_of(run)
+    assert await first.services.store.database.read("SELECT * FROM conversation") == []

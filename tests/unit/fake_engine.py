@@ -197,6 +197,7 @@ class FakeEngine:
         self.erased: list[Trail] = []
         self.erased_of: list[str] = []
         self.deleted_tenants: list[str] = []
+        self.deletions = Counter[str]()
         self.finished: Counter[str] = Counter()
         self._live: dict[str, FakeStream] = {}
         self.places: int | None = None
@@ -331,8 +332,17 @@ class FakeEngine:
     def requests_of(self, tenant: str) -> list[str]:
         return [stream.request_id for stream in self._live.values() if stream.tenant == tenant]
 
+    def deletions_of(self, tenant: str) -> int:
+        return self.deletions[tenant]
+
+    def adopt_deletion(self, tenant: str, deletions: int) -> None:
+        self.deletions[tenant] = deletions
+        for request_id in self.requests_of(tenant):
+            self.abort(request_id)
+
     async def delete_tenant(self, tenant: str) -> None:
         self.deleted_tenants.append(tenant)
+        self.deletions[tenant] += 1
         for request_id in self.requests_of(tenant):
             self.abort(request_id)
 

@@ -14,6 +14,8 @@ from typing import Final
 import psycopg
 from psycopg import sql
 
+from app.storage.connection import MISSED
+
 CHANNEL: Final = "'ebb_' || md5(current_schema())"
 """Channels are names of the whole database, which may hold several schemas."""
 CONNECT_SECONDS: Final = 5
@@ -57,6 +59,7 @@ class Listener:
             finally:
                 await connection.close()
             connection = await self._connected_again()
+            self._on_notice(MISSED, "")
 
     def _deliver(self, payload: str) -> None:
         try:

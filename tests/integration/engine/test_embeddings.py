@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -58,7 +59,7 @@ def llm(request: pytest.FixtureRequest, model: Path) -> Iterator[LLM]:
         yield made
 
 
-def embed(llm: LLM, prompts: Sequence[Sequence[int]], pooling: Pooling) -> list[RequestOutput]:
+def embed(llm: LLM, prompts: Sequence[Sequence[int]], pooling: Pooling | Literal["auto"]) -> list[RequestOutput]:
     """Embed all prompts together and return the last output of each."""
     params = SamplingParams(temperature=0.0, pooling=pooling)
     ids = [llm.engine.add_request(GenerateRequest(prompt, params)).request_id for prompt in prompts]
@@ -114,6 +115,18 @@ def test_batches_and_chunks_give_the_same_bits(model: Path, pooling: Pooling) ->
         alone = [bits(embed(whole, [prompt], pooling))[0] for prompt in PROMPTS]
         assert bits(embed(whole, PROMPTS, pooling)) == alone
         assert bits(embed(chunked, PROMPTS, pooling)) == alone
+
+
+def test_model_folder_chooses_the_pooling(tmp_path: Path) -> None:
+    folder = make_tiny_model(tmp_path / "model", hidden=128, heads=2, kv_heads=1)
+    with llm_of(folder, "bfloat16") as plain:
+        ways: tuple[Pooling | Literal["auto"], ...] = (*POOLINGS, "auto")
+        by_way = {way: bits(embed(plain, PROMPTS, way)) for way in ways}
+    assert by_way["auto"] == by_way["mean"] != by_way["last"]
+    (folder / "1_Pooling").mkdir()
+    (folder / "1_Pooling" / "config.json").write_text('{"pooling_mode_lasttoken": true}')
+    with llm_of(folder, "bfloat16") as trained:
+        assert bits(embed(trained, PROMPTS, "auto")) == by_way["last"]
 
 
 def test_last_token_reuses_cached_prefix_and_mean_computes_all(llm: LLM) -> None:

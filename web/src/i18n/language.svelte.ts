@@ -10,6 +10,7 @@ export const LANGUAGES = {
   ja: "日本語",
   ko: "한국어",
   pt: "Português (Brasil)",
+  ru: "Русский",
   zh: "简体中文",
 };
 
@@ -100,6 +101,7 @@ export const t = textsOf<Catalogue>({
   ja: () => import("./ja"),
   ko: () => import("./ko"),
   pt: () => import("./pt"),
+  ru: () => import("./ru"),
   zh: () => import("./zh"),
 });
 

@@ -6,4 +6,5 @@ ALTER TABLE run ADD COLUMN is_cancelled INTEGER NOT NULL DEFAULT 0;
 CREATE TABLE server(
   number INTEGER PRIMARY KEY,
   id TEXT NOT NULL UNIQUE,
-  lease_until REAL NOT NULL);
+  lease_until REAL NOT NULL,
+  secret BLOB NOT NULL);

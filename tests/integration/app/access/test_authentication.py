@@ -44,8 +44,12 @@ OPEN = {
     ("POST", "/api/login/password"),
     ("POST", "/api/login/start"),
     ("GET", "/login/callback"),
+    ("POST", "/login/saml"),
+    ("GET", "/login/saml/metadata"),
     ("POST", "/api/logout"),
 }
+PROVISIONING = {(method, "/scim/v2/{path:path}") for method in ("GET", "POST", "PUT", "PATCH", "DELETE")}
+"""Routes with a token of their own."""
 ADMIN: dict[Call, Any] = {
     ("GET", "/metrics"): None,
     ("GET", "/api/live"): None,
@@ -231,6 +235,7 @@ def without_names(call: Call) -> Call:
 def test_every_route_is_in_one_of_the_tables(people: People) -> None:
     known = (
         OPEN
+        | PROVISIONING
         | ADMIN.keys()
         | SHARED.keys()
         | OF_PERSONS
@@ -449,7 +454,8 @@ def a_path(call: Call) -> str:
     "headers", [{}, {"Authorization": "Bearer sk-ebb-000000000000-" + "A" * 43}, {"X-Api-Key": "x"}]
 )
 async def test_every_route_that_is_not_open_requires_a_key(people: People, headers: dict[str, str]) -> None:
-    for call in [*sorted(routes_of(people) - OPEN), ("GET", "/v1/nothing"), ("PUT", "/api/nothing/at/all")]:
+    closed = sorted(routes_of(people) - OPEN - PROVISIONING)
+    for call in [*closed, ("GET", "/v1/nothing"), ("PUT", "/api/nothing/at/all")]:
         refused = await people.stranger.request(call[0], a_path(call), json={}, headers=headers)
         assert refused.status == 401, call
         assert refused.headers["WWW-Authenticate"] == "Bearer"

@@ -82,7 +82,7 @@ async def test_limits_survive_a_restart(tmp_path: Path) -> None:
         response = await alice.post("/v1/completions", json=COMPLETION)
         assert (response.status, (await response.json())["error"]["code"]) == (429, "requests_per_minute_limit")
         assert 15 <= int(response.headers["Retry-After"]) <= 20
-        assert again.services.gates.owed()["alice"].tokens.seconds > 0
+        assert (await again.services.store.owed_use.all())["alice"].tokens.seconds > 0
 
 
 async def test_use_is_stored_while_the_server_runs(people: People, tmp_path: Path) -> None:
@@ -91,14 +91,14 @@ async def test_use_is_stored_while_the_server_runs(people: People, tmp_path: Pat
     await limit(people, requests_per_minute=3)
     assert (await people.alice.post("/v1/completions", json=COMPLETION)).status == 200
     writes = 0
-    replace = services.store.owed_use.replace
+    add = services.store.owed_use.add
 
-    async def counted(owed: Mapping[str, OwedUse]) -> None:
+    async def counted(added: Mapping[str, OwedUse]) -> dict[str, OwedUse]:
         nonlocal writes
         writes += 1
-        await replace(owed)
+        return await add(added)
 
-    keeper = UseKeeper(services.gates, SimpleNamespace(replace=counted))  # type: ignore[arg-type]
+    keeper = UseKeeper(services.gates, SimpleNamespace(add=counted))  # type: ignore[arg-type]
     await keeper.save()
     await keeper.save()
     stored = await services.store.owed_use.all()

@@ -106,6 +106,17 @@ export const de: AccountTexts = {
     noPeople: "Noch hat sich niemand angemeldet.",
     name: "Name",
     role: "Rolle",
+    rights: "Rechte",
+    allRights: "Alle",
+    noRights: "Keine",
+    rightNames: {
+      keys: "Schlüssel",
+      "share-links": "Links zu Chats",
+      "temporary-chats": "temporäre Chats",
+      files: "Dateien",
+      import: "Import",
+      export: "Export",
+    },
     seen: "Zuletzt gesehen",
     state: "Zugang",
     roles: {

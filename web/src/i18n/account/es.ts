@@ -110,6 +110,17 @@ export const es: AccountTexts = {
     noPeople: "Aún no ha iniciado sesión nadie.",
     name: "Nombre",
     role: "Rol",
+    rights: "Derechos",
+    allRights: "Todos",
+    noRights: "Ninguno",
+    rightNames: {
+      keys: "claves",
+      "share-links": "enlaces a chats",
+      "temporary-chats": "chats temporales",
+      files: "archivos",
+      import: "importación",
+      export: "exportación",
+    },
     seen: "Última visita",
     state: "Acceso",
     roles: {

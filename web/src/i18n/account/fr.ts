@@ -110,6 +110,17 @@ export const fr: AccountTexts = {
     noPeople: "Personne ne s’est encore connecté.",
     name: "Nom",
     role: "Rôle",
+    rights: "Droits",
+    allRights: "Tous",
+    noRights: "Aucun",
+    rightNames: {
+      keys: "clés",
+      "share-links": "liens vers des conversations",
+      "temporary-chats": "conversations temporaires",
+      files: "fichiers",
+      import: "import",
+      export: "export",
+    },
     seen: "Dernière visite",
     state: "Accès",
     roles: {

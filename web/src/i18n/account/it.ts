@@ -110,6 +110,17 @@ export const it: AccountTexts = {
     noPeople: "Nessuno ha ancora effettuato l’accesso.",
     name: "Nome",
     role: "Ruolo",
+    rights: "Diritti",
+    allRights: "Tutti",
+    noRights: "Nessuno",
+    rightNames: {
+      keys: "chiavi",
+      "share-links": "link alle chat",
+      "temporary-chats": "chat temporanee",
+      files: "file",
+      import: "importazione",
+      export: "esportazione",
+    },
     seen: "Ultima visita",
     state: "Accesso",
     roles: {

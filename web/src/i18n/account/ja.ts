@@ -103,6 +103,17 @@ export const ja: AccountTexts = {
     noPeople: "まだ誰もログインしていません。",
     name: "名前",
     role: "役割",
+    rights: "権限",
+    allRights: "すべて",
+    noRights: "なし",
+    rightNames: {
+      keys: "キー",
+      "share-links": "チャットへのリンク",
+      "temporary-chats": "一時チャット",
+      files: "ファイル",
+      import: "インポート",
+      export: "エクスポート",
+    },
     seen: "最終アクセス",
     state: "アクセス",
     roles: {

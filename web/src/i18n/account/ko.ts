@@ -103,6 +103,17 @@ export const ko: AccountTexts = {
     noPeople: "아직 아무도 로그인하지 않았습니다.",
     name: "이름",
     role: "역할",
+    rights: "권한",
+    allRights: "모두",
+    noRights: "없음",
+    rightNames: {
+      keys: "키",
+      "share-links": "채팅 링크",
+      "temporary-chats": "임시 채팅",
+      files: "파일",
+      import: "가져오기",
+      export: "내보내기",
+    },
     seen: "마지막 접속",
     state: "접근",
     roles: {

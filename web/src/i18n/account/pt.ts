@@ -110,6 +110,17 @@ export const pt: AccountTexts = {
     noPeople: "Ninguém entrou ainda.",
     name: "Nome",
     role: "Função",
+    rights: "Permissões",
+    allRights: "Todas",
+    noRights: "Nenhuma",
+    rightNames: {
+      keys: "chaves",
+      "share-links": "links para conversas",
+      "temporary-chats": "conversas temporárias",
+      files: "arquivos",
+      import: "importação",
+      export: "exportação",
+    },
     seen: "Último acesso",
     state: "Acesso",
     roles: {

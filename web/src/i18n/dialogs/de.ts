@@ -111,11 +111,6 @@ export const de: DialogTexts = {
       dark: "Dunkel",
     },
     size: "Textgröße",
-    sizes: {
-      small: "Klein",
-      normal: "Normal",
-      large: "Groß",
-    },
     language: "Sprache",
     notify: "Benachrichtige mich, wenn eine Antwort fertig wird, während dieser Tab verborgen ist",
     notifyInsecure: "Benachrichtigungen und die Installation von Ebb als App brauchen HTTPS oder einen Browser auf dem Rechner des Servers.",
@@ -139,5 +134,11 @@ export const de: DialogTexts = {
     branches: "Vorige oder nächste Version, mit dem Fokus auf ‹ ›",
     edit: "Bearbeitete Antwort speichern",
     this: "Diese Liste",
+    change: (action) => `Tasten ändern: ${action}`,
+    press: "Drücke die neuen Tasten oder Esc",
+    without: (ctrl) => `Halte ${ctrl} und drücke einen Buchstaben oder ein anderes Zeichen.`,
+    occupied: (keys) => `${keys} gehört dem Browser oder Textfeldern. Wähle andere Tasten.`,
+    taken: (keys, action) => `${keys} ist schon vergeben: ${action}. Wähle andere Tasten.`,
+    reset: "Standardtasten wiederherstellen",
   },
 };

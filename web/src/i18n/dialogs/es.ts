@@ -111,11 +111,6 @@ export const es: DialogTexts = {
       dark: "Oscuro",
     },
     size: "Tamaño del texto",
-    sizes: {
-      small: "Pequeño",
-      normal: "Normal",
-      large: "Grande",
-    },
     language: "Idioma",
     notify: "Avisarme cuando termine una respuesta mientras esta pestaña está oculta",
     notifyInsecure: "Las notificaciones y la instalación de Ebb como aplicación requieren HTTPS o un navegador en la máquina del servidor.",
@@ -139,5 +134,11 @@ export const es: DialogTexts = {
     branches: "Versión anterior o siguiente, con el foco en ‹ ›",
     edit: "Guardar una respuesta editada",
     this: "Esta lista",
+    change: (action) => `Cambiar las teclas: ${action}`,
+    press: "Pulsa las nuevas teclas, o Esc",
+    without: (ctrl) => `Mantén pulsada ${ctrl} y pulsa una letra u otro carácter.`,
+    occupied: (keys) => `${keys} es del navegador o de los campos de texto. Elige otras teclas.`,
+    taken: (keys, action) => `${keys} ya se usa: ${action}. Elige otras teclas.`,
+    reset: "Restaurar las teclas predeterminadas",
   },
 };

@@ -111,11 +111,6 @@ export const fr: DialogTexts = {
       dark: "Sombre",
     },
     size: "Taille du texte",
-    sizes: {
-      small: "Petite",
-      normal: "Normale",
-      large: "Grande",
-    },
     language: "Langue",
     notify: "Me prévenir quand une réponse se termine et que cet onglet est masqué",
     notifyInsecure: "Les notifications et l’installation d’Ebb comme application nécessitent HTTPS ou un navigateur sur la machine du serveur.",
@@ -139,5 +134,11 @@ export const fr: DialogTexts = {
     branches: "Version précédente ou suivante, avec le focus sur ‹ ›",
     edit: "Enregistrer une réponse modifiée",
     this: "Cette liste",
+    change: (action) => `Changer les touches : ${action}`,
+    press: "Appuyez sur les nouvelles touches, ou sur Échap",
+    without: (ctrl) => `Maintenez ${ctrl} et appuyez sur une lettre ou un autre caractère.`,
+    occupied: (keys) => `${keys} est réservé au navigateur ou aux champs de texte. Choisissez d’autres touches.`,
+    taken: (keys, action) => `${keys} est déjà utilisé : ${action}. Choisissez d’autres touches.`,
+    reset: "Rétablir les touches par défaut",
   },
 };

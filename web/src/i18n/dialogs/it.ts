@@ -111,11 +111,6 @@ export const it: DialogTexts = {
       dark: "Scuro",
     },
     size: "Dimensione del testo",
-    sizes: {
-      small: "Piccola",
-      normal: "Normale",
-      large: "Grande",
-    },
     language: "Lingua",
     notify: "Avvisami quando una risposta termina mentre questa scheda è nascosta",
     notifyInsecure: "Le notifiche e l’installazione di Ebb come app richiedono HTTPS o un browser sulla macchina del server.",
@@ -139,5 +134,11 @@ export const it: DialogTexts = {
     branches: "Versione precedente o successiva, con il focus su ‹ ›",
     edit: "Salva una risposta modificata",
     this: "Questo elenco",
+    change: (action) => `Cambia i tasti: ${action}`,
+    press: "Premi i nuovi tasti, oppure Esc",
+    without: (ctrl) => `Tieni premuto ${ctrl} e premi una lettera o un altro carattere.`,
+    occupied: (keys) => `${keys} appartiene al browser o ai campi di testo. Scegli altri tasti.`,
+    taken: (keys, action) => `${keys} è già in uso: ${action}. Scegli altri tasti.`,
+    reset: "Ripristina i tasti predefiniti",
   },
 };

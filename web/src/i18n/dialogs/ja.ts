@@ -108,11 +108,6 @@ export const ja: DialogTexts = {
       dark: "ダーク",
     },
     size: "文字サイズ",
-    sizes: {
-      small: "小",
-      normal: "標準",
-      large: "大",
-    },
     language: "言語",
     notify: "このタブが非表示のときに回答が完了したら通知する",
     notifyInsecure: "通知と、アプリとしての Ebb のインストールには、HTTPS か、サーバーと同じマシンのブラウザーが必要です。",
@@ -136,5 +131,11 @@ export const ja: DialogTexts = {
     branches: "前または次のバージョン（‹ › にフォーカスがあるとき）",
     edit: "編集した回答を保存",
     this: "この一覧",
+    change: (action) => `キーを変更：${action}`,
+    press: "新しいキーを押すか、Esc を押してください",
+    without: (ctrl) => `${ctrl} を押しながら、文字か記号のキーを押してください。`,
+    occupied: (keys) => `${keys} はブラウザーまたは入力欄で使われています。別のキーを選んでください。`,
+    taken: (keys, action) => `${keys} はすでに「${action}」に使われています。別のキーを選んでください。`,
+    reset: "既定のキーに戻す",
   },
 };

@@ -108,11 +108,6 @@ export const ko: DialogTexts = {
       dark: "다크",
     },
     size: "글자 크기",
-    sizes: {
-      small: "작게",
-      normal: "보통",
-      large: "크게",
-    },
     language: "언어",
     notify: "이 탭이 숨겨져 있을 때 답변이 끝나면 알림",
     notifyInsecure: "알림을 받거나 Ebb를 앱으로 설치하려면 HTTPS 또는 서버 컴퓨터의 브라우저가 필요합니다.",
@@ -136,5 +131,11 @@ export const ko: DialogTexts = {
     branches: "이전 또는 다음 버전(‹ ›에 포커스가 있을 때)",
     edit: "편집한 답변 저장",
     this: "이 목록",
+    change: (action) => `키 변경: ${action}`,
+    press: "새 키를 누르거나 Esc를 누르세요",
+    without: (ctrl) => `${ctrl} 키를 누른 채 글자나 다른 문자를 누르세요.`,
+    occupied: (keys) => `${keys} 키는 브라우저나 입력란에서 사용합니다. 다른 키를 선택하세요.`,
+    taken: (keys, action) => `${keys} 키는 이미 ‘${action}’에 사용됩니다. 다른 키를 선택하세요.`,
+    reset: "기본 키로 되돌리기",
   },
 };

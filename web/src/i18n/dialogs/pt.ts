@@ -111,11 +111,6 @@ export const pt: DialogTexts = {
       dark: "Escuro",
     },
     size: "Tamanho do texto",
-    sizes: {
-      small: "Pequeno",
-      normal: "Normal",
-      large: "Grande",
-    },
     language: "Idioma",
     notify: "Notificar quando uma resposta terminar enquanto esta aba estiver oculta",
     notifyInsecure: "Notificações e a instalação do Ebb como aplicativo exigem HTTPS ou um navegador na própria máquina do servidor.",
@@ -139,5 +134,11 @@ export const pt: DialogTexts = {
     branches: "Versão anterior ou seguinte, com o foco em ‹ ›",
     edit: "Salvar uma resposta editada",
     this: "Esta lista",
+    change: (action) => `Alterar as teclas: ${action}`,
+    press: "Pressione as novas teclas ou Esc",
+    without: (ctrl) => `Segure ${ctrl} e pressione uma letra ou outro caractere.`,
+    occupied: (keys) => `${keys} pertence ao navegador ou aos campos de texto. Escolha outras teclas.`,
+    taken: (keys, action) => `${keys} já está em uso: ${action}. Escolha outras teclas.`,
+    reset: "Restaurar as teclas padrão",
   },
 };

@@ -1,4 +1,7 @@
+import { pluralsOf } from "../plurals";
 import type { LiveTexts, TierState } from "./en";
+
+const plural = pluralsOf("de");
 
 /** States of a tier. */
 const STATES: Record<TierState, string> = {
@@ -55,6 +58,20 @@ export const de: LiveTexts = {
     open: "offen: nicht benutzt",
     "half-open": "halb offen: Probe läuft",
   },
+  replicas: "Replikate",
+  replica: (index) => `Replikat ${index}`,
+  replicaStates: {
+    ok: "bedient Anfragen",
+    starting: "startet",
+    failed: "ausgefallen",
+  },
+  replicaAnswers: (count) => plural(count, { one: "1 Antwort", other: `${count} Antworten` }),
+  replicaRestarts: (count) => plural(count, { one: "1 Neustart", other: `${count} Neustarts` }),
+  routes: "Verteilte Anfragen",
+  routesUnit: "pro Sekunde",
+  predicted: "Erstes Token, geschätzt / gemessen",
+  predictedNote: "Mittlere Zeit von der Wahl des Replikats bis zum ersten Token in der letzten Minute",
+  takeovers: "Übernommene Antworten",
   table: "Die Diagramme als Tabelle",
   of: (chart, series) => `${chart}: ${series}`,
   inUnit: (name, unit) => `${name} (${unit})`,

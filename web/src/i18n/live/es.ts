@@ -1,4 +1,7 @@
+import { pluralsOf } from "../plurals";
 import type { LiveTexts, TierState } from "./en";
+
+const plural = pluralsOf("es");
 
 /** States of a tier. */
 const STATES: Record<TierState, string> = {
@@ -55,6 +58,20 @@ export const es: LiveTexts = {
     open: "abierto: sin uso",
     "half-open": "semiabierto: a prueba",
   },
+  replicas: "Réplicas",
+  replica: (index) => `Réplica ${index}`,
+  replicaStates: {
+    ok: "en servicio",
+    starting: "iniciándose",
+    failed: "con fallo",
+  },
+  replicaAnswers: (count) => plural(count, { one: `${count} respuesta`, other: `${count} respuestas` }),
+  replicaRestarts: (count) => plural(count, { one: `${count} reinicio`, other: `${count} reinicios` }),
+  routes: "Solicitudes repartidas",
+  routesUnit: "por segundo",
+  predicted: "Primer token, previsto / observado",
+  predictedNote: "Tiempo medio desde la elección de la réplica hasta el primer token en el último minuto",
+  takeovers: "Respuestas asumidas",
   table: "Los gráficos en forma de tabla",
   of: (chart, series) => `${chart}: ${series}`,
   inUnit: (name, unit) => `${name} (${unit})`,

@@ -1,4 +1,7 @@
+import { pluralsOf } from "../plurals";
 import type { LiveTexts, TierState } from "./en";
+
+const plural = pluralsOf("fr");
 
 /** States of a tier. */
 const STATES: Record<TierState, string> = {
@@ -55,6 +58,20 @@ export const fr: LiveTexts = {
     open: "ouvert : inutilisé",
     "half-open": "entrouvert : essai en cours",
   },
+  replicas: "Réplicas",
+  replica: (index) => `Réplica ${index}`,
+  replicaStates: {
+    ok: "en service",
+    starting: "démarre",
+    failed: "en panne",
+  },
+  replicaAnswers: (count) => plural(count, { one: `${count} réponse`, other: `${count} réponses` }),
+  replicaRestarts: (count) => plural(count, { one: `${count} redémarrage`, other: `${count} redémarrages` }),
+  routes: "Requêtes réparties",
+  routesUnit: "par seconde",
+  predicted: "Premier token, prévu / observé",
+  predictedNote: "Temps moyen entre le choix du réplica et le premier token pendant la dernière minute",
+  takeovers: "Réponses reprises",
   table: "Les graphiques sous forme de tableau",
   of: (chart, series) => `${chart} : ${series}`,
   inUnit: (name, unit) => `${name} (${unit})`,

@@ -11,5 +11,6 @@ export const liveTexts = textsOf<LiveTexts>({
   ja: () => import("./ja"),
   ko: () => import("./ko"),
   pt: () => import("./pt"),
+  ru: () => import("./ru"),
   zh: () => import("./zh"),
 });

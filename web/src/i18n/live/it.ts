@@ -1,4 +1,7 @@
+import { pluralsOf } from "../plurals";
 import type { LiveTexts, TierState } from "./en";
+
+const plural = pluralsOf("it");
 
 /** States of a tier. */
 const STATES: Record<TierState, string> = {
@@ -55,6 +58,20 @@ export const it: LiveTexts = {
     open: "aperto: non usato",
     "half-open": "semiaperto: in prova",
   },
+  replicas: "Repliche",
+  replica: (index) => `Replica ${index}`,
+  replicaStates: {
+    ok: "in servizio",
+    starting: "in avvio",
+    failed: "non riuscita",
+  },
+  replicaAnswers: (count) => plural(count, { one: `${count} risposta`, other: `${count} risposte` }),
+  replicaRestarts: (count) => plural(count, { one: `${count} riavvio`, other: `${count} riavvii` }),
+  routes: "Richieste distribuite",
+  routesUnit: "al secondo",
+  predicted: "Primo token, previsto / osservato",
+  predictedNote: "Tempo medio dalla scelta della replica al primo token nell’ultimo minuto",
+  takeovers: "Risposte rilevate",
   table: "I grafici in forma di tabella",
   of: (chart, series) => `${chart}: ${series}`,
   inUnit: (name, unit) => `${name} (${unit})`,

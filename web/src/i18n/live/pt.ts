@@ -1,4 +1,7 @@
+import { pluralsOf } from "../plurals";
 import type { LiveTexts, TierState } from "./en";
+
+const plural = pluralsOf("pt");
 
 /** States of a tier. */
 const STATES: Record<TierState, string> = {
@@ -55,6 +58,20 @@ export const pt: LiveTexts = {
     open: "aberto: não usado",
     "half-open": "meio aberto: em teste",
   },
+  replicas: "Réplicas",
+  replica: (index) => `Réplica ${index}`,
+  replicaStates: {
+    ok: "em serviço",
+    starting: "iniciando",
+    failed: "com falha",
+  },
+  replicaAnswers: (count) => plural(count, { one: `${count} resposta`, other: `${count} respostas` }),
+  replicaRestarts: (count) => plural(count, { one: `${count} reinício`, other: `${count} reinícios` }),
+  routes: "Solicitações distribuídas",
+  routesUnit: "por segundo",
+  predicted: "Primeiro token, previsto / observado",
+  predictedNote: "Tempo médio da escolha da réplica até o primeiro token no último minuto",
+  takeovers: "Respostas assumidas",
   table: "Os gráficos em forma de tabela",
   of: (chart, series) => `${chart}: ${series}`,
   inUnit: (name, unit) => `${name} (${unit})`,

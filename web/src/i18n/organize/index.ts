@@ -11,5 +11,6 @@ export const organizeTexts = textsOf<OrganizeTexts>({
   ja: () => import("./ja"),
   ko: () => import("./ko"),
   pt: () => import("./pt"),
+  ru: () => import("./ru"),
   zh: () => import("./zh"),
 });

@@ -12,7 +12,7 @@ from ollama import AsyncClient, ChatResponse, ResponseError
 from engine.urgency import Urgency
 from tests.integration.api_server import RunningServer, running_server
 from tests.integration.compatibility import row
-from tests.unit.fake_engine import ANSWER_WORDS, FAILING, WINDOW, FakeEngine, text_of
+from tests.unit.fake_engine import ANSWER_WORDS, END, FAILING, WINDOW, FakeEngine, text_of
 
 Api = RunningServer[FakeEngine]
 
@@ -231,13 +231,15 @@ async def test_routes_of_a_model_store_are_refused(client: AsyncClient) -> None:
 
 
 @row("ollama", "embed(input=...)", "vectors of length 1 for a text or a list of texts; the end of a long text is cut")
-async def test_embed_returns_unit_vectors_and_counts(client: AsyncClient) -> None:
+async def test_embed_returns_unit_vectors_and_counts(client: AsyncClient, api: Api) -> None:
     both = await client.embed("fake-1:latest", ["sea", "see the sea"])
     assert [len(vector) for vector in both.embeddings] == [3, 3]
     assert [math.hypot(*vector) for vector in both.embeddings] == pytest.approx([1, 1])
     assert (both.model, both.prompt_eval_count) == ("fake-1:latest", len("sea") + len("see the sea"))
     assert (await client.embed("fake-1", "sea")).embeddings == both.embeddings[:1]
     assert (await client.embed("fake-1", "s" * (WINDOW + 9))).prompt_eval_count == WINDOW
+    await client.embed("fake-1", "s" * WINDOW + "<|end|>")
+    assert api.engine.requests[-1].prompt == (*b"s" * (WINDOW - 1), END)
     assert (await client.embed("fake-1", "")).embeddings == []
     assert (await client.embeddings("fake-1", "sea")).embedding == both.embeddings[0]
 

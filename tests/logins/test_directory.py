@@ -20,9 +20,9 @@ from app.accounts.rules import GroupRules
 from app.config.options import SettingsError
 from app.config.settings import load_settings
 from app.doctor.directory_check import check_directory
-from tests.directory.slapd import GROUPS_BASE, PEOPLE_BASE, SEARCH_PASSWORD, SEARCHER, Slapd, running_slapd
 from tests.integration.api_server import RunningServer, api_client, running_server
 from tests.integration.conversations_client import created, error_of, read
+from tests.logins.slapd import GROUPS_BASE, PEOPLE_BASE, SEARCH_PASSWORD, SEARCHER, Slapd, running_slapd
 from tests.unit.fake_engine import FakeEngine
 
 RULES = GroupRules({"staff": "user", "ops": "admin"}, {"staff": {"concurrent_runs": 2}}, admits_own=True)

@@ -1,1 +1,0 @@
-"""Tests with a real directory, for `make test-directory`."""

@@ -16,7 +16,8 @@ class ReplicaState:
 
     state: "failed" means that the replica is no longer restarted.
     epoch: number of its newest start, counted over all replicas.
-    pid: process id; None while there is no process.
+    machine: name of the machine where it runs, or ran last; None before its first start.
+    pid: process id there; None while there is no process.
     answers: answers that it computes or was asked to compute.
     restarts: restarts so far.
     last_loss: cause of its last loss, as a sentence; empty if there was none.
@@ -25,6 +26,7 @@ class ReplicaState:
     index: int
     state: Literal["starting", "ok", "failed"]
     epoch: int
+    machine: str | None
     pid: int | None
     answers: int
     restarts: int

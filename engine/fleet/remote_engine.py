@@ -13,7 +13,7 @@ from engine.errors import EbbError, EngineError, NotReadyError, OverloadedError
 from engine.fleet.answer import FRUITLESS, RemoteAnswer
 from engine.fleet.keeper import ReplicaKeeper
 from engine.fleet.link import Link, ReplicaLostError
-from engine.fleet.messages import AdoptDeletion, Erase
+from engine.fleet.messages import AdoptDeletion, AdoptDeletions, Erase
 from engine.fleet.placement import Placement
 from engine.fleet.prediction import StepLimits
 from engine.fleet.prompt_names import PromptNames
@@ -69,7 +69,6 @@ class RemoteEngine:
         self._notes = tier_notes
         self._on_close = on_close
         self._salts = TenantSalts(config.secret, config.tenants_file)
-        self._deleted: set[str] = set()
         self._counts = RouteCounts()
         self._names = PromptNames(self._salts, has_prefixes=config.prefix_cache)
         self._router = router or PredictingRouter(config.block_size, StepLimits(config.itl_target, config.max_num_seqs))
@@ -252,18 +251,16 @@ class RemoteEngine:
         self._spread_deletion(tenant)
 
     def _spread_deletion(self, tenant: str) -> None:
-        self._deleted.add(tenant)
         for link in self._keeper.ready:
             link.send(AdoptDeletion(tenant, self._salts.generation(tenant)))
         for request_id in self.requests_of(tenant):
             self.abort(request_id)
 
     def _on_link(self, link: Link) -> None:
-        """Route requests to a replica, after repeating the deletions that it may have missed while it started."""
+        """Route requests to a replica, after the deletions, in case it cannot read this machine's file."""
         self._names.learn(self._keeper.facts)
         self._router.join(link.seat)
-        for tenant in self._deleted:
-            link.send(AdoptDeletion(tenant, self._salts.generation(tenant)))
+        link.send(AdoptDeletions(self._salts.generations))
 
     async def erase(self, trails: Sequence[Trail], *, tenant: str = "local") -> None:
         """Erase the blocks that only these trails use from the tiers of every replica."""

@@ -316,7 +316,7 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
         answer=Found,
     ),
     "GET /api/conversations/{id}/export": Operation(
-        query={"format": {"type": "string", "enum": ["json", "markdown"]}}, answers=(JSON, MARKDOWN)
+        query={"format": {"type": "string", "enum": ["json", "markdown", "text"]}}, answers=(JSON, MARKDOWN, PLAIN)
     ),
     "GET /api/export": Operation(query={"parts": _SWITCH, "cursor": _TEXT}, answers=(JSON,)),
     "POST /api/export": Operation(SelectedConversations, answers=(JSON,)),

@@ -480,7 +480,7 @@ export class ApiClient {
 }
 
 /** Return the path from which the browser downloads a chat as a file. */
-export function exportPath(conversationId: string, format: "json" | "markdown"): string {
+export function exportPath(conversationId: string, format: "json" | "markdown" | "text"): string {
   const call: Call<"get", "/api/conversations/{id}/export"> = { path: { id: conversationId }, query: { format } };
   return addressOf("/api/conversations/{id}/export" satisfies PathOf<"get">, call);
 }

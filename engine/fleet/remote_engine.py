@@ -257,7 +257,7 @@ class RemoteEngine:
             self.abort(request_id)
 
     def _on_link(self, link: Link) -> None:
-        """Route requests to a replica, after all deletions: it may have missed one, or cannot read this machine's file."""
+        """Route requests to a replica, after the deletions, in case it cannot read this machine's file."""
         self._names.learn(self._keeper.facts)
         self._router.join(link.seat)
         link.send(AdoptDeletions(self._salts.generations))

@@ -14,6 +14,7 @@ from app.domain.records import Conversation
 from app.http.attachment import attachment
 from app.http.query_params import flag, positions
 from app.http.request_body import read_bytes
+from app.routes.rights import needs
 from app.schemas.response_bodies.transfer import (
     Imported,
     ImportPreview,
@@ -151,8 +152,8 @@ async def _folder_names(services: Services) -> dict[str, str]:
 
 
 routes = [
-    Route("/api/conversations/{id}/export", export_conversation),
-    Route("/api/export", export_all),
-    Route("/api/import", import_file, methods=["POST"]),
-    Route("/api/import/preview", preview_import, methods=["POST"]),
+    Route("/api/conversations/{id}/export", needs("export", export_conversation)),
+    Route("/api/export", needs("export", export_all)),
+    Route("/api/import", needs("import", import_file), methods=["POST"]),
+    Route("/api/import/preview", needs("import", preview_import), methods=["POST"]),
 ]

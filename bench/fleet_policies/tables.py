@@ -11,21 +11,27 @@ def tables(results: Mapping[str, Any]) -> str:
     parts = ["# Policies of the choice of a replica", _legend()]
     for kind, title in (("real", "Four replicas"), ("simulated", "Simulation")):
         for workload, memories in results.get(kind, {}).items():
+            base = _base(memories)
             for memory, outcomes in memories.items():
-                parts += [f"## {title}: {workload}, {memory}", _table(outcomes, is_real=kind == "real")]
+                parts += [f"## {title}: {workload}, {memory}", _table(outcomes, base, is_real=kind == "real")]
     return "\n\n".join(parts) + "\n"
 
 
 def _legend() -> str:
     return (
-        "`python -m bench.fleet_policies` makes this page. Computed tokens and busy time are ratios to round robin in\n"
-        "the same run. Busy time is CPU time on real replicas. Reuse is the share of the tokens that one replica with\n"
-        "endless memory would not compute."
+        "`python -m bench.fleet_policies` makes this page. Computed tokens and busy time are ratios to round robin\n"
+        "without Redis in the same run. Busy time is CPU time on real replicas. Reuse is the share of the tokens that\n"
+        "one replica with endless memory would not compute."
     )
 
 
-def _table(outcomes: Mapping[str, Mapping[str, Any]], *, is_real: bool) -> str:
-    base = outcomes.get(ROUND_ROBIN) or next(iter(outcomes.values()))
+def _base(memories: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Mapping[str, Any]:
+    """Return the outcome that the others are compared with: the first one, unless there is round robin."""
+    first = next(iter(memories.values()))
+    return first.get(ROUND_ROBIN) or next(iter(first.values()))
+
+
+def _table(outcomes: Mapping[str, Mapping[str, Any]], base: Mapping[str, Any], *, is_real: bool) -> str:
     head = ["policy", "computed", "restored", "busy time", "reuse", "requests by replica"]
     head += [] if is_real else ["TTFT, mean", "TTFT, p99"]
     rows = [_row(policy, each, base, is_real=is_real) for policy, each in outcomes.items()]

@@ -79,7 +79,7 @@ def _decisions(_: argparse.Namespace) -> object:
 def _calibration(arguments: argparse.Namespace) -> object:
     from bench.fleet_sim.calibration import calibrate
 
-    return to_builtins(calibrate(24, 5, 1.0, arguments.cache_dir))
+    return to_builtins(calibrate(24, 6, 4.0, arguments.cache_dir))
 
 
 PARTS: Final[dict[str, Callable[[argparse.Namespace], object]]] = {

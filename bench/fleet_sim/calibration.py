@@ -4,6 +4,7 @@ Real time: run it on a quiet machine.
 """
 
 import asyncio
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,7 +56,8 @@ def calibrate(num_chats: int, turns: int, pause: float, cache_dir: Path) -> Cali
     cost = learned(played.reports)
     size = ReplicaSize(DEVICE_BLOCKS, CPU_BLOCKS, BLOCK, LIMITS)
     world = World(
-        WorldShape(REPLICAS, 1, cost, size), lambda agenda: PredictingRouter(BLOCK, LIMITS, clock=lambda: agenda.now)
+        WorldShape(REPLICAS, 1, cost, size, cores=len(os.sched_getaffinity(0))),
+        lambda agenda: PredictingRouter(BLOCK, LIMITS, clock=lambda: agenda.now),
     )
     simulated = world.play(all_named(workload.sessions)).first_token
     return Calibration(

@@ -4,6 +4,7 @@ Between two events the batch does not change, so the time of the next event foll
 
 - Prompts are computed one after the other, slowed down by the answers alongside (`prediction.stretch`).
 - All answers advance at one pace, which is that of a step with the prompt in it, or of a step without one.
+- Replicas that share a core slow each other down (`share_core`).
 - Blocks of the common lower tier are loaded one prompt at a time, while others are computed.
 """
 
@@ -94,6 +95,8 @@ class SimReplica:
         self._at = 0.0
         self._plan = 0
         self._link_free_at = 0.0
+        self._num_sharing = 1
+        self._on_work: Callable[[], None] = lambda: None
         self._num_loading = 0
         self._is_changed = True
 
@@ -107,6 +110,22 @@ class SimReplica:
     def num_requests(self) -> int:
         """Number of requests here."""
         return len(self._prompts) + len(self._streams) + self._num_loading
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether the replica computes anything."""
+        return bool(self._streams or (self._prompts and not self._is_full))
+
+    def watch_work(self, on_work: Callable[[], None]) -> None:
+        """Set the callback for every change of the batch, after which the replica may be busy or idle."""
+        self._on_work = on_work
+
+    def share_core(self, num_busy: int) -> None:
+        """Continue with a part of a core, of which `num_busy` replicas have an equal one."""
+        if num_busy != self._num_sharing:
+            self._advance()
+            self._num_sharing = num_busy
+            self._schedule()
 
     def submit(self, request: SimRequest) -> None:
         """Take a request. From now on, the blocks of the prompt count as held: a request that needs them waits too."""
@@ -141,6 +160,7 @@ class SimReplica:
         else:
             self._prompts.append(request)
         self._schedule()
+        self._on_work()
 
     def _count(self, request: SimRequest, computed: int) -> None:
         self._totals.computed += computed
@@ -165,6 +185,7 @@ class SimReplica:
         if not request.is_cancelled:
             self._prompts.append(request)
         self._schedule()
+        self._on_work()
 
     def cancel_all(self, requests: Sequence[SimRequest]) -> None:
         """Drop requests whose gateway is gone."""
@@ -196,7 +217,7 @@ class SimReplica:
 
     def _advance(self) -> None:
         """Bring the state up to the current time. Nothing ends before that time."""
-        seconds = self._agenda.now - self._at
+        seconds = (self._agenda.now - self._at) / self._num_sharing
         self._at = self._agenda.now
         if seconds <= 0 or not (self._prompts or self._streams):
             return
@@ -216,7 +237,7 @@ class SimReplica:
             times.append(max(0.0, self._streams[0][0] - self._pace) * self._step_seconds())
         if times:
             plan = self._plan
-            self._agenda.at(self._agenda.now + min(times), lambda: self._happen(plan))
+            self._agenda.at(self._agenda.now + min(times) * self._num_sharing, lambda: self._happen(plan))
 
     def _happen(self, plan: int) -> None:
         if plan != self._plan:
@@ -233,6 +254,7 @@ class SimReplica:
             heapq.heappush(self._streams, (self._pace + request.num_answer - 1, next(self._numbers), request))
             request.on_start()
         self._schedule()
+        self._on_work()
 
     def report(self, epoch: int) -> Report | None:
         """Return what a real replica would report now; None if nothing has changed since the last report."""

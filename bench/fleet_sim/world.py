@@ -46,6 +46,7 @@ class WorldShape:
 
     report_seconds: time between two reports of a replica, and so the greatest age of what a router knows.
     shared_blocks: blocks of the common lower tier; None without one.
+    cores: cores of a machine on which all replicas run, divided as the product does; None if each replica has its own.
     """
 
     replicas: int
@@ -54,6 +55,7 @@ class WorldShape:
     size: ReplicaSize
     report_seconds: float = 0.1
     shared_blocks: int | None = None
+    cores: int | None = None
 
 
 @dataclass(slots=True)
@@ -122,6 +124,9 @@ class World:
             SimReplica(self.agenda, shape.cost, shape.size, self.observed.totals, shared) for _ in range(shape.replicas)
         ]
         self.gateways = [SimGateway(make_router(self.agenda), shape.replicas) for _ in range(shape.gateways)]
+        if shape.cores is not None:
+            for core in range(min(shape.cores, shape.replicas)):
+                _share(self.replicas[core :: shape.cores])
         self._num_routed = 0
         self._num_open = 0
         for number in range(shape.replicas):
@@ -203,3 +208,15 @@ class World:
 
     def _ask_again(self, lost: _Live) -> None:
         self._ask(lost.session, lost.turn, lost.number, self.agenda.now)
+
+
+def _share(replicas: Sequence[SimReplica]) -> None:
+    """Have replicas share one core."""
+
+    def on_work() -> None:
+        num_busy = max(1, sum(each.is_busy for each in replicas))
+        for each in replicas:
+            each.share_core(num_busy)
+
+    for replica in replicas:
+        replica.watch_work(on_work)

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -203,6 +204,16 @@ async def test_only_one_of_two_servers_takes_a_run_over(tmp_path: Path, first: S
         assert (await end_of(having[0].run(run.id))).content == WHOLE_ANSWER
 
 
+async def test_server_that_renews_its_lease_in_time_keeps_its_run(first: Server, second: Server) -> None:
+    run = await first.asked(3)
+    await first.expire()
+    [left] = await second.services.store.runs.unfinished()
+    await first.lease.renew()
+    assert await second.services.store.runs.take_over([replace(left.record, epoch=1)]) == set()
+    first.engine.allow(None)
+    assert (await end_of(run)).content == WHOLE_ANSWER
+
+
 async def test_server_that_stops_hands_its_runs_over_at_once(tmp_path: Path, second: Server) -> None:
     async with server(tmp_path, "third") as third:
         run = await third.asked(3)
@@ -330,10 +341,10 @@ async def test_wish_to_cancel_outlives_the_owner(first: Server, second: Server) 
     await listener_of(first.services.store).stop()
     wish = asyncio.create_task(second.services.turns.cancel(run.id))
     await first.expire()
-    while (left := await second.services.store.runs.find(run.id)) is not None and not left.record.is_cancelled:
-        pass
-    await second.lease.renew()
     async with asyncio.timeout(20):
+        while (left := await second.services.store.runs.find(run.id)) is not None and not left.record.is_cancelled:
+            pass
+        await second.lease.renew()
         assert (await wish).status == "cancelled"
 
 

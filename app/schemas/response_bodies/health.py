@@ -69,6 +69,7 @@ class ReplicaHealth(TypedDict):
 class Health(TypedDict):
     """The state of the server. Without a key, all fields except `status` are null.
 
+    reason_code: error code of requests that `reason` refuses, where the page describes it; null otherwise.
     workers: state of the tensor-parallel workers, for administrators.
     replicas: state of the replicas of the engine, for administrators; null if the engine is in the server's process.
     unindexed: number of messages and titles that the search does not cover yet.
@@ -80,6 +81,7 @@ class Health(TypedDict):
     model: ModelHealth | None
     starting: str | None
     reason: str | None
+    reason_code: str | None
     tiers: (
         Annotated[Mapping[TierId, TierHealth], ByTier("TiersHealth", TierHealth, "All tiers, whether on or off.")]
         | None

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from bench.fleet_policies.__main__ import LIMITS, TYPICAL
+from bench.fleet_policies.__main__ import LIMITS, RESULTS, TYPICAL
 from bench.fleet_policies.named import reusable_tokens
 from bench.fleet_policies.outcome import Outcome
 from bench.fleet_policies.policies import POLICIES, ConsistentHash, PrefixAffinity
 from bench.fleet_policies.simulated import simulate
+from bench.fleet_policies.tables import tables
 from bench.fleet_policies.workloads import Ask, Workload, agents, chats, conversations, hot_prefix, long_shared
 from bench.fleet_sim.replica import ReplicaSize
 from engine.fleet.router import RoutedPrompt, Router, Seat
@@ -91,3 +92,8 @@ def test_reusable_tokens_are_whole_blocks_that_came_before() -> None:
     ]
     # The second turn has the first prompt and its answer before it: two blocks. The other chat has one.
     assert reusable_tokens(sessions) == 128 + 64
+
+
+def test_tables_are_made_from_the_stored_results() -> None:
+    made = tables(json.loads((RESULTS / "fleet_policies.json").read_text()))
+    assert (RESULTS / "fleet_policies.md").read_text() == made

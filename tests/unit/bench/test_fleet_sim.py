@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from bench.fleet_policies.policies import RoundRobin
 from bench.fleet_sim import decision
 from bench.fleet_sim.__main__ import PAGE, RESULTS
 from bench.fleet_sim.agenda import Agenda
@@ -13,6 +14,7 @@ from bench.fleet_sim.page import page
 from bench.fleet_sim.replica import ReplicaSize, SimReplica, SimRequest, Totals
 from bench.fleet_sim.scenarios import chats_of, gateway_loss, run, shape_of
 from bench.fleet_sim.tip_log import TipLog
+from bench.fleet_sim.world import Turn, World, WorldShape
 from engine.fleet.chains import MAX_CHAINS
 from engine.fleet.report import ReplicaCost
 
@@ -56,6 +58,13 @@ def test_answers_take_a_step_for_each_token() -> None:
     bench.submit([], 10, answer=101)
     bench.agenda.run()
     assert bench.ends[0] - bench.starts[0] == pytest.approx(100 * (COST.step + COST.decode))
+
+
+def test_replicas_that_share_a_core_take_turns() -> None:
+    world = World(WorldShape(2, 1, COST, ReplicaSize(100, 100), cores=1), lambda _: RoundRobin())
+    seen = world.play(iter([Turn(0.0, [number], [number], 100, 1)]) for number in (1, 2))
+    assert list(seen.first_token) == pytest.approx([0.22, 0.22])
+    assert seen.totals.busy_seconds == pytest.approx(0.22)
 
 
 def test_prefix_is_reused_and_the_common_tier_is_loaded() -> None:

@@ -131,7 +131,7 @@ def test_replicas_and_routes_are_those_of_the_fleet(engine: FakeEngine) -> None:
         for wait in waits:
             predicted.observe(wait / 2)
             seen.observe(wait)
-        state = ReplicaState(0, "ok", 3, 7, 2, 1, "it died")
+        state = ReplicaState(0, "ok", 3, "here", 7, 2, 1, "it died")
         return replace(stats_of(engine), replicas=(state,), routes=RouteStats(reasons, 4, predicted, seen))
 
     first = Reading.of(fleet({"prefix": 2}, 9.0), 10.0)

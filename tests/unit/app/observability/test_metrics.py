@@ -59,7 +59,7 @@ class EngineWithEverything(FakeEngine):
             device_tenants={"local": 1},
             reuse_ends={"evicted": 1},
             workers=WorkersState("ok", (1, 2), restarts=1, last_loss="rank 1 died"),
-            replicas=(ReplicaState(0, "ok", 1, 7, 1, 0, ""),),
+            replicas=(ReplicaState(0, "ok", 1, "here", 7, 1, 0, ""),),
             routes=RouteStats({"prefix": 1}, 1, seconds, seconds),
         )
 

@@ -25,6 +25,7 @@ export const en = {
   now: "now",
   used: (used: string, capacity: string) => `${used} of ${capacity}`,
   usedOnly: (used: string) => `${used}, no limit`,
+  state: (said: string, _state: TierState) => said,
   occupancy: "Occupancy",
   hitRate: "Hit rate",
   hitRateNote: "Of the prompt tokens looked up in this tier over the last minute, the share that it had",
@@ -54,5 +55,8 @@ export const en = {
   inUnit: (name: string, unit: string) => `${name} (${unit})`,
   column: { what: "Metric", now: "Now", mean: "Mean", most: "Maximum" },
 };
+
+/** Kinds of states of a tier. The server describes each state with a sentence. */
+export type TierState = "off" | "full" | "unused" | "refusing" | "slow" | "other";
 
 export type LiveTexts = typeof en;

@@ -1,4 +1,13 @@
-import type { LiveTexts } from "./en";
+import type { LiveTexts, TierState } from "./en";
+
+const STATES: Record<TierState, string> = {
+  off: "未启用。",
+  full: "已满，暂时不再接收块。",
+  unused: "没有正常响应，暂不使用。",
+  refusing: "拒绝写入，仍可读取其中的块。",
+  slow: "写入缓慢，有块在等待。",
+  other: "状态异常，详情见服务器日志。",
+};
 
 /** Texts of the view of live numbers in Chinese. */
 export const zh: LiveTexts = {
@@ -27,6 +36,7 @@ export const zh: LiveTexts = {
   now: "现在",
   used: (used, capacity) => `${used} / ${capacity}`,
   usedOnly: (used) => `${used}，无上限`,
+  state: (_said, state) => STATES[state],
   occupancy: "占用率",
   hitRate: "命中率",
   hitRateNote: "最近一分钟内，在该层查询的提示词 token 的命中比例",

@@ -33,7 +33,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help serve setup test test-full test-services test-kernels test-models test-postgres test-ray test-clients clients faults faults-api faults-fleet soak lint bench bench-peers clean wheel screenshots film test-setup web-test
+.PHONY: help serve setup test test-full test-services test-kernels test-deploy test-models test-postgres test-ray test-logins test-clients image clients faults faults-api faults-fleet soak lint bench bench-peers clean wheel screenshots film test-setup web-test
 
 comma := ,
 
@@ -60,19 +60,25 @@ test: test-setup ## check and test everything with small sizes
 test-full: test-setup ## check and test everything with large sizes
 	@$(call check-beside,$(PYTEST) --size full $(ARGS))
 
-test-services: wheel test-kernels test-models test-postgres test-ray test-clients ## test the wheel, the GPU kernels, all architectures, PostgreSQL, Ray and the clients
+test-services: wheel test-deploy test-kernels test-models test-postgres test-ray test-logins test-clients ## test the wheel, the image and the charts, the GPU kernels, all architectures, PostgreSQL, Ray, logins elsewhere and the clients
 
 test-kernels: test-setup .make/triton ## simulate the GPU kernels on the CPU and compile them, five minutes
 	@PYTHONPATH=.make/triton $(BIN)/python -m pytest tests/kernels $(ARGS)
 
+test-deploy: test-setup .make/deploy ## check the image, the Compose file and the Helm chart with their own tools, and install the wheel, two minutes
+	@PYTHONPATH=.make/deploy TORCH_CPU_INDEX="$(TORCH_CPU_INDEX)" $(BIN)/python -m pytest tests/deploy $(ARGS)
+
 test-models: test-setup ## compare every tested architecture with transformers alone, and run all models on all kernels, a few minutes
 	@$(BIN)/python -m pytest -n 2 --size models tests/sweep tests/integration/engine/worker/native $(ARGS)
 
-test-postgres: test-setup ## run the tests of the store and of the chats on a PostgreSQL of their own, a minute
+test-postgres: test-setup ## run the tests of the store and of the chats on a PostgreSQL of their own, and several servers on it, two minutes
 	@scripts/with-postgres $(BIN)/python -m pytest -n 2 -p tests.on_postgres --ignore tests/unit/app/storage/sqlite tests/unit/app/storage tests/unit/app/conversations tests/postgres tests/integration/app/routes $(ARGS)
 
 test-ray: test-setup .make/ray ## run replicas on a Ray cluster of four machines, all on this one, a minute
 	@$(BIN)/python -m pytest tests/ray $(ARGS)
+
+test-logins: test-setup .make/logins ## test logins at a directory (OpenLDAP) and a SAML provider (pysaml2) of their own, a minute
+	@PYTHONPATH=.make/logins $(BIN)/python -m pytest tests/logins $(ARGS)
 
 test-clients: test-setup ## drive clients of the APIs, each in an environment of its own, against a server
 	@$(BIN)/python -m tests.clients.environments
@@ -95,6 +101,9 @@ screenshots: test-setup ## take a picture of every view of the page, light, dark
 
 film: test-setup ## make the animated picture of a chat that resumes after kill -9 (docs/images/resumed.webp)
 	@$(BIN)/python -m tests.e2e.film docs/images/resumed.webp
+
+image: ## build the image of the server with buildah, podman or docker (DEVICE=cpu|cuda)
+	@DEVICE="$(filter-out npu,$(DEVICE))" TORCH_CPU_INDEX="$(TORCH_CPU_INDEX)" scripts/build-image
 
 wheel: setup ## build the wheel with the page, and check that it is served without Node (build/wheel)
 	@$(BIN)/python scripts/check_wheel.py build/wheel
@@ -193,6 +202,16 @@ $(TORCH_STAMP): .make/venv scripts/install_torch.py
 .make/triton: .make/dev
 	@echo "==> Installing triton $(TRITON) beside .venv (200 MB)"
 	@$(BIN)/python -m pip --disable-pip-version-check install --quiet --no-deps --target $@ triton==$(TRITON)
+
+.make/deploy: .make/dev tests/deploy/requirements.txt
+	@echo "==> Installing the tools for images and charts (150 MB)"
+	@rm -rf $@
+	@$(BIN)/python -m pip --disable-pip-version-check install --quiet --no-deps --target $@ --requirement tests/deploy/requirements.txt
+
+.make/logins: .make/ebb
+	@scripts/get-test-tools logins
+	@echo "==> Compiling python-ldap and installing pysaml2 beside .venv"
+	@$(PIP_INSTALL) --quiet --target $@ python-ldap pysaml2
 
 .make/node_modules: .make/ebb web/package-lock.json
 	@echo "==> Installing what the web page is built with"

@@ -50,7 +50,8 @@ class EngineStats:
     unstored_blocks: full blocks that the CPU tier has not taken yet.
     stores_refused: the CPU tier has no room for them.
     checks: self-checks of the owners of blocks, by outcome: "clean" or "failed".
-    queue_seconds: time in the queue, by outcome: "served" if a token was produced, else the finish reason.
+    queue_seconds: time in the queue, by outcome: "served" if a token or an embedding was produced, else the finish
+        reason.
     tiers: None without a tier below the device.
     asked_tokens: prompt tokens looked up in each tier, because no tier above had them.
     load_seconds: duration of loads that restored KV, by the lowest tier involved.
@@ -64,6 +65,7 @@ class EngineStats:
         cause (`MissReason`).
     drafted_tokens: tokens verified as guesses (`engine.speculation`).
     accepted_tokens: guesses that were right.
+    embeddings: embeddings that were computed.
     device_tenants: bytes on the device by tenant, for the largest tenants by name and the others together.
     cpu_tenants: the same for the CPU tier.
     workers: None if the worker is in this process.
@@ -108,6 +110,7 @@ class EngineStats:
     reuse_ends: dict[str, int] = field(default_factory=dict)
     drafted_tokens: int = 0
     accepted_tokens: int = 0
+    embeddings: int = 0
     device_tenants: dict[str, int] = field(default_factory=dict)
     cpu_tenants: dict[str, int] = field(default_factory=dict)
     workers: WorkersState | None = None

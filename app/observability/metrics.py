@@ -171,6 +171,7 @@ def _tokens(stats: EngineStats) -> Iterator[Metric]:
         stats.prefilled_tokens,
     )
     yield CounterMetricFamily("ebb_generation_tokens", "Number of tokens generated", stats.generation_tokens)
+    yield CounterMetricFamily("ebb_embeddings", "Number of texts embedded", stats.embeddings)
     yield _by_label(
         CounterMetricFamily(
             "ebb_drafted_tokens", "Number of tokens that were guessed and computed, by outcome", labels=["outcome"]

@@ -12,7 +12,7 @@ from app.http.query_params import flag, source_of, whole_number
 from app.http.request_body import read_body
 from app.routes.cursors import parse_position, position_cursor
 from app.routes.versioned import changed, expected_versions, version_headers
-from app.runs.service import Run
+from app.runs.run import Run
 from app.schemas.conversations import ConversationFields, NewChat, NewMessage, RetryFields
 from app.schemas.response_bodies.conversations import ConversationPage, ConversationWithMessages, conversation_body
 from app.schemas.response_bodies.messages import Message, message_body

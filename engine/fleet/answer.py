@@ -119,6 +119,7 @@ class RemoteAnswer:
                 output.reasoning,
                 output.logprobs,
                 output.prompt_logprobs,
+                output.embedding,
             )
         )
 
@@ -129,10 +130,13 @@ class RemoteAnswer:
         self._fruitless = 0 if gained else self._fruitless + self._is_placed
         self._num_before, self._is_placed = len(self._tokens), False
 
-    def release(self) -> None:
-        """Take the answer's charge off its replica."""
+    def release(self, num_tokens: int | None = None) -> None:
+        """Take the answer's charge off its replica.
+
+        num_tokens: length of the answer; None if it has not ended.
+        """
         if self.ticket is not None:
-            self.ticket.ended()
+            self.ticket.ended(num_tokens)
             self.ticket = None
 
     @property
@@ -172,6 +176,6 @@ class RemoteAnswer:
             return
         self._has_ended = output.finished
         if output.finished:
-            self.release()
+            self.release(len(self._tokens))
             self._on_end(self.request_id)
         self.stream.put(output)

@@ -9,6 +9,7 @@ from engine.config import EngineConfig
 from engine.fleet.local import LocalPlacement
 from engine.fleet.placement import Placement
 from engine.fleet.remote_engine import RemoteEngine
+from engine.fleet.router import Router
 from engine.fleet.shares import check_divisible, check_machines, shares_of
 from engine.open_tiers import share_lower_tiers
 from models.call_syntax.registry import AUTO
@@ -21,11 +22,17 @@ TEXT_WINDOWS = 2
 
 
 def build_fleet(
-    config: EngineConfig, count: int, progress: Callable[[str], None], ray_address: str = ""
+    config: EngineConfig,
+    count: int,
+    progress: Callable[[str], None],
+    ray_address: str = "",
+    *,
+    router: Router | None = None,
 ) -> RemoteEngine:
     """Prepare `count` replicas of the engine. They begin with `RemoteEngine.start`.
 
     ray_address: the Ray cluster on whose machines they run; empty for this machine, without Ray.
+    router: policy of the choice of a replica; None for the one that predicts.
 
     Blocks while the companion Redis starts. Raise EngineError or ModelError.
     """
@@ -52,6 +59,7 @@ def build_fleet(
         sampling_defaults=ModelFolder(config.model_path).sampling_defaults(),
         tier_notes=notes,
         on_close=to_close.close,
+        router=router,
     )
 
 

@@ -22,6 +22,7 @@ from engine.fleet.link import CLOSED, Link
 from engine.fleet.messages import Drain, ReplicaFacts
 from engine.fleet.order import ReplicaOrder
 from engine.fleet.placement import PlacedReplica, Placement
+from engine.fleet.report import Report
 from engine.fleet.server import BEAT_SECONDS
 from engine.restart_budget import RestartBudget
 from engine.stats import ReplicaState
@@ -39,6 +40,8 @@ NO_ROOM_SECONDS: Final = 5.0
 
 FLUSH_SECONDS: Final = 5.0
 """Time beyond the drain in which a replica flushes its tiers and ends."""
+
+DIED: Final = "its process died"
 
 logger = logging.getLogger(__name__)
 
@@ -84,6 +87,7 @@ class ReplicaKeeper:
     on_answers: receives the answers of a replica that was lost.
     on_link: called with each link before its replica is taken into service.
     on_gone: called with each link whose replica was lost.
+    on_report: receives the reports of the replicas.
     on_give_up: called with a sentence once no replica is left and none is restarted.
     """
 
@@ -95,6 +99,7 @@ class ReplicaKeeper:
         *,
         on_link: Callable[[Link], None],
         on_gone: Callable[[Link], None],
+        on_report: Callable[[Link, Report], None],
         on_answers: Callable[[Sequence[RemoteAnswer]], None],
         on_give_up: Callable[[str], None],
     ) -> None:
@@ -102,6 +107,7 @@ class ReplicaKeeper:
         self._progress = progress
         self._on_link = on_link
         self._on_gone = on_gone
+        self._on_report = on_report
         self._on_answers = on_answers
         self._on_give_up = on_give_up
         self._token = new_token()
@@ -180,8 +186,8 @@ class ReplicaKeeper:
         if reapers:
             await asyncio.wait(reapers, timeout=FLUSH_SECONDS)
 
-    def drain(self, index: int) -> None:
-        """Have the other replicas continue the answers of one, which flushes its tiers and restarts.
+    def drain(self, index: int) -> Link:
+        """Have the other replicas continue the answers of one, which flushes its tiers and restarts. Return its link.
 
         Raise NotFoundError, or ConflictError if the replica does not serve now, or no other does.
         """
@@ -196,6 +202,7 @@ class ReplicaKeeper:
         answers = slot.link.drain(FLUSH_SECONDS)
         asyncio.get_running_loop().call_later(2 * FLUSH_SECONDS, slot.placed.kill)
         self._on_answers(answers)
+        return slot.link
 
     def on_note(self, sentence: str) -> None:
         """See LinkEvents."""
@@ -215,6 +222,9 @@ class ReplicaKeeper:
             self.on_failed(link, f"replica {link.index} computes with other numerics than the first one")
             link.lose("its model or its numerics differ")
             return
+        placed = self._slots[link.index].placed
+        assert placed is not None
+        self._run(self._notice_death(placed, link))
         logger.info("replica %d serves (epoch %d)", link.index, link.epoch)
         self._on_link(link)
         self._announce()
@@ -226,6 +236,10 @@ class ReplicaKeeper:
         if self._is_starting:
             self._startup_failure = sentence
             self._announce()
+
+    def on_report(self, link: Link, report: Report) -> None:
+        """See LinkEvents."""
+        self._on_report(link, report)
 
     def on_lost(self, link: Link, reason: str, answers: Sequence[RemoteAnswer]) -> None:
         """See LinkEvents."""
@@ -308,9 +322,14 @@ class ReplicaKeeper:
         how = await placed.ended()
         reason = f"its process (pid {placed.pid} on {placed.machine}) {how}"
         slot = self._slots[link.index]
-        if link.is_lost and slot.link is link and slot.last_loss == CLOSED:
+        if link.is_lost and slot.link is link and slot.last_loss in (CLOSED, DIED):
             slot.last_loss = reason
         link.lose(reason)
+
+    async def _notice_death(self, placed: PlacedReplica, link: Link) -> None:
+        """Lose a link whose process died, before the kernel has freed the memory and closes the socket."""
+        await placed.died()
+        link.lose(DIED)
 
     async def _watch(self) -> None:
         """Lose the replicas that are silent for too long.

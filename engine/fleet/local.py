@@ -1,13 +1,16 @@
 """Replicas as plain processes on this machine."""
 
 import asyncio
+import contextlib
 import os
 import socket
 import subprocess
 import sys
+import threading
 
 from engine.errors import EngineError
 from engine.fleet.core_shares import core_shares
+from engine.fleet.life_lock import LifeLock
 from engine.fleet.order import ReplicaOrder, encode_order
 
 
@@ -17,9 +20,12 @@ class LocalReplica:
     machine, pid: see PlacedReplica.
     """
 
-    def __init__(self, process: "subprocess.Popen[bytes]", connected: socket.socket) -> None:
+    def __init__(
+        self, process: "subprocess.Popen[bytes]", connected: socket.socket, life_lock: LifeLock | None
+    ) -> None:
         self._process = process
         self._socket = connected
+        self._life_lock = life_lock
         self.machine = socket.gethostname()
         self.pid = process.pid
 
@@ -30,6 +36,21 @@ class LocalReplica:
     def kill(self) -> None:
         """See PlacedReplica."""
         self._process.kill()
+
+    async def died(self) -> None:
+        """See PlacedReplica. Without life locks, wait forever: the closed socket comes later, but it comes."""
+        loop = asyncio.get_running_loop()
+        noticed = asyncio.Event()
+
+        def watch(lock: LifeLock) -> None:
+            lock.wait()
+            with contextlib.suppress(RuntimeError):
+                # The loop may be closed by now.
+                loop.call_soon_threadsafe(noticed.set)
+
+        if self._life_lock is not None:
+            threading.Thread(target=watch, args=(self._life_lock,), name=f"life-{self.pid}", daemon=True).start()
+        await noticed.wait()
 
     async def ended(self) -> str:
         """See PlacedReplica."""
@@ -56,16 +77,21 @@ class LocalPlacement:
 
 def _spawn(order: ReplicaOrder) -> LocalReplica:
     ours, theirs = socket.socketpair()
+    life_lock = LifeLock.make()
+    inherited = [theirs.fileno(), *([life_lock.descriptor] if life_lock is not None else [])]
     with theirs:
         try:
             process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "engine.fleet.process", str(theirs.fileno())],
+                [sys.executable, "-P", "-m", "engine.fleet.process", *map(str, inherited)],
                 stdin=subprocess.PIPE,
-                pass_fds=(theirs.fileno(),),
+                pass_fds=inherited,
             )
         except OSError as error:
             ours.close()
             raise EngineError(f"replica {order.index} cannot be started: {error.strerror or error}") from error
+        finally:
+            if life_lock is not None:
+                os.close(life_lock.descriptor)
     assert process.stdin is not None
     try:
         # A process that has died is noticed at its socket.
@@ -74,4 +100,4 @@ def _spawn(order: ReplicaOrder) -> LocalReplica:
     except BrokenPipeError:
         pass
     ours.setblocking(False)
-    return LocalReplica(process, ours)
+    return LocalReplica(process, ours, life_lock)

@@ -9,7 +9,8 @@
                               <───────────    calls: Generate, Warm, Places, Erase
     Accepted, Answer, Refused ───────────>
                               <───────────    Abort, Leave, AdoptDeletion, AdoptDeletions, Drain
-    Step, Placed, Beat        ───────────>
+    Step, Placed, Beat,
+    Report                    ───────────>
 
 Streams have numbers, which the gateway assigns. Calls have numbers too, and are answered in any order.
 """
@@ -20,7 +21,9 @@ from typing import Any, get_origin
 
 from msgspec import Struct, msgpack
 
+from cache_tiers.block_key import KeyNamespace
 from cache_tiers.tier import TierId
+from engine.fleet.report import Report
 from engine.outputs import FinishReason, TokenLogprobs, Usage
 from engine.sampling_params import SamplingParams
 from engine.stats import EngineStats
@@ -68,6 +71,10 @@ class ReplicaFacts(Struct, frozen=True):
     kv_fingerprint: str
     max_model_len: int
     tier_notes: dict[TierId, str]
+    namespace: KeyNamespace
+    """Namespace of block keys, without a tenant's salt. The gateway derives the salts itself."""
+    public_ids: tuple[int, ...] = ()
+    """Token ids of the public prefix."""
 
 
 class Ready(Struct, tag=True, frozen=True):
@@ -217,6 +224,7 @@ class Output(Struct, frozen=True, array_like=True):
     end: End | None = None
     logprobs: tuple[TokenLogprobs, ...] = ()
     prompt_logprobs: tuple[TokenLogprobs, ...] = ()
+    embedding: bytes | None = None
 
 
 class Step(Struct, tag=True, frozen=True):
@@ -240,7 +248,7 @@ class Beat(Struct, tag=True, frozen=True):
 Call = Generate | Warm | Places | Erase
 Down = Hello | Call | Abort | Leave | AdoptDeletion | AdoptDeletions | Drain
 Up = (
-    Challenge | Welcome | Note | LogLine | Ready | Failed | Accepted | Answer | Refused | Step | Placed | Beat
+    Challenge | Welcome | Note | LogLine | Ready | Failed | Accepted | Answer | Refused | Step | Placed | Beat | Report
 )  # fmt: skip
 
 

@@ -23,6 +23,12 @@ class PlacedReplica(Protocol):
     def kill(self) -> None:
         """End the replica at once, also a frozen one. Do nothing if it has ended."""
 
+    async def died(self) -> None:
+        """Wait until a replica that serves computes nothing more, although memory may still be in use.
+
+        Only a sooner notice than that of the socket: a placement that has none waits forever.
+        """
+
     async def ended(self) -> str:
         """Wait until the replica has ended, and return in words how it ended."""
 

@@ -1,6 +1,7 @@
-"""Process of one replica: `python -P -m engine.fleet.process FD`, with a ReplicaOrder on its standard input.
+"""Process of one replica: `python -P -m engine.fleet.process FD [LOCK]`, with a ReplicaOrder on its standard input.
 
-FD is the connected socket to the gateway. Nothing that counts cores is imported before the affinity is set.
+FD is the connected socket to the gateway, LOCK the descriptor of a LifeLock. Nothing that counts cores is imported
+before the affinity is set.
 """
 
 import asyncio
@@ -14,6 +15,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from engine.errors import EbbError
+from engine.fleet.life_lock import LifeLock
 from engine.fleet.messages import LogLine, Note
 from engine.fleet.order import ReplicaOrder, decode_order
 from engine.fleet.server import ReplicaServer
@@ -26,9 +28,11 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-def main(descriptor: int, order: ReplicaOrder) -> None:
+def main(descriptor: int, order: ReplicaOrder, life_lock: LifeLock | None) -> None:
     """Run a replica until its connection closes."""
     die_with(order.parent)
+    if life_lock is not None:
+        life_lock.hold()
     # Ctrl-C reaches the whole process group, but the gateway decides when this process ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -115,4 +119,8 @@ class _WireLog(logging.Handler):
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), decode_order(sys.stdin.buffer.read()))
+    main(
+        int(sys.argv[1]),
+        decode_order(sys.stdin.buffer.read()),
+        LifeLock(int(sys.argv[2])) if len(sys.argv) > 2 else None,
+    )

@@ -51,6 +51,10 @@ class RayReplica:
         """See PlacedReplica. The machine's raylet kills a frozen process after some seconds."""
         _kill(self._actor)
 
+    async def died(self) -> None:
+        """See PlacedReplica. Ray has no sooner notice than the connection."""
+        await asyncio.Event().wait()
+
     async def ended(self) -> str:
         """See PlacedReplica."""
         try:

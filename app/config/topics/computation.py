@@ -1,6 +1,7 @@
 """Settings of the model's computation."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from app.config.options import integer, one_of, setting, switch
 from app.config.ray_address import parse_ray_address
@@ -84,6 +85,15 @@ class ComputationSettings:
         (
             "`auto` (the best that the CPU has), `amx_bf16`, `avx512_bf16`, `avx512`, `avx2` or `portable`; "
             "`onednn` and `torch` compute without the native step"
+        ),
+    )
+    pooling: Literal["auto", "mean", "last"] = setting(
+        "auto",
+        one_of("auto", "mean", "last"),
+        "KIND",
+        (
+            "how the hidden states of a text become its [embedding](docs/api.md#embeddings): `mean`, `last` (the last "
+            "token's), or `auto`: the model's own way, or else the mean"
         ),
     )
     max_model_len: int = setting(

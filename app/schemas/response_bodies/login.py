@@ -38,7 +38,8 @@ class Login(TypedDict):
     demands_keys: whether the server requires keys.
     principal: null if the client is not logged in.
     provider: name of the provider at which people can log in; null without one.
-    passwords: whether people can log in with a password.
+    passwords: whether people can log in with a password of this server.
+    directory: whether people of a directory can log in with their password there.
     share_links: whether links to chats can be made.
     token_prices: null on a server that charges nothing.
     """
@@ -47,6 +48,7 @@ class Login(TypedDict):
     principal: Principal | None
     provider: str | None
     passwords: bool
+    directory: bool
     share_links: bool
     token_prices: TokenPrices | None
 

@@ -4,7 +4,7 @@ import time
 
 from engine.errors import EngineError
 from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
-from engine.worker.batch.forward_pass import NO_LOGPROBS, ForwardPass, step_logprobs, step_output
+from engine.worker.batch.forward_pass import NO_LOGPROBS, ForwardPass, embeddings_of, step_logprobs, step_output
 from engine.worker.batch.input_batch import ExpectedTokens, InputBatch
 from engine.worker.batch.step_moves import PlannedTransfers, StepMoves
 from engine.worker.cache_engine import CacheEngine
@@ -96,7 +96,8 @@ class NativeStep:
                 if len(computed.logits)
                 else NO_LOGPROBS
             )
-            passes.append(ForwardPass(expected.fill(computed.tokens), computed.started, computed.ended, logprobs))
+            sampled, embeddings = expected.fill(computed.tokens), embeddings_of(started.scheduled)
+            passes.append(ForwardPass(sampled, computed.started, computed.ended, logprobs, embeddings))
             seconds += computed.move_seconds
         if failure is not None:
             raise failure

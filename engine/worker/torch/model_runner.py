@@ -9,8 +9,9 @@ import torch
 from engine.attention.backend import AttentionBackend
 from engine.sampling.sampler import Sampler, SamplingRow
 from engine.upload import upload
-from engine.worker.batch.forward_pass import NO_LOGPROBS, ForwardPass, step_logprobs
-from engine.worker.batch.input_batch import InputBatch, StepInput
+from engine.worker.batch.embedding import HiddenSum
+from engine.worker.batch.forward_pass import NO_LOGPROBS, ForwardPass, embeddings_of, step_logprobs
+from engine.worker.batch.input_batch import InputBatch, ScheduledRequest, StepInput
 from engine.worker.torch.decode_graphs import DecodeGraphs
 from engine.worker.torch.device import Device
 from models.interface import CausalLM
@@ -54,7 +55,7 @@ class ModelRunner:
         tokens, wanted = self._sample(self._rows(hidden, step.logits_rows), step.sampling_rows)
         if step.scored_rows and self._ranks.rank == 0:
             wanted.append(self._model.compute_logits(self._rows(hidden, step.scored_rows)))
-        read = self._device.start_read(tokens)
+        read, finish_sums = self._device.start_read(tokens), self._start_sums(hidden, step.scheduled)
         logprobs = step_logprobs(step.scheduled, read().tolist(), torch.cat(wanted)) if wanted else NO_LOGPROBS
         # From here on, placeholders are those of this pass.
         expected = batch.expect(step.scheduled)
@@ -65,7 +66,7 @@ class ModelRunner:
             # The device began once it had finished the pass before.
             began = max(started, self._ended)
             self._ended = time.perf_counter()
-            return ForwardPass(sampled, began, self._ended, logprobs)
+            return ForwardPass(sampled, began, self._ended, logprobs, finish_sums())
 
         return finish
 
@@ -80,6 +81,31 @@ class ModelRunner:
             context = self._attention.begin_step(step.attention)
             hidden = self._model.forward(input_ids, step.positions, context)
         return hidden
+
+    def _start_sums(
+        self, hidden: torch.Tensor, scheduled: Sequence[ScheduledRequest]
+    ) -> Callable[[], dict[str, bytes]]:
+        """Queue the reads of the hidden states that embeddings need, on rank 0 only.
+
+        Return a function that adds them to their sums and returns the embeddings that are complete.
+        """
+        reads: list[tuple[HiddenSum, Callable[[], torch.Tensor]]] = []
+        if self._ranks.rank > 0:
+            return dict
+        first = 0
+        for request in scheduled:
+            rows = request.summed_rows
+            if request.hidden_sum is not None and rows:
+                chunk = hidden[first + rows.start : first + rows.stop]
+                reads.append((request.hidden_sum, self._device.start_read(chunk)))
+            first += len(request.token_ids)
+
+        def finish() -> dict[str, bytes]:
+            for hidden_sum, read in reads:
+                hidden_sum.add(read())
+            return embeddings_of(scheduled)
+
+        return finish
 
     def _rows(self, hidden: torch.Tensor, rows: Sequence[int]) -> torch.Tensor:
         """Return `rows`, in ascending order, of `hidden`."""

@@ -37,7 +37,7 @@ export class Session {
   /** Forget the person after the server refused a request: the key was revoked, or the login has ended. */
   onLost(): void {
     if (this.out) return;
-    this.current = { provider: null, passwords: false, share_links: false, token_prices: null, ...this.current, demands_keys: true, principal: null };
+    this.current = { provider: null, passwords: false, directory: false, share_links: false, token_prices: null, ...this.current, demands_keys: true, principal: null };
     this.forget();
     this.notifyTabs();
   }

@@ -39,6 +39,7 @@ async def test_page_logs_in_reads_its_tenants_chats_and_logs_out(people: People)
         "principal": None,
         "provider": None,
         "passwords": False,
+        "directory": False,
         "share_links": True,
         "token_prices": None,
     }
@@ -129,6 +130,7 @@ async def test_server_without_keys_needs_no_login(http: aiohttp.ClientSession) -
         "principal": anybody,
         "provider": None,
         "passwords": False,
+        "directory": False,
         "share_links": True,
         "token_prices": None,
     }
@@ -142,7 +144,12 @@ async def test_no_log_holds_a_key(tmp_path: Path, caplog: pytest.LogCaptureFixtu
         _, key = await server.services.administration.create_key("alice", "alice", "user")
         cookie = await logged_in(http, key)
         await http.post("/api/conversations", json={"title": "told"})
+        secrets = ("grey gulls", "brown gulls", "black gulls")
+        await http.post("/api/login/password", json={"name": "ada", "password": secrets[0]})
+        await http.put("/api/account/password", json={"old_password": secrets[1], "new_password": secrets[1]})
+        await http.post("/scim/v2/Users", json={"password": secrets[2]})
     logged = "\n".join(record.getMessage() + json.dumps(getattr(record, "facts", {})) for record in caplog.records)
     assert "told" in logged
     assert key not in logged
     assert cookie.value not in logged
+    assert [secret for secret in secrets if secret in logged] == []

@@ -8,9 +8,11 @@ import pytest
 from engine.async_llm import AsyncLLMEngine
 from engine.errors import ConflictError, NotFoundError
 from engine.fleet.remote_engine import RemoteEngine
+from engine.sampling_params import Pooling, SamplingParams
 from tests.integration.engine.fleet.answers import (
     KINDS,
     answers_alone,
+    answers_of,
     answers_through,
     prompt_of,
     reading,
@@ -39,6 +41,17 @@ async def test_answers_continue_on_another_replica(
     with pytest.raises(ProcessLookupError):
         os.kill(hit.pid or 0, 0)
     assert sum(each.answers for each in after) == 0
+
+
+@pytest.mark.parametrize("pooling", ["mean", "last"])
+async def test_embedding_of_a_replica_has_the_bits_of_one_engine(
+    fleet: RemoteEngine, alone: AsyncLLMEngine, pooling: Pooling
+) -> None:
+    await until_states(fleet, "ok", "ok")
+    params = SamplingParams(temperature=0.0, pooling=pooling)
+    [here], [expected] = [await answers_of(each, prompt_of(150, 77), params) for each in (fleet, alone)]
+    assert here.embedding is not None
+    assert (here.embedding, here.finish_reason) == (expected.embedding, "stop")
 
 
 async def test_drained_replica_restarts_without_a_trace(fleet: RemoteEngine, alone: AsyncLLMEngine) -> None:

@@ -13,7 +13,8 @@ from app.domain.deltas import Delta
 from app.domain.records import Conversation, Message
 from app.domain.token_history import unpack_ids
 from app.host.engine_host import EngineHost
-from app.runs.service import Run, RunRegistry
+from app.runs.run import Run
+from app.runs.service import RunRegistry
 from app.schemas.conversations import NewMessage, RetryFields
 from app.schemas.parsing import parse_object
 from app.services import Services

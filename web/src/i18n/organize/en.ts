@@ -65,6 +65,23 @@ export const en = {
     take: (tag: string) => `Remove the tag ${tag}`,
   },
 
+  filters: {
+    count: (count: number) => (count === 0 ? "Filters" : `Filters: ${count}`),
+    role: "Written by",
+    roles: { "": "Anyone", user: "You", assistant: "Ebb" },
+    period: "When",
+    periods: { any: "Any time", day: "Today", week: "Last 7 days", month: "Last 30 days", year: "Last 12 months", range: "Between two days…" },
+    from: "First day",
+    to: "Last day",
+    folder: "Folder",
+    anyFolder: "Any folder",
+    tag: "Tag",
+    anyTag: "Any tag",
+    archived: "Archive",
+    archives: { "": "All chats", false: "Without archived chats", true: "Archived chats only" },
+    clear: "Clear the filters",
+  },
+
   selection: {
     label: "Selected chats",
     count: (count: number) => (count === 1 ? "1 selected" : `${count} selected`),

@@ -67,6 +67,23 @@ export const zh: OrganizeTexts = {
     take: (tag) => `移除标签 ${tag}`,
   },
 
+  filters: {
+    count: (count) => (count === 0 ? "筛选" : `筛选：${count} 项`),
+    role: "发送者",
+    roles: { "": "不限", user: "你", assistant: "Ebb" },
+    period: "时间",
+    periods: { any: "不限", day: "今天", week: "最近 7 天", month: "最近 30 天", year: "最近 12 个月", range: "指定日期…" },
+    from: "开始日期",
+    to: "结束日期",
+    folder: "文件夹",
+    anyFolder: "不限",
+    tag: "标签",
+    anyTag: "不限",
+    archived: "归档",
+    archives: { "": "全部对话", false: "不含已归档", true: "仅已归档" },
+    clear: "清除筛选",
+  },
+
   selection: {
     label: "选中的对话",
     count: (count) => `已选 ${count} 个`,

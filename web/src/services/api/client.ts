@@ -35,6 +35,7 @@ import type {
   Retry,
   ReuseReport,
   SavedPrompt,
+  SearchParameters,
   SearchResponse,
   SecondFactor,
   Share,
@@ -306,8 +307,8 @@ export class ApiClient {
   }
 
   /** Search the titles and messages that contain all words of `query`. */
-  search(query: string, signal: AbortSignal): Promise<SearchResponse> {
-    return this.json("get", "/api/search", { query: { q: query }, signal });
+  search(query: string, filters: SearchParameters, signal: AbortSignal): Promise<SearchResponse> {
+    return this.json("get", "/api/search", { query: { ...filters, q: query }, signal });
   }
 
   /** Read the unsent text of a chat; null: of the empty page. */

@@ -2,7 +2,7 @@
  * Types of the server's API. `schema.d.ts` is generated from GET /openapi.json, which documents each field. Times are
  * Unix seconds, durations milliseconds.
  */
-import type { components } from "./schema";
+import type { components, paths } from "./schema";
 
 type Schemas = components["schemas"];
 
@@ -35,6 +35,7 @@ export type Tenant = Schemas["Tenant"];
 export type Limits = Schemas["Limits"];
 export type Snippet = Schemas["Snippet"];
 export type SearchResponse = Schemas["Found"];
+export type SearchParameters = NonNullable<paths["/api/search"]["get"]["parameters"]["query"]>;
 export type Draft = Schemas["Draft"];
 export type Preset = Schemas["Preset"];
 export type PresetFields = Schemas["PresetFields"];

@@ -51,6 +51,7 @@ class EngineConfig:
     public_prompt: a system prompt whose full blocks all tenants share; empty to share none.
     tool_format: name of the format of tool calls in `models.call_syntax.registry`; "auto" finds it in the template.
     pooling: way from a text's hidden states to its embedding; "auto" for the model's own, or else the mean.
+    ranks_on_ray: start the processes of the model as actors, in the placement group of this process on a Ray cluster.
     machine_share: number of engines that divide this machine's memory equally. Explicit sizes are this engine's own.
     device_note: reason why this machine's accelerator does not compute, in a sentence; empty if none was passed over.
     """
@@ -88,5 +89,6 @@ class EngineConfig:
     public_prompt: str = ""
     tool_format: str = "auto"
     pooling: Pooling | Literal["auto"] = "auto"
+    ranks_on_ray: bool = False
     machine_share: int = 1
     device_note: str = ""

@@ -119,14 +119,19 @@ class _PipeLog(logging.Handler):
 
 
 def run_rank(order: RankOrder, pipe: Connection) -> None:
-    """Run the process of a rank until the pipe closes.
-
-    The process has nothing to save, so it exits at once, whatever its threads are doing.
-    """
+    """Run the process of a rank, which was spawned, until the pipe closes."""
     die_with(order.parent)
     # Ctrl-C reaches the whole process group, but the parent decides when this process ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    serve_rank(order, pipe)
+
+
+def serve_rank(order: RankOrder, pipe: Connection) -> None:
+    """Serve one rank on this thread until the pipe closes.
+
+    The process has nothing to save, so it exits at once, whatever its threads are doing.
+    """
     lock = Lock()
 
     def send(message: Up) -> None:

@@ -335,7 +335,8 @@ def test_every_imported_package_is_a_declared_dependency() -> None:
     optional = {("app.observability.tracing", "opentelemetry"), ("engine.attention.triton_kernels", "triton")}
     optional |= {("app.accounts.directory", "ldap")}
     optional |= {(name, "psycopg") for name in modules() if name.startswith("app.storage.postgres.")}
-    optional |= {(name, "ray") for name in modules() if name.startswith("engine.fleet.ray_")}
+    on_ray = ("engine.fleet.ray_", "engine.executor.ray_")
+    optional |= {(name, "ray") for name in modules() if name.startswith(on_ray)}
     undeclared = {
         f"{name} imports {package}"
         for name, path in modules().items()

@@ -13,8 +13,9 @@ def check_divisible(config: EngineConfig) -> None:
             f"--replicas divides the cores of one machine, but the model is computed on {config.device!r}. "
             "Use --device cpu, or omit --replicas."
         )
-    if config.tensor_parallel_size > 1:
-        raise EngineError("--replicas and --tensor-parallel-size cannot be combined yet. Omit one of them.")
+    for name, size in (("tensor", config.tensor_parallel_size), ("pipeline", config.pipeline_parallel_size)):
+        if size > 1:
+            raise EngineError(f"--replicas and --{name}-parallel-size cannot be combined yet. Omit one of them.")
 
 
 def shares_of(config: EngineConfig, count: int) -> list[EngineConfig]:

@@ -114,15 +114,20 @@ class StepArrays:
             adjusted=room[6],
         )
 
-    def fill(self, scheduled: Sequence[ScheduledRequest], wanted: Sequence[int], moves: StepMoves) -> None:
+    def fill(
+        self, scheduled: Sequence[ScheduledRequest], wanted: Sequence[int], moves: StepMoves, *, samples: bool = True
+    ) -> None:
         """Fill the arrays with a step.
 
         wanted: ascending indices of the sampling rows whose logits are returned. The logits of the rows before
             `prompt_targets` follow them. The kernels sample those rows too, and the samples are discarded.
+        samples: whether these kernels sample; False if they compute no logits.
 
         Raise EngineError for a row that samples randomly without a seed.
         """
         self._fill_requests(scheduled, wanted)
+        if not samples:
+            self.input.samples = self._num_sampling = 0
         self._fill_moves(moves)
 
     def _fill_requests(self, scheduled: Sequence[ScheduledRequest], wanted: Sequence[int]) -> None:

@@ -26,10 +26,12 @@ from starlette.routing import BaseRoute, Route
 
 from app.apis.anthropic.messages_schema import CountTokensRequest, MessagesRequest
 from app.apis.ollama.chat_schema import OllamaChatRequest
+from app.apis.ollama.embed_schema import OllamaEmbeddingsRequest, OllamaEmbedRequest
 from app.apis.ollama.generate_schema import OllamaGenerateRequest
 from app.apis.ollama.show_schema import OllamaShowRequest
 from app.apis.openai.chat_schema import ChatCompletionRequest
 from app.apis.openai.completions_schema import CompletionRequest
+from app.apis.openai.embeddings_schema import EmbeddingsRequest
 from app.apis.openai.tokens_schema import DetokenizeRequest, TokenizeRequest
 from app.apis.responses.conversations_schema import ConversationUpdate, ItemsToAdd, NewConversation
 from app.apis.responses.schema import CompactRequest, InputTokensRequest, ResponseRequest
@@ -189,10 +191,13 @@ _RUN: Final[Mapping[str, type[Any]]] = {
 OPERATIONS: Final[Mapping[str, Operation]] = {
     "POST /v1/chat/completions": Operation(ChatCompletionRequest, answers=(JSON, EVENTS)),
     "POST /v1/completions": Operation(CompletionRequest, answers=(JSON, EVENTS)),
+    "POST /v1/embeddings": Operation(EmbeddingsRequest),
     "POST /v1/messages": Operation(MessagesRequest, answers=(JSON, EVENTS)),
     "POST /v1/messages/count_tokens": Operation(CountTokensRequest),
     "POST /api/chat": Operation(OllamaChatRequest, answers=(JSON, LINES)),
     "POST /api/generate": Operation(OllamaGenerateRequest, answers=(JSON, LINES)),
+    "POST /api/embed": Operation(OllamaEmbedRequest),
+    "POST /api/embeddings": Operation(OllamaEmbeddingsRequest),
     "POST /api/show": Operation(OllamaShowRequest),
     "POST /v1/responses": Operation(ResponseRequest, answers=(JSON, EVENTS)),
     "POST /v1/responses/input_tokens": Operation(InputTokensRequest),
@@ -301,11 +306,17 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
             "limit": {"type": "integer", "minimum": 1},
             "source": _SOURCE,
             "cursor": _TEXT,
+            "role": {"type": "string", "enum": ["user", "assistant"]},
+            "since": {"type": "number", "minimum": 0},
+            "until": {"type": "number", "minimum": 0},
+            "folder_id": _TEXT,
+            "tag": _TEXT,
+            "archived": _SWITCH,
         },
         answer=Found,
     ),
     "GET /api/conversations/{id}/export": Operation(
-        query={"format": {"type": "string", "enum": ["json", "markdown"]}}, answers=(JSON, MARKDOWN)
+        query={"format": {"type": "string", "enum": ["json", "markdown", "text"]}}, answers=(JSON, MARKDOWN, PLAIN)
     ),
     "GET /api/export": Operation(query={"parts": _SWITCH, "cursor": _TEXT}, answers=(JSON,)),
     "POST /api/export": Operation(SelectedConversations, answers=(JSON,)),

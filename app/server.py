@@ -32,6 +32,7 @@ from app.access.unknown_address import UnknownAddress
 from app.accounts.accounts import accounts_of
 from app.config.loopback import is_loopback
 from app.config.options import SettingsError
+from app.config.secret import digest_of_secret
 from app.config.settings import Settings
 from app.domain.bounds import KEEP_ALIVE_SECONDS
 from app.host.engine_host import EngineHost
@@ -43,6 +44,7 @@ from app.host.supervisor import RESTART, not_ignored
 from app.http.error_responses import on_ebb_error, on_http_error
 from app.http.request_context import BeginTrace, RequestContext
 from app.prompts.prefix_rules import PrefixRules
+from app.routes import scim
 from app.routes.api import ROUTES
 from app.routes.pages import STATIC, page_routes
 from app.services import Services
@@ -103,7 +105,7 @@ def make_app(
 
     names = HostNames(bound_host, public_url, services.ring.auth_policy)
     app = Starlette(
-        routes=[*ROUTES, *openapi.routes, *page_routes(static, ollama_port)],
+        routes=[*ROUTES, *openapi.routes, *scim.routes, *page_routes(static, ollama_port)],
         middleware=[
             Middleware(RequestContext, metrics=services.metrics, log_messages=log_messages, begin_trace=begin_trace),
             *cors(cors_origins),
@@ -205,6 +207,7 @@ async def _serve(settings: Settings, listeners: Listeners, host: EngineHost, bui
         share_links=settings.share_links,
         token_prices=settings.token_prices,
         database_url=settings.database_url,
+        secret_digest=digest_of_secret(settings.secret_file) if settings.database_url else b"",
     )
     services.begin()
     if tls is not None:

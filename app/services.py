@@ -6,22 +6,27 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 
 from app.access.administration import Administration
 from app.access.auth_policy import AuthPolicy
+from app.access.directory_logins import DirectoryLogins
 from app.access.key_ring import KeyRing
 from app.access.password_logins import PasswordLogins
 from app.access.use_keeper import UseKeeper
 from app.accounts.accounts import Accounts
+from app.accounts.scim_plan import ScimPlan
 from app.apis.responses.service import Responses
 from app.conversations.chat_prefixes import ChatPrefixes
 from app.conversations.continuation import Continuation
 from app.conversations.deletions import Deletions
 from app.conversations.kv_erasure import KVErasure
 from app.conversations.next_prompt_prefill import NextPromptPrefill
+from app.conversations.shared_deletions import SharedDeletions
 from app.conversations.title_maker import TitleMaker
 from app.conversations.turns import Turns
 from app.documents.extraction import DocumentReader
@@ -33,10 +38,13 @@ from app.prompts.answer_memory import AnswerMemory
 from app.prompts.prefix_rules import STABLE, PrefixRules
 from app.prompts.stateless import WholePrompts
 from app.runs.changes import Changes
+from app.runs.lease import Lease
 from app.runs.live_feed import LiveFeed
 from app.runs.place_log import PlaceLog
 from app.runs.resumption import Resumption
 from app.runs.service import RunRegistry
+from app.runs.shared_changes import SharedChanges
+from app.runs.shared_runs import SharedRuns
 from app.runs.storage_probe import StorageProbe
 from app.storage.errors import DatabaseError, UnusableDatabaseError
 from app.storage.store import Store
@@ -45,6 +53,9 @@ from app.tenants.tenancy import tenant_of
 from app.tenants.token_bucket import TokenBucket
 from cache_tiers.owners import Owners
 from engine.errors import OutageError
+
+if TYPE_CHECKING:
+    from app.provisioning.service import Provisioning
 
 JOIN_SECONDS = 5.0
 
@@ -58,6 +69,9 @@ class Services:
     Bound to a tenant: `store`, `turns`, `continuation`, `chat_prefixes`, `responses` and `deletions`. The method `of`
     binds them to another tenant. `close` closes the store, but leaves the engine to its owner.
 
+    shared_runs: runs of other servers; None where the database has one server.
+    provisioning: None on a server without SCIM.
+    directory_logins: None without a directory of people.
     titles: None where chats are titled with words of the first message.
     share_links: whether people can make links to chats that anyone can read.
     share_views: recent views of such links, of all tenants.
@@ -76,6 +90,10 @@ class Services:
     deletions: Deletions
     turns: Turns
     resumption: Resumption
+    lease: Lease
+    shared_runs: SharedRuns | None
+    shared_changes: SharedChanges
+    shared_deletions: SharedDeletions
     continuation: Continuation
     chat_prefixes: ChatPrefixes
     responses: Responses
@@ -89,6 +107,8 @@ class Services:
     administration: Administration
     accounts: Accounts
     password_logins: PasswordLogins
+    directory_logins: DirectoryLogins | None
+    provisioning: "Provisioning | None"
     documents: DocumentReader
     share_links: bool
     share_views: TokenBucket
@@ -112,6 +132,7 @@ class Services:
         share_links: bool = False,
         token_prices: TokenPrices | None = None,
         database_url: str = "",
+        secret_digest: bytes = b"",
     ) -> "Services":
         """Open the database and make the services for clients without a key.
 
@@ -126,6 +147,7 @@ class Services:
         share_links: whether people can make links to chats that anyone can read.
         token_prices: None if the server charges nothing.
         database_url: address of a PostgreSQL database, which replaces the file at `database_path`; "" without one.
+        secret_digest: digest of the secret file, which is the same on all servers of a database.
 
         Raises:
             UnusableDatabaseError: the database cannot be opened or read.
@@ -145,6 +167,7 @@ class Services:
                 accounts=accounts or Accounts(),
                 share_links=share_links,
                 token_prices=token_prices,
+                secret_digest=secret_digest,
             )
         except (OutageError, DatabaseError) as error:
             await store.close()
@@ -173,27 +196,42 @@ class Services:
         accounts: Accounts,
         share_links: bool,
         token_prices: TokenPrices | None,
+        secret_digest: bytes,
     ) -> "Services":
         host.storage = store.database.health
         store.database.batches.is_busy = lambda: host.is_computing
         if host.storage.lost is not None:
             logger.error("%s", host.storage.lost)
+        ring = KeyRing(store.keys, store.limits, store.people, auth_policy, rules=accounts.rules)
+        await ring.read()
+        changes = Changes()
+        shared_runs = SharedRuns(store, lambda run_id: runs.stop_named(run_id)) if store.database.is_shared else None
+        runs = RunRegistry(store.runs, announce=changes.announce, bus=shared_runs)
+        resumption = Resumption(host, store, runs, PlaceLog(database_path.with_name("resumed-places")))
+        lease = Lease(store.database, store.servers, runs, resumption.take_over, database_path.with_name("server-name"))
+        await lease.begin(secret_digest)
+        shared_changes = SharedChanges(store.database, changes, lambda: lease.is_alone)
         try:
             await store.imports.discard_former()
         except OutageError as error:
             # Conversations of the interrupted import stay hidden until the next start.
             logger.error("the remains of an interrupted import could not be removed: %s", error)
-        ring = KeyRing(store.keys, store.limits, store.people, auth_policy, rules=accounts.rules)
-        await ring.read()
-        changes = Changes()
-        runs = RunRegistry(store.runs, announce=changes.announce)
-        resumption = Resumption(host, store, runs, PlaceLog(database_path.with_name("resumed-places")))
         await resumption.begin()
-        erasure = KVErasure(host, store.tokens)
+        shared_deletions = SharedDeletions(host, store, runs, lambda: lease.leads)
+        await store.database.listen(partial(_heed, lease, shared_runs, shared_changes, shared_deletions))
+        erasure = KVErasure(host, store.tokens, shared_deletions.share)
         metrics = Metrics(host, lambda: runs.live)
         gates = TenantGates(ring.limits_of, time.monotonic, await store.owed_use.all())
         gate = gates.of(store.tenant)
-        deletions = Deletions(host, store, runs, erasure, response_days=response_days, deleted_days=deleted_days)
+        deletions = Deletions(
+            host,
+            store,
+            runs,
+            erasure,
+            response_days=response_days,
+            deleted_days=deleted_days,
+            leads=lambda: lease.leads,
+        )
         turns = Turns(host, store, runs, gate)
         titles = TitleMaker(host, store, turns, announce=changes.announce) if model_titles else None
         next_prefixes = NextPromptPrefill(host, store, turns, erasure)
@@ -207,7 +245,7 @@ class Services:
             store,
             ring,
             gates,
-            UseKeeper(gates, store.owed_use),
+            UseKeeper(gates, store.owed_use, lambda: lease.is_alone),
             StorageProbe(store.database),
             runs,
             changes,
@@ -215,6 +253,10 @@ class Services:
             deletions,
             turns,
             resumption,
+            lease,
+            shared_runs,
+            shared_changes,
+            shared_deletions,
             continuation,
             ChatPrefixes(host, store),
             responses,
@@ -225,9 +267,11 @@ class Services:
             metrics,
             loop_lag,
             LiveFeed(host),
-            Administration(host, store, ring, gates, runs),
+            Administration(host, store, ring, gates, runs, shared_deletions.delete_tenant),
             accounts,
             PasswordLogins(store.passwords, ring, accounts.passwords, accounts.failed),
+            DirectoryLogins(accounts.directory, ring, accounts.failed) if accounts.directory is not None else None,
+            _provisioning(accounts.scim, store, ring) if accounts.scim is not None else None,
             DocumentReader(),
             share_links,
             TokenBucket(time.monotonic),
@@ -262,6 +306,7 @@ class Services:
     def begin(self) -> None:
         """Start the background tasks, which run regardless of requests."""
         self.deletions.begin()
+        self.shared_deletions.begin()
         self.store.upkeep.begin()
         self.loop_lag.begin()
         self.storage_probe.begin()
@@ -270,6 +315,10 @@ class Services:
     async def close(self) -> None:
         """Wait for the runs to end and close the database. The engine must have been stopped before."""
         await self.resumption.stop()
+        if self.shared_runs is not None:
+            await self.shared_runs.stop()
+        await self.shared_changes.stop()
+        await self.shared_deletions.stop()
         with suppress(TimeoutError):
             async with asyncio.timeout(JOIN_SECONDS):
                 await self.runs.join()
@@ -283,10 +332,34 @@ class Services:
         await self.deletions.stop()
         await self.erasure.stop()
         await self.runs.leave()
+        await self.lease.stop()
         await self.answers.stop()
         await self.ring.stop()
         await self.use_keeper.stop()
         await self.store.close()
+
+
+def _heed(
+    lease: Lease,
+    runs: SharedRuns | None,
+    changes: SharedChanges,
+    deletions: SharedDeletions,
+    topic: str,
+    text: str,
+) -> None:
+    """Follow a notice of another server."""
+    lease.heed(topic)
+    if runs is not None:
+        runs.heed(topic, text)
+    changes.heed(topic, text)
+    deletions.heed(topic)
+
+
+def _provisioning(plan: ScimPlan, store: Store, ring: KeyRing) -> "Provisioning":
+    # A server without provisioning starts without its libraries.
+    from app.provisioning.service import Provisioning
+
+    return Provisioning(store.provisioning, plan, ring.read)
 
 
 def services_of(request: Request) -> Services:

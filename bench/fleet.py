@@ -19,7 +19,7 @@ from datetime import date
 from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
 from app.host.backend import Backend, GenerationStream
 from app.observability.percentiles import percentile
@@ -28,6 +28,7 @@ from bench.machine import describe_machine
 from bench.random_llama import write_random_llama
 from bench.rounding import rounded
 from bench.stats import median
+from cache_tiers.block_key import KeyNamespace
 from cache_tiers.tier import TierId
 from engine.async_llm import AsyncLLMEngine
 from engine.build import build_engine
@@ -39,10 +40,14 @@ from engine.fleet.link import Link
 from engine.fleet.server import ReplicaServer
 from engine.generate_request import GenerateRequest
 from engine.outputs import RequestOutput
+from engine.prefix_keys import PrefixKeys
 from engine.request_stream import RequestStream
 from engine.sampling_params import SamplingParams
 from engine.stats import EngineStats
+from engine.tenants import TenantSalts
 from models.resolve import resolve_model
+
+T = TypeVar("T")
 
 STREAMS: Final = 32
 MANY_STREAMS: Final = 256
@@ -85,6 +90,7 @@ class StubEngine:
     max_model_len = 8192
     is_broken = False
     tier_notes: Mapping[TierId, str] = MappingProxyType({})
+    keys = PrefixKeys(KeyNamespace("stub", "stub", "float32", 64, 1, 0, 1, b""), TenantSalts(b"stub"))
 
     def __init__(self) -> None:
         self.streams: list[RequestStream] = []
@@ -92,6 +98,10 @@ class StubEngine:
     def stats(self) -> EngineStats:
         """Return statistics of an engine that has done nothing."""
         return no_stats()
+
+    def ask(self, _: object, otherwise: T) -> T:
+        """Return `otherwise`, since there is no scheduler to report of."""
+        return otherwise
 
     async def generate(self, request: GenerateRequest) -> list[RequestStream]:
         """Return the streams of a request, which get nothing by themselves."""
@@ -154,7 +164,11 @@ async def _linked(engine: StubEngine) -> Link:
     """Connect a link to a replica's server in this process."""
     token, ready = new_token(), asyncio.Event()
     events = SimpleNamespace(
-        on_note=lambda _: None, on_ready=lambda _: ready.set(), on_failed=lambda *_: None, on_lost=lambda *_: None
+        on_note=lambda _: None,
+        on_ready=lambda _: ready.set(),
+        on_failed=lambda *_: None,
+        on_report=lambda *_: None,
+        on_lost=lambda *_: None,
     )
     link, server = Link(0, 1, token, cast("Any", events)), ReplicaServer(token, 1)
     loop = asyncio.get_running_loop()

@@ -5,7 +5,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from math import inf
-from typing import Any
+from typing import Any, TypeVar
 
 from cache_tiers.tier import TierId
 from engine.config import EngineConfig
@@ -38,6 +38,9 @@ LOOP_BROKE = "The engine failed and the server is restarting. Try again in a few
 LONG_PROMPT = 8192
 """Prompt length in tokens from which checking and hashing the prompt takes more than a millisecond."""
 
+T = TypeVar("T")
+U = TypeVar("U")
+
 logger = logging.getLogger(__name__)
 
 
@@ -46,6 +49,7 @@ class AsyncLLMEngine:
 
     tier_notes: for each lower tier, the reason why it is off, in a sentence; empty while it is on.
     sampling_defaults: sampling parameters recommended by the model's authors, for callers that make SamplingParams.
+    keys: keys of the blocks of prompts.
     prefixes: tier lookups and prefetches for prompts that have not been submitted.
     gave_up: set once the engine has failed permanently. By then every stream has ended with "abort", as during a stop,
         so that runs can be handed over. The process should call `stop` and exit with a non-zero status.
@@ -71,6 +75,7 @@ class AsyncLLMEngine:
         self.model_name = config.model_name
         self.model_fingerprint = engine.processor.model_fingerprint
         self.kv_fingerprint = engine.processor.kv_fingerprint
+        self.keys = engine.processor.keys
         self.max_model_len = engine.processor.limits.window
         self._engine = engine
         self._on_close = on_close
@@ -131,7 +136,7 @@ class AsyncLLMEngine:
     async def _prepare(self, request: GenerateRequest) -> None:
         await self._engine.grammars.prepare(request.params, request.tenant)
         if len(request.prompt_token_ids) >= LONG_PROMPT:
-            await asyncio.to_thread(self._engine.processor.prepare, request.prompt_token_ids, request.tenant)
+            await asyncio.to_thread(self._engine.processor.prepare, request)
 
     def _stream(self, request: Request) -> RequestStream:
         stream = RequestStream(
@@ -170,9 +175,17 @@ class AsyncLLMEngine:
         await asyncio.to_thread(self._engine.processor.salts.rotate, tenant)
         self._end_all_of(tenant)
 
-    def adopt_deletion(self, tenant: str, generation: int) -> None:
+    def adopt_deletions(self, generations: dict[str, int]) -> None:
+        """Take over the record of deleted tenants, before the first request. See `TenantSalts`."""
+        self._engine.processor.salts.adopt_all(generations)
+
+    def deletions_of(self, tenant: str) -> int:
+        """Return the number of the tenant's deletions."""
+        return self._engine.processor.salts.generation(tenant)
+
+    def adopt_deletion(self, tenant: str, deletions: int) -> None:
         """Follow a deletion that the owner of the record of deleted tenants has made durable."""
-        self._engine.processor.salts.adopt(tenant, generation)
+        self._engine.processor.salts.adopt(tenant, deletions)
         self._end_all_of(tenant)
 
     def _end_all_of(self, tenant: str) -> None:
@@ -206,6 +219,10 @@ class AsyncLLMEngine:
     def stats(self) -> EngineStats:
         """Return a snapshot of the statistics. The call is cheap."""
         return self._engine.stats()
+
+    def ask(self, call: Callable[[Scheduler], T], otherwise: U) -> T | U:
+        """Call the scheduler for information. Return `otherwise` while its state is in doubt."""
+        return self._engine.core.ask(call, otherwise)
 
     def check(self) -> None:
         """Raise AssertionError if the pool or the tiers leak."""

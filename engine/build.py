@@ -33,6 +33,7 @@ from engine.offload.prefill_cost import PrefillCost
 from engine.open_tiers import OpenTiers, find_lower_tiers, import_store, open_tiers
 from engine.output_processor import OutputProcessor
 from engine.processor import ModelLimits, Processor
+from engine.sampling_params import Pooling
 from engine.scheduling.queue.policy import make_queue
 from engine.scheduling.scheduler import Scheduler, SchedulerLimits
 from engine.speculation.prompt_lookup import PromptLookup
@@ -111,6 +112,7 @@ def build_llm_engine(
         clock=clock,
         queue_policy=config.queue_policy,
         queue_timeout=config.queue_timeout or inf,
+        pooling=_pooling(config),
         encode=partial(loaded.tokenizer.encode, special=False),
         make_mask=grammars.mask,
     )
@@ -190,6 +192,13 @@ def _load(config: EngineConfig, progress: Progress, closing: ExitStack) -> _Load
         namespace,
         owners,
     )
+
+
+def _pooling(config: EngineConfig) -> Pooling:
+    """Return the way to make embeddings: the configured one, the model's own, or else the mean."""
+    if config.pooling != "auto":
+        return config.pooling
+    return ModelFolder(config.model_path).pooling() or "mean"
 
 
 def _close_unless_hung(executor: Executor, host_memory: ExitStack) -> None:

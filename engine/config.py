@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from cache_tiers.config import TierConfig
+from engine.sampling_params import Pooling
 from engine.scheduling.queue.policy import QueuePolicy
 
 
@@ -49,6 +51,7 @@ class EngineConfig:
     tenants_file: record of deleted tenants and their number of deletions; None keeps it in memory only.
     public_prompt: a system prompt whose full blocks all tenants share; empty to share none.
     tool_format: name of the format of tool calls in `models.call_syntax.registry`; "auto" finds it in the template.
+    pooling: way from a text's hidden states to its embedding; "auto" for the model's own, or else the mean.
     machine_share: number of engines that divide this machine's memory equally. Explicit sizes are this engine's own.
     device_note: reason why this machine's accelerator does not compute, in a sentence; empty if none was passed over.
     """
@@ -86,6 +89,7 @@ class EngineConfig:
     tenants_file: Path | None = None
     public_prompt: str = ""
     tool_format: str = "auto"
+    pooling: Pooling | Literal["auto"] = "auto"
     machine_share: int = 1
     device_note: str = ""
 

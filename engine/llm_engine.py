@@ -42,6 +42,7 @@ class LLMEngine:
         self._finished: Counter[str] = Counter()
         self._reuse_ends: Counter[str] = Counter()
         self._tokens: Counter[str] = Counter()
+        self._embeddings = 0
         self._reused: Counter[TierId] = Counter()
         self._asked: Counter[TierId] = Counter()
         self._ttft = Histogram.of_seconds()
@@ -254,7 +255,9 @@ class LLMEngine:
                 self._asked[tier.id] += missing
                 missing -= kv.reused[tier.id]
             made = usage.completion_tokens - usage.resumed_tokens
-            self._queue["served" if made else output.finish_reason].observe(usage.queue_ms / 1e3)
+            is_embedded = output.embedding is not None
+            self._embeddings += is_embedded
+            self._queue["served" if made or is_embedded else output.finish_reason].observe(usage.queue_ms / 1e3)
             if made:
                 self._ttft.observe(usage.ttft_ms / 1e3)
             if made > 1:
@@ -307,6 +310,7 @@ class LLMEngine:
             reuse_ends=dict(self._reuse_ends),
             drafted_tokens=counted["drafted"],
             accepted_tokens=counted["accepted"],
+            embeddings=self._embeddings,
             device_tenants=tenant_bytes(pool.held, pool.owners, block_nbytes),
             cpu_tenants=tenant_bytes(store.cpu.held_blocks if store is not None else {}, pool.owners, block_nbytes),
             workers=self.core.executor.state,

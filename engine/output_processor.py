@@ -109,7 +109,8 @@ class OutputProcessor:
         if progress is None:
             return None, False
         if token_id is None:
-            return self._finished(progress, Said(), (), update.finish_reason or "abort"), False
+            ended = self._finished(progress, Said(), (), update.finish_reason or "abort")
+            return replace(ended, embedding=update.embedding), False
         is_first = progress.first_token is None
         output, stopped = self._process_token(progress, token_id, update.finish_reason)
         if update.logprobs is not None:

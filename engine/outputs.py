@@ -163,6 +163,7 @@ class RequestOutput:
     reasoning: reasoning text, separate from `text`. In an output with both, the reasoning comes first.
     logprobs: one entry per id in `token_ids`, if requested.
     prompt_logprobs: one entry per prompt token but the first, on the first output, if requested.
+    embedding: pooled hidden states, [hidden] float32 little-endian, on the last output, if requested.
     """
 
     request_id: str
@@ -177,6 +178,7 @@ class RequestOutput:
     reasoning: str = ""
     logprobs: tuple[TokenLogprobs, ...] = ()
     prompt_logprobs: tuple[TokenLogprobs, ...] = ()
+    embedding: bytes | None = None
 
     @property
     def finished(self) -> bool:

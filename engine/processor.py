@@ -6,24 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
-from cache_tiers.block_key import (
-    BlockKey,
-    KeyNamespace,
-    block_key,
-    extend_keys,
-    own_root,
-    owner_of,
-    unfindable_root,
-)
-from cache_tiers.owners import PUBLIC, Owners
+from cache_tiers.block_key import BlockKey, KeyNamespace, block_key, owner_of, unfindable_root
+from cache_tiers.owners import Owners
 from engine.errors import InvalidRequestError, PromptTooLongError
 from engine.generate_request import GenerateRequest
-from engine.public_prefix import PublicPrefix
+from engine.prefix_keys import PrefixKeys
 from engine.request import Request
 from engine.sampling.checks import check_sampling, check_something_may_come
 from engine.sampling.guarded_mask import GuardedMask
 from engine.sampling.token_mask import TokenMask
-from engine.sampling_params import SamplingParams
+from engine.sampling_params import Pooling, SamplingParams
 from engine.scheduling.queue.policy import QueuePolicy
 from engine.tenants import TenantSalts
 from engine.timeline import Phase
@@ -70,6 +62,7 @@ class Processor:
     public: token ids. Prompts that begin with all of them share their full blocks with every tenant.
     owners: learns which tenant the keys of a request belong to.
     queue_timeout: seconds within which a request must first be scheduled.
+    pooling: the server's way to make an embedding.
     encode: tokenizes plain text, for `bad_words`.
     make_mask: creates the mask of a request from its parameters and prompt; None if its answer needs no form. May raise
         InvalidRequestError.
@@ -87,20 +80,18 @@ class Processor:
         clock: Callable[[], float],
         queue_policy: QueuePolicy = "fair",
         queue_timeout: float = inf,
+        pooling: Pooling = "mean",
         encode: Callable[[str], Sequence[int]] = lambda _: (),
         make_mask: Callable[[SamplingParams, Sequence[int]], TokenMask | None] = lambda *_: None,
     ) -> None:
         self.limits = limits
         self.salts = salts
-        self._namespace = namespace
-        self._owners = owners if owners is not None else Owners()
+        self.keys = PrefixKeys(namespace, salts, public if prefix_cache else (), owners)
         self._prefix_cache = prefix_cache
-        common = replace(namespace, tenant_salt=salts.public_salt)
-        self._owners.note(common.owner, PUBLIC)
-        self._public = PublicPrefix.of(public, common) if public and prefix_cache else None
         self._clock = clock
         self._queue_policy = queue_policy
         self._queue_timeout = queue_timeout
+        self._pooling = pooling
         self._encode = encode
         self._make_mask = make_mask
         self._prepared = deque[_Prepared](maxlen=MAX_PREPARED)
@@ -108,12 +99,12 @@ class Processor:
     @property
     def model_fingerprint(self) -> str:
         """Identifier of the weights."""
-        return self._namespace.model_fingerprint
+        return self.keys.namespace.model_fingerprint
 
     @property
     def kv_fingerprint(self) -> str:
         """Identifier of everything that may change a bit of the KV: model, numerics, dtype, layout."""
-        return self._namespace.fingerprint().hex()
+        return self.keys.namespace.fingerprint().hex()
 
     def process(self, request_id: str, request: GenerateRequest) -> Request:
         """Check a prompt and its parameters, and create the scheduler's request under the unique `request_id`.
@@ -123,22 +114,23 @@ class Processor:
         prompt, params, urgency = tuple(request.prompt_token_ids), request.params, request.urgency
         prepared = self._prepared_for(prompt)
         if prepared is None:
-            self._check_prompt(prompt)
+            self._check_prompt(prompt, is_all=params.pooling is not None)
         self._check_ids(request.produced)
         check_sampling(params, self.limits.vocab_size)
         self._check_urgency(urgency)
         sampling = self._resolve(params, len(prompt), may_fill_window=request.may_fill_window)
         check_something_may_come(sampling)
-        public = self._public_part(prompt)
-        root = self._root_key(request.tenant, public)
-        keeps_kv = request.keep_kv
-        if params.prompt_logprobs is not None:
-            # Log probabilities require computing every prompt token, so no cached block can serve.
+        public = self.keys.public_part(prompt)
+        root = self.keys.root(request.tenant, public)
+        # An embedding reads what other requests cached, but its own text is rarely sent again.
+        keeps_kv = request.keep_kv and params.pooling is None
+        if params.prompt_logprobs is not None or sampling.pooling == "mean":
+            # Log probabilities and a mean require computing every prompt token, so no cached block can serve.
             public, root, keeps_kv = None, unfindable_root(owner_of(root)), False
         keys: list[BlockKey] = []
         if self._prefix_cache:
             known = prepared.keys if prepared is not None and prepared.root == root else []
-            keys = self._keys(root, public, (*prompt, *request.produced), known)
+            keys = self.keys.extend(root, public, (*prompt, *request.produced), known)
         now = self._clock()
         created = Request(
             request_id,
@@ -161,16 +153,16 @@ class Processor:
             created.append_token(token_id)
         return created
 
-    def prepare(self, prompt_token_ids: Sequence[int], tenant: str) -> None:
+    def prepare(self, request: GenerateRequest) -> None:
         """Check a long prompt and hash its blocks, on any thread, so that the next `process` does not have to.
 
         Raise InvalidRequestError.
         """
-        prompt = tuple(prompt_token_ids)
-        self._check_prompt(prompt)
-        public = self._public_part(prompt)
-        root = self._root_key(tenant, public)
-        self._prepared.append(_Prepared(prompt, root, self._keys(root, public, prompt)))
+        prompt, tenant = tuple(request.prompt_token_ids), request.tenant
+        self._check_prompt(prompt, is_all=request.params.pooling is not None)
+        public = self.keys.public_part(prompt)
+        root = self.keys.root(tenant, public)
+        self._prepared.append(_Prepared(prompt, root, self.keys.extend(root, public, prompt)))
 
     def fork(self, first: Request, request_id: str, choice: int) -> Request:
         """Create a request for answer number `choice` to the prompt of `first`, which is number 0."""
@@ -183,7 +175,7 @@ class Processor:
         kept. Raise InvalidRequestError if the mask cannot be made again.
         """
         prompt, produced = request.prompt_token_ids, request.output_token_ids[:num_produced]
-        keys = self._keys(request.root_key, request.public, (*prompt, *produced)) if self._prefix_cache else []
+        keys = self.keys.extend(request.root_key, request.public, (*prompt, *produced)) if self._prefix_cache else []
         renewed = request.renewed(keys, self._mask(request.sampling, prompt))
         for token_id in produced:
             renewed.append_token(token_id)
@@ -198,8 +190,7 @@ class Processor:
         """Return the keys of the full blocks of a prompt that begins with these tokens. This has no side effects."""
         if not self._prefix_cache:
             return []
-        public = self._public_part(token_ids)
-        return self._keys(self._root_key(tenant, public), public, token_ids)
+        return self.keys.of(token_ids, tenant)
 
     def keys_of_trails(self, trails: Sequence[Trail], tenant: str) -> list[BlockKey]:
         """Return the keys of the full and partly filled blocks that only these trails use. This has no side effects."""
@@ -208,9 +199,9 @@ class Processor:
 
     def _keys_of_trail(self, trail: Trail, tenant: str) -> list[BlockKey]:
         size, ids = self.limits.block_size, trail.token_ids
-        public = self._public_part(ids)
-        root = self._root_key(tenant, public)
-        full = self._keys(root, public, ids)
+        public = self.keys.public_part(ids)
+        root = self.keys.root(tenant, public)
+        full = self.keys.extend(root, public, ids)
         first = len(public.keys) if public is not None else 0
         partials = [
             block_key(full[end // size - 1] if end // size > first else root, ids[end // size * size : end])
@@ -233,19 +224,22 @@ class Processor:
                 param="priority",
             )
 
-    def _check_prompt(self, prompt: tuple[int, ...]) -> None:
+    def _check_prompt(self, prompt: tuple[int, ...], *, is_all: bool) -> None:
+        """Raise InvalidRequestError for a prompt that has no room. is_all: no answer follows it."""
         if not prompt:
             raise InvalidRequestError("the prompt is empty", param="prompt")
         self._check_ids(prompt)
-        if len(prompt) >= self.limits.window:
+        least = len(prompt) if is_all else len(prompt) + 1
+        if least > self.limits.window:
+            whole = "" if is_all else " for prompt and answer together"
             raise PromptTooLongError(
-                f"This model's maximum context length is {self.limits.window} tokens for prompt and answer together. "
+                f"This model's maximum context length is {self.limits.window} tokens{whole}. "
                 f"However, the prompt has {len(prompt)} tokens. Shorten it.",
                 param="prompt",
                 num_tokens=len(prompt),
                 maximum=self.limits.window,
             )
-        if len(prompt) >= self.limits.pool_tokens:
+        if least > self.limits.pool_tokens:
             raise PromptTooLongError(
                 f"The KV memory of this server holds {self.limits.pool_tokens} tokens. However, the prompt has "
                 f"{len(prompt)} tokens. Shorten it or raise --kv-memory.",
@@ -261,6 +255,10 @@ class Processor:
             )
 
     def _resolve(self, params: SamplingParams, prompt_len: int, *, may_fill_window: bool) -> SamplingParams:
+        if params.pooling is not None:
+            pooling = self._pooling if params.pooling == "auto" else params.pooling
+            # Like an answer of one token, an embedding ends with the prompt's last step. No token is sampled.
+            return replace(params, pooling=pooling, max_tokens=1, min_tokens=0, seed=0)
         room = min(self.limits.window, self.limits.pool_tokens) - prompt_len
         max_tokens = params.max_tokens
         if max_tokens is None:
@@ -297,25 +295,3 @@ class Processor:
         """Encode the bad words, each as the first word of a text and after a space, which have different tokens."""
         written = [text for word in params.bad_words for text in (word, f" {word.lstrip()}")]
         return tuple(dict.fromkeys(ids for text in written if (ids := tuple(self._encode(text)))))
-
-    def _public_part(self, token_ids: Sequence[int]) -> PublicPrefix | None:
-        return self._public if self._public is not None and self._public.begins(token_ids) else None
-
-    def _root_key(self, tenant: str, public: PublicPrefix | None) -> BlockKey:
-        namespace = replace(self._namespace, tenant_salt=self.salts.salt(tenant))
-        root = namespace.root()
-        self._owners.note(namespace.owner, tenant)
-        return own_root(public.keys[-1], root) if public is not None else root
-
-    def _keys(
-        self,
-        root: BlockKey,
-        public: PublicPrefix | None,
-        token_ids: Sequence[int],
-        known: Sequence[BlockKey] = (),
-    ) -> list[BlockKey]:
-        """Return the keys of the full blocks. `known` holds the first of them, public ones included, if available."""
-        size, before = self.limits.block_size, known or (public.keys if public is not None else ())
-        own = len(before) > (len(public.keys) if public is not None else 0)
-        parent = before[-1] if own else root
-        return [*before, *extend_keys(parent, token_ids[len(before) * size :], size)]

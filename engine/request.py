@@ -71,7 +71,7 @@ class Request:
     root_key: the parent of the first block that is the tenant's own.
     block_keys: keys of the full blocks whose tokens are known.
     priority: smaller is sooner.
-    order: number among all arrivals, assigned by the scheduler.
+    order: number among all arrivals, assigned by the scheduler. Answers that another process began come first.
     wait_began: when the request joined the queue, moved forward by the time spent outside of it.
     waited: seconds in the queue when the request last left it to be scheduled.
     lack: blocks missing when admission last failed; None if no admission has failed.

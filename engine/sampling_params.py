@@ -1,8 +1,12 @@
 """Sampling parameters of one request. Plain data, without torch or a tokenizer."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from engine.structured_output import StructuredOutput
+
+Pooling = Literal["mean", "last"]
+"""Way from the final hidden states of a prompt to one vector: the mean of all tokens', or the last token's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,8 @@ class SamplingParams:
     skip_special_tokens: leave control tokens out of the text.
     logprobs: number of likeliest tokens to report with each token's log probability; None for no report.
     prompt_logprobs: the same for the prompt, whose KV is then recomputed and not kept for other requests.
+    pooling: the request ends after its prompt, with an embedding pooled in this way instead of an answer. "auto" means
+        the server's way, and is resolved. None for an answer.
     """
 
     temperature: float = 1.0
@@ -62,6 +68,7 @@ class SamplingParams:
     skip_special_tokens: bool = True
     logprobs: int | None = None
     prompt_logprobs: int | None = None
+    pooling: Pooling | Literal["auto"] | None = None
 
     @property
     def ending_ids(self) -> tuple[int, ...]:

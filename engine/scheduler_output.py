@@ -40,7 +40,8 @@ class CachedRequestData:
 class SchedulerOutput:
     """One step of work.
 
-    A request samples a token in this step if the step computes the last of its known tokens. Loads and stores may end
+    A request samples a token in this step if the step computes the last of its known tokens, or else returns its
+    embedding if it asks for one. Loads and stores may end
     after the step, but a step without tokens waits for all that are in flight.
     """
 
@@ -116,6 +117,8 @@ class ModelRunnerOutput:
     """Log probabilities of the sampled tokens, by id of a request that asked for them."""
     prompt_logprobs: Mapping[str, PromptLogprobs] = field(default_factory=dict)
     """Log probabilities of prompt chunks, by id of a request that asked for them."""
+    embeddings: Mapping[str, bytes] = field(default_factory=dict)
+    """Pooled hidden states, as in `RequestOutput`, by id of a request whose whole prompt has been computed."""
 
     @property
     def seconds(self) -> float:

@@ -3,9 +3,9 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from models.errors import ModelNotFoundError
+from models.errors import ModelNotFoundError, UnsupportedModelError
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,24 @@ class ModelFolder:
             for name, value in values.items()
             if isinstance(value, int | float) and not isinstance(value, bool)
         }
+
+    def pooling(self) -> Literal["mean", "last"] | None:
+        """Return how the hidden states of a model for embeddings are pooled; None if the folder does not say.
+
+        Source: the `1_Pooling/config.json` of sentence-transformers. Raise UnsupportedModelError for other ways.
+        """
+        config = self._read("1_Pooling/config.json", required=False)
+        chosen = sorted(name for name, value in config.items() if name.startswith("pooling_mode_") and value is True)
+        if not chosen:
+            return None
+        match chosen:
+            case ["pooling_mode_lasttoken"]:
+                return "last"
+            case ["pooling_mode_mean_tokens"]:
+                return "mean"
+        raise UnsupportedModelError(
+            f"{self.path} pools embeddings by {', '.join(chosen)}, which is not supported: choose --pooling"
+        )
 
     def weight_files(self) -> list[Path]:
         """List the safetensors files, sorted by name. Raise ModelNotFoundError if there is none."""

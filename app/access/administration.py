@@ -1,8 +1,10 @@
 """Administrators' operations on keys, tenants and limits."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from app.access.key_ring import KeyRing
+from app.host.backend import Backend
 from app.host.engine_host import EngineHost
 from app.runs.service import RunRegistry
 from app.schemas.response_bodies.admin import DeletedTenant, Tenant, limits_body
@@ -16,13 +18,17 @@ from app.tenants.principal import Scope
 
 @dataclass(frozen=True, slots=True)
 class Administration:
-    """Administration of all tenants. Changes take effect immediately in this process."""
+    """Administration of all tenants. Changes take effect immediately in this process.
+
+    delete_kv: ends a tenant's requests, and makes its KV unreachable at all servers.
+    """
 
     host: EngineHost
     store: Store
     ring: KeyRing
     gates: TenantGates
     runs: RunRegistry
+    delete_kv: Callable[[Backend, str], Awaitable[None]]
 
     async def create_key(self, name: str, tenant: str, scope: Scope) -> tuple[ApiKey, str]:
         """Create a key and return its record, with the key itself, which is stored nowhere."""
@@ -82,6 +88,6 @@ class Administration:
         await self.store.people.forget(tenant)
         await self.ring.read()
         await self.runs.forget_all_of(tenant)
-        await engine.delete_tenant(tenant)
+        await self.delete_kv(engine, tenant)
         conversations = await self.store.of(tenant).deletions.remove_all()
         return {"keys": keys, "conversations": conversations}

@@ -10,7 +10,7 @@ import logging
 import secrets
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from app.access.auth_policy import AuthPolicy
 from app.access.known_people import KnownPeople
@@ -137,8 +137,10 @@ class KeyRing:
         return self._contents.people
 
     async def meet(self, identity: Identity) -> Person:
-        """Create the account of a person, or store what has changed about it."""
+        """Create the account of a person, or store what has changed about it. A provisioned one keeps its groups."""
         person = self.people.person_of(identity)
+        if person is not None and person.provisioned:
+            identity = replace(identity, groups=person.identity.groups)
         if person is None or person.identity != identity:
             person = await self._person_store.meet(identity)
             await self.read()

@@ -9,6 +9,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.access.host_names import HostNames
 from app.access.path_access import access_of
+from app.accounts.login_provider import SAML_PATH
 from app.http.error_responses import ForbiddenError, error_response
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -73,7 +74,8 @@ class OriginGuard:
 def _is_guarded(method: str, path: str) -> bool:
     if method in SAFE_METHODS:
         return method != "OPTIONS" and (access_of(path) != "open" or path.startswith("/api/"))
-    return True
+    # The page of a SAML provider posts there. The answer has an effect only in the browser that began the login.
+    return path != SAML_PATH
 
 
 def is_same_origin(headers: Headers) -> bool:

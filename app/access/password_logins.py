@@ -48,6 +48,10 @@ class PasswordLogins:
     passwords: Passwords
     failed: FailedLogins
 
+    async def knows(self, name: str) -> bool:
+        """Return whether a person with this name has a password here."""
+        return await self.store.find(name) is not None
+
     async def log_in(self, name: str, password: str, code: str) -> Person:
         """Return the person with this name and password.
 

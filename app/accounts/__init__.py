@@ -1,1 +1,1 @@
-"""Accounts of people: logins with a password, at an OpenID provider or by a proxy, and the rules of groups."""
+"""Accounts of people: logins with a password, at a directory or a provider, or by a proxy, and the rules of groups."""

@@ -9,6 +9,17 @@ class ProviderUnavailableError(OutageError):
     code = "login_provider_unavailable"
 
 
+class DirectoryUnusableError(ProviderUnavailableError):
+    """503: the directory does not answer, or not as the settings describe it.
+
+    reason: for the operator alone, since it may name an entry.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__("The directory cannot be used now. Log in with a key, or try again later")
+        self.reason = reason
+
+
 class LoginRefusedError(EbbError):
     """403: the provider's answer is not valid, or the person may not use this server.
 

@@ -3,21 +3,19 @@
 A digest takes about a tenth of a second and 64 MiB on a thread: Argon2id, the second option that RFC 9106 recommends.
 """
 
-import asyncio
 import os
 import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Final, TypeVar
+from typing import Final
 
 from cryptography.exceptions import InvalidKey
 from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 
+from app.accounts.login_turns import LoginTurns
 from app.domain.bounds import MAX_PASSWORD, MIN_PASSWORD
 from engine.errors import InvalidRequestError, OverloadedError
-
-T = TypeVar("T")
 
 INITIAL_BYTES: Final = 12
 """Random bytes of an initial password."""
@@ -27,9 +25,6 @@ DIGEST_BYTES: Final = 32
 ITERATIONS: Final = 3
 LANES: Final = 4
 MEMORY_KIB: Final = 64 << 10
-
-MAX_WAITING: Final = 32
-"""Logins that wait for their digest. More are refused, so that a flood holds little memory and few connections."""
 
 FREE_FAILURES: Final = 5
 MAX_DELAY_SECONDS: Final = 900
@@ -46,12 +41,11 @@ class Passwords:
         memory_kib: memory of new digests. An existing digest names its own.
         """
         self._memory_kib = memory_kib
-        self._turn = asyncio.Semaphore(1)
-        self._waiting = 0
+        self._turns = LoginTurns(at_once=1)
 
     async def digest(self, password: str) -> str:
         """Return the digest of a password, with its salt and its parameters. Raises OverloadedError."""
-        return await self._computed(lambda: self._argon2().derive_phc_encoded(password.encode()))
+        return await self._turns.run(lambda: self._argon2().derive_phc_encoded(password.encode()))
 
     async def matches(self, password: str, digest: str | None) -> bool:
         """Return whether a password has this digest. Raises OverloadedError.
@@ -61,23 +55,13 @@ class Passwords:
         if digest is None:
             await self.digest(password)
             return False
-        return await self._computed(lambda: _matches(password, digest))
+        return await self._turns.run(lambda: _matches(password, digest))
 
     def _argon2(self) -> Argon2id:
         salt = os.urandom(SALT_BYTES)
         return Argon2id(
             salt=salt, length=DIGEST_BYTES, iterations=ITERATIONS, lanes=LANES, memory_cost=self._memory_kib
         )
-
-    async def _computed(self, compute: Callable[[], T]) -> T:
-        if self._waiting >= MAX_WAITING:
-            raise OverloadedError("Too many people are logging in at once. Try again in a few seconds", retry_after=5)
-        self._waiting += 1
-        try:
-            async with self._turn:
-                return await asyncio.to_thread(compute)
-        finally:
-            self._waiting -= 1
 
 
 class FailedLogins:

@@ -39,6 +39,7 @@ ANSWER_SECONDS = 10.0
 FRESH_SECONDS = 3600.0
 RETRY_SECONDS = 5.0
 """Seconds after a failed discovery in which no request asks again, so that a flood of logins waits for nothing."""
+MAX_CODE = 4096
 MAX_TEXT = 255
 MAX_GROUPS = 256
 
@@ -92,15 +93,20 @@ class OidcProvider:
             )
         return str(url)
 
-    async def identity(self, code: str, issuer: str | None, attempt: Attempt) -> Identity:
-        """Exchange a code for the identity of the person that logged in.
+    def state_of(self, query: Mapping[str, str]) -> str:
+        """Return the state of the attempt that an answer belongs to; "" if it names none."""
+        return query.get("state", "")
 
-        issuer: the provider that the answer names (RFC 9207); None if it names none.
+    async def identity_of(self, query: Mapping[str, str], attempt: Attempt) -> Identity:
+        """Exchange the code of an answer for the identity of the person that logged in.
 
         Raises:
             LoginRefusedError: the answer is not one of this provider to this attempt.
             ProviderUnavailableError: the provider does not answer.
         """
+        code, issuer = query.get("code", ""), query.get("iss")
+        if "error" in query or not 0 < len(code) <= MAX_CODE:
+            raise LoginRefusedError("The login provider reports no login", "denied")
         metadata = await self._discover()
         names_issuer = metadata.get("authorization_response_iss_parameter_supported") is True
         if issuer != self._of.issuer and (issuer is not None or names_issuer):

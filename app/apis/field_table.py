@@ -1,4 +1,4 @@
-"""The tables in docs/api.md that list every field of OpenAI's and Ollama's generation routes, made from the schemas.
+"""The tables in docs/api.md that list every field of OpenAI's and Ollama's routes, made from the schemas.
 
     python -m app.apis.field_table
 
@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from app.apis.ollama.chat_schema import OllamaChatRequest
+from app.apis.ollama.embed_schema import OllamaEmbeddingsRequest, OllamaEmbedRequest
 from app.apis.ollama.generate_schema import OllamaGenerateRequest
 from app.apis.ollama.options import OllamaOptions
 from app.apis.openai.chat_schema import ChatCompletionRequest
 from app.apis.openai.completions_schema import CompletionRequest
+from app.apis.openai.embeddings_schema import EmbeddingsRequest
 from app.schemas.parsing import RequestModel
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "api.md"
@@ -22,9 +24,12 @@ END: Final = "<!-- end of the generated tables -->\n"
 TABLES: Final[dict[str, type[RequestModel]]] = {
     "POST /v1/chat/completions": ChatCompletionRequest,
     "POST /v1/completions": CompletionRequest,
+    "POST /v1/embeddings": EmbeddingsRequest,
     "POST /api/chat": OllamaChatRequest,
     "POST /api/generate": OllamaGenerateRequest,
     "options": OllamaOptions,
+    "POST /api/embed": OllamaEmbedRequest,
+    "POST /api/embeddings": OllamaEmbeddingsRequest,
 }
 """Schemas by the routes that take them, or by the field that has them as its value."""
 

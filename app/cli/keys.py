@@ -76,7 +76,7 @@ def with_store(settings: Settings, work: Callable[[Store], Awaitable[T]]) -> T:
 
     async def run() -> T:
         url = settings.database_url
-        store = await (Store.open_postgres(url, exclusive=False) if url else Store.open(settings.database))
+        store = await (Store.open_postgres(url, serves=False) if url else Store.open(settings.database))
         try:
             return await work(store)
         finally:

@@ -1,5 +1,6 @@
 """Secret that tenants' salts are derived from: one file, created on the first start. Servers on one Redis share it."""
 
+import hmac
 import os
 import secrets
 import tempfile
@@ -35,6 +36,11 @@ def load_secret(path: Path) -> bytes:
             param="secret-file",
         )
     return secret
+
+
+def digest_of_secret(path: Path) -> bytes:
+    """Return a digest by which servers notice that their secrets differ. Creates the file as `load_secret` does."""
+    return hmac.digest(load_secret(path), b"servers of one database", "sha256")
 
 
 def _create(path: Path) -> None:

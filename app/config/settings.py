@@ -16,8 +16,11 @@ from app.config.topics.access import AccessSettings
 from app.config.topics.accounts import AccountSettings
 from app.config.topics.answers import AnswerSettings
 from app.config.topics.computation import ComputationSettings
+from app.config.topics.directory import DirectorySettings
 from app.config.topics.memory import MemorySettings
 from app.config.topics.place import PlaceSettings
+from app.config.topics.provisioning import ProvisioningSettings
+from app.config.topics.saml import SamlSettings
 from app.config.topics.scheduling import SchedulingSettings
 from cache_tiers.config import TierConfig
 from engine.config import EngineConfig
@@ -29,6 +32,9 @@ UNSPECIFIED_ADDRESSES = ("0.0.0.0", "::")
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(
+    ProvisioningSettings,
+    SamlSettings,
+    DirectorySettings,
     AccountSettings,
     AccessSettings,
     AnswerSettings,
@@ -76,8 +82,9 @@ class Settings(
 
     @property
     def has_accounts(self) -> bool:
-        """Whether people log in with accounts: with passwords, at a provider, or by a proxy."""
-        return bool(self.passwords or self.oidc_issuer or self.proxy_user_header)
+        """Whether people log in with accounts: with passwords, at a directory or a provider, or by a proxy."""
+        logins = (self.passwords, self.ldap_url, self.oidc_issuer, self.saml_metadata_file, self.proxy_user_header)
+        return any(logins)
 
     @property
     def database(self) -> Path:

@@ -11,8 +11,9 @@ from app.domain.token_history import pack_ids, unpack_ids
 from app.host.backend import Backend, GenerationStream
 from app.host.engine_host import EngineHost
 from app.prompts.turn_prompt import PromptMaker
+from app.runs.run import Run
 from app.runs.run_log import OPENING, RunLog, opening_event
-from app.runs.service import Run, RunRegistry
+from app.runs.service import RunRegistry
 from app.storage.runs import RunRecord
 from app.storage.store import Store
 from app.storage.versions import Versions

@@ -51,12 +51,15 @@ class Deletions:
         *,
         response_days: int,
         deleted_days: int,
+        leads: Callable[[], bool] = lambda: True,
     ) -> None:
         """Prepare the deletions.
 
         response_days: age at which stored responses expire; 0 keeps them forever.
         deleted_days: time for which deleted conversations can be restored; 0 means UNDO_SECONDS.
+        leads: whether this server removes what is due, as one of several servers does for all.
         """
+        self._leads = leads
         self._host = host
         self._store = store
         self._runs = runs
@@ -67,8 +70,14 @@ class Deletions:
 
     def of(self, store: Store) -> "Deletions":
         """Return the deletions of another tenant, given its store."""
-        days = {"response_days": self._response_days, "deleted_days": self._deleted_days}
-        return Deletions(self._host, store, self._runs, self._erasure, **days)
+        return Deletions(
+            self._host,
+            store,
+            self._runs,
+            self._erasure,
+            response_days=self._response_days,
+            deleted_days=self._deleted_days,
+        )
 
     @property
     def seconds_kept(self) -> float:
@@ -150,6 +159,8 @@ class Deletions:
         for run_id in run_ids:
             if (run := self._runs.get(run_id, self._store.tenant)) is not None:
                 await self._runs.cancel(run)
+            else:
+                await self._runs.cancel_elsewhere(run_id, self._store.tenant)
         self._runs.forget_prefixes(self._store.tenant)
         return conversation
 
@@ -218,7 +229,9 @@ class Deletions:
         while True:
             elapsed, ticked = time.monotonic() - ticked, time.monotonic()
             try:
-                await self.remove_due(elapsed)
+                if self._leads():
+                    await self._store.imports.discard_former()
+                    await self.remove_due(elapsed)
             except OutageError as error:
                 logger.warning("removal of deleted conversations and messages is delayed: %s", error)
             except Exception:

@@ -1,4 +1,4 @@
-"""Export of conversations: all branches as JSON, which can be imported again, or the shown path as Markdown."""
+"""Export of conversations: all branches as JSON, for another import, or the shown path as Markdown or plain text."""
 
 import json
 import re
@@ -112,6 +112,15 @@ def markdown(conversation: Conversation, path: Sequence[Message]) -> str:
     if conversation.system_prompt:
         parts.append(f"## System\n\n{conversation.system_prompt}")
     parts += [f"## {_SPEAKERS[message.role]}\n\n{message.content}" for message in path]
+    return "\n\n".join(part.rstrip() for part in parts) + "\n"
+
+
+def plain_text(conversation: Conversation, path: Sequence[Message]) -> str:
+    """Format the messages of a path as text, each after its speaker. Their contents stay as they were written."""
+    parts = [_one_line(conversation.title or "Untitled")]
+    if conversation.system_prompt:
+        parts.append(f"System:\n{conversation.system_prompt}")
+    parts += [f"{_SPEAKERS[message.role]}:\n{message.content}" for message in path]
     return "\n\n".join(part.rstrip() for part in parts) + "\n"
 
 

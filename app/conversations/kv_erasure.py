@@ -6,7 +6,7 @@ is unavailable or the server stops, age out like all unused blocks.
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from app.domain.token_history import ID_BYTES, num_common, unpack_ids
 from app.domain.token_trails import TokenNode, trails_of
@@ -14,15 +14,22 @@ from app.host.engine_host import EngineHost
 from app.storage.token_index import INDEXED_BYTES, TokenIndex
 from engine.trail import Trail
 
+Share = Callable[[str, Sequence[Trail]], Awaitable[None]]
+
 logger = logging.getLogger(__name__)
 
 
 class KVErasure:
     """Owner of the tasks that compare deleted conversations with those that remain."""
 
-    def __init__(self, host: EngineHost, index: TokenIndex) -> None:
+    def __init__(self, host: EngineHost, index: TokenIndex, share: Share | None = None) -> None:
+        """Prepare to erase.
+
+        share: has the other servers erase the same trails of a tenant; None for a server that has its database alone.
+        """
         self._host = host
         self._index = index
+        self._share = share
         self._tasks: set[asyncio.Task[None]] = set()
 
     def begin(self, deleted: Sequence[TokenNode], tenant: str) -> None:
@@ -53,6 +60,8 @@ class KVErasure:
                 num_shared = await self._num_shared(trail.ids, starts[first]) // ID_BYTES
                 trails.append(Trail(unpack_ids(trail.ids), num_shared, trail.ends))
             await engine.erase(trails, tenant=tenant)
+            if self._share is not None:
+                await self._share(tenant, trails)
         except Exception:
             logger.exception("the KV of a deleted conversation could not be erased; it will age out")
 

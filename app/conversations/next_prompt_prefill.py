@@ -22,7 +22,7 @@ from app.host.backend import Backend
 from app.host.engine_host import EngineHost
 from app.host.idle import IdleTasks, behind_all, is_busy
 from app.prompts.prefix_rules import AS_SENT, PrefixRules
-from app.runs.service import Run
+from app.runs.run import Run
 from app.storage.store import Store
 from engine.generate_request import GenerateRequest
 from engine.sampling_params import SamplingParams

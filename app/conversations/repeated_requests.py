@@ -1,8 +1,9 @@
 """Idempotent retries: a request that repeats a message id, because its client lost the response, gets the same run."""
 
 from app.domain.records import Message
+from app.runs.run import Run
 from app.runs.run_log import opening_event
-from app.runs.service import Run, RunRegistry, ended_run
+from app.runs.service import RunRegistry, ended_run
 from app.storage.store import Store
 from engine.errors import ConflictError
 
@@ -41,7 +42,7 @@ class RepeatedRequests:
         return await self._run_of(await self._store.messages.get(question_id), answer)
 
     async def _run_of(self, question: Message, answer: Message) -> Run:
-        if (run := self._runs.get(answer.run_id, self._store.tenant)) is not None:
+        if (run := await self._runs.find(answer, self._store.tenant)) is not None:
             return run
         conversation = await self._store.conversations.get(answer.conversation_id)
         return ended_run(answer, self._store.tenant, opening_event(conversation, question, answer))

@@ -17,7 +17,7 @@ from app.domain.titles import BEGINNING, END, REQUEST, title_by_model
 from app.host.backend import Backend
 from app.host.engine_host import EngineHost
 from app.host.idle import IdleTasks, behind_all, is_busy
-from app.runs.service import Run
+from app.runs.run import Run
 from app.storage.store import Store
 from engine.generate_request import GenerateRequest
 from engine.sampling_params import SamplingParams

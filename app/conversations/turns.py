@@ -25,8 +25,9 @@ from app.prompts.thinking import required_mode
 from app.prompts.tokenization import generate
 from app.prompts.turn_prompt import Prompt, PromptMaker
 from app.runs.reuse_report import reuse_report
+from app.runs.run import Run
 from app.runs.run_log import RunLog, opening_event
-from app.runs.service import Run, RunRegistry
+from app.runs.service import RunRegistry
 from app.schemas.conversations import NewMessage, RetryFields, given_params
 from app.schemas.parsing import parse_object
 from app.schemas.response_bodies.reuse_report import ReuseReport
@@ -191,8 +192,10 @@ class Turns:
 
     async def cancel(self, run_id: str) -> Message:
         """Cancel a run and return its answer. Raises NotFoundError."""
-        run = self._runs.get(run_id, self._store.tenant)
-        return await self._runs.cancel(run) if run is not None else await self._store.messages.of_run(run_id)
+        if (run := self._runs.get(run_id, self._store.tenant)) is not None:
+            return await self._runs.cancel(run)
+        await self._runs.cancel_elsewhere(run_id, self._store.tenant)
+        return await self._store.messages.of_run(run_id)
 
     async def prompt_of(
         self,
@@ -227,16 +230,16 @@ class Turns:
 
     async def shown_path(self, conversation: Conversation) -> list[Message]:
         """Return the messages on the current path. Unfinished answers have the text generated so far."""
-        return self.as_they_are(await self._store.messages.path(conversation.head_id))
+        return await self.as_they_are(await self._store.messages.path(conversation.head_id))
 
-    def as_they_are(self, messages: Sequence[Message]) -> list[Message]:
+    async def as_they_are(self, messages: Sequence[Message]) -> list[Message]:
         """Replace each stored message that is still being generated with its text so far.
 
         A run is kept for a while after its end. The rating of its answer is only stored.
         """
         return [
             replace(run.answer_so_far, rating=message.rating, rating_note=message.rating_note)
-            if (run := self._runs.get(message.run_id, self._store.tenant))
+            if (run := await self._runs.find(message, self._store.tenant))
             else message
             for message in messages
         ]

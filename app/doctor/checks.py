@@ -17,6 +17,7 @@ from app.client.chat_client import ChatClient, NoServerError
 from app.config.database_url import place_of
 from app.config.settings import Settings
 from app.config.sizes import format_size
+from app.doctor.directory_check import check_directory
 from app.doctor.finding import Finding
 from app.doctor.format_check import check_formats
 from app.doctor.memory_plan import plan_memory
@@ -305,4 +306,5 @@ CHECKS = (
     check_cache_dir,
     check_port,
     check_tls,
+    check_directory,
 )

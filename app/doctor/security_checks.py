@@ -72,10 +72,14 @@ def check_accounts(settings: Settings) -> Finding:
         accounts_of(settings)
     except SettingsError as error:
         return Finding("fail", "accounts", error.message, f"correct --{error.param}")
-    secret = settings.oidc_client_secret_file
-    if secret is not None and (finding := _private("accounts", secret, OTHERS, "0600")).level != "ok":
-        return finding
-    if settings.oidc_issuer and settings.public_url.startswith("http://") and not _is_local(settings.public_url):
+    for secret in (settings.oidc_client_secret_file, settings.ldap_bind_password_file, settings.scim_token_file):
+        if secret is not None and (finding := _private("accounts", secret, OTHERS, "0600")).level != "ok":
+            return finding
+    if (
+        (settings.oidc_issuer or settings.ldap_url)
+        and settings.public_url.startswith("http://")
+        and not _is_local(settings.public_url)
+    ):
         advice = "let people open the server over https, and say so with --public-url"
         return Finding("warn", "accounts", "logins travel unencrypted to --public-url", advice)
     trusted = [str(network) for network in settings.proxy_addresses if network.is_loopback]
@@ -87,8 +91,11 @@ def check_accounts(settings: Settings) -> Finding:
 
 def _logins(settings: Settings) -> list[str]:
     provider = [f"people log in at {settings.oidc_issuer}"] if settings.oidc_issuer else []
+    if settings.saml_metadata_file is not None:
+        provider = [f"people log in at the provider of {settings.saml_metadata_file}"]
+    directory = [f"people log in with passwords of {settings.ldap_url}"] if settings.ldap_url else []
     proxy = [f"a proxy names people in {settings.proxy_user_header}"] if settings.proxy_user_header else []
-    return provider + proxy
+    return provider + directory + proxy
 
 
 def check_cors(settings: Settings) -> Finding:

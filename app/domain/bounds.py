@@ -28,6 +28,9 @@ MAX_PROMPTS = 128
 MAX_ANSWERS = 128
 """Maximum number of answers to all prompts of a request, whatever the server's own limit for one prompt."""
 
+MAX_EMBEDDED = 2048
+"""Texts that one request may embed, as at OpenAI."""
+
 MAX_TOP_LOGPROBS = 20
 MAX_TITLE_LENGTH = 200
 MAX_FOLDER_NAME = 100
@@ -98,3 +101,9 @@ MAX_UNSENT_BYTES = 64 << 10
 KEEP_ALIVE_SECONDS = 75
 """Time for which an idle connection stays open. Clients and proxies keep theirs for less (5 to 60 s), so the end that
 reuses a connection is also the end that closes it."""
+
+MAX_PROVISIONING_BYTES = 4 << 20
+"""Bytes of a request of SCIM: a group with 20,000 members."""
+
+MAX_SAML_BYTES = 256 << 10
+"""Bytes of the form with a response of SAML."""

@@ -192,6 +192,12 @@ class Backend(Protocol):
         Raises EngineError if the deletion cannot be made durable.
         """
 
+    def deletions_of(self, tenant: str) -> int:
+        """Return how often the tenant was deleted. The tenant's salt follows from it."""
+
+    def adopt_deletion(self, tenant: str, deletions: int) -> None:
+        """Follow a deletion that another server has made durable, the last of so many."""
+
     async def erase(self, trails: Sequence[Trail], *, tenant: str) -> None:
         """Erase the blocks that only these trails of a tenant use from all tiers.
 

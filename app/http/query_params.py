@@ -1,7 +1,8 @@
 """Validated query parameters."""
 
 import re
-from typing import Final, get_args
+from collections.abc import Sequence
+from typing import Final, TypeVar, get_args
 
 from starlette.requests import Request
 
@@ -9,6 +10,10 @@ from app.domain.records import ConversationSource
 from engine.errors import InvalidRequestError
 
 SOURCES: tuple[ConversationSource, ...] = get_args(ConversationSource)
+MAX_MOMENT: Final = 1e11
+"""Bound on moments, in seconds since the epoch: a time after the year 5000 may be one in milliseconds."""
+
+Choice = TypeVar("Choice", bound=str)
 
 
 def whole_number(request: Request, name: str, default: int, *, low: int, high: int) -> int:
@@ -23,11 +28,28 @@ def whole_number(request: Request, name: str, default: int, *, low: int, high: i
 
 def source_of(request: Request) -> ConversationSource:
     """Return the kind of conversations that `source` names, by default the page's chats. Raises InvalidRequestError."""
-    given = request.query_params.get("source", "chat")
-    for source in SOURCES:
-        if given == source:
-            return source
-    raise InvalidRequestError(f"source must be one of {', '.join(SOURCES)}", param="source")
+    return one_of(request, "source", SOURCES) or "chat"
+
+
+def one_of(request: Request, name: str, choices: Sequence[Choice]) -> Choice | None:
+    """Return the one of the choices that a parameter names; None if it is left out. Raises InvalidRequestError."""
+    given = request.query_params.get(name)
+    if given is None:
+        return None
+    for choice in choices:
+        if given == choice:
+            return choice
+    raise InvalidRequestError(f"{name} must be one of {', '.join(choices)}", param=name)
+
+
+def moment(request: Request, name: str) -> float | None:
+    """Return a time in seconds since the epoch; None if it is left out. Raises InvalidRequestError."""
+    given = request.query_params.get(name)
+    if given is None:
+        return None
+    if not re.fullmatch(r"\d{1,12}(\.\d{1,9})?", given, re.ASCII) or float(given) > MAX_MOMENT:
+        raise InvalidRequestError(f"{name} must be a time in seconds since 1970, such as 1767225600", param=name)
+    return float(given)
 
 
 def flag(request: Request, name: str) -> bool:

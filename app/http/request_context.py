@@ -29,8 +29,8 @@ SECURITY_HEADERS = {
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PATCH", "DELETE", "OPTIONS", "PUT"})
 
-HOLD_KEYS = frozenset({"/api/login"})
-"""Paths whose bodies are never logged, regardless of the settings."""
+HOLD_SECRETS = ("/api/login", "/api/account/", "/login/", "/scim/")
+"""Beginnings of paths whose bodies are never logged, regardless of the settings."""
 BeginTrace = Callable[[Scope, RequestRecord], RequestTrace | None]
 
 _REQUEST_ID = re.compile(r"[\w.:-]+", re.ASCII)
@@ -63,7 +63,7 @@ class RequestContext:
             return
         # Metric labels must not take arbitrary values from clients.
         method = scope["method"] if scope["method"] in METHODS else "other"
-        logs_body = self._log_messages and scope["path"] not in HOLD_KEYS
+        logs_body = self._log_messages and not scope["path"].startswith(HOLD_SECRETS)
         record = RequestRecord(_request_id(scope), method, body=bytearray() if logs_body else None)
         if self._begin_trace is not None:
             record.trace = self._begin_trace(scope, record)

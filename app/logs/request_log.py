@@ -7,7 +7,7 @@ its id.
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -109,6 +109,23 @@ def log_finished(name: str, output: RequestOutput) -> None:
         record.facts |= facts
     else:
         logger.info("run", extra=said({"run_id": name, **facts}))
+
+
+def log_embedded(name: str, outputs: Sequence[RequestOutput]) -> None:
+    """Log the texts that the request `name` embedded, with their sums."""
+    record = CURRENT_REQUEST.get()
+    if record is None:
+        return
+    if record.trace is not None:
+        for output in outputs:
+            record.trace.generation(name, output)
+    usages = [output.usage for output in outputs if output.usage is not None]
+    record.facts |= {
+        "texts": len(outputs),
+        "prompt_tokens": sum(usage.prompt_tokens for usage in usages),
+        "computed": sum(usage.kv.computed for usage in usages),
+        "queue_ms": round(max((usage.queue_ms for usage in usages), default=0.0), 1),
+    }
 
 
 def _facts(output: RequestOutput) -> dict[str, Fact]:

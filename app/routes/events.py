@@ -30,7 +30,7 @@ async def follow_changes(request: Request) -> Response:
 async def _frames(request: Request, services: Services) -> AsyncGenerator[bytes, None]:
     tenant = services.store.tenant
     with services.changes.followed(tenant) as follower:
-        yield _frame("opened", ChangesOpening(answering=sorted(services.runs.answering(tenant))))
+        yield _frame("opened", ChangesOpening(answering=sorted(await services.runs.answering(tenant))))
         while not follower.is_over:
             has_news = await follower.wait(CHECK_SECONDS)
             await services.ring.refresh()
@@ -56,7 +56,7 @@ async def _change(services: Services, conversation_id: str, answered: bool) -> b
         return _frame("gone", ConversationGone(conversation_id=conversation_id))
     if conversation.source != "chat":
         return None
-    answering = conversation_id in services.runs.answering(services.store.tenant)
+    answering = conversation_id in await services.runs.answering(services.store.tenant)
     change = ConversationChange(conversation=conversation_body(conversation), answering=answering, answered=answered)
     return _frame("conversation", change)
 

@@ -93,6 +93,7 @@ def _replicas(engine: Backend) -> list[ReplicaHealth] | None:
             "index": each.index,
             "state": each.state,
             "epoch": each.epoch,
+            "machine": each.machine,
             "pid": each.pid,
             "answers": each.answers,
             "restarts": each.restarts,

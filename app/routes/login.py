@@ -2,6 +2,7 @@
 
 import logging
 from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlencode
 
 from starlette.datastructures import Headers
 from starlette.requests import Request, cookie_parser
@@ -11,11 +12,12 @@ from starlette.routing import Route
 from app.access.authentication import COOKIE, shown_login
 from app.access.key_ring import LOGIN_SECONDS
 from app.access.middleware import is_same_origin
-from app.accounts.accounts import CALLBACK_PATH
 from app.accounts.attempts import ATTEMPT_SECONDS, new_attempt
 from app.accounts.errors import LoginRefusedError
+from app.accounts.login_provider import ANSWER, CALLBACK_PATH, SAML_METADATA_PATH, SAML_PATH, LoginProvider
 from app.accounts.own_path import parse_own_path
-from app.domain.bounds import MAX_LOGIN_BYTES
+from app.domain.bounds import MAX_LOGIN_BYTES, MAX_SAML_BYTES
+from app.domain.rights import RIGHTS
 from app.domain.token_prices import TokenPrices
 from app.http.error_responses import ForbiddenError, UnauthorizedError
 from app.http.request_body import read_bytes
@@ -28,11 +30,10 @@ from app.tenants.principal import Principal
 from engine.errors import NotFoundError, OutageError
 
 if TYPE_CHECKING:
-    from app.accounts.provider import OidcProvider
+    from app.accounts.saml.provider import SamlProvider
 
 ATTEMPT_COOKIE = "ebb_login_attempt"
 MAX_CLIENT = 200
-MAX_CODE = 4096
 
 logger = logging.getLogger(__name__)
 
@@ -57,16 +58,17 @@ async def log_in(request: Request) -> Response:
 
 
 async def log_in_with_password(request: Request) -> Response:
-    """Exchange a name and a password, and a code where the person has a second factor, for a login cookie."""
+    """Exchange a name and a password, of this server or of the directory, for a login cookie.
+
+    The code is needed where a person of this server has a second factor.
+    """
     _check_origin(request)
     fields = parse_body(PasswordLoginFields, await read_bytes(request, MAX_LOGIN_BYTES))
     services = server_services(request)
-    if not services.accounts.rules.admits_own:
-        raise NotFoundError("This server has no passwords", code="no_passwords")
-    person = await services.password_logins.log_in(fields.name, fields.password, fields.code)
+    person = await _person_with_password(services, fields)
     principal = services.ring.people.principal_of(person)
     if principal is None:
-        raise LoginRefusedError(f"The person {person.id} may not log in (disabled)", "disabled")
+        raise _refused(person)
     response = JSONResponse(await _login(services, principal))
     _set_cookie(request, response, await _begin_session(request, services, person), _seconds(services))
     return response
@@ -82,6 +84,27 @@ async def start(request: Request) -> Response:
     response = JSONResponse(bodies.LoginStart(url=await provider.authorization_url(attempt)))
     _set_attempt(request, response, accounts.sealer.seal(attempt), ATTEMPT_SECONDS)
     return response
+
+
+async def receive_answer(request: Request) -> Response:
+    """Take a SAML answer, which the provider's page has the browser post.
+
+    The browser sends no cookie with such a request, so it is sent on to the callback.
+    """
+    try:
+        provider = _saml(server_services(request))
+        form = parse_qs((await read_bytes(request, MAX_SAML_BYTES)).decode("ascii", "replace"), max_num_fields=8)
+        secret = await provider.receive(form.get("SAMLResponse", [""])[0])
+    except (LoginRefusedError, ValueError) as error:
+        logger.warning("a login was refused: %s", error)
+        code = error.page_code if isinstance(error, LoginRefusedError) else "failed"
+        return RedirectResponse(f"/?login={code}", 303)
+    return RedirectResponse(f"{CALLBACK_PATH}?{urlencode({ANSWER: secret})}", 303)
+
+
+async def describe_service(request: Request) -> Response:
+    """Return the SAML metadata of this server."""
+    return Response(_saml(server_services(request)).service.metadata(), media_type="application/samlmetadata+xml")
 
 
 async def callback(request: Request) -> Response:
@@ -113,23 +136,34 @@ async def log_out(request: Request) -> Response:
     return response
 
 
-async def _complete(request: Request, services: Services, provider: "OidcProvider") -> tuple[str, str]:
+async def _complete(request: Request, services: Services, provider: LoginProvider) -> tuple[str, str]:
     """Return the path to return to and the secret of the new login.
 
     Raises LoginRefusedError, and ProviderUnavailableError as an OutageError.
     """
     cookie = cookie_parser(request.headers.get("cookie", "")).get(ATTEMPT_COOKIE)
     query = request.query_params
-    attempt = services.accounts.sealer.open(cookie, query.get("state", ""))
-    code = query.get("code", "")
-    if "error" in query or not 0 < len(code) <= MAX_CODE:
-        raise LoginRefusedError("The login provider reports no login", "denied")
-    identity = await provider.identity(code, query.get("iss"), attempt)
+    attempt = services.accounts.sealer.open(cookie, provider.state_of(query))
+    identity = await provider.identity_of(query, attempt)
     person = await services.ring.meet(identity)
     if services.ring.people.role_of(person) is None:
-        reason = "disabled" if person.disabled_at is not None else "groups"
-        raise LoginRefusedError(f"The person {person.id} may not log in ({reason})", reason)
+        raise _refused(person)
     return attempt.next, await _begin_session(request, services, person)
+
+
+async def _person_with_password(services: Services, fields: PasswordLoginFields) -> Person:
+    """Return the person with the name and the password, who is one of this server if the name is."""
+    has_own, directory = services.accounts.rules.admits_own, services.directory_logins
+    if directory is not None and not (has_own and await services.password_logins.knows(fields.name)):
+        return await directory.log_in(fields.name, fields.password)
+    if not has_own:
+        raise NotFoundError("This server has no passwords", code="no_passwords")
+    return await services.password_logins.log_in(fields.name, fields.password, fields.code)
+
+
+def _refused(person: Person) -> LoginRefusedError:
+    reason = "disabled" if person.disabled_at is not None else "groups"
+    return LoginRefusedError(f"The person {person.id} may not log in ({reason})", reason)
 
 
 async def _begin_session(request: Request, services: Services, person: Person) -> str:
@@ -143,10 +177,16 @@ def _seconds(services: Services) -> int:
     return int(services.accounts.login_seconds)
 
 
-def _provider(provider: "OidcProvider | None") -> "OidcProvider":
+def _provider(provider: LoginProvider | None) -> LoginProvider:
     if provider is None:
         raise NotFoundError("This server has no login provider", code="no_login_provider")
     return provider
+
+
+def _saml(services: Services) -> "SamlProvider":
+    if services.accounts.saml is None:
+        raise NotFoundError("This server has no SAML provider", code="no_login_provider")
+    return services.accounts.saml
 
 
 def _check_origin(request: Request) -> None:
@@ -187,6 +227,7 @@ async def _login(services: Services, principal: Principal | None) -> bodies.Logi
         principal=await _shown(services, principal),
         provider=provider.label if provider is not None else None,
         passwords=services.accounts.rules.admits_own,
+        directory=services.accounts.directory is not None,
         share_links=services.share_links,
         token_prices=_prices(services.token_prices),
     )
@@ -211,6 +252,7 @@ async def _shown(services: Services, principal: Principal | None) -> bodies.Prin
         "key_id": principal.key_id,
         "name": person.shown_name if person is not None else None,
         "initial_password": initial,
+        "rights": [right for right in RIGHTS if right in services.ring.people.rights_of(principal.tenant)],
     }
 
 
@@ -220,5 +262,7 @@ routes = [
     Route("/api/login/password", log_in_with_password, methods=["POST"]),
     Route("/api/login/start", start, methods=["POST"]),
     Route("/login/callback", callback),
+    Route(SAML_PATH, receive_answer, methods=["POST"]),
+    Route(SAML_METADATA_PATH, describe_service),
     Route("/api/logout", log_out, methods=["POST"]),
 ]

@@ -138,12 +138,6 @@ async def refuse_change(request: Request) -> Response:
     raise InvalidRequestError(f"{path} is not supported: this server has one model (--model)", code="unsupported")
 
 
-async def refuse_embedding(request: Request) -> Response:
-    """Refuse to embed a text."""
-    path = request.url.path
-    raise InvalidRequestError(f"{path} is not supported: this server computes no embeddings", code="unsupported")
-
-
 routes = [
     Route("/api/chat", chat, methods=["POST"]),
     Route("/api/generate", generate, methods=["POST"]),
@@ -157,6 +151,4 @@ routes = [
     Route("/api/copy", refuse_change, methods=["POST"]),
     Route("/api/delete", refuse_change, methods=["DELETE"]),
     Route("/api/blobs/{digest}", refuse_change, methods=["POST"]),
-    Route("/api/embed", refuse_embedding, methods=["POST"]),
-    Route("/api/embeddings", refuse_embedding, methods=["POST"]),
 ]

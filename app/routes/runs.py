@@ -23,7 +23,12 @@ async def follow_run(request: Request) -> Response:
     run_id = request.path_params["id"]
     tenant = services.store.tenant
     run = services.runs.get(run_id, tenant)
-    log = (run or ended_run(await services.store.messages.of_run(run_id), tenant)).log
+    if run is None:
+        answer = await services.store.messages.of_run(run_id)
+        run = await services.runs.find(answer, tenant)
+        # An answer that was in progress a moment ago may have ended at another server.
+        run = run or ended_run(await services.store.messages.of_run(run_id), tenant)
+    log = run.log
     after = _cursor(request, log)
     if log.is_closed and after == log.last_event:
         return Response(status_code=204)

@@ -5,15 +5,18 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from app.domain.bounds import MAX_QUERY_LENGTH
-from app.http.query_params import source_of, whole_number
+from app.domain.records import Role
+from app.http.query_params import flag, moment, one_of, source_of, whole_number
 from app.schemas.response_bodies import search as bodies
 from app.services import services_of
 from app.storage.search import BEYOND_ALL, FoundMessage, FoundTitle
+from app.storage.search_filter import SearchFilter
 from app.storage.snippets import Snippet
 from engine.errors import InvalidRequestError
 
 DEFAULT_FOUND = 20
 MAX_FOUND = 100
+ROLES: tuple[Role, ...] = ("user", "assistant")
 
 
 async def search(request: Request) -> Response:
@@ -26,9 +29,9 @@ async def search(request: Request) -> Response:
     limit = whole_number(request, "limit", DEFAULT_FOUND, low=1, high=MAX_FOUND)
     before = whole_number(request, "cursor", BEYOND_ALL, low=1, high=BEYOND_ALL)
     index = services_of(request).store.search
-    source = source_of(request)
-    messages = await index.messages(query, limit=limit + 1, before=before, source=source)
-    titles = await index.titles(query, limit=limit, source=source) if before == BEYOND_ALL else []
+    source, within = source_of(request), _filter(request)
+    messages = await index.messages(query, limit=limit + 1, before=before, source=source, within=within)
+    titles = await index.titles(query, limit=limit, source=source, within=within) if before == BEYOND_ALL else []
     more = len(messages) > limit
     return JSONResponse(
         bodies.Found(
@@ -36,6 +39,17 @@ async def search(request: Request) -> Response:
             messages=[_message(found) for found in messages[:limit]],
             next_cursor=str(messages[limit - 1].number) if more else None,
         )
+    )
+
+
+def _filter(request: Request) -> SearchFilter:
+    return SearchFilter(
+        role=one_of(request, "role", ROLES),
+        since=moment(request, "since"),
+        until=moment(request, "until"),
+        folder_id=request.query_params.get("folder_id"),
+        tag=request.query_params.get("tag"),
+        archived=flag(request, "archived") if "archived" in request.query_params else None,
     )
 
 

@@ -7,13 +7,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from app.conversations.export import conversation_text, file_beginning, file_end, markdown
+from app.conversations.export import conversation_text, file_beginning, file_end, markdown, plain_text
 from app.conversations.imported_files import ReadChat, ReadFile, read_any
 from app.domain.bounds import MAX_IMPORT_BYTES, MAX_IMPORTED
 from app.domain.records import Conversation
 from app.http.attachment import attachment
 from app.http.query_params import flag, positions
 from app.http.request_body import read_bytes
+from app.routes.rights import needs
 from app.schemas.response_bodies.transfer import (
     Imported,
     ImportPreview,
@@ -31,7 +32,7 @@ PART_MESSAGES = MAX_IMPORTED // 2
 
 
 async def export_conversation(request: Request) -> Response:
-    """Export a conversation: all of it as JSON, or the shown path as Markdown."""
+    """Export a conversation: all of it as JSON, or the shown path as Markdown or plain text."""
     services, conversation_id = services_of(request), request.path_params["id"]
     conversation = await services.store.conversations.get(conversation_id)
     match request.query_params.get("format", "json"):
@@ -44,8 +45,11 @@ async def export_conversation(request: Request) -> Response:
             text = markdown(conversation, await services.turns.shown_path(conversation))
             headers = attachment(conversation.title, "md")
             return PlainTextResponse(text, media_type="text/markdown", headers=headers)
+        case "text":
+            text = plain_text(conversation, await services.turns.shown_path(conversation))
+            return PlainTextResponse(text, headers=attachment(conversation.title, "txt"))
         case _:
-            raise InvalidRequestError("format must be json or markdown", param="format")
+            raise InvalidRequestError("format must be json, markdown or text", param="format")
 
 
 async def export_all(request: Request) -> Response:
@@ -135,7 +139,7 @@ async def _exported(
     services: Services, conversation: Conversation, export_id: str, folders: Mapping[str, str]
 ) -> tuple[str, int]:
     """Return the text of a conversation and the number of its messages."""
-    stored = services.turns.as_they_are(await services.store.messages.all_of(conversation.id))
+    stored = await services.turns.as_they_are(await services.store.messages.all_of(conversation.id))
     responses = await services.store.responses.all_of(conversation.id)
     folder = None if conversation.folder_id is None else folders.get(conversation.folder_id)
     text = await asyncio.to_thread(conversation_text, conversation, export_id, stored, responses, folder)
@@ -148,8 +152,8 @@ async def _folder_names(services: Services) -> dict[str, str]:
 
 
 routes = [
-    Route("/api/conversations/{id}/export", export_conversation),
-    Route("/api/export", export_all),
-    Route("/api/import", import_file, methods=["POST"]),
-    Route("/api/import/preview", preview_import, methods=["POST"]),
+    Route("/api/conversations/{id}/export", needs("export", export_conversation)),
+    Route("/api/export", needs("export", export_all)),
+    Route("/api/import", needs("import", import_file), methods=["POST"]),
+    Route("/api/import/preview", needs("import", preview_import), methods=["POST"]),
 ]

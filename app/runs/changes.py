@@ -7,7 +7,7 @@ bound it is asked to read everything again.
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
@@ -68,9 +68,13 @@ class Follower:
 
 
 class Changes:
-    """Owner of the followers of all tenants."""
+    """Owner of the followers of all tenants.
+
+    share: called with each change that this server announces, for the followers at other servers.
+    """
 
     def __init__(self) -> None:
+        self.share: Callable[[str, str | None, bool], None] = lambda _tenant, _conversation_id, _answered: None
         self._followers: defaultdict[str, set[Follower]] = defaultdict(set)
         self._stopped = False
 
@@ -79,8 +83,18 @@ class Changes:
 
         answered: whether an answer in the conversation has ended.
         """
+        self.hear(tenant, conversation_id, answered)
+        self.share(tenant, conversation_id, answered)
+
+    def hear(self, tenant: str, conversation_id: str | None, answered: bool) -> None:
+        """Pass on a change that another server has announced."""
         for follower in self._followers.get(tenant, ()):
             follower.add(conversation_id, answered)
+
+    def miss(self) -> None:
+        """Have all followers read everything again, since changes at other servers may have been missed."""
+        for tenant in self._followers:
+            self.hear(tenant, None, False)
 
     def check_room(self, tenant: str) -> None:
         """Check that one more page may follow a tenant. Raises OverloadedError."""

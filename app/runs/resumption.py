@@ -1,17 +1,17 @@
-"""Resumption of the runs that a former process left unfinished.
+"""Resumption of the runs that a former process, or another server, left unfinished.
 
 The logs of these runs are open at once, so that clients that return can follow from where they were. The engine
 continues the runs when it is ready. With the same model each answer continues as it would have: the prompt, the tokens
 so far, the seed and all parameters are stored, and the KV comes back from the tiers.
 
 A database that is locked or full at the start only delays this. No run is resumed before the database has recorded
-that, and the write is repeated until it succeeds.
+that, and the write is repeated until it succeeds. If several servers find a run, the first one gets it.
 """
 
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -21,8 +21,9 @@ from app.domain.token_history import ID_BYTES, unpack_ids
 from app.host.backend import Backend
 from app.host.engine_host import EngineHost
 from app.runs.place_log import PlaceLog
+from app.runs.run import Run
 from app.runs.run_log import RunLog, opening_event
-from app.runs.service import Run, RunRegistry
+from app.runs.service import RunRegistry
 from app.runs.unstored_ends import REFUSALS
 from app.storage.runs import RunRecord, UnfinishedRun
 from app.storage.store import Store
@@ -62,6 +63,7 @@ class Resumption:
         self._runs = runs
         self._places = places
         self._task: asyncio.Task[None] | None = None
+        self._takeovers: set[asyncio.Task[None]] = set()
 
     async def begin(self) -> None:
         """Find the unfinished runs, and resume them once there is an engine."""
@@ -71,26 +73,52 @@ class Resumption:
         except OutageError as error:
             is_closed = False
             logger.error("the database cannot be written; the write will be retried: %s", error)
-        had_place = self._places.read()
-        found = []
-        for left in await self._store.runs.unfinished():
-            run = await self._opened(left)
-            self._runs.add(run)
-            found.append((_counted(left.record, had_place.get(run.id), run), run))
+        found = await self._found(self._places.read())
         if found or not is_closed:
             self._task = asyncio.create_task(self._resume_all(found, is_closed=is_closed), name="resume-runs")
         else:
             self._places.begin()
 
+    async def take_over(self) -> None:
+        """Take over the runs of other servers that have ended, and resume them once there is an engine."""
+        if not (found := await self._found({})):
+            return
+        try:
+            taken = await self._store.runs.take_over(record for record, _ in found)
+        except BaseException:
+            self._kept(found, set())
+            raise
+        found = self._kept(found, taken)
+        task = asyncio.create_task(self._resume_found(found), name="take-over-runs")
+        self._takeovers.add(task)
+        task.add_done_callback(self._takeovers.discard)
+
     async def stop(self) -> None:
         """Stop, and leave the runs that have not been resumed to the next process."""
-        if self._task is not None:
-            self._task.cancel()
+        tasks = [*self._takeovers] if self._task is None else [self._task, *self._takeovers]
+        for task in tasks:
+            task.cancel()
             with suppress(asyncio.CancelledError):
-                await self._task
+                await task
         engine = self._host.engine
         # An engine that broke hands its runs over too, but one of them may have broken it.
         self._places.close(clean=engine is None or not engine.is_broken)
+
+    async def _found(self, had_place: Mapping[str, int]) -> list[tuple[RunRecord, Run]]:
+        """Open the unfinished runs that this server does not know, each with the record of its resumption.
+
+        had_place: number of tokens of the runs that had a place in the batch when the former process died.
+        """
+        found = list[tuple[RunRecord, Run]]()
+        for left in await self._store.runs.unfinished():
+            known = self._runs.get(left.record.id, left.tenant)
+            if known is None or known.ended.is_set():
+                run = await self._opened(left)
+                self._runs.add(run)
+                # The places of another server are not known. A run that it had resumed before may be the cause.
+                had_tokens = left.record.resumed_with if left.is_crashed else had_place.get(run.id)
+                found.append((_counted(left.record, had_tokens, run), run))
+        return found
 
     async def _opened(self, left: UnfinishedRun) -> Run:
         answer, record = left.answer, left.record
@@ -101,16 +129,27 @@ class Resumption:
         opening = opening_event(conversation, question, answer)
         log = RunLog(record.id, answer, opening, epoch=record.epoch + 1, deltas=left.deltas)
         saved_ids = len(left.token_ids) // ID_BYTES
-        run = Run(record.id, left.tenant, answer, log, saved_ids=saved_ids, saved_deltas=len(left.deltas))
+        run = Run(
+            record.id,
+            left.tenant,
+            answer,
+            log,
+            saved_ids=saved_ids,
+            saved_deltas=len(left.deltas),
+            epoch=record.epoch + 1,
+        )
         run.token_ids.extend(unpack_ids(left.token_ids))
         return run
 
     async def _resume_all(self, found: Sequence[tuple[RunRecord, Run]], *, is_closed: bool) -> None:
-        await self._noted([record for record, _ in found], is_closed=is_closed)
+        found = await self._noted(found, is_closed=is_closed)
         self._places.begin()
+        await self._resume_found(found)
+
+    async def _resume_found(self, found: Sequence[tuple[RunRecord, Run]]) -> None:
         engine = await self._host.until_ready()
         if found:
-            logger.info("resuming %d answers that the last stop of the server interrupted", len(found))
+            logger.info("resuming %d answers that the stop of a server interrupted", len(found))
         for record, run in found:
             try:
                 await self._resume(engine, record, run)
@@ -118,21 +157,31 @@ class Resumption:
                 logger.exception("%s: could not be resumed", run.id)
                 await self._give_up(run, "an unexpected error, which the server's log describes")
 
-    async def _noted(self, records: Sequence[RunRecord], *, is_closed: bool) -> None:
-        """Record that these runs are resumed, as soon as the database accepts the write."""
+    async def _noted(self, found: Sequence[tuple[RunRecord, Run]], *, is_closed: bool) -> list[tuple[RunRecord, Run]]:
+        """Record that these runs are resumed, as soon as the database accepts the write. Returns those that are."""
         pause = FIRST_PAUSE_SECONDS
         while True:
             try:
                 if not is_closed:
                     await self._store.runs.close_unfinished()
-                await self._store.runs.mark_resumed(records)
-                return
+                taken = await self._store.runs.take_over(record for record, _ in found)
+                break
             except REFUSALS as error:
-                logger.error("%d answers cannot be resumed until the database takes writes: %s", len(records), error)
+                logger.error("%d answers cannot be resumed until the database takes writes: %s", len(found), error)
             await asyncio.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+        return self._kept(found, taken)
+
+    def _kept(self, found: Sequence[tuple[RunRecord, Run]], taken: set[str]) -> list[tuple[RunRecord, Run]]:
+        """Drop the runs that are not among those `taken`, since they have ended or another server got them first."""
+        for _, run in found:
+            if run.id not in taken and not run.ended.is_set():
+                self._runs.lose(run)
+        return [each for each in found if each[1].id in taken]
 
     async def _resume(self, engine: Backend, record: RunRecord, run: Run) -> None:
+        if record.is_cancelled and not run.ended.is_set():
+            await self._runs.close(run, "cancelled", "abort")
         if not run.ended.is_set() and (reason := _why_not(engine, record)) is not None:
             await self._give_up(run, reason)
         while not run.ended.is_set():
@@ -176,7 +225,12 @@ def _counted(record: RunRecord, had_tokens: int | None, run: Run) -> RunRecord:
     None if that process gave it none, or handed it over.
     """
     is_fruitless = had_tokens is not None and len(run.token_ids) <= had_tokens
-    return replace(record, epoch=record.epoch + 1, fruitless=record.fruitless + is_fruitless)
+    return replace(
+        record,
+        epoch=record.epoch + 1,
+        fruitless=record.fruitless + is_fruitless,
+        resumed_with=len(run.token_ids),
+    )
 
 
 def _why_not(engine: Backend, record: RunRecord) -> str | None:

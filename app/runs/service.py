@@ -5,14 +5,16 @@ runs is stored. The end of a run is stored before its closing event is announced
 on disk. An end that the database refuses is announced as an error, kept in memory, and stored later
 (`app.runs.unstored_ends`). A run that a stop of the server interrupts stays unfinished in the store, and
 `app.runs.resumption` resumes it after the next start. Ended runs stay in memory for late followers, up to a bound.
+
+Another server may take over the runs of a server that could not renew its lease (`app.runs.lease`). A run that was lost
+in this way ends here without a trace: its followers get a farewell, and find the run at the other server.
 """
 
 import asyncio
 import logging
-from array import array
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from app.domain.failures import failure_of
@@ -21,15 +23,15 @@ from app.domain.token_history import ID_BYTES, pack_ids
 from app.host.backend import GenerationStream
 from app.http.error_responses import error_body
 from app.logs.request_log import log_finished
-from app.prompts.stateless import Remember
-from app.prompts.volatile_lines import UNTREATED, TreatedLines
+from app.runs.run import Run
+from app.runs.run_bus import Alone, RunBus
 from app.runs.run_log import RunLog
 from app.runs.unstored_ends import REFUSALS, UnstoredEnds
 from app.runs.usage import message_usage
 from app.schemas.response_bodies.run_events import OpeningRecords
-from app.storage.runs import MessageEnd, RunProgress, RunStore
+from app.storage.runs import MessageEnd, RunStore
 from engine.errors import FOR_THE_PROCESS, EbbError, EngineError, NotReadyError
-from engine.outputs import RequestOutput, Reuse
+from engine.outputs import RequestOutput
 
 KEEP_SECONDS = 600.0
 KEEP_RUNS = 256
@@ -43,63 +45,6 @@ NOT_STORED = (
 logger = logging.getLogger(__name__)
 
 
-@dataclass(slots=True, eq=False)
-class Run:
-    """One generation and its answer.
-
-    answer: in progress until `ended` is set, then final, unless a stop of the server interrupted it. The store has
-        the same, except for an end that it refused.
-    token_ids: ids generated so far.
-    abort: aborts the request; None while no engine works on the run.
-    saved_ids, saved_deltas: number of ids and of log deltas that are stored.
-    reuse: reuse of cached KV; set at the end.
-    failure: the reason why there is no answer, or none on disk; None for a cancelled run. Set at the end.
-    remember: called with the answer before its end is announced.
-    is_kept: False for a run that has no row in the store.
-    lines: volatile lines that were treated in the prompt; unknown for a run that another process began.
-    """
-
-    id: str
-    tenant: str
-    answer: Message
-    log: RunLog
-    token_ids: "array[int]" = field(default_factory=lambda: array("I"))
-    abort: Callable[[], None] | None = None
-    ended: asyncio.Event = field(default_factory=asyncio.Event)
-    cancelled: bool = False
-    saved_ids: int = 0
-    saved_deltas: int = 0
-    reuse: Reuse | None = None
-    failure: EbbError | None = None
-    remember: Remember | None = None
-    is_kept: bool = True
-    lines: TreatedLines = UNTREATED
-
-    @property
-    def answer_so_far(self) -> Message:
-        """The answer with the text generated so far."""
-        return (
-            self.answer
-            if self.ended.is_set()
-            else replace(self.answer, content=self.log.text, reasoning=self.log.reasoning)
-        )
-
-    def on_output(self, output: RequestOutput) -> None:
-        """Append the engine's output to the log."""
-        self.token_ids.extend(output.token_ids)
-        if output.reasoning:
-            # Text in the same output took at least one more token.
-            self.log.append(output.reasoning, len(self.token_ids) - bool(output.text), is_thought=True)
-        if output.text:
-            self.log.append(output.text, len(self.token_ids))
-
-    def unsaved(self) -> RunProgress:
-        """Return the progress that the store does not have yet."""
-        return RunProgress(
-            self.id, self.saved_ids, pack_ids(self.token_ids[self.saved_ids :]), self.log.deltas_from(self.saved_deltas)
-        )
-
-
 class RunRegistry:
     """Owner of the runs and their tasks."""
 
@@ -111,18 +56,21 @@ class RunRegistry:
         keep_runs: int = KEEP_RUNS,
         save_seconds: float = SAVE_SECONDS,
         announce: Callable[[str, str, bool], None] = lambda _tenant, _conversation_id, _answered: None,
+        bus: RunBus | None = None,
     ) -> None:
         """Make an empty registry.
 
         keep_seconds, keep_runs: time for which ended runs are kept, and their maximum number.
         save_seconds: interval at which progress is stored.
         announce: called with the tenant and the conversation when a run begins (False) and when it has ended (True).
+        bus: the runs of other servers; None for a server that has its database for itself.
         """
         self._store = store
         self._keep_seconds = keep_seconds
         self._keep_runs = keep_runs
         self._save_seconds = save_seconds
         self._announce = announce
+        self._bus = bus or Alone()
         self._runs: dict[str, Run] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._all_ended = asyncio.Event()
@@ -181,9 +129,25 @@ class RunRegistry:
             self._saver = asyncio.create_task(self._save_progress(), name="save-runs")
 
     def get(self, run_id: str | None, tenant: str) -> Run | None:
-        """Return the tenant's run; None if it is unknown or ended too long ago."""
+        """Return the tenant's run; None if it is unknown, ended too long ago, or another server's."""
         run = self._runs.get(run_id) if run_id is not None else None
         return run if run is not None and run.tenant == tenant else None
+
+    async def find(self, answer: Message, tenant: str) -> Run | None:
+        """Return the run of a tenant's stored answer, or a copy of another server's run; None if it ended long ago."""
+        run = self.get(answer.run_id, tenant)
+        if run is not None or answer.run_id is None or answer.status != "in_progress":
+            return run
+        return await self._bus.tail(answer.run_id, tenant)
+
+    async def cancel_elsewhere(self, run_id: str, tenant: str) -> None:
+        """Cancel a run that another server works on, if there is one, and wait until it has ended."""
+        await self._bus.cancel(run_id, tenant)
+
+    def stop_named(self, run_id: str) -> None:
+        """Begin to cancel a run that a client of another server wants to end, if it is here."""
+        if (run := self._runs.get(run_id)) is not None:
+            self.stop(run)
 
     async def cancel(self, run: Run) -> Message:
         """Stop generating, keep the text so far, and return the final answer. A run that has ended is left alone."""
@@ -199,6 +163,19 @@ class RunRegistry:
             run.cancelled = True
             run.abort()
 
+    def driven(self) -> list[Run]:
+        """Return the runs that the engine works on and that the store has."""
+        return [run for run in self._runs.values() if run.id in self._tasks and run.is_kept and not run.ended.is_set()]
+
+    def lose(self, run: Run) -> None:
+        """Stop working on a run that another server has taken over."""
+        run.is_lost = True
+        if run.abort is not None:
+            run.abort()
+        else:
+            self._leave_to_other(run)
+            run.ended.set()
+
     def forget(self, run: Run) -> None:
         """Drop a run, along with an end of it that is not stored."""
         self._runs.pop(run.id, None)
@@ -209,12 +186,14 @@ class RunRegistry:
         for run in self._of(tenant):
             if run.answer.conversation_id == conversation_id:
                 await self.cancel(run)
+        await self._bus.cancel_in(conversation_id, tenant)
 
     async def forget_all_of(self, tenant: str) -> None:
         """Cancel a tenant's live runs and drop all its runs, so that late followers find none."""
         for run in self._of(tenant):
             await self.cancel(run)
             self.forget(run)
+        await self._bus.cancel_all_of(tenant)
 
     async def close(
         self, run: Run, status: MessageStatus, finish_reason: str | None, error: EbbError | None = None
@@ -228,15 +207,16 @@ class RunRegistry:
             error=error_body(error) if error is not None else None,
             reasoning=run.log.reasoning,
         )
-        await self._store_end(run, end)
-        run.log.close(run.answer, len(run.token_ids), _closing_error(run))
+        if await self._store_end(run, end):
+            run.log.close(run.answer, len(run.token_ids), _closing_error(run))
         self._has_ended(run)
 
-    def answering(self, tenant: str) -> set[str]:
+    async def answering(self, tenant: str) -> set[str]:
         """Return the ids of the conversations in which an answer of a tenant is being generated."""
-        return {
+        here = {
             run.answer.conversation_id for run in self._of(tenant) if run.id in self._tasks and not run.ended.is_set()
         }
+        return here | await self._bus.answering(tenant)
 
     def forget_prefixes(self, tenant: str) -> None:
         """Drop the reuse reports of a tenant's runs: a prefix in them may be from a deleted prompt."""
@@ -262,7 +242,9 @@ class RunRegistry:
         run.failure = failure_of(last) if not run.cancelled else None
         log_finished(run.id, last)
         try:
-            if last.finish_reason == "abort" and not run.cancelled:
+            if run.is_lost:
+                self._leave_to_other(run)
+            elif last.finish_reason == "abort" and not run.cancelled:
                 await self._hand_over(run)
             else:
                 await self._end(run, last)
@@ -278,28 +260,40 @@ class RunRegistry:
         run.log.interrupt()
 
     async def _end(self, run: Run, last: RequestOutput) -> None:
-        await self._store_end(run, _message_end(run, last))
+        if not await self._store_end(run, _message_end(run, last)):
+            return
         if run.remember is not None and run.failure is None:
             await run.remember(run.token_ids, run.log.text, last.cut_before)
         run.log.close(run.answer, len(run.token_ids), _closing_error(run))
 
-    async def _store_end(self, run: Run, end: MessageEnd) -> None:
+    async def _store_end(self, run: Run, end: MessageEnd) -> bool:
+        """Store the end of a run. Returns False if the run is not this server's any more."""
         run.answer = end.of(run.answer)
         if not run.is_kept:
-            return
+            return True
         try:
-            await self._store.finish(run.answer)
+            if not await self._store.finish(run.answer, run.epoch):
+                run.is_lost = True
+                self._leave_to_other(run)
+                return False
         except REFUSALS as error:
             logger.error(
                 "%s: the database refused the end of the answer, which will be stored later: %s", run.id, error
             )
             run.failure = run.failure or NotReadyError(NOT_STORED, code="storage_failed")
-            self._unstored.keep(run.answer)
+            self._unstored.keep(run.answer, run.epoch)
         except Exception:
             logger.exception("%s: the answer could not be stored", run.id)
             run.failure = EngineError("The answer could not be stored", code="storage_failed")
             error_end = error_body(run.failure)
             run.answer = replace(run.answer, status="failed", error=error_end)
+        return True
+
+    def _leave_to_other(self, run: Run) -> None:
+        """Send the followers of a lost run to the server that has it now."""
+        logger.warning("%s: another server continues this answer, or its conversation was removed", run.id)
+        self._runs.pop(run.id, None)
+        run.log.interrupt()
 
     def _now_stored(self, answer: Message) -> None:
         """Announce an end that the database refused at first."""
@@ -336,6 +330,8 @@ class RunRegistry:
 
     def _has_ended(self, run: Run) -> None:
         run.ended.set()
+        if run.is_lost:
+            return
         self._announce(run.tenant, run.answer.conversation_id, True)
         if run.answer not in self._unstored:
             self._retire(run)

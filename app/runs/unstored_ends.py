@@ -35,7 +35,7 @@ class UnstoredEnds:
         """
         self._store = store
         self._on_stored = on_stored
-        self._answers: dict[str, Message] = {}
+        self._answers: dict[str, tuple[Message, int]] = {}
         self._task: asyncio.Task[None] | None = None
         self._storing: asyncio.Task[None] | None = None
 
@@ -47,9 +47,9 @@ class UnstoredEnds:
         """Return the number of answers that are waiting to be stored."""
         return len(self._answers)
 
-    def keep(self, answer: Message) -> None:
-        """Keep a finished answer, and store it once the database accepts it."""
-        self._answers[answer.id] = answer
+    def keep(self, answer: Message, epoch: int = 0) -> None:
+        """Keep a finished answer of a run in its `epoch`, and store it once the database accepts it."""
+        self._answers[answer.id] = answer, epoch
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._retry(), name="store-ends")
 
@@ -81,9 +81,12 @@ class UnstoredEnds:
             )
 
     async def _store_all(self) -> None:
-        for answer in list(self._answers.values()):
+        for answer, epoch in list(self._answers.values()):
             try:
-                await self._store.finish(answer)
+                if not await self._store.finish(answer, epoch):
+                    logger.warning(
+                        "%s: the end was stored already, or another server continues the answer", answer.run_id
+                    )
             except REFUSALS:
                 raise
             except Exception:

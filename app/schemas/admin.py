@@ -24,10 +24,11 @@ class LoginFields(RequestModel):
 class PasswordLoginFields(RequestModel):
     """Body of POST /api/login/password.
 
+    name: of a person of this server or of the directory.
     code: of the second factor, or a recovery code.
     """
 
-    name: Annotated[str, Field(max_length=64)]
+    name: Annotated[str, Field(max_length=255)]
     password: Password
     code: Annotated[str, Field(max_length=64)] = ""
 

@@ -5,9 +5,13 @@ fails ends its transaction, and leaves `Database` as an error of `app.storage.er
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from app.storage.dialect import Dialect
+
+NOTICE_CHARACTERS: Final = 7000
+MISSED: Final = "missed"
+"""Topic of a notice that the database gives itself: others may have been missed."""
 
 Parameters = Sequence[Any] | Mapping[str, Any]
 
@@ -46,6 +50,12 @@ class Connection(Protocol):
 
     def fetch_one(self, sql: str, parameters: Parameters = (), /) -> Row | None:
         """Return the first row of a SELECT; None if there is none."""
+
+    def notify(self, topic: str, text: str) -> None:
+        """Send a notice to all servers of the database, this one included, once the transaction is committed.
+
+        text: at most NOTICE_CHARACTERS. A database with one server sends no notices.
+        """
 
     def iterate(self, sql: str, parameters: Parameters = (), /) -> Iterator[Row]:
         """Yield the rows of a SELECT one at a time, while the database finds them."""

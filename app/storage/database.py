@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TypeVar
 
+from app.domain.ids import new_id
 from app.domain.storage_health import StorageHealth
 from app.storage.batch_turns import BatchTurns
 from app.storage.connection import Connection, Parameters, Row
@@ -29,9 +30,14 @@ class Database(ABC):
 
     All methods but `close` raise OutageError while the database cannot be used, and DatabaseError if it rejects a
     statement.
+
+    server: name of this process among the servers of the database.
+    is_shared: whether other servers may use the database at the same time.
     """
 
-    def __init__(self, dialect: Dialect, text_index: TextIndex) -> None:
+    def __init__(self, dialect: Dialect, text_index: TextIndex, *, is_shared: bool) -> None:
+        self.server = new_id("server")
+        self.is_shared = is_shared
         self.dialect = dialect
         self.text_index = text_index
         self.health = StorageHealth()
@@ -85,6 +91,10 @@ class Database(ABC):
                 return work(connection)
 
             return await self.write(timed, durable=False)
+
+    @abstractmethod
+    async def listen(self, on_notice: Callable[[str, str], None]) -> None:
+        """Call `on_notice` with the topic and the text of each notice from now on. Raises OutageError."""
 
     @abstractmethod
     async def probe(self) -> None:

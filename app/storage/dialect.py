@@ -14,6 +14,7 @@ class Dialect:
     same: operator that compares two values, for which NULL equals NULL.
     greatest: function that returns the greatest of its arguments.
     least: function that returns the least of its arguments.
+    now: expression for the database's time, in Unix seconds.
     json_strings: query for the strings of a JSON array, given as a column, or as `?` for the next parameter.
     json_items: table of the items of a JSON array, the next parameter, in the column `value`.
     json_text: returns the expression for an element of the array `value`, as text.
@@ -23,6 +24,7 @@ class Dialect:
     same: str
     greatest: str
     least: str
+    now: str
     json_strings: Callable[[str], str]
     json_items: str
     json_text: Callable[[int], str]

@@ -57,7 +57,7 @@ class ImportStore:
         """
         taken = [one for one in given if duplicates or not await self.is_here(one.source)]
         await self._database.write(lambda each: check_room(each, self._tenant, len(taken)), durable=False)
-        import_id = new_id("import")
+        import_id = self._database.server + new_id("import")
         try:
             for batch in _batches(taken):
                 stage = partial(self._stage, import_id=import_id, batch=batch, with_origin=not duplicates)
@@ -70,8 +70,21 @@ class ImportStore:
         return [one for one in taken if one.conversation.id in shown]
 
     async def discard_former(self) -> None:
-        """Mark conversations staged by a previous process for removal. Must be called before the first import."""
-        await self._database.write(discard)
+        """Mark conversations for removal that were staged by servers that have ended."""
+        own = self._database.server
+        live = f"SELECT id FROM server WHERE lease_until > {self._database.dialect.now}"
+        imports = await self._database.read(
+            f"SELECT DISTINCT import_id FROM staged WHERE substr(import_id, 1, :length) <> :own "
+            f"AND substr(import_id, 1, :length) NOT IN ({live})",
+            {"own": own, "length": len(own)},
+        )
+        if imports:
+
+            def discard_all(connection: Connection) -> None:
+                for each in imports:
+                    discard(connection, each["import_id"])
+
+            await self._database.write(discard_all)
 
     async def is_here(self, source: str) -> bool:
         """Return whether a conversation has this id, or was imported under it."""
@@ -132,18 +145,14 @@ class ImportStore:
         return shown
 
 
-def discard(connection: Connection, import_id: str | None = None) -> None:
-    """Mark staged conversations for removal.
-
-    import_id: the import that staged them; None means all imports.
-    """
-    condition, given = ("import_id = ?", (import_id,)) if import_id is not None else ("TRUE", ())
+def discard(connection: Connection, import_id: str) -> None:
+    """Mark the conversations that an import staged for removal."""
     connection.execute(
-        f"INSERT INTO removal(conversation_id) SELECT conversation_id FROM staged WHERE {condition} "
+        "INSERT INTO removal(conversation_id) SELECT conversation_id FROM staged WHERE import_id = ? "
         "ON CONFLICT DO NOTHING",
-        given,
+        (import_id,),
     )
-    connection.execute(f"DELETE FROM staged WHERE {condition}", given)
+    connection.execute("DELETE FROM staged WHERE import_id = ?", (import_id,))
 
 
 @dataclass(frozen=True, slots=True)

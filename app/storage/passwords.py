@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from app.storage.connection import Connection
 from app.storage.database import Database
-from app.storage.people import COLUMNS, ID_BYTES, person_of
+from app.storage.people import COLUMNS, ID_BYTES, SHOWN_COLUMNS, person_of
 from app.tenants.person import ADMIN_GROUP, OWN, Person
 from engine.errors import ConflictError, NotFoundError
 
@@ -62,7 +62,7 @@ class PasswordStore:
             if not found:
                 raise ConflictError(f"There is a person named {name} already", param="name", code="person_exists")
             connection.execute("INSERT INTO password VALUES (?, ?, TRUE, ?)", (person_id, digest, now))
-            row = connection.fetch_one(f"SELECT {COLUMNS} FROM person WHERE id = ?", (person_id,))
+            row = connection.fetch_one(f"SELECT {SHOWN_COLUMNS} FROM person WHERE id = ?", (person_id,))
             assert row is not None
             return person_of(row)
 

@@ -11,6 +11,7 @@ from app.tenants.person import Identity, Person, PersonSession
 from engine.errors import NotFoundError
 
 COLUMNS = "id, tenant, issuer, subject, name, email, groups, created_at, last_seen_at, disabled_at"
+SHOWN_COLUMNS = f"{COLUMNS}, provisioned"
 MAX_SESSIONS = 32
 """Maximum number of logins per person. Beyond it, the oldest one ends."""
 ID_BYTES = 8
@@ -26,7 +27,10 @@ class PersonStore:
         self._database = database
 
     async def meet(self, identity: Identity) -> Person:
-        """Store what is known about a person now, and return the account, which is created at the first meeting."""
+        """Store what is known about a person now, and return the account, which is created at the first meeting.
+
+        A provisioned account keeps its groups.
+        """
         groups = json.dumps(identity.groups, ensure_ascii=False)
         person_id, now = secrets.token_hex(ID_BYTES), time.time()
 
@@ -34,7 +38,8 @@ class PersonStore:
             connection.execute(
                 f"INSERT INTO person({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL) "
                 "ON CONFLICT(issuer, subject) DO UPDATE SET name = excluded.name, email = excluded.email, "
-                "groups = excluded.groups, last_seen_at = excluded.last_seen_at",
+                "groups = CASE WHEN person.provisioned THEN person.groups ELSE excluded.groups END, "
+                "last_seen_at = excluded.last_seen_at",
                 (
                     person_id,
                     f"person-{person_id}",
@@ -48,7 +53,8 @@ class PersonStore:
                 ),
             )
             row = connection.fetch_one(
-                f"SELECT {COLUMNS} FROM person WHERE issuer = ? AND subject = ?", (identity.issuer, identity.subject)
+                f"SELECT {SHOWN_COLUMNS} FROM person WHERE issuer = ? AND subject = ?",
+                (identity.issuer, identity.subject),
             )
             assert row is not None
             return person_of(row)
@@ -58,7 +64,7 @@ class PersonStore:
     async def all(self) -> list[Person]:
         """Return all people, in the order of their first login."""
         return [person_of(row) for row in await self._database.read_keys(
-            f"SELECT {COLUMNS} FROM person ORDER BY created_at, id"
+            f"SELECT {SHOWN_COLUMNS} FROM person ORDER BY created_at, id"
         )]  # fmt: skip
 
     async def mark_seen(self, person_ids: Collection[str], at: float) -> None:
@@ -79,7 +85,7 @@ class PersonStore:
             connection.execute(
                 "UPDATE person SET disabled_at = ? WHERE id = ?", (time.time() if disabled else None, person_id)
             )
-            row = connection.fetch_one(f"SELECT {COLUMNS} FROM person WHERE id = ?", (person_id,))
+            row = connection.fetch_one(f"SELECT {SHOWN_COLUMNS} FROM person WHERE id = ?", (person_id,))
             if row is None:
                 raise NotFoundError(f"There is no person {person_id}", param="id", code="person_not_found")
             if disabled:
@@ -145,4 +151,12 @@ def person_of(row: Row) -> Person:
     """Convert a row of `person`."""
     groups = tuple(json.loads(row["groups"]))
     identity = Identity(row["issuer"], row["subject"], row["name"], row["email"], groups)
-    return Person(row["id"], row["tenant"], identity, row["created_at"], row["last_seen_at"], row["disabled_at"])
+    return Person(
+        row["id"],
+        row["tenant"],
+        identity,
+        row["created_at"],
+        row["last_seen_at"],
+        row["disabled_at"],
+        bool(row["provisioned"]),
+    )

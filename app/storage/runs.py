@@ -2,15 +2,15 @@
 
 import json
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from app.domain.deltas import Delta
 from app.domain.records import Conversation, Message, MessageStatus
 from app.domain.response_record import ResponseRecord
 from app.domain.token_history import MessageTokens
-from app.storage.connection import Connection, Row
+from app.storage.connection import NOTICE_CHARACTERS, Connection, Row
 from app.storage.database import Database
 from app.storage.drafts import forget_sent
 from app.storage.errors import DuplicateError, MissingReferenceError
@@ -24,10 +24,21 @@ from app.storage.rows import (
     no_message,
 )
 from app.storage.server_clock import act_at
+from app.storage.servers import has_no_owner
 from app.storage.versions import Versions, about_to_change
 from engine.errors import ConflictError, NotFoundError
 
-_RECORD = "id, message_id, kv_fingerprint, prompt_ids, priority, deadline, epoch, fruitless"
+_RECORD = "id, message_id, kv_fingerprint, prompt_ids, priority, deadline, epoch, fruitless, resumed_with, is_cancelled"
+PROGRESS: Final = "runs"
+"""Topic of notices that name runs with new output, a new owner or an end, as a JSON array."""
+CANCEL: Final = "cancel"
+"""Topic of notices that name runs whose owner is asked to end them, as a JSON array."""
+
+_IDS_OF_A_NOTICE: Final = NOTICE_CHARACTERS // 50
+_OF_TENANT = (
+    "JOIN message ON message.id = run.message_id JOIN conversation ON conversation.id = message.conversation_id "
+    "WHERE conversation.tenant = :tenant"
+)
 _SHOWN = "EXISTS (SELECT 1 FROM shown_message WHERE shown_message.id = run.message_id)"
 
 
@@ -43,6 +54,8 @@ class RunRecord:
     deadline: Unix seconds; None for no deadline.
     epoch: number of times that another process resumed the run.
     fruitless: consecutive processes that died while the run had a place in the batch and had produced no token.
+    resumed_with: number of tokens when the run was resumed last; None if it never was.
+    is_cancelled: whether a client of another server wants the run to end.
     """
 
     id: str
@@ -53,6 +66,8 @@ class RunRecord:
     deadline: float | None = None
     epoch: int = 0
     fruitless: int = 0
+    resumed_with: int | None = None
+    is_cancelled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +76,14 @@ class RunProgress:
 
     first_token: number of tokens before the piece.
     token_ids: packed.
+    epoch: as in `RunRecord`.
     """
 
     run_id: str
     first_token: int
     token_ids: bytes
     deltas: list[Delta]
+    epoch: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +91,22 @@ class UnfinishedRun:
     """A run that no process works on.
 
     token_ids: packed.
+    is_crashed: whether its owner was another server that ended without notice.
     """
 
     tenant: str
     record: RunRecord
     answer: Message
+    token_ids: bytes
+    deltas: list[Delta]
+    is_crashed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RunNews:
+    """The stored output of a run after some of its tokens. `token_ids` are packed."""
+
+    epoch: int
     token_ids: bytes
     deltas: list[Delta]
 
@@ -146,7 +174,8 @@ class RunStore:
     """The runs of a tenant.
 
     Each method is one transaction or one read. Once a method has returned, its effect survives a crash of the process.
-    `begin` and `reopen` are restricted to the tenant. Later writes find a run by its id, which the server assigned.
+    `begin` and `reopen` are restricted to the tenant. Later writes find a run by its id, which the server assigned, and
+    change nothing if another server has taken the run over.
     """
 
     def __init__(self, database: Database, tenant: str) -> None:
@@ -178,7 +207,7 @@ class RunStore:
                 )
             for message in (*turn.questions, turn.answer):
                 insert_message(connection, message)
-            _insert_run(connection, turn.run)
+            _insert_run(connection, turn.run, self._database.server)
             if turn.response is not None:
                 insert_response(connection, turn.answer.id, turn.response)
             [row] = connection.fetch_all(
@@ -227,8 +256,8 @@ class RunStore:
             if not num_reopened:
                 _check_shown(connection, self._tenant, answer.id)
                 raise ConflictError("This answer is still being generated", code="answer_not_cut")
-            _insert_run(connection, record)
-            _insert_progress(connection, [so_far] if so_far.token_ids else [])
+            _insert_run(connection, record, self._database.server)
+            _insert_progress(connection, [so_far] if so_far.token_ids else [], self._database.server)
             [row] = connection.fetch_all(
                 "UPDATE conversation SET version = version + 1, updated_at = ? WHERE id = ? RETURNING *",
                 (act_at(connection, time.time()), answer.conversation_id),
@@ -238,25 +267,31 @@ class RunStore:
         return conversation_of(await self._database.write(update))
 
     async def save_progress(self, progress: Iterable[RunProgress]) -> None:
-        """Store the output since the last call. Output of runs that have ended is dropped."""
+        """Store the output since the last call. Output of runs that have ended, or were taken over, is dropped."""
         pieces = list(progress)
 
         def insert(connection: Connection) -> None:
-            _insert_progress(connection, pieces)
+            _insert_progress(connection, pieces, self._database.server)
             connection.execute(
-                f"UPDATE run SET fruitless = 0 WHERE fruitless > 0 AND id IN ({connection.dialect.json_strings('?')})",
-                (json.dumps([each.run_id for each in pieces]),),
+                "UPDATE run SET fruitless = 0 WHERE fruitless > 0 AND owner = ? "
+                f"AND id IN ({connection.dialect.json_strings('?')})",
+                (self._database.server, json.dumps([each.run_id for each in pieces])),
             )
+            _notify(connection, PROGRESS, [each.run_id for each in pieces])
 
         await self._database.write(insert, durable=False)
 
-    async def finish(self, answer: Message) -> None:
-        """Store the final form of an answer. Writes nothing if its conversation was removed."""
+    async def finish(self, answer: Message, epoch: int = 0) -> bool:
+        """Store the final form of an answer, and return whether its run was still this server's in `epoch`.
 
-        def update(connection: Connection) -> None:
-            connection.execute(
+        Writes nothing otherwise: the conversation was removed, or another server took the run over.
+        """
+
+        def update(connection: Connection) -> bool:
+            ended = connection.execute(
                 "UPDATE message SET content = ?, status = ?, finish_reason = ?, error = ?, usage = ?, token_ids = ?, "
-                "reasoning = ?, completed_at = ? WHERE id = ?",
+                "reasoning = ?, completed_at = ? "
+                "WHERE id = ? AND EXISTS (SELECT 1 FROM run WHERE id = ? AND owner = ? AND epoch = ?)",
                 (
                     answer.content,
                     answer.status,
@@ -267,24 +302,97 @@ class RunStore:
                     answer.reasoning,
                     answer.completed_at,
                     answer.id,
+                    answer.run_id,
+                    self._database.server,
+                    epoch,
                 ),
             )
-            connection.execute("DELETE FROM run WHERE message_id = ?", (answer.id,))
+            if ended:
+                connection.execute("DELETE FROM run WHERE id = ?", (answer.run_id,))
+                _notify(connection, PROGRESS, [answer.run_id or ""])
+            return ended > 0
 
         # A power cut may undo this write. The run's record then survives, and leads to the same text again.
-        await self._database.write(update, durable=False)
+        return await self._database.write(update, durable=False)
 
     async def unfinished(self) -> list[UnfinishedRun]:
-        """List the runs of all tenants that an earlier process left in progress, in the order in which they began."""
-        rows = await self._database.read(f"SELECT {_RECORD} FROM run WHERE {_SHOWN} ORDER BY id")
-        return [await self._unfinished(RunRecord(**dict(row))) for row in rows]
+        """List the runs of all tenants whose process has ended, in the order in which they began."""
+        free = has_no_owner(self._database.dialect)
+        rows = await self._database.read(f"SELECT {_RECORD} FROM run WHERE {_SHOWN} AND {free} ORDER BY id")
+        left = [await self._unfinished(_record_of(row)) for row in rows]
+        # A run may have ended, or its conversation may have been removed, between two reads.
+        return [each for each in left if each is not None]
 
-    async def mark_resumed(self, records: Iterable[RunRecord]) -> None:
-        """Store the epochs and the fruitless counts of runs that this process resumes."""
-        counts = [(record.epoch, record.fruitless, record.id) for record in records]
+    async def take_over(self, records: Iterable[RunRecord]) -> set[str]:
+        """Store the records of runs that this process resumes, and become their owner. Returns the ids of these runs.
+
+        A run is left out if another server was faster, or its owner has a lease again.
+
+        records: each with the epoch that begins now.
+        """
+        given = list(records)
+        owner, free = self._database.server, has_no_owner(self._database.dialect)
+
+        def update(connection: Connection) -> set[str]:
+            sql = (
+                "UPDATE run SET owner = ?, epoch = ?, fruitless = ?, resumed_with = ? "
+                f"WHERE id = ? AND epoch = ? AND {free}"
+            )
+            taken = {
+                each.id
+                for each in given
+                if connection.execute(
+                    sql, (owner, each.epoch, each.fruitless, each.resumed_with, each.id, each.epoch - 1)
+                )
+            }
+            _notify(connection, PROGRESS, sorted(taken))
+            return taken
+
+        return await self._database.write(update, durable=False)
+
+    async def find(self, run_id: str) -> UnfinishedRun | None:
+        """Return a run of the tenant with its stored output, at any server; None if the run has ended."""
+        rows = await self._database.read(f"SELECT {_RECORD} FROM run WHERE {_SHOWN} AND id = ?", (run_id,))
+        found = await self._unfinished(_record_of(rows[0])) if rows else None
+        return found if found is not None and found.tenant == self._tenant else None
+
+    async def ids(self, conversation_id: str | None = None) -> list[str]:
+        """List the ids of the tenant's unfinished runs in a conversation; None for all conversations."""
+        rows = await self._database.read(
+            f"SELECT run.id AS id FROM run {_OF_TENANT} AND (conversation.id = :conversation OR :conversation IS NULL)",
+            {"tenant": self._tenant, "conversation": conversation_id},
+        )
+        return [row["id"] for row in rows]
+
+    async def answering(self) -> set[str]:
+        """Return the ids of the tenant's conversations in which a server generates an answer."""
+        rows = await self._database.read(
+            f"SELECT conversation.id AS id FROM run {_OF_TENANT}", {"tenant": self._tenant}
+        )
+        return {row["id"] for row in rows}
+
+    async def news(self, run_id: str, num_tokens: int) -> RunNews | None:
+        """Return the stored output of a run after its first `num_tokens` tokens; None once it has ended."""
+        events = await self._database.read(
+            "SELECT token_ids, deltas FROM run_event WHERE run = (SELECT number FROM run WHERE id = ?) "
+            "AND first_token >= ? ORDER BY first_token",
+            (run_id, num_tokens),
+            tenant=self._tenant,
+        )
+        # Read last: another epoch may have replaced the output that follows.
+        epochs = await self._database.read("SELECT epoch FROM run WHERE id = ?", (run_id,), tenant=self._tenant)
+        if not epochs:
+            return None
+        return RunNews(epochs[0]["epoch"], *_output_of(events))
+
+    async def ask_to_cancel(self, run_ids: Sequence[str]) -> None:
+        """Ask the owners of runs to end them."""
+        if not run_ids:
+            return
 
         def update(connection: Connection) -> None:
-            connection.execute_many("UPDATE run SET epoch = ?, fruitless = ? WHERE id = ?", counts)
+            connection.execute_many("UPDATE run SET is_cancelled = TRUE WHERE id = ?", [(each,) for each in run_ids])
+            _notify(connection, CANCEL, run_ids)
 
         await self._database.write(update, durable=False)
 
@@ -295,7 +403,7 @@ class RunStore:
         """
 
         def update(connection: Connection) -> int:
-            connection.execute(f"DELETE FROM run WHERE NOT {_SHOWN}")
+            connection.execute(f"DELETE FROM run WHERE NOT {_SHOWN} AND {has_no_owner(connection.dialect)}")
             greatest = connection.dialect.greatest
             return connection.execute(
                 f"UPDATE message SET status = 'incomplete', completed_at = {greatest}(?, created_at) "
@@ -305,10 +413,13 @@ class RunStore:
 
         return await self._database.write(update)
 
-    async def _unfinished(self, record: RunRecord) -> UnfinishedRun:
-        of = "message JOIN conversation ON conversation.id = conversation_id"
-        sql = f"SELECT message.*, tenant FROM {of} WHERE message.id = ?"
-        (row,) = await self._database.read(sql, (record.message_id,))
+    async def _unfinished(self, record: RunRecord) -> UnfinishedRun | None:
+        of = "message JOIN conversation ON conversation.id = conversation_id JOIN run ON run.message_id = message.id"
+        crashed = "EXISTS (SELECT 1 FROM server WHERE server.id = owner) AS is_crashed"
+        sql = f"SELECT message.*, tenant, {crashed} FROM {of} WHERE run.id = ?"
+        row = next(iter(await self._database.read(sql, (record.id,))), None)
+        if row is None:
+            return None
         events = await self._database.read(
             "SELECT token_ids, deltas FROM run_event WHERE run = (SELECT number FROM run WHERE id = ?) "
             "ORDER BY first_token",
@@ -318,8 +429,8 @@ class RunStore:
             row["tenant"],
             record,
             message_of(row),
-            b"".join(event["token_ids"] for event in events),
-            [Delta(*delta) for event in events for delta in json.loads(event["deltas"])],
+            *_output_of(events),
+            bool(row["is_crashed"]),
         )
 
 
@@ -347,28 +458,45 @@ def _check_shown(connection: Connection, tenant: str, message_id: str) -> None:
         raise no_message(message_id)
 
 
-def _insert_progress(connection: Connection, progress: Iterable[RunProgress]) -> None:
+def _output_of(events: Iterable[Row]) -> tuple[bytes, list[Delta]]:
+    rows = list(events)
+    deltas = [Delta(*delta) for event in rows for delta in json.loads(event["deltas"])]
+    return b"".join(event["token_ids"] for event in rows), deltas
+
+
+def _notify(connection: Connection, topic: str, run_ids: Sequence[str]) -> None:
+    for begin in range(0, len(run_ids), _IDS_OF_A_NOTICE):
+        connection.notify(topic, json.dumps(run_ids[begin : begin + _IDS_OF_A_NOTICE]))
+
+
+def _record_of(row: Row) -> RunRecord:
+    fields = dict(row)
+    return RunRecord(**(fields | {"is_cancelled": bool(fields["is_cancelled"])}))
+
+
+def _insert_progress(connection: Connection, progress: Iterable[RunProgress], owner: str) -> None:
     """Insert the pieces in a single statement.
 
     With one statement per row, this thread and the event loop would wait for each other between rows.
     """
-    ids, pieces = bytearray(), list[tuple[str, int, int, int, list[Delta]]]()
+    ids, pieces = bytearray(), list[tuple[str, int, int, int, list[Delta], int]]()
     for each in progress:
-        pieces.append((each.run_id, each.first_token, len(ids) + 1, len(each.token_ids), each.deltas))
+        pieces.append((each.run_id, each.first_token, len(ids) + 1, len(each.token_ids), each.deltas, each.epoch))
         ids += each.token_ids
     dialect = connection.dialect
     text, integer = dialect.json_text, dialect.json_integer
     connection.execute(
         "INSERT INTO run_event(run, first_token, token_ids, deltas) "
         f"SELECT run.number, {integer(1)}, substr(?, {integer(2)}, {integer(3)}), {text(4)} "
-        f"FROM {dialect.json_items} CROSS JOIN run WHERE run.id = {text(0)}",
-        (bytes(ids), json.dumps(pieces)),
+        f"FROM {dialect.json_items} CROSS JOIN run "
+        f"WHERE run.id = {text(0)} AND run.epoch = {integer(5)} AND run.owner = ?",
+        (bytes(ids), json.dumps(pieces), owner),
     )
 
 
-def _insert_run(connection: Connection, record: RunRecord) -> None:
+def _insert_run(connection: Connection, record: RunRecord, owner: str) -> None:
     connection.execute(
-        f"INSERT INTO run({_RECORD}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        f"INSERT INTO run({_RECORD}, owner) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             record.id,
             record.message_id,
@@ -378,5 +506,8 @@ def _insert_run(connection: Connection, record: RunRecord) -> None:
             record.deadline,
             record.epoch,
             record.fruitless,
+            record.resumed_with,
+            record.is_cancelled,
+            owner,
         ),
     )

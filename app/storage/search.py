@@ -8,6 +8,7 @@ from app.domain.records import ConversationSource, Role
 from app.storage.connection import Connection, Row
 from app.storage.database import SEARCH_SECONDS, Database
 from app.storage.errors import ReadTimeoutError
+from app.storage.search_filter import ANYTHING, SearchFilter
 from app.storage.search_words import query_pieces
 from app.storage.snippets import Snippet, SnippetMaker
 from engine.errors import ClientError
@@ -68,7 +69,13 @@ class SearchStore:
         self._seconds = seconds
 
     async def messages(
-        self, query: str, *, limit: int, before: int = BEYOND_ALL, source: ConversationSource = "chat"
+        self,
+        query: str,
+        *,
+        limit: int,
+        before: int = BEYOND_ALL,
+        source: ConversationSource = "chat",
+        within: SearchFilter = ANYTHING,
     ) -> list[FoundMessage]:
         """Return the messages that contain every word of `query`, the newest first.
 
@@ -77,6 +84,7 @@ class SearchStore:
         limit: maximum number of messages.
         before: index number of the last message on the previous page.
         source: source of the conversations to search.
+        within: conditions that the messages meet.
         """
         if not query_pieces(query):
             return []
@@ -89,6 +97,7 @@ class SearchStore:
                 query,
                 tenant=self._tenant,
                 source=source,
+                within=within,
                 before=before,
                 limit=limit,
                 beginning=looked_through,
@@ -97,17 +106,22 @@ class SearchStore:
 
         return await self._in_time(find)
 
-    async def titles(self, query: str, *, limit: int, source: ConversationSource = "chat") -> list[FoundTitle]:
+    async def titles(
+        self, query: str, *, limit: int, source: ConversationSource = "chat", within: SearchFilter = ANYTHING
+    ) -> list[FoundTitle]:
         """Return the conversations whose titles contain every word of `query`, the newest titles first.
 
+        A title has no role, so with a role in `within` there are none.
         Raises SearchTooSlowError.
         """
-        if not query_pieces(query):
+        if not query_pieces(query) or within.role is not None:
             return []
 
         def find(connection: Connection) -> list[FoundTitle]:
             maker = SnippetMaker(query)
-            rows = self._database.text_index.titles(connection, query, tenant=self._tenant, source=source, limit=limit)
+            rows = self._database.text_index.titles(
+                connection, query, tenant=self._tenant, source=source, within=within, limit=limit
+            )
             return [FoundTitle(**_values(row), snippet=maker.snippet(row["title"])) for row in rows]
 
         return await self._in_time(find)

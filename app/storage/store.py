@@ -8,6 +8,7 @@ from app.storage.conversations import ConversationStore
 from app.storage.database import Database
 from app.storage.deletions import DeletionStore
 from app.storage.drafts import DraftStore
+from app.storage.erasures import ErasureStore
 from app.storage.errors import UnusableDatabaseError
 from app.storage.folders import FolderStore
 from app.storage.former_chats import FormerChats
@@ -23,6 +24,7 @@ from app.storage.owed_use import OwedUseStore
 from app.storage.passwords import PasswordStore
 from app.storage.people import PersonStore
 from app.storage.presets import PresetStore
+from app.storage.provisioning import ProvisioningStore
 from app.storage.ratings import RatingStore
 from app.storage.recently_deleted import RecentlyDeletedStore
 from app.storage.responses import ResponseStore
@@ -30,8 +32,10 @@ from app.storage.runs import RunStore
 from app.storage.saved_prompts import SavedPromptStore
 from app.storage.search import SearchStore
 from app.storage.server_clock import ServedTime
+from app.storage.servers import ServerStore
 from app.storage.shares import ShareStore
 from app.storage.sqlite.database import SqliteDatabase
+from app.storage.tenant_deletions import TenantDeletionStore
 from app.storage.token_index import TokenIndex
 from app.storage.tree import TreeStore
 from app.storage.upkeep import Upkeep
@@ -42,8 +46,8 @@ from app.tenants.name import LOCAL
 @dataclass(frozen=True, slots=True)
 class Store:
     """The stores of one tenant, for which other tenants' rows do not exist. `tokens`, `keys`, `people`, `passwords`,
-    `limits`,
-    `owed_use`, `answers` and `upkeep` are the server's."""
+    `provisioning`, `limits`, `owed_use`, `answers`, `servers`, `erasures`, `tenant_deletions` and `upkeep` are the
+    server's."""
 
     database: Database
     tenant: str
@@ -70,29 +74,33 @@ class Store:
     keys: KeyStore
     people: PersonStore
     passwords: PasswordStore
+    provisioning: ProvisioningStore
     limits: LimitStore
     owed_use: OwedUseStore
     answers: AnswerStore
     next_prefixes: NextPrefixStore
     served: ServedTime
     former_chats: FormerChats
+    servers: ServerStore
+    erasures: ErasureStore
+    tenant_deletions: TenantDeletionStore
     upkeep: Upkeep
 
     @classmethod
-    async def open_postgres(cls, url: str, *, exclusive: bool = True) -> "Store":
+    async def open_postgres(cls, url: str, *, serves: bool = True) -> "Store":
         """Open the database at `url`, for clients without a key. Raises UnusableDatabaseError.
 
-        exclusive: whether this is the server; False for a command, which may run at the same time as the server.
+        serves: whether this is a server; False for a command, which may run at the same time as any servers.
         """
         try:
             # A server on SQLite starts without psycopg, which is an extra.
-            from app.storage.postgres.database import PostgresDatabase
+            from app.storage.postgres.database import COMMAND, SERVER, PostgresDatabase
         except ImportError as error:
             raise UnusableDatabaseError(
                 f"--database-url needs psycopg: pip install 'ebb-chat[postgres]' ({error})"
             ) from error
 
-        database = await PostgresDatabase.open(url, exclusive=exclusive)
+        database = await PostgresDatabase.open(url, setup=SERVER if serves else COMMAND)
         return cls._bound(database, Upkeep(database), LOCAL)
 
     @classmethod
@@ -133,12 +141,16 @@ class Store:
             keys=KeyStore(database),
             people=PersonStore(database),
             passwords=PasswordStore(database),
+            provisioning=ProvisioningStore(database),
             limits=LimitStore(database),
             owed_use=OwedUseStore(database),
             answers=AnswerStore(database),
             next_prefixes=NextPrefixStore(database),
             served=ServedTime(database),
             former_chats=FormerChats(database),
+            servers=ServerStore(database),
+            erasures=ErasureStore(database),
+            tenant_deletions=TenantDeletionStore(database),
             upkeep=upkeep,
         )
 

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from app.domain.records import ConversationSource
 from app.storage.connection import Connection, Row
+from app.storage.search_filter import SearchFilter
 
 
 class TextIndex(Protocol):
@@ -21,6 +22,7 @@ class TextIndex(Protocol):
         *,
         tenant: str,
         source: ConversationSource,
+        within: SearchFilter,
         before: int,
         limit: int,
         beginning: int,
@@ -34,7 +36,14 @@ class TextIndex(Protocol):
         """
 
     def titles(
-        self, connection: Connection, query: str, *, tenant: str, source: ConversationSource, limit: int
+        self,
+        connection: Connection,
+        query: str,
+        *,
+        tenant: str,
+        source: ConversationSource,
+        within: SearchFilter,
+        limit: int,
     ) -> Iterator[Row]:
         """Yield the tenant's conversations whose titles contain every word of `query`, the newest titles first.
 

@@ -4,8 +4,8 @@ Requests of the server itself (titles, answers that a restart interrupted) bypas
 """
 
 import math
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -26,6 +26,9 @@ VERY_LONG_TEXT = 1 << 17
 
 BUSY_RETRY_SECONDS = 2
 """Seconds after which one of the tenant's own answers may have ended."""
+
+Queue = Callable[[GenerateRequest], Awaitable[GenerationStream]]
+"""Queues a request with one answer and returns its stream, or raises the engine's refusal."""
 
 
 @dataclass(slots=True)
@@ -81,14 +84,44 @@ class TenantGate:
             self._admitting -= answers
         return [self._metered(stream) for stream in streams]
 
+    @asynccontextmanager
+    async def embedding(self, engine: Backend, num_tokens: int) -> AsyncGenerator[Queue, None]:
+        """Hold the place of one request that embeds texts of `num_tokens` tokens together, and yield its queue.
+
+        The texts count as one request and one generation, since the queue's user limits how many it queues at once.
+        Raises LimitReachedError before any work.
+        """
+        self.check(engine, num_tokens=num_tokens)
+        self._count_requests(1)
+        self._count(num_tokens)
+        self._admitting += 1
+
+        async def queue(request: GenerateRequest) -> GenerationStream:
+            [stream] = await engine.generate(replace(request, tenant=self.tenant))
+            return stream
+
+        try:
+            yield queue
+        finally:
+            self._admitting -= 1
+
     def _metered(self, stream: GenerationStream) -> GenerationStream:
         self._started.add(stream.request_id)
         return MeteredStream(stream, self._count)
 
-    @property
-    def owed(self) -> OwedUse:
-        """Use that is not paid for yet, to be carried over a restart."""
-        return OwedUse(self._requests.debt, self._tokens.debt)
+    def take_added(self) -> OwedUse:
+        """Return the use since the last call, which the caller adds to the total of all servers."""
+        return OwedUse(self._requests.take_added(), self._tokens.take_added())
+
+    def give_back(self, added: OwedUse) -> None:
+        """Take back use that could not be added to the total."""
+        self._requests.give_back(added.requests)
+        self._tokens.give_back(added.tokens)
+
+    def settle(self, total: OwedUse) -> None:
+        """Continue with the total of all servers."""
+        self._requests.settle(total.requests)
+        self._tokens.settle(total.tokens)
 
     def live(self, engine: Backend) -> int:
         """Return the number of the tenant's requests that have not ended."""
@@ -206,10 +239,21 @@ class TenantGates:
             )
         return gate
 
-    def owed(self) -> dict[str, OwedUse]:
-        """Return the use that each tenant owes, without tenants that owe nothing."""
-        found = self._former | {tenant: gate.owed for tenant, gate in self._gates.items()}
-        return {tenant: owed for tenant, owed in found.items() if owed}
+    def take_added(self) -> dict[str, OwedUse]:
+        """Return the use of each tenant since the last call, without tenants that used nothing."""
+        added = {tenant: gate.take_added() for tenant, gate in self._gates.items()}
+        return {tenant: use for tenant, use in added.items() if use}
+
+    def give_back(self, added: Mapping[str, OwedUse]) -> None:
+        """Take back use that could not be added to the total."""
+        for tenant, use in added.items():
+            self._gates[tenant].give_back(use)
+
+    def settle(self, totals: Mapping[str, OwedUse]) -> None:
+        """Continue with what each tenant owes to all servers. A tenant that is not in `totals` owes nothing."""
+        for tenant, gate in self._gates.items():
+            gate.settle(totals.get(tenant, NOTHING_OWED))
+        self._former = {tenant: owed for tenant, owed in totals.items() if tenant not in self._gates}
 
     def used(self) -> Usage:
         """Sum up the use of all tenants since the server started."""

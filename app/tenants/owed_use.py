@@ -16,8 +16,12 @@ class OwedUse:
         """Return the debts that remain after `seconds`."""
         return OwedUse(self.requests.after(seconds), self.tokens.after(seconds))
 
+    def plus(self, more: "OwedUse") -> "OwedUse":
+        """Add use, as `Debt.plus` does."""
+        return OwedUse(self.requests.plus(more.requests), self.tokens.plus(more.tokens))
+
     def __bool__(self) -> bool:
-        return self.requests.seconds > 0 or self.tokens.seconds > 0
+        return self.requests.seconds != 0 or self.tokens.seconds != 0
 
 
 NOTHING_OWED = OwedUse()

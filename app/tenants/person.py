@@ -7,7 +7,7 @@ from dataclasses import dataclass
 class Identity:
     """A person as a provider, or a trusted proxy, has just described them.
 
-    issuer: URL of the provider, PROXY or OWN.
+    issuer: URL of the provider, DIRECTORY, PROXY or OWN.
     subject: stable name of the person at the issuer. Names of two issuers never mean the same person.
     name: name to show; "" if unknown.
     """
@@ -25,6 +25,9 @@ OWN = "ebb"
 ADMIN_GROUP = "admin"
 """Group of those among them who administer the server."""
 
+DIRECTORY = "directory"
+"""Issuer of the people of the directory."""
+
 PROXY = "proxy"
 """Issuer of the people that a trusted proxy names. No provider has this name, since it is no URL."""
 
@@ -36,6 +39,7 @@ class Person:
     tenant: drawn at the first login; the salt of the person's KV is derived from it, as from a key's tenant.
     last_seen_at: accurate to about an hour.
     disabled_at: None while the person may log in.
+    provisioned: whether a provider manages the account and its groups (SCIM), instead of the logins.
     """
 
     id: str
@@ -44,6 +48,7 @@ class Person:
     created_at: float
     last_seen_at: float
     disabled_at: float | None = None
+    provisioned: bool = False
 
     @property
     def shown_name(self) -> str:

@@ -20,6 +20,15 @@ class Debt:
         """Compute the debt that is left `seconds` later."""
         return Debt(max(0.0, self.seconds - seconds), self.per_minute)
 
+    def plus(self, more: "Debt") -> "Debt":
+        """Add use that occurred under the limit of `more`. A higher limit than before reduces the former cost.
+
+        more: its seconds may be negative, for use that was taken back.
+        """
+        is_higher = self.per_minute and more.per_minute and more.per_minute > self.per_minute
+        former = self.seconds * self.per_minute / more.per_minute if is_higher else self.seconds  # type: ignore[operator]
+        return Debt(max(0.0, former + more.seconds), more.per_minute or self.per_minute)
+
 
 NO_DEBT = Debt()
 
@@ -30,6 +39,9 @@ class TokenBucket:
     A limit of N a minute pays for one in 60/N seconds, so a bucket is full at 60 seconds. More than that is owed. The
     limit comes with each call and may change at any time. Use without a limit costs nothing later. A lower limit does
     not raise the cost of former use, and a higher one reduces it.
+
+    Several servers share a bucket: each one adds its own use to a total from time to time (`take_added`), and continues
+    with that total (`settle`).
     """
 
     def __init__(self, clock: Callable[[], float], former: Debt = NO_DEBT) -> None:
@@ -37,6 +49,7 @@ class TokenBucket:
         self._clock = clock
         self._owed = former.seconds
         self._per_minute = former.per_minute
+        self._added = 0.0
         self._looked = clock()
 
     @property
@@ -44,6 +57,20 @@ class TokenBucket:
         """Use that is not paid for now."""
         self._drain()
         return Debt(self._owed, self._per_minute)
+
+    def take_added(self) -> Debt:
+        """Return the use since the last call, which the caller adds to the total."""
+        added, self._added = self._added, 0.0
+        return Debt(added, self._per_minute)
+
+    def give_back(self, added: Debt) -> None:
+        """Take back use that could not be added to the total."""
+        self._added += added.seconds
+
+    def settle(self, total: Debt) -> None:
+        """Continue with the total as it is now. Use since the last `take_added` is not in it yet."""
+        self._looked = self._clock()
+        self._owed = max(0.0, total.seconds + self._added)
 
     def seconds_until(self, amount: float, per_minute: int) -> float:
         """Compute the seconds until there is room for `amount`; 0 if there is now.
@@ -62,12 +89,15 @@ class TokenBucket:
         self._take_limit(per_minute)
         if per_minute:
             self._drain()
-            self._owed += amount * MINUTE / per_minute
+            cost = amount * MINUTE / per_minute
+            self._owed += cost
+            self._added += cost
 
     def _take_limit(self, per_minute: int | None) -> None:
         if self._per_minute and per_minute and per_minute > self._per_minute:
             self._drain()
             self._owed *= self._per_minute / per_minute
+            self._added *= self._per_minute / per_minute
         if per_minute:
             self._per_minute = per_minute
 

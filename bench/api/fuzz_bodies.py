@@ -18,6 +18,10 @@ RIGHT: Final[Mapping[str, list[dict[str, Any]]]] = {
         {"model": MODEL, "messages": _CHAT, "max_tokens": 3, "temperature": 0.5, "stop": ["9"], "seed": -1},
     ],
     "CompletionRequest": [{"model": MODEL, "prompt": "Once"}, {"model": MODEL, "prompt": [72, 105], "stream": True}],
+    "EmbeddingsRequest": [
+        {"model": MODEL, "input": "Once", "encoding_format": "base64"},
+        {"model": MODEL, "input": [[72, 105], [257]], "timeout": 5},
+    ],
     "MessagesRequest": [{"model": MODEL, "messages": _CHAT, "max_tokens": 5, "system": "Be brief.", "stream": True}],
     "CountTokensRequest": [{"model": MODEL, "messages": _CHAT}],
     "OllamaChatRequest": [
@@ -28,6 +32,8 @@ RIGHT: Final[Mapping[str, list[dict[str, Any]]]] = {
         {"model": MODEL, "prompt": "Once", "system": "Be brief."},
         {"model": MODEL, "prompt": "Once", "raw": True, "format": "json", "stream": False},
     ],
+    "OllamaEmbedRequest": [{"model": MODEL, "input": ["Once", "Twice"], "truncate": False}, {"model": MODEL}],
+    "OllamaEmbeddingsRequest": [{"model": MODEL, "prompt": "Once"}],
     "OllamaShowRequest": [{"model": MODEL}, {"name": MODEL}],
     "ResponseRequest": [
         {"model": MODEL, "input": "When is high tide?", "stream": True},

@@ -200,6 +200,14 @@ class ReplayEngine:
         for name in self.requests_of(tenant):
             self.abort(name)
 
+    def deletions_of(self, tenant: str) -> int:
+        """Return the number of the tenant's deletions."""
+        return self._processor.salts.generation(tenant)
+
+    def adopt_deletion(self, tenant: str, deletions: int) -> None:
+        """Take over a number of deletions of the tenant."""
+        self._processor.salts.adopt(tenant, deletions)
+
     async def erase(self, trails: Sequence[Trail], *, tenant: str = "local") -> None:
         """Do nothing: there is no KV."""
         del trails, tenant

@@ -153,6 +153,12 @@ class Move(ctypes.Structure):
     _fields_ = (("source", _POINTER), ("target", _POINTER), ("seconds", ctypes.c_double))
 
 
+class HiddenSum(ctypes.Structure):
+    """Address of a float64 sum [hidden], and the rows [first, end) of a step whose hidden states are added to it."""
+
+    _fields_ = (("total", _POINTER), ("first", _INT), ("end", _INT))
+
+
 class StepInput(ctypes.Structure):
     """Input and outcome of one step: counts, addresses of arrays, times and an error message.
 
@@ -181,6 +187,8 @@ class StepInput(ctypes.Structure):
         ("copies", _INT),
         ("loads", _INT),
         ("stores", _INT),
+        ("num_sums", _INT),
+        ("sums", _POINTER),
         ("done", _INT),
         ("started", ctypes.c_double),
         ("ended", ctypes.c_double),

@@ -22,6 +22,7 @@ from engine.fleet.link import CLOSED, Link
 from engine.fleet.messages import Drain, ReplicaFacts
 from engine.fleet.order import ReplicaOrder
 from engine.fleet.placement import PlacedReplica, Placement
+from engine.fleet.report import Report
 from engine.fleet.server import BEAT_SECONDS
 from engine.restart_budget import RestartBudget
 from engine.stats import ReplicaState
@@ -34,8 +35,13 @@ STARTING_TICKS: Final = 480
 
 PAUSES: Final = (0.0, 0.0, 1.0, 4.0, 10.0)
 BUDGET_SECONDS: Final = 600.0
+NO_ROOM_SECONDS: Final = 5.0
+"""Pause after a replica found no place. Machines come back later, so this is tried as long as the server runs."""
+
 FLUSH_SECONDS: Final = 5.0
 """Time beyond the drain in which a replica flushes its tiers and ends."""
+
+DIED: Final = "its process died"
 
 logger = logging.getLogger(__name__)
 
@@ -67,6 +73,7 @@ class _Slot:
             self.index,
             "failed" if self.is_given_up else "ok" if is_ready else "starting",
             link.epoch if link is not None else 0,
+            self.placed.machine if self.placed is not None else None,
             self.placed.pid if self.placed is not None and link is not None and not link.is_lost else None,
             link.num_answers if link is not None else 0,
             self.restarts,
@@ -80,6 +87,7 @@ class ReplicaKeeper:
     on_answers: receives the answers of a replica that was lost.
     on_link: called with each link before its replica is taken into service.
     on_gone: called with each link whose replica was lost.
+    on_report: receives the reports of the replicas.
     on_give_up: called with a sentence once no replica is left and none is restarted.
     """
 
@@ -91,6 +99,7 @@ class ReplicaKeeper:
         *,
         on_link: Callable[[Link], None],
         on_gone: Callable[[Link], None],
+        on_report: Callable[[Link, Report], None],
         on_answers: Callable[[Sequence[RemoteAnswer]], None],
         on_give_up: Callable[[str], None],
     ) -> None:
@@ -98,6 +107,7 @@ class ReplicaKeeper:
         self._progress = progress
         self._on_link = on_link
         self._on_gone = on_gone
+        self._on_report = on_report
         self._on_answers = on_answers
         self._on_give_up = on_give_up
         self._token = new_token()
@@ -130,9 +140,13 @@ class ReplicaKeeper:
 
     async def start(self) -> None:
         """Start all replicas and wait until they serve. Raise EngineError if one of them cannot."""
-        for slot in self._slots:
-            await self._launch(slot)
         self._run(self._watch())
+        try:
+            async with asyncio.TaskGroup() as group:
+                for slot in self._slots:
+                    group.create_task(self._launch(slot))
+        except* EngineError as errors:
+            self._startup_failure = str(errors.exceptions[0])
         while len(self.ready) < len(self._slots):
             if self._startup_failure:
                 await self.stop(0.0)
@@ -170,10 +184,10 @@ class ReplicaKeeper:
             if task not in reapers:
                 task.cancel()
         if reapers:
-            await asyncio.wait(reapers)
+            await asyncio.wait(reapers, timeout=FLUSH_SECONDS)
 
-    def drain(self, index: int) -> None:
-        """Have the other replicas continue the answers of one, which flushes its tiers and restarts.
+    def drain(self, index: int) -> Link:
+        """Have the other replicas continue the answers of one, which flushes its tiers and restarts. Return its link.
 
         Raise NotFoundError, or ConflictError if the replica does not serve now, or no other does.
         """
@@ -188,6 +202,7 @@ class ReplicaKeeper:
         answers = slot.link.drain(FLUSH_SECONDS)
         asyncio.get_running_loop().call_later(2 * FLUSH_SECONDS, slot.placed.kill)
         self._on_answers(answers)
+        return slot.link
 
     def on_note(self, sentence: str) -> None:
         """See LinkEvents."""
@@ -207,6 +222,9 @@ class ReplicaKeeper:
             self.on_failed(link, f"replica {link.index} computes with other numerics than the first one")
             link.lose("its model or its numerics differ")
             return
+        placed = self._slots[link.index].placed
+        assert placed is not None
+        self._run(self._notice_death(placed, link))
         logger.info("replica %d serves (epoch %d)", link.index, link.epoch)
         self._on_link(link)
         self._announce()
@@ -218,6 +236,10 @@ class ReplicaKeeper:
         if self._is_starting:
             self._startup_failure = sentence
             self._announce()
+
+    def on_report(self, link: Link, report: Report) -> None:
+        """See LinkEvents."""
+        self._on_report(link, report)
 
     def on_lost(self, link: Link, reason: str, answers: Sequence[RemoteAnswer]) -> None:
         """See LinkEvents."""
@@ -265,9 +287,15 @@ class ReplicaKeeper:
         if slot.reaper is not None:
             # The memory and the cores of the former epoch are free once it has ended.
             await asyncio.wait([slot.reaper])
-        if not self._is_stopping:
-            slot.restarts += 1
-            await self._launch(slot)
+        slot.restarts += 1
+        while not self._is_stopping:
+            try:
+                await self._launch(slot)
+                return
+            except EngineError as error:
+                slot.last_loss = str(error)
+                logger.error("replica %d cannot be started now: %s", slot.index, error)
+            await asyncio.sleep(NO_ROOM_SECONDS)
 
     async def _launch(self, slot: _Slot) -> None:
         epoch = next(self._epochs)
@@ -281,19 +309,27 @@ class ReplicaKeeper:
             logging.getLogger().getEffectiveLevel(),
             sys.getswitchinterval(),
         )
-        slot.placed = self._placement.start(order)
+        placed = slot.placed = await self._placement.start(order)
         link = slot.link = Link(slot.index, epoch, self._token, self)
-        await asyncio.get_running_loop().create_connection(lambda: link.connection, sock=slot.placed.socket)
-        slot.reaper = self._run(self._reap(slot.placed, link))
+        slot.reaper = self._run(self._reap(placed, link))
+        try:
+            await placed.connect(link.connection)
+        except OSError as error:
+            link.lose(f"it cannot be reached on {placed.machine}: {error.strerror or error}")
 
     async def _reap(self, placed: PlacedReplica, link: Link) -> None:
         """Wait for the end of a process. The reason is better than that of its socket, if it comes first."""
         how = await placed.ended()
-        reason = f"its process (pid {placed.pid}) {how}"
+        reason = f"its process (pid {placed.pid} on {placed.machine}) {how}"
         slot = self._slots[link.index]
-        if link.is_lost and slot.link is link and slot.last_loss == CLOSED:
+        if link.is_lost and slot.link is link and slot.last_loss in (CLOSED, DIED):
             slot.last_loss = reason
         link.lose(reason)
+
+    async def _notice_death(self, placed: PlacedReplica, link: Link) -> None:
+        """Lose a link whose process died, before the kernel has freed the memory and closes the socket."""
+        await placed.died()
+        link.lose(DIED)
 
     async def _watch(self) -> None:
         """Lose the replicas that are silent for too long.

@@ -36,6 +36,7 @@ from engine.fleet.messages import (
     encode,
 )
 from engine.fleet.refusals import error_of
+from engine.fleet.report import Report
 from engine.fleet.router import Seat
 from engine.generate_request import GenerateRequest
 from engine.stats import EngineStats
@@ -61,6 +62,9 @@ class LinkEvents(Protocol):
     def on_failed(self, link: "Link", sentence: str) -> None:
         """Note that the replica's engine cannot be built; the link will be lost."""
 
+    def on_report(self, link: "Link", report: Report) -> None:
+        """Pass a report of the replica on to the router."""
+
     def on_lost(self, link: "Link", reason: str, answers: Sequence[RemoteAnswer]) -> None:
         """Continue `answers` elsewhere: the replica had accepted them, and they have not ended."""
 
@@ -81,7 +85,7 @@ class Link:
     def __init__(self, index: int, epoch: int, token: bytes, events: LinkEvents) -> None:
         self.index = index
         self.epoch = epoch
-        self.seat = Seat()
+        self.seat = Seat(epoch)
         self.facts: ReplicaFacts | None = None
         self.stats: EngineStats | None = None
         self.is_lost = False
@@ -119,6 +123,9 @@ class Link:
         Nothing stays queued if the call raises or is cancelled. Raise ReplicaLostError, or the replica's refusal.
         """
         numbers = [next(self._stream_numbers) for _ in answers]
+        for answer, number in zip(answers, numbers, strict=True):
+            if answer.ticket is not None:
+                answer.ticket.stream = number
         # Registered before the replica can send outputs.
         self._answers.update(zip(numbers, answers, strict=True))
         try:
@@ -241,6 +248,8 @@ class Link:
                     answer.place()
             case Beat(stats):
                 self.stats = stats or self.stats
+            case Report():
+                self._events.on_report(self, message)
             case Note(sentence):
                 self._events.on_note(sentence)
             case LogLine(name, level, text):

@@ -1,30 +1,56 @@
 """Replicas as plain processes on this machine."""
 
 import asyncio
+import contextlib
 import os
 import socket
 import subprocess
 import sys
+import threading
 
 from engine.errors import EngineError
 from engine.fleet.core_shares import core_shares
+from engine.fleet.life_lock import LifeLock
 from engine.fleet.order import ReplicaOrder, encode_order
 
 
 class LocalReplica:
     """A process, with the socket to it.
 
-    socket, pid: see PlacedReplica.
+    machine, pid: see PlacedReplica.
     """
 
-    def __init__(self, process: "subprocess.Popen[bytes]", connected: socket.socket) -> None:
+    def __init__(
+        self, process: "subprocess.Popen[bytes]", connected: socket.socket, life_lock: LifeLock | None
+    ) -> None:
         self._process = process
-        self.socket = connected
+        self._socket = connected
+        self._life_lock = life_lock
+        self.machine = socket.gethostname()
         self.pid = process.pid
+
+    async def connect(self, protocol: asyncio.Protocol) -> None:
+        """See PlacedReplica."""
+        await asyncio.get_running_loop().create_connection(lambda: protocol, sock=self._socket)
 
     def kill(self) -> None:
         """See PlacedReplica."""
         self._process.kill()
+
+    async def died(self) -> None:
+        """See PlacedReplica. Without life locks, wait forever: the closed socket comes later, but it comes."""
+        loop = asyncio.get_running_loop()
+        noticed = asyncio.Event()
+
+        def watch(lock: LifeLock) -> None:
+            lock.wait()
+            with contextlib.suppress(RuntimeError):
+                # The loop may be closed by now.
+                loop.call_soon_threadsafe(noticed.set)
+
+        if self._life_lock is not None:
+            threading.Thread(target=watch, args=(self._life_lock,), name=f"life-{self.pid}", daemon=True).start()
+        await noticed.wait()
 
     async def ended(self) -> str:
         """See PlacedReplica."""
@@ -44,25 +70,34 @@ class LocalPlacement:
             return [()] * count
         return core_shares(os.sched_getaffinity(0), count)
 
-    def start(self, order: ReplicaOrder) -> LocalReplica:
+    async def start(self, order: ReplicaOrder) -> LocalReplica:
         """See Placement."""
-        ours, theirs = socket.socketpair()
-        with theirs:
-            try:
-                process = subprocess.Popen(
-                    [sys.executable, "-P", "-m", "engine.fleet.process", str(theirs.fileno())],
-                    stdin=subprocess.PIPE,
-                    pass_fds=(theirs.fileno(),),
-                )
-            except OSError as error:
-                ours.close()
-                raise EngineError(f"replica {order.index} cannot be started: {error.strerror or error}") from error
-        assert process.stdin is not None
+        return _spawn(order)
+
+
+def _spawn(order: ReplicaOrder) -> LocalReplica:
+    ours, theirs = socket.socketpair()
+    life_lock = LifeLock.make()
+    inherited = [theirs.fileno(), *([life_lock.descriptor] if life_lock is not None else [])]
+    with theirs:
         try:
-            # A process that has died is noticed at its socket.
-            with process.stdin:
-                process.stdin.write(encode_order(order))
-        except BrokenPipeError:
-            pass
-        ours.setblocking(False)
-        return LocalReplica(process, ours)
+            process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "engine.fleet.process", *map(str, inherited)],
+                stdin=subprocess.PIPE,
+                pass_fds=inherited,
+            )
+        except OSError as error:
+            ours.close()
+            raise EngineError(f"replica {order.index} cannot be started: {error.strerror or error}") from error
+        finally:
+            if life_lock is not None:
+                os.close(life_lock.descriptor)
+    assert process.stdin is not None
+    try:
+        # A process that has died is noticed at its socket.
+        with process.stdin:
+            process.stdin.write(encode_order(order))
+    except BrokenPipeError:
+        pass
+    ours.setblocking(False)
+    return LocalReplica(process, ours, life_lock)

@@ -8,8 +8,9 @@
     Ready, or Failed          ───────────>
                               <───────────    calls: Generate, Warm, Places, Erase
     Accepted, Answer, Refused ───────────>
-                              <───────────    Abort, Leave, AdoptDeletion, Drain
-    Step, Placed, Beat        ───────────>
+                              <───────────    Abort, Leave, AdoptDeletion, AdoptDeletions, Drain
+    Step, Placed, Beat,
+    Report                    ───────────>
 
 Streams have numbers, which the gateway assigns. Calls have numbers too, and are answered in any order.
 """
@@ -20,7 +21,9 @@ from typing import Any, get_origin
 
 from msgspec import Struct, msgpack
 
+from cache_tiers.block_key import KeyNamespace
 from cache_tiers.tier import TierId
+from engine.fleet.report import Report
 from engine.outputs import FinishReason, TokenLogprobs, Usage
 from engine.sampling_params import SamplingParams
 from engine.stats import EngineStats
@@ -68,6 +71,10 @@ class ReplicaFacts(Struct, frozen=True):
     kv_fingerprint: str
     max_model_len: int
     tier_notes: dict[TierId, str]
+    namespace: KeyNamespace
+    """Namespace of block keys, without a tenant's salt. The gateway derives the salts itself."""
+    public_ids: tuple[int, ...] = ()
+    """Token ids of the public prefix."""
 
 
 class Ready(Struct, tag=True, frozen=True):
@@ -144,6 +151,12 @@ class AdoptDeletion(Struct, tag=True, frozen=True):
     generation: int
 
 
+class AdoptDeletions(Struct, tag=True, frozen=True):
+    """Take over the record of deleted tenants (`TenantSalts`). Sent before the first call."""
+
+    generations: dict[str, int]
+
+
 class Drain(Struct, tag=True, frozen=True):
     """Refuse new requests, let running ones end within `seconds`, flush the tiers, and end the process."""
 
@@ -211,6 +224,7 @@ class Output(Struct, frozen=True, array_like=True):
     end: End | None = None
     logprobs: tuple[TokenLogprobs, ...] = ()
     prompt_logprobs: tuple[TokenLogprobs, ...] = ()
+    embedding: bytes | None = None
 
 
 class Step(Struct, tag=True, frozen=True):
@@ -232,9 +246,9 @@ class Beat(Struct, tag=True, frozen=True):
 
 
 Call = Generate | Warm | Places | Erase
-Down = Hello | Call | Abort | Leave | AdoptDeletion | Drain
+Down = Hello | Call | Abort | Leave | AdoptDeletion | AdoptDeletions | Drain
 Up = (
-    Challenge | Welcome | Note | LogLine | Ready | Failed | Accepted | Answer | Refused | Step | Placed | Beat
+    Challenge | Welcome | Note | LogLine | Ready | Failed | Accepted | Answer | Refused | Step | Placed | Beat | Report
 )  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """Interface of the places where replicas run."""
 
-import socket
+import asyncio
 from typing import Protocol
 
 from engine.fleet.order import ReplicaOrder
@@ -10,15 +10,24 @@ class PlacedReplica(Protocol):
     """A replica that was started."""
 
     @property
-    def socket(self) -> socket.socket:
-        """Connected socket to the replica. The caller takes it over."""
+    def machine(self) -> str:
+        """Name of the replica's machine, for people."""
 
     @property
     def pid(self) -> int:
         """Process id on the replica's machine."""
 
+    async def connect(self, protocol: asyncio.Protocol) -> None:
+        """Connect `protocol` to the replica. Call this once. Raise OSError."""
+
     def kill(self) -> None:
         """End the replica at once, also a frozen one. Do nothing if it has ended."""
+
+    async def died(self) -> None:
+        """Wait until a replica that serves computes nothing more, although memory may still be in use.
+
+        Only a sooner notice than that of the socket: a placement that has none waits forever.
+        """
 
     async def ended(self) -> str:
         """Wait until the replica has ended, and return in words how it ended."""
@@ -28,7 +37,10 @@ class Placement(Protocol):
     """A way to run replicas."""
 
     def shares(self, count: int) -> list[tuple[int, ...]]:
-        """Divide the machines' CPUs among `count` replicas; an empty share means no division."""
+        """Divide this machine's CPUs among `count` replicas; an empty share means no division."""
 
-    def start(self, order: ReplicaOrder) -> PlacedReplica:
-        """Start one epoch of a replica, without waiting for its engine. Raise EngineError."""
+    async def start(self, order: ReplicaOrder) -> PlacedReplica:
+        """Start one epoch of a replica, without waiting for its engine. Nothing stays started if the call is cancelled.
+
+        Raise EngineError if there is no room now.
+        """

@@ -1,6 +1,7 @@
-"""Process of one replica: `python -P -m engine.fleet.process FD`, with a ReplicaOrder on its standard input.
+"""Process of one replica: `python -P -m engine.fleet.process FD [LOCK]`, with a ReplicaOrder on its standard input.
 
-FD is the connected socket to the gateway. Nothing that counts cores is imported before the affinity is set.
+FD is the connected socket to the gateway, LOCK the descriptor of a LifeLock. Nothing that counts cores is imported
+before the affinity is set.
 """
 
 import asyncio
@@ -10,9 +11,11 @@ import signal
 import socket
 import sys
 import threading
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from engine.errors import EbbError
+from engine.fleet.life_lock import LifeLock
 from engine.fleet.messages import LogLine, Note
 from engine.fleet.order import ReplicaOrder, decode_order
 from engine.fleet.server import ReplicaServer
@@ -25,12 +28,27 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-def main(descriptor: int, order: ReplicaOrder) -> None:
+def main(descriptor: int, order: ReplicaOrder, life_lock: LifeLock | None) -> None:
     """Run a replica until its connection closes."""
     die_with(order.parent)
+    if life_lock is not None:
+        life_lock.hold()
     # Ctrl-C reaches the whole process group, but the gateway decides when this process ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+    async def connect(protocol: asyncio.Protocol) -> None:
+        connected = socket.socket(fileno=descriptor)
+        await asyncio.get_running_loop().create_connection(lambda: protocol, sock=connected)
+
+    run_replica(order, connect)
+
+
+def run_replica(order: ReplicaOrder, connect: Callable[[asyncio.Protocol], Awaitable[None]]) -> None:
+    """Run a replica on this thread, until its connection closes and the process ends.
+
+    connect: connects the protocol that it receives to the gateway.
+    """
     os.umask(0o077)
     sys.setswitchinterval(order.switch_seconds)
     if order.cpus:
@@ -38,14 +56,14 @@ def main(descriptor: int, order: ReplicaOrder) -> None:
     import uvloop
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_serve(socket.socket(fileno=descriptor), order))
+        runner.run(_serve(order, connect))
 
 
-async def _serve(connected: socket.socket, order: ReplicaOrder) -> None:
+async def _serve(order: ReplicaOrder, connect: Callable[[asyncio.Protocol], Awaitable[None]]) -> None:
     loop = asyncio.get_running_loop()
     server = ReplicaServer(order.token, order.epoch)
     logging.basicConfig(level=order.log_level, format="%(message)s", handlers=[_WireLog(server, loop)])
-    await loop.create_connection(lambda: server.connection, sock=connected)
+    await connect(server.connection)
     server.begin()
     built: asyncio.Future[AsyncLLMEngine] = loop.create_future()
     threading.Thread(target=_build, args=(order, server, loop, built), name="startup", daemon=True).start()
@@ -101,4 +119,8 @@ class _WireLog(logging.Handler):
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), decode_order(sys.stdin.buffer.read()))
+    main(
+        int(sys.argv[1]),
+        decode_order(sys.stdin.buffer.read()),
+        LifeLock(int(sys.argv[2])) if len(sys.argv) > 2 else None,
+    )

@@ -13,10 +13,13 @@ from engine.errors import EbbError, EngineError, NotReadyError, OverloadedError
 from engine.fleet.answer import FRUITLESS, RemoteAnswer
 from engine.fleet.keeper import ReplicaKeeper
 from engine.fleet.link import Link, ReplicaLostError
-from engine.fleet.messages import AdoptDeletion, Erase
+from engine.fleet.messages import AdoptDeletion, AdoptDeletions, Erase
 from engine.fleet.placement import Placement
+from engine.fleet.prediction import StepLimits
+from engine.fleet.prompt_names import PromptNames
 from engine.fleet.remote_prefixes import RemotePrefixes
-from engine.fleet.router import Router
+from engine.fleet.route_counts import RouteCounts
+from engine.fleet.router import PredictingRouter, RoutedPrompt, Router
 from engine.fleet.summed_stats import of_ended, summed
 from engine.generate_request import GenerateRequest
 from engine.request_stream import RequestStream
@@ -41,6 +44,7 @@ class RemoteEngine:
     config: configuration of the whole.
     tier_notes: see `AsyncLLMEngine`; an empty note here is replaced with that of the replicas.
     on_close: called with the seconds to flush, after the replicas have ended.
+    router: None for the one that predicts.
     """
 
     def __init__(
@@ -55,6 +59,7 @@ class RemoteEngine:
         sampling_defaults: Mapping[str, float],
         tier_notes: Mapping[TierId, str],
         on_close: Callable[[], None],
+        router: Router | None = None,
     ) -> None:
         self.config = config
         self.model_name = config.model_name
@@ -64,18 +69,20 @@ class RemoteEngine:
         self._notes = tier_notes
         self._on_close = on_close
         self._salts = TenantSalts(config.secret, config.tenants_file)
-        self._deleted: set[str] = set()
-        self._router = Router(config.block_size)
+        self._counts = RouteCounts()
+        self._names = PromptNames(self._salts, has_prefixes=config.prefix_cache)
+        self._router = router or PredictingRouter(config.block_size, StepLimits(config.itl_target, config.max_num_seqs))
         self._keeper = ReplicaKeeper(
             configs,
             placement,
             progress,
-            on_link=self._adopt_deletions,
+            on_link=self._on_link,
             on_gone=self._on_gone,
+            on_report=lambda link, report: self._router.take(link.seat, report),
             on_answers=self._on_orphans,
             on_give_up=self._give_up,
         )
-        self.prefixes = RemotePrefixes(self._keeper, self._router)
+        self.prefixes = RemotePrefixes(self._keeper, self._router, self._names)
         self._answers: dict[str, RemoteAnswer] = {}
         self._links: dict[str, Link] = {}
         self._takeovers: dict[str, asyncio.Task[None]] = {}
@@ -110,13 +117,14 @@ class RemoteEngine:
         await self._keeper.start()
 
     async def generate(self, request: GenerateRequest) -> list[RequestStream]:
-        """Queue a request on the replica with the least predicted work, and return a stream for each of its answers.
+        """Queue a request on the replica that the router chooses, and return a stream for each of its answers.
 
         Nothing stays queued if the call is cancelled. Raise the replica's refusal, or NotReadyError.
         """
         self._check_serving()
         ids = [f"{request.request_id or 'req'}-{next(self._ids)}" for _ in range(request.num_answers)]
-        answers = [RemoteAnswer(id_, request, choice, self.abort, self._forget) for choice, id_ in enumerate(ids)]
+        first = self._counts.on_first_token
+        answers = [RemoteAnswer(id_, request, at, self.abort, self._forget, first) for at, id_ in enumerate(ids)]
         try:
             while True:
                 try:
@@ -142,13 +150,14 @@ class RemoteEngine:
     async def _begin(self, request: GenerateRequest, answers: Sequence[RemoteAnswer]) -> None:
         """Have the best replica begin or continue `answers`. Raise ReplicaLostError, or the replica's refusal."""
         ids = [*request.prompt_token_ids, *request.produced]
-        keys = await self._router.keys_of(ids, request.tenant)
+        names = await self._names.of(ids, request.tenant)
         links = await self._keeper.serving()
-        seat = self._router.choose([link.seat for link in links], keys, len(ids))
-        link = next(link for link in links if link.seat is seat)
-        tickets = self._router.admit(seat, keys, len(ids), len(answers))
+        left = request.params.max_tokens - len(request.produced) if request.params.max_tokens is not None else None
+        tickets = self._router.route(RoutedPrompt(names, len(ids), len(answers), left))
+        link = next(link for link in links if link.seat is tickets[0].seat)
+        self._counts.on_route(tickets[0])
         for answer, ticket in zip(answers, tickets, strict=True):
-            answer.ticket = ticket
+            answer.route(ticket)
             self._answers[answer.request_id], self._links[answer.request_id] = answer, link
         try:
             await link.begin(request, answers)
@@ -199,6 +208,7 @@ class RemoteEngine:
             while True:
                 try:
                     await self._begin(answer.continuation(), [answer])
+                    self._counts.on_takeover()
                     return
                 except ReplicaLostError:
                     continue
@@ -229,16 +239,28 @@ class RemoteEngine:
         Raise EngineError if the deletion cannot be made durable.
         """
         await asyncio.to_thread(self._salts.rotate, tenant)
-        self._deleted.add(tenant)
+        self._spread_deletion(tenant)
+
+    def deletions_of(self, tenant: str) -> int:
+        """Return the number of the tenant's deletions."""
+        return self._salts.generation(tenant)
+
+    def adopt_deletion(self, tenant: str, deletions: int) -> None:
+        """Follow a deletion that another server has made durable, on every replica."""
+        self._salts.adopt(tenant, deletions)
+        self._spread_deletion(tenant)
+
+    def _spread_deletion(self, tenant: str) -> None:
         for link in self._keeper.ready:
             link.send(AdoptDeletion(tenant, self._salts.generation(tenant)))
         for request_id in self.requests_of(tenant):
             self.abort(request_id)
 
-    def _adopt_deletions(self, link: Link) -> None:
-        """Repeat the deletions that a replica may have missed while it started."""
-        for tenant in self._deleted:
-            link.send(AdoptDeletion(tenant, self._salts.generation(tenant)))
+    def _on_link(self, link: Link) -> None:
+        """Route requests to a replica, after the deletions, in case it cannot read this machine's file."""
+        self._names.learn(self._keeper.facts)
+        self._router.join(link.seat)
+        link.send(AdoptDeletions(self._salts.generations))
 
     async def erase(self, trails: Sequence[Trail], *, tenant: str = "local") -> None:
         """Erase the blocks that only these trails use from the tiers of every replica."""
@@ -260,9 +282,10 @@ class RemoteEngine:
             each.append(self._stats_before)
         if not each:
             raise EngineError("no replica has started")
-        return replace(summed(each), replicas=self._keeper.states)
+        return replace(summed(each), replicas=self._keeper.states, routes=self._counts.stats)
 
     def _on_gone(self, link: Link) -> None:
+        self._router.leave(link.seat)
         self.prefixes.forget(link)
         if link.stats is not None:
             ended = of_ended(link.stats)
@@ -287,7 +310,7 @@ class RemoteEngine:
 
         Raise NotFoundError, or ConflictError if the replica does not serve now, or no other does.
         """
-        self._keeper.drain(index)
+        self._router.leave(self._keeper.drain(index).seat)
 
     async def stop(self, drain_seconds: float) -> None:
         """Refuse new requests, let running ones end within `drain_seconds`, abort the rest, flush the tiers."""

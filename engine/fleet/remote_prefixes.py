@@ -8,7 +8,8 @@ from cache_tiers.tier import TierId
 from engine.fleet.keeper import ReplicaKeeper
 from engine.fleet.link import Link, ReplicaLostError
 from engine.fleet.messages import Leave, Places, Warm
-from engine.fleet.router import Router
+from engine.fleet.prompt_names import PromptNames
+from engine.fleet.router import RoutedPrompt, Router
 
 
 class RemotePrefixes:
@@ -17,19 +18,21 @@ class RemotePrefixes:
     A hint goes to the replica that the prompt itself would go to now.
     """
 
-    def __init__(self, keeper: ReplicaKeeper, router: Router) -> None:
+    def __init__(self, keeper: ReplicaKeeper, router: Router, names: PromptNames) -> None:
         self._keeper = keeper
         self._router = router
+        self._names = names
         self._hinted: dict[str, Link] = {}
 
     async def warm(self, name: str, token_ids: Sequence[int], *, tenant: str) -> bool:
         """Add a prefetch hint to the replica that has the prefix. Return whether any block is prefetched."""
         ids = list(token_ids)
-        keys = await self._router.keys_of(ids, tenant)
-        links = {id(link.seat): link for link in self._keeper.ready}
+        names = await self._names.of(ids, tenant)
+        links = self._keeper.ready
         if not links:
             return False
-        link = links[id(self._router.choose([each.seat for each in links.values()], keys, len(ids)))]
+        seat = self._router.choose(RoutedPrompt(names, len(ids)))
+        link = next(link for link in links if link.seat is seat)
         if self._hinted.get(name, link) is not link:
             self.leave(name)
         self._hinted[name] = link

@@ -1,102 +1,303 @@
-"""Choice of the replica that computes a request: least predicted work, where a known prefix is no work."""
+"""Choice of the replica that computes a request: least predicted seconds, where a known prefix is hardly any work."""
 
-import asyncio
-import hashlib
+import time
 from collections import OrderedDict
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Literal, Protocol
 
-from cache_tiers.block_key import BlockKey, extend_keys
-from engine.fleet.prediction import ReplicaLoad, predicted_work
+from engine.fleet.prediction import NO_LIMITS, Floats, Need, PredictionTable, StepLimits
+from engine.fleet.prefix_index import Found, PrefixIndex, Published
+from engine.fleet.report import NO_WORK, ReplicaWork, Report
 
-MAX_KEYS: Final = 1 << 16
-"""Blocks that the router remembers per replica, the most recently used ones."""
+FIRST_GUESS: Final = 256.0
+"""Expected tokens of an answer before any answer has ended."""
+
+NEWEST: Final = 0.02
+"""Weight of the newest answer in the mean length of an answer."""
+
+RouteReason = Literal["prefix", "load", "last", "only"]
+"""Reason of a choice.
+
+prefix: the replica has the longest known prefix.
+load: none has a prefix, or the replicas that have one are predicted to take longer.
+last: the replica computed the conversation last, and is not measurably slower than the best one.
+only: no other replica serves.
+"""
 
 
-LONG_PROMPT: Final = 8192
-"""Prompt length in tokens from which hashing takes about a millisecond."""
+@dataclass(frozen=True, slots=True)
+class RoutedPrompt:
+    """A request as a router sees it.
 
-
-@dataclass(slots=True)
-class Seat:
-    """The router's view of one replica.
-
-    known: keys of blocks that the replica has computed, the least recently used first.
+    names: of the prefixes that end with each full block of the prompt (`prefix_index`).
+    max_tokens: limit of an answer; None if only the context window limits it.
     """
 
-    load: ReplicaLoad = field(default_factory=ReplicaLoad)
-    known: OrderedDict[BlockKey, None] = field(default_factory=OrderedDict)
-
-    def num_known(self, keys: Sequence[BlockKey]) -> int:
-        """Return the number of leading `keys` that the replica has computed."""
-        return next((index for index, key in enumerate(keys) if key not in self.known), len(keys))
-
-    def note(self, keys: Sequence[BlockKey]) -> None:
-        """Remember that the replica computes these blocks."""
-        # Backwards, so that the end of a chain is forgotten first.
-        for key in reversed(keys):
-            self.known[key] = None
-            self.known.move_to_end(key)
-        while len(self.known) > MAX_KEYS:
-            self.known.popitem(last=False)
+    names: Sequence[int]
+    num_tokens: int
+    num_answers: int = 1
+    max_tokens: int | None = None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
+class Seat:
+    """The router's view of one epoch of one replica.
+
+    row: number in the router's tables; None while the replica does not serve.
+    work, gateways, at: of the newest report, which arrived at the time `at`.
+    free_at: predicted time at which all prompts sent there are computed, on the router's clock.
+    sent: tickets that no report has counted yet.
+    decodes, prompts: answers with and without a first token that no report has counted. Other gateways see the same
+        report, so each is assumed to do as this one does: what it has sent counts once for each gateway.
+    published: names of the prefixes that the replica holds.
+    """
+
+    epoch: int = 0
+    row: int | None = None
+    work: ReplicaWork = NO_WORK
+    gateways: int = 1
+    at: float = 0.0
+    free_at: float = 0.0
+    decodes: int = 0
+    prompts: int = 0
+    sent: "OrderedDict[Ticket, None]" = field(default_factory=OrderedDict)
+    published: Published = field(default_factory=lambda: (set(), set(), set()))
+
+
 class Ticket:
-    """A request's work on the replica that was chosen for it. Call `started` and `ended` at most once each."""
+    """An answer's charge of the seat that was chosen for it. Call `started` and `ended` at most once each.
 
-    seat: Seat
-    new_tokens: int
-    is_waiting: bool = True
+    seconds: time that the answer's prompt was predicted to take the replica.
+    is_waiting: whether the answer has no token yet.
+    stream: number of the answer's stream; None until the request is sent.
+    reason: why the seat was chosen.
+    predicted: seconds from the choice to the first token; None if the router predicts none.
+    """
+
+    __slots__ = ("_router", "is_waiting", "predicted", "reason", "seat", "seconds", "stream")
+
+    def __init__(
+        self,
+        router: "TicketOwner",
+        seat: Seat,
+        reason: RouteReason,
+        seconds: float = 0.0,
+        predicted: float | None = None,
+    ) -> None:
+        self._router = router
+        self.seat = seat
+        self.seconds = seconds
+        self.reason: RouteReason = reason
+        self.predicted = predicted
+        self.stream: int | None = None
+        self.is_waiting = True
 
     def started(self) -> None:
         """Note that the answer has its first token."""
-        if self.is_waiting:
-            self.is_waiting = False
-            self.seat.load.waiting_tokens -= self.new_tokens
+        self._router.on_started(self)
 
-    def ended(self) -> None:
+    def ended(self, num_tokens: int | None = None) -> None:
+        """Note that the answer has ended with `num_tokens`, or, with None, continues on another replica."""
+        self._router.on_ended(self, num_tokens)
+
+
+class TicketOwner(Protocol):
+    """Receiver of the news about tickets."""
+
+    def on_started(self, ticket: Ticket) -> None:
+        """Note that the answer has its first token."""
+
+    def on_ended(self, ticket: Ticket, num_tokens: int | None) -> None:
         """Note that the answer has ended, or continues on another replica."""
-        self.started()
-        self.seat.load.answers -= 1
 
 
-class Router:
-    """Router over replicas that come and go. Keys are exact, since the gateway has the token ids."""
+class Router(Protocol):
+    """Interface of a routing policy over replicas that come and go. No method waits."""
 
-    def __init__(self, block_size: int) -> None:
+    def join(self, seat: Seat) -> None:
+        """Take the seat of a replica that serves from now on."""
+
+    def leave(self, seat: Seat) -> None:
+        """Forget everything about a replica. Do nothing if the seat has left or never joined."""
+
+    def take(self, seat: Seat, report: Report) -> None:
+        """Take a report. Reports of another epoch than the seat's are dropped."""
+
+    def choose(self, prompt: RoutedPrompt) -> Seat:
+        """Return the seat for a prompt, without a charge. At least one seat must have joined."""
+
+    def route(self, prompt: RoutedPrompt) -> list[Ticket]:
+        """Choose a seat for a prompt and charge it. Return a ticket for each answer."""
+
+
+class PredictingRouter:
+    """Router that sends a request where it takes the fewest seconds in all.
+
+    Nothing is weighed against anything else: all parts of a prediction are seconds. A difference of less than one step
+    cannot be seen from outside, and there the replica that computed the conversation last is chosen.
+    """
+
+    def __init__(
+        self,
+        block_size: int,
+        limits: StepLimits = NO_LIMITS,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._block_size = block_size
+        self._clock = clock
+        self._table = PredictionTable(block_size, limits)
+        self._index = PrefixIndex()
+        self._seats: list[Seat | None] = []
+        self._num_seats = 0
+        self._mean_tokens = FIRST_GUESS
 
-    async def keys_of(self, token_ids: Sequence[int], tenant: str) -> list[BlockKey]:
-        """Return the keys of the full blocks of a tenant's prompt. They never leave the gateway.
+    @property
+    def num_names(self) -> int:
+        """Number of names in the index of prefixes."""
+        return len(self._index)
 
-        A long prompt is hashed on another thread.
-        """
-        root = BlockKey(hashlib.sha256(tenant.encode()).digest())
-        if len(token_ids) < LONG_PROMPT:
-            return extend_keys(root, token_ids, self._block_size)
-        return await asyncio.to_thread(extend_keys, root, token_ids, self._block_size)
+    def join(self, seat: Seat) -> None:
+        """See Router."""
+        row = next((row for row, each in enumerate(self._seats) if each is None), None)
+        if row is None:
+            row = self._table.add_row()
+            self._seats.append(seat)
+        self._seats[row], seat.row = seat, row
+        self._num_seats += 1
+        self._settle(seat)
 
-    def choose(self, seats: Collection[Seat], keys: Sequence[BlockKey], num_tokens: int) -> Seat:
-        """Return the seat with the least predicted work for a prompt; among equals the longest known prefix.
+    def leave(self, seat: Seat) -> None:
+        """See Router."""
+        if seat.row is None:
+            return
+        self._index.remove(seat.row, seat.published)
+        self._table.remove(seat.row)
+        self._seats[seat.row], seat.row = None, None
+        self._num_seats -= 1
 
-        seats: of the replicas that serve, at least one.
-        """
-        return min(seats, key=lambda seat: (self._work(seat, keys, num_tokens), -seat.num_known(keys)))
+    def take(self, seat: Seat, report: Report) -> None:
+        """See Router."""
+        if seat.row is None or report.epoch != seat.epoch:
+            return
+        self._index.publish(seat.row, seat.published, report.gained, report.lost)
+        if report.cost is not None and self._table.learn(seat.row, report.cost):
+            for other in self._seats:
+                self._settle(other)
+        seat.work, seat.gateways = report.work, report.gateways
+        seat.decodes = seat.prompts = 0
+        while seat.sent and _is_counted(ticket := next(iter(seat.sent)), report.seen):
+            del seat.sent[ticket]
+        seat.at = self._clock()
+        seat.free_at = seat.at + self._table.queue_seconds(seat.row, report.work)
+        for ticket in seat.sent:
+            self._charge(seat, ticket)
+        self._settle(seat)
 
-    def _work(self, seat: Seat, keys: Sequence[BlockKey], num_tokens: int) -> int:
-        return predicted_work(seat.load, self._new_tokens(seat, keys, num_tokens))
+    def choose(self, prompt: RoutedPrompt) -> Seat:
+        """See Router."""
+        return self._choose(prompt).seat
 
-    def _new_tokens(self, seat: Seat, keys: Sequence[BlockKey], num_tokens: int) -> int:
-        return num_tokens - self._block_size * seat.num_known(keys)
-
-    def admit(self, seat: Seat, keys: Sequence[BlockKey], num_tokens: int, num_answers: int) -> list[Ticket]:
-        """Charge a request to the seat that was chosen for it, and return a ticket for each of its answers."""
-        new_tokens = self._new_tokens(seat, keys, num_tokens)
-        seat.note(keys)
-        # The prompt is computed once, for the first answer.
-        tickets = [Ticket(seat, new_tokens if choice == 0 else 0) for choice in range(num_answers)]
-        seat.load.waiting_tokens += new_tokens
-        seat.load.answers += num_answers
+    def route(self, prompt: RoutedPrompt) -> list[Ticket]:
+        """See Router."""
+        chosen = self._choose(prompt)
+        seat = chosen.seat
+        assert seat.row is not None
+        tickets = [
+            # The prompt is computed once, for the first answer.
+            Ticket(self, seat, chosen.reason, 0.0 if number else chosen.seconds, chosen.predicted)
+            for number in range(prompt.num_answers)
+        ]
+        seat.free_at = max(seat.free_at, self._clock())
+        for ticket in tickets:
+            seat.sent[ticket] = None
+            self._charge(seat, ticket)
+        self._index.note(seat.row, prompt.names)
+        self._settle(seat)
         return tickets
+
+    def on_started(self, ticket: Ticket) -> None:
+        """See TicketOwner."""
+        seat = ticket.seat
+        if ticket.is_waiting and ticket in seat.sent:
+            seat.prompts, seat.decodes = seat.prompts - seat.gateways, seat.decodes + seat.gateways
+            seat.free_at -= seat.gateways * ticket.seconds
+            self._settle(seat)
+        ticket.is_waiting = False
+
+    def on_ended(self, ticket: Ticket, num_tokens: int | None) -> None:
+        """See TicketOwner."""
+        self.on_started(ticket)
+        seat = ticket.seat
+        if ticket in seat.sent:
+            seat.decodes -= seat.gateways
+            del seat.sent[ticket]
+        if num_tokens is not None:
+            self._mean_tokens += NEWEST * (num_tokens - self._mean_tokens)
+        self._settle(seat)
+
+    def _charge(self, seat: Seat, ticket: Ticket) -> None:
+        """Add a ticket that no report has counted."""
+        if ticket.is_waiting:
+            seat.prompts += seat.gateways
+            seat.free_at += seat.gateways * ticket.seconds
+        else:
+            seat.decodes += seat.gateways
+
+    def _settle(self, seat: Seat | None) -> None:
+        """Enter into the table what is known of a seat that has joined.
+
+        Answers of the report end one after the other, within the time of a mean answer.
+        """
+        if seat is None or seat.row is None:
+            return
+        work = seat.work
+        life = self._mean_tokens * self._table.pace(seat.row, work.decodes)
+        left = max(0.0, 1 - (self._clock() - seat.at) / life) if life else 1.0
+        decodes, prompts = left * work.decodes + seat.decodes, left * (work.prompts + work.waiting) + seat.prompts
+        self._table.set(seat.row, seat.free_at, decodes, prompts)
+
+    def _choose(self, prompt: RoutedPrompt) -> "_Choice":
+        found = self._index.find(prompt.names, self._table.num_rows)
+        expected = min(self._mean_tokens, prompt.max_tokens or self._mean_tokens)
+        need = Need(prompt.num_tokens, prompt.num_answers, expected)
+        work, first, whole = self._table.predict(self._clock(), need, found.device, found.near, found.below)
+        row, reason = self._best(whole, found, prompt)
+        seat = self._seats[row]
+        assert seat is not None, "no replica has joined"
+        return _Choice(seat, "only" if self._num_seats == 1 else reason, float(work[row]), float(first[row]))
+
+    def _best(self, whole: Floats, found: Found, prompt: RoutedPrompt) -> tuple[int, RouteReason]:
+        """Return the row with the fewest predicted seconds, and the reason.
+
+        Among rows within a step of the best one, the replica that computed the conversation last is chosen, then the
+        longest prefix, then the fewest answers. The prompt breaks the last tie, so that several gateways do not all
+        choose the same row.
+        """
+        row = int(whole.argmin())
+        rows = self._table.alike(whole, row)
+        if len(rows) > 1:
+            if found.last is not None and found.last in rows:
+                return found.last, "prefix" if found.last == row else "last"
+            near = found.near[rows]
+            rows = self._table.least_busy(rows[near == near.max()])
+            row = int(rows[(prompt.names[-1] if prompt.names else prompt.num_tokens) % len(rows)])
+        return row, "prefix" if found.near[row] and found.near[row] == found.near.max() else "load"
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """A seat, and why it was chosen.
+
+    seconds: predicted for the prompt alone. predicted: seconds to the first token.
+    """
+
+    seat: Seat
+    reason: RouteReason
+    seconds: float
+    predicted: float
+
+
+def _is_counted(ticket: Ticket, seen: int) -> bool:
+    return ticket.stream is not None and ticket.stream < seen

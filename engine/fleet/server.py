@@ -16,6 +16,7 @@ from engine.fleet.messages import (
     Abort,
     Accepted,
     AdoptDeletion,
+    AdoptDeletions,
     Answer,
     Beat,
     Begun,
@@ -40,6 +41,8 @@ from engine.fleet.messages import (
     encode,
 )
 from engine.fleet.refusals import refusal_of
+from engine.fleet.report import REPORT_SECONDS
+from engine.fleet.reporter import Reporter
 from engine.generate_request import GenerateRequest
 from engine.outputs import RequestOutput
 from engine.request_stream import RequestStream
@@ -67,6 +70,7 @@ class ReplicaServer:
         self._positions: dict[int, int] = {}
         self._ids: dict[int, str] = {}
         self._admissions: dict[int, asyncio.Task[None]] = {}
+        self._num_streams = 0
         self._tasks: set[asyncio.Task[None]] = set()
         self.connection = Connection(self._on_frame, self._on_close)
 
@@ -85,8 +89,16 @@ class ReplicaServer:
     def serve(self, engine: AsyncLLMEngine) -> None:
         """Announce that the engine, which has been started, serves."""
         self._engine = engine
-        facts = ReplicaFacts(engine.kv_fingerprint, engine.max_model_len, dict(engine.tier_notes))
+        public = engine.keys.public
+        facts = ReplicaFacts(
+            engine.kv_fingerprint,
+            engine.max_model_len,
+            dict(engine.tier_notes),
+            engine.keys.namespace,
+            public.token_ids if public is not None else (),
+        )
         self.send(Ready(facts, engine.stats()))
+        self._report(Reporter(engine, self._epoch))
 
     def fail(self, sentence: str) -> None:
         """Announce that there will be no engine."""
@@ -100,6 +112,13 @@ class ReplicaServer:
         if self._is_proven:
             self.send(Beat(self._engine.stats() if self._engine is not None else None))
         asyncio.get_running_loop().call_later(BEAT_SECONDS, self._beat)
+
+    def _report(self, reporter: Reporter) -> None:
+        # A request that is being admitted is not in the scheduler yet.
+        report = reporter.report(min(self._admissions, default=self._num_streams))
+        if report is not None:
+            self.send(report)
+        asyncio.get_running_loop().call_later(REPORT_SECONDS, self._report, reporter)
 
     def _exit_if_broken(self) -> None:
         """Exit before the gateway learns of aborts that it did not ask for: its answers continue elsewhere."""
@@ -116,6 +135,7 @@ class ReplicaServer:
             raise ValueError("the peer has not proved itself")
         match message:
             case Generate():
+                self._num_streams = message.streams[-1] + 1
                 task = self._begin_task(self._generate(message))
                 self._admissions |= dict.fromkeys(message.streams, task)
                 task.add_done_callback(lambda _: self._admitted(message.streams))
@@ -127,6 +147,8 @@ class ReplicaServer:
                 self._served().prefixes.leave(name)
             case AdoptDeletion(tenant, generation):
                 self._served().adopt_deletion(tenant, generation)
+            case AdoptDeletions(generations):
+                self._served().adopt_deletions(generations)
             case Drain(seconds):
                 self._begin_task(self._drain(seconds))
 
@@ -246,5 +268,13 @@ def _on_wire(number: int, at: int, output: RequestOutput) -> Output:
             output.stop_string,
         )
     return Output(
-        number, at, output.token_ids, output.text, output.reasoning, end, output.logprobs, output.prompt_logprobs
+        number,
+        at,
+        output.token_ids,
+        output.text,
+        output.reasoning,
+        end,
+        output.logprobs,
+        output.prompt_logprobs,
+        output.embedding,
     )

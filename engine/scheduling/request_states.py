@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from engine.kv.block_manager import BlockManager
 from engine.kv.prefix_log import PrefixLog
@@ -15,6 +16,9 @@ from engine.scheduling.queue.sorted_requests import Key, SortedRequests
 from engine.scheduling.shares import Shares
 from engine.scheduling.siblings import heir_of, take_prompt
 from engine.timeline import Phase
+
+EARLIER: Final = -(2**62)
+"""First arrival number of the requests that arrived elsewhere. They never reach 0."""
 
 
 class RequestStates:
@@ -33,6 +37,7 @@ class RequestStates:
         self._blocks = blocks
         self._connector = connector
         self._orders = itertools.count()
+        self._earlier_orders = itertools.count(EARLIER)
         self._requests: dict[str, Request] = {}
         self._loading: dict[str, Request] = {}
         self._restored: dict[str, Request] = {}
@@ -90,7 +95,10 @@ class RequestStates:
     def add(self, request: Request) -> None:
         """Add a new request: -> WAITING."""
         self._requests[request.request_id] = request
-        request.order, request.wait_began = next(self._orders), request.arrival
+        # An answer that another process began is older than every request that arrived here, and its reader waits for
+        # the next token.
+        orders = self._earlier_orders if request.num_produced_tokens else self._orders
+        request.order, request.wait_began = next(orders), request.arrival
         self.queue.add(request)
         self.deadlines.add(request)
 

@@ -21,6 +21,8 @@ class TokenUpdate:
     token_id: int | None
     finish_reason: FinishReason | None
     logprobs: TokenLogprobs | None = None
+    embedding: bytes | None = None
+    """As in `RequestOutput`, with the finish."""
 
 
 @dataclass(slots=True)
@@ -67,6 +69,9 @@ class StepResults:
                     count -= len(speculated)
                 taken.append(_Taken(request, count, token_ids))
                 _append_tokens(taken[-1], token_ids, result.logprobs.get(request_id, ()))
+                if (embedding := result.embeddings.get(request_id)) is not None:
+                    taken[-1].reason = "stop"
+                    taken[-1].updates.append(TokenUpdate(request, None, "stop", embedding=embedding))
         # Settling waits for masks. All of them were begun above, so they are computed in parallel.
         return [update for each in taken for update in self._settle(each)]
 

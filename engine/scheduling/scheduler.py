@@ -4,7 +4,7 @@
 steps, `num_confirmed_tokens` only steps whose result was received. Only confirmed blocks are published.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from cache_tiers.block_key import BlockKey
@@ -151,6 +151,15 @@ class Scheduler:
             request, reason = due
             self._states.finish(request.request_id, reason)
             self._expired.append(request)
+
+    def unfinished(self) -> Iterator[Request]:
+        """Iterate over the unfinished requests, in order of arrival."""
+        return iter(self._states)
+
+    @property
+    def turn_seconds(self) -> float:
+        """Mean seconds between two turns while requests wait; 0.0 until a request has had to wait."""
+        return self._turns.seconds_each or 0.0
 
     @property
     def num_running(self) -> int:

@@ -40,13 +40,17 @@ _Row = tuple[float, float, float, float]
 
 
 class StepCost:
-    """Learned seconds per step, per decode, per prompt token, and per prompt token and 1,000 keys before it."""
+    """Learned seconds per step, per decode, per prompt token, and per prompt token and 1,000 keys before it.
+
+    num_steps: steps that were learned from.
+    """
 
     def __init__(self) -> None:
         self._costs: list[float] = [0.0, 0.0, 0.0, 0.0]
         self._variances: list[list[float]] = []
         self._has_seen_decodes = False
         self._has_seen_prompts = False
+        self.num_steps = 0
 
     @property
     def step_seconds(self) -> float:
@@ -62,6 +66,11 @@ class StepCost:
     def token_seconds(self) -> float | None:
         """Seconds per prompt token at the beginning of a prompt; None until a prompt token was measured."""
         return self._costs[2] if self._has_seen_prompts else None
+
+    @property
+    def key_seconds(self) -> float:
+        """Seconds that a prompt token takes longer for each key before it; 0.0 until a prompt token was measured."""
+        return self._costs[3] / _KEYS if self._has_seen_prompts else 0.0
 
     def prompt_tokens_within(self, seconds: float, context: int) -> int | None:
         """Return how many tokens of a prompt take `seconds` after its first `context` tokens; None if unknown."""
@@ -84,6 +93,7 @@ class StepCost:
             return
         self._has_seen_decodes |= row[1] > 0
         self._has_seen_prompts |= row[2] > 0
+        self.num_steps += 1
         self._learn(row, seconds)
 
     def decode_seconds(self, decodes: int) -> float | None:

@@ -21,6 +21,9 @@ def canonical_name(name: str) -> str:
     for prefix in ("model.language_model.", "language_model.model."):
         if name.startswith(prefix):
             return "model." + name.removeprefix(prefix)
+    # Models for embeddings are published without their head, and so without the name of the part below it.
+    if name.startswith(("embed_tokens.", "layers.", "norm.")):
+        return "model." + name
     return name.removeprefix("language_model.")
 
 

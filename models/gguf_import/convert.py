@@ -5,6 +5,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from gguf import PoolingType
+
 from models.errors import ConversionError
 from models.gguf_import.metadata import Metadata
 from models.gguf_import.network import network_config, tensor_sources
@@ -31,8 +33,17 @@ def convert_gguf(file: Path, folder: Path, progress: Callable[[str], None], *, k
     _write_json(folder / "generation_config.json", vocabulary.ids())
     _write_json(folder / "tokenizer_config.json", vocabulary.config() | window)
     (folder / "tokenizer.json").write_text(vocabulary.tokenizer().to_str(), encoding="utf-8")
+    if (pooling := _pooling(metadata)) is not None:
+        (folder / "1_Pooling").mkdir()
+        _write_json(folder / "1_Pooling" / "config.json", {pooling: True})
     sources = tensor_sources(opened.tensors, metadata, config, keep_blocks=keep_blocks)
     _write_weights(sources, folder / "model.safetensors", progress)
+
+
+def _pooling(metadata: Metadata) -> str | None:
+    """Return sentence-transformers' name of the way in which embeddings are pooled; None if the file names none."""
+    pooling = metadata.get(f"{metadata.text('general.architecture')}.pooling_type")
+    return {PoolingType.MEAN: "pooling_mode_mean_tokens", PoolingType.LAST: "pooling_mode_lasttoken"}.get(pooling)
 
 
 def _write_weights(sources: Sequence[TensorSource], file: Path, progress: Callable[[str], None]) -> None:

@@ -10,6 +10,8 @@ from models.hub.repository import HubName, RepoFile, Repository
 
 INDEX: Final = "model.safetensors.index.json"
 SINGLE: Final = "model.safetensors"
+POOLING: Final = "1_Pooling/config.json"
+"""File of sentence-transformers that says how embeddings are pooled."""
 
 _QUANTIZATION: Final = re.compile(
     r"(?:^|[-._])(?P<label>(?:UD-)?(?:I?Q\d\w*|TQ\d_\d|MXFP4\w*|NVFP4\w*|BF16|F16|F32|FP16|FP32))$", re.IGNORECASE
@@ -104,7 +106,9 @@ def _no_folder(repository: Repository, problem: str) -> str:
 
 
 def _is_description(path: str) -> bool:
-    return "/" not in path and (path.endswith((".json", ".jinja")) or path == "tokenizer.model")
+    if "/" in path:
+        return path == POOLING
+    return path.endswith((".json", ".jinja")) or path == "tokenizer.model"
 
 
 def _indexed(index: Path) -> set[str]:

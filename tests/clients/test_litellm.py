@@ -106,6 +106,6 @@ def test_fallbacks_fire(run: Run) -> None:
     assert run(LITELLM, "errors.py")["fallbacks"] == {"small": "length", "limited": "length"}
 
 
-@row(PACKAGE, "embedding(...)", "not there: `BadRequestError`")
-def test_embedding_is_refused(run: Run) -> None:
-    assert run(LITELLM, "errors.py")["embedding"] == "BadRequestError"
+@row(PACKAGE, "embedding(input=[...])", "a vector of length 1 for each text")
+def test_texts_are_embedded(run: Run) -> None:
+    assert run(LITELLM, "chat.py")["lengths"] == pytest.approx([1, 1], abs=1e-5)

@@ -1,5 +1,7 @@
 """Ollama's package for Node against a running server: one test for each row of docs/api.md."""
 
+import pytest
+
 from tests.clients.environments import environment
 from tests.clients.served import MODEL, Run
 from tests.integration.compatibility import row
@@ -22,12 +24,13 @@ def test_conversation_is_cached(run: Run) -> None:
     assert {first["reason"], second["reason"]} <= {"stop", "length"}
 
 
-@row(PACKAGE, "chat({ tools }), chat({ format }), generate({...})", "as in Python")
+@row(PACKAGE, "chat({ tools }), chat({ format }), generate({...}), embed({...})", "as in Python")
 def test_tools_formats_and_prompts_are_taken(run: Run) -> None:
     seen = run(OLLAMA, "chat.mjs")
     assert set(seen["tools"]) <= {"stop", "length"}
     assert seen["formatted"]["city"] in ("Paris", "Rome")
     assert seen["generated"] in ("stop", "length")
+    assert seen["lengths"] == pytest.approx([1, 1], abs=1e-5)
 
 
 @row(PACKAGE, "list(), show({...})", "as in Python")
@@ -44,5 +47,4 @@ def test_errors_have_their_status(run: Run) -> None:
         "limited": ["ResponseError", 429],
         "wrong key": ["ResponseError", 401],
         "other model": ["ResponseError", 404],
-        "embedding": ["ResponseError", 400],
     }

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from tests.clients.environments import environment
 from tests.clients.reuse import assert_found_again
 from tests.clients.served import MODEL, Run
@@ -53,11 +55,12 @@ def test_responses_are_cached_and_parsed(run: Run) -> None:
     check(seen["parsed"])
 
 
-@row(PACKAGE, "completions.create({...}), models.list()", "as in Python")
+@row(PACKAGE, "completions.create({...}), embeddings.create({...}), models.list()", "as in Python")
 def test_completions_and_models_are_there(run: Run) -> None:
     seen = run(OPENAI, "chat.mjs")
     assert seen["models"] == [MODEL]
     assert seen["completion"] in ("stop", "length")
+    assert seen["lengths"] == pytest.approx([1, 1], abs=1e-5)
 
 
 @row(PACKAGE, "chat.completions.create({...})", "errors of the same classes and codes as in Python")
@@ -67,7 +70,6 @@ def test_errors_have_class_and_code(run: Run) -> None:
         "limited": ["RateLimitError", "requests_per_minute_limit"],
         "wrong key": ["AuthenticationError", "invalid_api_key"],
         "other model": ["NotFoundError", "model_not_found"],
-        "embedding": ["NotFoundError", "not_found"],
     }
 
 

@@ -46,6 +46,11 @@ The Earth turns below two bulges of water.
 
 </details>
 
+<table>
+<tr><th>Place</th><th align="right">Range</th></tr>
+<tr><td>Bay of Fundy</td><td align="right">16 <b>m</b></td></tr>
+</table>
+
 ```diff
 - tide = low
 + tide = high

@@ -139,12 +139,14 @@ async def test_language_theme_and_text_size_survive_reload(new_page: NewPage) ->
     await chat.page.goto("/")
     await chat.button("More").click()
     await chat.page.get_by_role("menuitem", name="Appearance").click()
-    for choice in ("Dark", "Large", "中文"):
+    await chat.page.get_by_label("Text size").fill("5")
+    await expect(chat.page.get_by_text("135%")).to_be_visible()
+    for choice in ("Dark", "中文"):
         await chat.page.get_by_text(choice, exact=True).click()
     await expect(chat.page.get_by_role("dialog", name="外观")).to_be_visible()
 
     await chat.page.reload()
     await expect(chat.button("新对话")).to_be_visible()
     styles = "getComputedStyle(document.body).fontSize + ' ' + getComputedStyle(document.body).colorScheme"
-    assert await chat.page.evaluate(styles) == "19px dark"
+    assert await chat.page.evaluate(styles) == "21.6px dark"
     assert await chat.page.evaluate("document.documentElement.lang") == "zh"

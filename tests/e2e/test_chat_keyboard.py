@@ -1,5 +1,7 @@
 """Keyboard use: every action without a mouse, the focus after it, and Escape, which closes one layer at a time."""
 
+import re
+
 from playwright.async_api import expect
 
 from tests.e2e.chat_page import ChatPage
@@ -117,3 +119,32 @@ async def test_message_is_edited_and_versions_switched_by_keys(chat: ChatPage) -
     await expect(before).to_be_focused()
     await expect(before).to_be_in_viewport()
     assert await chat.page.evaluate("document.documentElement.scrollHeight <= innerHeight")
+
+
+async def test_shortcut_gets_other_keys_and_default_ones_again(chat: ChatPage) -> None:
+    await chat.page.goto("/live")
+    await chat.page.get_by_role("region", name="Redis").wait_for()
+    await press(chat, "Control+/")
+    change = chat.button("Change the keys: New chat")
+    await change.click()
+    await press(chat, "Control+k")
+    refusal = chat.page.get_by_role("dialog").get_by_role("alert")
+    await expect(refusal).to_have_text("Ctrl+K is in use: Search chats and commands. Choose other keys.")
+    await press(chat, "Control+c")
+    await expect(refusal).to_contain_text("belongs to the browser")
+    await press(chat, "Control+Shift+J")
+    await expect(refusal).to_have_count(0)
+    await press(chat, "Escape")
+    await expect(chat.page.get_by_role("dialog")).to_have_count(0)
+
+    await chat.page.reload()
+    await chat.page.get_by_role("region", name="Redis").wait_for()
+    await press(chat, "Control+Shift+O")
+    await expect(chat.page).to_have_url(re.compile("/live$"))
+    await press(chat, "Control+Shift+J")
+    await expect(chat.page.get_by_role("heading", name="Ebb")).to_be_visible()
+    await press(chat, "Control+/")
+    await chat.button("Restore the default keys").click()
+    await expect(chat.button("Restore the default keys")).to_have_count(0)
+    await press(chat, "Escape", "Control+k")
+    await expect(chat.page.get_by_role("dialog").get_by_role("combobox")).to_be_visible()

@@ -190,6 +190,25 @@ async def test_search_finds_word_and_leads_to_its_message(chat: ChatPage) -> Non
     await expect(chat.chats.first).to_have_text("Where is it")
 
 
+async def test_search_is_narrowed_by_filters(chat: ChatPage) -> None:
+    for title in ("Filtered windlass", "Archived windlass"):
+        made = await chat.new_chat(tokens=1, title=title)
+    await chat.page.request.patch(f"/api/conversations/{made}", data={"archived": True, "tags": ["harbour"]})
+    await chat.page.goto("/")
+    await chat.page.get_by_label("Search chats").fill("windlass")
+    results = chat.page.get_by_role("navigation", name="Found")
+    await expect(results.get_by_role("link")).to_have_count(2)
+    await results.get_by_text("Filters", exact=True).click()
+    await results.get_by_label("Archive").select_option("Without archived chats")
+    await expect(results.get_by_role("link")).to_have_text(["Filtered windlass"])
+    await results.get_by_label("When").select_option("Between two days…")
+    await results.get_by_label("Last day").fill("2026-01-31")
+    await expect(results).to_contain_text("Nothing found.")
+    await expect(results.get_by_text("Filters: 2")).to_be_visible()
+    await results.get_by_role("button", name="Clear the filters").click()
+    await expect(results.get_by_role("link")).to_have_count(2)
+
+
 async def test_each_chat_has_address_and_back_button_returns(chat: ChatPage) -> None:
     one = await chat.new_chat(tokens=4, title="Chat one")
     two = await chat.open_new_chat(tokens=4, title="Chat two")

@@ -72,7 +72,7 @@ async def test_code_answers_and_questions_can_be_copied_and_shown_raw(new_page: 
     await expect(answer.locator("pre.raw")).to_have_text(ANSWER)
     await expect(answer.get_by_role("table")).to_have_count(0)
     await chat.toggle_raw(answer)
-    await expect(answer.get_by_role("table")).to_be_visible()
+    await expect(answer.get_by_role("table").first).to_be_visible()
 
 
 async def test_long_question_is_folded_until_shown_whole(chat: ChatPage) -> None:

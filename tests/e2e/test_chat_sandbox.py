@@ -1,13 +1,16 @@
 """Diagrams and previews: code of answers runs in a sandbox that reaches neither the page nor the network."""
 
 import asyncio
+import struct
 from collections.abc import AsyncIterator
 
+import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, expect
 
 from tests.e2e.chat_page import ChatPage
 from tests.e2e.showcase import one_turn
+from tests.e2e.test_chat_accessibility import ALL, violations
 
 DIAGRAMS = """
 ```mermaid
@@ -131,6 +134,40 @@ async def test_diagrams_are_images_and_invalid_ones_stay_code(chat: ChatPage) ->
     await expect(answer.get_by_role("group", name="Code, mermaid")).to_have_count(2)
     await expect(answer.get_by_role("img", name="Diagram")).to_have_count(0)
     assert await chat.page.evaluate("window.hacked") is None
+
+
+async def test_diagram_is_enlarged_moved_and_saved_as_a_picture(chat: ChatPage) -> None:
+    await chat.open_imported(one_turn("A diagram", "Draw.", DIAGRAMS))
+    answer = chat.answers.last
+    await answer.get_by_role("button", name="Save the diagram").click()
+    async with chat.page.expect_download() as saved:
+        await chat.page.get_by_role("menuitem", name="Download as PNG").click()
+    picture = (await (await saved.value).path()).read_bytes()
+    width, height = struct.unpack(">II", picture[16:24])
+    assert picture.startswith(b"\x89PNG")
+    assert width > height > 40
+
+    await answer.get_by_role("button", name="Enlarge the diagram").click()
+    dialog = chat.page.get_by_role("dialog", name="Diagram")
+    drawing = dialog.get_by_role("img", name="Diagram")
+    await expect(dialog.get_by_text("100%")).to_be_visible()
+    assert await violations(chat, ALL) == []
+    before = await drawing.bounding_box()
+    await dialog.get_by_role("button", name="Zoom in").click()
+    await expect(dialog.get_by_text("125%")).to_be_visible()
+    await drawing.hover()
+    await chat.page.mouse.down()
+    await chat.page.mouse.move(0, 300)
+    await chat.page.mouse.up()
+    after = await drawing.bounding_box()
+    assert before is not None
+    assert after is not None
+    assert after["width"] == pytest.approx(before["width"] * 1.25, rel=0.01)
+    assert after["x"] < before["x"] - 100
+    await dialog.get_by_role("group").press("0")
+    await expect(dialog.get_by_text("100%")).to_be_visible()
+    await chat.page.keyboard.press("Escape")
+    await expect(dialog).to_have_count(0)
 
 
 async def test_react_component_is_previewed_on_a_click(chat: ChatPage) -> None:

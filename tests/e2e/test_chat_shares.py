@@ -18,6 +18,7 @@ async def test_link_is_read_without_scripts_until_deleted(chat: ChatPage, new_pa
     await dialog.get_by_role("button", name="Create link").click()
     link = await dialog.get_by_label("Link", exact=True).input_value()
     assert re.fullmatch(r"http://[^/]+/share/[\w-]{43}", link)
+    await expect(dialog.get_by_role("img", name="QR code of the link")).to_be_visible()
 
     visitor = await new_page(java_script_enabled=False)
     await visitor.page.goto(link)

@@ -117,7 +117,9 @@ class Views:
         await self._chat.answers.first.wait_for()
         await self._chat.page.keyboard.press("Control+Shift+F")
         await self._chat.page.keyboard.type("tid")
-        await self._chat.page.get_by_role("navigation", name="Found").get_by_role("link").first.wait_for()
+        found = self._chat.page.get_by_role("navigation", name="Found")
+        await found.get_by_role("link").first.wait_for()
+        await found.get_by_text("Filters", exact=True).click()
 
     async def menu(self) -> None:
         await self._list()

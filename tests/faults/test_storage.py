@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from app.host.engine_host import EngineHost
-from app.runs.service import Run
+from app.runs.run import Run
 from app.schemas.conversations import NewMessage
 from app.services import Services
 from app.storage.connection import Connection

@@ -1,6 +1,7 @@
 """The database in PostgreSQL: one server at a time, lost connections, and limits of reads."""
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -38,16 +39,52 @@ def end_connections(schema: str) -> None:
         )
 
 
-async def test_second_server_is_refused_and_a_command_is_not(
-    store: Store, url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("serves", [True, False])
+async def test_servers_and_commands_share_a_database(store: Store, url: str, serves: bool) -> None:
     await store.conversations.create({"title": "Tides"})
-    monkeypatch.setattr(module, "SERVER_LOCK", ("SET lock_timeout = '100ms'", *module.SERVER_LOCK[1:]))
-    with pytest.raises(UnusableDatabaseError, match="another server uses it"):
-        await Store.open_postgres(url)
-    beside = await Store.open_postgres(url, exclusive=False)
-    assert [each.title for each in (await beside.conversations.page()).conversations] == ["Tides"]
-    await beside.close()
+    other = await Store.open_postgres(url, serves=serves)
+    assert [each.title for each in (await other.conversations.page()).conversations] == ["Tides"]
+    await other.close()
+
+
+async def test_copy_into_a_database_in_use_is_refused(store: Store, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "ALONE", ("SET lock_timeout = '100ms'", module.ALONE[-1]))
+    with pytest.raises(UnusableDatabaseError, match="servers of another version"):
+        await PostgresDatabase.open(url, for_copy=True)
+
+
+async def test_transactions_of_two_servers_run_one_after_the_other(store: Store, url: str) -> None:
+    other = await Store.open_postgres(url)
+
+    def add(connection: Connection) -> int:
+        [[newest]] = connection.fetch_all("SELECT newest FROM server_clock")
+        connection.execute("UPDATE server_clock SET newest = ?", (newest + 1,))
+        return int(newest)
+
+    numbers = await asyncio.gather(*(each.database.write(add) for each in (store, other) for _ in range(50)))
+    assert sorted(numbers) == list(range(100))
+    await other.close()
+
+
+async def test_frozen_transaction_gives_its_lock_back(store: Store, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "SERVER", ("SET idle_in_transaction_session_timeout = '100ms'",))
+    frozen = await Store.open_postgres(url)
+    began, released = threading.Event(), threading.Event()
+
+    def freeze(connection: Connection) -> None:
+        connection.execute("DELETE FROM preset")
+        began.set()
+        released.wait(20)
+        connection.execute("DELETE FROM folder")
+
+    held = asyncio.create_task(frozen.database.write(freeze))
+    await asyncio.to_thread(began.wait, 20)
+    await store.conversations.create({"title": "Tides"})
+    released.set()
+    with pytest.raises(StorageUnavailableError):
+        await held
+    await frozen.database.probe()
+    await frozen.close()
 
 
 async def test_lost_connections_are_made_again_unnoticed(store: Store, tmp_path: Path) -> None:

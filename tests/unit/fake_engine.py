@@ -6,6 +6,7 @@ number of steps with `allow`.
 """
 
 import asyncio
+import struct
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -116,6 +117,11 @@ def fake_logprobs(token_id: int, count: int, choice: int = 0) -> TokenLogprobs:
     )
 
 
+def fake_embedding(prompt: Sequence[int]) -> bytes:
+    """Return the embedding of a prompt: the number of its tokens, the first one and the last one."""
+    return struct.pack("<3f", len(prompt), prompt[0], prompt[-1])
+
+
 @dataclass(eq=False)
 class FakeStream:
     request_id: str
@@ -191,6 +197,7 @@ class FakeEngine:
         self.erased: list[Trail] = []
         self.erased_of: list[str] = []
         self.deleted_tenants: list[str] = []
+        self.deletions = Counter[str]()
         self.finished: Counter[str] = Counter()
         self._live: dict[str, FakeStream] = {}
         self.places: int | None = None
@@ -276,7 +283,7 @@ class FakeEngine:
         params, produced = request.params, request.produced
         if self._stopping or self.is_broken:
             raise NotReadyError("the engine is stopping" if self._stopping else "the engine has failed")
-        room = WINDOW - len(request.prompt_token_ids)
+        room = WINDOW - len(request.prompt_token_ids) + (params.pooling is not None)
         if room <= 0:
             num_tokens = len(request.prompt_token_ids)
             raise PromptTooLongError("the prompt is too long", param="prompt", num_tokens=num_tokens, maximum=WINDOW)
@@ -325,8 +332,17 @@ class FakeEngine:
     def requests_of(self, tenant: str) -> list[str]:
         return [stream.request_id for stream in self._live.values() if stream.tenant == tenant]
 
+    def deletions_of(self, tenant: str) -> int:
+        return self.deletions[tenant]
+
+    def adopt_deletion(self, tenant: str, deletions: int) -> None:
+        self.deletions[tenant] = deletions
+        for request_id in self.requests_of(tenant):
+            self.abort(request_id)
+
     async def delete_tenant(self, tenant: str) -> None:
         self.deleted_tenants.append(tenant)
+        self.deletions[tenant] += 1
         for request_id in self.requests_of(tenant):
             self.abort(request_id)
 
@@ -375,6 +391,7 @@ class FakeEngine:
             queue_seconds={"served": seconds},
             inter_token_seconds=seconds,
             tiers=None,
+            embeddings=sum(stream.params.pooling is not None for stream in self.requests),
         )
 
     async def _run(self) -> None:
@@ -392,8 +409,10 @@ class FakeEngine:
 
     def _step(self, stream: FakeStream) -> None:
         count = len(stream.produced)
-        if FAILING.encode() in bytes(i for i in stream.prompt if i < 256) and count == 3:
+        if FAILING.encode() in bytes(i for i in stream.prompt if i < 256) and (count == 3 or stream.params.pooling):
             self._finish(stream, "", (), "error", "The model failed on this request")
+        elif stream.params.pooling is not None:
+            self._finish(stream, "", (), "stop", embedding=fake_embedding(stream.prompt))
         elif count >= ANSWER_WORDS and not stream.params.ignore_eos:
             self._finish(stream, "", (END,), "stop")
         else:
@@ -428,6 +447,7 @@ class FakeEngine:
         reason: FinishReason,
         error: str | None = None,
         stop_string: str | None = None,
+        embedding: bytes | None = None,
     ) -> None:
         del self._live[stream.request_id]
         self._change.set()
@@ -437,6 +457,7 @@ class FakeEngine:
         usage = Usage(len(stream.prompt), len(stream.produced) + len(ids), kv, 1.0, 2.0, 10.0)
         retry_after = 7 if reason == "queue_timeout" else None
         last = RequestOutput(stream.request_id, text, ids, reason, usage, error, retry_after, stop_string=stop_string)
+        last.embedding = embedding
         self._put(stream, last)
 
     def _cached(self, stream: FakeStream) -> int:

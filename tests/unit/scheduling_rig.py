@@ -89,11 +89,13 @@ class Rig:
         start_by: float = inf,
         stop_token_ids: tuple[int, ...] = (),
         keep_kv: bool = True,
+        produced: Sequence[int] = (),
     ) -> Request:
         keys = extend_keys(ROOT, prompt, BLOCK) if self.prefix_cache else []
         sampling = SamplingParams(0.0, max_tokens=max_tokens, seed=0, stop_token_ids=stop_token_ids)
         request = Request(f"r{next(self.ids)}", tenant, tuple(prompt), sampling, ROOT, keys, self.now, priority)
         request.deadline, request.start_by, request.keeps_kv = deadline, start_by, keep_kv
+        request.output_token_ids.extend(produced)
         self.scheduler.add_request(request)
         self.requests.append(request)
         return request

@@ -26,14 +26,16 @@ BELOW = {
 ORDER = {
     "app": """
         version domain logs config host tenants schemas observability storage http prompts accounts transport runs
-        access serving documents conversations apis load client doctor profile services routes openapi server cli
+        access provisioning serving documents conversations apis load client doctor profile services routes openapi
+        server cli
         """,
     "engine": """
         errors upload device_choice trail urgency fair_places restart_budget tracing public_prefix detokenizer
         answer_text outputs timeline kv_block structured_output sampling_params sampling generate_request
         request scheduler_output kv grammar speculation offload scheduling config tenants tenant_memory
-        attention cpu worker device_check parent_process executor stats stats_log pace step_trace core processor
-        output_processor llm_engine stored_prefixes request_stream lasting_objects async_llm open_tiers build llm fleet
+        attention cpu worker device_check parent_process executor stats stats_log pace step_trace core prefix_keys
+        processor output_processor llm_engine stored_prefixes request_stream lasting_objects async_llm open_tiers build
+        llm fleet
         """,
     "cache_tiers": """
         tier block_key owners shares cpu fair_line histogram link_speed layout kv_pool transfer owned_keys recent_keys
@@ -331,7 +333,9 @@ def test_every_imported_package_is_a_declared_dependency() -> None:
     }
     # These are imported only if a setting enables the extra, or if torch for a GPU has installed the package.
     optional = {("app.observability.tracing", "opentelemetry"), ("engine.attention.triton_kernels", "triton")}
+    optional |= {("app.accounts.directory", "ldap")}
     optional |= {(name, "psycopg") for name in modules() if name.startswith("app.storage.postgres.")}
+    optional |= {(name, "ray") for name in modules() if name.startswith("engine.fleet.ray_")}
     undeclared = {
         f"{name} imports {package}"
         for name, path in modules().items()

@@ -23,6 +23,7 @@ import { Refresh } from "./stores/refresh.svelte";
 import { Router } from "./stores/router.svelte";
 import { Search } from "./stores/search.svelte";
 import { Session } from "./stores/session.svelte";
+import { Shortcuts } from "./stores/shortcuts.svelte";
 import { Warming } from "./stores/warming";
 
 /** The stores of one page, wired once. Components reach them with `useEbb()`. */
@@ -47,6 +48,7 @@ export interface Ebb {
   printing: Printing;
   queue: Queue;
   refresh: Refresh;
+  shortcuts: Shortcuts;
   warming: Warming;
   highlighter: Highlighter;
   diagrams: Diagrams;
@@ -102,6 +104,7 @@ export function createEbb(): Ebb {
     printing: new Printing(),
     queue,
     refresh: new Refresh(health, session, conversations, chat, drafts, tabs),
+    shortcuts: new Shortcuts(),
     warming: new Warming(api, (id) => chatTiers.refresh([id]).then(() => chatTiers.of(id))),
     highlighter: new Highlighter(),
     diagrams: new Diagrams(),

@@ -15,7 +15,8 @@ from engine.sampling_params import SamplingParams
 DEFAULT_MAX_TOKENS = 16
 
 
-def _prompt_kind(value: object) -> str:
+def prompt_kind(value: object) -> str:
+    """Return the union tag of a prompt: a text, texts, token ids or lists of token ids."""
     if not isinstance(value, list):
         return "<text>"
     first = value[0] if value else 0
@@ -30,7 +31,7 @@ Prompt = Annotated[
     | Annotated[list[str], Field(min_length=1, max_length=MAX_PROMPTS), Tag("<texts>")]
     | Annotated[list[TokenId], Field(min_length=1), Tag("<ids>")]
     | Annotated[list[PromptIds], Field(max_length=MAX_PROMPTS), Tag("<id lists>")],
-    Discriminator(_prompt_kind),
+    Discriminator(prompt_kind),
 ]
 
 

@@ -32,7 +32,8 @@ from app.prompts.stateless import WholePrompts
 from app.prompts.summary import HEAD
 from app.prompts.tokenization import LONG_TEXT, apart_if
 from app.prompts.tool_offer import ToolOffer
-from app.runs.service import Run, RunRegistry
+from app.runs.run import Run
+from app.runs.service import RunRegistry
 from app.storage.store import Store
 from app.tenants.gate import TenantGate
 from engine.errors import ConflictError, InvalidRequestError, NotFoundError
@@ -167,7 +168,7 @@ class Responses:
         """Return a response. Raises NotFoundError."""
         record = await self._store.responses.get(response_id)
         answer = await self._store.messages.get(message_id_of(response_id))
-        run = self._runs.get(answer.run_id, self._store.tenant)
+        run = await self._runs.find(answer, self._store.tenant)
         return StoredResponse(record, answer if run is None else await parse_apart(run.answer_so_far), run)
 
     async def replay(self, response: StoredResponse) -> Run | Replay:

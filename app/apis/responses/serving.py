@@ -13,7 +13,8 @@ from app.apis.responses.events import BEFORE_THE_FIRST, ResponseEvents
 from app.apis.responses.parsed_answer import parse_apart
 from app.apis.responses.serializer import response_json
 from app.domain.response_record import ResponseRecord
-from app.runs.service import Run, RunRegistry
+from app.runs.run import Run
+from app.runs.service import RunRegistry
 from app.serving.request import ending_in_words
 from app.transport.event_stream import EventStream
 from app.transport.framing import EVENTS_WITH_IDS

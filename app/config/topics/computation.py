@@ -1,8 +1,10 @@
 """Settings of the model's computation."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from app.config.options import integer, one_of, setting, switch
+from app.config.ray_address import parse_ray_address
 from engine.attention.backends import BACKENDS
 from engine.device_choice import DEVICES
 
@@ -69,6 +71,16 @@ class ComputationSettings:
             "the answers of a process that dies ([replicas](docs/fleet.md))"
         ),
     )
+    ray_address: str = setting(
+        "",
+        parse_ray_address,
+        "ADDRESS",
+        (
+            "run the replicas on the machines of a Ray cluster: `auto` for that of this machine, or `HOST:PORT` of its "
+            "head ([several machines](docs/fleet.md#several-machines))"
+        ),
+        default_text="this machine, without Ray",
+    )
     no_decode_graphs: bool = setting(
         False, switch, "", "NPU and GPU: launch decode steps call by call, without captured graphs"
     )
@@ -82,6 +94,15 @@ class ComputationSettings:
         (
             "`auto` (the best that the CPU has), `amx_bf16`, `avx512_bf16`, `avx512`, `avx2` or `portable`; "
             "`onednn` and `torch` compute without the native step"
+        ),
+    )
+    pooling: Literal["auto", "mean", "last"] = setting(
+        "auto",
+        one_of("auto", "mean", "last"),
+        "KIND",
+        (
+            "how the hidden states of a text become its [embedding](docs/api.md#embeddings): `mean`, `last` (the last "
+            "token's), or `auto`: the model's own way, or else the mean"
         ),
     )
     max_model_len: int = setting(

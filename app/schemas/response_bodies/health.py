@@ -49,7 +49,8 @@ class ReplicaHealth(TypedDict):
     """One replica of the engine.
 
     epoch: number of its newest start, counted over all replicas.
-    pid: process id; null while there is no process.
+    machine: name of the machine where it runs, or ran last; null before its first start.
+    pid: process id there; null while there is no process.
     answers: answers that it computes.
     restarts: restarts so far.
     last_loss: cause of its last loss, as a sentence.
@@ -58,6 +59,7 @@ class ReplicaHealth(TypedDict):
     index: int
     state: Literal["starting", "ok", "failed"]
     epoch: int
+    machine: str | None
     pid: int | None
     answers: int
     restarts: int

@@ -1,5 +1,6 @@
 """A connection of psycopg as the storage modules use it. Reconnects where the server closed it."""
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -11,11 +12,13 @@ from psycopg.pq import TransactionStatus
 
 from app.storage.connection import Parameters, Row
 from app.storage.dialect import Dialect
+from app.storage.postgres.listener import CHANNEL
 
 POSTGRES: Final = Dialect(
     same="IS NOT DISTINCT FROM",
     greatest="greatest",
     least="least",
+    now="CAST(extract(epoch FROM clock_timestamp()) AS double precision)",
     json_strings=lambda array: f"SELECT jsonb_array_elements_text(CAST({array} AS jsonb))",
     json_items="jsonb_array_elements(CAST(? AS jsonb)) AS item(value)",
     json_text=lambda index: f"(value ->> {index})",
@@ -94,6 +97,10 @@ class PostgresConnection:
     def fetch_one(self, statement: str, parameters: Parameters = (), /) -> Row | None:
         """Return the first row of a statement; None if there is none."""
         return self._executed(statement, parameters).fetchone()
+
+    def notify(self, topic: str, text: str) -> None:
+        """Send a notice to all servers of the database, once the transaction is committed."""
+        self.execute(f"SELECT pg_notify({CHANNEL}, ?)", (json.dumps([topic, text]),))
 
     def iterate(self, statement: str, parameters: Parameters = (), /) -> Iterator[Row]:
         """Yield the rows of a statement one at a time."""

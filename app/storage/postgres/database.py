@@ -1,16 +1,19 @@
 """PostgreSQL: its connections, and the transactions on them.
 
-A single connection writes, one transaction at a time, and holds a lock that keeps a second server from the database.
-Reads use separate connections. Searches and API keys have connections of their own, because a search may take seconds
-and every request waits for the keys. A connection that was lost is made again by the next statement.
+A single connection of each server writes, one transaction at a time. Each transaction holds a lock, so that only one
+server writes at a time, and a transaction sees everything that was written before it. Reads use separate connections.
+Searches and API keys have connections of their own, because a search may take seconds and every request waits for the
+keys. A connection that was lost is made again by the next statement.
+
+A transaction that stops between two statements, since its server is frozen, is ended after FROZEN_SECONDS.
 
 Transactions that are not durable do not wait for the disk (`synchronous_commit = off`).
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -19,10 +22,12 @@ from psycopg.errors import LockNotAvailable
 
 from app.config.database_url import place_of
 from app.storage.connection import Connection, Parameters, Row
-from app.storage.database import READ_SECONDS, SEARCH_SECONDS, SERVER, Database
+from app.storage.database import READ_SECONDS, SEARCH_SECONDS, Database
+from app.storage.database import SERVER as NO_TENANT
 from app.storage.errors import UnusableDatabaseError
 from app.storage.postgres.connection import POSTGRES, PostgresConnection
 from app.storage.postgres.errors import translated_errors
+from app.storage.postgres.listener import Listener
 from app.storage.postgres.readers import PostgresReaders
 from app.storage.postgres.text_index import TsvectorIndex, index_queue
 
@@ -37,10 +42,22 @@ SCHEMA = Path(__file__).with_name("schema")
 COPY_TABLE: Final = "ebb_copy"
 """Table that exists while a file is being copied into the database."""
 
+FROZEN_SECONDS: Final = 3
+"""Less than a lease, since no server can renew its lease while another one holds the lock of the transactions."""
+
 LOCK: Final = "hashtextextended('ebb ' || current_schema(), 0)"
-COMMAND: Final = ("SET lock_timeout = '5s'",)
-SERVER_LOCK: Final = (*COMMAND, f"SELECT pg_advisory_lock({LOCK})")
-"""A server that has just ended may hold the lock for a moment: PostgreSQL notices the end of its connection."""
+"""Lock that servers share. Changes of the schema, and copies of a file, need it alone."""
+
+COMMAND: Final = (
+    "SET lock_timeout = '5s'",
+    f"SET idle_in_transaction_session_timeout = '{FROZEN_SECONDS}s'",
+)
+"""A server that has just ended may hold a lock for a moment: PostgreSQL notices the end of its connection."""
+
+SERVER: Final = (*COMMAND, f"SELECT pg_advisory_lock_shared({LOCK})")
+ALONE: Final = (*COMMAND, f"SELECT pg_advisory_lock({LOCK})")
+
+BEGIN: Final = "BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('ebb write ' || current_schema(), 0))"
 
 
 class PostgresDatabase(Database):
@@ -48,55 +65,61 @@ class PostgresDatabase(Database):
 
     def __init__(
         self,
+        url: str,
         writer: PostgresConnection,
         thread: ThreadPoolExecutor,
         readers: PostgresReaders,
         searchers: PostgresReaders,
         key_reader: PostgresReaders,
     ) -> None:
-        super().__init__(POSTGRES, TsvectorIndex())
+        super().__init__(POSTGRES, TsvectorIndex(), is_shared=True)
         self._writer = writer
         self._thread = thread
         self._readers = readers
         self._searchers = searchers
         self._key_reader = key_reader
+        self._url = url
+        self._listener: Listener | None = None
         self._closed = False
 
     @classmethod
-    async def open(cls, url: str, *, exclusive: bool = True, for_copy: bool = False) -> "PostgresDatabase":
+    async def open(cls, url: str, *, setup: Sequence[str] = SERVER, for_copy: bool = False) -> "PostgresDatabase":
         """Connect to the database at `url`, and bring it to the newest schema. Raises UnusableDatabaseError.
 
-        exclusive: whether this is a server, of which there is one at a time. A command may run at the same time.
-        for_copy: whether a copy of a file may be incomplete, as only `app.storage.postgres.copying` allows.
+        setup: SERVER for a server, or COMMAND for a command that may run at the same time as any servers.
+        for_copy: whether a copy of a file may be incomplete, as only `app.storage.postgres.copying` allows. No server
+            uses the database at the same time.
         """
         thread = ThreadPoolExecutor(1, thread_name_prefix="database")
         try:
-            writer, pools = await asyncio.get_running_loop().run_in_executor(thread, _connect, url, exclusive, for_copy)
+            writer, pools = await asyncio.get_running_loop().run_in_executor(thread, _connect, url, setup, for_copy)
         except BaseException as error:
             thread.shutdown()
             if isinstance(error, psycopg.Error):
                 raise UnusableDatabaseError(refusal(url, error)) from error
             raise
-        return cls(writer, thread, *pools)
+        return cls(url, writer, thread, *pools)
 
     async def close(self) -> None:
         """Close the connections once the writes in progress have ended. Calling this again has no effect."""
         if self._closed:
             return
         self._closed = True
+        if self._listener is not None:
+            await self._listener.stop()
         for readers in (self._readers, self._searchers, self._key_reader):
             await readers.close()
         await asyncio.get_running_loop().run_in_executor(self._thread, self._writer.close)
         self._thread.shutdown()
 
-    async def read(self, sql: str, parameters: Parameters = (), *, tenant: str = SERVER) -> list[Row]:
+    async def read(self, sql: str, parameters: Parameters = (), *, tenant: str = NO_TENANT) -> list[Row]:
         """Return the rows of one SELECT over committed data."""
         return await self._readers.run(
             lambda connection: connection.fetch_all(sql, parameters), tenant=tenant, seconds=READ_SECONDS
         )
 
     async def read_as(
-        self, make: Callable[[Row], T], sql: str, parameters: Parameters, *, tenant: str = SERVER
+        self, make: Callable[[Row], T], sql: str, parameters: Parameters, *, tenant: str = NO_TENANT
     ) -> list[T]:
         """Return the rows of one SELECT, each converted by `make`."""
         return await self._readers.run(
@@ -112,13 +135,20 @@ class PostgresDatabase(Database):
     async def read_keys(self, sql: str) -> list[Row]:
         """Return the rows of one SELECT, run on the connection reserved for API keys."""
         return await self._key_reader.run(
-            lambda connection: connection.fetch_all(sql), tenant=SERVER, seconds=READ_SECONDS
+            lambda connection: connection.fetch_all(sql), tenant=NO_TENANT, seconds=READ_SECONDS
         )
 
     async def write(self, work: Callable[[Connection], T], *, durable: bool = True) -> T:
         """Run `work` in a transaction in the writer's thread, and return its result."""
         running = asyncio.get_running_loop().run_in_executor(self._thread, self._transaction, work, durable)
         return await asyncio.shield(running)
+
+    async def listen(self, on_notice: Callable[[str, str], None]) -> None:
+        """Call `on_notice` with the topic and the text of each notice from now on."""
+        assert self._listener is None
+        self._listener = Listener(self._url, on_notice)
+        with translated_errors():
+            await self._listener.begin()
 
     async def probe(self) -> None:
         """Write a row of the schema's table without a change of its content."""
@@ -129,7 +159,7 @@ class PostgresDatabase(Database):
 
     def _transaction(self, work: Callable[[Connection], T], durable: bool) -> T:
         with self.health.write(), translated_errors():
-            self._writer.execute("BEGIN")
+            self._writer.execute(BEGIN)
             raw = self._writer.raw
             try:
                 if not durable:
@@ -146,11 +176,13 @@ class PostgresDatabase(Database):
 
 
 def _connect(
-    url: str, exclusive: bool, for_copy: bool
+    url: str, setup: Sequence[str], for_copy: bool
 ) -> tuple[PostgresConnection, tuple[PostgresReaders, PostgresReaders, PostgresReaders]]:
-    writer = PostgresConnection(url, SERVER_LOCK if exclusive else COMMAND)
+    # Two servers that start at the same time must not hold their common lock when one changes the schema.
+    with closing(PostgresConnection(url, COMMAND)) as alone:
+        _migrate(alone)
+    writer = PostgresConnection(url, ALONE if for_copy else setup)
     try:
-        _migrate(writer)
         if not for_copy and writer.fetch_all(f"SELECT 1 FROM pg_class WHERE oid = to_regclass('{COPY_TABLE}')"):
             raise UnusableDatabaseError(
                 "The database holds an incomplete copy of a file: continue it with ebb migrate, or remove the database"
@@ -169,8 +201,7 @@ def _migrate(writer: PostgresConnection) -> None:
     """Bring the database to the newest schema, one transaction for each script. Raises UnusableDatabaseError."""
     raw = writer.raw
     raw.execute("CREATE TABLE IF NOT EXISTS ebb_schema(version INTEGER NOT NULL)")
-    row = writer.fetch_one("SELECT max(version) AS version FROM ebb_schema")
-    version: int = (row["version"] if row is not None else None) or 0
+    version = _version(writer)
     scripts = [path.read_bytes() for path in sorted(SCHEMA.glob("*.sql"))]
     if version > len(scripts):
         raise UnusableDatabaseError(
@@ -181,14 +212,22 @@ def _migrate(writer: PostgresConnection) -> None:
         with raw.transaction():
             # A server of another version would not know the new schema.
             raw.execute(f"SELECT pg_advisory_xact_lock({LOCK})".encode())
+            if _version(writer) > number:
+                # Another server that starts now was faster.
+                continue
             raw.execute(scripts[number])
             raw.execute("DELETE FROM ebb_schema")
             writer.execute("INSERT INTO ebb_schema(version) VALUES (?)", (number + 1,))
+
+
+def _version(writer: PostgresConnection) -> int:
+    row = writer.fetch_one("SELECT max(version) AS version FROM ebb_schema")
+    return (row["version"] if row is not None else None) or 0
 
 
 def refusal(url: str, error: psycopg.Error) -> str:
     """Return the sentence for a database that cannot be used. The password stays out of it."""
     reason = str(error).strip().partition("\n")[0]
     if isinstance(error, LockNotAvailable):
-        reason = "another server uses it. Stop that one first, or choose another database"
+        reason = "servers of another version, or a copy of a file, use it. Stop them first, or choose another database"
     return f"The database at {place_of(url)} (--database-url) cannot be used: {reason}"

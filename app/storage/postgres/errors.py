@@ -8,7 +8,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from psycopg import Error, IntegrityError, InterfaceError, OperationalError
-from psycopg.errors import DiskFull, ForeignKeyViolation, QueryCanceled, ReadOnlySqlTransaction, UniqueViolation
+from psycopg.errors import (
+    DiskFull,
+    ForeignKeyViolation,
+    IdleInTransactionSessionTimeout,
+    QueryCanceled,
+    ReadOnlySqlTransaction,
+    UniqueViolation,
+)
 
 from app.domain.storage_health import StorageFullError, StorageUnavailableError
 from app.storage.errors import ConstraintError, DatabaseError, DuplicateError, MissingReferenceError
@@ -24,7 +31,7 @@ def outage_of(error: Error) -> OutageError | None:
             return StorageUnavailableError("PostgreSQL takes no writes: it is a standby. Try again in a few seconds.")
         case QueryCanceled():
             return None
-        case OperationalError() | InterfaceError():
+        case OperationalError() | InterfaceError() | IdleInTransactionSessionTimeout():
             return StorageUnavailableError("PostgreSQL does not answer. Try again in a few seconds.")
         case _:
             return None

@@ -16,6 +16,7 @@ from typing import Final
 
 from app.domain.records import ConversationSource
 from app.storage.connection import Connection, Row
+from app.storage.search_filter import SearchFilter
 from app.storage.search_words import SEPARATOR, may_be_unfinished, query_pieces, segmented
 
 INDEXED_CHARACTERS: Final = 262_144
@@ -31,7 +32,7 @@ FIND_MESSAGES: Final = """
     JOIN message ON message.id = message_id
     JOIN conversation ON conversation.id = message.conversation_id
     WHERE search_text.content @@ CAST(? AS tsquery) AND searchable.number < ? AND message.deleted_at IS NULL
-      AND conversation.deleted_at IS NULL AND NOT temporary AND source = ? AND conversation.tenant = ?
+      AND conversation.deleted_at IS NULL AND NOT temporary AND source = ? AND conversation.tenant = ?{within}
     ORDER BY searchable.number DESC LIMIT ?
 """
 FIND_TITLES: Final = """
@@ -39,7 +40,7 @@ FIND_TITLES: Final = """
     FROM search_text JOIN searchable ON searchable.number = search_text.number
     JOIN conversation ON conversation.id = conversation_id
     WHERE search_text.title @@ CAST(? AS tsquery) AND conversation.deleted_at IS NULL AND NOT temporary
-      AND source = ? AND conversation.tenant = ?
+      AND source = ? AND conversation.tenant = ?{within}
     ORDER BY searchable.number DESC LIMIT ?
 """
 QUEUED: Final = """
@@ -62,18 +63,30 @@ class TsvectorIndex:
         *,
         tenant: str,
         source: ConversationSource,
+        within: SearchFilter,
         before: int,
         limit: int,
         beginning: int,
     ) -> Iterator[Row]:
         """Yield the tenant's messages that contain every word of `query`, the newest first."""
-        return connection.iterate(FIND_MESSAGES, (beginning, tsquery(query, tenant), before, source, tenant, limit))
+        condition, values = within.of_messages(connection.dialect)
+        place = (beginning, tsquery(query, tenant), before, source, tenant, *values, limit)
+        return connection.iterate(FIND_MESSAGES.format(within=condition), place)
 
     def titles(
-        self, connection: Connection, query: str, *, tenant: str, source: ConversationSource, limit: int
+        self,
+        connection: Connection,
+        query: str,
+        *,
+        tenant: str,
+        source: ConversationSource,
+        within: SearchFilter,
+        limit: int,
     ) -> Iterator[Row]:
         """Yield the tenant's conversations whose titles contain every word of `query`, the newest titles first."""
-        return connection.iterate(FIND_TITLES, (tsquery(query, tenant), source, tenant, limit))
+        condition, values = within.of_titles(connection.dialect)
+        place = (tsquery(query, tenant), source, tenant, *values, limit)
+        return connection.iterate(FIND_TITLES.format(within=condition), place)
 
     def reassign(self, connection: Connection, conversation_id: str, tenant: str) -> None:  # noqa: ARG002
         """Queue the title and the messages of a conversation, whose row names the new tenant already."""

@@ -18,6 +18,7 @@ SQLITE: Final = Dialect(
     same="IS",
     greatest="max",
     least="min",
+    now="((julianday('now') - 2440587.5) * 86400.0)",
     json_strings=lambda array: f"SELECT value FROM json_each({array})",
     json_items="json_each(?)",
     json_text=_json_element,
@@ -64,6 +65,9 @@ class SqliteConnection:
         """Return the first row of a statement; None if there is none."""
         row: Row | None = self.raw.execute(sql, parameters).fetchone()
         return row
+
+    def notify(self, topic: str, text: str) -> None:
+        """Do nothing: a file has one server."""
 
     def iterate(self, sql: str, parameters: Parameters = (), /) -> Iterator[Row]:
         """Yield the rows of a statement one at a time."""

@@ -59,7 +59,7 @@ class SqliteDatabase(Database):
         identity: FileIdentity,
         mark: Mark,
     ) -> None:
-        super().__init__(SQLITE, Fts5Index())
+        super().__init__(SQLITE, Fts5Index(), is_shared=False)
         self._writer = writer
         self._thread = thread
         self._readers = readers
@@ -139,6 +139,9 @@ class SqliteDatabase(Database):
         """Run `work` in a transaction in the writer's thread, and return its result."""
         running = asyncio.get_running_loop().run_in_executor(self._thread, self._transaction, work, durable)
         return await asyncio.shield(running)
+
+    async def listen(self, on_notice: Callable[[str, str], None]) -> None:
+        """Do nothing: a file has one server, which needs no notices."""
 
     async def probe(self) -> None:
         """Write a page of the file without a change of its content."""

@@ -16,6 +16,7 @@ from typing import Final
 
 from app.domain.records import ConversationSource
 from app.storage.connection import Connection, Row
+from app.storage.search_filter import SearchFilter
 from app.storage.search_words import may_be_unfinished, query_pieces, segmented
 
 BATCH_MESSAGES = 200
@@ -32,7 +33,7 @@ FIND_MESSAGES: Final = """
     CROSS JOIN message ON message.id = message_id
     CROSS JOIN conversation ON conversation.id = message.conversation_id
     WHERE search_text MATCH ? AND search_text.rowid < ? AND message.deleted_at IS NULL
-      AND conversation.deleted_at IS NULL AND NOT temporary AND source = ? AND conversation.tenant = ?
+      AND conversation.deleted_at IS NULL AND NOT temporary AND source = ? AND conversation.tenant = ?{within}
     ORDER BY search_text.rowid DESC LIMIT ?
 """
 FIND_TITLES: Final = """
@@ -40,7 +41,7 @@ FIND_TITLES: Final = """
     FROM search_text CROSS JOIN searchable ON number = search_text.rowid
     CROSS JOIN conversation ON conversation.id = conversation_id
     WHERE search_text MATCH ? AND conversation.deleted_at IS NULL AND NOT temporary
-      AND source = ? AND conversation.tenant = ?
+      AND source = ? AND conversation.tenant = ?{within}
     ORDER BY search_text.rowid DESC LIMIT ?
 """
 
@@ -55,19 +56,31 @@ class Fts5Index:
         *,
         tenant: str,
         source: ConversationSource,
+        within: SearchFilter,
         before: int,
         limit: int,
         beginning: int,
     ) -> Iterator[Row]:
         """Yield the tenant's messages that contain every word of `query`, the newest first."""
         expression = rows_expression("content", query, tenant)
-        return connection.iterate(FIND_MESSAGES, (beginning, expression, before, source, tenant, limit))
+        condition, values = within.of_messages(connection.dialect)
+        place = (beginning, expression, before, source, tenant, *values, limit)
+        return connection.iterate(FIND_MESSAGES.format(within=condition), place)
 
     def titles(
-        self, connection: Connection, query: str, *, tenant: str, source: ConversationSource, limit: int
+        self,
+        connection: Connection,
+        query: str,
+        *,
+        tenant: str,
+        source: ConversationSource,
+        within: SearchFilter,
+        limit: int,
     ) -> Iterator[Row]:
         """Yield the tenant's conversations whose titles contain every word of `query`, the newest titles first."""
-        return connection.iterate(FIND_TITLES, (rows_expression("title", query, tenant), source, tenant, limit))
+        condition, values = within.of_titles(connection.dialect)
+        place = (rows_expression("title", query, tenant), source, tenant, *values, limit)
+        return connection.iterate(FIND_TITLES.format(within=condition), place)
 
     def reassign(self, connection: Connection, conversation_id: str, tenant: str) -> None:
         """Index the title and the messages of a conversation as those of `tenant`."""

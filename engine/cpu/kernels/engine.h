@@ -168,6 +168,7 @@ private:
                 barrier();
             }
             if (input.hidden_out != nullptr) emit();
+            add_to_sums();
             if (input.samples > 0) sample();
             barrier();
         }
@@ -354,6 +355,20 @@ private:
                                    (panel + i) * kPanel);
                     }
             });
+        }
+
+        // Add final hidden states to the sums. One thread adds all rows of a sum in their order, so the number of
+        // threads changes no bit of it. The residual stream stays as it is for `sample`.
+        void add_to_sums() {
+            for (int i = thread; i < input.num_sums; i += engine.pool_.size()) {
+                const HiddenSum& sum = input.sums[i];
+                float* normed = own.settled.data();
+                for (int row = sum.first; row < sum.end; ++row) {
+                    const float* from = change_norm == nullptr ? residual(row) : settle(row, false);
+                    rms_norm(from, model.final_norm, hidden, model.norm_epsilon, normed);
+                    for (int column = 0; column < hidden; ++column) sum.total[column] += normed[column];
+                }
+            }
         }
 
         void sample() {

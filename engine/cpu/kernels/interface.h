@@ -122,6 +122,13 @@ struct Move {
     double seconds;  // output: duration of the copy
 };
 
+// Consecutive rows of a step whose final hidden states are added to a sum, in order.
+struct HiddenSum {
+    double* total;  // [hidden], input and output
+    int32_t first;
+    int32_t end;
+};
+
 // One step over a batch of sequences. The rows of sequence i follow the rows of sequence i - 1. A step without
 // sequences only moves blocks. The kernels write the fields that are marked as output.
 struct StepInput {
@@ -146,6 +153,8 @@ struct StepInput {
     int32_t copies;               // number of copies within the pool, made first
     int32_t loads;                // number of loads, made before the computation
     int32_t stores;               // number of stores, made after the computation
+    int32_t num_sums;
+    const HiddenSum* sums;        // [num_sums]: sums of hidden states, normalized by the final norm
     int32_t done;                 // output: 1 once the step has ended; guarded by the queue's lock
     double started, ended;        // output: times of the computation, without moves, in seconds of a monotonic clock
     const char* problem;          // output: null, or the reason why nothing was computed

@@ -36,12 +36,14 @@ class ForwardPass:
 
     sampled: tokens by request id: one token, or the accepted tokens of a draft and the token after them.
     started, ended: times around the model and the sampler only, on time.perf_counter.
+    embeddings: by id of a request whose prompt ended in this pass, if it asks for one.
     """
 
     sampled: dict[str, tuple[int, ...]]
     started: float
     ended: float
     logprobs: StepLogprobs = NO_LOGPROBS
+    embeddings: Mapping[str, bytes] = field(default_factory=dict)
 
 
 def step_logprobs(scheduled: Sequence[ScheduledRequest], tokens: Sequence[int], logits: torch.Tensor) -> StepLogprobs:
@@ -66,6 +68,11 @@ def step_logprobs(scheduled: Sequence[ScheduledRequest], tokens: Sequence[int], 
         for each in chunks
     }
     return StepLogprobs(sampled, prompts)
+
+
+def embeddings_of(scheduled: Sequence[ScheduledRequest]) -> dict[str, bytes]:
+    """Return the embeddings that a pass completed, once its hidden states have been added."""
+    return {each.request_id: value for each in scheduled if (value := each.embedding) is not None}
 
 
 def step_output(
@@ -97,4 +104,5 @@ def step_output(
             for name in (passes[0].logprobs.sampled if passes else ())
         },
         prompt_logprobs=passes[0].logprobs.prompts if passes else {},
+        embeddings=passes[0].embeddings if passes else {},
     )

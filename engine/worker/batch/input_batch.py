@@ -18,6 +18,7 @@ from engine.sampling_params import SamplingParams
 from engine.scheduler_output import CachedRequestData, NewRequestData, SchedulerOutput
 from engine.speculation.verify import verify
 from engine.upload import upload
+from engine.worker.batch.embedding import HiddenSum
 
 
 @dataclass(slots=True)
@@ -26,6 +27,7 @@ class RequestState:
 
     token_ids: known tokens, including the worker's own samples, which the scheduler may not have seen yet. If the last
         one is still being computed, ~i (negative) is its placeholder: sample i of pass number `expected_of`.
+    hidden_sum: None unless the request asks for an embedding.
     """
 
     token_ids: list[int]
@@ -34,6 +36,7 @@ class RequestState:
     num_computed_tokens: int
     sampling: SamplingParams
     adjustments: Adjustments | None
+    hidden_sum: HiddenSum | None = None
     expected_of: int = 0
 
 
@@ -47,6 +50,8 @@ class ScheduledRequest:
     sampling: one row per token that samples, which are the last ones: none, one, or n + 1 with a draft of n tokens.
     prompt_targets: prompt tokens whose log probabilities are requested. Target i follows token i of this part.
     num_prompt_logprobs: number of most likely tokens to report with each prompt target.
+    hidden_sum: the sum to which the step adds hidden states; None unless the request asks for an embedding. Such a
+        request never samples.
     """
 
     request_id: str
@@ -56,6 +61,20 @@ class ScheduledRequest:
     sampling: tuple[SamplingRow, ...] = ()
     prompt_targets: Sequence[int] = ()
     num_prompt_logprobs: int = 0
+    hidden_sum: HiddenSum | None = None
+
+    @property
+    def summed_rows(self) -> range:
+        """Indices in `token_ids` of the tokens whose hidden states are added to the sum."""
+        if self.hidden_sum is None:
+            return range(0)
+        return self.hidden_sum.rows(self.context_len, self.context_len + len(self.token_ids))
+
+    @property
+    def embedding(self) -> bytes | None:
+        """The embedding, if this part is the last one of a request that asks for it. The rows must be added."""
+        end = self.context_len + len(self.token_ids)
+        return self.hidden_sum.embedding() if self.hidden_sum is not None and self.hidden_sum.is_complete(end) else None
 
     @property
     def sampling_from(self) -> int:
@@ -149,8 +168,11 @@ class InputBatch:
             raise EngineError(f"request {new.request_id} is already in the batch")
         tokens, prompt_len = list(new.token_ids), new.prompt_len
         adjustments = Adjustments.of(new.sampling, tokens, prompt_len, self._vocab_size)
+        pooling = new.sampling.pooling
+        assert pooling != "auto", "the processor resolves it"
+        hidden_sum = HiddenSum(pooling, prompt_len) if pooling is not None else None
         self._requests[new.request_id] = RequestState(
-            tokens, prompt_len, list(new.block_ids), new.num_computed_tokens, new.sampling, adjustments
+            tokens, prompt_len, list(new.block_ids), new.num_computed_tokens, new.sampling, adjustments, hidden_sum
         )
 
     def _advance(self, cached: CachedRequestData) -> None:
@@ -176,10 +198,10 @@ class InputBatch:
             start, end = state.num_computed_tokens, state.num_computed_tokens + count - len(draft)
             self._check(request_id, state, end, len(draft))
             rows: tuple[SamplingRow, ...] = ()
-            if end == len(state.token_ids):
+            if end == len(state.token_ids) and state.hidden_sum is None:
                 rows = tuple([self._sampling_row(request_id, state, behind) for behind in range(len(draft) + 1)])
             token_ids = [*state.token_ids[start:end], *draft]
-            request = ScheduledRequest(request_id, token_ids, start, state.block_ids, rows)
+            request = ScheduledRequest(request_id, token_ids, start, state.block_ids, rows, hidden_sum=state.hidden_sum)
             if state.sampling.prompt_logprobs is not None:
                 targets = state.token_ids[start + 1 : min(end + 1, state.prompt_len)]
                 wanted = state.sampling.prompt_logprobs

@@ -4,7 +4,7 @@ import time
 
 from engine.errors import EngineError
 from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
-from engine.worker.batch.forward_pass import NO_LOGPROBS, ForwardPass, step_logprobs, step_output
+from engine.worker.batch.forward_pass import NO_LOGPROBS, ForwardPass, embeddings_of, step_logprobs, step_output
 from engine.worker.batch.input_batch import ExpectedTokens, InputBatch
 from engine.worker.batch.stage_exchange import StageExchange
 from engine.worker.batch.step_moves import PlannedTransfers, StepMoves
@@ -108,7 +108,8 @@ class NativeStep:
                 if len(computed.logits)
                 else NO_LOGPROBS
             )
-            passes.append(ForwardPass(sampled, computed.started, computed.ended, logprobs))
+            embeddings = embeddings_of(started.scheduled) if computed.hidden is None else {}
+            passes.append(ForwardPass(sampled, computed.started, computed.ended, logprobs, embeddings))
             seconds += computed.move_seconds
         if failure is not None:
             raise failure

@@ -110,6 +110,7 @@ class NativeRunner:
         return StepArrays(
             self._kv_cache,
             self._model.vocab_size,
+            self._model.struct.hidden,
             sequences=32,
             rows=512,
             blocks=32,
@@ -117,4 +118,5 @@ class NativeRunner:
             moves=32,
             masks=0,
             adjusted=0,
+            summed=0,
         )

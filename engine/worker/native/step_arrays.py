@@ -8,7 +8,7 @@ import numpy.typing as npt
 import torch
 
 from engine.cpu import library
-from engine.cpu.library import Move, RowSampling, StepInput
+from engine.cpu.library import HiddenSum, Move, RowSampling, StepInput
 from engine.errors import EngineError
 from engine.sampling.adjustments import Adjustments
 from engine.sampling.mask_words import Words
@@ -23,6 +23,7 @@ Ints = npt.NDArray[np.int32]
 
 _ROW_SAMPLING: Final = np.dtype(RowSampling)
 _MOVE: Final = np.dtype(Move)
+_HIDDEN_SUM: Final = np.dtype(HiddenSum)
 _ADJUSTMENTS: Final = np.dtype(library.Adjustments)
 _SEED_MASK: Final = (1 << 64) - 1
 
@@ -31,12 +32,14 @@ class StepArrays:
     """Arrays with a fixed capacity, and the `input` structure that points at them.
 
     kv: the device pool, bfloat16 [num_blocks, BlockLayout.elements].
+    hidden: width of a hidden state.
     sequences, rows: maximum number of sequences and rows of a step.
     blocks: maximum number of blocks per sequence.
     barred: maximum number of barred token ids of a step.
     moves: maximum number of blocks that a step moves.
     masks: maximum number of rows with a mask.
     adjusted: maximum number of rows with adjustments.
+    summed: maximum number of sequences whose hidden states are summed.
 
     Invariant: the arrays do not change between the submission of a step and its end.
     """
@@ -45,6 +48,7 @@ class StepArrays:
         self,
         kv: torch.Tensor,
         vocab_size: int,
+        hidden: int,
         *,
         sequences: int,
         rows: int,
@@ -53,10 +57,12 @@ class StepArrays:
         moves: int,
         masks: int,
         adjusted: int,
+        summed: int,
     ) -> None:
         self._kv = kv
         self._vocab_size = vocab_size
-        self._room = (sequences, rows, blocks, barred, moves, masks, adjusted)
+        self._hidden = hidden
+        self._room = (sequences, rows, blocks, barred, moves, masks, adjusted, summed)
         self._token_ids = _ints(rows)
         self._query_lens = _ints(sequences)
         self._context_lens = _ints(sequences)
@@ -71,6 +77,7 @@ class StepArrays:
         self._adjustments = np.zeros(adjusted, dtype=_ADJUSTMENTS)
         self._masks = np.zeros((masks, -(-vocab_size // 32)), dtype=np.uint32)
         self._adjustments_at: int = self._adjustments.ctypes.data
+        self._sums = np.zeros(summed, dtype=_HIDDEN_SUM)
         self.input = StepInput(
             table_width=blocks,
             token_ids=self._token_ids.ctypes.data,
@@ -85,6 +92,7 @@ class StepArrays:
             kv=kv.data_ptr(),
             block_size=kv.stride(0),
             moves=self._moves.ctypes.data,
+            sums=self._sums.ctypes.data,
         )
 
     def with_room_for(self, scheduled: Sequence[ScheduledRequest], moves: StepMoves) -> "StepArrays":
@@ -98,6 +106,7 @@ class StepArrays:
             moves.count,
             sum(row.mask is not None for row in rows),
             sum(row.adjustments is not None for row in rows),
+            sum(request.hidden_sum is not None for request in scheduled),
         )
         if all(want <= have for want, have in zip(needed, self._room, strict=True)):
             return self
@@ -105,6 +114,7 @@ class StepArrays:
         return StepArrays(
             self._kv,
             self._vocab_size,
+            self._hidden,
             sequences=room[0],
             rows=room[1],
             blocks=room[2],
@@ -112,6 +122,7 @@ class StepArrays:
             moves=room[4],
             masks=room[5],
             adjusted=room[6],
+            summed=room[7],
         )
 
     def fill(
@@ -121,13 +132,14 @@ class StepArrays:
 
         wanted: ascending indices of the sampling rows whose logits are returned. The logits of the rows before
             `prompt_targets` follow them. The kernels sample those rows too, and the samples are discarded.
-        samples: whether these kernels sample; False if they compute no logits.
+        samples: whether these kernels sample and embed; False if another stage has the final norm.
 
         Raise EngineError for a row that samples randomly without a seed.
         """
         self._fill_requests(scheduled, wanted)
+        self._fill_sums(scheduled)
         if not samples:
-            self.input.samples = self._num_sampling = 0
+            self.input.samples = self._num_sampling = self.input.num_sums = 0
         self._fill_moves(moves)
 
     def _fill_requests(self, scheduled: Sequence[ScheduledRequest], wanted: Sequence[int]) -> None:
@@ -222,6 +234,18 @@ class StepArrays:
             len(seen.ids) if seen is not None else 0,
         )
         return self._adjustments_at + index * _ADJUSTMENTS.itemsize
+
+    def _fill_sums(self, scheduled: Sequence[ScheduledRequest]) -> None:
+        """Write where the kernels add hidden states. The sums stay alive as long as their requests are in the step."""
+        count = first = 0
+        for request in scheduled:
+            rows = request.summed_rows
+            if request.hidden_sum is not None and rows:
+                address = request.hidden_sum.total(self._hidden).data_ptr()
+                self._sums[count] = (address, first + rows.start, first + rows.stop)
+                count += 1
+            first += len(request.token_ids)
+        self.input.num_sums = count
 
     def _fill_moves(self, moves: StepMoves) -> None:
         self.input.copies, self.input.loads = len(moves.copies), len(moves.loads)

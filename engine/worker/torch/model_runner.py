@@ -49,7 +49,7 @@ class ModelRunner:
         started = time.perf_counter()
         hidden = self._hidden_states(step)
         tokens, wanted = self._head.sample(hidden, step)
-        read = self._device.start_read(tokens)
+        read, finish_sums = self._device.start_read(tokens), self._head.start_sums(hidden, step.scheduled, self._device)
         logprobs = step_logprobs(step.scheduled, read().tolist(), torch.cat(wanted)) if wanted else NO_LOGPROBS
         # From here on, placeholders are those of this pass.
         expected = batch.expect(step.scheduled)
@@ -60,7 +60,7 @@ class ModelRunner:
             # The device began once it had finished the pass before.
             began = max(started, self._ended)
             self._ended = time.perf_counter()
-            return ForwardPass(sampled, began, self._ended, logprobs)
+            return ForwardPass(sampled, began, self._ended, logprobs, finish_sums())
 
         return finish
 

@@ -1,19 +1,22 @@
-"""Hidden states to tokens: the output matrix, and the sampler behind it."""
+"""Final hidden states to tokens, by the output matrix and the sampler, and to embeddings."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
 
 from engine.sampling.sampler import Sampler, SamplingRow
 from engine.upload import upload
-from engine.worker.batch.input_batch import StepInput
+from engine.worker.batch.embedding import HiddenSum
+from engine.worker.batch.forward_pass import embeddings_of
+from engine.worker.batch.input_batch import ScheduledRequest, StepInput
+from engine.worker.torch.device import Device
 from models.interface import CausalLM
 from models.parallel import RankGroup
 
 
 class SamplingHead:
-    """Sampler of the tokens of a pass. Rank 0 samples for all ranks."""
+    """End of a pass. Rank 0 samples for all ranks."""
 
     def __init__(self, model: CausalLM, ranks: RankGroup) -> None:
         self._model = model
@@ -41,6 +44,31 @@ class SamplingHead:
                 wanted.append(_rows(logits, scored).clone())
             tokens = self._sampler.sample(logits, rows)
         return self._ranks.agree(tokens), wanted
+
+    def start_sums(
+        self, hidden: torch.Tensor, scheduled: Sequence[ScheduledRequest], device: Device
+    ) -> Callable[[], dict[str, bytes]]:
+        """Queue the reads of the hidden states [T, hidden] that embeddings need, on rank 0 only.
+
+        Return a function that adds them to their sums and returns the embeddings that are complete.
+        """
+        reads: list[tuple[HiddenSum, Callable[[], torch.Tensor]]] = []
+        if self._ranks.rank > 0:
+            return dict
+        first = 0
+        for request in scheduled:
+            rows = request.summed_rows
+            if request.hidden_sum is not None and rows:
+                chunk = hidden[first + rows.start : first + rows.stop]
+                reads.append((request.hidden_sum, device.start_read(chunk)))
+            first += len(request.token_ids)
+
+        def finish() -> dict[str, bytes]:
+            for hidden_sum, read in reads:
+                hidden_sum.add(read())
+            return embeddings_of(scheduled)
+
+        return finish
 
 
 def _rows(hidden: torch.Tensor, rows: Sequence[int]) -> torch.Tensor:

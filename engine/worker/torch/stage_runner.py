@@ -55,10 +55,11 @@ class StageRunner:
                 return lambda: ForwardPass({}, started, ended)
             drawn, logits = self._head.sample(hidden, step)
             tokens: list[int] = drawn.tolist()
+            embeddings = self._head.start_sums(hidden, step.scheduled, self._device)()
         except BaseException:
             exchange.fail(expected)
             raise
         sampled = exchange.end(tokens, expected)
         ended = time.perf_counter()
         logprobs = step_logprobs(step.scheduled, tokens, torch.cat(logits)) if logits else NO_LOGPROBS
-        return lambda: ForwardPass(sampled, started, ended, logprobs)
+        return lambda: ForwardPass(sampled, started, ended, logprobs, embeddings)

@@ -131,7 +131,7 @@ for (const [provider, model] of Object.entries(modelsOf(EBB_KEY))) {
 }
 const openai = createOpenAI({ baseURL: `${EBB_URL}/v1`, apiKey: EBB_KEY });
 const completed = await generateText({ ...brief, model: openai.completion(EBB_MODEL), prompt: "The sea is" });
-const refused = await embed({ model: openai.embedding(EBB_MODEL), value: "sea", maxRetries: 0 }).catch((error) => error);
+const { embedding } = await embed({ model: openai.embedding(EBB_MODEL), value: "sea", maxRetries: 0 });
 seen.completion = completed.finishReason;
-seen.embedding = APICallError.isInstance(refused) ? refused.statusCode : String(refused);
+seen.length = Math.hypot(...embedding);
 console.log(JSON.stringify(seen));

@@ -1,6 +1,7 @@
 """Chats through LiteLLM: its routes to a server of OpenAI's, Anthropic's and Ollama's API, whole and streamed."""
 
 import json
+import math
 import os
 from typing import Any
 
@@ -70,12 +71,16 @@ def responses() -> list[dict[str, Any]]:
 completed = litellm.text_completion(
     model=f"text-completion-openai/{MODEL}", api_base=f"{URL}/v1", api_key=KEY, prompt="The sea is", max_tokens=4
 )
+embedded = litellm.embedding(
+    model=f"openai/{MODEL}", api_base=f"{URL}/v1", api_key=KEY, input=["sea", "river"], encoding_format="float"
+)
 print(
     json.dumps(
         {
             "whole": {route: conversation(route, stream=False) for route in ROUTES},
             "streamed": {route: conversation(route, stream=True) for route in ROUTES},
             "responses": responses(),
+            "lengths": [math.hypot(*each["embedding"]) for each in embedded.data],
             "completion": {"text": completed.choices[0].text, "reason": completed.choices[0].finish_reason},
         }
     )

@@ -79,9 +79,6 @@ print(
             "openai": errors_of(OPENAI),
             "anthropic": errors_of(ANTHROPIC),
             "fallbacks": fallback_reasons(),
-            "embedding": raised(
-                lambda: litellm.embedding(model=f"openai/{MODEL}", api_base=f"{URL}/v1", api_key=KEY, input=["sea"])
-            ),
         }
     )
 )

@@ -48,7 +48,6 @@ async function errors() {
     limited: () => clientOf(EBB_LIMITED_KEY).chat({ ...calm, messages: [question] }),
     "wrong key": () => clientOf("wrong").chat({ ...calm, messages: [question] }),
     "other model": () => ollama.chat({ ...calm, model: "another", messages: [question] }),
-    embedding: () => ollama.embed({ model: EBB_MODEL, input: "sea" }),
   };
   const found = {};
   for (const [name, call] of Object.entries(calls)) {
@@ -60,12 +59,14 @@ async function errors() {
 
 const formatted = await ollama.chat({ ...calm, messages: [question], format: parameters });
 const generated = await ollama.generate({ ...calm, prompt: "Why is the sea salty?" });
+const { embeddings } = await ollama.embed({ model: EBB_MODEL, input: ["sea", "river"] });
 console.log(
   JSON.stringify({
     chat: await twoTurns(),
     tools: await tools(),
     formatted: JSON.parse(formatted.message.content),
     generated: generated.done_reason,
+    lengths: embeddings.map((embedding) => Math.hypot(...embedding)),
     models: (await ollama.list()).models.map((model) => model.name),
     capabilities: (await ollama.show({ model: EBB_MODEL })).capabilities,
     errors: await errors(),

@@ -70,7 +70,6 @@ async function errors() {
     limited: () => create({}, EBB_LIMITED_KEY),
     "wrong key": () => create({}, "wrong"),
     "other model": () => create({ model: "another" }),
-    embedding: () => client.embeddings.create({ model: EBB_MODEL, input: "sea" }),
   };
   const found = {};
   for (const [name, call] of Object.entries(calls)) {
@@ -105,6 +104,7 @@ async function responses() {
 const models = [];
 for await (const model of client.models.list()) models.push(model.id);
 const whole = await client.completions.create({ model: EBB_MODEL, prompt: "The sea is", max_tokens: 4, temperature: 0 });
+const { data } = await client.embeddings.create({ model: EBB_MODEL, input: ["sea", "river"] });
 console.log(
   JSON.stringify({
     chat: await twoTurns(),
@@ -114,5 +114,6 @@ console.log(
     errors: await errors(),
     models,
     completion: whole.choices[0].finish_reason,
+    lengths: data.map(({ embedding }) => Math.hypot(...embedding)),
   }),
 );

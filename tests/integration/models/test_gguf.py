@@ -15,6 +15,7 @@ from models.block_types import BLOCK_TYPES
 from models.chat_format import ChatFormat
 from models.dense_context import DenseContext
 from models.errors import ConversionError
+from models.folder import ModelFolder
 from models.gguf_import.convert import convert_gguf
 from models.gguf_import.reader import GgufFile
 from models.proof import prove_conversion
@@ -97,6 +98,13 @@ def test_configuration_agrees_with_the_file(tmp_path: Path) -> None:
         "eos_token_id": 2,
         "pad_token_id": 2,
     }
+
+
+@pytest.mark.parametrize(("number", "pooling"), [(None, None), (0, None), (1, "mean"), (3, "last")])
+def test_pooling_of_a_model_for_embeddings_is_kept(tmp_path: Path, number: int | None, pooling: str | None) -> None:
+    changed = {} if number is None else {"llama.pooling_type": number}
+    folder = convert(write_tiny_gguf(tmp_path / "tiny.gguf", changed=changed))
+    assert ModelFolder(folder).pooling() == pooling
 
 
 def test_tokenizer_is_described_by_what_the_file_has(tmp_path: Path) -> None:

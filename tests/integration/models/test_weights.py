@@ -103,6 +103,37 @@ def test_second_copy_of_a_tied_head_is_ignored(tmp_path: Path) -> None:
     assert torch.equal(logits(load(folder)), before)
 
 
+def test_weights_without_a_head_load_the_same_model(tmp_path: Path) -> None:
+    """Load the names under which models for embeddings are published."""
+    expected = logits(load(make_tiny_model(tmp_path / "chat", tied=True)))
+    folder = make_tiny_model(tmp_path / "embedding", tied=True)
+    tensors = {name.removeprefix("model."): each for name, each in load_file(folder / "model.safetensors").items()}
+    save_file(tensors, folder / "model.safetensors")
+    assert torch.equal(logits(load(folder)), expected)
+
+
+@pytest.mark.parametrize(
+    ("config", "pooling"),
+    [
+        ({"pooling_mode_lasttoken": True, "pooling_mode_mean_tokens": False}, "last"),
+        ({"pooling_mode_mean_tokens": True, "include_prompt": True}, "mean"),
+        ({}, None),
+    ],
+)
+def test_folder_names_its_pooling(folder: Path, config: dict[str, bool], pooling: str | None) -> None:
+    (folder / "1_Pooling").mkdir()
+    (folder / "1_Pooling" / "config.json").write_text(json.dumps(config))
+    assert ModelFolder(folder).pooling() == pooling
+
+
+def test_unsupported_pooling_is_refused_naming_the_setting(folder: Path) -> None:
+    assert ModelFolder(folder).pooling() is None
+    (folder / "1_Pooling").mkdir()
+    (folder / "1_Pooling" / "config.json").write_text('{"pooling_mode_cls_token": true}')
+    with pytest.raises(UnsupportedModelError, match=r"pooling_mode_cls_token.*--pooling"):
+        ModelFolder(folder).pooling()
+
+
 def test_sharded_weights_load_the_same_model_as_one_file(folder: Path) -> None:
     before = logits(load(folder))
     tensors = load_file(folder / "model.safetensors")

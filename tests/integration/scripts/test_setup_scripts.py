@@ -75,6 +75,16 @@ def test_root_installs_missing_tools_without_starting_services(programs: Path, t
     assert install == "1 -q install -y --no-install-recommends chromium redis-server"
 
 
+def test_tools_for_tests_of_logins_are_asked_for_by_name(programs: Path) -> None:
+    add(programs, "apt-get", "exit 1")
+    add(programs, "id", "echo 1000")
+    _, output = run(programs, "get-test-tools", "logins")
+    assert "chromium" not in output
+    add(programs, "slapd")
+    _, output = run(programs, "get-test-tools", "logins")
+    assert "slapd" not in output
+
+
 def test_failing_apt_stops_only_ci(programs: Path) -> None:
     add(programs, "apt-get", "echo no network >&2; exit 100")
     add(programs, "id", "echo 0")

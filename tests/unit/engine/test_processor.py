@@ -6,7 +6,7 @@ from math import inf
 import pytest
 
 from cache_tiers.block_key import BlockKey, KeyNamespace, block_key, extend_keys
-from engine import processor as processor_module
+from engine import prefix_keys
 from engine.errors import InvalidRequestError
 from engine.generate_request import GenerateRequest
 from engine.processor import ModelLimits, Processor
@@ -271,16 +271,16 @@ def test_prepared_prompt_is_not_hashed_again(
         hashed.append(len(token_ids))
         return extend_keys(parent, token_ids, block_size)
 
-    made.prepare(prompt, "a")
-    monkeypatch.setattr(processor_module, "extend_keys", count)
+    made.prepare(GenerateRequest(prompt, SamplingParams(), tenant="a"))
+    monkeypatch.setattr(prefix_keys, "extend_keys", count)
     request = made.process("r", GenerateRequest(prompt, SamplingParams(max_tokens=9), tenant="a", produced=produced))
     assert request.block_keys == expected.block_keys
     assert sum(hashed) < len(produced) + 2 * LIMITS.block_size
     other = made.process("r", GenerateRequest(prompt, SamplingParams(max_tokens=9), tenant="b"))
     assert other.block_keys == made.keys_of_prefix(prompt, "b")
-    assert not set(other.block_keys[len(made._public.keys) if made._public else 0 :]) & set(request.block_keys)
+    assert not set(other.block_keys[len(made.keys.public.keys) if made.keys.public else 0 :]) & set(request.block_keys)
 
 
 def test_prepare_rejects_invalid_prompt(processor: Processor) -> None:
     with pytest.raises(InvalidRequestError, match="vocabulary"):
-        processor.prepare([1, 100], "a")
+        processor.prepare(GenerateRequest([1, 100], SamplingParams()))

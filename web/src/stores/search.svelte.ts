@@ -1,6 +1,7 @@
 import type { ApiClient } from "../services/api/client";
 import { describeError, type Problem } from "../services/api/errors";
 import type { SearchResponse } from "../services/api/types";
+import { NO_FILTERS, searchParameters, type SearchFilters } from "../services/search_filters";
 
 const PAUSE_MS = 120;
 
@@ -8,6 +9,8 @@ const PAUSE_MS = 120;
 export class Search {
   /** Contents of the search field. */
   query = $state("");
+  /** Choices that narrow the search, until they are changed. */
+  filters = $state.raw<Readonly<SearchFilters>>(NO_FILTERS);
   /** Latest results; null without a query. The previous results stay until the next ones arrive. */
   found = $state<SearchResponse | null>(null);
   problem = $state<Problem | null>(null);
@@ -31,9 +34,15 @@ export class Search {
     this.timer = setTimeout(() => void this.send(query, signal), PAUSE_MS);
   }
 
+  /** Change some of the filters, and search again. */
+  filter(changes: Partial<SearchFilters>): void {
+    this.filters = { ...this.filters, ...changes };
+    this.type(this.query);
+  }
+
   private async send(query: string, signal: AbortSignal): Promise<void> {
     try {
-      const found = await this.api.search(query, signal);
+      const found = await this.api.search(query, searchParameters(this.filters, new Date()), signal);
       if (signal.aborted) return;
       this.found = found;
       this.problem = null;

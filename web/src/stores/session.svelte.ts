@@ -1,5 +1,5 @@
 import type { ApiClient } from "../services/api/client";
-import type { Login } from "../services/api/types";
+import type { Login, Right } from "../services/api/types";
 
 /** The login. The page never stores the key: the browser has a cookie that no script can read. */
 export class Session {
@@ -16,6 +16,11 @@ export class Session {
 
   /** Whether the login may not see figures of the whole server. While this is unknown, the server decides. */
   readonly isUser = $derived(this.current?.principal?.scope === "user");
+
+  /** Return whether the login may use a feature. While this is unknown, the server decides. */
+  may(right: Right): boolean {
+    return this.current?.principal?.rights?.includes(right) ?? true;
+  }
 
   constructor(
     private readonly api: ApiClient,
@@ -37,7 +42,7 @@ export class Session {
   /** Forget the person after the server refused a request: the key was revoked, or the login has ended. */
   onLost(): void {
     if (this.out) return;
-    this.current = { provider: null, passwords: false, share_links: false, token_prices: null, ...this.current, demands_keys: true, principal: null };
+    this.current = { provider: null, passwords: false, directory: false, share_links: false, token_prices: null, ...this.current, demands_keys: true, principal: null };
     this.forget();
     this.notifyTabs();
   }

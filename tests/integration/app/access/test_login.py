@@ -5,11 +5,13 @@ import json
 import logging
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
 
 from app.access.authentication import COOKIE
+from app.domain.rights import RIGHTS
 from tests.integration.api_server import api_client, running_server
 from tests.integration.conversations_client import created, error_of, read
 from tests.integration.tenants import People, serving_people
@@ -39,6 +41,7 @@ async def test_page_logs_in_reads_its_tenants_chats_and_logs_out(people: People)
         "principal": None,
         "provider": None,
         "passwords": False,
+        "directory": False,
         "share_links": True,
         "token_prices": None,
     }
@@ -123,12 +126,14 @@ async def test_login_beyond_the_limit_ends_the_oldest(people: People) -> None:
 
 async def test_server_without_keys_needs_no_login(http: aiohttp.ClientSession) -> None:
     told = await read(http, "/api/login")
-    anybody = {"tenant": "local", "scope": "admin", "key_id": None, "name": None, "initial_password": False}
+    anybody: dict[str, Any] = {"tenant": "local", "scope": "admin", "key_id": None, "name": None}
+    anybody |= {"initial_password": False, "rights": list(RIGHTS)}
     assert told == {
         "demands_keys": False,
         "principal": anybody,
         "provider": None,
         "passwords": False,
+        "directory": False,
         "share_links": True,
         "token_prices": None,
     }
@@ -142,7 +147,12 @@ async def test_no_log_holds_a_key(tmp_path: Path, caplog: pytest.LogCaptureFixtu
         _, key = await server.services.administration.create_key("alice", "alice", "user")
         cookie = await logged_in(http, key)
         await http.post("/api/conversations", json={"title": "told"})
+        secrets = ("grey gulls", "brown gulls", "black gulls")
+        await http.post("/api/login/password", json={"name": "ada", "password": secrets[0]})
+        await http.put("/api/account/password", json={"old_password": secrets[1], "new_password": secrets[1]})
+        await http.post("/scim/v2/Users", json={"password": secrets[2]})
     logged = "\n".join(record.getMessage() + json.dumps(getattr(record, "facts", {})) for record in caplog.records)
     assert "told" in logged
     assert key not in logged
     assert cookie.value not in logged
+    assert [secret for secret in secrets if secret in logged] == []

@@ -34,6 +34,7 @@ from tests.integration.app.apis.anthropic import test_tools as test_compat_anthr
 from tests.integration.app.apis.ollama import test_client as test_compat_ollama
 from tests.integration.app.apis.ollama import test_tools as test_compat_ollama_tools
 from tests.integration.app.apis.openai import test_custom_tools as test_api_custom_tools
+from tests.integration.app.apis.openai import test_embeddings as test_api_embeddings
 from tests.integration.app.apis.openai import test_hosted_tools as test_api_hosted_tools
 from tests.integration.app.apis.openai import test_langchain as test_compat_langchain
 from tests.integration.app.apis.openai import test_logprobs as test_api_logprobs
@@ -58,6 +59,7 @@ DOCS = Path(__file__).parents[4] / "docs"
                 test_api_openai,
                 test_api_logprobs,
                 test_api_answers,
+                test_api_embeddings,
                 test_api_forms,
                 test_compat_responses_tools,
                 test_compat_truncation,

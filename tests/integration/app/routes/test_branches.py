@@ -345,6 +345,10 @@ async def test_list_supports_paging_pins_and_archive(http: aiohttp.ClientSession
         ("/api/search?q=" + "x" * 257, "q"),
         ("/api/search?q=x&limit=101", "limit"),
         ("/api/search?q=x&cursor=-1", "cursor"),
+        ("/api/search?q=x&role=system", "role"),
+        ("/api/search?q=x&since=1e9", "since"),
+        ("/api/search?q=x&until=1767225600000", "until"),
+        ("/api/search?q=x&archived=1", "archived"),
     ],
 )
 async def test_invalid_query_is_refused_naming_the_parameter(
@@ -367,3 +371,28 @@ async def test_search_pages_through_titles_and_messages(http: aiohttp.ClientSess
     second = await read(http, "/api/search", q="tid", limit="2", cursor=first["next_cursor"])
     assert (second["conversations"], second["next_cursor"]) == ([], None)
     assert [hit["snippet"]["text"] for hit in second["messages"]] == ["tide 0"]
+
+
+async def test_search_keeps_to_its_filters(http: aiohttp.ClientSession) -> None:
+    conversation = await created(http, title="Of tides")
+    other = await created(http, title="Tides of another year")
+    await said(http, conversation, "tide one")
+    await said(http, other, "tide two")
+    folder = (await (await http.post("/api/folders", json={"name": "Sea"})).json())["id"]
+    changes = {"folder_id": folder, "tags": ["moon", "harbour"], "archived": True}
+    await http.patch(f"/api/conversations/{conversation}", json=changes)
+    moment = (await read(http, f"/api/conversations/{other}"))["messages"][0]["created_at"]
+
+    async def search(**filters: str) -> tuple[list[str], list[str]]:
+        found = await read(http, "/api/search", q="tide", **filters)
+        titles = [each["title"] for each in found["conversations"]]
+        return titles, [each["snippet"]["text"] for each in found["messages"]]
+
+    first, second = (["Of tides"], ["tide one"]), (["Tides of another year"], ["tide two"])
+    assert await search(folder_id=folder) == await search(tag="moon") == await search(archived="true") == first
+    assert await search(archived="false") == second
+    assert await search(tag="moo") == await search(folder_id="folder_none") == ([], [])
+    assert (await search(since=repr(moment)))[1] == ["tide two"]
+    assert (await search(until=repr(moment)))[1] == ["tide one"]
+    assert await search(role="user") == ([], ["tide two", "tide one"])
+    assert await search(role="assistant", tag="moon") == ([], [])

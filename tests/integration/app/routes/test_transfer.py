@@ -154,7 +154,7 @@ async def test_import_of_invalid_json_is_refused(http: aiohttp.ClientSession) ->
         assert (await http.post("/api/import", data=body)).status == 400
 
 
-async def test_markdown_export_holds_the_current_path(http: aiohttp.ClientSession) -> None:
+async def test_text_exports_hold_the_current_path(http: aiohttp.ClientSession) -> None:
     conversation = await created(http, system_prompt="Be brief.")
     first = await said(http, conversation, "# Not a heading of ours\n\nWhat is a tide?")
     await said(http, conversation, "left")
@@ -166,6 +166,13 @@ async def test_markdown_export_holds_the_current_path(http: aiohttp.ClientSessio
         "# # Not a heading of ours What is a tide?\n\n## System\n\nBe brief.\n\n"
         f"## You\n\n# Not a heading of ours\n\nWhat is a tide?\n\n## Assistant\n\n{words}\n\n"
         f"## You\n\nright\n\n## Assistant\n\n{words}\n"
+    )
+    plain = await http.get(f"/api/conversations/{conversation}/export?format=text")
+    assert plain.content_type == "text/plain"
+    assert await plain.text() == (
+        "# Not a heading of ours What is a tide?\n\nSystem:\nBe brief.\n\n"
+        f"You:\n# Not a heading of ours\n\nWhat is a tide?\n\nAssistant:\n{words}\n\n"
+        f"You:\nright\n\nAssistant:\n{words}\n"
     )
     wrong = await http.get(f"/api/conversations/{conversation}/export?format=pdf")
     assert (await error_of(wrong, 400))["param"] == "format"
@@ -238,7 +245,7 @@ async def test_preview_tells_what_an_import_does(http: aiohttp.ClientSession) ->
 
 async def test_export_is_named_by_its_title(http: aiohttp.ClientSession) -> None:
     conversation = await created(http, title='Tides: "high"/low\u202e 潮')
-    for kind, extension in (("json", "json"), ("markdown", "md")):
+    for kind, extension in (("json", "json"), ("markdown", "md"), ("text", "txt")):
         response = await http.get(f"/api/conversations/{conversation}/export?format={kind}")
         disposition = response.headers["Content-Disposition"]
         assert response.content_disposition is not None

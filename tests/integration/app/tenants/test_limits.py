@@ -1,5 +1,6 @@
 """Tenant limits: each refusal names the limit and carries Retry-After."""
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,6 +10,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from app.access.use_keeper import UseKeeper
+from app.serving.embedding import AT_ONCE
 from app.storage.limits import RETRY_SECONDS
 from app.tenants.owed_use import OwedUse
 from tests.integration.api_server import api_client, running_server
@@ -80,7 +82,7 @@ async def test_limits_survive_a_restart(tmp_path: Path) -> None:
         response = await alice.post("/v1/completions", json=COMPLETION)
         assert (response.status, (await response.json())["error"]["code"]) == (429, "requests_per_minute_limit")
         assert 15 <= int(response.headers["Retry-After"]) <= 20
-        assert again.services.gates.owed()["alice"].tokens.seconds > 0
+        assert (await again.services.store.owed_use.all())["alice"].tokens.seconds > 0
 
 
 async def test_use_is_stored_while_the_server_runs(people: People, tmp_path: Path) -> None:
@@ -89,14 +91,14 @@ async def test_use_is_stored_while_the_server_runs(people: People, tmp_path: Pat
     await limit(people, requests_per_minute=3)
     assert (await people.alice.post("/v1/completions", json=COMPLETION)).status == 200
     writes = 0
-    replace = services.store.owed_use.replace
+    add = services.store.owed_use.add
 
-    async def counted(owed: Mapping[str, OwedUse]) -> None:
+    async def counted(added: Mapping[str, OwedUse]) -> dict[str, OwedUse]:
         nonlocal writes
         writes += 1
-        await replace(owed)
+        return await add(added)
 
-    keeper = UseKeeper(services.gates, SimpleNamespace(replace=counted))  # type: ignore[arg-type]
+    keeper = UseKeeper(services.gates, SimpleNamespace(add=counted))  # type: ignore[arg-type]
     await keeper.save()
     await keeper.save()
     stored = await services.store.owed_use.all()
@@ -157,6 +159,23 @@ async def test_concurrent_runs_count_until_they_end_in_any_way(people: People) -
     assert (await people.alice.post(f"/api/runs/{run.headers['X-Run-Id']}/cancel")).status == 200
     assert (await people.alice.post("/v1/completions", json={**COMPLETION, "stream": True})).status == 200
     people.engine.allow(None)
+
+
+async def test_embedded_texts_count_as_one_request_and_one_run(people: People) -> None:
+    await limit(people, concurrent_runs=1, requests_per_minute=9, tokens_per_minute=1000)
+    people.engine.hold()
+    body = {"model": "fake-1", "input": ["sea"] * 40}
+    embedded = asyncio.create_task(people.alice.post("/v1/embeddings", json=body))
+    await people.engine.until_running(AT_ONCE)
+    for path, other in (("/v1/completions", COMPLETION), ("/v1/embeddings", body), ("/api/embed", body)):
+        response = await people.alice.post(path, json=other)
+        assert (response.status, response.headers["Retry-After"]) == (429, "2")
+    people.engine.allow(None)
+    assert (await embedded).status == 200
+    used = {each["tenant"]: each for each in (await read(people.root, "/api/admin/tenants"))["data"]}["alice"]
+    assert (used["requests"], used["tokens"], used["live"]) == (1, 40 * 3, 0)
+    await limit(people, tokens_per_minute=119)
+    assert (await refusal(people, "/v1/embeddings", body))[0] == "tokens_per_minute_limit"
 
 
 async def test_conversation_limit_covers_every_way_to_create_one(people: People) -> None:

@@ -4,7 +4,8 @@ import asyncio
 
 import pytest
 
-from app.accounts.passwords import FREE_FAILURES, MAX_WAITING, FailedLogins, Passwords
+from app.accounts.login_turns import MAX_WAITING
+from app.accounts.passwords import FREE_FAILURES, FailedLogins, Passwords
 from app.accounts.second_factor import STEP_SECONDS, new_secret, secret_text, step_of
 from engine.errors import OverloadedError
 from tests.second_factor_device import code_at

@@ -9,7 +9,7 @@ import pytest
 from app.apis.responses.schema import ResponseRequest
 from app.domain.records import Message
 from app.host.engine_host import EngineHost
-from app.runs.service import Run
+from app.runs.run import Run
 from app.schemas.conversations import NewMessage
 from app.schemas.parsing import parse_object
 from app.services import Services

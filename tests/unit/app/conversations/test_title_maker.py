@@ -10,7 +10,7 @@ from app.conversations.title_maker import MAX_TOKENS, TitleMaker
 from app.domain.records import Conversation
 from app.domain.titles import BEGINNING, REQUEST
 from app.host.idle import LAST
-from app.runs.service import Run
+from app.runs.run import Run
 from app.schemas.conversations import NewMessage
 from app.schemas.parsing import parse_object
 from app.services import Services

@@ -32,6 +32,7 @@ EVERYTHING = SamplingParams(
     form=StructuredOutput("json", "{}"),
     logprobs=2,
     prompt_logprobs=1,
+    pooling="mean",
 )
 
 

@@ -16,7 +16,7 @@ from app.apis.responses.schema import ResponseRequest
 from app.domain.records import Message
 from app.domain.tool_use import MayCall
 from app.host.engine_host import EngineHost
-from app.runs.service import Run
+from app.runs.run import Run
 from app.schemas.conversations import NewMessage
 from app.schemas.parsing import parse_object
 from app.services import Services

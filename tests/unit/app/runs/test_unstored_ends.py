@@ -12,7 +12,8 @@ import pytest
 from app.conversations.turns import Turns
 from app.domain.records import Message
 from app.host.engine_host import EngineHost
-from app.runs.service import Run, RunRegistry
+from app.runs.run import Run
+from app.runs.service import RunRegistry
 from app.runs.unstored_ends import UnstoredEnds
 from app.schemas.conversations import NewMessage, RetryFields
 from app.services import Services

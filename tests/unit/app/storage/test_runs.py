@@ -140,13 +140,13 @@ async def test_ended_run_leaves_no_progress(store: Store) -> None:
 async def test_deaths_are_counted_until_next_token(store: Store) -> None:
     conversation = await store.conversations.create({})
     _, answer = await turn(store, conversation, "one")
-    again = replace(record(answer), epoch=2, fruitless=2)
-    await store.runs.mark_resumed([again])
+    again = replace(record(answer), epoch=1, fruitless=2, resumed_with=0)
+    assert await store.runs.take_over([again]) == {again.id}
     (left,) = await store.runs.unfinished()
     assert left.record == again
-    await store.runs.save_progress([RunProgress(again.id, 0, pack_ids([5]), [])])
+    await store.runs.save_progress([RunProgress(again.id, 0, pack_ids([5]), [], epoch=1)])
     (left,) = await store.runs.unfinished()
-    assert (left.record.epoch, left.record.fruitless) == (2, 0)
+    assert (left.record.epoch, left.record.fruitless) == (1, 0)
 
 
 async def test_answers_in_progress_without_run_become_incomplete(store: Store) -> None:

@@ -1,71 +1,216 @@
-"""Choice of a replica: least work first, where a known prefix is no work."""
+"""Choice of a replica: least predicted seconds, where a known prefix is hardly any work."""
+
+import time
 
 import pytest
+from msgspec import structs
 
-from engine.fleet import router as router_module
-from engine.fleet.prediction import ANSWER_TOKENS
-from engine.fleet.router import Router, Seat
+from engine.fleet.prediction import MATURE, StepLimits
+from engine.fleet.report import NO_TIPS, ReplicaCost, ReplicaWork, Report, Tips
+from engine.fleet.router import PredictingRouter, RoutedPrompt, Seat
 
-BLOCK = 4
-
-
-def prompt(salt: int, blocks: int) -> list[int]:
-    return [salt * 1000 + at for at in range(blocks * BLOCK)]
+BLOCK = 64
+COST = ReplicaCost(step=0.01, decode=0.001, token=0.001, load_start=0.001, load_block=0.002)
 
 
-async def admit(router: Router, seat: Seat, token_ids: list[int], answers: int = 1) -> list[router_module.Ticket]:
-    return router.admit(seat, await router.keys_of(token_ids, "local"), len(token_ids), answers)
+class Fleet:
+    """A router on a clock that the test moves, and its seats. Every seat has reported `COST`."""
+
+    def __init__(self, count: int, limits: StepLimits = StepLimits()) -> None:  # noqa: B008
+        self.now = 100.0
+        self.router = PredictingRouter(BLOCK, limits, clock=lambda: self.now)
+        self.seats = [Seat(epoch) for epoch in range(count)]
+        for seat in self.seats:
+            self.router.join(seat)
+            self.report(seat)
+
+    def report(
+        self,
+        seat: Seat,
+        work: ReplicaWork = ReplicaWork(),  # noqa: B008
+        seen: int = 0,
+        gained: Tips = NO_TIPS,
+        lost: Tips = NO_TIPS,
+        cost: ReplicaCost = COST,
+    ) -> None:
+        self.router.take(seat, Report(seat.epoch, seen, work, cost, gained=gained, lost=lost))
+
+    def choose(self, prompt: RoutedPrompt) -> int:
+        return self.seats.index(self.router.choose(prompt))
 
 
-async def choose(router: Router, seats: list[Seat], token_ids: list[int], tenant: str = "local") -> int:
-    chosen = router.choose(seats, await router.keys_of(token_ids, tenant), len(token_ids))
-    return next(index for index, seat in enumerate(seats) if seat is chosen)
+def prompt(salt: int, blocks: int, max_tokens: int | None = 1) -> RoutedPrompt:
+    """Return a prompt with whole blocks and one token more. Equal salts share all blocks of the shorter one."""
+    return RoutedPrompt([salt * 1000 + at for at in range(1, blocks + 1)], blocks * BLOCK + 1, max_tokens=max_tokens)
 
 
-async def test_prompt_goes_where_its_prefix_is() -> None:
-    router, seats = Router(BLOCK), [Seat(), Seat(), Seat()]
-    for ticket in await admit(router, seats[1], prompt(1, 8)):
-        ticket.ended()
-    assert await choose(router, seats, [*prompt(1, 8), 7, 8]) == 1
-    assert await choose(router, seats, prompt(2, 8)) == 0
-    # Another tenant's blocks are others, whatever the text.
-    assert await choose(router, seats, prompt(1, 8), tenant="bob") == 0
+def test_prompt_goes_where_its_prefix_is() -> None:
+    fleet = Fleet(3)
+    fleet.report(fleet.seats[1], gained=Tips(device=[1008]))
+    # The tip implies all blocks before it.
+    assert fleet.choose(prompt(1, 8)) == 1
+    assert fleet.choose(prompt(1, 30)) == 1
+    [ticket] = fleet.router.route(prompt(1, 9))
+    assert (ticket.seat, ticket.reason) == (fleet.seats[1], "prefix")
+    assert ticket.seconds == pytest.approx((BLOCK + 1) * COST.token)
+    assert ticket.predicted == pytest.approx(ticket.seconds + COST.step)
 
 
-async def test_prefix_counts_as_much_as_it_saves() -> None:
-    router, seats = Router(BLOCK), [Seat(), Seat()]
-    for ticket in await admit(router, seats[1], prompt(1, 8)):
-        ticket.ended()
-    saved = 8 * BLOCK
-    await admit(router, seats[1], prompt(3, 1))
-    assert saved < ANSWER_TOKENS + BLOCK
-    assert await choose(router, seats, prompt(1, 8)) == 0
-    assert await choose(router, seats, prompt(1, 80)) == 0
-    for ticket in await admit(router, seats[1], prompt(1, 80)):
-        ticket.ended()
-    assert await choose(router, seats, prompt(1, 80)) == 1
+def test_prefix_counts_as_much_as_it_saves() -> None:
+    fleet = Fleet(2)
+    # The prefix saves 512 tokens of this request, and as much for the next one.
+    fleet.report(fleet.seats[1], ReplicaWork(tokens=1000), gained=Tips(device=[1008]))
+    assert fleet.choose(prompt(1, 8)) == 1
+    fleet.report(fleet.seats[1], ReplicaWork(tokens=1050))
+    assert fleet.choose(prompt(1, 8)) == 0
 
 
-async def test_waiting_prompts_and_running_answers_are_work() -> None:
-    router, seats = Router(BLOCK), [Seat(), Seat()]
-    [first, second] = await admit(router, seats[0], prompt(1, 100), answers=2)
-    assert (seats[0].load.waiting_tokens, seats[0].load.answers) == (100 * BLOCK, 2)
-    await admit(router, seats[1], prompt(2, 50))
-    assert await choose(router, seats, prompt(3, 1)) == 1
-    first.started()
-    assert seats[0].load.waiting_tokens == 0
-    assert await choose(router, seats, prompt(3, 1)) == 0
-    first.ended()
-    second.ended()
-    assert (seats[0].load.waiting_tokens, seats[0].load.answers) == (0, 0)
+def test_common_lower_tier_makes_any_replica_good() -> None:
+    fleet = Fleet(3)
+    fleet.report(fleet.seats[1], ReplicaWork(tokens=100), gained=Tips(device=[1008], below=[1008]))
+    fleet.report(fleet.seats[2], ReplicaWork(tokens=100))
+    # Eight blocks take 17 ms to load, and 512 ms to compute.
+    assert fleet.choose(prompt(1, 8)) == 0
+    slow = ReplicaCost(step=0.01, decode=0.001, token=0.001, load_start=0.001, load_block=0.2)
+    fleet.report(fleet.seats[0], cost=slow)
+    assert fleet.choose(prompt(1, 8)) == 1
 
 
-async def test_memory_of_prefixes_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(router_module, "MAX_KEYS", 10)
-    router, seat = Router(BLOCK), Seat()
-    for salt in (1, 2):
-        await admit(router, seat, prompt(salt, 8))
-    assert len(seat.known) == 10
-    # The end of the older chain went first, so that its beginning is of use.
-    assert seat.num_known(await router.keys_of(prompt(1, 8), "local")) == 2
-    assert seat.num_known(await router.keys_of(prompt(2, 8), "local")) == 8
+def test_block_in_cpu_memory_costs_its_copy() -> None:
+    fleet = Fleet(2)
+    copying = ReplicaCost(step=0.01, decode=0.001, token=0.001, copy=0.002)
+    fleet.report(fleet.seats[0], gained=Tips(cpu=[1008]), cost=copying)
+    assert fleet.choose(prompt(1, 8)) == 0
+    fleet.report(fleet.seats[1], gained=Tips(device=[1008]), cost=copying)
+    assert fleet.choose(prompt(1, 8)) == 1
+
+
+def test_charge_counts_until_the_replica_reports_it() -> None:
+    fleet = Fleet(2)
+    [first] = fleet.router.route(prompt(1, 10))
+    busy, idle = (0, 1) if first.seat is fleet.seats[0] else (1, 0)
+    first.stream = 4
+    assert fleet.choose(prompt(2, 1)) == idle
+    # A report that was made before the request arrived changes nothing.
+    fleet.report(fleet.seats[busy], seen=4)
+    assert fleet.choose(prompt(2, 1)) == idle
+    fleet.report(fleet.seats[idle], ReplicaWork(tokens=300))
+    fleet.report(fleet.seats[busy], ReplicaWork(tokens=200, prompts=1), seen=5)
+    assert fleet.choose(prompt(2, 1)) == busy
+
+
+def test_queue_gets_shorter_with_time() -> None:
+    fleet = Fleet(2)
+    fleet.report(fleet.seats[0], ReplicaWork(tokens=1000))
+    fleet.report(fleet.seats[1], ReplicaWork(tokens=100))
+    assert fleet.choose(prompt(1, 1)) == 1
+    fleet.now += 0.5
+    [ticket] = fleet.router.route(prompt(1, 8))
+    assert ticket.seat is fleet.seats[1]
+    # The queue was empty by then, so that only the new prompt is in it.
+    assert fleet.seats[1].free_at == pytest.approx(fleet.now + ticket.seconds)
+
+
+def test_answers_are_divided_by_the_pace_that_they_get() -> None:
+    fleet = Fleet(2)
+    tickets = [ticket for salt in range(4) for ticket in fleet.router.route(prompt(salt, 1, max_tokens=200))]
+    assert sorted(fleet.seats.index(ticket.seat) for ticket in tickets) == [0, 0, 1, 1]
+    for ticket in tickets:
+        ticket.started()
+        ticket.ended(200)
+        assert ticket.seat.decodes >= 0
+    assert [seat.decodes + seat.prompts for seat in fleet.seats] == [0, 0]
+
+
+def test_last_replica_decides_differences_below_a_step() -> None:
+    fleet = Fleet(2)
+    [ticket] = fleet.router.route(prompt(1, 4))
+    ticket.stream = 0
+    home = fleet.seats.index(ticket.seat)
+    fleet.report(fleet.seats[1 - home], gained=Tips(device=[1004]))
+    fleet.report(fleet.seats[home], ReplicaWork(tokens=5, prompts=1), seen=1)
+    [again] = fleet.router.route(prompt(1, 4))
+    assert (fleet.seats.index(again.seat), again.reason) == (home, "last")
+    fleet.report(fleet.seats[home], ReplicaWork(tokens=20, prompts=1), seen=9)
+    assert fleet.choose(prompt(1, 4)) == 1 - home
+
+
+def test_epoch_that_ended_is_forgotten() -> None:
+    fleet = Fleet(2)
+    old = fleet.seats[0]
+    fleet.report(old, gained=Tips(device=[1008], cpu=[1009], below=[1009]))
+    fleet.router.route(prompt(2, 8))
+    fleet.router.leave(old)
+    fleet.router.leave(fleet.seats[1])
+    assert fleet.router.num_names == 0
+    # Reports on their way change nothing, and the row of the old epoch is used again.
+    fleet.report(old, gained=Tips(device=[1008]))
+    fleet.seats = [Seat(7)]
+    fleet.router.join(fleet.seats[0])
+    fleet.router.take(fleet.seats[0], Report(6, 0, ReplicaWork(), COST, gained=Tips(device=[1008])))
+    assert fleet.router.num_names == 0
+    [ticket] = fleet.router.route(prompt(1, 8))
+    assert ticket.reason == "only"
+    assert ticket.seconds == pytest.approx((8 * BLOCK + 1) * COST.token)
+
+
+def test_replica_without_measured_costs_gets_its_share() -> None:
+    fleet = Fleet(1)
+    slow = ReplicaCost(step=0.1, decode=0.01, token=0.05)
+    fleet.report(fleet.seats[0], cost=slow)
+    fleet.seats.append(Seat(1))
+    fleet.router.join(fleet.seats[1])
+    chosen = [fleet.seats.index(fleet.router.route(prompt(salt, 1))[0].seat) for salt in range(10)]
+    assert sorted(chosen) == [0] * 5 + [1] * 5
+
+
+def test_first_impressions_of_costs_are_shared() -> None:
+    fleet = Fleet(3)
+    slow = ReplicaCost(step=0.05, decode=0.001, token=0.005, steps=10)
+    fleet.report(fleet.seats[0], ReplicaWork(tokens=10), cost=slow)
+    fleet.report(fleet.seats[1], ReplicaWork(tokens=500))
+    fleet.report(fleet.seats[2], ReplicaWork(tokens=300))
+    assert fleet.choose(prompt(1, 3)) == 0
+    fleet.report(fleet.seats[0], ReplicaWork(tokens=10), cost=structs.replace(slow, steps=MATURE))
+    assert fleet.choose(prompt(1, 3)) == 2
+
+
+def test_idle_replica_follows_what_others_learn() -> None:
+    fleet = Fleet(2)
+    for step in (0.2, 0.1, 0.01):
+        fleet.report(fleet.seats[0], cost=ReplicaCost(step=step, decode=0.0, token=step / 10))
+    tickets = [ticket for salt in range(4) for ticket in fleet.router.route(prompt(salt, 1, max_tokens=100))]
+    assert sorted(fleet.seats.index(ticket.seat) for ticket in tickets) == [0, 0, 1, 1]
+
+
+def test_changes_count_once_for_each_gateway() -> None:
+    fleet = Fleet(2)
+    fleet.report(fleet.seats[0], ReplicaWork(tokens=100))
+    fleet.report(fleet.seats[1], ReplicaWork(tokens=1000))
+    fleet.router.route(prompt(1, 4))
+    assert fleet.choose(prompt(2, 4)) == 0
+    for seat, tokens in zip(fleet.seats, (100, 1000), strict=True):
+        work = ReplicaWork(tokens=tokens)
+        fleet.router.take(seat, Report(seat.epoch, 0, work, COST, gateways=4))
+    # Three other gateways sent as much there.
+    assert fleet.choose(prompt(2, 4)) == 1
+
+
+def test_full_batch_waits_for_turns() -> None:
+    fleet = Fleet(2, StepLimits(places=2))
+    turning = ReplicaCost(step=0.01, decode=0.001, token=0.001, turn=1.0)
+    fleet.report(fleet.seats[0], ReplicaWork(decodes=2), cost=turning)
+    fleet.report(fleet.seats[1], ReplicaWork(tokens=900), cost=turning)
+    assert fleet.choose(prompt(1, 1)) == 1
+
+
+def test_decision_over_many_replicas_is_fast() -> None:
+    """Bound the time loosely: `python -m bench.fleet_sim` measures it."""
+    fleet = Fleet(1000)
+    for seat in fleet.seats:
+        fleet.report(seat, gained=Tips(device=[1008, 5000 + seat.epoch]))
+    asked = RoutedPrompt([1000 + at for at in range(1, 129)], 128 * BLOCK + 1)
+    began = time.perf_counter()
+    for _ in range(100):
+        fleet.router.choose(asked)
+    assert (time.perf_counter() - began) / 100 < 0.01

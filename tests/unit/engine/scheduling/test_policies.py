@@ -4,6 +4,7 @@ import pytest
 
 from engine.errors import OverloadedError
 from engine.request import RequestStatus
+from engine.scheduling.queue.policy import QueuePolicy
 from tests.model.toys import ToyStore, expected_output
 from tests.unit.scheduling_rig import VOCAB, Rig
 
@@ -29,6 +30,20 @@ def test_less_urgent_request_is_preempted_despite_arriving_first() -> None:
     assert rig.scheduler.num_preemptions > 0
     rig.run()
     assert calm.output_token_ids == expected_output(calm.prompt_token_ids, calm.sampling, VOCAB)
+
+
+@pytest.mark.parametrize("policy", ["fcfs", "fair", "priority"])
+def test_answer_of_another_process_is_continued_first(policy: QueuePolicy) -> None:
+    rig = Rig(pool_blocks=64, max_tokens_per_step=8, max_num_seqs=2, policy=policy)
+    rig.add(range(8), max_tokens=20)
+    rig.step()
+    waiting = [rig.add(range(start, start + 8), max_tokens=20) for start in (10, 20)]
+    first, second = (rig.add(range(start, start + 8), max_tokens=6, produced=[1, 2]) for start in (30, 40))
+    while second.finish_reason is None:
+        rig.step()
+        assert all(request.status is RequestStatus.WAITING for request in waiting)
+    # The first one began before the second.
+    assert first.finish_reason is not None
 
 
 def test_longer_request_is_preempted_if_it_loses_less() -> None:

@@ -71,6 +71,11 @@ def test_repository_without_folder_lists_its_gguf_files() -> None:
         description_files(repository("m-Q4_0.gguf", "m-Q8_0.gguf", "README.md"))
 
 
+def test_description_of_a_model_for_embeddings_has_its_pooling() -> None:
+    found = description_files(repository("1_Pooling/config.json", "2_Dense/config.json", "config.json", "onnx/a.json"))
+    assert [file.path for file in found] == ["config.json", "1_Pooling/config.json"]
+
+
 def test_repository_without_gguf_files_says_so() -> None:
     with pytest.raises(ModelNotFoundError, match=r"no \.gguf file: use org/m without :Q4_0"):
         gguf_file(repository("config.json", "model.safetensors"), "Q4_0")

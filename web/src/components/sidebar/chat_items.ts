@@ -2,6 +2,7 @@ import Archive from "@lucide/svelte/icons/archive";
 import ArchiveRestore from "@lucide/svelte/icons/archive-restore";
 import Download from "@lucide/svelte/icons/download";
 import FileText from "@lucide/svelte/icons/file-text";
+import FileType from "@lucide/svelte/icons/file-type";
 import FolderInput from "@lucide/svelte/icons/folder-input";
 import Link from "@lucide/svelte/icons/link";
 import ListChecks from "@lucide/svelte/icons/list-checks";
@@ -49,9 +50,14 @@ export function chatItems({ id, title, pinned, archived }: Conversation, ebb: Eb
     archived
       ? { label: organizeTexts().chat.unarchive, icon: ArchiveRestore, act: () => void change({ archived: false }) }
       : { label: organizeTexts().chat.archive, icon: Archive, act: () => void archive() },
-    ...(ebb.session.current?.share_links ? [{ label: organizeTexts().chat.share, icon: Link, act: () => actions.open("share") }] : []),
-    { label: organizeTexts().chat.exportMarkdown, icon: FileText, act: () => download(exportPath(id, "markdown")) },
-    { label: organizeTexts().chat.exportJson, icon: Download, act: () => download(exportPath(id, "json")) },
+    ...(ebb.session.current?.share_links && ebb.session.may("share-links") ? [{ label: organizeTexts().chat.share, icon: Link, act: () => actions.open("share") }] : []),
+    ...(ebb.session.may("export")
+      ? [
+          { label: organizeTexts().chat.exportMarkdown, icon: FileText, act: () => download(exportPath(id, "markdown")) },
+          { label: organizeTexts().chat.exportText, icon: FileType, act: () => download(exportPath(id, "text")) },
+          { label: organizeTexts().chat.exportJson, icon: Download, act: () => download(exportPath(id, "json")) },
+        ]
+      : []),
     { label: organizeTexts().chat.delete, icon: Trash2, act: actions.remove, danger: true },
   ];
 }

@@ -13,6 +13,7 @@ export const en = {
 
   login: {
     at: (provider: string) => `Log in at ${provider}`,
+    directory: "Log in with your directory account.",
     or: "or with a key",
     key: "Key",
     withKey: "Log in with the key",
@@ -23,7 +24,8 @@ export const en = {
     passwordErrors: {
       wrong_password: "The name or the password is wrong.",
       wrong_code: "The code is wrong, or was used before.",
-      login_refused: "Your account on this server is disabled. Ask your administrator.",
+      login_refused: "Your account may not use this server. Ask your administrator.",
+      login_provider_unavailable: "The directory is not responding. Try again later, or log in with a key.",
     } as Record<string, string>,
     note: "Ask your administrator for a key.",
     wrong: "Invalid or revoked key.",
@@ -103,6 +105,17 @@ export const en = {
     noPeople: "No one has logged in yet.",
     name: "Name",
     role: "Role",
+    rights: "Rights",
+    allRights: "All",
+    noRights: "None",
+    rightNames: {
+      keys: "keys",
+      "share-links": "links to chats",
+      "temporary-chats": "temporary chats",
+      files: "files",
+      import: "import",
+      export: "export",
+    },
     seen: "Last seen",
     state: "Access",
     roles: { user: "User", admin: "Administrator", none: "Not in any group" },

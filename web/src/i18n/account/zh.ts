@@ -12,6 +12,7 @@ export const zh: AccountTexts = {
 
   login: {
     at: (provider) => `通过 ${provider} 登录`,
+    directory: "请用目录账户登录。",
     or: "或使用密钥",
     key: "密钥",
     withKey: "用密钥登录",
@@ -22,7 +23,8 @@ export const zh: AccountTexts = {
     passwordErrors: {
       wrong_password: "用户名或密码错误。",
       wrong_code: "验证码错误或已使用过。",
-      login_refused: "你在此服务器上的账户已停用。请联系管理员。",
+      login_refused: "你的账户无权使用此服务器。请联系管理员。",
+      login_provider_unavailable: "目录服务没有响应。请稍后重试，或使用密钥登录。",
     },
     note: "密钥请向管理员索取。",
     wrong: "密钥无效或已被吊销。",
@@ -101,6 +103,17 @@ export const zh: AccountTexts = {
     noPeople: "还没有用户登录过。",
     name: "姓名",
     role: "角色",
+    rights: "权限",
+    allRights: "全部",
+    noRights: "无",
+    rightNames: {
+      keys: "密钥",
+      "share-links": "对话链接",
+      "temporary-chats": "临时对话",
+      files: "文件",
+      import: "导入",
+      export: "导出",
+    },
     seen: "最近访问",
     state: "账户状态",
     roles: { user: "普通用户", admin: "管理员", none: "不在任何组中" },

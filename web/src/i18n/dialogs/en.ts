@@ -98,7 +98,6 @@ export const en = {
     theme: "Theme",
     themes: { system: "System", light: "Light", dark: "Dark" },
     size: "Text size",
-    sizes: { small: "Small", normal: "Normal", large: "Large" },
     language: "Language",
     notify: "Notify me when an answer ends while this tab is hidden",
     notifyInsecure: "Notifications, and installing Ebb as an app, require HTTPS or a browser on the server's own machine.",
@@ -122,6 +121,12 @@ export const en = {
     branches: "Previous or next version, with the focus on ‹ ›",
     edit: "Save an edited answer",
     this: "This list",
+    change: (action: string) => `Change the keys: ${action}`,
+    press: "Press the new keys, or Esc",
+    without: (ctrl: string) => `Hold ${ctrl}, and press a letter or another character.`,
+    occupied: (keys: string) => `${keys} belongs to the browser or to text fields. Choose other keys.`,
+    taken: (keys: string, action: string) => `${keys} is in use: ${action}. Choose other keys.`,
+    reset: "Restore the default keys",
   },
 };
 

@@ -38,6 +38,17 @@ export const en = {
   traffic: (tier: string) => `${tier}, in and out`,
   breaker: "Breaker",
   breakers: { closed: "closed", open: "open: not used", "half-open": "half open: being probed" },
+  replicas: "Replicas",
+  replica: (index: number) => `Replica ${index}`,
+  replicaStates: { ok: "serves", starting: "is starting", failed: "failed" },
+  replicaWork: (answers: number, restarts: number) =>
+    `${answers} ${answers === 1 ? "answer" : "answers"}` +
+    (restarts ? `, ${restarts} ${restarts === 1 ? "restart" : "restarts"}` : ""),
+  routes: "Requests sent",
+  routesUnit: "per second",
+  predicted: "First token, predicted / seen",
+  predictedNote: "Mean time from the choice of the replica to the first token, over the last minute",
+  takeovers: "Answers taken over",
   table: "The charts as a table",
   of: (chart: string, series: string) => `${chart}: ${series}`,
   inUnit: (name: string, unit: string) => `${name} (${unit})`,

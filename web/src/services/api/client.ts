@@ -35,6 +35,7 @@ import type {
   Retry,
   ReuseReport,
   SavedPrompt,
+  SearchParameters,
   SearchResponse,
   SecondFactor,
   Share,
@@ -306,8 +307,8 @@ export class ApiClient {
   }
 
   /** Search the titles and messages that contain all words of `query`. */
-  search(query: string, signal: AbortSignal): Promise<SearchResponse> {
-    return this.json("get", "/api/search", { query: { q: query }, signal });
+  search(query: string, filters: SearchParameters, signal: AbortSignal): Promise<SearchResponse> {
+    return this.json("get", "/api/search", { query: { ...filters, q: query }, signal });
   }
 
   /** Read the unsent text of a chat; null: of the empty page. */
@@ -479,7 +480,7 @@ export class ApiClient {
 }
 
 /** Return the path from which the browser downloads a chat as a file. */
-export function exportPath(conversationId: string, format: "json" | "markdown"): string {
+export function exportPath(conversationId: string, format: "json" | "markdown" | "text"): string {
   const call: Call<"get", "/api/conversations/{id}/export"> = { path: { id: conversationId }, query: { format } };
   return addressOf("/api/conversations/{id}/export" satisfies PathOf<"get">, call);
 }

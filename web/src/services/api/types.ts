@@ -2,7 +2,7 @@
  * Types of the server's API. `schema.d.ts` is generated from GET /openapi.json, which documents each field. Times are
  * Unix seconds, durations milliseconds.
  */
-import type { components } from "./schema";
+import type { components, paths } from "./schema";
 
 type Schemas = components["schemas"];
 
@@ -23,6 +23,8 @@ export type NewChat = Schemas["NewChat"];
 export type Outline = Schemas["Outline"];
 export type ConversationTree = Schemas["ConversationTree"];
 export type Login = Schemas["Login"];
+/** A feature that groups allow. */
+export type Right = Schemas["Principal"]["rights"][number];
 export type TokenPrices = Schemas["TokenPrices"];
 export type Account = Schemas["Account"];
 export type AccountUsage = Schemas["AccountUsage"];
@@ -35,6 +37,7 @@ export type Tenant = Schemas["Tenant"];
 export type Limits = Schemas["Limits"];
 export type Snippet = Schemas["Snippet"];
 export type SearchResponse = Schemas["Found"];
+export type SearchParameters = NonNullable<paths["/api/search"]["get"]["parameters"]["query"]>;
 export type Draft = Schemas["Draft"];
 export type Preset = Schemas["Preset"];
 export type PresetFields = Schemas["PresetFields"];

@@ -1,5 +1,24 @@
 /** Action of a shortcut on the whole page. */
-export type Shortcut = "palette" | "search" | "new" | "sidebar" | "help" | "live";
+export type Shortcut = "palette" | "search" | "new" | "sidebar" | "live" | "help";
+
+export const SHORTCUTS: readonly Shortcut[] = ["palette", "search", "new", "sidebar", "live", "help"];
+
+/** Keys of each shortcut, pressed with Ctrl or the command key: "K", "Shift+F" or "/". */
+export type ShortcutKeys = Readonly<Record<Shortcut, string>>;
+
+export const DEFAULT_KEYS: ShortcutKeys = {
+  palette: "K",
+  search: "Shift+F",
+  new: "Shift+O",
+  sidebar: "B",
+  live: "Shift+L",
+  help: "/",
+};
+
+/** Keys that browsers, text fields or parts of the page use with Ctrl: a shortcut cannot have them. */
+const OCCUPIED: ReadonlySet<string> = new Set(
+  ["A", "C", "N", "Q", "T", "V", "W", "X", "Y", "Z"].flatMap((key) => [key, `Shift+${key}`]),
+);
 
 /** Name of the modifier key, as printed on the keyboard. */
 export const CTRL = /Mac|iP(?:hone|ad|od)/.test(navigator.platform) ? "⌘" : "Ctrl";
@@ -19,10 +38,30 @@ export function isSending(event: KeyboardEvent): boolean {
   return event.key === "Enter" && !event.shiftKey && !isComposing(event) && !hasSoftKeyboard();
 }
 
-/** Return the shortcut of a key press, with Ctrl or the command key. Keys count by their letter, in any layout. */
-export function shortcutOf(event: KeyboardEvent): Shortcut | null {
+/** Return the keys of a combination, as they are printed on the keyboard. */
+export function printed(keys: string): string[] {
+  return [CTRL, ...(keys.startsWith("Shift+") ? ["Shift", keys.slice("Shift+".length)] : [keys])];
+}
+
+/**
+ * Return the keys that were pressed with Ctrl or the command key; null for keys that no shortcut can have.
+ *
+ * Letters count by the character, or in a layout without Latin letters by their place. For other characters, Shift
+ * does not count, since layouts differ in the characters that need it.
+ */
+export function keysOf(event: KeyboardEvent): string | null {
   if (isComposing(event) || event.altKey || !(event.ctrlKey || event.metaKey)) return null;
-  const key = event.key.toLowerCase();
-  if (event.shiftKey) return ({ o: "new", l: "live", f: "search" } as const)[key] ?? null;
-  return ({ k: "palette", b: "sidebar", "/": "help" } as const)[key] ?? null;
+  const key = /^[!-~]$/.test(event.key) ? event.key.toUpperCase() : /^Key[A-Z]$/.test(event.code) ? event.code.slice(3) : null;
+  return key !== null && event.shiftKey && /[A-Z]/.test(key) ? `Shift+${key}` : key;
+}
+
+/** Return whether these keys belong to browsers, text fields or parts of the page. */
+export function isOccupied(keys: string): boolean {
+  return OCCUPIED.has(keys);
+}
+
+/** Return the shortcut of a key press. */
+export function shortcutOf(event: KeyboardEvent, keys: ShortcutKeys): Shortcut | null {
+  const pressed = keysOf(event);
+  return pressed === null ? null : (SHORTCUTS.find((shortcut) => keys[shortcut] === pressed) ?? null);
 }

@@ -1,15 +1,18 @@
 import type { Token, TokenizerAndRendererExtension, Tokens } from "marked";
 
 import { inParagraph } from "./paragraphs";
+import { link } from "./links";
+import { imageOf, INLINE_ELEMENTS } from "./raw_html";
 
 /**
- * The few HTML elements that answers may use: `br sub sup kbd mark` within text, `details` and `summary` as blocks. They
- * have no attributes, apart from `open`. Any other HTML is shown as text.
+ * HTML elements within text, and `details`, whose contents are Markdown. Any other block of HTML has only HTML inside
+ * (`raw_html.ts`). Elements that answers cannot use are shown as text.
  */
-const PAIRED = /^<(sub|sup|kbd|mark)>/i;
-const BREAK = /^<br ?\/?>/i;
+const PAIRED = new RegExp(`^<(${INLINE_ELEMENTS.join("|")}|a)(\\s[^<>]*)?>`, "i");
+const BREAK = /^<(br|wbr) ?\/?>/i;
+const IMAGE = /^<img(\s[^<>]*)>/i;
 /** A line that begins with such an element begins a paragraph, not a block of HTML. */
-const BEGINS_TEXT = /^ {0,3}<(?:br ?\/?|sub|sup|kbd|mark)>/i;
+const BEGINS_TEXT = new RegExp(`^ {0,3}</?(?:br|wbr|img|a|${INLINE_ELEMENTS.join("|")})(?:\\s[^<>]*)?/?>`, "i");
 const DETAILS = /^ {0,3}<details( open(?:="(?:open)?")?)? ?>/i;
 const SUMMARY = /^\s*<summary>([\s\S]*?)<\/summary>/i;
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
@@ -33,15 +36,23 @@ export const inlineHtml: TokenizerAndRendererExtension = {
   level: "inline",
   tokenizer(source) {
     const line = BREAK.exec(source);
-    if (line !== null) return { type: "inlineHtml", raw: line[0], element: "br", tokens: [] };
-    const element = PAIRED.exec(source)?.[1]?.toLowerCase();
-    const inner = element === undefined ? null : contents(source, element);
+    if (line !== null) return { type: "inlineHtml", raw: line[0], element: line[1]!.toLowerCase(), tokens: [] };
+    const picture = IMAGE.exec(source);
+    if (picture !== null) {
+      return { type: "inlineHtml", raw: picture[0], element: "img", address: attribute(picture[1]!, "src"), text: attribute(picture[1]!, "alt") };
+    }
+    const [begin, name, attributes = ""] = PAIRED.exec(source) ?? [];
+    const element = name?.toLowerCase();
+    const inner = element === undefined ? null : contents(source, element, begin!.length);
     if (inner === null) return undefined;
     const { text, raw } = inner;
-    return { type: "inlineHtml", raw, element, tokens: this.lexer.inlineTokens(text, []) };
+    return { type: "inlineHtml", raw, element, address: attribute(attributes, "href"), tokens: this.lexer.inlineTokens(text, []) };
   },
-  renderer({ element, tokens }) {
-    return element === "br" ? "<br>" : `<${element}>${this.parser.parseInline(tokens ?? [])}</${element}>`;
+  renderer({ element, tokens, address, text }) {
+    if (element === "br" || element === "wbr") return `<${element}>`;
+    if (element === "img") return imageOf(address as string, text as string);
+    const inner = this.parser.parseInline(tokens ?? []);
+    return element === "a" ? link(address as string, null, inner) : `<${element}>${inner}</${element}>`;
   },
   childTokens: ["tokens"],
 };
@@ -67,11 +78,16 @@ export const details: TokenizerAndRendererExtension = {
   childTokens: ["summary", "tokens"],
 };
 
+/** Return the value of an attribute; "" without one. */
+function attribute(attributes: string, name: string): string {
+  const match = new RegExp(`(?:^|\\s)${name}\\s*=\\s*(?:"([^"]*)"|'([^']*)'|([^\\s"']+))`, "i").exec(attributes);
+  return (match?.[1] ?? match?.[2] ?? match?.[3] ?? "").replaceAll("&quot;", '"').replaceAll("&amp;", "&");
+}
+
 /** Return the text between the tags of the element that begins `source`; null if the end tag is missing. */
-function contents(source: string, element: string): { text: string; raw: string } | null {
-  const begin = element.length + 2;
+function contents(source: string, element: string, begin: number): { text: string; raw: string } | null {
   let depth = 0;
-  for (const { 0: tag, index } of source.matchAll(new RegExp(`</?${element}>`, "gi"))) {
+  for (const { 0: tag, index } of source.matchAll(new RegExp(`</?${element}(?:\\s[^<>]*)?>`, "gi"))) {
     depth += tag[1] === "/" ? -1 : 1;
     if (depth === 0) return { text: source.slice(begin, index), raw: source.slice(0, index + tag.length) };
   }

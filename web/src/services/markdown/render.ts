@@ -5,25 +5,21 @@ import { markdownTexts } from "../../i18n/markdown";
 import { escapeHtml } from "./escape";
 import { collectFootnotes, footnoteDefinition, footnoteReference, isFootnote } from "./footnotes";
 import { details, html, inlineHtml } from "./html_tokens";
+import { image, link, LINKED, SHOWN_IMAGE } from "./links";
 import { blockMath, inlineMath } from "./math_tokens";
-
-/** Addresses that links may have. A relative address would lead into the page, not to a file that the model means. */
-const LINKED = /^(?:https?:|mailto:)/i;
-
-/** Images that are shown. They are part of the answer, so no request is made for them. */
-const SHOWN_IMAGE = /^data:image\/(?:png|jpeg|gif|webp);base64,[a-z0-9+/]+=*$/i;
+import { BLOCK_ELEMENTS, INLINE_ELEMENTS, safeBlock } from "./raw_html";
 
 /**
- * Renderer of Markdown as safe HTML. A model's output is untrusted: raw HTML is shown as text save for a few
- * elements, images from elsewhere become links (no request leaves this server's origin), and the result passes DOMPurify
- * with a short list of elements.
+ * Renderer of Markdown as safe HTML. A model's output is untrusted: raw HTML is shown as text save for
+ * harmless elements, images from elsewhere become links (no request leaves this server's origin), and the result passes
+ * DOMPurify with a list of elements.
  */
 const marked = new Marked({
   gfm: true,
   extensions: [inlineMath, blockMath, inlineHtml, details, footnoteReference, footnoteDefinition],
   tokenizer: { html },
   renderer: {
-    html: ({ text }) => escapeHtml(text),
+    html: ({ text, block }) => (block ? safeBlock(text) : null) ?? escapeHtml(text),
     link({ href, title, tokens }) {
       return link(href, title, this.parser.parseInline(tokens));
     },
@@ -33,14 +29,15 @@ const marked = new Marked({
   },
 });
 
-const ALLOWED_TAGS = ["p", "h1", "h2", "h3", "h4", "h5", "h6", "strong", "em", "del", "code", "br", "hr", "a", "span"];
-const INLINE_TAGS = ["sub", "sup", "kbd", "mark"];
-const TABLE_TAGS = ["table", "thead", "tbody", "tr", "th", "td"];
+const HEADINGS = ["h1", "h2", "h3", "h4", "h5", "h6"];
 const PURIFY = {
-  ALLOWED_TAGS: [...ALLOWED_TAGS, ...INLINE_TAGS, ...TABLE_TAGS, "img", "input", "#text"],
-  ALLOWED_ATTR: ["href", "src", "alt", "title", "align", "class", "type", "checked", "disabled"],
+  ALLOWED_TAGS: [...INLINE_ELEMENTS, ...BLOCK_ELEMENTS, ...HEADINGS, "a", "br", "img", "input", "wbr", "#text"],
+  ALLOWED_ATTR: [
+    ...["href", "src", "alt", "title", "align", "class", "type", "checked", "disabled"],
+    ...["colspan", "dir", "open", "rowspan", "start"],
+  ],
   // DOMPurify checks every other attribute against the pattern for addresses.
-  ADD_URI_SAFE_ATTR: ["align", "alt", "type"],
+  ADD_URI_SAFE_ATTR: ["align", "alt", "colspan", "dir", "open", "rowspan", "start", "type"],
   ALLOWED_URI_REGEXP: LINKED,
 };
 
@@ -114,15 +111,4 @@ DOMPurify.addHook("afterSanitizeAttributes", (node) => {
 
 export function sanitise(html: string): string {
   return DOMPurify.sanitize(html, PURIFY);
-}
-
-/** Return an image that is part of the answer; null for any other address. */
-function image(href: string, text: string): string | null {
-  return SHOWN_IMAGE.test(href) ? `<img src="${href}" alt="${escapeHtml(text)}">` : null;
-}
-
-/** Return a link, or its text alone, with the address as its title, if the address is not allowed. */
-function link(href: string, title: string | null | undefined, html: string): string {
-  if (!LINKED.test(href)) return `<span title="${escapeHtml(href)}">${html}</span>`;
-  return `<a href="${escapeHtml(href)}"${title ? ` title="${escapeHtml(title)}"` : ""}>${html}</a>`;
 }

@@ -1,7 +1,8 @@
 /**
  * The conversations in a ZIP archive. Only their JSON leaves the browser: an archive also has pictures, and may have gigabytes.
  *
- * The format is that of PKWARE's APPNOTE, sections 4.3.7, 4.3.12 and 4.3.16. ZIP64 and encryption are not supported.
+ * The format is that of PKWARE's APPNOTE, sections 4.3.7, 4.3.12 and 4.3.14 to 4.3.16, and that of
+ * ZIP64, section 4.5.3. Encryption is not supported.
  */
 
 /** Maximum size of a JSON file, as the server accepts it. */
@@ -12,6 +13,14 @@ const LOCAL = 0x04034b50;
 const CENTRAL = 0x02014b50;
 const END = 0x06054b50;
 const END_BYTES = 22;
+/** Where the end of a ZIP64 archive is, directly before the end of the archive; and that end. */
+const LOCATOR = 0x07064b50;
+const LOCATOR_BYTES = 20;
+const END_64 = 0x06064b50;
+const END_64_BYTES = 56;
+/** Value of a field whose value is in a ZIP64 field. */
+const ELSEWHERE = 0xffffffff;
+const SIZES_64 = 0x0001;
 const MAX_COMMENT = 0xffff;
 const STORED = 0;
 const DEFLATED = 8;
@@ -52,26 +61,51 @@ export async function conversationFiles(file: Blob): Promise<Blob[]> {
 
 /** Read the list of files at the end of the archive. Throws for anything else. */
 async function entriesOf(file: Blob): Promise<Entry[]> {
-  const tail = await viewOf(file.slice(Math.max(0, file.size - END_BYTES - MAX_COMMENT)));
-  let at = tail.byteLength - END_BYTES;
-  while (tail.getUint32(at, true) !== END) at--;
-  const size = tail.getUint32(at + 12, true);
-  const begin = tail.getUint32(at + 16, true);
+  const [begin, size] = await placeOfList(file);
   const list = await viewOf(file.slice(begin, begin + size));
   const entries: Entry[] = [];
   for (let place = 0; place < list.byteLength; ) {
     if (list.getUint32(place, true) !== CENTRAL) throw new RangeError("no entry");
     const nameLength = list.getUint16(place + 28, true);
+    const extraLength = list.getUint16(place + 30, true);
     const name = new TextDecoder().decode(new Uint8Array(list.buffer, place + 46, nameLength));
-    entries.push({
-      name,
-      method: list.getUint16(place + 10, true),
-      compressed: list.getUint32(place + 20, true),
-      offset: list.getUint32(place + 42, true),
-    });
-    place += 46 + nameLength + list.getUint16(place + 30, true) + list.getUint16(place + 32, true);
+    const given = [place + 24, place + 20, place + 42].map((field) => list.getUint32(field, true));
+    const [, compressed, offset] = wideValues(new DataView(list.buffer, place + 46 + nameLength, extraLength), given);
+    entries.push({ name, method: list.getUint16(place + 10, true), compressed: compressed!, offset: offset! });
+    place += 46 + nameLength + extraLength + list.getUint16(place + 32, true);
   }
   return entries;
+}
+
+/** Return the position and the length of the list of files. Throws for anything else than an archive. */
+async function placeOfList(file: Blob): Promise<[number, number]> {
+  const start = Math.max(0, file.size - END_BYTES - MAX_COMMENT);
+  const tail = await viewOf(file.slice(start));
+  let at = tail.byteLength - END_BYTES;
+  while (tail.getUint32(at, true) !== END) at--;
+  const end = start + at;
+  const locator = await viewOf(file.slice(Math.max(0, end - LOCATOR_BYTES), end));
+  if (locator.byteLength < LOCATOR_BYTES || locator.getUint32(0, true) !== LOCATOR) {
+    return [tail.getUint32(at + 16, true), tail.getUint32(at + 12, true)];
+  }
+  const wide = Number(locator.getBigUint64(8, true));
+  const record = await viewOf(file.slice(wide, wide + END_64_BYTES));
+  if (record.getUint32(0, true) !== END_64) throw new RangeError("no end of a ZIP64 archive");
+  return [Number(record.getBigUint64(48, true)), Number(record.getBigUint64(40, true))];
+}
+
+/** Return the values of an entry's fields, in the order of the ZIP64 field that has those which are too big for 32 bits. */
+function wideValues(extra: DataView, given: readonly number[]): number[] {
+  for (let at = 0; at + 4 <= extra.byteLength; at += 4 + extra.getUint16(at + 2, true)) {
+    if (extra.getUint16(at, true) !== SIZES_64) continue;
+    let field = at + 4;
+    return given.map((value) => {
+      if (value !== ELSEWHERE) return value;
+      field += 8;
+      return Number(extra.getBigUint64(field - 8, true));
+    });
+  }
+  return [...given];
 }
 
 async function contentOf(file: Blob, { method, compressed, offset }: Entry): Promise<Blob> {

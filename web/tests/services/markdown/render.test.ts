@@ -36,6 +36,12 @@ const HOSTILE = [
   "<https://x.test/<script>alert(1)</script>>",
   "`<img src=x onerror=alert(1)>`",
   "<kbd onclick=alert(1)>x</kbd> <sub><img src=x onerror=alert(1)></sub> <mark style='position:fixed'>x</mark>",
+  '<div><img src=x onerror=alert(1)><a href="javascript:alert(1)">a</a></div>',
+  "<details ontoggle=alert(1) open>\n<summary>a</summary>\n</details>",
+  "<table background='javascript:alert(1)'><tr><td style='background:url(//x.test)'>a</td></tr></table>",
+  "<p><noscript><p title='</noscript><img src=x onerror=alert(1)>'></p>",
+  "<div>\n<svg><style><img src=x onerror=alert(1)></style></svg>\n</div>",
+  '<img src="https://x.test/pixel.png" alt="<b onclick=alert(1)>">',
   '<span class="math">x</span> <sup class="footnote">1 1</sup>',
   "x[^1] [^<script>alert(1)</script>]",
 ];
@@ -55,8 +61,9 @@ describe("a model's output", () => {
   });
 
   it("shows raw HTML as text", () => {
-    expect(render("a <b>bold</b> word").textContent?.trim()).toBe("a <b>bold</b> word");
-    expect(render("<div>\nblock\n</div>").textContent?.trim()).toBe("<div>\nblock\n</div>");
+    expect(render("a <blink>bold</blink> word").textContent?.trim()).toBe("a <blink>bold</blink> word");
+    expect(render("<form>\nblock\n</form>").textContent?.trim()).toBe("<form>\nblock\n</form>");
+    expect(render("<div><button>a</button></div>").textContent?.trim()).toBe("<div><button>a</button></div>");
   });
 
   it("keeps the few elements within text that answers may use", () => {
@@ -67,7 +74,36 @@ describe("a model's output", () => {
     expect(render("<br>\n\n<kbd>a</kbd>").querySelectorAll("p > br, p > kbd")).toHaveLength(2);
   });
 
-  it.each(["a <sub>b", "a </sub> b", '<kbd class="x">a</kbd>', "<mark>a</sub>", "<summary>a</summary>"])(
+  it("drops the attributes of elements within text", () => {
+    const text = '<kbd class="scrim">a</kbd> <u style="position:fixed" onclick=alert(1)>b <b>c</b></u> <abbr title="x">d</abbr>';
+    expect(render(text).innerHTML.trim()).toBe("<p><kbd>a</kbd> <u>b <b>c</b></u> <abbr>d</abbr></p>");
+  });
+
+  it("keeps links and images of HTML by the rules of Markdown", () => {
+    const link = render('<a href="https://x.test/?a=1&amp;b=2" onclick=alert(1)>a **b**</a>').querySelector("a");
+    expect([link?.getAttribute("href"), link?.innerHTML, link?.target]).toEqual(["https://x.test/?a=1&b=2", "a <strong>b</strong>", "_blank"]);
+    expect(render("<a href=javascript:alert(1)>a</a>").querySelector("a")).toBeNull();
+    expect(render('<img src="https://x.test/a.png" alt="Tide">').querySelector("a")?.textContent).toBe("Tide");
+    expect(render(`<img src="data:image/png;base64,iVBORw0KGgo=" alt="Tide">`).querySelector("img")?.alt).toBe("Tide");
+  });
+
+  it("keeps harmless blocks of HTML, without classes, styles and handlers", () => {
+    const table = render('<table class="scrim" style="position:fixed">\n<tr><td colspan=2 onclick=alert(1)>a <i>b</i></td></tr>\n</table>');
+    expect(table.innerHTML.replaceAll("\n", "")).toBe(
+      '<div class="table"><table><tbody><tr><td colspan="2">a <i>b</i></td></tr></tbody></table></div>',
+    );
+    const centred = render('<div align="center" id="x">\n  <h1>Ebb</h1>\n  <img src="https://x.test/a.png" alt="Tide">\n</div>');
+    expect(centred.querySelector("div")?.getAttributeNames()).toEqual(["align"]);
+    expect([...centred.querySelectorAll("p > strong, a")].map((element) => element.textContent)).toEqual(["Ebb", "Tide"]);
+    expect(render("<ul>\n<li>a\n<li>b <a href='/api/conversations'>c</a>\n</ul>").querySelectorAll("li, a")).toHaveLength(2);
+  });
+
+  it("leaves out a tag of a block that is still being written", () => {
+    expect(render("<p>a <butt").textContent).toBe("a ");
+    expect(render("<p>a <button>").textContent).toBe("<p>a <button>");
+  });
+
+  it.each(["a <sub>b", "a </sub> b", "<mark>a</sub>", "<math>a</math>"])(
     "shows tags as text unless they form an allowed element: %s",
     (text) => expect(render(text).textContent?.trim()).toBe(text),
   );

@@ -38,6 +38,39 @@ function zip(files: Record<string, string | Uint8Array>, method = 8): Uint8Array
   return new Uint8Array(Buffer.concat([...bodies, ...list, end, Buffer.from("PK\u0005\u0006x")]));
 }
 
+/** Build a ZIP64 archive with one stored file, whose sizes and place are in 64-bit fields alone. */
+function zip64(name: string, content: string): Uint8Array<ArrayBuffer> {
+  const data = Buffer.from(content);
+  const local = Buffer.alloc(30);
+  local.writeUInt32LE(0x04034b50);
+  local.writeUInt16LE(name.length, 26);
+  const central = Buffer.alloc(46);
+  central.writeUInt32LE(0x02014b50);
+  for (const field of [20, 24, 42]) central.writeUInt32LE(0xffffffff, field);
+  central.writeUInt16LE(name.length, 28);
+  // An unknown field, then the original size, the compressed size and the offset.
+  const extra = Buffer.alloc(6 + 28);
+  extra.writeUInt16LE(0x5455, 0);
+  extra.writeUInt16LE(2, 2);
+  extra.writeUInt16LE(1, 6);
+  extra.writeUInt16LE(24, 8);
+  for (const field of [10, 18]) extra.writeBigUInt64LE(BigInt(data.length), field);
+  central.writeUInt16LE(extra.length, 30);
+  const list = Buffer.concat([central, Buffer.from(name), extra]);
+  const body = Buffer.concat([local, Buffer.from(name), data]);
+  const end64 = Buffer.alloc(56);
+  end64.writeUInt32LE(0x06064b50);
+  end64.writeBigUInt64LE(BigInt(list.length), 40);
+  end64.writeBigUInt64LE(BigInt(body.length), 48);
+  const locator = Buffer.alloc(20);
+  locator.writeUInt32LE(0x07064b50);
+  locator.writeBigUInt64LE(BigInt(body.length + list.length), 8);
+  const end = Buffer.alloc(22, 0xff);
+  end.writeUInt32LE(0x06054b50);
+  end.writeUInt16LE(0, 20);
+  return new Uint8Array(Buffer.concat([body, list, end64, locator, end]));
+}
+
 const texts = async (file: Blob) => Promise.all((await conversationFiles(file)).map((each) => each.text()));
 
 describe("the files of an export", () => {
@@ -45,6 +78,13 @@ describe("the files of an export", () => {
     const archive = zip({ "user.json": "{}", "conversations-001.json": "[2]", "a/conversations-000.json": "[1]", "x.dat": "…" });
     expect(await texts(new Blob([archive]))).toEqual(["[1]", "[2]"]);
     expect(await texts(new Blob([zip({ "conversations.json": "[3]" }, 0)]))).toEqual(["[3]"]);
+  });
+
+  it("are found in ZIP64 archives", async () => {
+    const archive = zip64("conversations.json", "[6]");
+    expect(await texts(new Blob([archive]))).toEqual(["[6]"]);
+    archive.fill(0, archive.length - 42 - 56, archive.length - 42);
+    await expect(texts(new Blob([archive]))).rejects.toMatchObject({ reason: "broken" });
   });
 
   it("are the file itself if it is no archive", async () => {

@@ -1,6 +1,7 @@
 """Compatibility with Ollama's own client: one test for each row of docs/api.md."""
 
 import asyncio
+import math
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from ollama import AsyncClient, ChatResponse, ResponseError
 from engine.urgency import Urgency
 from tests.integration.api_server import RunningServer, running_server
 from tests.integration.compatibility import row
-from tests.unit.fake_engine import ANSWER_WORDS, FAILING, WINDOW, FakeEngine, text_of
+from tests.unit.fake_engine import ANSWER_WORDS, END, FAILING, WINDOW, FakeEngine, text_of
 
 Api = RunningServer[FakeEngine]
 
@@ -215,7 +216,7 @@ async def test_closing_the_stream_aborts_the_request(client: AsyncClient, api: A
     assert api.engine.finished == {"abort": 1}
 
 
-@row("ollama", "pull(name), embed(...), ...", "not there: `ResponseError` with status 400 and the reason")
+@row("ollama", "pull(name), ...", "not there: `ResponseError` with status 400 and the reason")
 async def test_routes_of_a_model_store_are_refused(client: AsyncClient) -> None:
     for call in (
         client.pull("fake-1"),
@@ -223,9 +224,33 @@ async def test_routes_of_a_model_store_are_refused(client: AsyncClient) -> None:
         client.create("mine", from_="fake-1"),
         client.copy("fake-1", "mine"),
         client.delete("fake-1"),
-        client.embed("fake-1", "hi"),
-        client.embeddings("fake-1", "hi"),
     ):
         with pytest.raises(ResponseError, match="is not supported: this server") as caught:
             await call
+        assert caught.value.status_code == 400
+
+
+@row("ollama", "embed(input=...)", "vectors of length 1 for a text or a list of texts; the end of a long text is cut")
+async def test_embed_returns_unit_vectors_and_counts(client: AsyncClient, api: Api) -> None:
+    both = await client.embed("fake-1:latest", ["sea", "see the sea"])
+    assert [len(vector) for vector in both.embeddings] == [3, 3]
+    assert [math.hypot(*vector) for vector in both.embeddings] == pytest.approx([1, 1])
+    assert (both.model, both.prompt_eval_count) == ("fake-1:latest", len("sea") + len("see the sea"))
+    assert (await client.embed("fake-1", "sea")).embeddings == both.embeddings[:1]
+    assert (await client.embed("fake-1", "s" * (WINDOW + 9))).prompt_eval_count == WINDOW
+    await client.embed("fake-1", "s" * WINDOW + "<|end|>")
+    assert api.engine.requests[-1].prompt == (*b"s" * (WINDOW - 1), END)
+    assert (await client.embed("fake-1", "")).embeddings == []
+    assert (await client.embeddings("fake-1", "sea")).embedding == both.embeddings[0]
+
+
+@row(
+    "ollama",
+    "embed(truncate=False), embed(dimensions=...)",
+    "a text that is too long, or another number of values: 400",
+)
+async def test_embed_refuses_what_the_model_cannot_do(client: AsyncClient) -> None:
+    for fields, reason in (({"truncate": False}, "too long"), ({"dimensions": 2}, "embeddings have 3 values")):
+        with pytest.raises(ResponseError, match=reason) as caught:
+            await client.embed("fake-1", ["sea", "s" * (WINDOW + 1)], **fields)
         assert caught.value.status_code == 400

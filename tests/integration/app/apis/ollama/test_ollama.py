@@ -197,7 +197,7 @@ async def test_disconnected_client_aborts_its_request(api: Api, http: aiohttp.Cl
 @pytest.mark.parametrize(
     ("method", "path"),
     [
-        *[("POST", f"/api/{name}") for name in ("pull", "push", "create", "copy", "embed", "embeddings")],
+        *[("POST", f"/api/{name}") for name in ("pull", "push", "create", "copy")],
         ("POST", "/api/blobs/sha256:00"),
         ("DELETE", "/api/delete"),
     ],

@@ -426,9 +426,3 @@ async def test_full_queue_is_a_rate_limit_error(tmp_path: Path) -> None:
         with pytest.raises(openai.RateLimitError) as caught:
             await client.chat.completions.create(model="fake-1", messages=MESSAGES)
         assert caught.value.response.headers["Retry-After"] == "3"
-
-
-@row("openai", "embeddings.create(...)", "not there: `NotFoundError`")
-async def test_unknown_route_is_not_found(client: AsyncOpenAI) -> None:
-    with pytest.raises(openai.NotFoundError, match="/v1/embeddings"):
-        await client.embeddings.create(model="fake-1", input="x")

@@ -1,0 +1,53 @@
+"""Request and response bodies of POST /api/embed and of the older POST /api/embeddings."""
+
+import time
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Discriminator, Field, Tag
+
+from app.domain.bounds import MAX_EMBEDDED
+from app.schemas.embedding import EmbeddingRequest, SizedEmbeddingRequest
+from app.schemas.parsing import optional, text_or_list
+from app.serving.embedding import Embedded, Text
+
+Input = Annotated[
+    Annotated[str, Tag("<text>")] | Annotated[list[str], Field(max_length=MAX_EMBEDDED), Tag("<list>")],
+    Discriminator(text_or_list),
+]
+
+
+class OllamaEmbedRequest(SizedEmbeddingRequest):
+    """A request for the embeddings of one or several texts. Without a text, it asks whether the model is loaded."""
+
+    ignored: ClassVar[frozenset[str]] = frozenset({"keep_alive", "options"})
+
+    input: Input | None = optional("a text or a list of texts, of which each gets an embedding")
+    truncate: bool | None = optional("`false` refuses a text that is longer than the window; by default its end is cut")
+
+    def texts(self) -> list[Text]:
+        """List the texts with their paths."""
+        if isinstance(self.input, list):
+            return [Text(each, f"input[{index}]") for index, each in enumerate(self.input)]
+        return [Text(self.input, "input")] if self.input else []
+
+    def body(self, embedded: Embedded, started: float) -> dict[str, Any]:
+        """Return the response body. started: when the request began, on time.perf_counter."""
+        return {
+            "model": self.model,
+            "embeddings": [list(vector) for vector in embedded.vectors],
+            "total_duration": round((time.perf_counter() - started) * 1e9),
+            "load_duration": 0,
+            "prompt_eval_count": embedded.num_tokens,
+        }
+
+
+class OllamaEmbeddingsRequest(EmbeddingRequest):
+    """A request of the older route for the embedding of one text."""
+
+    ignored: ClassVar[frozenset[str]] = frozenset({"keep_alive", "options"})
+
+    prompt: str | None = optional("a text, whose end is cut if it is longer than the window")
+
+    def texts(self) -> list[Text]:
+        """List the text with its path; empty without one."""
+        return [Text(self.prompt, "prompt")] if self.prompt else []

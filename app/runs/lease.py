@@ -1,0 +1,153 @@
+"""The lease of this server on its runs, renewed every second.
+
+Each renewal shows what has changed in the meantime:
+
+- runs that another server has taken over, since this one could not renew its lease. The engine stops working on them;
+- runs that a client of another server wants to end;
+- whether this server leads, and so does the work that one server does for all.
+
+After it, the server takes over the runs of servers whose lease has expired. A server whose own renewal was late does
+not, for the length of a lease: the database may have been away, and then all leases have expired.
+
+A file has one server. There this one leads, and renews nothing.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from app.runs.service import RunRegistry
+from app.runs.unstored_ends import REFUSALS
+from app.storage.database import Database
+from app.storage.servers import LEASE_SECONDS, RELEASED, ServerStore, Standing
+
+RENEW_SECONDS: Final = 1.0
+LATE_SECONDS: Final = LEASE_SECONDS / 2
+
+logger = logging.getLogger(__name__)
+
+
+class Lease:
+    """Owner of the task that renews the lease.
+
+    leads: whether this server does the work that one server does for all.
+    is_alone: whether no other server uses the database.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        servers: ServerStore,
+        runs: RunRegistry,
+        take_over: Callable[[], Awaitable[None]],
+        former: Path,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Prepare the lease.
+
+        take_over: takes over the runs of servers that have ended.
+        former: file with the name of the server that ran in this state directory before.
+        clock: monotonic seconds.
+        """
+        self._database = database
+        self._servers = servers
+        self._runs = runs
+        self._take_over = take_over
+        self._former = former
+        self._clock = clock
+        self._renewed_at = clock()
+        self._trusted_at = clock() + LEASE_SECONDS
+        self._news = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self.leads = not database.is_shared
+        self.is_alone = not database.is_shared
+
+    async def begin(self, secret: bytes) -> None:
+        """Take the lease, and free the runs of the server that this process replaces.
+
+        secret: digest of the secret file.
+
+        Raises OutageError, and UnusableDatabaseError if another server has another secret.
+        """
+        if not self._database.is_shared:
+            return
+        standing = await self._servers.begin(await asyncio.to_thread(_read, self._former), secret)
+        self.leads, self.is_alone = standing.leads, standing.is_alone
+        await asyncio.to_thread(_write, self._former, self._database.server)
+        self._renewed_at = self._clock()
+        self._task = asyncio.create_task(self._keep(), name="renew-lease")
+
+    async def stop(self) -> None:
+        """End the lease, so that the other servers continue the runs that are left."""
+        if self._task is None:
+            return
+        self._task.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._task
+        try:
+            await self._servers.release()
+        except Exception as error:
+            logger.warning("other servers continue the answers of this one only when its lease has expired: %s", error)
+
+    def heed(self, topic: str) -> None:
+        """Follow a notice of another server."""
+        if topic == RELEASED:
+            self._news.set()
+
+    async def renew(self) -> None:
+        """Renew the lease once, and do what follows from the state of the database."""
+        driven = self._runs.driven()
+        self._heed(await self._servers.renew(), {run.id for run in driven})
+        now = self._clock()
+        if now - self._renewed_at > LATE_SECONDS:
+            self._trusted_at = now + LEASE_SECONDS
+        self._renewed_at = now
+        if now >= self._trusted_at:
+            await self._take_over()
+
+    def _heed(self, standing: Standing, driven: set[str]) -> None:
+        """Follow the state of the database.
+
+        driven: runs that the engine worked on before the renewal. A younger run may not be in it.
+        """
+        self.leads, self.is_alone = standing.leads, standing.is_alone
+        for run in self._runs.driven():
+            held = standing.runs.get(run.id)
+            if held is not None and held.epoch == run.epoch:
+                if held.is_cancelled:
+                    self._runs.stop(run)
+            elif run.id in driven and run.answer.status == "in_progress":
+                self._runs.lose(run)
+
+    async def _keep(self) -> None:
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(RENEW_SECONDS):
+                    await self._news.wait()
+            self._news.clear()
+            try:
+                await self.renew()
+            except REFUSALS as error:
+                self.leads = False
+                logger.warning("the lease of this server could not be renewed: %s", error)
+            except Exception:
+                logger.exception("the lease of this server could not be renewed; the next attempt is in a second")
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8").strip() or None
+    except (OSError, ValueError):
+        return None
+
+
+def _write(path: Path, server: str) -> None:
+    try:
+        path.write_text(server, encoding="utf-8")
+    except OSError as error:
+        logger.warning("%s cannot be written, so a restart continues the answers only after a pause: %s", path, error)

@@ -1,0 +1,49 @@
+"""The interface to the runs of other servers on the same database."""
+
+from typing import Protocol
+
+from app.runs.run import Run
+
+
+class RunBus(Protocol):
+    """Runs that other servers work on."""
+
+    async def tail(self, run_id: str, tenant: str) -> Run | None:
+        """Return a copy of a tenant's run, whose log grows as the other server stores its output.
+
+        The copy ends with the run. The log is interrupted if yet another server takes the run over. Returns None if
+        no other server works on the run.
+        """
+
+    async def cancel(self, run_id: str, tenant: str) -> None:
+        """Have the server that works on a tenant's run end it, and wait until it has ended."""
+
+    async def cancel_in(self, conversation_id: str, tenant: str) -> None:
+        """Have other servers end the runs in a tenant's conversation, without waiting for their end."""
+
+    async def cancel_all_of(self, tenant: str) -> None:
+        """Have other servers end all runs of a tenant, without waiting for their end."""
+
+    async def answering(self, tenant: str) -> set[str]:
+        """Return the ids of a tenant's conversations in which any server generates an answer."""
+
+
+class Alone:
+    """The bus of a server that has its database for itself."""
+
+    async def tail(self, run_id: str, tenant: str) -> Run | None:  # noqa: ARG002
+        """Return None: every run is here."""
+        return None
+
+    async def cancel(self, run_id: str, tenant: str) -> None:
+        """Do nothing: every run is here."""
+
+    async def cancel_in(self, conversation_id: str, tenant: str) -> None:
+        """Do nothing: every run is here."""
+
+    async def cancel_all_of(self, tenant: str) -> None:
+        """Do nothing: every run is here."""
+
+    async def answering(self, tenant: str) -> set[str]:  # noqa: ARG002
+        """Return nothing: every run is here."""
+        return set()

@@ -1,0 +1,193 @@
+"""Runs of other servers on the same database, followed and cancelled from this one.
+
+A server announces the runs whose output, owner or end it has just stored. A copy of such a run then reads what is new,
+at most a moment after the output was computed. The deltas have the numbers and the epoch that the owner gives them, so
+a client may continue at either server. Notices may get lost, so a copy also looks every POLL_SECONDS.
+"""
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final
+
+from app.domain.records import Message
+from app.domain.token_history import ID_BYTES, unpack_ids
+from app.runs.run import Run
+from app.runs.run_log import RunLog, opening_event
+from app.runs.service import error_of
+from app.runs.unstored_ends import REFUSALS
+from app.storage.runs import CANCEL, PROGRESS, RunNews, UnfinishedRun
+from app.storage.store import Store
+from engine.errors import NotFoundError
+
+POLL_SECONDS: Final = 1.0
+
+logger = logging.getLogger(__name__)
+
+
+class SharedRuns:
+    """Implementation of `app.runs.run_bus.RunBus`. Owner of the copies and their tasks."""
+
+    def __init__(self, store: Store, stop: Callable[[str], None]) -> None:
+        """Make an empty collection.
+
+        stop: ends a run of this server by its id, if it is here.
+        """
+        self._store = store
+        self._stop = stop
+        self._copies: dict[str, _Copy] = {}
+
+    async def tail(self, run_id: str, tenant: str) -> Run | None:
+        """Return a copy of a run of another server."""
+        if (known := self._live_copy(run_id)) is not None and known.tenant == tenant:
+            return known
+        store = self._store.of(tenant)
+        left = await store.runs.find(run_id)
+        if left is None:
+            return None
+        try:
+            run = await _copied(store, left)
+        except NotFoundError:
+            # The conversation was removed between two reads.
+            return None
+        if (other := self._live_copy(run_id)) is not None:
+            # Another client was faster.
+            return other
+        copy = self._copies[run_id] = _Copy(store, run)
+        copy.begin(lambda: self._drop(copy))
+        return run
+
+    async def cancel(self, run_id: str, tenant: str) -> None:
+        """Have the server that works on a run end it, and wait until it has ended."""
+        await self._store.of(tenant).runs.ask_to_cancel([run_id])
+        while (run := await self.tail(run_id, tenant)) is not None:
+            await run.ended.wait()
+
+    async def cancel_in(self, conversation_id: str, tenant: str) -> None:
+        """Have other servers end the runs in a conversation."""
+        runs = self._store.of(tenant).runs
+        await runs.ask_to_cancel(await runs.ids(conversation_id))
+
+    async def cancel_all_of(self, tenant: str) -> None:
+        """Have other servers end all runs of a tenant."""
+        runs = self._store.of(tenant).runs
+        await runs.ask_to_cancel(await runs.ids())
+
+    async def answering(self, tenant: str) -> set[str]:
+        """Return the ids of the conversations in which any server generates an answer."""
+        return await self._store.of(tenant).runs.answering()
+
+    def heed(self, topic: str, text: str) -> None:
+        """Follow a notice about runs."""
+        if topic == PROGRESS:
+            for run_id in json.loads(text):
+                if (copy := self._copies.get(run_id)) is not None:
+                    copy.news.set()
+        elif topic == CANCEL:
+            for run_id in json.loads(text):
+                self._stop(run_id)
+
+    def _live_copy(self, run_id: str) -> Run | None:
+        copy = self._copies.get(run_id)
+        return copy.run if copy is not None and not copy.run.ended.is_set() else None
+
+    def _drop(self, copy: "_Copy") -> None:
+        if self._copies.get(copy.run.id) is copy:
+            del self._copies[copy.run.id]
+
+    async def stop(self) -> None:
+        """End the copies. Their followers get a farewell."""
+        for copy in list(self._copies.values()):
+            await copy.stop()
+
+
+class _Copy:
+    """A copy of one run, and the task that keeps it up to date."""
+
+    def __init__(self, store: Store, run: Run) -> None:
+        self.run = run
+        self.news = asyncio.Event()
+        self._store = store
+        self._task: asyncio.Task[None] | None = None
+
+    def begin(self, on_end: Callable[[], object]) -> None:
+        self._task = asyncio.create_task(self._follow(), name=f"tail {self.run.id}")
+        self._task.add_done_callback(lambda _: on_end())
+
+    async def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+
+    async def _follow(self) -> None:
+        try:
+            while not self.run.ended.is_set():
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(POLL_SECONDS):
+                        await self.news.wait()
+                self.news.clear()
+                with suppress(*REFUSALS):
+                    await self._catch_up()
+        except Exception:
+            logger.exception("%s: the copy of another server's run failed", self.run.id)
+        finally:
+            # Followers of an unfinished copy come again, and get another one.
+            if not self.run.log.is_closed:
+                self.run.log.interrupt()
+            self.run.ended.set()
+
+    async def _catch_up(self) -> None:
+        run = self.run
+        news = await self._store.runs.news(run.id, len(run.token_ids))
+        if news is None:
+            await self._end()
+        elif news.epoch != run.epoch:
+            run.ended.set()
+        else:
+            _append(run, news)
+
+    async def _end(self) -> None:
+        run = self.run
+        try:
+            answer = await self._store.messages.of_run(run.id)
+        except NotFoundError:
+            run.ended.set()
+            return
+        num_tokens = len(answer.tokens.ids) // ID_BYTES
+        if answer.status != "in_progress" and _append_rest(run.log, answer, num_tokens):
+            run.answer = answer
+            run.log.close(answer, num_tokens, error_of(answer))
+        run.ended.set()
+
+
+async def _copied(store: Store, left: UnfinishedRun) -> Run:
+    answer = left.answer
+    assert answer.parent_id is not None
+    conversation = await store.conversations.get(answer.conversation_id)
+    opening = opening_event(conversation, await store.messages.get(answer.parent_id), answer)
+    log = RunLog(left.record.id, answer, opening, epoch=left.record.epoch, deltas=left.deltas)
+    run = Run(left.record.id, left.tenant, answer, log, is_kept=False, epoch=left.record.epoch)
+    run.token_ids.extend(unpack_ids(left.token_ids))
+    return run
+
+
+def _append(run: Run, news: RunNews) -> None:
+    run.token_ids.extend(unpack_ids(news.token_ids))
+    for delta in news.deltas:
+        run.log.append(delta.text, delta.number - 1, is_thought=delta.is_thought)
+
+
+def _append_rest(log: RunLog, answer: Message, num_tokens: int) -> bool:
+    """Append the end of an answer that was stored as a whole. Returns False if the answer does not begin as the log."""
+    reasoning, thought = answer.reasoning or "", log.reasoning or ""
+    if not (answer.content.startswith(log.text) and reasoning.startswith(thought)):
+        return False
+    text = answer.content[len(log.text) :]
+    if len(reasoning) > len(thought):
+        log.append(reasoning[len(thought) :], num_tokens - bool(text), is_thought=True)
+    if text:
+        log.append(text, num_tokens)
+    return True

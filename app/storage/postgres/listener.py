@@ -1,0 +1,87 @@
+"""Notices between the servers of one database, by LISTEN and NOTIFY.
+
+A connection of its own listens. Notices that are sent while it is lost are lost as well, so every reader of notices
+also looks at the database from time to time.
+"""
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final
+
+import psycopg
+from psycopg import sql
+
+from app.storage.connection import MISSED
+
+CHANNEL: Final = "'ebb_' || md5(current_schema())"
+"""Channels are names of the whole database, which may hold several schemas."""
+CONNECT_SECONDS: Final = 5
+PAUSE_SECONDS: Final = 1.0
+
+OnNotice = Callable[[str, str], None]
+
+logger = logging.getLogger(__name__)
+
+
+class Listener:
+    """Owner of the listening connection and its task."""
+
+    def __init__(self, url: str, on_notice: OnNotice) -> None:
+        """Prepare to listen.
+
+        on_notice: called with the topic and the text of each notice.
+        """
+        self._url = url
+        self._on_notice = on_notice
+        self._task: asyncio.Task[None] | None = None
+
+    async def begin(self) -> None:
+        """Start to listen. Raises psycopg.Error."""
+        self._task = asyncio.create_task(self._listen(await self._connect()), name="listen")
+
+    async def stop(self) -> None:
+        """Stop listening."""
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+
+    async def _listen(self, connection: psycopg.AsyncConnection[tuple[str]]) -> None:
+        while True:
+            try:
+                async for notice in connection.notifies():
+                    self._deliver(notice.payload)
+            except psycopg.Error as error:
+                logger.warning("the connection for notices of other servers was lost: %s", error)
+            finally:
+                await connection.close()
+            connection = await self._connected_again()
+            self._on_notice(MISSED, "")
+
+    def _deliver(self, payload: str) -> None:
+        try:
+            topic, text = json.loads(payload)
+            self._on_notice(topic, text)
+        except Exception:
+            # A later version may send something else. The loop must not end.
+            logger.exception("a notice of another server was not understood")
+
+    async def _connected_again(self) -> psycopg.AsyncConnection[tuple[str]]:
+        while True:
+            await asyncio.sleep(PAUSE_SECONDS)
+            with suppress(psycopg.Error):
+                return await self._connect()
+
+    async def _connect(self) -> psycopg.AsyncConnection[tuple[str]]:
+        connection = await psycopg.AsyncConnection.connect(self._url, autocommit=True, connect_timeout=CONNECT_SECONDS)
+        try:
+            cursor = await connection.execute(f"SELECT {CHANNEL}".encode())
+            [channel] = await cursor.fetchone() or ("",)
+            await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
+        except BaseException:
+            await connection.close()
+            raise
+        return connection

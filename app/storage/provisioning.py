@@ -1,0 +1,337 @@
+"""People and groups that a provider provisions (SCIM 2.0), and what follows for accounts and logins.
+
+A provisioned person is a row of `person`, too: an account that exists before the first login. The groups of the account
+are those of the memberships here, whatever a login reports.
+"""
+
+import json
+import secrets
+import time
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from app.storage.connection import Connection, Row
+from app.storage.database import Database
+from app.storage.people import ID_BYTES
+from app.tenants.person import Identity
+from engine.errors import ConflictError, InvalidRequestError, NotFoundError
+
+UserColumn = Literal["user_key", "external_id", "id"]
+GroupColumn = Literal["name_key", "external_id", "id"]
+Kind = Literal["scim_user", "scim_group"]
+PAGE: Final = 500
+"""Rows that are read at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An end of a membership: a group of a user, or a user of a group.
+
+    name: name of the group, or what the provider says about the user; None if it says nothing.
+    """
+
+    id: str
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredResource:
+    """A user or a group as it is stored. Times are Unix seconds.
+
+    body: the resource as JSON, without what the fields of this record say.
+    links: groups of a user, or users of a group.
+    """
+
+    id: str
+    body: str
+    version: int
+    created_at: float
+    changed_at: float
+    links: tuple[Link, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class UserFields:
+    """A user to be stored.
+
+    identity: the account at the login; its groups have no meaning here.
+    user_key: the user name in the form in which names are compared.
+    active: whether the person may log in.
+    """
+
+    identity: Identity
+    user_key: str
+    external_id: str | None
+    active: bool
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class GroupFields:
+    """A group to be stored.
+
+    name_key: the name in the form in which names are compared.
+    members: what the provider says about each user, by id.
+    """
+
+    name: str
+    name_key: str
+    external_id: str | None
+    body: str
+    members: Mapping[str, str | None] = field(default_factory=dict)
+
+
+class ProvisioningStore:
+    """The provisioned people and groups. Each method is one transaction or a few reads."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def users(
+        self, column: UserColumn | None = None, value: str = "", *, limit: int = PAGE, offset: int = 0
+    ) -> list[StoredResource]:
+        """Return users in the order of their ids: all, or those with `value` in `column`."""
+        rows = await self._rows("scim_user", column, value, limit, offset)
+        links = await self._links("user_id", "scim_group.id, scim_group.name", [row["id"] for row in rows])
+        return [_stored(row, links.get(row["id"], ())) for row in rows]
+
+    async def groups(
+        self,
+        column: GroupColumn | None = None,
+        value: str = "",
+        *,
+        limit: int = PAGE,
+        offset: int = 0,
+        members: bool = True,
+    ) -> list[StoredResource]:
+        """Return groups in the order of their ids: all, or those with `value` in `column`.
+
+        members: whether to read the members, too.
+        """
+        rows = await self._rows("scim_group", column, value, limit, offset)
+        found = [row["id"] for row in rows] if members else []
+        links = await self._links("group_id", "scim_member.user_id AS id, display AS name", found)
+        return [_stored(row, links.get(row["id"], ())) for row in rows]
+
+    async def count(self, kind: Kind) -> int:
+        """Return the number of users or of groups."""
+        [row] = await self._database.read(f"SELECT count(*) AS n FROM {kind}")
+        return int(row["n"])
+
+    async def create_user(self, user: UserFields) -> str:
+        """Store a new user, whose account is created unless it exists, and return its id. Raises ConflictError."""
+
+        def insert(connection: Connection) -> str:
+            person_id = _account_of(connection, user.identity)
+            _check_free(connection, "scim_user", "user_key", user.user_key, person_id, "userName")
+            now = time.time()
+            added = connection.execute(
+                "INSERT INTO scim_user VALUES (?, ?, ?, ?, ?, 1, ?, ?) ON CONFLICT DO NOTHING",
+                (person_id, user.user_key, user.external_id, user.active, user.body, now, now),
+            )
+            if not added:
+                raise ConflictError(f"The account {user.identity.subject} is provisioned already", code="uniqueness")
+            connection.execute(
+                "UPDATE person SET provisioned = TRUE, groups = '[]', disabled_at = NULL WHERE id = ?", (person_id,)
+            )
+            if not user.active:
+                _disable(connection, person_id)
+            return person_id
+
+        return await self._database.write(insert)
+
+    async def update_user(self, user_id: str, user: UserFields, version: int | None) -> None:
+        """Replace a user. Raises NotFoundError, VersionError and ConflictError.
+
+        The account is disabled or admitted only where `active` changes, so that it stays disabled if an administrator
+        disabled it.
+
+        version: the version that the user must have; None accepts any.
+        """
+
+        def update(connection: Connection) -> None:
+            before = _current(connection, "scim_user", user_id, version)
+            _check_free(connection, "scim_user", "user_key", user.user_key, user_id, "userName")
+            _rename(connection, user_id, user.identity)
+            connection.execute(
+                "UPDATE scim_user SET user_key = ?, external_id = ?, active = ?, body = ?, version = version + 1, "
+                "changed_at = ? WHERE id = ?",
+                (user.user_key, user.external_id, user.active, user.body, time.time(), user_id),
+            )
+            if bool(before["active"]) and not user.active:
+                _disable(connection, user_id)
+            elif user.active and not bool(before["active"]):
+                connection.execute("UPDATE person SET disabled_at = NULL WHERE id = ?", (user_id,))
+
+        await self._database.write(update)
+
+    async def delete_user(self, user_id: str, version: int | None) -> None:
+        """Remove a user. The account keeps its chats, and is disabled. Raises NotFoundError, VersionError."""
+
+        def delete(connection: Connection) -> None:
+            _current(connection, "scim_user", user_id, version)
+            _disable(connection, user_id)
+            connection.execute("UPDATE person SET provisioned = FALSE, groups = '[]' WHERE id = ?", (user_id,))
+            connection.execute("DELETE FROM scim_user WHERE id = ?", (user_id,))
+
+        await self._database.write(delete)
+
+    async def create_group(self, group: GroupFields) -> str:
+        """Store a new group, and return its id. Raises ConflictError, InvalidRequestError."""
+        group_id = secrets.token_hex(ID_BYTES)
+
+        def insert(connection: Connection) -> None:
+            _check_free(connection, "scim_group", "name_key", group.name_key, group_id, "displayName")
+            now = time.time()
+            connection.execute(
+                "INSERT INTO scim_group VALUES (?, ?, ?, ?, ?, 1, ?, ?)",
+                (group_id, group.name, group.name_key, group.external_id, group.body, now, now),
+            )
+            _set_members(connection, group_id, group.members, renamed=False)
+
+        await self._database.write(insert)
+        return group_id
+
+    async def update_group(self, group_id: str, group: GroupFields, version: int | None) -> None:
+        """Replace a group. Raises NotFoundError, VersionError, ConflictError and InvalidRequestError."""
+
+        def update(connection: Connection) -> None:
+            before = _current(connection, "scim_group", group_id, version)
+            _check_free(connection, "scim_group", "name_key", group.name_key, group_id, "displayName")
+            connection.execute(
+                "UPDATE scim_group SET name = ?, name_key = ?, external_id = ?, body = ?, version = version + 1, "
+                "changed_at = ? WHERE id = ?",
+                (group.name, group.name_key, group.external_id, group.body, time.time(), group_id),
+            )
+            _set_members(connection, group_id, group.members, renamed=before["name"] != group.name)
+
+        await self._database.write(update)
+
+    async def delete_group(self, group_id: str, version: int | None) -> None:
+        """Remove a group. Raises NotFoundError, VersionError."""
+
+        def delete(connection: Connection) -> None:
+            _current(connection, "scim_group", group_id, version)
+            _set_members(connection, group_id, {}, renamed=False)
+            connection.execute("DELETE FROM scim_group WHERE id = ?", (group_id,))
+
+        await self._database.write(delete)
+
+    async def _rows(self, kind: Kind, column: str | None, value: str, limit: int, offset: int) -> list[Row]:
+        where, parameters = (f" WHERE {column} = ?", (value,)) if column is not None else ("", ())
+        return await self._database.read(
+            f"SELECT id, body, version, created_at, changed_at FROM {kind}{where} ORDER BY id LIMIT ? OFFSET ?",
+            (*parameters, limit, offset),
+        )
+
+    async def _links(self, end: str, columns: str, ids: Collection[str]) -> dict[str, tuple[Link, ...]]:
+        if not ids:
+            return {}
+        rows = await self._database.read(
+            f"SELECT scim_member.{end} AS owner, {columns} FROM scim_member "
+            f"JOIN scim_group ON scim_group.id = scim_member.group_id "
+            f"WHERE scim_member.{end} IN ({', '.join('?' * len(ids))}) ORDER BY 1, 2",
+            tuple(ids),
+        )
+        links: dict[str, list[Link]] = {}
+        for row in rows:
+            links.setdefault(row["owner"], []).append(Link(row["id"], row["name"]))
+        return {owner: tuple(found) for owner, found in links.items()}
+
+
+class VersionError(ConflictError):
+    """412: the user or the group has changed since the client read it."""
+
+    status = 412
+    code = "version_mismatch"
+
+
+def _account_of(connection: Connection, identity: Identity) -> str:
+    """Return the id of the account of an identity, which is created unless it exists."""
+    person_id, now = secrets.token_hex(ID_BYTES), time.time()
+    connection.execute(
+        "INSERT INTO person(id, tenant, issuer, subject, name, email, groups, created_at, last_seen_at) "
+        "VALUES (?, ?, ?, ?, ?, ?, '[]', ?, ?) ON CONFLICT(issuer, subject) DO NOTHING",
+        (
+            person_id,
+            f"person-{person_id}",
+            identity.issuer,
+            identity.subject,
+            identity.name,
+            identity.email,
+            now,
+            now,
+        ),
+    )
+    row = connection.fetch_one(
+        "SELECT id FROM person WHERE issuer = ? AND subject = ?", (identity.issuer, identity.subject)
+    )
+    assert row is not None
+    return str(row["id"])
+
+
+def _rename(connection: Connection, person_id: str, identity: Identity) -> None:
+    """Give an account the identity of its user. Raises ConflictError: another account has that subject."""
+    sql = "SELECT id FROM person WHERE issuer = ? AND subject = ? AND id <> ?"
+    if connection.fetch_one(sql, (identity.issuer, identity.subject, person_id)) is not None:
+        raise ConflictError(f"The account {identity.subject} belongs to another person", code="uniqueness")
+    connection.execute(
+        "UPDATE person SET issuer = ?, subject = ?, name = ?, email = ? WHERE id = ?",
+        (identity.issuer, identity.subject, identity.name, identity.email, person_id),
+    )
+
+
+def _disable(connection: Connection, person_id: str) -> None:
+    connection.execute(
+        "UPDATE person SET disabled_at = ? WHERE id = ? AND disabled_at IS NULL", (time.time(), person_id)
+    )
+    connection.execute("DELETE FROM person_session WHERE person_id = ?", (person_id,))
+
+
+def _current(connection: Connection, kind: Kind, resource_id: str, version: int | None) -> Row:
+    row = connection.fetch_one(f"SELECT * FROM {kind} WHERE id = ?", (resource_id,))
+    if row is None:
+        raise NotFoundError(f"There is no resource {resource_id}", param="id", code="resource_not_found")
+    if version is not None and row["version"] != version:
+        raise VersionError(f"The resource {resource_id} has changed: it is at version {row['version']} now")
+    return row
+
+
+def _check_free(connection: Connection, kind: Kind, column: str, key: str, resource_id: str, attribute: str) -> None:
+    row = connection.fetch_one(f"SELECT id FROM {kind} WHERE {column} = ? AND id <> ?", (key, resource_id))
+    if row is not None:
+        raise ConflictError(f"Another resource has this {attribute}", param=attribute, code="uniqueness")
+
+
+def _set_members(connection: Connection, group_id: str, members: Mapping[str, str | None], *, renamed: bool) -> None:
+    """Give a group its members, and all that it affects their groups. Raises InvalidRequestError: an unknown member."""
+    rows = connection.fetch_all("SELECT user_id FROM scim_member WHERE group_id = ?", (group_id,))
+    before = {row["user_id"] for row in rows}
+    added, removed = members.keys() - before, before - members.keys()
+    for user_id in added:
+        if connection.fetch_one("SELECT 1 AS found FROM scim_user WHERE id = ?", (user_id,)) is None:
+            raise InvalidRequestError(f"There is no user {user_id}", param="members")
+    connection.execute_many(
+        "INSERT INTO scim_member VALUES (?, ?, ?) ON CONFLICT(group_id, user_id) DO UPDATE "
+        "SET display = excluded.display",
+        [(group_id, user_id, display) for user_id, display in members.items()],
+    )
+    connection.execute_many(
+        "DELETE FROM scim_member WHERE group_id = ? AND user_id = ?", [(group_id, user_id) for user_id in removed]
+    )
+    _renew_groups(connection, added | removed | (members.keys() if renamed else set()))
+
+
+def _renew_groups(connection: Connection, person_ids: Iterable[str]) -> None:
+    for person_id in person_ids:
+        rows = connection.fetch_all(
+            "SELECT name FROM scim_group JOIN scim_member ON group_id = id WHERE user_id = ? ORDER BY name",
+            (person_id,),
+        )
+        groups = json.dumps([row["name"] for row in rows], ensure_ascii=False)
+        connection.execute("UPDATE person SET groups = ? WHERE id = ?", (groups, person_id))
+
+
+def _stored(row: Row, links: tuple[Link, ...]) -> StoredResource:
+    return StoredResource(row["id"], row["body"], row["version"], row["created_at"], row["changed_at"], links)

@@ -1,0 +1,1 @@
+"""Logins at real servers of other makers: a directory and a SAML provider. `make test-logins` runs them."""

@@ -72,6 +72,7 @@ class MultiprocExecutor:
         self._offsets: list[int] = []
         self._pool: SharedPool | None = None
         self._pending: OrderedDict[int, _Pending] = OrderedDict()
+        self._busy_seconds = [0.0] * self.partition.num_processes
         self._transfers = JoinedTransfers(self.partition.num_processes)
         self._unsent: deque[SchedulerOutput] | None = deque()
         self._lost: WorkersLostError | None = None
@@ -154,6 +155,8 @@ class MultiprocExecutor:
         outputs = [rank.output for rank in ended if rank.output is not None]
         for output in outputs:
             self._transfers.add(output.transfers)
+        for rank, each in enumerate(ended):
+            self._busy_seconds[rank] += each.output.seconds if each.output is not None else 0.0
         error = next((rank.error for rank in ended if rank.error), "")
         if not error:
             # The passes begin on the first stage and end on the last one.
@@ -244,6 +247,7 @@ class MultiprocExecutor:
                 pids=self.pids or (None,) * self.partition.num_processes,
                 restarts=self._num_restarts,
                 last_loss=self._last_loss,
+                busy_seconds=tuple(self._busy_seconds),
             )
 
     def close(self) -> None:

@@ -46,6 +46,7 @@ class EngineConfig:
     quantization: "none", or "int8" or "int4" for weights in groups of 32 with a float16 scale, in native matrices only.
     tensor_parallel_size: number of processes that compute the model together, each on its own device, or on its share
         of the CPU's cores.
+    pipeline_parallel_size: number of stages, each with some of the layers and with `tensor_parallel_size` processes.
     cache_dir: folder of the compiled native kernels; None allows only the torch model.
     tenants_file: record of deleted tenants and their number of deletions; None keeps it in memory only.
     public_prompt: a system prompt whose full blocks all tenants share; empty to share none.
@@ -84,6 +85,7 @@ class EngineConfig:
     cpu_kernels: str = "auto"
     quantization: str = "none"
     tensor_parallel_size: int = 1
+    pipeline_parallel_size: int = 1
     cache_dir: Path | None = None
     tenants_file: Path | None = None
     public_prompt: str = ""
@@ -92,3 +94,8 @@ class EngineConfig:
     ranks_on_ray: bool = False
     machine_share: int = 1
     device_note: str = ""
+
+    @property
+    def num_processes(self) -> int:
+        """Number of processes that compute the model together."""
+        return self.tensor_parallel_size * self.pipeline_parallel_size

@@ -1,4 +1,4 @@
-"""Processes of one tensor-parallel group, from start to end. None of them outlives another."""
+"""Processes that share one model, from start to end. None of them outlives another."""
 
 import logging
 import os
@@ -32,6 +32,7 @@ from engine.executor.messages import (
 from engine.executor.rank_process import RankOrder, run_rank
 from engine.executor.step_limit import StepLimit
 from engine.worker.loaded_model import LoadedModel
+from models.partition import Partition
 
 CALL_SECONDS: Final = 1800.0
 """Time limit of a call. Starting and reading the weights takes a long time on a slow disk."""
@@ -100,9 +101,9 @@ class RankProcesses:
     pids: process ids by rank.
     """
 
-    def __init__(self, config: EngineConfig, progress: Callable[[str], None]) -> None:
+    def __init__(self, config: EngineConfig, partition: Partition, progress: Callable[[str], None]) -> None:
         self._progress = progress
-        self._size = config.tensor_parallel_size
+        self._size = partition.num_processes
         self._limit = StepLimit()
         self._folder = Path(tempfile.mkdtemp(prefix="ebb-ranks-"))
         level = logging.getLogger().getEffectiveLevel()
@@ -111,7 +112,7 @@ class RankProcesses:
         self._processes: list[RankProcess] = []
         for rank in range(self._size):
             level_of_rank = level if rank == 0 else max(level, logging.WARNING)
-            order = RankOrder(config, rank, os.getpid(), self._folder / "meeting", level_of_rank)
+            order = RankOrder(config, partition, rank, os.getpid(), self._folder / "meeting", level_of_rank)
             process, pipe = start_rank(order)
             self._pipes.append(pipe)
             self._processes.append(process)

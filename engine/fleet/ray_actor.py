@@ -59,7 +59,7 @@ def _part_of(order: ReplicaOrder, share: int, num_shares: int) -> ReplicaOrder:
     cpus = core_shares(os.sched_getaffinity(0), num_shares)[share]
     # The file is the gateway's, which sends what it says.
     config = shares_of(order.config, num_shares)[share]
-    config = replace(config, tenants_file=None, ranks_on_ray=config.tensor_parallel_size > 1)
+    config = replace(config, tenants_file=None, ranks_on_ray=config.num_processes > 1)
     return structs.replace(order, cpus=cpus, config=config)
 
 

@@ -85,7 +85,7 @@ class RayPlacement:
 
     async def start(self, order: ReplicaOrder) -> RayReplica:
         """See Placement. A replica of several ranks has a placement group, which keeps all of it on one machine."""
-        actor, group = await called(lambda: self._create(order.config.tensor_parallel_size))
+        actor, group = await called(lambda: self._create(order.config.num_processes))
         try:
             return await self._opened(actor, group, order)
         except RayError as error:

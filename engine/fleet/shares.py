@@ -16,11 +16,12 @@ def check_divisible(config: EngineConfig, ray_address: str = "") -> None:
             f"--replicas divides the cores of one machine, but the model is computed on {config.device!r}. "
             "Use --device cpu, or omit --replicas."
         )
-    if config.tensor_parallel_size > 1 and not ray_address:
-        raise EngineError(
-            "--replicas and --tensor-parallel-size can be combined on a Ray cluster only. Add --ray-address, or omit "
-            "one of them."
-        )
+    for name, size in (("tensor", config.tensor_parallel_size), ("pipeline", config.pipeline_parallel_size)):
+        if size > 1 and not ray_address:
+            raise EngineError(
+                f"--replicas and --{name}-parallel-size can be combined on a Ray cluster only. Add --ray-address, or omit "
+                "one of them."
+            )
 
 
 def check_machines(config: EngineConfig) -> None:

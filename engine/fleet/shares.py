@@ -19,8 +19,8 @@ def check_divisible(config: EngineConfig, ray_address: str = "") -> None:
     for name, size in (("tensor", config.tensor_parallel_size), ("pipeline", config.pipeline_parallel_size)):
         if size > 1 and not ray_address:
             raise EngineError(
-                f"--replicas and --{name}-parallel-size can be combined on a Ray cluster only. Add --ray-address, or omit "
-                "one of them."
+                f"--replicas and --{name}-parallel-size can be combined on a Ray cluster only. Add --ray-address, "
+                "or omit one of them."
             )
 
 

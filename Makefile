@@ -6,6 +6,8 @@ DEVICE := $(shell scripts/find-device)
 endif
 # Handed to the command: make serve ARGS="--port 9000 --model ~/models/openpangu"
 ARGS ?=
+# RAY=1 installs Ray too, for replicas on several machines: make serve RAY=1 ARGS="--replicas 2 --ray-address auto"
+RAY ?=
 # The Python to make .venv with; by default the first one on PATH that is 3.11 or 3.12.
 PYTHON ?=
 TORCH := 2.13.0
@@ -31,7 +33,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help serve setup test test-full test-services test-kernels test-deploy test-models test-postgres test-logins test-desktop test-clients image clients faults faults-api faults-fleet soak lint bench bench-peers clean wheel screenshots film test-setup web-test
+.PHONY: help serve setup test test-full test-services test-kernels test-deploy test-models test-postgres test-ray test-logins test-desktop test-clients image clients faults faults-api faults-fleet soak lint bench bench-peers clean wheel screenshots film test-setup web-test
 
 comma := ,
 
@@ -45,12 +47,12 @@ check-beside = $(MAKE) --no-print-directory lint web-test >.make/checks.log 2>&1
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
-	@echo "  Variables: DEVICE=cpu|cuda|npu (here: $(DEVICE)), ARGS=\"--port 9000 ...\", PYTHON=/path/to/python3.12"
+	@echo "  Variables: DEVICE=cpu|cuda|npu (here: $(DEVICE)), RAY=1, ARGS=\"--port 9000 ...\", PYTHON=/path/to/python3.12"
 
 serve: setup ## set everything up, then run the server (ARGS="--port 9000")
 	@exec $(BIN)/ebb serve $(ARGS)
 
-setup: .make/ebb app/static/index.html ## set everything up without starting the server
+setup: .make/ebb $(if $(RAY),.make/ray) app/static/index.html ## set everything up without starting the server
 
 test: test-setup ## check and test everything with small sizes
 	@$(call check-beside,$(PYTEST) $(ARGS))
@@ -58,7 +60,7 @@ test: test-setup ## check and test everything with small sizes
 test-full: test-setup ## check and test everything with large sizes
 	@$(call check-beside,$(PYTEST) --size full $(ARGS))
 
-test-services: wheel test-deploy test-kernels test-models test-postgres test-logins test-desktop test-clients ## test the wheel, the image and the charts, the GPU kernels, all architectures, PostgreSQL, logins elsewhere, the window of the desktop and the clients
+test-services: wheel test-deploy test-kernels test-models test-postgres test-ray test-logins test-desktop test-clients ## test the wheel, the image and the charts, the GPU kernels, all architectures, PostgreSQL, Ray, logins elsewhere, the window of the desktop and the clients
 
 test-kernels: test-setup .make/triton ## simulate the GPU kernels on the CPU and compile them, five minutes
 	@PYTHONPATH=.make/triton $(BIN)/python -m pytest tests/kernels $(ARGS)
@@ -71,6 +73,9 @@ test-models: test-setup ## compare every tested architecture with transformers a
 
 test-postgres: test-setup ## run the tests of the store and of the chats on a PostgreSQL of their own, and several servers on it, two minutes
 	@scripts/with-postgres $(BIN)/python -m pytest -n 2 -p tests.on_postgres --ignore tests/unit/app/storage/sqlite tests/unit/app/storage tests/unit/app/conversations tests/postgres tests/integration/app/routes $(ARGS)
+
+test-ray: test-setup .make/ray ## run replicas on a Ray cluster of four machines, all on this one, a minute
+	@$(BIN)/python -m pytest tests/ray $(ARGS)
 
 test-logins: test-setup .make/logins ## test logins at a directory (OpenLDAP) and a SAML provider (pysaml2) of their own, a minute
 	@PYTHONPATH=.make/logins $(BIN)/python -m pytest tests/logins $(ARGS)
@@ -129,6 +134,8 @@ bench-api: ## measure 1,000 streams, first bytes, lists and hostile requests; JS
 bench-attention: ## measure attention of the native step as a share of what the machine can do, and print a table
 bench-eviction: ## replay a trace of chats against the eviction policies of the CPU tier; JSON and table in bench/results
 bench-family-step: ## compare the native step of each model family with that of a Llama of the same sizes
+bench-fleet-policies: ## compare policies of the choice of a replica on four replicas and in simulation; JSON and tables in bench/results
+bench-fleet-sim: ## simulate 1,000 replicas and a million conversations around the router; JSON in bench/results, page in docs
 bench-fleet: ## measure what a replica costs against an engine in the server's process, one minute
 bench-flood-turns: ## measure how long a tenant's turn waits while another floods the server, and print the ratios
 bench-flood: ## measure how a flood of one tenant's prompts affects another's prefix hits; JSON and table in bench/results
@@ -185,6 +192,11 @@ $(TORCH_STAMP): .make/venv scripts/install_torch.py
 .make/dev: .make/ebb
 	@echo "==> Installing what the tests depend on"
 	@$(PIP_INSTALL) --editable '.[$(EXTRAS),dev]' || { echo "Installing failed; the reason is above. Run the same command again to go on." >&2; exit 1; }
+	@touch $@
+
+.make/ray: .make/ebb
+	@echo "==> Installing Ray (80 MB)"
+	@$(PIP_INSTALL) --editable '.[$(EXTRAS),ray]' || { echo "Installing failed; the reason is above. Run the same command again to go on." >&2; exit 1; }
 	@touch $@
 
 .make/caches: .make/dev

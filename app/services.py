@@ -218,7 +218,7 @@ class Services:
             logger.error("the remains of an interrupted import could not be removed: %s", error)
         await resumption.begin()
         shared_deletions = SharedDeletions(host, store, runs, lambda: lease.leads)
-        await store.database.listen(partial(_heed, shared_runs, shared_changes, shared_deletions))
+        await store.database.listen(partial(_heed, lease, shared_runs, shared_changes, shared_deletions))
         erasure = KVErasure(host, store.tokens, shared_deletions.share)
         metrics = Metrics(host, lambda: runs.live)
         gates = TenantGates(ring.limits_of, time.monotonic, await store.owed_use.all())
@@ -339,8 +339,16 @@ class Services:
         await self.store.close()
 
 
-def _heed(runs: SharedRuns | None, changes: SharedChanges, deletions: SharedDeletions, topic: str, text: str) -> None:
+def _heed(
+    lease: Lease,
+    runs: SharedRuns | None,
+    changes: SharedChanges,
+    deletions: SharedDeletions,
+    topic: str,
+    text: str,
+) -> None:
     """Follow a notice of another server."""
+    lease.heed(topic)
     if runs is not None:
         runs.heed(topic, text)
     changes.heed(topic, text)

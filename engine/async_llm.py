@@ -174,6 +174,10 @@ class AsyncLLMEngine:
         await asyncio.to_thread(self._engine.processor.salts.rotate, tenant)
         self._end_all_of(tenant)
 
+    def adopt_deletions(self, generations: dict[str, int]) -> None:
+        """Take over the record of deleted tenants, before the first request. See `TenantSalts`."""
+        self._engine.processor.salts.adopt_all(generations)
+
     def deletions_of(self, tenant: str) -> int:
         """Return the number of the tenant's deletions."""
         return self._engine.processor.salts.generation(tenant)

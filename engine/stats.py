@@ -16,7 +16,8 @@ class ReplicaState:
 
     state: "failed" means that the replica is no longer restarted.
     epoch: number of its newest start, counted over all replicas.
-    pid: process id; None while there is no process.
+    machine: name of the machine where it runs, or ran last; None before its first start.
+    pid: process id there; None while there is no process.
     answers: answers that it computes or was asked to compute.
     restarts: restarts so far.
     last_loss: cause of its last loss, as a sentence; empty if there was none.
@@ -25,10 +26,26 @@ class ReplicaState:
     index: int
     state: Literal["starting", "ok", "failed"]
     epoch: int
+    machine: str | None
     pid: int | None
     answers: int
     restarts: int
     last_loss: str
+
+
+@dataclass(frozen=True, slots=True)
+class RouteStats:
+    """Counts of the requests that were sent to replicas, since the start.
+
+    reasons: requests by the reason for their replica (`engine.fleet.router`).
+    takeovers: answers that a replica continued after another one was lost or drained.
+    predicted_seconds, seen_seconds: from the choice of the replica to the first token, of the same requests.
+    """
+
+    reasons: dict[str, int]
+    takeovers: int
+    predicted_seconds: Histogram
+    seen_seconds: Histogram
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +84,8 @@ class EngineStats:
     device_tenants: bytes on the device by tenant, for the largest tenants by name and the others together.
     cpu_tenants: the same for the CPU tier.
     workers: None if the worker is in this process.
-    replicas: empty if the engine is in this process. The other figures are then the sums over all replicas.
+    replicas: empty if the engine is in this process. Otherwise the other figures are sums over all replicas.
+    routes: None if the engine is in this process.
     """
 
     running: int
@@ -113,6 +131,7 @@ class EngineStats:
     cpu_tenants: dict[str, int] = field(default_factory=dict)
     workers: WorkersState | None = None
     replicas: tuple[ReplicaState, ...] = ()
+    routes: RouteStats | None = None
 
     @property
     def blocks_of_one_engine(self) -> int:

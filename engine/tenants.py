@@ -51,6 +51,16 @@ class TenantSalts:
         """Return the number of the tenant's deletions."""
         return self._generations.get(self._entry(tenant), 0)
 
+    @property
+    def generations(self) -> dict[str, int]:
+        """Numbers of deletions under digests of the tenants' names, for another process with the same secret."""
+        return self._generations
+
+    def adopt_all(self, generations: dict[str, int]) -> None:
+        """Take over all numbers of deletions from the owner of the file."""
+        with self._lock:
+            self._generations = dict(generations)
+
     def adopt(self, tenant: str, generation: int) -> None:
         """Take over a number of deletions that the owner of the file has made durable."""
         with self._lock:

@@ -57,7 +57,7 @@ export function woff2Only(): Plugin {
 }
 
 /** Modules with the texts of a language. The first load needs one of them. */
-const CATALOGUE = /\/i18n\/(?:en|zh)\.ts$/;
+const CATALOGUE = /\/i18n\/[a-z]{2}\.ts$/;
 
 /** Fail the build if the scripts of the first load, with the longest catalogue, exceed `limit` bytes of gzip. */
 export function boundFirstLoad(limit: number): Plugin {

@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterable, Mapping
 
 from app.accounts.rules import GroupRules
+from app.domain.rights import ALL_RIGHTS, Rights
 from app.tenants.limits import NO_LIMITS, TenantLimits
 from app.tenants.person import Identity, Person, PersonSession
 from app.tenants.principal import Principal, Scope
@@ -40,6 +41,11 @@ class KnownPeople:
         """Return whether a tenant belongs to a person who may not use the server, so that its keys do not work."""
         person = self._by_tenant.get(tenant)
         return person is not None and self.role_of(person) is None
+
+    def rights_of(self, tenant: str) -> Rights:
+        """Return the rights of a tenant's person, with a login as with a key. A tenant of keys alone has all."""
+        person = self._by_tenant.get(tenant)
+        return self._rules.rights_of(person.identity) if person is not None else ALL_RIGHTS
 
     def limits_of(self, tenant: str) -> TenantLimits:
         """Return the limits that follow from the groups of a tenant's person."""

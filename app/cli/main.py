@@ -78,6 +78,7 @@ OF_THE_SERVER = (
     "oidc-client-id",
     "oidc-client-secret-file",
     "replicas",
+    "ray-address",
     "oidc-scopes",
     "oidc-groups-claim",
     "proxy-user-header",

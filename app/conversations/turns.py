@@ -230,16 +230,16 @@ class Turns:
 
     async def shown_path(self, conversation: Conversation) -> list[Message]:
         """Return the messages on the current path. Unfinished answers have the text generated so far."""
-        return self.as_they_are(await self._store.messages.path(conversation.head_id))
+        return await self.as_they_are(await self._store.messages.path(conversation.head_id))
 
-    def as_they_are(self, messages: Sequence[Message]) -> list[Message]:
+    async def as_they_are(self, messages: Sequence[Message]) -> list[Message]:
         """Replace each stored message that is still being generated with its text so far.
 
         A run is kept for a while after its end. The rating of its answer is only stored.
         """
         return [
             replace(run.answer_so_far, rating=message.rating, rating_note=message.rating_note)
-            if (run := self._runs.get(message.run_id, self._store.tenant))
+            if (run := await self._runs.find(message, self._store.tenant))
             else message
             for message in messages
         ]

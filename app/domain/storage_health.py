@@ -44,6 +44,11 @@ class StorageHealth:
         return self._failing.message if self._failing is not None else None
 
     @property
+    def reason_code(self) -> str | None:
+        """The code of the refusal; None while the database takes writes."""
+        return self._failing.code if self._failing is not None else None
+
+    @property
     def patience(self) -> int:
         """Milliseconds for which a write waits for a foreign lock."""
         return PATIENT_MILLISECONDS if self._failing is None else IMPATIENT_MILLISECONDS

@@ -41,19 +41,19 @@ def engine_builder(settings: Settings, trace: Trace = NO_TRACE) -> Build:
         path = resolve_model(settings.model, settings.cache_dir, report)
         config = serving_config(settings, path, report)
         with objects_that_stay():
-            engine = _engine(config, settings.replicas, report, trace)
+            engine = _engine(config, settings, report, trace)
         # Stored ids describe tools in the format that the model had then.
         return engine, f"{model_fingerprint(path)}-{engine.chat_format.tools.name}"
 
     return build
 
 
-def _engine(config: EngineConfig, replicas: int, report: Report, trace: Trace) -> Backend:
+def _engine(config: EngineConfig, settings: Settings, report: Report, trace: Trace) -> Backend:
     """Build the engine in this process, or prepare replicas of it in others."""
-    if replicas > 1:
+    if settings.replicas > 1 or settings.ray_address:
         from engine.fleet.build import build_fleet
 
-        return build_fleet(config, replicas, report)
+        return build_fleet(config, settings.replicas, report, settings.ray_address)
     from engine.build import build_engine
 
     return build_engine(config, report, trace)

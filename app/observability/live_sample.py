@@ -1,15 +1,15 @@
 """One sample of the whole server: current values, and rates as differences of two readings."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from app.host.backend import Backend
 from app.observability.figures import TierFigures, requests_by_state, tier_figures
 from app.observability.tier_words import breaker_state, tier_words
-from app.schemas.response_bodies.live import LiveFigures, TierSample
+from app.schemas.response_bodies.live import LiveFigures, RouteSample, TierSample
 from cache_tiers.registry import all_tiers
 from cache_tiers.tier import TierId
-from engine.stats import EngineStats
+from engine.stats import EngineStats, RouteStats
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,8 @@ class Reading:
         ends.
     steps: number of steps.
     batched: sum of the batch sizes of all steps.
+    routes: requests sent to replicas, by reason.
+    predicted, seen: sum and number of the seconds from the choice of a replica to the first token.
     """
 
     at: float
@@ -29,6 +31,9 @@ class Reading:
     steps: int
     batched: float
     tiers: Mapping[TierId, TierFigures]
+    routes: Mapping[str, int] = field(default_factory=dict)
+    predicted: tuple[float, int] = (0.0, 0)
+    seen: tuple[float, int] = (0.0, 0)
 
     @classmethod
     def of(cls, stats: EngineStats, at: float) -> "Reading":
@@ -36,7 +41,15 @@ class Reading:
         reused = {tier.id: stats.reused_tokens[tier.id] for tier in all_tiers()}
         prompts = {**reused, "computed": stats.prefilled_tokens}
         sizes = stats.batch_sizes
-        return cls(at, stats.generation_tokens, prompts, sizes.count, sizes.total, tier_figures(stats))
+        reading = cls(at, stats.generation_tokens, prompts, sizes.count, sizes.total, tier_figures(stats))
+        if (routes := stats.routes) is None:
+            return reading
+        return replace(
+            reading,
+            routes=dict(routes.reasons),
+            predicted=(routes.predicted_seconds.total, routes.predicted_seconds.count),
+            seen=(routes.seen_seconds.total, routes.seen_seconds.count),
+        )
 
 
 def sample_of(engine: Backend, stats: EngineStats, now: Reading, before: Reading, earlier: Reading) -> LiveFigures:
@@ -64,7 +77,27 @@ def sample_of(engine: Backend, stats: EngineStats, now: Reading, before: Reading
         },
         "breaker": breaker_state(stats.tiers) if stats.tiers is not None else None,
         "tiers": tiers,
+        "replicas": [
+            {"index": each.index, "state": each.state, "answers": each.answers, "restarts": each.restarts}
+            for each in stats.replicas
+        ],
+        "routes": _routes(stats.routes, now, before, earlier, seconds) if stats.routes is not None else None,
     }
+
+
+def _routes(routes: RouteStats, now: Reading, before: Reading, earlier: Reading, seconds: float) -> RouteSample:
+    return {
+        "reasons": {
+            reason: _rate(count, before.routes.get(reason, 0), seconds) for reason, count in now.routes.items()
+        },
+        "takeovers": routes.takeovers,
+        "predicted_seconds": _mean(now.predicted, earlier.predicted),
+        "seen_seconds": _mean(now.seen, earlier.seen),
+    }
+
+
+def _mean(now: tuple[float, int], before: tuple[float, int]) -> float | None:
+    return _ratio(now[0] - before[0], now[1] - before[1])
 
 
 def _tier(state: str, now: TierFigures, before: TierFigures, earlier: TierFigures, seconds: float) -> TierSample:

@@ -16,7 +16,7 @@ from cache_tiers.histogram import Histogram
 from cache_tiers.lower_tier import LowerTierStats
 from cache_tiers.registry import all_tiers
 from cache_tiers.tier import CPU
-from engine.stats import EngineStats
+from engine.stats import EngineStats, RouteStats
 
 HTTP_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
 """Histogram bounds. The duration of a streamed answer is that of its stream."""
@@ -108,6 +108,8 @@ class _EngineCollector(Collector):
             yield from _tokens(stats)
             yield from _blocks(stats)
             yield from _tiers(stats)
+            if stats.routes is not None:
+                yield from _replicas(stats, stats.routes)
             if stats.workers is not None:
                 yield CounterMetricFamily(
                     "ebb_rank_restarts",
@@ -122,6 +124,31 @@ class _EngineCollector(Collector):
                     "Number of blocks prefetched into CPU memory while the user typed",
                     stats.warmed_blocks,
                 )
+
+
+def _replicas(stats: EngineStats, routes: RouteStats) -> Iterator[Metric]:
+    states = {state: sum(each.state == state for each in stats.replicas) for state in ("ok", "starting", "failed")}
+    yield _by_label(GaugeMetricFamily("ebb_replicas", "Number of replicas, by state", labels=["state"]), states)
+    yield CounterMetricFamily(
+        "ebb_replica_restarts",
+        "Number of times that a replica was restarted",
+        sum(each.restarts for each in stats.replicas),
+    )
+    yield _by_label(
+        CounterMetricFamily(
+            "ebb_routes", "Number of requests sent to a replica, by the reason for the choice", labels=["reason"]
+        ),
+        routes.reasons,
+    )
+    yield CounterMetricFamily("ebb_takeovers", "Number of answers that another replica continued", routes.takeovers)
+    yield _histogram(
+        "ebb_route_predicted_seconds",
+        "Seconds from the choice of the replica to the first token, as predicted",
+        routes.predicted_seconds,
+    )
+    yield _histogram(
+        "ebb_route_seen_seconds", "Seconds from the choice of the replica to the first token", routes.seen_seconds
+    )
 
 
 def _requests(stats: EngineStats) -> Iterator[Metric]:

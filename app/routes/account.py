@@ -10,6 +10,7 @@ from starlette.routing import Route
 from app.http.error_responses import ForbiddenError
 from app.http.query_params import whole_number
 from app.http.request_body import read_body
+from app.routes.rights import needs
 from app.schemas.admin import OwnKey
 from app.schemas.response_bodies import account as bodies
 from app.schemas.response_bodies.admin import ApiKeys, NewApiKey, key_body, limits_body
@@ -115,7 +116,7 @@ routes = [
     Route("/api/account", show),
     Route("/api/account/usage", usage),
     Route("/api/account/keys", list_keys),
-    Route("/api/account/keys", create_key, methods=["POST"]),
+    Route("/api/account/keys", needs("keys", create_key), methods=["POST"]),
     Route("/api/account/keys/{id}", revoke_key, methods=["DELETE"]),
     Route("/api/account/sessions", list_sessions),
     Route("/api/account/sessions/{id}", end_session, methods=["DELETE"]),

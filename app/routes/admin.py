@@ -4,12 +4,20 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from app.access.known_people import KnownPeople
 from app.http.request_body import read_body
 from app.schemas.admin import LimitFields, NewKey, NewPerson, PersonFields
-from app.schemas.response_bodies.account import AdminPeople, InitialPassword, NewAdminPerson, person_body
+from app.schemas.response_bodies.account import (
+    AdminPeople,
+    AdminPerson,
+    InitialPassword,
+    NewAdminPerson,
+    person_body,
+)
 from app.schemas.response_bodies.admin import ApiKeys, NewApiKey, Tenants, TenantWithLimits, key_body, limits_body
 from app.services import Services, server_services
 from app.tenants.name import parse_name
+from app.tenants.person import Person
 from app.tenants.principal import principal_of
 from engine.errors import ConflictError, InvalidRequestError, NotFoundError
 
@@ -38,7 +46,7 @@ async def revoke_key(request: Request) -> Response:
 async def list_people(request: Request) -> Response:
     """List the people that ever logged in, or have a password."""
     known = server_services(request).ring.people
-    return JSONResponse(AdminPeople(data=[person_body(who, known.role_of(who)) for who in known.by_id.values()]))
+    return JSONResponse(AdminPeople(data=[_described(known, who) for who in known.by_id.values()]))
 
 
 async def add_person(request: Request) -> Response:
@@ -47,7 +55,7 @@ async def add_person(request: Request) -> Response:
     services = server_services(request)
     _check_passwords(services)
     person, password = await services.password_logins.add(fields.name, admin=fields.admin)
-    body: NewAdminPerson = {**person_body(person, services.ring.people.role_of(person)), "password": password}
+    body: NewAdminPerson = {**_described(services.ring.people, person), "password": password}
     return JSONResponse(body, 201)
 
 
@@ -66,7 +74,7 @@ async def change_person(request: Request) -> Response:
     if fields.disabled and principal_of(request).person_id == person_id:
         raise ConflictError("You cannot disable your own account", code="own_account")
     person = await services.administration.set_disabled(person_id, fields.disabled)
-    return JSONResponse(person_body(person, services.ring.people.role_of(person)))
+    return JSONResponse(_described(services.ring.people, person))
 
 
 async def list_tenants(request: Request) -> Response:
@@ -85,6 +93,10 @@ async def set_limits(request: Request) -> Response:
 async def delete_tenant(request: Request) -> Response:
     """Delete a tenant's keys, conversations and KV for good. The tenant's limits stay."""
     return JSONResponse(await server_services(request).administration.delete_tenant(_tenant(request)))
+
+
+def _described(known: KnownPeople, person: Person) -> AdminPerson:
+    return person_body(person, known.role_of(person), known.rights_of(person.tenant))
 
 
 def _check_passwords(services: Services) -> None:

@@ -11,6 +11,7 @@ from app.domain.bounds import MAX_PAGE
 from app.http.query_params import flag, source_of, whole_number
 from app.http.request_body import read_body
 from app.routes.cursors import parse_position, position_cursor
+from app.routes.rights import check_right
 from app.routes.versioned import changed, expected_versions, version_headers
 from app.runs.run import Run
 from app.schemas.conversations import ConversationFields, NewChat, NewMessage, RetryFields
@@ -42,6 +43,8 @@ async def list_conversations(request: Request) -> Response:
 async def create_conversation(request: Request) -> Response:
     """Create an empty conversation."""
     fields = await read_body(request, NewChat)
+    if fields.temporary:
+        check_right(request, "temporary-chats")
     store = services_of(request).store
     return changed(request, await store.conversations.create(fields.changes(), fields.first_message), 201)
 

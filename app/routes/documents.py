@@ -7,6 +7,7 @@ from starlette.routing import Route
 from app.domain.bounds import MAX_DOCUMENT_BYTES
 from app.http.query_params import flag
 from app.http.request_body import read_bytes
+from app.routes.rights import needs
 from app.schemas.response_bodies.documents import DocumentText
 from app.services import services_of
 
@@ -19,4 +20,4 @@ async def read_document(request: Request) -> Response:
     return JSONResponse(DocumentText(text=text))
 
 
-routes = [Route("/api/document-text", read_document, methods=["POST"])]
+routes = [Route("/api/document-text", needs("files", read_document), methods=["POST"])]

@@ -5,6 +5,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from app.http.request_body import read_body
+from app.routes.rights import needs
 from app.schemas.kept_files import KeptFileFields
 from app.schemas.response_bodies.kept_files import KeptFiles, KeptFileText, kept_file_body
 from app.services import services_of
@@ -37,7 +38,7 @@ async def delete_file(request: Request) -> Response:
 
 routes = [
     Route("/api/files", list_files),
-    Route("/api/files", keep_file, methods=["POST"]),
+    Route("/api/files", needs("files", keep_file), methods=["POST"]),
     Route("/api/files/{id}", read_file),
     Route("/api/files/{id}", delete_file, methods=["DELETE"]),
 ]

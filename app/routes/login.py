@@ -17,6 +17,7 @@ from app.accounts.errors import LoginRefusedError
 from app.accounts.login_provider import ANSWER, CALLBACK_PATH, SAML_METADATA_PATH, SAML_PATH, LoginProvider
 from app.accounts.own_path import parse_own_path
 from app.domain.bounds import MAX_LOGIN_BYTES, MAX_SAML_BYTES
+from app.domain.rights import RIGHTS
 from app.domain.token_prices import TokenPrices
 from app.http.error_responses import ForbiddenError, UnauthorizedError
 from app.http.request_body import read_bytes
@@ -251,6 +252,7 @@ async def _shown(services: Services, principal: Principal | None) -> bodies.Prin
         "key_id": principal.key_id,
         "name": person.shown_name if person is not None else None,
         "initial_password": initial,
+        "rights": [right for right in RIGHTS if right in services.ring.people.rights_of(principal.tenant)],
     }
 
 

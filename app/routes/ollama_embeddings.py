@@ -8,7 +8,6 @@ from starlette.routing import Route
 
 from app.apis.ollama.embed_schema import OllamaEmbeddingsRequest, OllamaEmbedRequest
 from app.apis.ollama.model_name import check_tagged_model
-from app.apis.openai.embeddings_schema import check_dimensions
 from app.http.request_body import read_body
 from app.prompts.tokenization import apart_if
 from app.services import services_of
@@ -23,7 +22,8 @@ async def embed_texts(request: Request) -> Response:
     check_tagged_model(host, fields.model)
     texts, cuts = fields.texts(), fields.truncate is not False
     embedded = await embed(request, engine, texts, fields.urgency(), cuts=cuts) if texts else NOTHING
-    check_dimensions(fields.dimensions, embedded)
+    if texts:
+        fields.check_dimensions(embedded.size)
     return await apart_if(len(texts) > FEW_TEXTS, lambda: JSONResponse(fields.body(embedded, started)))
 
 

@@ -66,7 +66,7 @@ async def list_items(request: Request) -> Response:
     part = await services.store.messages.path_part(
         conversation.head_id, since=listing.since, newest_first=listing.newest_first, most=listing.num_messages
     )
-    shown = services.turns.as_they_are(part)
+    shown = await services.turns.as_they_are(part)
     return JSONResponse(listing.page([item for message in shown for item in items_json(message)]))
 
 
@@ -79,7 +79,7 @@ async def get_item(request: Request) -> Response:
     part = await services.store.messages.path_part(
         conversation.head_id, since=message_id_of_item(item_id), newest_first=True, most=1
     )
-    for message in services.turns.as_they_are(part):
+    for message in await services.turns.as_they_are(part):
         for item in items_json(message):
             if item["id"] == item_id:
                 return JSONResponse(item)

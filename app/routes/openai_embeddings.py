@@ -18,6 +18,7 @@ async def embeddings(request: Request) -> Response:
     fields = await read_body(request, EmbeddingsRequest)
     host.check_model(fields.model)
     embedded = await embed(request, engine, fields.texts(), fields.urgency())
+    fields.check_dimensions(embedded.size)
     is_long = len(embedded.vectors) > FEW_TEXTS
     return await apart_if(is_long, lambda: JSONResponse(fields.body(embedded, engine.model_name)))
 

@@ -11,6 +11,7 @@ from app.domain.ids import new_id
 from app.domain.share import Share, digest_of, new_secret
 from app.http.error_responses import ForbiddenError
 from app.http.request_body import read_body
+from app.routes.rights import needs
 from app.schemas.response_bodies.shares import NewShare, Shares, share_body
 from app.schemas.shares import ShareFields
 from app.services import server_services, services_of
@@ -82,7 +83,7 @@ async def shared_chat(request: Request) -> Response:
 
 
 routes = [
-    Route("/api/conversations/{id}/shares", share_conversation, methods=["POST"]),
+    Route("/api/conversations/{id}/shares", needs("share-links", share_conversation), methods=["POST"]),
     Route("/api/shares", list_shares),
     Route("/api/shares/{id}", delete_share, methods=["DELETE"]),
     Route("/share/{secret}", shared_chat),

@@ -14,6 +14,7 @@ from app.domain.records import Conversation
 from app.http.attachment import attachment
 from app.http.query_params import flag, positions
 from app.http.request_body import read_bytes
+from app.routes.rights import needs
 from app.schemas.response_bodies.transfer import (
     Imported,
     ImportPreview,
@@ -138,7 +139,7 @@ async def _exported(
     services: Services, conversation: Conversation, export_id: str, folders: Mapping[str, str]
 ) -> tuple[str, int]:
     """Return the text of a conversation and the number of its messages."""
-    stored = services.turns.as_they_are(await services.store.messages.all_of(conversation.id))
+    stored = await services.turns.as_they_are(await services.store.messages.all_of(conversation.id))
     responses = await services.store.responses.all_of(conversation.id)
     folder = None if conversation.folder_id is None else folders.get(conversation.folder_id)
     text = await asyncio.to_thread(conversation_text, conversation, export_id, stored, responses, folder)
@@ -151,8 +152,8 @@ async def _folder_names(services: Services) -> dict[str, str]:
 
 
 routes = [
-    Route("/api/conversations/{id}/export", export_conversation),
-    Route("/api/export", export_all),
-    Route("/api/import", import_file, methods=["POST"]),
-    Route("/api/import/preview", preview_import, methods=["POST"]),
+    Route("/api/conversations/{id}/export", needs("export", export_conversation)),
+    Route("/api/export", needs("export", export_all)),
+    Route("/api/import", needs("import", import_file), methods=["POST"]),
+    Route("/api/import/preview", needs("import", preview_import), methods=["POST"]),
 ]

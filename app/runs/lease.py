@@ -23,7 +23,7 @@ from typing import Final
 from app.runs.service import RunRegistry
 from app.runs.unstored_ends import REFUSALS
 from app.storage.database import Database
-from app.storage.servers import LEASE_SECONDS, ServerStore, Standing
+from app.storage.servers import LEASE_SECONDS, RELEASED, ServerStore, Standing
 
 RENEW_SECONDS: Final = 1.0
 LATE_SECONDS: Final = LEASE_SECONDS / 2
@@ -62,6 +62,7 @@ class Lease:
         self._clock = clock
         self._renewed_at = clock()
         self._trusted_at = clock() + LEASE_SECONDS
+        self._news = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self.leads = not database.is_shared
         self.is_alone = not database.is_shared
@@ -88,8 +89,15 @@ class Lease:
         self._task.cancel()
         with suppress(asyncio.CancelledError):
             await self._task
-        with suppress(*REFUSALS):
+        try:
             await self._servers.release()
+        except Exception as error:
+            logger.warning("other servers continue the answers of this one only when its lease has expired: %s", error)
+
+    def heed(self, topic: str) -> None:
+        """Follow a notice of another server."""
+        if topic == RELEASED:
+            self._news.set()
 
     async def renew(self) -> None:
         """Renew the lease once, and do what follows from the state of the database."""
@@ -118,7 +126,10 @@ class Lease:
 
     async def _keep(self) -> None:
         while True:
-            await asyncio.sleep(RENEW_SECONDS)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(RENEW_SECONDS):
+                    await self._news.wait()
+            self._news.clear()
             try:
                 await self.renew()
             except REFUSALS as error:

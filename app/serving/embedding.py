@@ -15,7 +15,7 @@ from starlette.requests import Request
 from app.domain.failures import failure_of
 from app.host.backend import Backend, GenerationStream
 from app.logs.request_log import log_embedded
-from app.prompts.tokenization import LONG_TEXT, to_ids
+from app.prompts.tokenization import LONG_TEXT, apart_if, to_ids
 from app.tenants.gate import Queue, TenantGate, gate_of
 from engine.errors import EngineError, InvalidRequestError, NotReadyError
 from engine.generate_request import GenerateRequest
@@ -27,7 +27,7 @@ AT_ONCE: Final = 32
 """Texts of one request that the engine has at once: enough to fill its steps, and the others keep their turn."""
 
 FEW_TEXTS: Final = 8
-"""Texts whose vectors are written on the event loop."""
+"""Texts whose vectors are scaled and written on the event loop. More of them would block it."""
 
 PARAMS: Final = SamplingParams(temperature=0.0, pooling="auto")
 
@@ -46,6 +46,11 @@ class Embedded:
 
     vectors: list["array[float]"]
     num_tokens: int
+
+    @property
+    def size(self) -> int:
+        """Number of values of a vector; 0 without a text."""
+        return len(self.vectors[0]) if self.vectors else 0
 
 
 NOTHING: Final = Embedded([], 0)
@@ -71,7 +76,8 @@ async def embed(
         call = _Call(engine, queue, urgency, request.state.request_id)
         outputs = await _unless_gone(request, call, list(zip(prompts, (text.path for text in texts), strict=True)))
     log_embedded(request.state.request_id, outputs)
-    return Embedded([unit_vector(output) for output in outputs], num_tokens)
+    vectors = await apart_if(len(outputs) > FEW_TEXTS, lambda: list(map(unit_vector, outputs)))
+    return Embedded(vectors, num_tokens)
 
 
 def _cut(engine: Backend, ids: list[int]) -> list[int]:

@@ -16,6 +16,9 @@ from app.storage.database import Database
 from app.storage.dialect import Dialect
 from app.storage.errors import UnusableDatabaseError
 
+RELEASED: Final = "released"
+"""Topic of the notice that a server has ended its lease."""
+
 LEASE_SECONDS: Final = 4.0
 FORGET_SECONDS: Final = 3600.0
 """Time after its lease for which a server that ended without notice is remembered."""
@@ -88,7 +91,12 @@ class ServerStore:
     async def release(self) -> None:
         """End the lease, so that other servers take over the runs at once."""
         server = self._database.server
-        await self._database.write(lambda connection: connection.execute("DELETE FROM server WHERE id = ?", (server,)))
+
+        def write(connection: Connection) -> None:
+            connection.execute("DELETE FROM server WHERE id = ?", (server,))
+            connection.notify(RELEASED, "")
+
+        await self._database.write(write)
 
 
 def has_no_owner(dialect: Dialect) -> str:

@@ -39,11 +39,13 @@ class RemoteAnswer:
         choice: int,
         abort: Callable[[str], None],
         on_end: Callable[[str], None],
+        on_first: Callable[[Ticket, float], None] = lambda *_: None,
     ) -> None:
         """Make the answer number `choice` to `request`.
 
         abort: called with the id when the reader of the stream does not want the answer any more.
         on_end: called with the id before the last output is delivered.
+        on_first: called with the first token that a replica computes: with its ticket, and the seconds since `route`.
         """
         self.request_id = request_id
         self.is_aborted = False
@@ -52,6 +54,8 @@ class RemoteAnswer:
         self._choice = choice
         self._abort = abort
         self._on_end = on_end
+        self._on_first = on_first
+        self._routed = 0.0
         self._arrived = time.monotonic()
         self._tokens = array("I", request.produced)
         self._stream: RequestStream | None = None
@@ -81,6 +85,10 @@ class RemoteAnswer:
         """Whether the last output has been delivered."""
         return self._has_ended
 
+    def route(self, ticket: Ticket) -> None:
+        """Note that the answer is sent to the replica of `ticket`."""
+        self.ticket, self._routed = ticket, time.monotonic()
+
     def accept(self, begun: Begun) -> None:
         """Make the stream, unless a former replica began it."""
         if self._stream is None:
@@ -102,7 +110,8 @@ class RemoteAnswer:
         if output.at != len(self._tokens):
             raise ValueError(f"{self.request_id}: an output for token {output.at} came at token {len(self._tokens)}")
         self._tokens.extend(output.token_ids)
-        if output.token_ids and self.ticket is not None:
+        if output.token_ids and self.ticket is not None and self.ticket.is_waiting:
+            self._on_first(self.ticket, time.monotonic() - self._routed)
             self.ticket.started()
         end = output.end
         self._put(

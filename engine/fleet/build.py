@@ -7,9 +7,10 @@ from dataclasses import replace
 from cache_tiers.tier import TierId
 from engine.config import EngineConfig
 from engine.fleet.local import LocalPlacement
+from engine.fleet.placement import Placement
 from engine.fleet.remote_engine import RemoteEngine
 from engine.fleet.router import Router
-from engine.fleet.shares import check_divisible, shares_of
+from engine.fleet.shares import check_divisible, check_machines, shares_of
 from engine.open_tiers import share_lower_tiers
 from models.call_syntax.registry import AUTO
 from models.chat_format import ChatFormat
@@ -21,15 +22,23 @@ TEXT_WINDOWS = 2
 
 
 def build_fleet(
-    config: EngineConfig, count: int, progress: Callable[[str], None], *, router: Router | None = None
+    config: EngineConfig,
+    count: int,
+    progress: Callable[[str], None],
+    ray_address: str = "",
+    *,
+    router: Router | None = None,
 ) -> RemoteEngine:
-    """Prepare `count` replicas of the engine on this machine. They begin with `RemoteEngine.start`.
+    """Prepare `count` replicas of the engine. They begin with `RemoteEngine.start`.
 
+    ray_address: the Ray cluster on whose machines they run; empty for this machine, without Ray.
     router: policy of the choice of a replica; None for the one that predicts.
 
     Blocks while the companion Redis starts. Raise EngineError or ModelError.
     """
     check_divisible(config)
+    if ray_address:
+        check_machines(config)
     with ExitStack() as closing:
         tiers, notes = None, dict[TierId, str]()
         if config.tiers is not None:
@@ -38,10 +47,11 @@ def build_fleet(
         chat_format = ChatFormat.load(
             config.model_path, tokenizer, None if config.tool_format == AUTO else config.tool_format
         )
+        placement, configs = _place(replace(config, tiers=tiers), count, ray_address, closing)
         to_close = closing.pop_all()
     return RemoteEngine(
-        shares_of(replace(config, tiers=tiers), count),
-        LocalPlacement(),
+        configs,
+        placement,
         progress,
         config=config,
         tokenizer=tokenizer,
@@ -51,6 +61,23 @@ def build_fleet(
         on_close=to_close.close,
         router=router,
     )
+
+
+def _place(
+    config: EngineConfig, count: int, ray_address: str, closing: ExitStack
+) -> tuple[Placement, list[EngineConfig]]:
+    """Return the placement, and the configuration of each replica."""
+    if not ray_address:
+        return LocalPlacement(), shares_of(config, count)
+    # Imported here, since Ray is an extra, and takes two seconds.
+    from engine.fleet import ray_cluster
+
+    ray_cluster.connect(ray_address)
+    closing.callback(ray_cluster.disconnect)
+    from engine.fleet.ray_placement import RayPlacement
+
+    # Each machine divides the sizes among its own replicas.
+    return RayPlacement(count), [config] * count
 
 
 def _tokenizer(config: EngineConfig) -> TextTokenizer:

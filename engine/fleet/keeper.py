@@ -35,6 +35,9 @@ STARTING_TICKS: Final = 480
 
 PAUSES: Final = (0.0, 0.0, 1.0, 4.0, 10.0)
 BUDGET_SECONDS: Final = 600.0
+NO_ROOM_SECONDS: Final = 5.0
+"""Pause after a replica found no place. Machines come back later, so this is tried as long as the server runs."""
+
 FLUSH_SECONDS: Final = 5.0
 """Time beyond the drain in which a replica flushes its tiers and ends."""
 
@@ -70,6 +73,7 @@ class _Slot:
             self.index,
             "failed" if self.is_given_up else "ok" if is_ready else "starting",
             link.epoch if link is not None else 0,
+            self.placed.machine if self.placed is not None else None,
             self.placed.pid if self.placed is not None and link is not None and not link.is_lost else None,
             link.num_answers if link is not None else 0,
             self.restarts,
@@ -136,9 +140,13 @@ class ReplicaKeeper:
 
     async def start(self) -> None:
         """Start all replicas and wait until they serve. Raise EngineError if one of them cannot."""
-        for slot in self._slots:
-            await self._launch(slot)
         self._run(self._watch())
+        try:
+            async with asyncio.TaskGroup() as group:
+                for slot in self._slots:
+                    group.create_task(self._launch(slot))
+        except* EngineError as errors:
+            self._startup_failure = str(errors.exceptions[0])
         while len(self.ready) < len(self._slots):
             if self._startup_failure:
                 await self.stop(0.0)
@@ -176,7 +184,7 @@ class ReplicaKeeper:
             if task not in reapers:
                 task.cancel()
         if reapers:
-            await asyncio.wait(reapers)
+            await asyncio.wait(reapers, timeout=FLUSH_SECONDS)
 
     def drain(self, index: int) -> Link:
         """Have the other replicas continue the answers of one, which flushes its tiers and restarts. Return its link.
@@ -279,9 +287,15 @@ class ReplicaKeeper:
         if slot.reaper is not None:
             # The memory and the cores of the former epoch are free once it has ended.
             await asyncio.wait([slot.reaper])
-        if not self._is_stopping:
-            slot.restarts += 1
-            await self._launch(slot)
+        slot.restarts += 1
+        while not self._is_stopping:
+            try:
+                await self._launch(slot)
+                return
+            except EngineError as error:
+                slot.last_loss = str(error)
+                logger.error("replica %d cannot be started now: %s", slot.index, error)
+            await asyncio.sleep(NO_ROOM_SECONDS)
 
     async def _launch(self, slot: _Slot) -> None:
         epoch = next(self._epochs)
@@ -295,15 +309,18 @@ class ReplicaKeeper:
             logging.getLogger().getEffectiveLevel(),
             sys.getswitchinterval(),
         )
-        slot.placed = self._placement.start(order)
+        placed = slot.placed = await self._placement.start(order)
         link = slot.link = Link(slot.index, epoch, self._token, self)
-        await asyncio.get_running_loop().create_connection(lambda: link.connection, sock=slot.placed.socket)
-        slot.reaper = self._run(self._reap(slot.placed, link))
+        slot.reaper = self._run(self._reap(placed, link))
+        try:
+            await placed.connect(link.connection)
+        except OSError as error:
+            link.lose(f"it cannot be reached on {placed.machine}: {error.strerror or error}")
 
     async def _reap(self, placed: PlacedReplica, link: Link) -> None:
         """Wait for the end of a process. The reason is better than that of its socket, if it comes first."""
         how = await placed.ended()
-        reason = f"its process (pid {placed.pid}) {how}"
+        reason = f"its process (pid {placed.pid} on {placed.machine}) {how}"
         slot = self._slots[link.index]
         if link.is_lost and slot.link is link and slot.last_loss in (CLOSED, DIED):
             slot.last_loss = reason

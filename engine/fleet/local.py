@@ -17,16 +17,21 @@ from engine.fleet.order import ReplicaOrder, encode_order
 class LocalReplica:
     """A process, with the socket to it.
 
-    socket, pid: see PlacedReplica.
+    machine, pid: see PlacedReplica.
     """
 
     def __init__(
         self, process: "subprocess.Popen[bytes]", connected: socket.socket, life_lock: LifeLock | None
     ) -> None:
         self._process = process
+        self._socket = connected
         self._life_lock = life_lock
-        self.socket = connected
+        self.machine = socket.gethostname()
         self.pid = process.pid
+
+    async def connect(self, protocol: asyncio.Protocol) -> None:
+        """See PlacedReplica."""
+        await asyncio.get_running_loop().create_connection(lambda: protocol, sock=self._socket)
 
     def kill(self) -> None:
         """See PlacedReplica."""
@@ -65,30 +70,34 @@ class LocalPlacement:
             return [()] * count
         return core_shares(os.sched_getaffinity(0), count)
 
-    def start(self, order: ReplicaOrder) -> LocalReplica:
+    async def start(self, order: ReplicaOrder) -> LocalReplica:
         """See Placement."""
-        ours, theirs = socket.socketpair()
-        life_lock = LifeLock.make()
-        inherited = [theirs.fileno(), *([life_lock.descriptor] if life_lock is not None else [])]
-        with theirs:
-            try:
-                process = subprocess.Popen(
-                    [sys.executable, "-P", "-m", "engine.fleet.process", *map(str, inherited)],
-                    stdin=subprocess.PIPE,
-                    pass_fds=inherited,
-                )
-            except OSError as error:
-                ours.close()
-                raise EngineError(f"replica {order.index} cannot be started: {error.strerror or error}") from error
-            finally:
-                if life_lock is not None:
-                    os.close(life_lock.descriptor)
-        assert process.stdin is not None
+        return _spawn(order)
+
+
+def _spawn(order: ReplicaOrder) -> LocalReplica:
+    ours, theirs = socket.socketpair()
+    life_lock = LifeLock.make()
+    inherited = [theirs.fileno(), *([life_lock.descriptor] if life_lock is not None else [])]
+    with theirs:
         try:
-            # A process that has died is noticed at its socket.
-            with process.stdin:
-                process.stdin.write(encode_order(order))
-        except BrokenPipeError:
-            pass
-        ours.setblocking(False)
-        return LocalReplica(process, ours, life_lock)
+            process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "engine.fleet.process", *map(str, inherited)],
+                stdin=subprocess.PIPE,
+                pass_fds=inherited,
+            )
+        except OSError as error:
+            ours.close()
+            raise EngineError(f"replica {order.index} cannot be started: {error.strerror or error}") from error
+        finally:
+            if life_lock is not None:
+                os.close(life_lock.descriptor)
+    assert process.stdin is not None
+    try:
+        # A process that has died is noticed at its socket.
+        with process.stdin:
+            process.stdin.write(encode_order(order))
+    except BrokenPipeError:
+        pass
+    ours.setblocking(False)
+    return LocalReplica(process, ours, life_lock)

@@ -8,7 +8,7 @@
     Ready, or Failed          ───────────>
                               <───────────    calls: Generate, Warm, Places, Erase
     Accepted, Answer, Refused ───────────>
-                              <───────────    Abort, Leave, AdoptDeletion, Drain
+                              <───────────    Abort, Leave, AdoptDeletion, AdoptDeletions, Drain
     Step, Placed, Beat,
     Report                    ───────────>
 
@@ -151,6 +151,12 @@ class AdoptDeletion(Struct, tag=True, frozen=True):
     generation: int
 
 
+class AdoptDeletions(Struct, tag=True, frozen=True):
+    """Take over the record of deleted tenants (`TenantSalts`). Sent before the first call."""
+
+    generations: dict[str, int]
+
+
 class Drain(Struct, tag=True, frozen=True):
     """Refuse new requests, let running ones end within `seconds`, flush the tiers, and end the process."""
 
@@ -240,7 +246,7 @@ class Beat(Struct, tag=True, frozen=True):
 
 
 Call = Generate | Warm | Places | Erase
-Down = Hello | Call | Abort | Leave | AdoptDeletion | Drain
+Down = Hello | Call | Abort | Leave | AdoptDeletion | AdoptDeletions | Drain
 Up = (
     Challenge | Welcome | Note | LogLine | Ready | Failed | Accepted | Answer | Refused | Step | Placed | Beat | Report
 )  # fmt: skip

@@ -1,6 +1,6 @@
 """Interface of the places where replicas run."""
 
-import socket
+import asyncio
 from typing import Protocol
 
 from engine.fleet.order import ReplicaOrder
@@ -10,12 +10,15 @@ class PlacedReplica(Protocol):
     """A replica that was started."""
 
     @property
-    def socket(self) -> socket.socket:
-        """Connected socket to the replica. The caller takes it over."""
+    def machine(self) -> str:
+        """Name of the replica's machine, for people."""
 
     @property
     def pid(self) -> int:
         """Process id on the replica's machine."""
+
+    async def connect(self, protocol: asyncio.Protocol) -> None:
+        """Connect `protocol` to the replica. Call this once. Raise OSError."""
 
     def kill(self) -> None:
         """End the replica at once, also a frozen one. Do nothing if it has ended."""
@@ -34,7 +37,10 @@ class Placement(Protocol):
     """A way to run replicas."""
 
     def shares(self, count: int) -> list[tuple[int, ...]]:
-        """Divide the machines' CPUs among `count` replicas; an empty share means no division."""
+        """Divide this machine's CPUs among `count` replicas; an empty share means no division."""
 
-    def start(self, order: ReplicaOrder) -> PlacedReplica:
-        """Start one epoch of a replica, without waiting for its engine. Raise EngineError."""
+    async def start(self, order: ReplicaOrder) -> PlacedReplica:
+        """Start one epoch of a replica, without waiting for its engine. Nothing stays started if the call is cancelled.
+
+        Raise EngineError if there is no room now.
+        """

@@ -11,6 +11,7 @@ import signal
 import socket
 import sys
 import threading
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from engine.errors import EbbError
@@ -35,6 +36,19 @@ def main(descriptor: int, order: ReplicaOrder, life_lock: LifeLock | None) -> No
     # Ctrl-C reaches the whole process group, but the gateway decides when this process ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+    async def connect(protocol: asyncio.Protocol) -> None:
+        connected = socket.socket(fileno=descriptor)
+        await asyncio.get_running_loop().create_connection(lambda: protocol, sock=connected)
+
+    run_replica(order, connect)
+
+
+def run_replica(order: ReplicaOrder, connect: Callable[[asyncio.Protocol], Awaitable[None]]) -> None:
+    """Run a replica on this thread, until its connection closes and the process ends.
+
+    connect: connects the protocol that it receives to the gateway.
+    """
     os.umask(0o077)
     sys.setswitchinterval(order.switch_seconds)
     if order.cpus:
@@ -42,14 +56,14 @@ def main(descriptor: int, order: ReplicaOrder, life_lock: LifeLock | None) -> No
     import uvloop
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_serve(socket.socket(fileno=descriptor), order))
+        runner.run(_serve(order, connect))
 
 
-async def _serve(connected: socket.socket, order: ReplicaOrder) -> None:
+async def _serve(order: ReplicaOrder, connect: Callable[[asyncio.Protocol], Awaitable[None]]) -> None:
     loop = asyncio.get_running_loop()
     server = ReplicaServer(order.token, order.epoch)
     logging.basicConfig(level=order.log_level, format="%(message)s", handlers=[_WireLog(server, loop)])
-    await loop.create_connection(lambda: server.connection, sock=connected)
+    await connect(server.connection)
     server.begin()
     built: asyncio.Future[AsyncLLMEngine] = loop.create_future()
     threading.Thread(target=_build, args=(order, server, loop, built), name="startup", daemon=True).start()

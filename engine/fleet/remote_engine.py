@@ -13,11 +13,12 @@ from engine.errors import EbbError, EngineError, NotReadyError, OverloadedError
 from engine.fleet.answer import FRUITLESS, RemoteAnswer
 from engine.fleet.keeper import ReplicaKeeper
 from engine.fleet.link import Link, ReplicaLostError
-from engine.fleet.messages import AdoptDeletion, Erase
+from engine.fleet.messages import AdoptDeletion, AdoptDeletions, Erase
 from engine.fleet.placement import Placement
 from engine.fleet.prediction import StepLimits
 from engine.fleet.prompt_names import PromptNames
 from engine.fleet.remote_prefixes import RemotePrefixes
+from engine.fleet.route_counts import RouteCounts
 from engine.fleet.router import PredictingRouter, RoutedPrompt, Router
 from engine.fleet.summed_stats import of_ended, summed
 from engine.generate_request import GenerateRequest
@@ -68,7 +69,7 @@ class RemoteEngine:
         self._notes = tier_notes
         self._on_close = on_close
         self._salts = TenantSalts(config.secret, config.tenants_file)
-        self._deleted: set[str] = set()
+        self._counts = RouteCounts()
         self._names = PromptNames(self._salts, has_prefixes=config.prefix_cache)
         self._router = router or PredictingRouter(config.block_size, StepLimits(config.itl_target, config.max_num_seqs))
         self._keeper = ReplicaKeeper(
@@ -122,7 +123,8 @@ class RemoteEngine:
         """
         self._check_serving()
         ids = [f"{request.request_id or 'req'}-{next(self._ids)}" for _ in range(request.num_answers)]
-        answers = [RemoteAnswer(id_, request, choice, self.abort, self._forget) for choice, id_ in enumerate(ids)]
+        first = self._counts.on_first_token
+        answers = [RemoteAnswer(id_, request, at, self.abort, self._forget, first) for at, id_ in enumerate(ids)]
         try:
             while True:
                 try:
@@ -153,8 +155,9 @@ class RemoteEngine:
         left = request.params.max_tokens - len(request.produced) if request.params.max_tokens is not None else None
         tickets = self._router.route(RoutedPrompt(names, len(ids), len(answers), left))
         link = next(link for link in links if link.seat is tickets[0].seat)
+        self._counts.on_route(tickets[0])
         for answer, ticket in zip(answers, tickets, strict=True):
-            answer.ticket = ticket
+            answer.route(ticket)
             self._answers[answer.request_id], self._links[answer.request_id] = answer, link
         try:
             await link.begin(request, answers)
@@ -205,6 +208,7 @@ class RemoteEngine:
             while True:
                 try:
                     await self._begin(answer.continuation(), [answer])
+                    self._counts.on_takeover()
                     return
                 except ReplicaLostError:
                     continue
@@ -247,18 +251,16 @@ class RemoteEngine:
         self._spread_deletion(tenant)
 
     def _spread_deletion(self, tenant: str) -> None:
-        self._deleted.add(tenant)
         for link in self._keeper.ready:
             link.send(AdoptDeletion(tenant, self._salts.generation(tenant)))
         for request_id in self.requests_of(tenant):
             self.abort(request_id)
 
     def _on_link(self, link: Link) -> None:
-        """Route requests to a replica, after repeating the deletions that it may have missed while it started."""
+        """Route requests to a replica, after the deletions, in case it cannot read this machine's file."""
         self._names.learn(self._keeper.facts)
         self._router.join(link.seat)
-        for tenant in self._deleted:
-            link.send(AdoptDeletion(tenant, self._salts.generation(tenant)))
+        link.send(AdoptDeletions(self._salts.generations))
 
     async def erase(self, trails: Sequence[Trail], *, tenant: str = "local") -> None:
         """Erase the blocks that only these trails use from the tiers of every replica."""
@@ -280,7 +282,7 @@ class RemoteEngine:
             each.append(self._stats_before)
         if not each:
             raise EngineError("no replica has started")
-        return replace(summed(each), replicas=self._keeper.states)
+        return replace(summed(each), replicas=self._keeper.states, routes=self._counts.stats)
 
     def _on_gone(self, link: Link) -> None:
         self._router.leave(link.seat)

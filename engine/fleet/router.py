@@ -233,7 +233,7 @@ class PredictingRouter:
         if ticket in seat.sent:
             seat.decodes -= seat.gateways
             del seat.sent[ticket]
-        if num_tokens is not None:
+        if num_tokens:
             self._mean_tokens += NEWEST * (num_tokens - self._mean_tokens)
         self._settle(seat)
 

@@ -16,6 +16,7 @@ from engine.fleet.messages import (
     Abort,
     Accepted,
     AdoptDeletion,
+    AdoptDeletions,
     Answer,
     Beat,
     Begun,
@@ -146,6 +147,8 @@ class ReplicaServer:
                 self._served().prefixes.leave(name)
             case AdoptDeletion(tenant, generation):
                 self._served().adopt_deletion(tenant, generation)
+            case AdoptDeletions(generations):
+                self._served().adopt_deletions(generations)
             case Drain(seconds):
                 self._begin_task(self._drain(seconds))
 

@@ -17,6 +17,15 @@ def check_divisible(config: EngineConfig) -> None:
         raise EngineError("--replicas and --tensor-parallel-size cannot be combined yet. Omit one of them.")
 
 
+def check_machines(config: EngineConfig) -> None:
+    """Raise EngineError for a configuration that other machines cannot use."""
+    if config.tiers is not None and (config.tiers.redis_url == "auto" or config.tiers.redis_url.startswith("unix:")):
+        raise EngineError(
+            "--ray-address: replicas on several machines need a Redis that all of them reach. Name it with "
+            "--redis-url redis://HOST:PORT, or turn Redis off with --redis-url off."
+        )
+
+
 def shares_of(config: EngineConfig, count: int) -> list[EngineConfig]:
     """Return the configuration of each of `count` replicas."""
     tiers = config.tiers

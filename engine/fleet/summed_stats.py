@@ -74,7 +74,7 @@ def _sum(one: EngineStats, other: EngineStats) -> EngineStats:
 
 
 def _names(value: EngineStats) -> list[str]:
-    same = {"tiers", "block_nbytes", "workers", "replicas"}
+    same = {"tiers", "block_nbytes", "workers", "replicas", "routes"}
     return [field.name for field in fields(value) if field.name not in same]
 
 

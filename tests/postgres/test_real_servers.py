@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -108,3 +109,29 @@ async def test_key_revoked_at_one_server_is_refused_by_the_other(servers: list[E
     async with asyncio.timeout(20):
         while await status_of(second.base_url, key) != 401:
             pass
+
+
+async def test_frozen_server_changes_nothing_when_it_wakes_up(servers: list[EbbServer]) -> None:
+    first, second = servers
+    whole = await read_whole(second, 0)
+    reader, place = RunReader(lambda: first.base_url), await new_conversation(first)
+    reading = asyncio.create_task(reader.ask(place, body(0)))
+    await reader.until(40)
+    frozen = first.pid
+    os.kill(frozen, signal.SIGSTOP)
+    try:
+        reading.cancel()
+        other = RunReader(lambda: second.base_url, reader.run_id, reader.text, last_event_id=reader.last_event_id)
+        async with asyncio.timeout(60):
+            await other.follow()
+    finally:
+        os.kill(frozen, signal.SIGCONT)
+    assert other.text == whole.text
+    # The first server answers once it has noticed, and then knows no more than the database.
+    again = RunReader(lambda: first.base_url, reader.run_id)
+    async with asyncio.timeout(60):
+        await again.follow()
+    assert again.text == whole.text
+    route = f"/api/conversations/{place}"
+    async with aiohttp.ClientSession(second.base_url) as session, session.get(route) as response:
+        assert (await response.json())["messages"][1]["content"] == whole.text

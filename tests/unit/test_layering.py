@@ -335,6 +335,7 @@ def test_every_imported_package_is_a_declared_dependency() -> None:
     optional = {("app.observability.tracing", "opentelemetry"), ("engine.attention.triton_kernels", "triton")}
     optional |= {("app.accounts.directory", "ldap"), ("app.cli.desktop", "webview")}
     optional |= {(name, "psycopg") for name in modules() if name.startswith("app.storage.postgres.")}
+    optional |= {(name, "ray") for name in modules() if name.startswith("engine.fleet.ray_")}
     undeclared = {
         f"{name} imports {package}"
         for name, path in modules().items()

@@ -1,6 +1,6 @@
 import { createContext } from "svelte";
 
-import { language, t } from "./i18n/language.svelte";
+import { language, t, withTexts } from "./i18n/language.svelte";
 import { ApiClient } from "./services/api/client";
 import { Tabs } from "./services/browser/tabs";
 import { Highlighter } from "./services/code/highlighter";
@@ -149,7 +149,7 @@ export function startEbb(ebb: Ebb): () => void {
 /** Start what the first view does not need: changes in other browsers, notifications, the offline page and the size of drafts. */
 function startBackground(ebb: Ebb): () => void {
   let stop: (() => void) | null = () => undefined;
-  import("./background/background.svelte").then(
+  withTexts(import("./background/background.svelte")).then(
     (background) => (stop &&= background.start(ebb)),
     () => undefined,
   );

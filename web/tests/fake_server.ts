@@ -48,7 +48,7 @@ export class FakeApi extends ApiClient {
   status: Health["status"] = "ok";
 
   override health(): Promise<Health> {
-    return Promise.resolve({ status: this.status, version: "0", model: null, starting: null, reason: null, tiers: null, workers: null, replicas: null, unindexed: null, suggested_model: null });
+    return Promise.resolve({ status: this.status, version: "0", model: null, starting: null, reason: null, reason_code: null, tiers: null, workers: null, replicas: null, unindexed: null, suggested_model: null });
   }
 
   override conversation(): Promise<ConversationWithMessages> {

@@ -12,6 +12,8 @@ export function sample(seconds: number, changes: Partial<LiveSample> = {}): Live
     generated_tokens_per_second: seconds,
     prompt_tokens_per_second: { device: 0, cpu: 1, redis: 2, computed: 3 },
     breaker: null,
+    replicas: [],
+    routes: null,
     tiers: { device: tier, cpu: tier, redis: { state: "off: --redis-url off" } },
     ...changes,
   };

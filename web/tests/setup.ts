@@ -1,4 +1,5 @@
 import { language } from "../src/i18n/language.svelte";
 
-// The page loads its texts before it is drawn.
+// The page loads the texts of a view before the view is drawn.
+import.meta.glob("../src/i18n/*/index.ts", { eager: true });
 await language.load();

@@ -6,9 +6,8 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Discriminator, Field, Tag
 
 from app.domain.bounds import MAX_EMBEDDED
-from app.schemas.parsing import CompatibleRequest, optional, text_or_list
-from app.schemas.sampling import ModelName
-from app.schemas.urgency import UrgencyFields
+from app.schemas.embedding import EmbeddingRequest, SizedEmbeddingRequest
+from app.schemas.parsing import optional, text_or_list
 from app.serving.embedding import Embedded, Text
 
 Input = Annotated[
@@ -17,17 +16,13 @@ Input = Annotated[
 ]
 
 
-class OllamaEmbedRequest(UrgencyFields, CompatibleRequest):
+class OllamaEmbedRequest(SizedEmbeddingRequest):
     """A request for the embeddings of one or several texts. Without a text, it asks whether the model is loaded."""
 
     ignored: ClassVar[frozenset[str]] = frozenset({"keep_alive", "options"})
 
-    model: Annotated[ModelName, Field(description="name of the model that is served")]
     input: Input | None = optional("a text or a list of texts, of which each gets an embedding")
     truncate: bool | None = optional("`false` refuses a text that is longer than the window; by default its end is cut")
-    dimensions: Annotated[int, Field(ge=1, lt=1 << 31)] | None = optional(
-        "number of values of an embedding, which must be the model's own"
-    )
 
     def texts(self) -> list[Text]:
         """List the texts with their paths."""
@@ -46,12 +41,11 @@ class OllamaEmbedRequest(UrgencyFields, CompatibleRequest):
         }
 
 
-class OllamaEmbeddingsRequest(UrgencyFields, CompatibleRequest):
+class OllamaEmbeddingsRequest(EmbeddingRequest):
     """A request of the older route for the embedding of one text."""
 
     ignored: ClassVar[frozenset[str]] = frozenset({"keep_alive", "options"})
 
-    model: Annotated[ModelName, Field(description="name of the model that is served")]
     prompt: str | None = optional("a text, whose end is cut if it is longer than the window")
 
     def texts(self) -> list[Text]:

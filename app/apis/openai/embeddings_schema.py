@@ -10,11 +10,10 @@ from pydantic import Discriminator, Field, Tag
 
 from app.apis.openai.completions_schema import PromptIds, prompt_kind
 from app.domain.bounds import MAX_EMBEDDED
-from app.schemas.parsing import CompatibleRequest, optional
-from app.schemas.sampling import ModelName, TokenId
-from app.schemas.urgency import UrgencyFields
+from app.schemas.embedding import SizedEmbeddingRequest
+from app.schemas.parsing import optional
+from app.schemas.sampling import TokenId
 from app.serving.embedding import Embedded, Text
-from engine.errors import InvalidRequestError
 
 GivenText = Annotated[str, Field(min_length=1)]
 Texts = Annotated[
@@ -26,21 +25,17 @@ Texts = Annotated[
 ]
 
 
-class EmbeddingsRequest(UrgencyFields, CompatibleRequest):
+class EmbeddingsRequest(SizedEmbeddingRequest):
     """A request for the embeddings of texts, each given as a text or as token ids."""
 
     ignored: ClassVar[frozenset[str]] = frozenset({"user"})
     neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {"embd_normalize": (2,)}
 
-    model: Annotated[ModelName, Field(description="name of the model that is served")]
     input: Annotated[
         Texts, Field(description="a text, token ids, or a list of either, of which each gets an embedding")
     ]
     encoding_format: Literal["float", "base64"] | None = optional(
         "`base64` encodes the float32 values of an embedding, little-endian, instead of listing them"
-    )
-    dimensions: Annotated[int, Field(ge=1, lt=1 << 31)] | None = optional(
-        "number of values of an embedding, which must be the model's own"
     )
 
     def texts(self) -> list[Text]:
@@ -51,8 +46,7 @@ class EmbeddingsRequest(UrgencyFields, CompatibleRequest):
         return [Text(each, f"input[{index}]") for index, each in enumerate(given)]
 
     def body(self, embedded: Embedded, model: str) -> dict[str, Any]:
-        """Return the response body. Raises InvalidRequestError if `dimensions` is not the model's own number."""
-        check_dimensions(self.dimensions, embedded)
+        """Return the response body."""
         written = _base64 if self.encoding_format == "base64" else list
         return {
             "object": "list",
@@ -63,20 +57,6 @@ class EmbeddingsRequest(UrgencyFields, CompatibleRequest):
             "model": model,
             "usage": {"prompt_tokens": embedded.num_tokens, "total_tokens": embedded.num_tokens},
         }
-
-
-def check_dimensions(wanted: int | None, embedded: Embedded) -> None:
-    """Raise InvalidRequestError unless the vectors have `wanted` values, or any number if it is None.
-
-    Shortened vectors are meaningful only if the model was trained for them, and no model folder says so.
-    """
-    found = len(embedded.vectors[0]) if embedded.vectors else wanted
-    if wanted is not None and wanted != found:
-        raise InvalidRequestError(
-            f"dimensions is {wanted}, but this model's embeddings have {found} values and cannot be shortened. "
-            "Leave dimensions out.",
-            param="dimensions",
-        )
 
 
 def _base64(vector: "array[float]") -> str:

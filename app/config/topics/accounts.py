@@ -5,11 +5,20 @@ from dataclasses import MISSING, dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from app.config.group_rules import GroupLimits, Roles, parse_group_limits, parse_roles
+from app.config.group_rules import (
+    GroupLimits,
+    GroupRights,
+    Roles,
+    parse_group_limits,
+    parse_group_rights,
+    parse_rights,
+    parse_roles,
+)
 from app.config.loopback import is_loopback
 from app.config.networks import Network, parse_networks
 from app.config.options import any_path, any_text, integer, setting, switch
 from app.config.token_prices import parse_token_prices
+from app.domain.rights import ALL_RIGHTS, Rights
 from app.domain.token_prices import TokenPrices
 
 _HEADER = re.compile(r"[A-Za-z0-9-]{1,64}", re.ASCII)
@@ -95,6 +104,22 @@ class AccountSettings:
         parse_group_limits,
         "GROUP.LIMIT=N,...",
         "limits of the people of a group: `staff.concurrent-runs=2` ([accounts](docs/accounts.md#groups))",
+        default_text="none",
+        default_factory=dict,
+    )
+    default_rights: Rights = setting(
+        ALL_RIGHTS,
+        parse_rights,
+        "RIGHT+...",
+        "rights of every person: `all`, `none`, or some of `keys`, `share-links`, `temporary-chats`, `files`, `import` "
+        "and `export` ([accounts](docs/accounts.md#rights))",
+        default_text="`all`",
+    )
+    group_rights: GroupRights = setting(
+        MISSING,
+        parse_group_rights,
+        "GROUP=RIGHT+...,...",
+        "further rights of the people of a group: `staff=keys+files`",
         default_text="none",
         default_factory=dict,
     )

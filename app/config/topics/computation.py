@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from app.config.options import integer, one_of, setting, switch
+from app.config.ray_address import parse_ray_address
 from engine.attention.backends import BACKENDS
 from engine.device_choice import DEVICES
 
@@ -60,6 +61,16 @@ class ComputationSettings:
             "processes that each have a whole engine and a share of the cores and the memory; another one continues "
             "the answers of a process that dies ([replicas](docs/fleet.md))"
         ),
+    )
+    ray_address: str = setting(
+        "",
+        parse_ray_address,
+        "ADDRESS",
+        (
+            "run the replicas on the machines of a Ray cluster: `auto` for that of this machine, or `HOST:PORT` of its "
+            "head ([several machines](docs/fleet.md#several-machines))"
+        ),
+        default_text="this machine, without Ray",
     )
     no_decode_graphs: bool = setting(
         False, switch, "", "NPU and GPU: launch decode steps call by call, without captured graphs"

@@ -2,6 +2,7 @@
 
 from typing_extensions import TypedDict
 
+from app.domain.rights import RIGHTS, Right, Rights
 from app.schemas.response_bodies.admin import Limits
 from app.tenants.person import Person, PersonSession
 from app.tenants.principal import Scope
@@ -109,6 +110,7 @@ class AdminPerson(TypedDict):
     """A person, for administrators.
 
     scope: role by the groups; null if no group of the person may log in.
+    rights: features that the groups allow.
     last_seen_at: accurate to about an hour.
     disabled_at: null while the person is not disabled.
     """
@@ -120,6 +122,7 @@ class AdminPerson(TypedDict):
     issuer: str
     groups: list[str]
     scope: Scope | None
+    rights: list[Right]
     created_at: float
     last_seen_at: float
     disabled_at: float | None
@@ -154,7 +157,7 @@ def session_body(session: PersonSession, current: str | None) -> Session:
     }
 
 
-def person_body(person: Person, scope: Scope | None) -> AdminPerson:
+def person_body(person: Person, scope: Scope | None, rights: Rights) -> AdminPerson:
     """Serialize a person for administrators."""
     return {
         "id": person.id,
@@ -164,6 +167,7 @@ def person_body(person: Person, scope: Scope | None) -> AdminPerson:
         "issuer": person.identity.issuer,
         "groups": list(person.identity.groups),
         "scope": scope,
+        "rights": [right for right in RIGHTS if right in rights],
         "created_at": person.created_at,
         "last_seen_at": person.last_seen_at,
         "disabled_at": person.disabled_at,

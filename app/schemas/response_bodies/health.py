@@ -49,7 +49,8 @@ class ReplicaHealth(TypedDict):
     """One replica of the engine.
 
     epoch: number of its newest start, counted over all replicas.
-    pid: process id; null while there is no process.
+    machine: name of the machine where it runs, or ran last; null before its first start.
+    pid: process id there; null while there is no process.
     answers: answers that it computes.
     restarts: restarts so far.
     last_loss: cause of its last loss, as a sentence.
@@ -58,6 +59,7 @@ class ReplicaHealth(TypedDict):
     index: int
     state: Literal["starting", "ok", "failed"]
     epoch: int
+    machine: str | None
     pid: int | None
     answers: int
     restarts: int
@@ -67,6 +69,7 @@ class ReplicaHealth(TypedDict):
 class Health(TypedDict):
     """The state of the server. Without a key, all fields except `status` are null.
 
+    reason_code: error code of requests that `reason` refuses, where the page describes it; null otherwise.
     workers: state of the tensor-parallel workers, for administrators.
     replicas: state of the replicas of the engine, for administrators; null if the engine is in the server's process.
     unindexed: number of messages and titles that the search does not cover yet.
@@ -78,6 +81,7 @@ class Health(TypedDict):
     model: ModelHealth | None
     starting: str | None
     reason: str | None
+    reason_code: str | None
     tiers: (
         Annotated[Mapping[TierId, TierHealth], ByTier("TiersHealth", TierHealth, "All tiers, whether on or off.")]
         | None

@@ -45,6 +45,33 @@ class TierSample(TypedDict):
     tenants: NotRequired[Annotated[dict[str, int], Field(default_factory=dict)]]
 
 
+class ReplicaSample(TypedDict):
+    """Current figures of one replica of the engine.
+
+    answers: answers that it computes.
+    """
+
+    index: int
+    state: Literal["starting", "ok", "failed"]
+    answers: int
+    restarts: int
+
+
+class RouteSample(TypedDict):
+    """Requests that were sent to replicas.
+
+    reasons: per second, by the reason for the choice; null if no time has passed.
+    takeovers: answers that another replica continued, since the start.
+    predicted_seconds: mean time to the first token as predicted, over the last minute; null without requests.
+    seen_seconds: the same as it was.
+    """
+
+    reasons: dict[str, float | None]
+    takeovers: int
+    predicted_seconds: float | None
+    seen_seconds: float | None
+
+
 class SampleTime(TypedDict):
     """Time of a sample."""
 
@@ -68,6 +95,8 @@ class LiveFigures(TypedDict):
     ]
     breaker: Literal["closed", "open", "half-open"] | None
     tiers: Annotated[Mapping[TierId, TierSample], ByTier("TierSamples", TierSample, "All tiers, whether on or off.")]
+    replicas: list[ReplicaSample]
+    routes: RouteSample | None
 
 
 class LiveSample(SampleTime, LiveFigures):
@@ -75,4 +104,5 @@ class LiveSample(SampleTime, LiveFigures):
 
     batch_size: average number of requests in a step; null if there was no step.
     breaker: state of the circuit breakers in front of the tiers below CPU memory; null if there is none.
+    replicas: empty if the engine is in the server's process. Then routes is null.
     """

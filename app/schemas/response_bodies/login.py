@@ -2,6 +2,7 @@
 
 from typing_extensions import TypedDict
 
+from app.domain.rights import Right
 from app.tenants.principal import Scope
 
 
@@ -11,6 +12,7 @@ class Principal(TypedDict):
     key_id: null for people, and if the server requires no keys.
     name: name of the person that has logged in; null for a login with a key.
     initial_password: whether the person has a password that an administrator set.
+    rights: features that the caller may use.
     """
 
     tenant: str
@@ -18,6 +20,7 @@ class Principal(TypedDict):
     key_id: str | None
     name: str | None
     initial_password: bool
+    rights: list[Right]
 
 
 class TokenPrices(TypedDict):
@@ -40,7 +43,7 @@ class Login(TypedDict):
     provider: name of the provider at which people can log in; null without one.
     passwords: whether people can log in with a password of this server.
     directory: whether people of a directory can log in with their password there.
-    share_links: whether links to chats can be made.
+    share_links: whether the server allows links to chats.
     token_prices: null on a server that charges nothing.
     """
 

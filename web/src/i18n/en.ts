@@ -1,4 +1,71 @@
-/** Texts of the page in English. A text with parameters is a function of them. */
+/** Step of a start that the page knows, or "load". */
+export type StartStep = "download" | "verify" | "convert" | "check" | "compile" | "load";
+
+/** Code of an error of the server, or the status of an error that has no code. */
+type RefusalCode =
+  | "account_refused"
+  | "admin_scope_required"
+  | "answer_not_cut"
+  | "body_too_complex"
+  | "body_too_large"
+  | "concurrent_runs_limit"
+  | "context_length_exceeded"
+  | "conversation_empty"
+  | "conversation_locked"
+  | "conversations_limit"
+  | "deleted_with_another"
+  | "engine_error"
+  | "head_moved"
+  | "internal_error"
+  | "invalid_api_key"
+  | "invalid_request_error"
+  | "items_per_conversation_limit"
+  | "login_provider_unavailable"
+  | "login_refused"
+  | "message_exists"
+  | "missing_api_key"
+  | "not_ready"
+  | "not_resumed"
+  | "open_requests_limit"
+  | "overloaded"
+  | "own_account"
+  | "password_length"
+  | "person_exists"
+  | "prompt_changed"
+  | "question_unanswered"
+  | "queue_timeout"
+  | "request_too_slow"
+  | "requests_per_minute_limit"
+  | "run_in_progress"
+  | "search_too_slow"
+  | "second_factor_exists"
+  | "second_factor_needed"
+  | "server_restart"
+  | "share_links_off"
+  | "storage_failed"
+  | "storage_full"
+  | "storage_unavailable"
+  | "stored_bytes_limit"
+  | "tokens_per_minute_limit"
+  | "too_many_connections"
+  | "too_many_failed_logins"
+  | "too_many_files"
+  | "too_many_keys"
+  | "too_many_shares"
+  | "unknown_format"
+  | "version_mismatch"
+  | "wrong_code"
+  | "wrong_password"
+  | "429"
+  | "503";
+
+/** Messages of the server's errors. Other codes are possible, too. */
+export type Refusals = Record<RefusalCode, string> & Partial<Record<string, string>>;
+
+/**
+ * Texts of the page in English. A text with parameters is a function of them. A parameter `said` is a sentence of the server,
+ * which is in English. Other languages describe the same state by its code.
+ */
 export const en = {
   you: "You",
   ebb: "Ebb",
@@ -53,7 +120,7 @@ export const en = {
   search: {
     field: "Search chats",
     results: "Found",
-    count: (count: number) => (count === 0 ? "Nothing found." : `${count} found.`),
+    count: (count: number) => `${count} found.`,
     titles: "Titles",
     messages: "Messages",
     none: "Nothing found.",
@@ -211,8 +278,8 @@ export const en = {
     cached: (share: string, time: string) => `${share} cached · ${time}`,
     restored: (share: string, from: string, time: string) => `${share} restored from ${from} · ${time}`,
     typed: (share: string, from: string, time: string) => `${share} restored from ${from} while you typed · ${time}`,
-    computed: (tokens: string, time: string) => `${en.receipt.tokens(tokens)} computed · ${time}`,
-    tokens: (tokens: string) => `${tokens} ${tokens === "1" ? "token" : "tokens"}`,
+    computed: (tokens: string, time: string) => `${tokens} computed · ${time}`,
+    tokens: (count: number, text: string) => (count === 1 ? "1 token" : `${text} tokens`),
     underMillisecond: "under 1 ms",
     notLoaded: "The details could not be loaded.",
   },
@@ -261,14 +328,13 @@ export const en = {
 
   server: {
     unreachable: "Server unreachable, trying again…",
-    loading: (progress: string) => progress || "The model is being loaded",
+    loading: (said: string, _step: StartStep, figure: string) => said || `The model is being loaded ${figure}`.trim(),
     stopping: "The server is stopping; Ebb continues when it is back.",
     recovering: "The model's processes are being restarted; requests will wait.",
-    slower: "Answers are slower than they could be:",
-    degraded: "Chats cannot be stored right now.",
+    slower: (said: string) => `Answers are slower than they could be: ${said}`,
+    degraded: (said: string, _code: string) => `Chats cannot be stored right now. ${said}`,
     restarting: "The server is restarting.",
-    failed: "The model could not be loaded.",
-    log: "The server's log says why.",
+    failed: (said: string) => `The model could not be loaded. ${said || "The server's log says why."}`,
   },
 
   errors: {
@@ -280,7 +346,7 @@ export const en = {
     unfinished: "The answer could not be completed.",
     tooLong: "Start a new chat, or ask for a shorter answer in the settings.",
     signIn: "Reload the page to log in again.",
-    refused: (_reason: string): string | null => null,
+    refused: (said: string, _code: string) => said,
     missing: "There is no such chat or message.",
     gone: "It may have been deleted in another tab.",
     wait: "Wait a moment, then try again.",

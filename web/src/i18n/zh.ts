@@ -1,4 +1,4 @@
-import type { Catalogue } from "./en";
+import type { Catalogue, Refusals, StartStep } from "./en";
 
 export const zh: Catalogue = {
   you: "你",
@@ -54,7 +54,7 @@ export const zh: Catalogue = {
   search: {
     field: "搜索对话",
     results: "搜索结果",
-    count: (count) => (count === 0 ? "没有找到相关内容。" : `找到 ${count} 条结果。`),
+    count: (count) => `找到 ${count} 条结果。`,
     titles: "标题",
     messages: "消息",
     none: "没有找到相关内容。",
@@ -210,8 +210,8 @@ export const zh: Catalogue = {
     cached: (share, time) => `${share} 命中缓存 · ${time}`,
     restored: (share, from, time) => `${share} 取自${from} · ${time}`,
     typed: (share, from, time) => `${share} 在输入时取自${from} · ${time}`,
-    computed: (tokens, time) => `计算了 ${tokens} 个 token · ${time}`,
-    tokens: (tokens) => `${tokens} 个 token`,
+    computed: (tokens, time) => `计算了 ${tokens} · ${time}`,
+    tokens: (_count, text) => `${text} 个 token`,
     underMillisecond: "不到 1 ms",
     notLoaded: "未能加载详情。",
   },
@@ -256,14 +256,13 @@ export const zh: Catalogue = {
 
   server: {
     unreachable: "无法连接到服务器，正在重试…",
-    loading: (progress) => (progress ? `正在加载模型（${progress}）` : "正在加载模型"),
+    loading: (_said, step, figure) => (figure ? `${STEPS[step]}（${figure}）` : STEPS[step]),
     stopping: "服务器正在停止，恢复后 Ebb 会继续。",
     recovering: "模型进程正在重启，请求会排队等待。",
-    slower: "回答速度未达到最佳：",
-    degraded: "暂时无法保存对话。",
+    slower: () => "加速器未通过检查，改由 CPU 计算，因此回答较慢。原因见服务器日志。",
+    degraded: (_said, code) => `暂时无法保存对话。${REFUSALS[code] ?? "原因见服务器日志。"}`,
     restarting: "服务器正在重启。",
-    failed: "未能加载模型。",
-    log: "原因见服务器日志。",
+    failed: () => "未能加载模型。原因见服务器日志。",
   },
 
   errors: {
@@ -275,7 +274,7 @@ export const zh: Catalogue = {
     unfinished: "回答未能完成。",
     tooLong: "请开始新对话，或在设置中要求更短的回答。",
     signIn: "请重新加载页面，然后重新登录。",
-    refused: (reason) => REFUSALS[reason] ?? null,
+    refused: (_said, code) => REFUSALS[code] ?? `服务器没有接受此请求（${code}）。`,
     missing: "找不到此对话或消息。",
     gone: "可能已在其他标签页中删除。",
     wait: "请稍后重试。",
@@ -285,8 +284,18 @@ export const zh: Catalogue = {
   },
 };
 
+/** Steps of a start. */
+const STEPS: Record<StartStep, string> = {
+  download: "正在下载模型",
+  verify: "正在校验模型",
+  convert: "正在转换模型",
+  check: "正在检查加速器",
+  compile: "正在编译计算内核",
+  load: "正在加载模型",
+};
+
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Record<string, string> = {
+const REFUSALS: Refusals = {
   account_refused: "你的账户无权使用此服务器。",
   admin_scope_required: "此操作需要管理员权限。",
   answer_not_cut: "此回答没有被截断，无法继续。",
@@ -294,12 +303,18 @@ const REFUSALS: Record<string, string> = {
   body_too_large: "内容过大，服务器没有接受。",
   concurrent_runs_limit: "同时生成的回答数已达限额。",
   context_length_exceeded: "对话超出了模型的上下文窗口。",
+  conversation_empty: "此对话没有消息。",
   conversation_locked: "此对话中还有一个回答正在生成。",
   conversations_limit: "存储的对话数已达限额。",
   deleted_with_another: "此消息是随另一条消息一起删除的，请恢复那条消息。",
+  engine_error: "生成回答时出错。",
   head_moved: "此对话中已发送了另一条消息。",
+  internal_error: "服务器出错了。",
   invalid_api_key: "密钥无效。",
+  invalid_request_error: "服务器无法理解此请求。",
   items_per_conversation_limit: "此对话的消息数已达限额，请在新对话中继续。",
+  login_provider_unavailable: "登录服务没有响应。",
+  login_refused: "你的账户无权使用此服务器。",
   message_exists: "此消息已存在。",
   missing_api_key: "需要登录。",
   not_ready: "服务器尚未就绪。",
@@ -307,21 +322,33 @@ const REFUSALS: Record<string, string> = {
   open_requests_limit: "进行中的请求数已达限额。",
   overloaded: "服务器繁忙。",
   own_account: "不能停用自己的账户。",
+  password_length: "密码过短或过长。",
+  person_exists: "此用户名已存在。",
   prompt_changed: "模型或系统提示词已更改，请重新生成此回答。",
   question_unanswered: "上一个问题还没有回答，请先重新生成。",
   queue_timeout: "服务器繁忙，请求排队超时。",
+  request_too_slow: "请求发送得太慢，服务器已放弃等待。",
   requests_per_minute_limit: "每分钟请求数已达限额。",
   run_in_progress: "此回答还在生成。",
   search_too_slow: "搜索耗时过长，已停止。请换用更长或更少见的词。",
+  second_factor_exists: "双重验证已开启。",
+  second_factor_needed: "需要验证器应用中的验证码。",
   server_restart: "服务器正在停止或重启。",
+  share_links_off: "此服务器未启用分享链接。",
   storage_failed: "回答暂时未能保存，服务器会尽快重试。",
   storage_full: "服务器的存储空间已满。",
   storage_unavailable: "暂时无法读写数据库。",
   stored_bytes_limit: "存储用量已达限额。",
   tokens_per_minute_limit: "每分钟 token 数已达限额。",
   too_many_connections: "服务器的连接数已达上限。",
+  too_many_failed_logins: "登录失败次数过多。",
+  too_many_files: "文件数已达上限，请先删除一个文件。",
   too_many_keys: "密钥数已达上限，请先吊销一个密钥。",
+  too_many_shares: "分享链接数已达上限，请先删除一个链接。",
+  unknown_format: "无法识别此导出文件的格式。",
   version_mismatch: "此对话已在别处更改。",
+  wrong_code: "验证码错误或已使用过。",
+  wrong_password: "用户名或密码错误。",
   "429": "请求过多。",
   "503": "服务器尚未就绪。",
 };

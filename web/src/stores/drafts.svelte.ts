@@ -1,5 +1,6 @@
 import { SvelteMap } from "svelte/reactivity";
 
+import { withTexts } from "../i18n/language.svelte";
 import type { ApiClient } from "../services/api/client";
 import { ApiError } from "../services/api/errors";
 import { joinContent, splitContent, type Attachment } from "../services/chat/attachments";
@@ -92,7 +93,7 @@ export class Drafts {
     const change = (by: number) => this.readings.set(chatId, (this.readings.get(chatId) ?? 0) + by);
     change(1);
     try {
-      const { readFile, describeRefusal } = await import("../services/chat/file_reading");
+      const { readFile, describeRefusal } = await withTexts(import("../services/chat/file_reading"));
       for (const file of files) {
         await readFile(file, this.api).then(
           (read) => this.add(chatId, read),

@@ -1,5 +1,5 @@
 import type { ApiClient } from "../services/api/client";
-import type { Login } from "../services/api/types";
+import type { Login, Right } from "../services/api/types";
 
 /** The login. The page never stores the key: the browser has a cookie that no script can read. */
 export class Session {
@@ -16,6 +16,11 @@ export class Session {
 
   /** Whether the login may not see figures of the whole server. While this is unknown, the server decides. */
   readonly isUser = $derived(this.current?.principal?.scope === "user");
+
+  /** Return whether the login may use a feature. While this is unknown, the server decides. */
+  may(right: Right): boolean {
+    return this.current?.principal?.rights?.includes(right) ?? true;
+  }
 
   constructor(
     private readonly api: ApiClient,

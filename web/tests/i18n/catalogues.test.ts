@@ -1,61 +1,97 @@
 import { afterEach, describe, expect, it } from "vitest";
 
-import { en as accountEn } from "../../src/i18n/account/en";
-import { zh as accountZh } from "../../src/i18n/account/zh";
-import { en as answersEn } from "../../src/i18n/answers/en";
-import { zh as answersZh } from "../../src/i18n/answers/zh";
-import { en as dialogsEn } from "../../src/i18n/dialogs/en";
-import { zh as dialogsZh } from "../../src/i18n/dialogs/zh";
-import { en } from "../../src/i18n/en";
-import { en as filesEn } from "../../src/i18n/files/en";
-import { zh as filesZh } from "../../src/i18n/files/zh";
-import { language } from "../../src/i18n/language.svelte";
-import { en as liveEn } from "../../src/i18n/live/en";
-import { zh as liveZh } from "../../src/i18n/live/zh";
-import { en as organizeEn } from "../../src/i18n/organize/en";
-import { zh as organizeZh } from "../../src/i18n/organize/zh";
-import { en as markdownEn } from "../../src/i18n/markdown/en";
-import { zh as markdownZh } from "../../src/i18n/markdown/zh";
-import { en as receiptEn } from "../../src/i18n/receipt/en";
-import { zh as receiptZh } from "../../src/i18n/receipt/zh";
-import { en as paletteEn } from "../../src/i18n/palette/en";
-import { zh as paletteZh } from "../../src/i18n/palette/zh";
-import { zh } from "../../src/i18n/zh";
+import { language, LANGUAGES, type Language } from "../../src/i18n/language.svelte";
+import { pluralsOf } from "../../src/i18n/plurals";
 import { describeReceipt } from "../../src/services/chat/receipt_details";
 import { monthName } from "../../src/services/format/dates";
 
+/** Modules with texts, by path. Each exports its texts under the name of its language. */
+const MODULES = import.meta.glob<Record<string, object>>("../../src/i18n/**/??.ts", { eager: true });
+const TAGS = Object.keys(LANGUAGES) as Language[];
+const TRANSLATIONS = TAGS.filter((tag) => tag !== "en");
+/** Folders of `i18n`, "" for the texts of the first view. */
+const VIEWS = Object.keys(MODULES).flatMap((path) => /i18n\/(.*)en\.ts$/.exec(path)?.[1] ?? []);
+/** Languages in which Latin letters are no words, apart from names. */
+const OTHER_SCRIPTS: readonly string[] = ["ar", "ja", "ko", "ru", "zh"];
+const NAMES = /^(?:claude|code|cpu|ebb|git|goose|gpu|assistant|home|json|kimi|cli|latex|lines|markdown|min|moved|npu|pull|redis|removed|token|tokens|top|undefined)$/i;
+
+/** Texts in which English has a sentence of the server, in place of a text for its code. */
+const SAID = /^(?:errors\.refused|server\.(?:degraded|failed|loading|slower)|state|cause)$/;
+/** Values that no text contains. */
+const GIVEN = ["‹0›", "‹1›", "‹2›"];
+
 afterEach(() => language.choose("en"));
 
-describe("the catalogue", () => {
-  it.each([
-    { view: "page", english: en, chinese: zh, alike: ["tiers.redis.name", "tiers.redis.short"] },
-    { view: "answers", english: answersEn, chinese: answersZh, alike: [] },
-    { view: "dialogs", english: dialogsEn, chinese: dialogsZh, alike: [] },
-    { view: "organize", english: organizeEn, chinese: organizeZh, alike: [] },
-    { view: "files", english: filesEn, chinese: filesZh, alike: [] },
-    { view: "receipt", english: receiptEn, chinese: receiptZh, alike: [] },
-    { view: "account", english: accountEn, chinese: accountZh, alike: [] },
-    { view: "palette", english: paletteEn, chinese: paletteZh, alike: [] },
-    { view: "markdown", english: markdownEn, chinese: markdownZh, alike: [] },
-    { view: "live", english: liveEn, chinese: liveZh, alike: [] },
-  ])("of the $view has every text in Chinese", ({ english, chinese, alike }) => {
-    const translated = new Map(leaves(chinese));
-    const same = leaves(english).filter(([path, text]) => /[a-z]{4}/i.test(text) && translated.get(path) === text);
-    expect(same.map(([path]) => path)).toEqual(alike);
-    expect([...translated.keys()]).toEqual(leaves(english).map(([path]) => path));
+describe.each(TRANSLATIONS)("the catalogue in %s", (tag) => {
+  it.each(VIEWS)("has every text of %s", (view) => {
+    const english = leaves(textsIn(view, "en")).map(([path]) => path);
+    expect(leaves(textsIn(view, tag)).map(([path]) => path)).toEqual(english);
   });
 
-  it("uses the chosen language, in numbers as well", async () => {
+  it.each(VIEWS)("repeats no English text of %s", (view) => {
+    const english = new Map(leaves(textsIn(view, "en")));
+    const repeated = leaves(textsIn(view, tag)).filter(([path, text]) => !SAID.test(path) && isUntranslated(tag, english.get(path)!, text));
+    expect(repeated).toEqual([]);
+  });
+
+  it.each(VIEWS)("says as much as English in %s", (view) => {
+    const english = new Map(leaves(textsIn(view, "en")));
+    const silent = leaves(textsIn(view, tag)).filter(
+      ([path, text]) => !SAID.test(path) && GIVEN.some((value) => english.get(path)!.includes(value) && !text.includes(value)),
+    );
+    expect(silent).toEqual([]);
+  });
+
+  it.each(VIEWS)("ends the texts of %s as English does", (view) => {
+    const english = new Map(leaves(textsIn(view, "en")));
+    const differing = leaves(textsIn(view, tag)).filter(([path, text]) => !SAID.test(path) && endOf(english.get(path)!) !== endOf(text));
+    expect(differing).toEqual([]);
+  });
+});
+
+describe("the language of the page", () => {
+  it("is the chosen one, in numbers as well", async () => {
     await language.choose("zh");
     const kv = { device: 0, cpu: 0, redis: 1920, computed: 90, restore_ms: 38 };
     expect(describeReceipt(kv)).toBe("2,010 个 token 中 1,920 个来自 Redis");
     expect(monthName("2026-03", new Date("2026-08-01T12:00"))).toBe("三月");
+    await language.choose("de");
+    expect(describeReceipt(kv)).toBe("1.920 von 2.010 Token aus Redis");
+    expect(monthName("2026-03", new Date("2026-08-01T12:00"))).toBe("März");
+  });
+
+  it("chooses forms by its plural rules", () => {
+    const german = pluralsOf("de");
+    expect([0, 1, 2].map((count) => german(count, { one: "Tag", other: "Tage" }))).toEqual(["Tage", "Tag", "Tage"]);
+    const russian = pluralsOf("ru");
+    const days = { one: "день", few: "дня", other: "дней" };
+    expect([1, 2, 5, 11, 21, 104].map((count) => russian(count, days))).toEqual(["день", "дня", "дней", "дней", "день", "дня"]);
   });
 });
 
+function textsIn(view: string, tag: Language): object {
+  const texts = MODULES[`../../src/i18n/${view}${tag}.ts`]?.[tag];
+  expect(texts, `i18n/${view}${tag}.ts exports no ${tag}`).toBeDefined();
+  return texts!;
+}
+
+/** Return all texts with their paths, those with parameters with `GIVEN` filled in. */
 function leaves(value: object, at = ""): [string, string][] {
-  return Object.entries(value).flatMap(([name, inner]) => {
+  return Object.entries(value).flatMap(([name, inner]: [string, unknown]) => {
     const path = at === "" ? name : `${at}.${name}`;
-    return typeof inner === "object" ? leaves(inner as object, path) : [[path, String(inner)] as [string, string]];
+    const filled: unknown = typeof inner === "function" ? inner(...GIVEN) : inner;
+    return typeof filled === "object" && filled !== null ? leaves(filled, path) : [[path, String(filled)] as [string, string]];
   });
+}
+
+/** Return whether a text is English. Short texts may be the same in languages with Latin letters: "Chats", "Name". */
+function isUntranslated(tag: Language, english: string, text: string): boolean {
+  if (!OTHER_SCRIPTS.includes(tag)) return english === text && english.split(" ").length > 3;
+  return english === text && (text.match(/[a-z]{3,}/gi) ?? []).some((word) => !NAMES.test(word));
+}
+
+/** Return the kind of sign that ends a text, whatever the script: a full stop, an ellipsis, a question mark, or none. */
+function endOf(text: string): string {
+  const sign = text.at(-1) ?? "";
+  return [".。", "…", "?？؟"].find((signs) => sign !== "" && signs.includes(sign))?.charAt(0) ?? "";
 }

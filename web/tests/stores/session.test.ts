@@ -31,6 +31,13 @@ it("has no login if the server requires no keys", async () => {
   expect([session.out, session.tenant]).toEqual([false, null]);
 });
 
+it("may use what the server names, and everything while that is unknown", async () => {
+  expect([session.may("export"), session.may("keys")]).toEqual([true, true]);
+  answers.push(Response.json({ demands_keys: true, principal: { ...alice, rights: ["export"] } }));
+  await session.load();
+  expect([session.may("export"), session.may("keys")]).toEqual([true, false]);
+});
+
 it("requires a login, and restarts the page after it", async () => {
   answers.push(Response.json({ demands_keys: true, principal: null }), refusal());
   await session.load();

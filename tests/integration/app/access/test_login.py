@@ -5,11 +5,13 @@ import json
 import logging
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
 
 from app.access.authentication import COOKIE
+from app.domain.rights import RIGHTS
 from tests.integration.api_server import api_client, running_server
 from tests.integration.conversations_client import created, error_of, read
 from tests.integration.tenants import People, serving_people
@@ -124,7 +126,8 @@ async def test_login_beyond_the_limit_ends_the_oldest(people: People) -> None:
 
 async def test_server_without_keys_needs_no_login(http: aiohttp.ClientSession) -> None:
     told = await read(http, "/api/login")
-    anybody = {"tenant": "local", "scope": "admin", "key_id": None, "name": None, "initial_password": False}
+    anybody: dict[str, Any] = {"tenant": "local", "scope": "admin", "key_id": None, "name": None}
+    anybody |= {"initial_password": False, "rights": list(RIGHTS)}
     assert told == {
         "demands_keys": False,
         "principal": anybody,

@@ -73,6 +73,7 @@ async def test_full_disk_is_507_and_degrades_health(tmp_path: Path, caplog: pyte
             reason = f"Nothing can be stored: {error['message']}"
             assert await status_of(http, "/health") == (200, "degraded", reason)
             assert await status_of(http, "/ready") == (503, "degraded", reason)
+            assert (await (await http.get("/health")).json())["reason_code"] == "storage_full"
             completion = await http.post("/v1/completions", json={"model": "fake-1", "prompt": "x"})
             assert completion.status == 200, "an answer that is not stored needs no disk"
         assert (await http.post(CONVERSATIONS, json={})).status == 201

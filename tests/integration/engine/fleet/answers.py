@@ -1,17 +1,30 @@
 """Requests to replicas, and what the tests read of their answers."""
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 
 from app.host.backend import Backend, GenerationStream
+from engine.async_llm import AsyncLLMEngine
 from engine.fleet.remote_engine import RemoteEngine
 from engine.generate_request import GenerateRequest
 from engine.outputs import RequestOutput, TokenLogprobs, joined
 from engine.sampling_params import SamplingParams
 from engine.stats import ReplicaState
+from engine.structured_output import StructuredOutput
 
 SECONDS = 60.0
+GREEDY = SamplingParams(temperature=0.0, max_tokens=150, ignore_eos=True)
+TIDE = '{"type": "array", "items": {"enum": ["spring tide", "neap tide"]}, "minItems": 30, "maxItems": 40}'
+KINDS = {
+    "greedy": (GREEDY, 1),
+    "seeded": (replace(GREEDY, temperature=0.9, seed=7), 1),
+    "penalties": (replace(GREEDY, frequency_penalty=0.7, presence_penalty=0.2), 1),
+    "probabilities": (replace(GREEDY, logprobs=2), 1),
+    "schema": (replace(GREEDY, ignore_eos=False, form=StructuredOutput("json", TIDE)), 1),
+    "several": (replace(GREEDY, temperature=0.9, seed=9), 3),
+}
 
 
 @dataclass(frozen=True)
@@ -79,3 +92,41 @@ async def until_states(engine: RemoteEngine, *states: str) -> tuple[ReplicaState
         while sorted(each.state for each in engine.stats().replicas) != sorted(states):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
     return engine.stats().replicas
+
+
+def signalled(number: int) -> Callable[[ReplicaState], None]:
+    """Return a strike that sends signal `number` to a replica's process."""
+
+    def strike(state: ReplicaState) -> None:
+        assert state.pid is not None
+        os.kill(state.pid, number)
+
+    return strike
+
+
+async def answers_through(
+    engine: RemoteEngine, strike: Callable[[ReplicaState], None], salt: int
+) -> tuple[list[list[Told]], ReplicaState]:
+    """Generate answers of all kinds, and strike the busiest replica once all have begun.
+
+    Returns the answers of each kind, and the replica's state when it was struck.
+    """
+    await until_states(engine, *("ok" for _ in engine.stats().replicas))
+    kinds = enumerate(KINDS.values())
+    begun = [await reading(engine, prompt_of(150, salt + at), params, count) for at, (params, count) in kinds]
+    for readers in begun:
+        for reader in readers:
+            await reader.begun.wait()
+    hit = max(engine.stats().replicas, key=lambda each: each.answers)
+    assert hit.answers
+    strike(hit)
+    return [[told(await reader.whole()) for reader in readers] for readers in begun], hit
+
+
+async def answers_alone(engine: AsyncLLMEngine, salt: int) -> list[list[Told]]:
+    """Return the answers of all kinds by one engine in this process."""
+    kinds = enumerate(KINDS.values())
+    return [
+        [told(each) for each in await answers_of(engine, prompt_of(150, salt + at), params, count)]
+        for at, (params, count) in kinds
+    ]

@@ -2,7 +2,6 @@
 
 import os
 import signal
-from dataclasses import replace
 
 import pytest
 
@@ -10,48 +9,19 @@ from engine.async_llm import AsyncLLMEngine
 from engine.errors import ConflictError, NotFoundError
 from engine.fleet.remote_engine import RemoteEngine
 from engine.sampling_params import Pooling, SamplingParams
-from engine.stats import ReplicaState
-from engine.structured_output import StructuredOutput
-from tests.integration.engine.fleet.answers import Told, answers_of, prompt_of, reading, told, until_states
+from tests.integration.engine.fleet.answers import (
+    KINDS,
+    answers_alone,
+    answers_of,
+    answers_through,
+    prompt_of,
+    reading,
+    signalled,
+    told,
+    until_states,
+)
 
 pytestmark = [pytest.mark.asyncio(loop_scope="package"), pytest.mark.xdist_group("fleet")]
-
-GREEDY = SamplingParams(temperature=0.0, max_tokens=150, ignore_eos=True)
-TIDE = '{"type": "array", "items": {"enum": ["spring tide", "neap tide"]}, "minItems": 30, "maxItems": 40}'
-KINDS = {
-    "greedy": (GREEDY, 1),
-    "seeded": (replace(GREEDY, temperature=0.9, seed=7), 1),
-    "penalties": (replace(GREEDY, frequency_penalty=0.7, presence_penalty=0.2), 1),
-    "probabilities": (replace(GREEDY, logprobs=2), 1),
-    "schema": (replace(GREEDY, ignore_eos=False, form=StructuredOutput("json", TIDE)), 1),
-    "several": (replace(GREEDY, temperature=0.9, seed=9), 3),
-}
-
-
-async def answers_through(engine: RemoteEngine, number: int, salt: int) -> tuple[list[list[Told]], ReplicaState]:
-    """Generate answers of all kinds, and send signal `number` to the busier replica once all have begun.
-
-    Returns the answers of each kind, and the replica's state at the signal.
-    """
-    await until_states(engine, "ok", "ok")
-    kinds = enumerate(KINDS.values())
-    begun = [await reading(engine, prompt_of(150, salt + at), params, count) for at, (params, count) in kinds]
-    for readers in begun:
-        for reader in readers:
-            await reader.begun.wait()
-    hit = max(engine.stats().replicas, key=lambda each: each.answers)
-    assert hit.answers
-    assert hit.pid is not None
-    os.kill(hit.pid, number)
-    return [[told(await reader.whole()) for reader in readers] for readers in begun], hit
-
-
-async def answers_alone(engine: AsyncLLMEngine, salt: int) -> list[list[Told]]:
-    kinds = enumerate(KINDS.values())
-    return [
-        [told(each) for each in await answers_of(engine, prompt_of(150, salt + at), params, count)]
-        for at, (params, count) in kinds
-    ]
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "frozen"])
@@ -59,7 +29,7 @@ async def test_answers_continue_on_another_replica(
     fleet: RemoteEngine, alone: AsyncLLMEngine, number: signal.Signals
 ) -> None:
     salt = 10 * number
-    got, hit = await answers_through(fleet, number, salt)
+    got, hit = await answers_through(fleet, signalled(number), salt)
     for kind, here, expected in zip(KINDS, got, await answers_alone(alone, salt), strict=True):
         assert here == expected, kind
     # The next epoch takes the place of the process, which is gone even if it was frozen.

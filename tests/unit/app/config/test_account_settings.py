@@ -7,6 +7,7 @@ import pytest
 from app.accounts.accounts import accounts_of
 from app.config.options import SettingsError
 from app.config.settings import load_settings
+from app.domain.rights import RIGHTS, Right
 from app.tenants.person import ADMIN_GROUP, OWN, Identity
 from tests.saml_provider import SamlKeys
 
@@ -26,6 +27,9 @@ PROXY = {"proxy-user-header": "Remote-User", "proxy-addresses": "10.0.0.1"}
         ({"login-groups": "staff=root"}, "must be user or admin"),
         ({"group-limits": "staff.conversations=5"}, "does not end with the name of a limit"),
         ({"group-limits": "staff.concurrent-runs=many"}, "whole number"),
+        ({"default-rights": "keys+root"}, "'root' is no right"),
+        ({"group-rights": "staff"}, "group=keys"),
+        ({"group-rights": "staff=keys,staff=all"}, "named twice"),
         ({"ldap-url": "https://directory.example"}, "URL of a directory"),
         ({"ldap-url": "ldap:///dc=example"}, "URL of a directory"),
         ({"ldap-people-filter": "(uid=ada)"}, "does not contain {name}"),
@@ -63,6 +67,22 @@ def test_complete_settings_make_both_logins(tmp_path: Path) -> None:
     assert accounts.provider.label == "login.example"
     assert accounts.proxy is not None
     assert accounts.login_seconds == 7200
+
+
+def test_groups_add_rights_to_those_of_every_person() -> None:
+    flags = {"default-rights": "files", "group-rights": "staff=keys+export,ops=all", "passwords": "true"}
+    rules = accounts_of(load_settings(flags, environ=HOME)).rules
+    cases: list[tuple[tuple[str, ...], set[Right]]] = [
+        ((), {"files"}),
+        (("staff",), {"files", "keys", "export"}),
+        (("visitors", "staff"), {"files", "keys", "export"}),
+        (("ops",), set(RIGHTS)),
+    ]
+    for groups, rights in cases:
+        assert rules.rights_of(Identity("https://login.example", "ada", groups=groups)) == rights
+    assert rules.rights_of(Identity(OWN, "ada", groups=("ops",))) == {"files"}, "groups of a provider mean nothing here"
+    assert rules.rights_of(Identity(OWN, "ada", groups=(ADMIN_GROUP,))) == set(RIGHTS)
+    assert accounts_of(load_settings(PROXY, environ=HOME)).rules.rights_of(Identity("proxy", "ada")) == set(RIGHTS)
 
 
 def test_provisioning_needs_one_login_and_a_long_token(tmp_path: Path) -> None:

@@ -287,7 +287,8 @@ async def test_stopping_server_leaves_runs_and_sends_farewell(
     assert answer.status == "in_progress"
     frames = [frame async for frame in run.log.follow(1)]
     assert b"event: server_restart" in frames[-1]
-    (left,) = await services.store.runs.unfinished()
+    left = await services.store.runs.find(run.id)
+    assert left is not None
     assert left.deltas == [Delta(2, " w0"), Delta(3, " w1")]
     with pytest.raises(NotReadyError):
         await ask(services, conversation, "two")
@@ -313,7 +314,8 @@ async def test_progress_of_running_answer_is_saved(
         engine.allow(1)
         async with asyncio.timeout(20):
             await watched.saved.wait()
-    (left,) = await store.runs.unfinished()
+    left = await store.runs.find(run.id)
+    assert left is not None
     assert left.deltas == [Delta(2, " w0"), Delta(3, " w1"), Delta(4, " w2")]
     assert len(unpack_ids(left.token_ids)) == 3
     engine.allow(None)

@@ -7,10 +7,11 @@ import pytest
 
 from app.observability.live_sample import Reading, sample_of
 from app.schemas.response_bodies.live import TierSample
+from cache_tiers.histogram import Histogram
 from cache_tiers.lower_tier import LowerTierStats
 from cache_tiers.redis.block_client import REDIS
 from cache_tiers.store import CPUTierStats, StoreStats
-from engine.stats import EngineStats
+from engine.stats import EngineStats, ReplicaState, RouteStats
 from tests.unit.fake_engine import FakeEngine
 
 CPU_STATS = CPUTierStats(used_bytes=10, capacity_bytes=100)
@@ -121,4 +122,31 @@ def test_tier_that_is_on_has_every_field(engine: FakeEngine) -> None:
     # A tier that is off may lack a field, so mypy does not miss it.
     assert {tier: sample.keys() for tier, sample in tiers.items()} == dict.fromkeys(
         tiers, TierSample.__annotations__.keys()
+    )
+
+
+def test_replicas_and_routes_are_those_of_the_fleet(engine: FakeEngine) -> None:
+    def fleet(reasons: dict[str, int], *waits: float) -> EngineStats:
+        predicted, seen = Histogram.of_seconds(), Histogram.of_seconds()
+        for wait in waits:
+            predicted.observe(wait / 2)
+            seen.observe(wait)
+        state = ReplicaState(0, "ok", 3, "here", 7, 2, 1, "it died")
+        return replace(stats_of(engine), replicas=(state,), routes=RouteStats(reasons, 4, predicted, seen))
+
+    first = Reading.of(fleet({"prefix": 2}, 9.0), 10.0)
+    after = fleet({"prefix": 6, "load": 2}, 9.0, 1.0, 3.0)
+    sample = sample_of(engine, after, Reading.of(after, 12.0), first, first)
+    assert sample["replicas"] == [{"index": 0, "state": "ok", "answers": 2, "restarts": 1}]
+    assert sample["routes"] == {
+        "reasons": {"prefix": 2, "load": 1},
+        "takeovers": 4,
+        "predicted_seconds": 1.0,
+        "seen_seconds": 2.0,
+    }
+    alone = stats_of(engine)
+    now = Reading.of(alone, 1.0)
+    assert (sample_of(engine, alone, now, now, now)["replicas"], sample_of(engine, alone, now, now, now)["routes"]) == (
+        [],
+        None,
     )

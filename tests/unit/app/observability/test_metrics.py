@@ -21,7 +21,7 @@ from cache_tiers.lower_tier import LowerTierStats
 from cache_tiers.redis.block_client import REDIS
 from cache_tiers.store import CPUTierStats, StoreStats
 from engine.executor.workers import WorkersState
-from engine.stats import EngineStats
+from engine.stats import EngineStats, ReplicaState, RouteStats
 from tests.unit.fake_engine import FakeEngine
 
 DOCS = Path(__file__).parents[4] / "docs"
@@ -59,6 +59,8 @@ class EngineWithEverything(FakeEngine):
             device_tenants={"local": 1},
             reuse_ends={"evicted": 1},
             workers=WorkersState("ok", (1, 2), restarts=1, last_loss="rank 1 died"),
+            replicas=(ReplicaState(0, "ok", 1, "here", 7, 1, 0, ""),),
+            routes=RouteStats({"prefix": 1}, 1, seconds, seconds),
         )
 
 

@@ -50,10 +50,14 @@ export function chatItems({ id, title, pinned, archived }: Conversation, ebb: Eb
     archived
       ? { label: organizeTexts().chat.unarchive, icon: ArchiveRestore, act: () => void change({ archived: false }) }
       : { label: organizeTexts().chat.archive, icon: Archive, act: () => void archive() },
-    ...(ebb.session.current?.share_links ? [{ label: organizeTexts().chat.share, icon: Link, act: () => actions.open("share") }] : []),
-    { label: organizeTexts().chat.exportMarkdown, icon: FileText, act: () => download(exportPath(id, "markdown")) },
-    { label: organizeTexts().chat.exportText, icon: FileType, act: () => download(exportPath(id, "text")) },
-    { label: organizeTexts().chat.exportJson, icon: Download, act: () => download(exportPath(id, "json")) },
+    ...(ebb.session.current?.share_links && ebb.session.may("share-links") ? [{ label: organizeTexts().chat.share, icon: Link, act: () => actions.open("share") }] : []),
+    ...(ebb.session.may("export")
+      ? [
+          { label: organizeTexts().chat.exportMarkdown, icon: FileText, act: () => download(exportPath(id, "markdown")) },
+          { label: organizeTexts().chat.exportText, icon: FileType, act: () => download(exportPath(id, "text")) },
+          { label: organizeTexts().chat.exportJson, icon: Download, act: () => download(exportPath(id, "json")) },
+        ]
+      : []),
     { label: organizeTexts().chat.delete, icon: Trash2, act: actions.remove, danger: true },
   ];
 }

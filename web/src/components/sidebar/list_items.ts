@@ -17,7 +17,7 @@ import type { MenuItem } from "../ui/MenuItems.svelte";
 
 /** Return the menu of all chats. It is loaded after the first view. */
 export function listItems(ebb: Ebb): MenuItem[] {
-  const { conversations, layout, notices, organizer } = ebb;
+  const { conversations, layout, notices, organizer, session } = ebb;
   const open = (dialog: DialogName) => (layout.dialog = dialog);
   const showArchive = () =>
     void conversations.showArchive(true).catch((error: unknown) => notices.failed(t().chats.notChanged, error));
@@ -29,9 +29,9 @@ export function listItems(ebb: Ebb): MenuItem[] {
     { label: t().views.palette, icon: SquareTerminal, act: () => open("palette") },
     { label: t().chats.archived, icon: Archive, act: showArchive },
     { label: t().deleted.title, icon: Trash2, act: () => open("deleted") },
-    ...(ebb.session.current?.share_links ? [{ label: organizeTexts().share.list, icon: Link, act: showLinks }] : []),
-    { label: organizeTexts().chat.exportAll, icon: Download, act: () => download(EXPORT_ALL_PATH) },
-    { label: organizeTexts().chat.import, icon: Upload, act: () => open("import") },
+    ...(session.current?.share_links ? [{ label: organizeTexts().share.list, icon: Link, act: showLinks }] : []),
+    ...(session.may("export") ? [{ label: organizeTexts().chat.exportAll, icon: Download, act: () => download(EXPORT_ALL_PATH) }] : []),
+    ...(session.may("import") ? [{ label: organizeTexts().chat.import, icon: Upload, act: () => open("import") }] : []),
     { label: t().appearance.title, icon: SunMoon, act: () => open("appearance") },
     { label: t().help.open, icon: Keyboard, act: () => open("help") },
     { label: t().deleted.all, icon: Trash2, act: () => open("deleteAll"), danger: true },

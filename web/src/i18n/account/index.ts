@@ -1,6 +1,9 @@
 import { textsOf } from "../language.svelte";
-import { en } from "./en";
-import { zh } from "./zh";
+import type { AccountTexts } from "./en";
 
 /** Return the texts for logins, accounts, administration and unknown addresses, in the page's language. */
-export const accountTexts = textsOf({ en, zh });
+export const accountTexts = textsOf<AccountTexts>({
+  de: () => import("./de"),
+  en: () => import("./en"),
+  zh: () => import("./zh"),
+});

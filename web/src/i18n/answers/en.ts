@@ -15,12 +15,9 @@ export const en = {
     note: "All answers are written at the same time, with the chat's system prompt. Answers with the same settings may still differ, unless a seed is set.",
     kept: "Every answer stays in the chat as a version.",
     column: (index: number) => `Answer ${index}`,
-    settings: ({ temperature, top_p, seed }: { temperature?: number | null; top_p?: number | null; seed?: number | null }) =>
-      [
-        temperature == null ? "" : `Temperature ${temperature}`,
-        top_p == null ? "" : `Top p ${top_p}`,
-        seed == null ? "" : `Seed ${seed}`,
-      ].filter((part) => part !== "").join(" · "),
+    temperature: (value: number) => `Temperature ${value}`,
+    topP: (value: number) => `Top p ${value}`,
+    seed: (value: number) => `Seed ${value}`,
     add: "Add an answer",
     remove: (index: number) => `Remove answer ${index}`,
     start: "Compare",

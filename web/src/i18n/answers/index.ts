@@ -1,6 +1,9 @@
 import { textsOf } from "../language.svelte";
-import { en } from "./en";
-import { zh } from "./zh";
+import type { AnswerTexts } from "./en";
 
 /** Return the texts for the answer tools, in the page's language. */
-export const answerTexts = textsOf({ en, zh });
+export const answerTexts = textsOf<AnswerTexts>({
+  de: () => import("./de"),
+  en: () => import("./en"),
+  zh: () => import("./zh"),
+});

@@ -17,12 +17,9 @@ export const zh: AnswerTexts = {
     note: "所有回答同时生成，并使用相同的系统提示词。即使设置相同，回答也可能不同，除非指定了随机种子。",
     kept: "每个回答都会作为一个版本保留在对话中。",
     column: (index) => `回答 ${index}`,
-    settings: ({ temperature, top_p, seed }) =>
-      [
-        temperature == null ? "" : `温度 ${temperature}`,
-        top_p == null ? "" : `Top p ${top_p}`,
-        seed == null ? "" : `随机种子 ${seed}`,
-      ].filter((part) => part !== "").join(" · "),
+    temperature: (value) => `温度 ${value}`,
+    topP: (value) => `Top p ${value}`,
+    seed: (value) => `随机种子 ${value}`,
     add: "添加一个回答",
     remove: (index) => `移除回答 ${index}`,
     start: "开始对比",

@@ -3,8 +3,9 @@ export const en = {
   deleted: {
     note: "Restore a chat, or delete it for good. Chats here count towards your storage.",
     none: "No recently deleted chats.",
-    when: (time: string, days: number) =>
-      `Deleted ${time} · ${days === 0 ? "less than a day" : days === 1 ? "1 day" : `${days} days`} left`,
+    when: (time: string, left: string) => `Deleted ${time} · ${left}`,
+    left: (days: number) => (days === 1 ? "1 day left" : `${days} days left`),
+    leftToday: "less than a day left",
     restore: "Restore",
     restoreOf: (title: string) => `Restore “${title}”`,
     erase: "Delete for good",
@@ -21,9 +22,8 @@ export const en = {
   },
 
   import: {
-    imported: (added: number, skipped: number) =>
-      `${added === 1 ? "One chat was" : `${added} chats were`} imported` +
-      (skipped > 0 ? `; ${skipped} ${skipped === 1 ? "was" : "were"} already here.` : "."),
+    imported: (count: number) => (count === 1 ? "1 chat was imported." : `${count} chats were imported.`),
+    skipped: (count: number) => (count === 1 ? "1 chat was already here." : `${count} chats were already here.`),
     notImported: "Nothing was imported.",
     title: "Import chats",
     drop: "Drop a file here, or choose one",
@@ -35,7 +35,7 @@ export const en = {
     messages: (count: number) => (count === 1 ? "1 message" : `${count} messages`),
     branches: (count: number) => `${count} branches`,
     here: "already here",
-    leftOut: (parts: readonly string[]) => `left out: ${parts.join(", ")}`,
+    leftOut: (parts: string) => `left out: ${parts}`,
     kinds: {
       tools: (count: number) => `${count} tool ${count === 1 ? "message" : "messages"}`,
       media: (count: number) => `${count} ${count === 1 ? "image or recording" : "images or recordings"}`,

@@ -1,6 +1,9 @@
 import { textsOf } from "../language.svelte";
-import { en } from "./en";
-import { zh } from "./zh";
+import type { DialogTexts } from "./en";
 
 /** Return the texts for the dialogs, in the page's language. */
-export const dialogTexts = textsOf({ en, zh });
+export const dialogTexts = textsOf<DialogTexts>({
+  de: () => import("./de"),
+  en: () => import("./en"),
+  zh: () => import("./zh"),
+});

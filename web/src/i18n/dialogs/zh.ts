@@ -5,7 +5,9 @@ export const zh: DialogTexts = {
   deleted: {
     note: "可以恢复对话，也可以永久删除。这里的对话仍占用你的存储空间。",
     none: "没有最近删除的对话。",
-    when: (time, days) => `删除于 ${time} · ${days === 0 ? "剩余不到 1 天" : `剩余 ${days} 天`}`,
+    when: (time, left) => `删除于 ${time} · ${left}`,
+    left: (days) => `剩余 ${days} 天`,
+    leftToday: "剩余不到 1 天",
     restore: "恢复",
     restoreOf: (title) => `恢复“${title}”`,
     erase: "永久删除",
@@ -22,7 +24,8 @@ export const zh: DialogTexts = {
   },
 
   import: {
-    imported: (added, skipped) => `已导入 ${added} 个对话` + (skipped > 0 ? `，跳过 ${skipped} 个已存在的对话。` : "。"),
+    imported: (count) => `已导入 ${count} 个对话。`,
+    skipped: (count) => `${count} 个对话已存在。`,
     notImported: "没有导入任何内容。",
     title: "导入对话",
     drop: "将文件拖放到此处，或点击选择",
@@ -34,7 +37,7 @@ export const zh: DialogTexts = {
     messages: (count) => `${count} 条消息`,
     branches: (count) => `${count} 个分支`,
     here: "已存在",
-    leftOut: (parts) => `不导入：${parts.join("、")}`,
+    leftOut: (parts) => `不导入：${parts}`,
     kinds: {
       tools: (count) => `${count} 条工具消息`,
       media: (count) => `${count} 个图片或音频`,

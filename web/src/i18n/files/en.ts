@@ -2,10 +2,8 @@
 export const en = {
   tooLong: {
     title: "The message is too long",
-    text: (used: string | null, window: string) =>
-      used === null
-        ? `The message is far longer than the ${window} tokens that the model reads.`
-        : `This chat would have ${used} tokens with the message. The model reads fewer than ${window}.`,
+    text: (used: string, window: string) => `This chat would have ${used} tokens with the message. The model reads fewer than ${window}.`,
+    farTooLong: (window: string) => `The message is far longer than the ${window} tokens that the model reads.`,
     shorten: "Shorten it, or:",
     remove: (name: string) => `Remove ${name}`,
     leave: (messages: number) => (messages === 1 ? "Send without the first message" : `Send without the first ${messages} messages`),
@@ -15,10 +13,9 @@ export const en = {
     move: "Ask in a new chat",
   },
 
-  leftOut: (messages: number) => {
-    if (messages === 0) return "From here on, the model sees all messages again.";
-    return `From here on, the model no longer sees the first ${messages === 1 ? "message" : `${messages} messages`}.`;
-  },
+  allSeen: "From here on, the model sees all messages again.",
+  leftOut: (messages: number) =>
+    `From here on, the model no longer sees the first ${messages === 1 ? "message" : `${messages} messages`}.`,
 
   summary: "Summary",
   summarized: (messages: number) =>

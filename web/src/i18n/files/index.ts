@@ -1,6 +1,9 @@
 import { textsOf } from "../language.svelte";
-import { en } from "./en";
-import { zh } from "./zh";
+import type { FileTexts } from "./en";
 
 /** Return the texts for messages and files that are too long or cannot be read, in the page's language. */
-export const fileTexts = textsOf({ en, zh });
+export const fileTexts = textsOf<FileTexts>({
+  de: () => import("./de"),
+  en: () => import("./en"),
+  zh: () => import("./zh"),
+});

@@ -3,8 +3,8 @@ import type { FileTexts } from "./en";
 export const zh: FileTexts = {
   tooLong: {
     title: "消息太长",
-    text: (used, window) =>
-      used === null ? `此消息远远超过模型能读取的 ${window} 个 token。` : `加上此消息，对话将达到 ${used} 个 token，而模型能读取的不到 ${window} 个。`,
+    text: (used, window) => `加上此消息，对话将达到 ${used} 个 token，而模型能读取的不到 ${window} 个。`,
+    farTooLong: (window) => `此消息远远超过模型能读取的 ${window} 个 token。`,
     shorten: "请缩短消息，或者：",
     remove: (name) => `移除 ${name}`,
     leave: (messages) => `不带前 ${messages} 条消息发送`,
@@ -14,7 +14,8 @@ export const zh: FileTexts = {
     move: "在新对话中提问",
   },
 
-  leftOut: (messages) => (messages === 0 ? "从这里开始，模型重新看到全部消息。" : `从这里开始，模型不再看到前 ${messages} 条消息。`),
+  allSeen: "从这里开始，模型重新看到全部消息。",
+  leftOut: (messages) => `从这里开始，模型不再看到前 ${messages} 条消息。`,
 
   summary: "摘要",
   summarized: (messages) => `从这里开始，模型看到的是前 ${messages} 条消息的摘要。`,

@@ -25,6 +25,7 @@ export const en = {
   now: "now",
   used: (used: string, capacity: string) => `${used} of ${capacity}`,
   usedOnly: (used: string) => `${used}, no limit`,
+  state: (said: string, _state: TierState) => said,
   occupancy: "Occupancy",
   hitRate: "Hit rate",
   hitRateNote: "Of the prompt tokens looked up in this tier over the last minute, the share that it had",
@@ -38,10 +39,24 @@ export const en = {
   traffic: (tier: string) => `${tier}, in and out`,
   breaker: "Breaker",
   breakers: { closed: "closed", open: "open: not used", "half-open": "half open: being probed" },
+  replicas: "Replicas",
+  replica: (index: number) => `Replica ${index}`,
+  replicaStates: { ok: "serves", starting: "is starting", failed: "failed" },
+  replicaWork: (answers: number, restarts: number) =>
+    `${answers} ${answers === 1 ? "answer" : "answers"}` +
+    (restarts ? `, ${restarts} ${restarts === 1 ? "restart" : "restarts"}` : ""),
+  routes: "Requests sent",
+  routesUnit: "per second",
+  predicted: "First token, predicted / seen",
+  predictedNote: "Mean time from the choice of the replica to the first token, over the last minute",
+  takeovers: "Answers taken over",
   table: "The charts as a table",
   of: (chart: string, series: string) => `${chart}: ${series}`,
   inUnit: (name: string, unit: string) => `${name} (${unit})`,
   column: { what: "Metric", now: "Now", mean: "Mean", most: "Maximum" },
 };
+
+/** Kinds of states of a tier. The server describes each state with a sentence. */
+export type TierState = "off" | "full" | "unused" | "refusing" | "slow" | "other";
 
 export type LiveTexts = typeof en;

@@ -1,6 +1,9 @@
 import { textsOf } from "../language.svelte";
-import { en } from "./en";
-import { zh } from "./zh";
+import type { LiveTexts } from "./en";
 
 /** Return the texts for the view of live numbers, in the page's language. */
-export const liveTexts = textsOf({ en, zh });
+export const liveTexts = textsOf<LiveTexts>({
+  de: () => import("./de"),
+  en: () => import("./en"),
+  zh: () => import("./zh"),
+});

@@ -1,4 +1,13 @@
-import type { LiveTexts } from "./en";
+import type { LiveTexts, TierState } from "./en";
+
+const STATES: Record<TierState, string> = {
+  off: "未启用。",
+  full: "已满，暂时不再接收块。",
+  unused: "没有正常响应，暂不使用。",
+  refusing: "拒绝写入，仍可读取其中的块。",
+  slow: "写入缓慢，有块在等待。",
+  other: "状态异常，详情见服务器日志。",
+};
 
 /** Texts of the view of live numbers in Chinese. */
 export const zh: LiveTexts = {
@@ -27,6 +36,7 @@ export const zh: LiveTexts = {
   now: "现在",
   used: (used, capacity) => `${used} / ${capacity}`,
   usedOnly: (used) => `${used}，无上限`,
+  state: (_said, state) => STATES[state],
   occupancy: "占用率",
   hitRate: "命中率",
   hitRateNote: "最近一分钟内，在该层查询的提示词 token 的命中比例",
@@ -40,6 +50,15 @@ export const zh: LiveTexts = {
   traffic: (tier) => `${tier}：写入与读出`,
   breaker: "熔断器",
   breakers: { closed: "未熔断", open: "已熔断：暂不使用", "half-open": "半开：正在试探" },
+  replicas: "副本",
+  replica: (index: number) => `副本 ${index}`,
+  replicaStates: { ok: "服务中", starting: "启动中", failed: "已失败" },
+  replicaWork: (answers: number, restarts: number) => `${answers} 个回答` + (restarts ? `，重启 ${restarts} 次` : ""),
+  routes: "已分派请求",
+  routesUnit: "个/秒",
+  predicted: "首个 token：预测 / 实际",
+  predictedNote: "最近一分钟内，从选定副本到首个 token 的平均时间",
+  takeovers: "已接管的回答",
   table: "图表数据（表格）",
   of: (chart, series) => `${chart}：${series}`,
   inUnit: (name, unit) => `${name}（${unit}）`,

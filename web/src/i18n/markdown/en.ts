@@ -6,11 +6,12 @@ export const en = {
   download: (name: string) => `Download as ${name}`,
   preview: "Preview",
   previewProblem: (reason: string) => `This component could not be shown: ${reason}`,
-  previewOf: (language: string) => `Preview of ${language.toUpperCase()}`,
+  previewOf: (language: string) => `Preview of ${language}`,
   showCode: "Code",
   showDiagram: "Diagram",
   diagramImage: "Diagram. The code describes it as text.",
-  diagramProblem: (reason: string) => `This diagram could not be drawn${reason === "" ? "." : `: ${reason.replace(/[:.]$/, "")}.`}`,
+  diagramProblem: "This diagram could not be drawn.",
+  diagramError: (reason: string) => `This diagram could not be drawn: ${reason}.`,
   enlarge: "Enlarge the diagram",
   save: "Save the diagram",
   notSaved: "The browser could not draw the picture. Save the diagram as SVG.",
@@ -23,8 +24,8 @@ export const en = {
   todo: "to do",
   footnotes: "Footnotes",
   footnote: (number: number) => `Footnote ${number}`,
-  backToText: (number: number, occurrence: number) =>
-    occurrence === 1 ? `Back to reference ${number}` : `Back to reference ${number}, occurrence ${occurrence}`,
+  backToText: (number: number) => `Back to reference ${number}`,
+  backToOccurrence: (number: number, occurrence: number) => `Back to reference ${number}, occurrence ${occurrence}`,
 };
 
 export type MarkdownTexts = typeof en;

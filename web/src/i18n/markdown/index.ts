@@ -1,6 +1,9 @@
 import { textsOf } from "../language.svelte";
-import { en } from "./en";
-import { zh } from "./zh";
+import type { MarkdownTexts } from "./en";
 
 /** Return the texts for rendered answers, in the page's language. */
-export const markdownTexts = textsOf({ en, zh });
+export const markdownTexts = textsOf<MarkdownTexts>({
+  de: () => import("./de"),
+  en: () => import("./en"),
+  zh: () => import("./zh"),
+});

@@ -1,6 +1,9 @@
 import { textsOf } from "../language.svelte";
-import { en } from "./en";
-import { zh } from "./zh";
+import type { OrganizeTexts } from "./en";
 
 /** Return the texts for folders, tags and the selection of chats, in the page's language. */
-export const organizeTexts = textsOf({ en, zh });
+export const organizeTexts = textsOf<OrganizeTexts>({
+  de: () => import("./de"),
+  en: () => import("./en"),
+  zh: () => import("./zh"),
+});

@@ -1,6 +1,9 @@
 import { textsOf } from "../language.svelte";
-import { en } from "./en";
-import { zh } from "./zh";
+import type { PaletteTexts } from "./en";
 
 /** Return the texts for the palette, in the page's language. */
-export const paletteTexts = textsOf({ en, zh });
+export const paletteTexts = textsOf<PaletteTexts>({
+  de: () => import("./de"),
+  en: () => import("./en"),
+  zh: () => import("./zh"),
+});

@@ -1,9 +1,8 @@
 /** English texts for the details of a receipt. */
 export const en = {
-  computed: (total: string) => `${total} ${total === "1" ? "token" : "tokens"} computed`,
+  computed: (tokens: string) => `${tokens} computed`,
   first: (tokens: string, total: string, from: string) => `${tokens} of ${total} tokens from ${from}`,
   other: (tokens: string, from: string) => `${tokens} from ${from}`,
-  and: (parts: readonly string[]) => (parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`),
   firstToken: (time: string) => `first token ${time}`,
   insteadOf: (time: string) => ` instead of about ${time}`,
   speed: (tokens: string) => `${tokens} tokens/s`,
@@ -19,9 +18,9 @@ export const en = {
   why: "Why wasn't more reused?",
   looking: "Loading the explanation…",
   failed: "Couldn't load the explanation.",
-  reused: (until: string, reusable: string) =>
-    until === reusable ? `All ${until} cached tokens were reused; the rest is new.` : `${until} of ${reusable} cached tokens were reused.`,
-  cause: (_cause: string, explanation: string) => explanation,
+  reusedAll: (until: string) => `All ${until} cached tokens were reused; the rest is new.`,
+  reused: (until: string, reusable: string) => `${until} of ${reusable} cached tokens were reused.`,
+  cause: (said: string, _cause: string) => said,
   advanced: "Advanced",
   leftOut: "Messages left out",
   diverges: (at: string) => `At token ${at} this prompt diverges:`,
@@ -29,9 +28,10 @@ export const en = {
   here: "here",
   before: "before",
   end: "(end)",
-  verified: (blocks: string) => (blocks === "1" ? "One block from a lower tier was verified." : `${blocks} blocks from lower tiers were verified.`),
-  removedLines: (names: readonly string[]) => `Left out, to keep the system prompt stable: ${en.and(names)}`,
-  movedLines: (names: readonly string[]) => `Moved to the first message, to keep the system prompt stable: ${en.and(names)}`,
+  verified: (count: number, text: string) =>
+    count === 1 ? "One block from a lower tier was verified." : `${text} blocks from lower tiers were verified.`,
+  removedLines: (names: string) => `Left out, to keep the system prompt stable: ${names}`,
+  movedLines: (names: string) => `Moved to the first message, to keep the system prompt stable: ${names}`,
 
   /** Names of the lines that the server takes out of system prompts, by the names that receipts have. */
   promptLines: {
@@ -47,5 +47,23 @@ export const en = {
     "moved-lines": "lines of the setting moved-lines",
   },
 };
+
+/** Cause for which no more was reused. */
+type Cause =
+  | "complete"
+  | "never_seen"
+  | "template_changed"
+  | "messages_left_out"
+  | "evicted"
+  | "expired"
+  | "rejected"
+  | "breaker_open"
+  | "not_worth_loading"
+  | "not_brought"
+  | "partial_block"
+  | "off";
+
+/** Sentences about the causes. Other causes are possible, too. */
+export type Causes = Record<Cause, string> & Partial<Record<string, string>>;
 
 export type ReceiptTexts = typeof en;

@@ -1,6 +1,9 @@
 import { textsOf } from "../language.svelte";
-import { en } from "./en";
-import { zh } from "./zh";
+import type { ReceiptTexts } from "./en";
 
 /** Return the texts for the details of a receipt, in the page's language. */
-export const receiptTexts = textsOf({ en, zh });
+export const receiptTexts = textsOf<ReceiptTexts>({
+  de: () => import("./de"),
+  en: () => import("./en"),
+  zh: () => import("./zh"),
+});

@@ -1,6 +1,6 @@
-import type { ReceiptTexts } from "./en";
+import type { Causes, ReceiptTexts } from "./en";
 
-const CAUSES: Record<string, string> = {
+const CAUSES: Causes = {
   complete: "除最后一个 token 外全部复用，最后一个总是需要计算。",
   never_seen: "据服务器所知，后面的内容此前没有计算过。",
   template_changed: "系统提示词、对话模板或分词器与上一轮不同。",
@@ -17,10 +17,9 @@ const CAUSES: Record<string, string> = {
 
 /** Texts of the details of a receipt in Chinese. */
 export const zh: ReceiptTexts = {
-  computed: (total) => `计算了 ${total} 个 token`,
+  computed: (tokens) => `计算了 ${tokens}`,
   first: (tokens, total, from) => `${total} 个 token 中 ${tokens} 个来自${from}`,
   other: (tokens, from) => `${tokens} 个来自${from}`,
-  and: (parts) => parts.join("，"),
   firstToken: (time) => `首个 token ${time}`,
   insteadOf: (time) => `（不用缓存则约需 ${time}）`,
   speed: (tokens) => `${tokens} token/秒`,
@@ -36,8 +35,9 @@ export const zh: ReceiptTexts = {
   why: "为什么没有复用更多？",
   looking: "正在加载说明…",
   failed: "未能加载说明。",
-  reused: (until, reusable) => (until === reusable ? `缓存中的 ${until} 个 token 已全部复用，其余是新内容。` : `缓存中的 ${reusable} 个 token 复用了 ${until} 个。`),
-  cause: (cause, explanation) => CAUSES[cause] ?? explanation,
+  reusedAll: (until) => `缓存中的 ${until} 个 token 已全部复用，其余是新内容。`,
+  reused: (until, reusable) => `缓存中的 ${reusable} 个 token 复用了 ${until} 个。`,
+  cause: (_said, cause) => CAUSES[cause] ?? "原因未知。",
   advanced: "高级",
   leftOut: "未发给模型的消息",
   diverges: (at) => `提示词在第 ${at} 个 token 之后与缓存的内容不同：`,
@@ -45,9 +45,9 @@ export const zh: ReceiptTexts = {
   here: "这次",
   before: "之前",
   end: "（到此结束）",
-  verified: (blocks) => `来自下层缓存的 ${blocks} 个块已通过校验。`,
-  removedLines: (names) => `为保持系统提示词稳定，已移除：${names.join("、")}`,
-  movedLines: (names) => `为保持系统提示词稳定，已移到第一条消息：${names.join("、")}`,
+  verified: (_count, text) => `来自下层缓存的 ${text} 个块已通过校验。`,
+  removedLines: (names) => `为保持系统提示词稳定，已移除：${names}`,
+  movedLines: (names) => `为保持系统提示词稳定，已移到第一条消息：${names}`,
 
   promptLines: {
     "claude-code-billing-header": "Claude Code 的计费标头",

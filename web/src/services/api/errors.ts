@@ -58,13 +58,14 @@ export function describeError(error: unknown): Problem {
 
 /** Return the texts for a message that the server stored as failed. */
 export function describeFailure(error: ErrorBody | null): Problem {
-  const { code = null, message = t().errors.unfinished } = error ?? {};
-  return { what: textOf(null, code, message), todo: advice(500, code) };
+  const { code = null, message } = error ?? {};
+  const what = message === undefined ? t().errors.unfinished : textOf(500, code, message);
+  return { what, todo: advice(500, code) };
 }
 
-/** Return the text of a server error in the page's language, or the server's English message. */
-function textOf(status: number | null, code: string | null, message: string): string {
-  return t().errors.refused(code ?? String(status)) ?? sentence(message);
+/** Return the text of a server error in the page's language. */
+function textOf(status: number, code: string | null, message: string): string {
+  return t().errors.refused(sentence(message), code ?? String(status));
 }
 
 function advice(status: number, code: string | null): string {

@@ -23,6 +23,8 @@ export type NewChat = Schemas["NewChat"];
 export type Outline = Schemas["Outline"];
 export type ConversationTree = Schemas["ConversationTree"];
 export type Login = Schemas["Login"];
+/** A feature that groups allow. */
+export type Right = Schemas["Principal"]["rights"][number];
 export type TokenPrices = Schemas["TokenPrices"];
 export type Account = Schemas["Account"];
 export type AccountUsage = Schemas["AccountUsage"];

@@ -1,6 +1,6 @@
 import { t } from "../../i18n/language.svelte";
 import type { KvReceipt, TierId, Usage } from "../api/types";
-import { count, percent, seconds } from "../format/numbers";
+import { percent, seconds, tokens } from "../format/numbers";
 import { KNOWN_TIERS, NEAREST_TIER, tierTexts, tiersOf } from "../tiers";
 
 /** The token counts of a receipt, by tier id. The keys of `bytes` are the tiers below the device. Receipts of old messages lack it. */
@@ -41,7 +41,7 @@ export function summarize(kv: TokenCounts & Pick<KvReceipt, "prefetched">, { ttf
   const total = sources.reduce((sum, { tokens }) => sum + tokens, 0);
   const reused = total - kv.computed;
   const time = seconds(ttft_ms);
-  if (reused === 0) return computed(count(total), time);
+  if (reused === 0) return computed(tokens(total), time);
   const share = percent(Math.floor((100 * reused) / total) / 100);
   const [prefetched] = Object.entries(kv.prefetched ?? {}).filter(([, tokens]) => 2 * tokens >= reused);
   if (prefetched) return typed(share, tierTexts(prefetched[0]).from, time);

@@ -1,17 +1,19 @@
 import { receiptTexts } from "../../i18n/receipt";
 import type { KvReceipt, Usage } from "../api/types";
-import { count, decimal, duration } from "../format/numbers";
+import { list } from "../format/lists";
+import { count, decimal, duration, tokens } from "../format/numbers";
 import { tierTexts } from "../tiers";
 import { COMPUTED, sourcesOf, type TokenCounts } from "./receipt";
 
 /** Return the receipt as one sentence: "1,920 of 2,010 tokens from Redis". */
 export function describeReceipt(kv: TokenCounts): string {
-  const { computed, first, other, and } = receiptTexts();
+  const { computed, first, other } = receiptTexts();
   const sources = sourcesOf(kv);
-  const total = count(sources.reduce((sum, { tokens }) => sum + tokens, 0));
+  const sum = sources.reduce((before, { tokens }) => before + tokens, 0);
+  const total = count(sum);
   const hits = sources.filter(({ id, tokens }) => id !== COMPUTED && tokens > 0);
-  if (hits.length === 0) return computed(total);
-  return and(
+  if (hits.length === 0) return computed(tokens(sum));
+  return list(
     hits.map(({ id, tokens }, index) => {
       const { from } = tierTexts(id);
       return index === 0 ? first(count(tokens), total, from) : other(count(tokens), from);
@@ -29,8 +31,8 @@ export function describeLines(lines: KvReceipt["volatile_lines"]): string[] {
   const { removedLines, movedLines } = receiptTexts();
   const { removed = [], moved = [] } = lines ?? {};
   return [
-    ...(removed.length > 0 ? [removedLines(removed.map(lineName))] : []),
-    ...(moved.length > 0 ? [movedLines(moved.map(lineName))] : []),
+    ...(removed.length > 0 ? [removedLines(list(removed.map(lineName)))] : []),
+    ...(moved.length > 0 ? [movedLines(list(moved.map(lineName)))] : []),
   ];
 }
 

@@ -26,7 +26,7 @@ export function grouped(conversations: readonly Conversation[], now: Date): Grou
 export function monthName(month: string, now: Date): string {
   const time = new Date(`${month}-01T00:00`);
   const year = time.getFullYear() === now.getFullYear() ? undefined : "numeric";
-  return new Intl.DateTimeFormat(locale(), { month: "long", year }).format(time);
+  return new Intl.DateTimeFormat(language.locale, { month: "long", year }).format(time);
 }
 
 /** Format a Unix time in seconds as a time of day, with the day before today, and with the year before this year. */
@@ -34,12 +34,7 @@ export function moment(seconds: number, now: Date): string {
   const time = new Date(seconds * 1_000);
   const day = midnight(time) === midnight(now) ? {} : ({ day: "numeric", month: "short" } as const);
   const year = time.getFullYear() === now.getFullYear() ? {} : ({ year: "numeric" } as const);
-  return new Intl.DateTimeFormat(locale(), { hour: "numeric", minute: "2-digit", ...day, ...year }).format(time);
-}
-
-/** Return the browser's regional variant of the page's language, if there is one. */
-function locale(): string {
-  return navigator.languages.find((tag) => tag.startsWith(language.current)) ?? language.current;
+  return new Intl.DateTimeFormat(language.locale, { hour: "numeric", minute: "2-digit", ...day, ...year }).format(time);
 }
 
 function periodOf(time: Date, now: Date): Group["period"] {

@@ -14,5 +14,5 @@ export function costOf(prices: TokenPrices, prompt: number, cached: number, writ
 /** Format an amount of money. */
 export function money(amount: number, currency: string): string {
   const digits = amount > 0 && amount < SMALL ? { maximumSignificantDigits: 2 } : { minimumFractionDigits: 2, maximumFractionDigits: 2 };
-  return new Intl.NumberFormat(language.current, { style: "currency", currency, ...digits }).format(amount);
+  return new Intl.NumberFormat(language.locale, { style: "currency", currency, ...digits }).format(amount);
 }

@@ -1,17 +1,22 @@
 import { language, t } from "../../i18n/language.svelte";
 
 function whole(value: number): string {
-  return new Intl.NumberFormat(language.current).format(value);
+  return new Intl.NumberFormat(language.locale).format(value);
 }
 
 /** Format a number with at most one decimal. */
 export function decimal(value: number): string {
-  return new Intl.NumberFormat(language.current, { maximumFractionDigits: 1 }).format(value);
+  return new Intl.NumberFormat(language.locale, { maximumFractionDigits: 1 }).format(value);
 }
 
 /** Format a whole number, with separators. */
 export function count(value: number): string {
   return whole(value);
+}
+
+/** Format a number of tokens, as in "1,920 tokens". */
+export function tokens(value: number): string {
+  return t().receipt.tokens(value, whole(value));
 }
 
 /** Format milliseconds, as seconds from one second on. */
@@ -24,7 +29,7 @@ export function duration(ms: number): string {
 /** Format milliseconds as seconds, with two decimals below ten seconds. */
 export function seconds(ms: number): string {
   const digits = ms < 10_000 ? 2 : 0;
-  const format = new Intl.NumberFormat(language.current, { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  const format = new Intl.NumberFormat(language.locale, { minimumFractionDigits: digits, maximumFractionDigits: digits });
   return `${format.format(Math.max(0.01, ms / 1_000))} s`;
 }
 
@@ -46,5 +51,5 @@ export function bytesPerSecond(value: number): string {
 
 /** Format a share of one as a percentage. */
 export function percent(share: number): string {
-  return new Intl.NumberFormat(language.current, { style: "percent" }).format(share);
+  return new Intl.NumberFormat(language.locale, { style: "percent" }).format(share);
 }

@@ -20,6 +20,7 @@ const HEALTH: Health = {
   },
   starting: null,
   reason: null,
+  reason_code: null,
   tiers: null,
   workers: null,
   replicas: null,

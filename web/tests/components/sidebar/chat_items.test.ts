@@ -16,7 +16,7 @@ beforeEach(() => {
   const conversations = new Conversations(api);
   const tides = conversation({ id: "tides", title: "Tides" });
   const change = (changes: object) => conversations.change("tides", changes).then(() => true, () => false);
-  const items = chatItems(tides, { api, conversations, notices, session: {} } as never, { change } as never);
+  const items = chatItems(tides, { api, conversations, notices, session: { may: () => true } } as never, { change } as never);
   archive = items.find(({ label }) => label === "Archive")!.act;
 });
 

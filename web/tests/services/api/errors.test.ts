@@ -8,13 +8,13 @@ afterEach(() => language.choose("en"));
 describe("a refusal of the server", () => {
   const refused = (status: number, code: string | null) => describeError(new ApiError(status, { message: "Said by the server", code, param: null, type: "" })).what;
 
-  it("has the page's language where there is a translation", async () => {
+  it("has the page's language", async () => {
     expect(refused(429, null)).toBe("Said by the server.");
     await language.choose("zh");
     expect(refused(429, null)).toBe("请求过多。");
     expect(refused(429, "conversations_limit")).toBe("存储的对话数已达限额。");
     expect(refused(409, "head_moved")).toBe("此对话中已发送了另一条消息。");
-    expect(refused(400, "new_code")).toBe("Said by the server.");
+    expect(refused(400, "new_code")).toBe("服务器没有接受此请求（new_code）。");
   });
 
   it("advises to make room where waiting is no help", () => {

@@ -13,7 +13,7 @@ it("names the tokens of one tier", () => {
 
 it("names every tier with tokens", () => {
   expect(describeReceipt({ ...none, device: 64, cpu: 128, redis: 256, computed: 2 })).toBe(
-    "64 of 450 tokens from the device, 128 from CPU memory and 256 from Redis",
+    "64 of 450 tokens from the device, 128 from CPU memory, and 256 from Redis",
   );
 });
 
@@ -68,7 +68,7 @@ it("names the lines that left the system prompt, by treatment", () => {
   const moved = ["todays-date", "claude-code-git-status", "moved-lines"];
   expect(describeLines({ removed: ["claude-code-billing-header"], moved })).toEqual([
     "Left out, to keep the system prompt stable: Claude Code's billing header",
-    "Moved to the first message, to keep the system prompt stable: today's date, Claude Code's Git status and lines of the setting moved-lines",
+    "Moved to the first message, to keep the system prompt stable: today's date, Claude Code's Git status, and lines of the setting moved-lines",
   ]);
 });
 

@@ -1,0 +1,1 @@
+"""Policies of the choice of a replica, compared on replicas and in simulation."""

@@ -1,0 +1,122 @@
+"""`python -m bench.fleet_policies`: policies of the choice of a replica, on real and on simulated replicas.
+
+    python -m bench.fleet_policies [--traces FOLDER] [--workloads chats agents ...] [--policies ...] [--size 1.0]
+
+Four replicas of a small model of random weights, one thread each, answer each workload under each policy, without and
+with a common Redis. There the policies are judged by the tokens that were computed, the bytes that were restored, and
+the CPU seconds. Milliseconds come from the simulator (`bench.fleet_sim`), at the costs that the replicas have learned.
+Prints tables, and writes bench/results/fleet_policies.json and fleet_policies.md. `--simulate` omits the real part.
+"""
+
+import argparse
+import asyncio
+import json
+from dataclasses import asdict
+from datetime import date
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+from msgspec import convert, to_builtins
+
+from bench.fleet_policies.outcome import Outcome
+from bench.fleet_policies.policies import POLICIES
+from bench.fleet_policies.real import (
+    BLOCK,
+    BLOCK_NBYTES,
+    DEVICE_BLOCKS,
+    PLACES,
+    REPLICAS,
+    Played,
+    cpu_blocks,
+    engine_config,
+    play,
+    small_model,
+)
+from bench.fleet_policies.simulated import simulate
+from bench.fleet_policies.tables import tables
+from bench.fleet_policies.workloads import Workload, workloads
+from bench.fleet_sim.calibration import learned
+from bench.fleet_sim.replica import ReplicaSize
+from bench.machine import describe_machine
+from bench.rounding import rounded
+from engine.fleet.prediction import StepLimits
+from engine.fleet.report import ReplicaCost
+
+RESULTS: Final = Path(__file__).parent.parent / "results"
+LIMITS: Final = StepLimits(places=PLACES)
+
+TYPICAL: Final = ReplicaCost(
+    step=0.004, decode=0.0008, token=0.0004, pair=2e-8, turn=0.2, copy=0.0003, load_start=0.0005, load_block=0.001
+)
+"""Costs of a replica with one core, until real ones have been measured."""
+
+
+def main() -> None:
+    """Run the workloads under the policies, and store the results."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--traces", type=Path, help="folder with agent.jsonl.gz and conversation.jsonl.gz")
+    parser.add_argument("--workloads", nargs="*")
+    parser.add_argument("--policies", nargs="*", default=list(POLICIES), choices=list(POLICIES))
+    parser.add_argument("--size", type=float, default=1.0)
+    parser.add_argument("--simulate", action="store_true", help="only simulate")
+    parser.add_argument("--cache-dir", type=Path, default=Path.home() / ".cache/ebb")
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    arguments = parser.parse_args()
+    path = arguments.out / "fleet_policies.json"
+    results: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+    known = workloads(arguments.traces, arguments.size)
+    for name in arguments.workloads or known:
+        workload = known[name]()
+        if not arguments.simulate:
+            results.setdefault("real", {})[name] = _real(workload, arguments)
+            results |= {"measured_on": date.today().isoformat(), "machine": asdict(describe_machine())}
+            results["cost"] = to_builtins(_cost(results["real"][name].pop("costs")))
+        results.setdefault("simulated", {})[name] = _simulated(workload, arguments, results.get("cost"))
+        path.write_text(json.dumps(rounded(results), indent=1) + "\n")
+    (arguments.out / "fleet_policies.md").write_text(tables(results))
+    print(tables(results))
+
+
+def _real(workload: Workload, arguments: argparse.Namespace) -> dict[str, Any]:
+    found: dict[str, Any] = {"costs": []}
+    with small_model(arguments.cache_dir) as model:
+        for redis in (False, True):
+            for policy in arguments.policies:
+                played = _played(workload, policy, model, arguments, redis=redis)
+                found["costs"].append(learned(played.reports))
+                found.setdefault(_memory(redis=redis), {})[policy] = asdict(played.outcome)
+                print(workload.name, _memory(redis=redis), policy, played.outcome, flush=True)
+    return found
+
+
+def _played(workload: Workload, policy: str, model: Path, arguments: argparse.Namespace, *, redis: bool) -> Played:
+    with TemporaryDirectory(prefix="ebb-fleet-state-") as folder:
+        config = engine_config(model, Path(folder), arguments.cache_dir, workload, redis=redis)
+        return asyncio.run(play(workload, config, POLICIES[policy](BLOCK, LIMITS, None)))
+
+
+def _cost(costs: list[ReplicaCost]) -> ReplicaCost:
+    """Return the costs of the last policy with Redis, which is the one of the product by default."""
+    return costs[-1]
+
+
+def _simulated(workload: Workload, arguments: argparse.Namespace, measured: dict[str, Any] | None) -> dict[str, Any]:
+    cost = convert(measured, ReplicaCost) if measured is not None else TYPICAL
+    size = ReplicaSize(DEVICE_BLOCKS, cpu_blocks(workload) // REPLICAS, BLOCK, LIMITS)
+    found: dict[str, dict[str, Any]] = {}
+    for redis in (False, True):
+        for policy in arguments.policies:
+            outcome: Outcome = simulate(
+                workload, policy, cost, size, replicas=REPLICAS, block_nbytes=BLOCK_NBYTES, redis=redis
+            )
+            found.setdefault(_memory(redis=redis), {})[policy] = asdict(outcome)
+    return found
+
+
+def _memory(*, redis: bool) -> str:
+    return "with Redis" if redis else "without Redis"
+
+
+if __name__ == "__main__":
+    main()

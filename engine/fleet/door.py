@@ -1,0 +1,54 @@
+"""Place where a replica on another machine waits for its gateway."""
+
+import asyncio
+import os
+import socket
+import ssl
+from dataclasses import dataclass
+from typing import Final
+
+HANDSHAKE_SECONDS: Final = 5.0
+"""Time limit of a peer's TLS handshake, while which no other peer is heard."""
+
+UNREACHABLE_MS: Final = 10_000
+"""Milliseconds without an acknowledgement after which a replica leaves a gateway that vanished without a word."""
+
+
+@dataclass(frozen=True)
+class Door:
+    """Address of a replica, its process id, and the certificate that it will show, in PEM."""
+
+    host: str
+    port: int
+    pid: int
+    certificate: bytes
+
+
+class DoorListener:
+    """Listening socket on one address of this machine, until the gateway has come."""
+
+    def __init__(self, host: str) -> None:
+        """Listen on any free port of the address `host`. Raise OSError."""
+        self._listener = socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+        self._listener.setblocking(False)
+        self._host = host
+
+    def door(self, certificate: bytes) -> Door:
+        """Return the door, for a gateway to connect to."""
+        return Door(self._host, self._listener.getsockname()[1], os.getpid(), certificate)
+
+    async def admit(self, context: ssl.SSLContext, protocol: asyncio.Protocol) -> None:
+        """Connect `protocol` to the first peer that `context` accepts, and listen no more. Refuse all others."""
+        loop = asyncio.get_running_loop()
+        with self._listener:
+            while True:
+                peer, _ = await loop.sock_accept(self._listener)
+                peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNREACHABLE_MS)
+                try:
+                    await loop.connect_accepted_socket(
+                        lambda: protocol, peer, ssl=context, ssl_handshake_timeout=HANDSHAKE_SECONDS
+                    )
+                except OSError:
+                    continue
+                return

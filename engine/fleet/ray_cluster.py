@@ -1,0 +1,90 @@
+"""Connection of this process to a Ray cluster, and the cores of the cluster's machines."""
+
+import ipaddress
+import os
+from collections.abc import Sequence
+from threading import Thread
+from typing import Final
+
+from engine.errors import EngineError
+
+AUTO: Final = "auto"
+"""Address of the cluster that this machine belongs to."""
+
+LEAVE_SECONDS: Final = 5.0
+RECONNECT_SECONDS: Final = 24 * 3600
+"""Time without the cluster's head before Ray ends this process. Replicas that run do not need the head."""
+
+
+def connect(address: str) -> None:
+    """Connect this process to the cluster at `address`, which is AUTO or HOST:PORT.
+
+    Raise EngineError if Ray is not installed, the address is public, or the cluster does not accept the connection.
+    """
+    if address != AUTO:
+        check_private(address.rpartition(":")[0].strip("[]"))
+    # Ray reads these while it is imported.
+    os.environ.setdefault("RAY_AUTH_MODE", "token")
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_gcs_rpc_server_reconnect_timeout_s", str(RECONNECT_SECONDS))
+    try:
+        import ray
+    except ImportError as error:
+        raise EngineError("--ray-address needs Ray. Install it with `make setup RAY=1`.") from error
+    try:
+        ray.init(address=address, namespace="ebb", log_to_driver=False, configure_logging=False)
+    except Exception as error:  # whatever Ray raises: several classes, most of them undocumented
+        reason = str(error).strip().partition("\n")[0]
+        raise EngineError(
+            f"--ray-address {address}: {reason}. Run `ebb doctor` with the same option to see what is missing."
+        ) from error
+
+
+def disconnect() -> None:
+    """Leave the cluster, which ends the actors of this process. Without its head, give up after a while."""
+    import ray
+
+    # Ray waits for the head. The process of the caller ends, whatever this thread does.
+    leaving = Thread(target=ray.shutdown, name="leave-ray", daemon=True)
+    leaving.start()
+    leaving.join(LEAVE_SECONDS)
+
+
+def check_private(host: str) -> None:
+    """Raise EngineError for an address of a public interface. Names are accepted, and their addresses not looked up."""
+    try:
+        is_private = ipaddress.ip_address(host).is_private
+    except ValueError:
+        return
+    if not is_private:
+        raise EngineError(
+            f"{host} is a public address, and a Ray cluster runs the code of every client that it accepts. Let the "
+            "cluster use a private network: `ray start --node-ip-address` with a private address."
+        )
+
+
+def cpus_by_node() -> dict[str, int]:
+    """Return the number of CPUs that each machine offers to actors, by the id of its node.
+
+    Machines without CPUs for actors are left out.
+    """
+    import ray
+
+    nodes = ray.nodes()
+    cpus = {node["NodeID"]: int(node["Resources"].get("CPU", 0)) for node in nodes if node["Alive"]}
+    return {node: count for node, count in cpus.items() if count}
+
+
+def cpus_per_replica(of_machines: Sequence[int], count: int) -> int:
+    """Return the most CPUs that each of `count` replicas can have, all the same number, on machines with these CPUs.
+
+    Raise EngineError if there are fewer CPUs than replicas.
+    """
+    total = sum(of_machines)
+    for share in range(total // count, 0, -1):
+        if sum(cpus // share for cpus in of_machines) >= count:
+            return share
+    raise EngineError(
+        f"--replicas {count}: the Ray cluster has {total} CPUs on {len(of_machines)} machines, and every replica needs "
+        "one. Add machines, or lower --replicas."
+    )

@@ -1,0 +1,90 @@
+"""A Ray cluster of a head without cores and three machines, all of them on the loopback of this one."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil  # type: ignore[import-untyped]
+import pytest
+
+from engine.fleet.ray_cluster import RECONNECT_SECONDS
+
+MACHINES = 3
+QUICK = {
+    "health_check_initial_delay_ms": 1000,
+    "health_check_period_ms": 500,
+    "health_check_timeout_ms": 500,
+    "health_check_failure_threshold": 3,
+    "gcs_rpc_server_reconnect_timeout_s": RECONNECT_SECONDS,
+}
+"""Settings with which the head notices a machine that is gone within two seconds, as docs/fleet.md says."""
+MEMORY = 80 << 20
+"""Bytes of Ray's object store on each machine, which Ebb does not use."""
+
+
+class RayCluster:
+    """The running cluster.
+
+    address: of the head.
+    """
+
+    def __init__(self, cluster: Any) -> None:
+        self._cluster = cluster
+        self.address: str = cluster.address
+
+    def add_machine(self, *, wait: bool = True) -> None:
+        """Add a machine with two CPUs."""
+        self._cluster.add_node(wait=wait, num_cpus=2, object_store_memory=MEMORY)
+
+    def kill_machine_of(self, pid: int | None) -> None:
+        """Kill the process that makes the machine of an actor, and with it the actor."""
+        assert pid is not None
+        raylet = psutil.Process(pid).parent()
+        assert raylet is not None
+        [node] = [node for node in self._cluster.worker_nodes if _raylet(node).pid == raylet.pid]
+        _raylet(node).kill()
+        # As an init process would: a worker takes a zombie for alive.
+        _raylet(node).wait()
+
+    def kill_head(self) -> None:
+        """Kill the process that knows all machines and actors."""
+        [server] = self._cluster.head_node.all_processes["gcs_server"]
+        server.process.kill()
+        server.process.wait()
+
+
+def _raylet(node: Any) -> Any:
+    return node.all_processes["raylet"][0].process
+
+
+@contextmanager
+def ray_cluster(folder: Path) -> Iterator[RayCluster]:
+    """Run the cluster while the context is open, with its files in `folder`."""
+    (folder / "ray").mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_TMPDIR", str(folder))
+        patch.setenv("RAY_AUTH_MODE", "token")
+        patch.setenv("RAY_AUTH_TOKEN", "a token of the tests, of 32 letters or more")
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        patch.setenv("RAY_gcs_rpc_server_reconnect_timeout_s", str(RECONNECT_SECONDS))
+        # Otherwise the processes listen on all interfaces.
+        patch.setenv("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
+        patch.setenv("PYTHONPATH", os.getcwd())
+        from ray.cluster_utils import Cluster
+
+        quiet = {"include_dashboard": False, "include_log_monitor": False, "object_store_memory": MEMORY}
+        cluster = Cluster(
+            initialize_head=True,
+            shutdown_at_exit=False,
+            head_node_args={**quiet, "num_cpus": 0, "_system_config": QUICK},
+        )
+        try:
+            running = RayCluster(cluster)
+            for _ in range(MACHINES):
+                running.add_machine(wait=False)
+            cluster.wait_for_nodes()
+            yield running
+        finally:
+            cluster.shutdown()

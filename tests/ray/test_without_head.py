@@ -1,0 +1,24 @@
+"""A cluster whose head is lost: replicas continue. The cluster is of no use after this test, so it is the last one."""
+
+import signal
+
+import pytest
+
+from engine.async_llm import AsyncLLMEngine
+from engine.fleet.remote_engine import RemoteEngine
+from tests.integration.engine.fleet.answers import KINDS, answers_alone, answers_through, signalled, until_states
+from tests.ray.cluster import RayCluster
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+async def test_answers_go_on_without_the_head(fleet: RemoteEngine, alone: AsyncLLMEngine, cluster: RayCluster) -> None:
+    salt = 600
+    got, _ = await answers_through(fleet, lambda _: cluster.kill_head(), salt)
+    for kind, here, expected in zip(KINDS, got, await answers_alone(alone, salt), strict=True):
+        assert here == expected, kind
+    # A replica that dies now has no next epoch, and its answers continue all the same.
+    got, _ = await answers_through(fleet, signalled(signal.SIGKILL), salt + 100)
+    for kind, here, expected in zip(KINDS, got, await answers_alone(alone, salt + 100), strict=True):
+        assert here == expected, kind
+    await until_states(fleet, "ok", "ok", "starting")

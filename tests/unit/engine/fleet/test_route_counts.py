@@ -1,0 +1,34 @@
+"""Counts of routed requests, and the predicted and the seen time to the first token."""
+
+from engine.fleet.answer import RemoteAnswer
+from engine.fleet.messages import Begun, Output
+from engine.fleet.route_counts import RouteCounts
+from engine.fleet.router import PredictingRouter, RoutedPrompt, Seat, Ticket
+from engine.generate_request import GenerateRequest
+from engine.sampling_params import SamplingParams
+
+
+def test_first_token_is_recorded_with_its_prediction() -> None:
+    router, counts, first = PredictingRouter(64), RouteCounts(), list[Ticket]()
+    router.join(Seat(1))
+    router.join(Seat(2))
+
+    def on_first(ticket: Ticket, seconds: float) -> None:
+        first.append(ticket)
+        counts.on_first_token(ticket, seconds)
+
+    request = GenerateRequest([1, 2, 3], SamplingParams(max_tokens=9))
+    answer = RemoteAnswer("a", request, 0, lambda _: None, lambda _: None, on_first)
+    answer.accept(Begun(SamplingParams(seed=1, max_tokens=9), "", ""))
+    for at in (0, 2):
+        [ticket] = router.route(RoutedPrompt([], 3 + at))
+        counts.on_route(ticket)
+        answer.route(ticket)
+        answer.take(Output(0, at, (7,), " a"))
+        answer.take(Output(0, at + 1, (8,), " b"))
+        assert first[-1] is ticket
+        answer.lose_replica()
+        counts.on_takeover()
+    stats = counts.stats
+    assert (stats.reasons, stats.takeovers) == ({"load": 2}, 2)
+    assert len(first) == stats.predicted_seconds.count == stats.seen_seconds.count == 2

@@ -225,6 +225,7 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     ),
     "GET /api/account/former-chats": Operation(answer=FormerChats),
     "POST /api/account/former-chats": Operation(answer=FormerChats),
+    "DELETE /api/account/former-chats": Operation(answers=(), status=204),
     "GET /api/account/keys": Operation(answer=ApiKeys),
     "POST /api/account/keys": Operation(OwnKey, answer=NewApiKey, status=201),
     "DELETE /api/account/keys/{id}": Operation(answers=(), status=204),

@@ -117,6 +117,11 @@ export class ApiClient {
     return (await this.json("post", "/api/account/former-chats", {})).chats;
   }
 
+  /** Refuse them, so that no browser offers them again. */
+  async refuseFormerChats(): Promise<void> {
+    await this.request("delete", "/api/account/former-chats", {});
+  }
+
   async ownKeys(): Promise<ApiKey[]> {
     return (await this.json("get", "/api/account/keys", {})).data;
   }

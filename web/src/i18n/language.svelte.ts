@@ -4,6 +4,13 @@ import type { Catalogue } from "./en";
 export const LANGUAGES = {
   de: "Deutsch",
   en: "English",
+  es: "Español",
+  fr: "Français",
+  it: "Italiano",
+  ja: "日本語",
+  ko: "한국어",
+  pt: "Português (Brasil)",
+  ru: "Русский",
   zh: "简体中文",
 };
 
@@ -88,6 +95,13 @@ export const language = new PageLanguage();
 export const t = textsOf<Catalogue>({
   de: () => import("./de"),
   en: () => import("./en"),
+  es: () => import("./es"),
+  fr: () => import("./fr"),
+  it: () => import("./it"),
+  ja: () => import("./ja"),
+  ko: () => import("./ko"),
+  pt: () => import("./pt"),
+  ru: () => import("./ru"),
   zh: () => import("./zh"),
 });
 

@@ -60,13 +60,16 @@ export const de: LiveTexts = {
   },
   replicas: "Replikate",
   replica: (index) => `Replikat ${index}`,
-  replicaStates: { ok: "arbeitet", starting: "startet", failed: "ausgefallen" },
-  replicaWork: (answers, restarts) =>
-    plural(answers, { one: "1 Antwort", other: `${answers} Antworten` }) +
-    (restarts ? `, ${plural(restarts, { one: "1 Neustart", other: `${restarts} Neustarts` })}` : ""),
+  replicaStates: {
+    ok: "bedient Anfragen",
+    starting: "startet",
+    failed: "ausgefallen",
+  },
+  replicaAnswers: (count) => plural(count, { one: "1 Antwort", other: `${count} Antworten` }),
+  replicaRestarts: (count) => plural(count, { one: "1 Neustart", other: `${count} Neustarts` }),
   routes: "Verteilte Anfragen",
   routesUnit: "pro Sekunde",
-  predicted: "Erstes Token, vorhergesagt / gemessen",
+  predicted: "Erstes Token, geschätzt / gemessen",
   predictedNote: "Mittlere Zeit von der Wahl des Replikats bis zum ersten Token in der letzten Minute",
   takeovers: "Übernommene Antworten",
   table: "Die Diagramme als Tabelle",

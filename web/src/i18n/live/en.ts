@@ -42,9 +42,8 @@ export const en = {
   replicas: "Replicas",
   replica: (index: number) => `Replica ${index}`,
   replicaStates: { ok: "serves", starting: "is starting", failed: "failed" },
-  replicaWork: (answers: number, restarts: number) =>
-    `${answers} ${answers === 1 ? "answer" : "answers"}` +
-    (restarts ? `, ${restarts} ${restarts === 1 ? "restart" : "restarts"}` : ""),
+  replicaAnswers: (count: number) => (count === 1 ? "1 answer" : `${count} answers`),
+  replicaRestarts: (count: number) => (count === 1 ? "1 restart" : `${count} restarts`),
   routes: "Requests sent",
   routesUnit: "per second",
   predicted: "First token, predicted / seen",

@@ -5,5 +5,12 @@ import type { OrganizeTexts } from "./en";
 export const organizeTexts = textsOf<OrganizeTexts>({
   de: () => import("./de"),
   en: () => import("./en"),
+  es: () => import("./es"),
+  fr: () => import("./fr"),
+  it: () => import("./it"),
+  ja: () => import("./ja"),
+  ko: () => import("./ko"),
+  pt: () => import("./pt"),
+  ru: () => import("./ru"),
   zh: () => import("./zh"),
 });

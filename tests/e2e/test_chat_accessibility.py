@@ -150,3 +150,20 @@ async def test_language_theme_and_text_size_survive_reload(new_page: NewPage) ->
     styles = "getComputedStyle(document.body).fontSize + ' ' + getComputedStyle(document.body).colorScheme"
     assert await chat.page.evaluate(styles) == "21.6px dark"
     assert await chat.page.evaluate("document.documentElement.lang") == "zh"
+
+
+@pytest.mark.parametrize(
+    ("locale", "chats", "settings"), [("de-CH", "Chatliste öffnen", "Mehr"), ("ru-RU", "Открыть список чатов", "Ещё")]
+)
+async def test_page_is_in_the_browsers_language(new_page: NewPage, locale: str, chats: str, settings: str) -> None:
+    chat = await new_page(**PHONE, locale=locale, reduced_motion="reduce")
+    await chat.page.goto("/")
+    await chat.button(chats).tap()
+    assert await chat.page.evaluate("document.documentElement.lang") == locale[:2]
+    assert (await violations(chat, ALL), await chat.page.evaluate(WIDER)) == ([], [])
+    await chat.button(settings).tap()
+    await expect(chat.page.get_by_role("menuitem").first).to_be_visible()
+    assert (await violations(chat, ALL), await chat.page.evaluate(WIDER)) == ([], [])
+    await chat.page.goto("/live")
+    await chat.page.get_by_role("region", name="Redis").wait_for()
+    assert (await violations(chat, ALL), await chat.page.evaluate(WIDER)) == ([], [])

@@ -16,7 +16,6 @@ export const LANGUAGES = {
 
 export type Language = keyof typeof LANGUAGES;
 
-const RIGHT_TO_LEFT: readonly Language[] = [];
 const STORED = "ebb-language";
 
 /** Modules with some texts, one for each language. Each exports its texts under the name of its language. */
@@ -46,11 +45,8 @@ class Catalogues<Texts> {
 /** The language of the page: the one chosen here, else the browser's first known one. */
 class PageLanguage {
   current = $state<Language>(initial());
-  /** The current language as the browser names its region, as in "de-CH". Numbers have Latin digits, like those in texts. */
-  readonly locale = $derived.by(() => {
-    const tag = navigator.languages.find((wanted) => languageOf(wanted) === this.current) ?? this.current;
-    return new Intl.Locale(tag, { numberingSystem: "latn" }).toString();
-  });
+  /** The current language with the browser's region, as in "de-CH". */
+  readonly locale = $derived(navigator.languages.find((wanted) => languageOf(wanted) === this.current) ?? this.current);
 
   private readonly catalogues: Catalogues<unknown>[] = [];
 
@@ -71,13 +67,10 @@ class PageLanguage {
     this.current = chosen;
   }
 
-  /** Keep the language and the direction of the document up to date. Return the function that stops this. */
+  /** Keep the language of the document up to date. Return the function that stops this. */
   start(): () => void {
     return $effect.root(() => {
-      $effect(() => {
-        document.documentElement.lang = this.current;
-        document.documentElement.dir = RIGHT_TO_LEFT.includes(this.current) ? "rtl" : "ltr";
-      });
+      $effect(() => void (document.documentElement.lang = this.current));
     });
   }
 

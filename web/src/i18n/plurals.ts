@@ -1,6 +1,5 @@
 /** Forms of a text that a language needs for whole numbers, after CLDR. A form that is written like `other` is left out. */
 const FORMS = {
-  ar: ["one", "two", "few", "other"],
   de: ["one", "other"],
   en: ["one", "other"],
   es: ["one", "other"],

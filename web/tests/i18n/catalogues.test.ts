@@ -12,7 +12,7 @@ const TRANSLATIONS = TAGS.filter((tag) => tag !== "en");
 /** Folders of `i18n`, "" for the texts of the first view. */
 const VIEWS = Object.keys(MODULES).flatMap((path) => /i18n\/(.*)en\.ts$/.exec(path)?.[1] ?? []);
 /** Languages in which Latin letters are no words, apart from names. */
-const OTHER_SCRIPTS: readonly string[] = ["ar", "ja", "ko", "ru", "zh"];
+const OTHER_SCRIPTS: readonly string[] = ["ja", "ko", "ru", "zh"];
 const NAMES = /^(?:claude|code|cpu|ebb|git|goose|gpu|assistant|home|json|kimi|cli|latex|lines|markdown|min|moved|npu|pull|redis|removed|token|tokens|top|undefined)$/i;
 
 /** Texts in which English has a sentence of the server, in place of a text for its code. */
@@ -93,5 +93,5 @@ function isUntranslated(tag: Language, english: string, text: string): boolean {
 /** Return the kind of sign that ends a text, whatever the script: a full stop, an ellipsis, a question mark, or none. */
 function endOf(text: string): string {
   const sign = text.at(-1) ?? "";
-  return [".。", "…", "?？؟"].find((signs) => sign !== "" && signs.includes(sign))?.charAt(0) ?? "";
+  return [".。", "…", "?？"].find((signs) => sign !== "" && signs.includes(sign))?.charAt(0) ?? "";
 }

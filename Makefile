@@ -33,7 +33,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help serve setup test test-full test-services test-kernels test-deploy test-models test-postgres test-ray test-logins test-clients image clients faults faults-api faults-fleet soak lint bench bench-peers clean wheel screenshots film test-setup web-test
+.PHONY: help serve setup test test-full test-services test-kernels test-deploy test-models test-postgres test-ray test-logins test-desktop test-clients image clients faults faults-api faults-fleet soak lint bench bench-peers clean wheel screenshots film test-setup web-test
 
 comma := ,
 
@@ -60,7 +60,7 @@ test: test-setup ## check and test everything with small sizes
 test-full: test-setup ## check and test everything with large sizes
 	@$(call check-beside,$(PYTEST) --size full $(ARGS))
 
-test-services: wheel test-deploy test-kernels test-models test-postgres test-ray test-logins test-clients ## test the wheel, the image and the charts, the GPU kernels, all architectures, PostgreSQL, Ray, logins elsewhere and the clients
+test-services: wheel test-deploy test-kernels test-models test-postgres test-ray test-logins test-desktop test-clients ## test the wheel, the image and the charts, the GPU kernels, all architectures, PostgreSQL, Ray, logins elsewhere, the window of the desktop and the clients
 
 test-kernels: test-setup .make/triton ## simulate the GPU kernels on the CPU and compile them, five minutes
 	@PYTHONPATH=.make/triton $(BIN)/python -m pytest tests/kernels $(ARGS)
@@ -79,6 +79,9 @@ test-ray: test-setup .make/ray ## run replicas on a Ray cluster of four machines
 
 test-logins: test-setup .make/logins ## test logins at a directory (OpenLDAP) and a SAML provider (pysaml2) of their own, a minute
 	@PYTHONPATH=.make/logins $(BIN)/python -m pytest tests/logins $(ARGS)
+
+test-desktop: test-setup .make/desktop ## open the window of `ebb desktop` on a virtual screen (Debian: apt-get install xvfb)
+	@PYTHONPATH=.make/desktop $(BIN)/python -m pytest tests/desktop $(ARGS)
 
 test-clients: test-setup ## drive clients of the APIs, each in an environment of its own, against a server
 	@$(BIN)/python -m tests.clients.environments
@@ -142,6 +145,7 @@ bench-links: ## measure restoring from a Redis behind a slow network; JSON and t
 bench-loop: ## measure how hostile clients stall the event loop and delay a stream; JSON and table in bench/results
 bench-neighbour: ## measure a tenant alongside a hostile one, 50 minutes; JSON and table in bench/results
 bench-page: test-setup ## measure in Chromium how the page streams 20,000 tokens and shows a long chat; JSON and table in bench/results
+bench-pipeline: ## measure how long the stages of a pipeline wait for each other; JSON and table in bench/results
 bench-sampler: ## measure what sampling settings add to a step of 32 decodes; JSON and table in bench/results
 bench-sampler-vocabulary: ## measure what sampling settings add to a step with 151,936 and 262,144 ids, on random weights; JSON and table in bench/results
 bench-speculation: ## measure the gain of speculation where answers copy their prompts, and its cost elsewhere; JSON and table in bench/results
@@ -209,6 +213,10 @@ $(TORCH_STAMP): .make/venv scripts/install_torch.py
 	@echo "==> Installing the tools for images and charts (150 MB)"
 	@rm -rf $@
 	@$(BIN)/python -m pip --disable-pip-version-check install --quiet --no-deps --target $@ --requirement tests/deploy/requirements.txt
+
+.make/desktop: .make/dev
+	@echo "==> Installing the library of ebb desktop beside .venv (900 MB)"
+	@$(PIP_INSTALL) --target $@ 'pywebview[pyside6]==6.2.1'
 
 .make/logins: .make/ebb
 	@scripts/get-test-tools logins

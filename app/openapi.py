@@ -107,7 +107,7 @@ from app.schemas.response_bodies.login import Login, LoginStart
 from app.schemas.response_bodies.messages import Message
 from app.schemas.response_bodies.places import Places, Warming
 from app.schemas.response_bodies.presets import Preset, Presets
-from app.schemas.response_bodies.prompt_size import PromptSize, Summary
+from app.schemas.response_bodies.prompt_size import PromptSize, Summary, SummaryDelta, SummaryError
 from app.schemas.response_bodies.reuse_report import ReuseReport
 from app.schemas.response_bodies.run_events import RunDelta, RunDone, RunError, RunOpening, RunSnapshot
 from app.schemas.response_bodies.saved_prompts import SavedPrompt, SavedPrompts
@@ -225,6 +225,7 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     ),
     "GET /api/account/former-chats": Operation(answer=FormerChats),
     "POST /api/account/former-chats": Operation(answer=FormerChats),
+    "DELETE /api/account/former-chats": Operation(answers=(), status=204),
     "GET /api/account/keys": Operation(answer=ApiKeys),
     "POST /api/account/keys": Operation(OwnKey, answer=NewApiKey, status=201),
     "DELETE /api/account/keys/{id}": Operation(answers=(), status=204),
@@ -271,7 +272,12 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     "POST /api/messages/{id}/continue": Operation(headers=_VERSIONED, answers=(EVENTS,), events=_RUN),
     "GET /api/conversations/{id}/tree": Operation(answer=ConversationTree),
     "PUT /api/conversations/{id}/head": Operation(MessageChoice, headers=_VERSIONED, answer=Conversation),
-    "POST /api/conversations/{id}/summary": Operation(SummaryWanted, answer=Summary),
+    "POST /api/conversations/{id}/summary": Operation(
+        SummaryWanted,
+        answers=(JSON, EVENTS),
+        answer=Summary,
+        events={"delta": SummaryDelta, "done": Summary, "error": SummaryError},
+    ),
     "POST /api/conversations/{id}/fork": Operation(MessageChoice, answer=Conversation, status=201),
     "DELETE /api/messages/{id}": Operation(headers=_VERSIONED, answer=Conversation),
     "POST /api/messages/{id}/restore": Operation(answer=Conversation),

@@ -23,6 +23,7 @@ from models.folder import ModelFolder
 from models.interface import CausalLM
 from models.layers.kinds import LayerKinds
 from models.parallel import RankGroup
+from models.partition import Stage
 from models.transformers.model import load_network
 
 TARGET: Final = 1.10
@@ -57,6 +58,7 @@ def load_with_transformers(
     /,
     *,
     keep_packed: bool,  # noqa: ARG001
+    stage: Stage | None,  # noqa: ARG001
 ) -> CausalLM:
     """Load the model as one that the shared decoder refuses. See `models.registry.load_model`."""
     return load_network(ModelFolder(path), dtype, device, window)

@@ -31,6 +31,7 @@ class KeyNamespace:
     """Everything that may change a bit of the KV, and the tenant that may read it.
 
     numerics: backend, kernel version, instruction set, quantization, adapter.
+    stages: number of layers of each pipeline stage; empty for one stage.
     tenant_salt: derived on the server from the principal and a secret; never from a field of the request.
     """
 
@@ -42,6 +43,7 @@ class KeyNamespace:
     tp_rank: int
     tp_size: int
     tenant_salt: bytes
+    stages: tuple[int, ...] = ()
 
     def fingerprint(self) -> bytes:
         """Return 16 bytes that identify the namespace apart from its tenant.
@@ -61,7 +63,8 @@ class KeyNamespace:
 
     def _digest(self) -> bytes:
         digest = hashlib.sha256(b"ebb-kv")
-        for value in astuple(self):
+        # Without stages, keys are those of versions that had none.
+        for value in astuple(self) if self.stages else astuple(self)[:-1]:
             raw = value if isinstance(value, bytes) else str(value).encode()
             digest.update(struct.pack("<Q", len(raw)) + raw)
         return digest.digest()

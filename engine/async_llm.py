@@ -4,7 +4,8 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from math import inf
+from typing import Any, TypeVar
 
 from cache_tiers.tier import TierId
 from engine.config import EngineConfig
@@ -329,22 +330,21 @@ class AsyncLLMEngine:
                 raise EngineError(self._engine.core.hang_in_words())
 
     async def _serve(self) -> None:
-        step: InFlight | None = None
+        core = self._engine.core
         while True:
-            if step is None:
-                step = self._engine.core.begin_step()
-            if step is None:
+            core.fill()
+            if not core.in_flight:
                 if self._stopping and self.is_idle:
                     return
                 await self._rest()
                 continue
-            following = await self._follow(step)
+            step = core.in_flight[0]
+            await self._follow(step)
             failure = step.future.exception()
             if failure is not None and not isinstance(failure, WorkersLostError):
                 logger.error("a step failed; its requests end with an error", exc_info=failure)
             for news in self._engine.finish_step(step):
                 self._deliver(news)
-            step = following
             self._log_stats()
 
     def _log_stats(self) -> None:
@@ -355,21 +355,34 @@ class AsyncLLMEngine:
         except Exception:
             logger.exception("the statistics could not be logged")
 
-    async def _follow(self, step: InFlight) -> InFlight | None:
+    async def _follow(self, step: InFlight) -> None:
         """Wait for `step`, and schedule the next step shortly before it ends, if that time is known.
 
         The model then does not wait for the scheduler, and the next step includes requests that arrive until then.
         """
+        ended = asyncio.wrap_future(step.future)
+        ended.add_done_callback(_note_exception)
         delay = self._engine.core.time_to_prepare(step)
-        following = None
-        if delay is not None:
-            ended = asyncio.wrap_future(step.future)
-            ended.add_done_callback(_note_exception)
+        if self._engine.core.has_room:
+            await self._fill_until(ended, delay)
+        elif delay is not None:
             await asyncio.wait([ended], timeout=delay)
-            if not ended.done():
-                following = self._engine.core.begin_step()
+        if delay is not None and not ended.done():
+            self._engine.core.begin_step()
         await self._ended(step)
-        return following
+
+    async def _fill_until(self, ended: asyncio.Future[ModelRunnerOutput], delay: float | None) -> None:
+        """Start requests on idle stages as they arrive, until a step has ended or `delay` has passed."""
+        core, loop = self._engine.core, asyncio.get_running_loop()
+        until = loop.time() + delay if delay is not None else inf
+        while core.has_room and not ended.done() and (left := until - loop.time()) > 0:
+            self._wake.clear()
+            woken = asyncio.ensure_future(self._wake.wait())
+            either: list[asyncio.Future[Any]] = [ended, woken]
+            timeout = left if left < inf else None
+            await asyncio.wait(either, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+            woken.cancel()
+            core.fill()
 
     async def _rest(self) -> None:
         """Sleep until a request arrives, or until a tier may have results."""

@@ -116,7 +116,8 @@ def build_llm_engine(
         encode=partial(loaded.tokenizer.encode, special=False),
         make_mask=grammars.mask,
     )
-    core = EngineCore(partial(_scheduler, config, loaded, clock, trace), loaded.executor, trace)
+    make_scheduler = partial(_scheduler, config, loaded, clock, trace)
+    core = EngineCore(make_scheduler, loaded.executor, trace, config.pipeline_parallel_size)
     tokenizer = loaded.tokenizer
     answers = AnswerFormat(
         _shown_bytes(loaded),
@@ -157,7 +158,7 @@ def _load(config: EngineConfig, progress: Progress, closing: ExitStack) -> _Load
         lower = finding.result()
         host_memory = ExitStack()
         below.callback(_close_unless_hung, executor, host_memory)
-        namespace = _namespace(config, model.numerics)
+        namespace = _namespace(config, model)
         owners = Owners(config.tenant_weights)
         opening = beside.submit(
             open_tiers,
@@ -209,7 +210,7 @@ def _close_unless_hung(executor: Executor, host_memory: ExitStack) -> None:
 def _open_executor(config: EngineConfig, progress: Progress) -> "UniProcExecutor | MultiprocExecutor":
     # Importing torch takes a second, so no module imported above imports it.
     try:
-        if config.tensor_parallel_size > 1:
+        if config.num_processes > 1:
             from engine.executor.multiproc import MultiprocExecutor
 
             return MultiprocExecutor(config, progress)
@@ -221,16 +222,17 @@ def _open_executor(config: EngineConfig, progress: Progress) -> "UniProcExecutor
     return UniProcExecutor(Worker(config, progress=progress))
 
 
-def _namespace(config: EngineConfig, numerics: str) -> KeyNamespace:
+def _namespace(config: EngineConfig, model: LoadedModel) -> KeyNamespace:
     return KeyNamespace(
         model_fingerprint=model_fingerprint(config.model_path),
-        numerics=numerics,
+        numerics=model.numerics,
         kv_dtype=config.dtype,
         block_size=config.block_size,
         layout_version=LAYOUT_VERSION,
-        # A block outside the devices holds the parts of all ranks, in order of rank.
+        # A block outside the devices holds the parts of all processes, in their order.
         tp_rank=0,
-        tp_size=config.tensor_parallel_size,
+        tp_size=model.partition.ranks,
+        stages=model.partition.layers,
         tenant_salt=b"",
     )
 
@@ -317,8 +319,10 @@ def _scheduler(
             manager.succeed(former.connector.tiers)
     pool = BlockPool(loaded.num_blocks, loaded.owners, on_evict=manager.stores.forget if manager is not None else None)
     blocks = BlockManager(pool, config.block_size, loaded.block_nbytes, prefix_cache=config.prefix_cache)
+    # In a pipeline, a second pass would wait for the tokens of the last stage.
+    passes = config.decode_passes if config.pipeline_parallel_size == 1 else 1
     limits = SchedulerLimits(
-        config.max_num_seqs, config.max_num_batched_tokens, config.itl_target, config.decode_passes
+        config.max_num_seqs, config.max_num_batched_tokens, config.itl_target, passes, config.pipeline_parallel_size
     )
     queue = make_queue(
         config.queue_policy,

@@ -46,11 +46,13 @@ class EngineConfig:
     quantization: "none", or "int8" or "int4" for weights in groups of 32 with a float16 scale, in native matrices only.
     tensor_parallel_size: number of processes that compute the model together, each on its own device, or on its share
         of the CPU's cores.
+    pipeline_parallel_size: number of stages, each with some of the layers and with `tensor_parallel_size` processes.
     cache_dir: folder of the compiled native kernels; None allows only the torch model.
     tenants_file: record of deleted tenants and their number of deletions; None keeps it in memory only.
     public_prompt: a system prompt whose full blocks all tenants share; empty to share none.
     tool_format: name of the format of tool calls in `models.call_syntax.registry`; "auto" finds it in the template.
     pooling: way from a text's hidden states to its embedding; "auto" for the model's own, or else the mean.
+    ranks_on_ray: start the processes of the model as actors, in the placement group of this process on a Ray cluster.
     machine_share: number of engines that divide this machine's memory equally. Explicit sizes are this engine's own.
     device_note: reason why this machine's accelerator does not compute, in a sentence; empty if none was passed over.
     """
@@ -83,10 +85,17 @@ class EngineConfig:
     cpu_kernels: str = "auto"
     quantization: str = "none"
     tensor_parallel_size: int = 1
+    pipeline_parallel_size: int = 1
     cache_dir: Path | None = None
     tenants_file: Path | None = None
     public_prompt: str = ""
     tool_format: str = "auto"
     pooling: Pooling | Literal["auto"] = "auto"
+    ranks_on_ray: bool = False
     machine_share: int = 1
     device_note: str = ""
+
+    @property
+    def num_processes(self) -> int:
+        """Number of processes that compute the model together."""
+        return self.tensor_parallel_size * self.pipeline_parallel_size

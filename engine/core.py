@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Protocol, TypeVar
 
 from cache_tiers.block_key import BlockKey
@@ -70,20 +70,24 @@ class StepBehindFailureError(Exception):
     """A step failed that was begun after a failed one, so its requests are not to blame."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class InFlight:
     """A step that was started.
 
     follows_at_once: requests were running when it was scheduled, so a gap before it counts.
+    began: estimated time at which the model began with it, on time.monotonic.
     """
 
     output: SchedulerOutput
     future: Future[ModelRunnerOutput]
     follows_at_once: bool
+    began: float = field(default_factory=time.monotonic)
 
 
 class EngineCore:
-    """One scheduler and one executor. Call `begin_step`, then `finish_step` with its result, in the same order.
+    """One scheduler and one executor. Begin steps, and finish them in the same order.
+
+    As many steps are computed at once as the model has pipeline stages. One more waits behind them.
 
     An exception that the scheduler does not raise on purpose leaves its state in doubt. `doubt` then holds the
     exception, and every call raises SchedulerInDoubtError until `rebuild` has replaced the scheduler.
@@ -93,9 +97,18 @@ class EngineCore:
     """
 
     def __init__(
-        self, make_scheduler: Callable[[Scheduler | None], Scheduler], executor: Executor, trace: Trace = NO_TRACE
+        self,
+        make_scheduler: Callable[[Scheduler | None], Scheduler],
+        executor: Executor,
+        trace: Trace = NO_TRACE,
+        num_stages: int = 1,
     ) -> None:
-        """Create the core. `make_scheduler` receives the scheduler in doubt, or None the first time."""
+        """Create the core.
+
+        make_scheduler: receives the scheduler in doubt, or None the first time.
+        num_stages: number of pipeline stages of the model.
+        """
+        self._num_stages = num_stages
         self._make_scheduler = make_scheduler
         self.scheduler = make_scheduler(None)
         self.executor = executor
@@ -156,14 +169,25 @@ class EngineCore:
         except SchedulerInDoubtError:
             return
 
-    def begin_step(self) -> InFlight | None:
+    @property
+    def has_room(self) -> bool:
+        """Whether a stage has no step to compute."""
+        return len(self.in_flight) < self._num_stages
+
+    def fill(self) -> None:
+        """Start steps until every stage has one, or there is nothing to do now. Raise SchedulerInDoubtError."""
+        while self.has_room and self.begin_step(ahead=False) is not None:
+            pass
+
+    def begin_step(self, *, ahead: bool = True) -> InFlight | None:
         """Schedule and start a step. Return None if there is nothing to do now. Raise SchedulerInDoubtError.
 
-        A step may begin while another is in flight, and counts on that step's results.
+        ahead: whether the step counts on the results of the oldest step in flight. Other steps in flight have other
+            requests.
         """
         with self._sound():
             with self.trace.span(Track.SCHEDULER, "schedule"):
-                output = self.scheduler.schedule()
+                output = self.scheduler.schedule(ahead=ahead)
             if output is None:
                 return None
             added = {new.request_id for new in output.new_requests}
@@ -182,6 +206,9 @@ class EngineCore:
         """
         oldest = self.in_flight.popleft()
         assert oldest is step
+        if not self.has_room:
+            # The step that was waiting begins.
+            self.in_flight[self._num_stages - 1].began = time.monotonic()
         was_behind_failure, self._behind_failure = self._behind_failure > 0, max(0, self._behind_failure - 1)
         try:
             result = step.future.result()
@@ -276,14 +303,13 @@ class EngineCore:
         """Return the seconds to wait before beginning the step after `step`.
 
         None means to wait for the end of `step`: its tokens are needed for the next one, or its duration is unknown.
-        Call this when `step` has just been started, or when the step before it has just ended.
         """
         if step.output.is_awaited:
             return None
         expected = self.pace.expected_seconds(step.output)
         if expected is None:
             expected = self.ask(lambda scheduler: scheduler.step_time.cost.expected_seconds(step.output), None)
-        return time_to_prepare(expected) if expected else None
+        return max(0.0, time_to_prepare(expected) + step.began - time.monotonic()) if expected else None
 
     @property
     def is_quiet(self) -> bool:

@@ -158,13 +158,14 @@ class LLMEngine:
 
     def step(self) -> list[RequestOutput]:
         """Run one step and block until it ends. If there is nothing to compute yet, give the tiers a moment."""
-        begun = self.core.begin_step()
-        if begun is None:
+        self.core.fill()
+        if not self.core.in_flight:
             # Sleep rather than spin: the threads that load blocks need the GIL too.
             time.sleep(self.core.next_poll_seconds() or 0.0)
             return self.expire_requests()
-        begun.future.exception()
-        return [*self.finish_step(begun), *self.expire_requests()]
+        oldest = self.core.in_flight[0]
+        oldest.future.exception()
+        return [*self.finish_step(oldest), *self.expire_requests()]
 
     def finish_step(self, step: InFlight) -> list[RequestOutput]:
         """Return the outputs of a step that has ended. A failed step ends its requests with "error"."""

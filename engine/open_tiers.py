@@ -119,7 +119,7 @@ def open_tiers(
             keep_in_cpu=cpu_bytes > 0,
             eviction=config.tiers.eviction,
             owners=owners,
-            shared=config.tensor_parallel_size > 1,
+            shared=config.num_processes > 1,
         )
     except SharedMemoryError as error:
         raise EngineError(str(error)) from error

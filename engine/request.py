@@ -83,6 +83,7 @@ class Request:
     num_confirmed_tokens: the same, for steps whose result has arrived.
     steps_in_flight: scheduled steps with this request whose result has not arrived.
     samples_in_flight: steps in flight that produce a token.
+    sampled_by: id of the last step that produces a token, once there is one.
     num_drafted: draft tokens in the last of these steps. The number accepted, and with it the next position, is unknown
         until its result arrives.
     restored: tokens that the tiers restored at the last admission.
@@ -125,6 +126,7 @@ class Request:
     num_published_blocks: int = 0
     steps_in_flight: int = 0
     samples_in_flight: int = 0
+    sampled_by: int = -1
     num_drafted: int = 0
     known_to_worker: bool = False
     tiers_asked: bool = False

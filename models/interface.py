@@ -36,15 +36,20 @@ class ModelShape(Protocol):
 
 
 class CausalLM(ModelShape, Protocol):
-    """A decoder-only language model. T is the number of rows of a flat, mixed batch.
+    """A decoder-only language model, or one stage of it. T is the number of rows of a flat, mixed batch.
 
     kernels: name of the library that computes its matrix products, which determines the last bits.
     """
 
     kernels: str
 
-    def forward(self, input_ids: torch.Tensor, positions: torch.Tensor, context: ForwardContext) -> torch.Tensor:
-        """Compute the normalized final hidden states [T, hidden] of input_ids and positions, each [T] int64."""
+    def forward(self, inputs: torch.Tensor, positions: torch.Tensor, context: ForwardContext, /) -> torch.Tensor:
+        """Compute the final hidden states [T, hidden], normalized, or those for the next stage.
+
+        inputs: token ids [T] int64; after the first stage, the hidden states of the stage before, which may be
+            overwritten.
+        positions: [T] int64.
+        """
 
     def compute_logits(self, hidden: torch.Tensor) -> torch.Tensor:
         """Compute the logits [R, vocab] float32 of hidden states [R, hidden]."""

@@ -15,6 +15,7 @@ import torch
 from models.attention_call import AttentionCall
 from models.decoder.config import DecoderConfig
 from models.decoder.model import DecoderForCausalLM
+from models.decoder.stages import stage_layers
 from models.decoder.tensor_parallel import rank_config
 from models.errors import ModelError, UnsupportedModelError
 from models.folder import ModelFolder
@@ -29,6 +30,7 @@ from models.ministral3 import architecture as ministral3
 from models.mistral import architecture as mistral
 from models.pangu import architecture as pangu
 from models.parallel import ALONE, RankGroup
+from models.partition import Stage
 from models.phi3 import architecture as phi3
 from models.qwen2 import architecture as qwen2
 from models.qwen3 import architecture as qwen3
@@ -122,6 +124,18 @@ def check_split(path: Path, size: int, device: str) -> None:
         rank_config(config, size)
 
 
+def split_layers(path: Path, count: int) -> tuple[int, ...]:
+    """Return the number of layers of each of `count` pipeline stages of the network in the folder `path`.
+
+    Raise UnsupportedModelError if the network cannot be divided into stages. Reads config.json alone.
+    """
+    try:
+        config = read_config(ModelFolder(path).config())
+    except UnsupportedModelError as error:
+        raise UnsupportedModelError(f"only the shared decoder can be divided into stages; {error}") from error
+    return stage_layers(config, count)
+
+
 def load_model(
     path: Path,
     dtype: torch.dtype,
@@ -131,12 +145,14 @@ def load_model(
     window: int | None = None,
     *,
     keep_packed: bool = False,
+    stage: Stage | None = None,
 ) -> CausalLM:
     """Load the model in the folder `path`; every weight is converted to `dtype` and put on `device`.
 
     layers: implementations of norms, rotation and activation. ranks: the tensor-parallel group.
     window: largest number of tokens of a sequence; None for the model's own.
     keep_packed: whether the shared decoder leaves matrices in blocks packed, until `unpack`.
+    stage: layers to load, from `split_layers`; None for all.
 
     Raises ModelNotFoundError for a folder without its files, UnsupportedModelError for a configuration that is not
     implemented, WeightsError for tensors that do not fit it.
@@ -150,7 +166,7 @@ def load_model(
         with _adding(error):
             return load_network(folder, dtype, device, window, ranks)
     config = config.fitted_to(window)
-    model = DecoderForCausalLM(config, dtype=dtype, device=device, layers=layers, ranks=ranks)
+    model = DecoderForCausalLM(config, dtype=dtype, device=device, layers=layers, ranks=ranks, stage=stage)
     model.packed = load_weights(
         folder.weight_files(), model.slots(), model.ignores, model.part, model.slots_of, keep_packed=keep_packed
     )

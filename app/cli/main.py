@@ -86,11 +86,29 @@ OF_THE_SERVER = (
     "proxy-addresses",
     "login-groups",
     "group-limits",
+    "default-rights",
+    "group-rights",
+    "ldap-url",
+    "ldap-ca-file",
+    "ldap-bind-dn",
+    "ldap-bind-password-file",
+    "ldap-people-base",
+    "ldap-people-filter",
+    "ldap-id-attribute",
+    "ldap-groups-base",
+    "ldap-groups-filter",
+    "saml-metadata-file",
+    "saml-subject-attribute",
+    "saml-groups-attribute",
+    "scim-token-file",
+    "scim-login",
+    "scim-subject",
     "login-hours",
     "token-prices",
 )
 """Settings without effect on `ebb profile`, whose engine has a state directory and a secret of its own."""
 
+DESKTOP_HELP = "show the page in a window of its own, of the running server or of one that ends with the window"
 DRAIN_HELP = "restart a replica while the others continue its answers"
 REPLICA = Option("replica", integer(0, 63), "REPLICA", "number of the replica, from 0")
 
@@ -102,6 +120,7 @@ examples:
   ebb serve --model qwen3-1.7b                serve another model: a short name, hub id, folder or .gguf file
   ebb serve --kv-memory 2GiB --redis-url off  keep more chats on the device, and nothing in Redis
   ebb chat                                    talk to the running server in the terminal
+  ebb desktop                                 show the page in a window, with a server that ends with it
   ebb doctor                                  check this machine and say how to fix each problem
   ebb doctor --security                       check who has access to what under these settings
   ebb keys create alice                       create a key for alice; from then on the server requires keys
@@ -169,6 +188,7 @@ def _commands() -> tuple[_Command, ...]:
         _Command("serve", _serve, "run the server: API and web page", everything),
         _Command("pull", _pull, PULL_HELP, PULL_SETTINGS, PULL_OPTIONS, argument=PULL_NAME, needs_argument=False),
         _Command("chat", _chat, "talk to the running server in the terminal", ("host", "port"), (API_KEY,)),
+        _Command("desktop", _desktop, DESKTOP_HELP, everything),
         _Command("drain", _drain, DRAIN_HELP, ("host", "port"), (API_KEY,), argument=REPLICA),
         _Command("doctor", _doctor, DOCTOR_HELP, everything, DOCTOR_OPTIONS),
         _Command("backup", _backup, BACKUP_HELP, ("state-dir", "database-url"), argument=BACKUP_FILE),
@@ -297,6 +317,12 @@ def _chat(settings: Settings, api_key: str | None = None) -> int:
     from app.cli.chat import chat
 
     return chat(settings, api_key)
+
+
+def _desktop(settings: Settings) -> int:
+    from app.cli.desktop import desktop
+
+    return desktop(settings, _serve)
 
 
 def _drain(settings: Settings, replica: int, api_key: str | None = None) -> int:

@@ -4,6 +4,7 @@ No other module reads the environment.
 """
 
 import os
+import sys
 import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
@@ -213,3 +214,8 @@ def _xdg(environ: Mapping[str, str], variable: str, fallback: str) -> Path:
     base = Path(environ.get(variable, ""))
     home = Path(environ["HOME"]) if environ.get("HOME") else Path.home()
     return (base if base.is_absolute() else home / fallback) / "ebb"
+
+
+def has_screen() -> bool:
+    """Return whether windows can be opened, which on Linux takes a display in the environment."""
+    return sys.platform != "linux" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

@@ -23,6 +23,7 @@ from app.doctor.format_check import check_formats
 from app.doctor.memory_plan import plan_memory
 from app.doctor.network_check import check_network, why_not_native
 from app.doctor.npu_checks import check_npu
+from app.doctor.ray_check import check_ray
 from app.doctor.tls_checks import check_tls
 from app.host.suitable_model import suitable
 from app.storage.errors import DatabaseError
@@ -307,4 +308,5 @@ CHECKS = (
     check_port,
     check_tls,
     check_directory,
+    check_ray,
 )

@@ -15,7 +15,7 @@ from engine.worker.native.selection import matrices_refusal, native_refusal
 from models.block_types import stored_types
 from models.errors import ModelError
 from models.folder import ModelFolder
-from models.registry import NetworkSummary, check_split, summarize
+from models.registry import NetworkSummary, check_split, split_layers, summarize
 from models.resolve import find_model, local_gguf
 
 
@@ -36,6 +36,11 @@ def check_network(settings: Settings) -> Finding:
         check_split(folder, settings.tensor_parallel_size, choose_device(settings.device))
     except ModelError as error:
         return Finding("fail", "network", str(error), "choose another --tensor-parallel-size, or omit the option")
+    try:
+        if settings.pipeline_parallel_size > 1:
+            split_layers(folder, settings.pipeline_parallel_size)
+    except ModelError as error:
+        return Finding("fail", "network", str(error), "choose another --pipeline-parallel-size, or omit the option")
     if network.decoder is None:
         matrices = "native matrices" if plain is None else f"matrices of torch ({plain})"
         calls = f"{len(network.attention)} attention calls per pass"

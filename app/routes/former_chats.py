@@ -12,9 +12,13 @@ from app.tenants.principal import principal_of
 
 
 async def count_former_chats(request: Request) -> Response:
-    """Count the chats from before the first key that the caller may take over; 0 for all but the first admin key."""
-    store = server_services(request).store
-    return JSONResponse(FormerChats(chats=await store.former_chats.count() if await _may_take(request) else 0))
+    """Count the chats from before the first key that the caller may take over; 0 for all but the first admin key.
+
+    The number is 0 after a refusal.
+    """
+    store = services_of(request).store
+    offered = await _may_take(request) and await store.preferences.get("former_chats") is None
+    return JSONResponse(FormerChats(chats=await store.former_chats.count() if offered else 0))
 
 
 async def take_former_chats(request: Request) -> Response:
@@ -25,6 +29,14 @@ async def take_former_chats(request: Request) -> Response:
     moved = await services.store.former_chats.give_to(services.store.tenant)
     services.changes.announce(services.store.tenant)
     return JSONResponse(FormerChats(chats=moved))
+
+
+async def refuse_former_chats(request: Request) -> Response:
+    """Refuse the chats from before the first key: they stay as they are, and are offered in no browser again."""
+    if not await _may_take(request):
+        raise ForbiddenError("Only the first key of an administrator refuses chats from before the first key")
+    await services_of(request).store.preferences.put("former_chats", "refused")
+    return Response(status_code=204)
 
 
 async def _may_take(request: Request) -> bool:
@@ -39,4 +51,5 @@ async def _may_take(request: Request) -> bool:
 routes = [
     Route("/api/account/former-chats", count_former_chats),
     Route("/api/account/former-chats", take_former_chats, methods=["POST"]),
+    Route("/api/account/former-chats", refuse_former_chats, methods=["DELETE"]),
 ]

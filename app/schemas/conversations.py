@@ -164,9 +164,11 @@ class SummaryWanted(RequestModel):
     """Body of POST /api/conversations/{id}/summary.
 
     left_out: number of messages, from the beginning of the conversation, to summarize.
+    stream: whether to send the summary as it is written.
     """
 
     left_out: Annotated[int, Field(ge=1)]
+    stream: bool = False
 
 
 class DraftFields(RequestModel):

@@ -90,7 +90,7 @@ async def answer(
     if followed is not None:
         stream = followed(stream)
     if fields.stream:
-        return _streamed(engine, stream, shape, request_id, remember)
+        return streamed(engine, stream, shape, request_id, remember)
     [whole] = await collect_outputs(request, engine, [stream], [outputs_of(stream, remember, Said())], request_id)
     return JSONResponse(await apart_if(len(whole.text) >= LONG_TEXT, lambda: shape.whole(whole)))
 
@@ -129,10 +129,13 @@ async def outputs_of(
         yield last
 
 
-def _streamed(
+def streamed(
     engine: Backend, stream: GenerationStream, shape: AnswerShape, request_id: str, remember: Remember | None
 ) -> Response:
-    """Stream the answer with one frame per step."""
+    """Stream an answer with one frame per step.
+
+    remember: as in `answer`.
+    """
     ended = asyncio.Event()
 
     async def frames(writer: DirectWriter | None) -> AsyncGenerator[bytes, None]:

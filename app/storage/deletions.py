@@ -183,6 +183,7 @@ class DeletionStore:
             connection.execute("DELETE FROM preset WHERE tenant = ?", (self._tenant,))
             connection.execute("DELETE FROM saved_prompt WHERE tenant = ?", (self._tenant,))
             connection.execute("DELETE FROM kept_file WHERE tenant = ?", (self._tenant,))
+            connection.execute("DELETE FROM preference WHERE tenant = ?", (self._tenant,))
 
         await self._database.write(clear)
         removals = list[Removal]()

@@ -23,6 +23,7 @@ from app.storage.next_prefixes import NextPrefixStore
 from app.storage.owed_use import OwedUseStore
 from app.storage.passwords import PasswordStore
 from app.storage.people import PersonStore
+from app.storage.preferences import PreferenceStore
 from app.storage.presets import PresetStore
 from app.storage.provisioning import ProvisioningStore
 from app.storage.ratings import RatingStore
@@ -63,6 +64,7 @@ class Store:
     presets: PresetStore
     saved_prompts: SavedPromptStore
     kept_files: KeptFileStore
+    preferences: PreferenceStore
     shares: ShareStore
     heads: HeadStore
     search: SearchStore
@@ -130,6 +132,7 @@ class Store:
             presets=PresetStore(database, tenant),
             saved_prompts=SavedPromptStore(database, tenant),
             kept_files=KeptFileStore(database, tenant),
+            preferences=PreferenceStore(database, tenant),
             shares=ShareStore(database, tenant),
             heads=HeadStore(database, tenant),
             search=SearchStore(database, tenant),

@@ -4,6 +4,7 @@ Format: WHATWG HTML, section "Server-sent events". Frames are encoded once and t
 """
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 RECONNECT_MILLISECONDS = 500
@@ -38,6 +39,11 @@ def farewell_frame() -> bytes:
     The event has no id, so that the client's cursor stays unchanged.
     """
     return f"event: server_restart\nretry: {RECONNECT_MILLISECONDS}\ndata: {{}}\n\n".encode()
+
+
+def named_frame(kind: str, data: Mapping[str, Any]) -> bytes:
+    """Encode an event without an id, which no client can resume after."""
+    return f"event: {kind}\ndata: {encode_json(data)}\n\n".encode()
 
 
 def typed_frame(data: dict[str, Any]) -> bytes:

@@ -17,7 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from msgspec import convert, to_builtins
+from msgspec import convert, structs, to_builtins
 
 from bench.fleet_policies.outcome import Outcome
 from bench.fleet_policies.policies import POLICIES
@@ -71,7 +71,7 @@ def main() -> None:
         if not arguments.simulate:
             results.setdefault("real", {})[name] = _real(workload, arguments)
             results |= {"measured_on": date.today().isoformat(), "machine": asdict(describe_machine())}
-            results["cost"] = to_builtins(_cost(results["real"][name].pop("costs")))
+            results["cost"] = to_builtins(link_or_typical(results["real"][name].pop("costs")))
         results.setdefault("simulated", {})[name] = _simulated(workload, arguments, results.get("cost"))
         path.write_text(json.dumps(rounded(results), indent=1) + "\n")
     (arguments.out / "fleet_policies.md").write_text(tables(results))
@@ -96,9 +96,12 @@ def _played(workload: Workload, policy: str, model: Path, arguments: argparse.Na
         return asyncio.run(play(workload, config, POLICIES[policy](BLOCK, LIMITS, None)))
 
 
-def _cost(costs: list[ReplicaCost]) -> ReplicaCost:
-    """Return the costs of the last policy with Redis, which is the one of the product by default."""
-    return costs[-1]
+def link_or_typical(costs: list[ReplicaCost]) -> ReplicaCost:
+    """Return the costs under the last policy with Redis. A link that nothing was loaded from has the typical speed."""
+    last = costs[-1]
+    if last.load_block:
+        return last
+    return structs.replace(last, load_start=TYPICAL.load_start, load_block=TYPICAL.load_block)
 
 
 def _simulated(workload: Workload, arguments: argparse.Namespace, measured: dict[str, Any] | None) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from models.decoder.model import DecoderForCausalLM
 from models.layers.kinds import LayerKinds
 from models.pangu.presets import OPENPANGU_EMBEDDED_7B
 from models.parallel import RankGroup
+from models.partition import Stage
 from models.registry import read_config
 
 GREEDY: Final = SamplingParams(temperature=0.0)
@@ -132,6 +133,7 @@ class Rig:
             _window: int | None,
             *,
             keep_packed: bool,  # noqa: ARG001 - nothing is packed
+            stage: Stage | None,  # noqa: ARG001 - there is one
         ) -> DecoderForCausalLM:
             return random_model(scale.model, dtype, device, layers=layers, ranks=ranks)
 

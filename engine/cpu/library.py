@@ -170,6 +170,8 @@ class StepInput(ctypes.Structure):
         ("samples", _INT),
         ("table_width", _INT),
         ("token_ids", _POINTER),
+        ("hidden_in", _POINTER),
+        ("hidden_out", _POINTER),
         ("query_lens", _POINTER),
         ("context_lens", _POINTER),
         ("block_tables", _POINTER),

@@ -18,7 +18,7 @@ if sys.platform == "linux":
 
 from engine.cpu.library import BLOCK_FORMATS, GATES, WEIGHT_FORMATS, Kernels, LayerWeights, Matrix, Model, Part
 from models.attention_call import AttentionCall
-from models.decoder.config import DecoderConfig
+from models.decoder.config import DecoderConfig, LayerPlan
 from models.decoder.model import DecoderForCausalLM
 from models.decoder.rope import Rope
 from models.layers.rope import RotaryTable
@@ -55,6 +55,8 @@ def stored_calls(config: DecoderConfig) -> tuple[AttentionCall, ...]:
 class PackedModel:
     """Weights in the layout of the kernels. `struct` points into memory that this object keeps alive.
 
+    stage: the layers of the model, if other processes have others.
+
     Satisfies `models.interface.ModelShape`.
     """
 
@@ -82,6 +84,7 @@ class PackedModel:
         self.max_position_embeddings = config.max_position_embeddings
         self.dtype = torch.bfloat16
         self.kernels = kernels
+        self.stage = model.stage
         self._config = config
         self._weights = weights
         self._head_weights = "int8" if weights == "int4" else weights
@@ -92,7 +95,9 @@ class PackedModel:
         self._vectors: list[torch.Tensor] = []
         self._ropes = [_rotary_table(config, rope) for rope in config.ropes]
         self._packing: list[Callable[[], None]] = []
-        self._layers = (LayerWeights * config.num_layers)(*(self._layer(i) for i in range(config.num_layers)))
+        self._layers = (LayerWeights * config.num_layers)(
+            *(self._layer(name, plan) for name, plan in zip(self.stage.layers, config.layers, strict=True))
+        )
         self.struct = self._model()
         self._arena.allocate()
         with ThreadPoolExecutor(threads) as pool:
@@ -108,6 +113,11 @@ class PackedModel:
         return self._arena.nbytes
 
     @property
+    def hidden_size(self) -> int:
+        """Width of the residual stream."""
+        return self._config.hidden_size
+
+    @property
     def numerics(self) -> str:
         """Identifier of everything that may change a bit of the KV.
 
@@ -117,13 +127,13 @@ class PackedModel:
         name = "-".join(filter(None, (f"native-{build.instruction_set.name}-{build.digest}", self._config.rope_choice)))
         return f"{name};{'+'.join([self._weights, *self._block_types])}"
 
-    def _layer(self, index: int) -> LayerWeights:
+    def _layer(self, index: int, plan: LayerPlan) -> LayerWeights:
+        """Plan the weights of the layer that the whole model has at `index`."""
         prefix, config = f"model.layers.{index}", self._config
         qkv = [f"{prefix}.self_attn.{name}_proj" for name in "qkv"]
         mlp = [f"{prefix}.mlp.{name}_proj" for name in ("gate", "up")]
         out = config.num_heads * config.head_dim
-        rope = config.layers[index].rope
-        cos, sin = (None, None) if rope is None else (table.data_ptr() for table in self._ropes[rope])
+        cos, sin = (None, None) if plan.rope is None else (table.data_ptr() for table in self._ropes[plan.rope])
         attended, before_mlp, after_mlp = _norms(prefix, config)
         return LayerWeights(
             attention_norm=self._vector(f"{prefix}.input_layernorm.weight"),
@@ -133,7 +143,7 @@ class PackedModel:
             k_norm=self._vector(f"{prefix}.self_attn.k_norm.weight") if config.qk_norm else None,
             cos=cos,
             sin=sin,
-            window=config.layers[index].window,
+            window=plan.window,
             output=self._matrix([f"{prefix}.self_attn.o_proj"], out),
             output_bias=self._biases([f"{prefix}.self_attn.o_proj"]) if config.output_bias else None,
             attended_norm=self._vector(attended) if attended else None,
@@ -145,12 +155,12 @@ class PackedModel:
 
     def _model(self) -> Model:
         config = self._config
-        embedding = head = self._matrix(
-            ["model.embed_tokens"],
-            config.hidden_size,
-            weights=self._head_weights if config.tie_word_embeddings else "bfloat16",
-        )
-        if not config.tie_word_embeddings:
+        tied, stage = config.tie_word_embeddings, self.stage
+        embedding = head = Matrix()
+        if stage.is_first or (stage.is_last and tied):
+            weights = self._head_weights if tied else "bfloat16"
+            embedding = head = self._matrix(["model.embed_tokens"], config.hidden_size, weights=weights)
+        if stage.is_last and not tied:
             head = self._matrix(["lm_head"], config.hidden_size, weights=self._head_weights)
         return Model(
             layers=config.num_layers,
@@ -171,7 +181,7 @@ class PackedModel:
             query_factors=self._query_factors(),
             layer_weights=self._layers,
             embedding=embedding,
-            final_norm=self._vector("model.norm.weight"),
+            final_norm=self._vector("model.norm.weight") if stage.is_last else None,
             head=head,
         )
 

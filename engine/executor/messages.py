@@ -26,6 +26,8 @@ class AttachHostPool(Struct, tag=True, frozen=True):
     """Call of `Worker.attach_host_pool`, with the memory to map."""
 
     pool: SharedPool
+    offsets: tuple[int, ...]
+    """Offset in bytes of each process's part of a block."""
 
 
 class Step(Struct, tag=True, frozen=True):
@@ -52,7 +54,7 @@ class StepEnded(Struct, tag=True, frozen=True):
 
     step_id: int
     output: ModelRunnerOutput | None = None
-    """Result of the step; only rank 0 fills in the sampled tokens."""
+    """Result of the step; only `Partition.sampler` fills in the sampled tokens."""
     error: str = ""
     """Message of the exception that the step raised."""
 

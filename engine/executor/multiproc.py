@@ -7,6 +7,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Final
 
 from cache_tiers.cpu.shared_pool import SharedPool
@@ -19,9 +20,10 @@ from engine.executor.step_limit import StepLimit
 from engine.executor.workers import WorkersLostError, WorkersState
 from engine.restart_budget import RestartBudget
 from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
-from engine.worker.loaded_model import LoadedModel, of_all_ranks
+from engine.worker.loaded_model import LoadedModel, of_all_processes
 from models.errors import UnsupportedModelError
-from models.registry import check_split
+from models.partition import Partition
+from models.registry import check_split, split_layers
 
 BACKOFF_SECONDS: Final = (0.0, 1.0, 4.0)
 """Pause before each restart of the ranks. More losses within `RESTART_SECONDS` end in failure."""
@@ -39,7 +41,9 @@ class _Pending:
 
 
 class MultiprocExecutor:
-    """Executor for tensor parallelism.
+    """Executor of a model that is divided among processes.
+
+    partition: the division. Ranks are counted over all stages here.
 
     Call `load`, then `init_kv`, then `attach_host_pool` if there are tiers, then `begin`. After that, steps may be
     executed.
@@ -54,10 +58,10 @@ class MultiprocExecutor:
     def __init__(self, config: EngineConfig, progress: Callable[[str], None]) -> None:
         """Check that the model can be split. Processes are started by `load`.
 
-        progress: called with a sentence about each long operation. Raises EngineError if the model cannot be split
-        into `config.tensor_parallel_size` parts, ModelError if it cannot be read.
+        progress: called with a sentence about each long operation. Raises EngineError if the model cannot be split as
+        `config` says, ModelError if it cannot be read.
         """
-        _check_size(config)
+        self.partition = _partition(config)
         self._config = config
         self._progress = progress
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ranks")
@@ -65,9 +69,11 @@ class MultiprocExecutor:
         self._closing = threading.Event()
         self._processes: RankProcesses | None = None
         self._num_blocks = 0
+        self._offsets: list[int] = []
         self._pool: SharedPool | None = None
         self._pending: OrderedDict[int, _Pending] = OrderedDict()
-        self._transfers = JoinedTransfers(config.tensor_parallel_size)
+        self._busy_seconds = [0.0] * self.partition.num_processes
+        self._transfers = JoinedTransfers(self.partition.num_processes)
         self._unsent: deque[SchedulerOutput] | None = deque()
         self._lost: WorkersLostError | None = None
         self._restarts = RestartBudget(BACKOFF_SECONDS, RESTART_SECONDS)
@@ -82,11 +88,13 @@ class MultiprocExecutor:
         return self._thread.submit(self._load, self._progress).result()
 
     def _load(self, progress: Callable[[str], None]) -> LoadedModel:
-        self._processes = RankProcesses(self._config, progress)
+        self._processes = RankProcesses(self._config, self.partition, progress)
         if self._closing.is_set():
             self._processes.end()
         logger.info("running the model in %d processes: %s", len(self._processes.pids), self._processes.pids)
-        return of_all_ranks([model for model in self._processes.call(Load()) if model is not None])
+        parts = [model for model in self._processes.call(Load()) if model is not None]
+        *self._offsets, _ = accumulate((part.block_nbytes for part in parts), initial=0)
+        return of_all_processes(parts, self.partition)
 
     def init_kv(self, num_blocks: int) -> None:
         """Call `Worker.init_kv` on every rank."""
@@ -97,7 +105,7 @@ class MultiprocExecutor:
         """Attach the CPU tier's memory on every rank. The ranks map it by the name in `shared`, which must be set."""
         assert shared is not None
         self._pool = shared
-        self._thread.submit(self._call, AttachHostPool(shared)).result()
+        self._thread.submit(self._call, AttachHostPool(shared, tuple(self._offsets))).result()
 
     def begin(self) -> None:
         """Start to serve steps."""
@@ -147,9 +155,13 @@ class MultiprocExecutor:
         outputs = [rank.output for rank in ended if rank.output is not None]
         for output in outputs:
             self._transfers.add(output.transfers)
+        for rank, each in enumerate(ended):
+            self._busy_seconds[rank] += each.output.seconds if each.output is not None else 0.0
         error = next((rank.error for rank in ended if rank.error), "")
         if not error:
-            pending.future.set_result(replace(outputs[0], transfers=self._transfers.take()))
+            # The passes begin on the first stage and end on the last one.
+            result = replace(outputs[self.partition.sampler], started=outputs[0].started)
+            pending.future.set_result(replace(result, transfers=self._transfers.take()))
             return
         if not pending.step.num_scheduled_tokens:
             # A step without tokens ends after all transfers, so no rank reports an earlier transfer after that.
@@ -197,12 +209,12 @@ class MultiprocExecutor:
     def _start_again(self, delay: float) -> None:
         if self._closing.wait(delay):
             return
-        logger.info("restarting %d worker processes", self._config.tensor_parallel_size)
+        logger.info("restarting %d worker processes", self.partition.num_processes)
         try:
             self._load(logger.info)
             self._call(InitKV(self._num_blocks))
             if self._pool is not None:
-                self._call(AttachHostPool(self._pool))
+                self._call(AttachHostPool(self._pool, tuple(self._offsets)))
         except Exception as error:  # whatever a start raises counts as one more loss
             self._lose(f"the workers could not be restarted: {error}")
         else:
@@ -232,9 +244,10 @@ class MultiprocExecutor:
             computes = self._lost is None and self._unsent is None
             return WorkersState(
                 state="failed" if self._has_failed else "ok" if computes else "starting",
-                pids=self.pids or (None,) * self._config.tensor_parallel_size,
+                pids=self.pids or (None,) * self.partition.num_processes,
                 restarts=self._num_restarts,
                 last_loss=self._last_loss,
+                busy_seconds=tuple(self._busy_seconds),
             )
 
     def close(self) -> None:
@@ -248,8 +261,14 @@ class MultiprocExecutor:
             self._processes.close()
 
 
-def _check_size(config: EngineConfig) -> None:
+def _partition(config: EngineConfig) -> Partition:
+    ranks, stages = config.tensor_parallel_size, config.pipeline_parallel_size
     try:
-        check_split(config.model_path, config.tensor_parallel_size, config.device)
+        check_split(config.model_path, ranks, config.device)
     except UnsupportedModelError as error:
-        raise EngineError(f"--tensor-parallel-size {config.tensor_parallel_size}: {error}") from error
+        raise EngineError(f"--tensor-parallel-size {ranks}: {error}") from error
+    try:
+        layers = split_layers(config.model_path, stages) if stages > 1 else ()
+    except UnsupportedModelError as error:
+        raise EngineError(f"--pipeline-parallel-size {stages}: {error}") from error
+    return Partition(ranks, layers)

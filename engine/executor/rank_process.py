@@ -32,8 +32,10 @@ from engine.parent_process import die_with
 from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.worker.loaded_model import LoadedModel
 from engine.worker.torch.ranks import TorchRanks
+from engine.worker.torch.stage_link import TorchStageLink
 from engine.worker.worker import Worker
 from models.errors import ModelError
+from models.partition import Partition
 
 logger = logging.getLogger(__name__)
 
@@ -43,7 +45,9 @@ class RankOrder:
     """Arguments of a rank's process."""
 
     config: EngineConfig
+    partition: Partition
     rank: int
+    """Number of the process in `partition`, counted over all stages."""
     parent: int
     """Process id of the parent."""
     meeting_place: Path
@@ -75,14 +79,17 @@ class RankServer:
                 return self._executor.load()
             case InitKV(num_blocks):
                 self._loaded().init_kv(num_blocks)
-            case AttachHostPool(pool):
-                self._loaded().attach_host_pool(pool.map(), None)
+            case AttachHostPool(pool, offsets):
+                self._loaded().attach_host_pool(pool.map()[offsets[self._order.rank] :], None)
         return None
 
     def _make_worker(self) -> Worker:
-        config = self._order.config
-        ranks = TorchRanks(self._order.rank, config.tensor_parallel_size, config.device, self._order.meeting_place)
-        return Worker(config, progress=self._progress, ranks=ranks)
+        config, partition, process = self._order.config, self._order.partition, self._order.rank
+        ranks = TorchRanks(process, partition, config.device, self._order.meeting_place)
+        index, _ = partition.place(process)
+        stage = partition.stage(index)
+        link = TorchStageLink(partition, process) if stage is not None else None
+        return Worker(config, progress=self._progress, ranks=ranks, stage=stage, link=link)
 
     def _loaded(self) -> UniProcExecutor:
         if self._executor is None:
@@ -99,8 +106,8 @@ class RankServer:
         if error is not None:
             logger.error("rank %d failed at step %d", self._order.rank, step_id, exc_info=error)
             return StepEnded(step_id, error=_in_words(error))
-        output = future.result()
-        return StepEnded(step_id, output if self._order.rank == 0 else replace(output, sampled_token_ids={}))
+        output, is_sampler = future.result(), self._order.rank == self._order.partition.sampler
+        return StepEnded(step_id, output if is_sampler else replace(output, sampled_token_ids={}))
 
     def _progress(self, sentence: str) -> None:
         if self._order.rank == 0:
@@ -119,14 +126,19 @@ class _PipeLog(logging.Handler):
 
 
 def run_rank(order: RankOrder, pipe: Connection) -> None:
-    """Run the process of a rank until the pipe closes.
-
-    The process has nothing to save, so it exits at once, whatever its threads are doing.
-    """
+    """Run the process of a rank, which was spawned, until the pipe closes."""
     die_with(order.parent)
     # Ctrl-C reaches the whole process group, but the parent decides when this process ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    serve_rank(order, pipe)
+
+
+def serve_rank(order: RankOrder, pipe: Connection) -> None:
+    """Serve one rank on this thread until the pipe closes.
+
+    The process has nothing to save, so it exits at once, whatever its threads are doing.
+    """
     lock = Lock()
 
     def send(message: Up) -> None:

@@ -1,4 +1,4 @@
-"""Processes of one tensor-parallel group, from start to end. None of them outlives another."""
+"""Processes that share one model, from start to end. None of them outlives another."""
 
 import logging
 import os
@@ -11,7 +11,7 @@ from math import inf
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from engine.config import EngineConfig
 from engine.errors import EngineError
@@ -32,6 +32,7 @@ from engine.executor.messages import (
 from engine.executor.rank_process import RankOrder, run_rank
 from engine.executor.step_limit import StepLimit
 from engine.worker.loaded_model import LoadedModel
+from models.partition import Partition
 
 CALL_SECONDS: Final = 1800.0
 """Time limit of a call. Starting and reading the weights takes a long time on a slow disk."""
@@ -43,33 +44,77 @@ class RankDiedError(EngineError):
     """A rank's process has ended or hangs, so the other ranks cannot continue."""
 
 
+class RankProcess(Protocol):
+    """Process of one rank, with the methods of `multiprocessing.Process`.
+
+    exitcode: None while it runs, or if it is not known.
+    """
+
+    @property
+    def pid(self) -> int | None:
+        """Process id."""
+
+    @property
+    def exitcode(self) -> int | None:
+        """See the class."""
+
+    def kill(self) -> None:
+        """Kill the process, also a frozen one. Raise ValueError after `close`."""
+
+    def join(self, timeout: float | None = None) -> None:
+        """Wait until the process has ended, at most `timeout` seconds."""
+
+    def close(self) -> None:
+        """Release the process, which has ended."""
+
+
+StartRank = Callable[[RankOrder], tuple[RankProcess, Connection]]
+"""Function that starts a rank, and returns it with the pipe to it. Raises EngineError."""
+
+
+def spawn_rank(order: RankOrder) -> tuple[RankProcess, Connection]:
+    """Start a rank as a plain process, which lives as long as this thread."""
+    # Spawn, not fork: this process has threads, and perhaps an open device.
+    context = get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=run_rank, args=(order, theirs), name=f"ebb-rank-{order.rank}", daemon=True)
+    process.start()
+    # Otherwise the pipe would stay open after the process ends.
+    theirs.close()
+    return process, ours
+
+
+def _starter(config: EngineConfig) -> StartRank:
+    if not config.ranks_on_ray:
+        return spawn_rank
+    # Imported here, since Ray is an extra.
+    from engine.executor.ray_ranks import start_ray_rank
+
+    return start_ray_rank
+
+
 class RankProcesses:
-    """A group of processes, spawned by the constructor and ended by `close`.
+    """A group of processes, started by the constructor and ended by `close`.
 
     All methods but `send` and `end` must be called on one thread, which must outlive the processes.
 
     pids: process ids by rank.
     """
 
-    def __init__(self, config: EngineConfig, progress: Callable[[str], None]) -> None:
+    def __init__(self, config: EngineConfig, partition: Partition, progress: Callable[[str], None]) -> None:
         self._progress = progress
-        self._size = config.tensor_parallel_size
+        self._size = partition.num_processes
         self._limit = StepLimit()
         self._folder = Path(tempfile.mkdtemp(prefix="ebb-ranks-"))
-        # Spawn, not fork: this process has threads, and perhaps an open device.
-        context = get_context("spawn")
         level = logging.getLogger().getEffectiveLevel()
+        start_rank = _starter(config)
         self._pipes: list[Connection] = []
-        self._processes = []
+        self._processes: list[RankProcess] = []
         for rank in range(self._size):
-            ours, theirs = context.Pipe()
             level_of_rank = level if rank == 0 else max(level, logging.WARNING)
-            order = RankOrder(config, rank, os.getpid(), self._folder / "meeting", level_of_rank)
-            process = context.Process(target=run_rank, args=(order, theirs), name=f"ebb-rank-{rank}", daemon=True)
-            process.start()
-            # Otherwise the pipe would stay open after the process ends.
-            theirs.close()
-            self._pipes.append(ours)
+            order = RankOrder(config, partition, rank, os.getpid(), self._folder / "meeting", level_of_rank)
+            process, pipe = start_rank(order)
+            self._pipes.append(pipe)
             self._processes.append(process)
         self._sender = FrameSender(self._pipes)
         self.pids: Final = tuple(process.pid or 0 for process in self._processes)
@@ -173,5 +218,5 @@ class RankProcesses:
         process = self._processes[rank]
         process.join(1.0)
         code = process.exitcode
-        how = f"was killed by signal {-code}" if code is not None and code < 0 else f"ended with code {code}"
+        how = "ended" if code is None else f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
         return f"the process of rank {rank} of {self._size} (pid {process.pid}) {how}"

@@ -26,3 +26,5 @@ class WorkersState:
     """Restarts so far."""
     last_loss: str
     """Cause of the last loss, as a sentence; empty if there was none."""
+    busy_seconds: tuple[float, ...] = ()
+    """Seconds of forward passes by rank, since the first start."""

@@ -36,7 +36,7 @@ def build_fleet(
 
     Blocks while the companion Redis starts. Raise EngineError or ModelError.
     """
-    check_divisible(config)
+    check_divisible(config, ray_address)
     if ray_address:
         check_machines(config)
     with ExitStack() as closing:

@@ -58,7 +58,8 @@ def _part_of(order: ReplicaOrder, share: int, num_shares: int) -> ReplicaOrder:
     """Return the order with a part of this machine's cores, and of the sizes of its configuration."""
     cpus = core_shares(os.sched_getaffinity(0), num_shares)[share]
     # The file is the gateway's, which sends what it says.
-    config = replace(shares_of(order.config, num_shares)[share], tenants_file=None)
+    config = shares_of(order.config, num_shares)[share]
+    config = replace(config, tenants_file=None, ranks_on_ray=config.num_processes > 1)
     return structs.replace(order, cpus=cpus, config=config)
 
 

@@ -1,12 +1,17 @@
 """Connection of this process to a Ray cluster, and the cores of the cluster's machines."""
 
+import asyncio
+import atexit
 import ipaddress
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from threading import Thread
-from typing import Final
+from typing import Final, TypeVar
 
 from engine.errors import EngineError
+
+T = TypeVar("T")
 
 AUTO: Final = "auto"
 """Address of the cluster that this machine belongs to."""
@@ -41,13 +46,31 @@ def connect(address: str) -> None:
 
 
 def disconnect() -> None:
-    """Leave the cluster, which ends the actors of this process. Without its head, give up after a while."""
+    """Leave the cluster, which ends the actors of this process. Without its head, give up after LEAVE_SECONDS."""
     import ray
 
-    # Ray waits for the head. The process of the caller ends, whatever this thread does.
+    # Otherwise Ray leaves once more at the end of the process, and waits for the head without a limit.
+    atexit.unregister(ray.shutdown)
     leaving = Thread(target=ray.shutdown, name="leave-ray", daemon=True)
     leaving.start()
     leaving.join(LEAVE_SECONDS)
+
+
+async def called(call: Callable[[], T]) -> T:
+    """Return the result of a call of Ray. Without the head it may block forever, also beyond the end of the loop."""
+    result: Future[T] = Future()
+    # A call cannot be cancelled.
+    result.set_running_or_notify_cancel()
+
+    def run() -> None:
+        try:
+            result.set_result(call())
+        except BaseException as error:
+            result.set_exception(error)
+
+    # An executor would wait for the thread at the end of the process.
+    Thread(target=run, name="ray-call", daemon=True).start()
+    return await asyncio.wrap_future(result)
 
 
 def check_private(host: str) -> None:

@@ -7,16 +7,19 @@ own connection, so that answers do not need Ray.
 import asyncio
 from collections import defaultdict
 from collections.abc import Callable
+from threading import Thread
 from typing import Any, Final
 
 import ray
 from ray.exceptions import RayError
+from ray.util import placement_group, remove_placement_group
+from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
 from engine.errors import EngineError
 from engine.fleet.door import Door
 from engine.fleet.order import ReplicaOrder, encode_order
 from engine.fleet.ray_actor import ReplicaActor
-from engine.fleet.ray_cluster import cpus_by_node, cpus_per_replica
+from engine.fleet.ray_cluster import called, cpus_by_node, cpus_per_replica
 from engine.fleet.tls import Identity
 
 PLACE_SECONDS: Final = 60.0
@@ -81,28 +84,32 @@ class RayPlacement:
         return [()] * count
 
     async def start(self, order: ReplicaOrder) -> RayReplica:
-        """See Placement."""
-        # Without its head, the cluster blocks the calling thread.
-        actor = await asyncio.to_thread(self._create)
+        """See Placement. A replica of several ranks has a placement group, which keeps all of it on one machine."""
+        actor, group = await called(lambda: self._create(order.config.num_processes))
         try:
-            return await self._opened(actor, order)
+            return await self._opened(actor, group, order)
         except RayError as error:
-            _kill(actor)
+            _kill(actor, group)
             raise EngineError(f"replica {order.index} cannot be started by Ray: {_in_short(error)}") from error
         except BaseException:
-            _kill(actor)
+            _kill(actor, group)
             raise
 
-    def _create(self) -> Any:
+    def _create(self, num_ranks: int) -> tuple[Any, Any]:
+        """Return an actor without waiting for a machine, and the placement group of its ranks; None for one rank."""
+        group = None
+        options: dict[str, Any] = {"num_cpus": self._cpus, "scheduling_strategy": "SPREAD"}
+        if num_ranks > 1:
+            group = placement_group([{"CPU": self._cpus / num_ranks}] * num_ranks, strategy="STRICT_PACK")
+            options = {"num_cpus": 0, "scheduling_strategy": PlacementGroupSchedulingStrategy(group, 0)}
         # A replica that dies has another epoch, which only the gateway can give.
-        options = {"num_cpus": self._cpus, "max_restarts": 0, "max_concurrency": 8, "scheduling_strategy": "SPREAD"}
-        return ray.remote(ReplicaActor).options(**options).remote()
+        return ray.remote(ReplicaActor).options(max_restarts=0, max_concurrency=8, **options).remote(), group
 
-    async def _opened(self, actor: Any, order: ReplicaOrder) -> RayReplica:
+    async def _opened(self, actor: Any, group: Any, order: ReplicaOrder) -> RayReplica:
         try:
             async with asyncio.timeout(PLACE_SECONDS):
                 node, machine = await actor.machine.remote()
-                num_shares = (await asyncio.to_thread(cpus_by_node))[node] // self._cpus
+                num_shares = (await called(cpus_by_node)).get(node, self._cpus) // self._cpus
         except TimeoutError:
             raise EngineError(
                 f"no machine of the Ray cluster had {self._cpus} CPUs for replica {order.index} within "
@@ -116,12 +123,23 @@ class RayPlacement:
         except BaseException:
             taken.discard(share)
             raise
-        return RayReplica(actor, machine, door, self._identity, on_end=lambda: taken.discard(share))
+
+        def on_end() -> None:
+            taken.discard(share)
+            _kill(actor, group)
+
+        return RayReplica(actor, machine, door, self._identity, on_end)
 
 
-def _kill(actor: Any) -> None:
-    """Have Ray kill an actor. Without its head, the cluster blocks the calling thread."""
-    asyncio.get_running_loop().run_in_executor(None, ray.kill, actor)
+def _kill(actor: Any, group: Any = None) -> None:
+    """Have Ray kill an actor and its ranks, on a thread that waits for the head of the cluster if that is lost."""
+
+    def kill() -> None:
+        ray.kill(actor)
+        if group is not None:
+            remove_placement_group(group)
+
+    Thread(target=kill, name="ray-kill", daemon=True).start()
 
 
 def _in_short(error: RayError) -> str:

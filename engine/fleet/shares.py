@@ -6,15 +6,22 @@ from engine.config import EngineConfig
 from engine.errors import EngineError
 
 
-def check_divisible(config: EngineConfig) -> None:
-    """Raise EngineError for a configuration that replicas cannot share yet."""
+def check_divisible(config: EngineConfig, ray_address: str = "") -> None:
+    """Raise EngineError for a configuration that replicas cannot share yet.
+
+    ray_address: the Ray cluster on whose machines they run; empty for this machine.
+    """
     if config.device != "cpu":
         raise EngineError(
             f"--replicas divides the cores of one machine, but the model is computed on {config.device!r}. "
             "Use --device cpu, or omit --replicas."
         )
-    if config.tensor_parallel_size > 1:
-        raise EngineError("--replicas and --tensor-parallel-size cannot be combined yet. Omit one of them.")
+    for name, size in (("tensor", config.tensor_parallel_size), ("pipeline", config.pipeline_parallel_size)):
+        if size > 1 and not ray_address:
+            raise EngineError(
+                f"--replicas and --{name}-parallel-size can be combined on a Ray cluster only. Add --ray-address, "
+                "or omit one of them."
+            )
 
 
 def check_machines(config: EngineConfig) -> None:

@@ -55,19 +55,26 @@ class DecodeTurns:
         self._went: dict[str, int] = {}
 
     def choose(
-        self, decodes: Sequence[Request], rooms: Mapping[str, int], tenant_of: Callable[[Request], str]
+        self,
+        decodes: Sequence[Request],
+        rooms: Mapping[str, int],
+        tenant_of: Callable[[Request], str],
+        most: int | None = None,
+        in_flight: Sequence[Request] = (),
     ) -> Sequence[Request]:
         """Select the least recently scheduled decodes of each tenant, and return them in the order of `decodes`.
 
-        rooms: maximum number of decodes by tenant.
+        rooms: maximum number of decodes by tenant. most: maximum number of all of them; None: any.
+        in_flight: decodes in other steps, which keep their turns.
         """
         if len(decodes) <= sum(rooms.values()):
             self._went.clear()
-            return decodes
-        self._went = {request.request_id: self._went.get(request.request_id, 0) for request in decodes}
+            return decodes[:most]
+        went = self._went
+        self._went = {each.request_id: went.get(each.request_id, 0) for each in (*decodes, *in_flight)}
         left, chosen = dict(rooms), set[str]()
         for request in sorted(decodes, key=lambda request: self._went[request.request_id]):
-            if left[tenant := tenant_of(request)]:
+            if left[tenant := tenant_of(request)] and (most is None or len(chosen) < most):
                 left[tenant] -= 1
                 chosen.add(request.request_id)
                 self._num_turns += 1

@@ -4,7 +4,6 @@
 steps, `num_confirmed_tokens` only steps whose result was received. Only confirmed blocks are published.
 """
 
-import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,6 +16,7 @@ from engine.outputs import FinishReason
 from engine.request import Request, RequestStatus
 from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.scheduling.admission import Admission
+from engine.scheduling.batches import Batches
 from engine.scheduling.budget import SchedulingBudget
 from engine.scheduling.chunking import AUTO_STEP_SECONDS, SMALLEST_CHUNK, longest_chunk
 from engine.scheduling.division import Claim
@@ -45,6 +45,8 @@ class SchedulerLimits:
     """Seconds that a step with running streams may take; 0 means the default of `prompt_tokens_alongside`."""
     decode_passes: int = 1
     """Most forward passes of one step, made while no request waits."""
+    num_stages: int = 1
+    """Stages of the pipeline, which compute as many steps at once."""
 
 
 class Scheduler:
@@ -68,7 +70,8 @@ class Scheduler:
         self.connector = connector
         self.step_time = StepTime(queue, limits.itl_target)
         self._clock = clock
-        self._step_ids = itertools.count()
+        self._num_steps = 0
+        self._batches = Batches(limits.num_stages)
         self._queue = queue
         self._states = RequestStates(queue, blocks, connector)
         self._room = Room(self._states, blocks, connector, num_places=limits.max_num_seqs)
@@ -214,8 +217,15 @@ class Scheduler:
 
     # One step
 
-    def schedule(self) -> SchedulerOutput | None:
-        """Return the next step; None if there is nothing to do now."""
+    def schedule(self, *, ahead: bool = True) -> SchedulerOutput | None:
+        """Return the next step; None if there is nothing to do now.
+
+        ahead: whether the step begins when the oldest step in flight has ended, and so counts on its tokens. Otherwise
+            it begins at once, on a stage that has nothing to do.
+        """
+        self._batches.open(ahead=ahead)
+        if not ahead and self._batches.num_in_flight and not self._has_more():
+            return None
         now = self._clock()
         self._expire(now)
         stores = self._stores()
@@ -230,7 +240,8 @@ class Scheduler:
         prompt_rows = self.step_time.prompt_tokens(len(decodes), step_seconds, most_rows, prompts)
         plan = self._plan_drafts(prompt_rows if prompts else None)
         budget = self._budget(prompt_rows, plan)
-        draft = StepDraft(now, budget, 1 if plan.drafts or plan.is_near else self._passes())
+        passes = 1 if plan.drafts or plan.is_near else self._passes()
+        draft = StepDraft(now, budget, passes, self._num_steps)
         if self._schedule_decodes(draft, decodes, plan.drafts):
             self._turns.start_waiting(now)
         self._schedule_prompts(draft, step_seconds)
@@ -239,13 +250,15 @@ class Scheduler:
         loads = self.connector.take_loads(self._load_seconds())
         self._last_step_tokens = draft.passes * sum(draft.counts.values())
         # While copies are late, return even an empty step: it waits for their results, which nothing else would bring.
-        late = self.connector.has_late_copies
+        late = self.connector.has_late_copies and not (self.limits.num_stages > 1 and self._batches.num_in_flight)
         if not (draft.counts or loads or stores or self._states.has_dropped or late):
             return None
         dropped, copies = self._states.take_dropped(), self._admission.take_copies()
         new, cached = tuple(draft.new), tuple(draft.cached)
+        self._batches.begin(draft.step_id)
+        self._num_steps += 1
         return SchedulerOutput(
-            next(self._step_ids),
+            draft.step_id,
             new,
             cached,
             draft.counts,
@@ -258,6 +271,10 @@ class Scheduler:
             draft.is_awaited,
             draft.drafts,
         )
+
+    def _has_more(self) -> bool:
+        """Return whether a step behind those in flight may have tokens to compute."""
+        return len(self._queue) > 0 or any(map(self._num_computable, self._states.running))
 
     def _stores(self) -> tuple[TransferJob, ...]:
         running, others_wait = self._states.running, len(self._queue) > 0
@@ -282,7 +299,7 @@ class Scheduler:
     def _plan_drafts(self, prompt_rows: int | None) -> DraftPlan:
         if self._speculation is None:
             return DraftPlan()
-        running = list(self._states.running)
+        running = [request for request in self._states.running if self._batches.is_free(request)]
         return self._speculation.plan(running, self.step_time.cost.decode_seconds(len(running)), prompt_rows)
 
     def _passes(self) -> int:
@@ -296,9 +313,11 @@ class Scheduler:
 
     def _decodes(self, prompts: Sequence[Request], step_seconds: float | None) -> Sequence[Request]:
         """Return the running requests that decode in this step alongside `prompts`."""
-        running = self._states.running
-        decodes = [request for request in running if _is_decode(request) and self._num_computable(request)]
-        return self.step_time.choose_decodes(decodes, prompts, step_seconds)
+        decodes = list(filter(_is_decode, self._states.running))
+        in_flight = [request for request in decodes if not self._batches.is_free(request)]
+        computable = [request for request in decodes if self._num_computable(request)]
+        most = self._batches.share(len(decodes))
+        return self.step_time.choose_decodes(computable, prompts, step_seconds, most, in_flight)
 
     def _budget(self, prompt_rows: int, plan: DraftPlan) -> SchedulingBudget:
         """Return the budget of a step with time for `prompt_rows` prompt tokens, less the time that the drafts take."""
@@ -351,6 +370,8 @@ class Scheduler:
         """Return how many tokens of `request` could be computed now."""
         if request.status is not RequestStatus.RUNNING or request.will_reach_max_tokens:
             return 0
+        if not self._batches.is_free(request):
+            return 0
         if request.may_be_sampled:
             return request.num_pending_tokens
         # Only the last token of a prompt waits for the grammar mask, and no other request waits with it.
@@ -382,6 +403,7 @@ class Scheduler:
 
     def update(self, output: SchedulerOutput, result: ModelRunnerOutput) -> list[TokenUpdate]:
         """Process the result of one step and return the changes. Call in the order in which steps were scheduled."""
+        self._batches.end()
         self.blocks.end_copies(output.copies)
         self.connector.complete(output, result.transfers)
         if output.total_tokens:
@@ -394,6 +416,7 @@ class Scheduler:
 
     def lose_step(self, output: SchedulerOutput) -> None:
         """Give up on a step whose result will never come. The data it wrote is lost, and its copies count as failed."""
+        self._batches.end()
         self.connector.lose_step(output)
         self.blocks.end_copies(output.copies)
         for request_id in output.num_scheduled_tokens:
@@ -416,6 +439,7 @@ class Scheduler:
 
     def fail_step(self, output: SchedulerOutput) -> list[Request]:
         """Finish the requests of a step that raised, with reason "error", and return them."""
+        self._batches.end()
         self.connector.fail_step(output)
         self.blocks.end_copies(output.copies)
         failed = [r for request_id in output.num_scheduled_tokens if (r := self._states.get(request_id)) is not None]

@@ -15,6 +15,7 @@ class StepDraft:
     """Start of scheduling, in seconds on the scheduler's clock."""
     budget: SchedulingBudget
     passes: int = 1
+    step_id: int = 0
     counts: dict[str, int] = field(default_factory=dict)
     """`num_scheduled_tokens` of the step."""
     new: list[NewRequestData] = field(default_factory=list)
@@ -71,6 +72,7 @@ class StepDraft:
             if request.mask is not None:
                 self.masks[request.request_id] = request.mask.words()
             request.samples_in_flight += self.passes
+            request.sampled_by = self.step_id
 
     def _speculate(self, request: Request, speculated: tuple[int, ...]) -> None:
         assert self.passes == 1, "a step of several passes cannot contain a draft"

@@ -60,15 +60,21 @@ class StepTime:
         return max(self._target_seconds or SHARED_STEP_SECONDS, AUTO_STRETCH * self.cost.step_seconds)
 
     def choose_decodes(
-        self, decodes: Sequence[Request], prompts: Iterable[Request], seconds: float | None
+        self,
+        decodes: Sequence[Request],
+        prompts: Iterable[Request],
+        seconds: float | None,
+        most: int | None = None,
+        in_flight: Sequence[Request] = (),
     ) -> Sequence[Request]:
-        """Return the requests of `decodes` that get a token in this step.
+        """Return the requests of `decodes` that get a token in this step, at most `most` if that is set.
 
         prompts: requests that have prompt tokens to compute.
-        seconds: the step's time limit from `shared_seconds`; None schedules all decodes.
+        seconds: the step's time limit from `shared_seconds`; None means no limit.
+        in_flight: decodes that other steps have, so that this one cannot.
         """
         if seconds is None:
-            return decodes
+            return decodes[:most]
         tenant_of = self._queue.tenant_of
         counts, tokens = Counter(tenant_of(request) for request in decodes), Counter[str]()
         for request in prompts:
@@ -77,7 +83,7 @@ class StepTime:
         # The prompts of a returning tenant need no whole step, so the others' decodes do not fill one.
         seconds_of_decodes = seconds / 2 if ahead else seconds
         rooms = decodes_of_tenants(self.cost, seconds_of_decodes, counts, tokens, self._weight_ahead(ahead))
-        return self._decode_turns.choose(decodes, rooms, tenant_of)
+        return self._decode_turns.choose(decodes, rooms, tenant_of, most, in_flight)
 
     def prompt_tokens(self, num_decodes: int, seconds: float | None, room: int, prompts: Sequence[Request] = ()) -> int:
         """Return the number of prompt tokens, at most `room`, that fit into the step alongside `num_decodes` decodes.

@@ -3,14 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from models.partition import UNDIVIDED, Partition
+
 
 @dataclass(frozen=True, slots=True)
 class LoadedModel:
-    """A loaded model, or one rank's part of it.
+    """A loaded model, or one process's part of it.
 
     block_nbytes: size of one KV block.
     free: bytes that the KV cache could take now.
     numerics: see `Worker.numerics_id`.
+    shares_memory: whether other processes with parts of the model would take the same bytes.
+    partition: division among processes.
     """
 
     vocab_size: int
@@ -18,16 +22,18 @@ class LoadedModel:
     block_nbytes: int
     free: int
     numerics: str
+    shares_memory: bool = True
+    partition: Partition = UNDIVIDED
 
 
-def of_all_ranks(parts: Sequence[LoadedModel]) -> LoadedModel:
-    """Combine the parts of all ranks into the whole model.
+def of_all_processes(parts: Sequence[LoadedModel], partition: Partition) -> LoadedModel:
+    """Combine the parts of all processes into the whole model.
 
-    A KV block consists of the parts of all ranks. The rank with the least free memory sets the limit.
+    A KV block consists of the parts of all processes. Where each process has memory of its own, the one with room for
+    the fewest blocks sets the limit.
     """
-    first = parts[0]
-    return replace(
-        first,
-        block_nbytes=sum(part.block_nbytes for part in parts),
-        free=len(parts) * min(part.free for part in parts),
-    )
+    first, block_nbytes = parts[0], sum(part.block_nbytes for part in parts)
+    free = min(part.free for part in parts)
+    if not first.shares_memory:
+        free = min(part.free // part.block_nbytes for part in parts) * block_nbytes
+    return replace(first, block_nbytes=block_nbytes, free=free, partition=partition)

@@ -20,6 +20,8 @@ from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.speculation.speculation import LONGEST_DRAFT
 from engine.worker.batch.forward_pass import ForwardPass, step_output
 from engine.worker.batch.input_batch import InputBatch
+from engine.worker.batch.stage_exchange import StageExchange
+from engine.worker.batch.stage_link import StageLink
 from engine.worker.cache_engine import CacheEngine
 from engine.worker.host_resources import usable_cores
 from engine.worker.loaded_model import LoadedModel
@@ -29,10 +31,13 @@ from engine.worker.native.selection import check_quantization, pack_for_native
 from engine.worker.torch.decode_graphs import DRAFTED_ROWS, DecodeGraphs, DecodeShape
 from engine.worker.torch.devices import open_device
 from engine.worker.torch.model_runner import ModelRunner
+from engine.worker.torch.stage_runner import StageRunner
 from models import registry
+from models.decoder.model import DecoderForCausalLM
 from models.interface import CausalLM, ModelShape
 from models.layers.kinds import LayerKinds
 from models.parallel import ALONE, RankGroup
+from models.partition import Stage
 
 logger = logging.getLogger(__name__)
 
@@ -51,6 +56,7 @@ class ModelLoader(Protocol):
         /,
         *,
         keep_packed: bool,
+        stage: Stage | None,
     ) -> CausalLM:
         """See `models.registry.load_model`."""
 
@@ -72,11 +78,15 @@ class Worker:
         *,
         progress: Callable[[str], None] = lambda _: None,
         ranks: RankGroup = ALONE,
+        stage: Stage | None = None,
+        link: StageLink | None = None,
     ) -> None:
         """Open the device. Raise EngineError if the machine does not have `config.device`.
 
         progress: receives a message before each long operation.
-        ranks: the tensor-parallel group that computes the model, including this worker.
+        ranks: the tensor-parallel group that computes the model, or this stage of it, including this worker.
+        stage, link: the layers of this worker in a pipeline, and its connection to the other stages; None for all
+            layers.
         """
         if config.dtype not in _DTYPES:
             raise EngineError(f"dtype {config.dtype!r} is not one of {', '.join(_DTYPES)}")
@@ -85,11 +95,15 @@ class Worker:
         self._load_model = load_model
         self._progress = progress
         self._ranks = ranks
-        self._threads = max(1, usable_cores() // ranks.size)
+        self._stage = stage
+        self._link = link
+        self._num_sharers = ranks.size * (link.num_stages if link is not None else 1)
+        self._threads = max(1, usable_cores() // self._num_sharers)
         self._device = open_device(config.device)
         self._model: CausalLM | PackedModel | None = None
         self._cache: CacheEngine | None = None
-        self._runner: ModelRunner | NativeRunner | None = None
+        self._runner: ModelRunner | StageRunner | NativeRunner | None = None
+        self._exchange: StageExchange | None = None
         self._batch: InputBatch | None = None
 
     def describe(self) -> LoadedModel:
@@ -101,6 +115,7 @@ class Worker:
             self.kv_layout().nbytes,
             self.available_memory(),
             self.numerics_id(),
+            shares_memory=self._device.memory is None,
         )
 
     @property
@@ -121,7 +136,7 @@ class Worker:
         check_quantization(self._config)
         self._device.prepare()
         layers = self._device.layers(check=self._config.check_operators)
-        if self._ranks.size > 1:
+        if self._num_sharers > 1:
             torch.set_num_threads(min(self._threads, torch.get_num_threads()))
         config = self._config
         device = self._device.torch_device
@@ -133,6 +148,7 @@ class Worker:
             self._ranks,
             config.max_model_len,
             keep_packed=config.device == "cpu" and self._ranks.size == 1,
+            stage=self._stage,
         )
         packed = pack_for_native(self._config, model, self._progress, threads=self._threads)
         if packed is not None:
@@ -144,7 +160,7 @@ class Worker:
     def kv_layout(self) -> BlockLayout:
         """Return the layout of one KV block of this model."""
         # The kernels of the native step use their own order within a page.
-        order = PoolOrder.BLOCKS if self.computes_elsewhere else self._selection().backend.order
+        order = PoolOrder.BLOCKS if isinstance(self._model, PackedModel) else self._selection().backend.order
         return BlockLayout(kv_shapes(self.model.attention), self._config.block_size, self._dtype.itemsize, order)
 
     def numerics_id(self) -> str:
@@ -162,13 +178,13 @@ class Worker:
         return select_backend(self._attention_spec(), self._config.attention)
 
     def available_memory(self) -> int:
-        """Return the bytes that the KV cache could take now. Memory that all ranks share is divided between them."""
-        sharers = self._ranks.size if self._device.memory is None else 1
-        return self._device.available_memory() // sharers
+        """Return the bytes that the KV cache could take now. All processes may share them (`LoadedModel`)."""
+        return self._device.available_memory()
 
     def init_kv(self, num_blocks: int) -> None:
         """Allocate `num_blocks` device blocks, and capture the decode graphs where the device supports graphs."""
         model, layout = self._loaded(), self.kv_layout()
+        self._exchange = self._make_exchange(model)
         if isinstance(model, PackedModel):
             self._cache = CacheEngine(layout, num_blocks, self._dtype, self._device)
             self._runner = NativeRunner(model, self._cache.pool.blocks, threads=self._threads)
@@ -176,13 +192,28 @@ class Worker:
         selection = self._selection()
         logger.info("attention on %s: %s", self._device.name, selection)
         recordable = Feature.GRAPHS in selection.backend.support.features
+        # A graph would have to begin and end with the hidden states of a stage.
+        recordable = recordable and self._exchange is None
         shape = self._decode_shape(model, num_blocks) if self._config.decode_graphs and recordable else None
         spare = shape.spare_blocks() if shape is not None else 0
         self._cache = CacheEngine(layout, num_blocks, self._dtype, self._device, spare_blocks=spare)
         check = self._config.check_operators
         attention = selection.backend(self._attention_spec(), self._cache.pool, check=check)
+        if self._exchange is not None:
+            self._runner = StageRunner(model, attention, self._device, self._ranks, self._exchange)
+            return
         graphs = self._graphs(model, attention, shape) if shape is not None else None
         self._runner = ModelRunner(model, attention, self._device, graphs, self._ranks)
+
+    def _make_exchange(self, model: CausalLM | PackedModel) -> StageExchange | None:
+        """Connect this stage to the others; None if this worker has all layers."""
+        if self._stage is None or self._link is None:
+            return None
+        assert isinstance(model, PackedModel | DecoderForCausalLM), "only the shared decoder has stages"
+        # The kernels' residual stream is float32.
+        dtype = torch.float32 if isinstance(model, PackedModel) else model.dtype
+        like = torch.empty(0, model.hidden_size, dtype=dtype, device=self._device.torch_device)
+        return StageExchange(self._stage, self._link, like, speaks=self._ranks.rank == 0)
 
     def _decode_shape(self, model: CausalLM, num_blocks: int) -> DecodeShape:
         """Return the capacity of the decode graphs. Padding writes past the `num_blocks` blocks of requests."""
@@ -206,12 +237,11 @@ class Worker:
     def attach_host_pool(self, host_pool: memoryview) -> None:
         """Attach the CPU tier's arena. Raise EngineError before `init_kv`, or if the device cannot copy to the arena.
 
-        A block in the arena is the concatenation of all ranks' parts, so each rank's addresses start at its own part of
-        the first block.
+        host_pool: begins with this worker's part of the first block.
         """
         if self._cache is None:
             raise EngineError("the KV cache is not allocated")
-        self._cache.attach_host_pool(host_pool[self._ranks.rank * self.kv_layout().nbytes :])
+        self._cache.attach_host_pool(host_pool)
 
     def submit(self, step: SchedulerOutput) -> Callable[[], ModelRunnerOutput]:
         """Start a step: copies, loads, the forward passes, then stores.
@@ -232,10 +262,14 @@ class Worker:
         number = cache.owed.begin_step()
         try:
             self._batch.update(step)
-            if isinstance(self._runner, ModelRunner):
+            if isinstance(self._runner, ModelRunner | StageRunner):
                 collect = self._execute(step, number, self._runner, self._batch, cache, received)
             else:
-                collect = NativeStep(step, number, self._runner, self._batch, cache, received).collect
+                collect = NativeStep(step, number, self._runner, self._batch, cache, received, self._exchange).collect
+                if self._exchange is not None:
+                    # The next stage waits for the hidden states, and the next step for the tokens.
+                    output = collect()
+                    return lambda: output
         except FOR_THE_PROCESS:
             raise
         except BaseException as error:
@@ -245,8 +279,11 @@ class Worker:
 
     @property
     def computes_elsewhere(self) -> bool:
-        """True if `submit` only hands a step to the kernels' own threads. Any thread may then call `submit`."""
-        return isinstance(self._model, PackedModel)
+        """True if `submit` only hands a step to the kernels' own threads. Any thread may then call `submit`.
+
+        A stage of a pipeline also waits for the stages before it.
+        """
+        return isinstance(self._model, PackedModel) and self._stage is None
 
     def execute(self, step: SchedulerOutput) -> ModelRunnerOutput:
         """Submit a step and wait for its output."""
@@ -256,7 +293,7 @@ class Worker:
         self,
         step: SchedulerOutput,
         number: int,
-        runner: ModelRunner,
+        runner: ModelRunner | StageRunner,
         batch: InputBatch,
         cache: CacheEngine,
         received: float,
@@ -281,7 +318,7 @@ class Worker:
         """Release the host pool and the device's memory."""
         if self._cache is not None:
             self._cache.close()
-        self._cache = self._runner = self._model = None
+        self._cache = self._runner = self._model = self._exchange = None
 
 
 def _collect(

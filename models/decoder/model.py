@@ -12,6 +12,7 @@ from torch.nn import functional
 
 from models.decoder.checkpoint import canonical_name, slot_names, slot_tensor
 from models.decoder.config import DecoderConfig
+from models.decoder.stages import stage_config
 from models.decoder.tensor_parallel import rank_config, rank_tensor
 from models.interface import ForwardContext
 from models.layers.geglu import geglu
@@ -21,6 +22,7 @@ from models.layers.rms_norm import RMSNorm, WideRMSNorm
 from models.layers.rope import RotaryTable
 from models.packed_tensor import PackedTensor
 from models.parallel import ALONE, RankGroup
+from models.partition import Stage, whole
 
 EMBEDDING = "model.embed_tokens.weight"
 
@@ -171,8 +173,10 @@ class DecoderLayer:
 
 
 class DecoderForCausalLM:
-    """The whole network. Satisfies `models.interface.CausalLM`. Tensors hold garbage until `slots` are filled.
+    """The network, or one stage of it. Satisfies `models.interface.CausalLM`. Tensors hold garbage until `slots` are
+    filled.
 
+    stage: the layers of this network, by their indices in the whole one.
     packed: matrices in blocks whose slots are not filled yet, by name.
     """
 
@@ -184,6 +188,7 @@ class DecoderForCausalLM:
         device: torch.device,
         layers: LayerKinds = TORCH_LAYERS,
         ranks: RankGroup = ALONE,
+        stage: Stage | None = None,
     ) -> None:
         """Allocate the tensors of this rank.
 
@@ -191,12 +196,15 @@ class DecoderForCausalLM:
         layers: implementations of norms, rotation and activation.
         ranks: the tensor-parallel group. Each rank holds its part of the heads and of every MLP. Only rank 0 holds an
             untied output matrix.
+        stage: layers to hold; None for all. The first stage holds the embedding, the last one holds the final norm and
+            the output matrix. A tied embedding is on both.
 
         Raise UnsupportedModelError if the model cannot be split over the group.
         """
         self._whole = config
         self.packed: dict[str, PackedTensor] = {}
-        config = self.config = rank_config(config, ranks.size)
+        self.stage = stage or whole(config.num_layers)
+        config = self.config = stage_config(rank_config(config, ranks.size), self.stage)
         self._ranks = ranks
         self.attention = config.attention_calls()
         self.vocab_size = config.vocab_size
@@ -207,14 +215,15 @@ class DecoderForCausalLM:
             DecoderLayer(config, i, layers, ranks, dtype=dtype, device=device) for i in range(config.num_layers)
         ]
         self._norm = norm_kind(config, layers)(config.hidden_size, config.rms_norm_eps, dtype=dtype, device=device)
-        self._tied = config.tie_word_embeddings
-        self._has_head = self._tied or ranks.rank == 0
+        self._tied = config.tie_word_embeddings and self.stage.is_last
+        self._has_head = self.stage.is_last and (self._tied or ranks.rank == 0)
         head_rows = config.vocab_size if self._has_head else 0
         self._head = Linear(config.hidden_size, [head_rows], bias=False, dtype=dtype, device=device)
+        embedding_rows = config.vocab_size if self.stage.is_first else 0
         self._embedding = (
             self._head.weight
             if self._tied
-            else torch.empty(config.vocab_size, config.hidden_size, dtype=dtype, device=device)
+            else torch.empty(embedding_rows, config.hidden_size, dtype=dtype, device=device)
         )
         self._plan = [layer.rope for layer in config.layers]
         self._ropes = [
@@ -229,20 +238,27 @@ class DecoderForCausalLM:
         )
         self._embedding_factor = config.embedding_factor(dtype)
 
-    def forward(self, input_ids: torch.Tensor, positions: torch.Tensor, context: ForwardContext) -> torch.Tensor:
-        """Compute the normalized final hidden states [T, hidden] of input_ids and positions, each [T] int64."""
-        x = functional.embedding(input_ids, self._embedding).to(self.dtype)
-        if self._embedding_factor != 1:
-            x = x * self._embedding_factor
+    @property
+    def hidden_size(self) -> int:
+        """Width of the hidden states."""
+        return self.config.hidden_size
+
+    def forward(self, inputs: torch.Tensor, positions: torch.Tensor, context: ForwardContext) -> torch.Tensor:
+        """See `models.interface.CausalLM`."""
+        x = self._embed(inputs) if self.stage.is_first else inputs
         factors = None if self._query_factors is None else self._query_factors[positions, None, None]
         unrotated = Positions(None, factors)
         rotated = [Positions((rope, rope.rows(positions)), factors) for rope in self._ropes]
         for layer, rope in zip(self._layers, self._plan, strict=True):
             x = layer(x, unrotated if rope is None else rotated[rope], context)
-        return self._norm(x)
+        return self._norm(x) if self.stage.is_last else x
+
+    def _embed(self, input_ids: torch.Tensor) -> torch.Tensor:
+        x = functional.embedding(input_ids, self._embedding).to(self.dtype)
+        return x if self._embedding_factor == 1 else x * self._embedding_factor
 
     def compute_logits(self, hidden: torch.Tensor) -> torch.Tensor:
-        """Compute the logits [R, vocab] float32 of hidden states [R, hidden]. Call on rank 0 only."""
+        """Compute the logits [R, vocab] float32 of hidden states [R, hidden]. Call on rank 0 of the last stage only."""
         logits, cap = self._head(hidden).float(), self.config.logits_softcap
         if self.config.logits_scale != 1:
             logits = logits * self.config.logits_scale
@@ -263,10 +279,12 @@ class DecoderForCausalLM:
 
     def slots(self) -> dict[str, torch.Tensor]:
         """Return a view per tensor that a checkpoint must contain, by name. `part` of the tensor is copied to it."""
-        slots = {EMBEDDING: self._embedding, "model.norm.weight": self._norm.weight}
+        slots = {EMBEDDING: self._embedding} if self.stage.is_first or self._tied else {}
+        if self.stage.is_last:
+            slots["model.norm.weight"] = self._norm.weight
         if self._has_head and not self._tied:
             slots |= self._head.slots(["lm_head"])
-        for index, layer in enumerate(self._layers):
+        for index, layer in zip(self.stage.layers, self._layers, strict=True):
             slots |= layer.slots(f"model.layers.{index}")
         return slots
 
@@ -289,11 +307,21 @@ class DecoderForCausalLM:
     def ignores(self, name: str) -> bool:
         """Return whether to skip the checkpoint's tensor `name`.
 
-        These are rotary tables, the copy of a tied head, a head that another rank holds, and other parts of the model.
+        These are rotary tables, the copy of a tied head, tensors that another rank or stage holds, and other parts of
+        the model.
         """
         if name.endswith("rotary_emb.inv_freq") or name.startswith(self._whole.other_parts):
             return True
-        return (self._tied or not self._has_head) and canonical_name(name) == "lm_head.weight"
+        match canonical_name(name).split("."):
+            case ["lm_head", "weight"]:
+                return self._tied or not self._has_head
+            case ["model", "embed_tokens", "weight"]:
+                return not self.stage.is_first
+            case ["model", "norm", "weight"]:
+                return not self.stage.is_last
+            case ["model", "layers", index, *_] if index.isdecimal():
+                return int(index) in range(self._whole.num_layers) and int(index) not in self.stage.layers
+        return False
 
 
 def norm_kind(config: DecoderConfig, layers: LayerKinds) -> Callable[..., RMSNorm]:

@@ -98,12 +98,17 @@ def test_build_image_hands_choices_to_the_builder(tmp_path: Path) -> None:
     builder = tmp_path / "buildah"
     builder.write_text('#!/bin/sh\necho "$@"\n')
     builder.chmod(0o755)
-    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "DEVICE": "cuda", "BUILD_ARGS": "--layers --no-cache"}
+    environment = {
+        "PATH": f"{tmp_path}:/usr/bin:/bin",
+        "DEVICE": "cuda",
+        "EXTRAS": "ray",
+        "BUILD_ARGS": "--layers --no-cache",
+    }
     script = ROOT / "scripts" / "build-image"
     done = subprocess.run([script], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == (
         f"build --file deploy/Containerfile --tag ebb:{VERSION} --ignorefile deploy/Containerfile.containerignore "
-        "--format docker --build-arg DEVICE=cuda --layers --no-cache ."
+        "--format docker --build-arg DEVICE=cuda --build-arg EXTRAS=ray --layers --no-cache ."
     )
 
 

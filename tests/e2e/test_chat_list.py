@@ -118,7 +118,7 @@ async def test_exported_chat_can_be_imported_as_another_one(chat: ChatPage, tmp_
     await expect(chat.button("Import 1 chat")).to_be_focused()
     await chat.page.keyboard.press("Enter")
 
-    await expect(chat.page.get_by_text("One chat was imported.")).to_be_visible()
+    await expect(chat.page.get_by_text("1 chat was imported.")).to_be_visible()
     await expect(chat.chats.get_by_text("Cargo", exact=True)).to_have_count(2)
 
 

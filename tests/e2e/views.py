@@ -90,7 +90,9 @@ class Views:
     async def prompts(self) -> None:
         await self._chat.page.goto("/")
         await self._chat.composer.press_sequentially("/")
-        await self._chat.page.get_by_role("dialog", name="Saved prompts").get_by_text("No prompts found.").wait_for()
+        await (
+            self._chat.page.get_by_role("dialog", name="Saved prompts").get_by_text("No saved prompts yet.").wait_for()
+        )
 
     async def _of_answer(self, item: str) -> None:
         await self.resumed()

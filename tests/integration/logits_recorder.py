@@ -62,10 +62,14 @@ class _RecordingRunner(NativeRunner):
         self._recorder = recorder
 
     def start(
-        self, scheduled: Sequence[ScheduledRequest], wanted: Sequence[int] = (), moves: StepMoves = NO_MOVES
+        self,
+        scheduled: Sequence[ScheduledRequest],
+        wanted: Sequence[int] = (),
+        moves: StepMoves = NO_MOVES,
+        inputs: torch.Tensor | None = None,
     ) -> Started:
         assert not wanted
-        return super().start(scheduled, range(sum(len(request.sampling) for request in scheduled)), moves)
+        return super().start(scheduled, range(sum(len(request.sampling) for request in scheduled)), moves, inputs)
 
     def finish(self, started: Started) -> Computed:
         computed = super().finish(started)

@@ -61,12 +61,22 @@ class SchedulerLife(RuleBasedStateMachine):
         patient=st.booleans(),
         impatient_server=st.booleans(),
         passes=st.sampled_from((1, 3)),
+        stages=st.sampled_from((1, 2, 3)),
         drafts=st.booleans(),
         late=st.booleans(),
     )
     def open(
-        self, policy: QueuePolicy, patient: bool, impatient_server: bool, passes: int, drafts: bool, late: bool
+        self,
+        policy: QueuePolicy,
+        patient: bool,
+        impatient_server: bool,
+        passes: int,
+        drafts: bool,
+        late: bool,
+        stages: int = 1,
     ) -> None:
+        self.stages = stages
+        passes = passes if stages == 1 else 1
         self.policy = policy
         self.queue_timeout = 8.0 if impatient_server else inf
         self.queue = make_queue(policy, max_waiting=1000, max_wait=inf if patient else 1.0, weights=WEIGHTS)
@@ -80,7 +90,9 @@ class SchedulerLife(RuleBasedStateMachine):
         self.prefill = BelievedCost()
         self.prefill.token_seconds = 0.05
         connector = OffloadConnector(self.tiers, blocks, self.prefill, clock=self.clock)
-        limits = SchedulerLimits(max_num_seqs=MAX_RUNNING, max_num_batched_tokens=9, decode_passes=passes)
+        limits = SchedulerLimits(
+            max_num_seqs=MAX_RUNNING, max_num_batched_tokens=9, decode_passes=passes, num_stages=stages
+        )
         proposer = HalfRight(VOCAB) if drafts else None
         self.scheduler = Scheduler(limits, blocks, connector, self.queue, clock=self.clock, proposer=proposer)
         # Until the scheduler knows that a pass takes hardly any time, a step has one pass and no drafts.
@@ -174,13 +186,13 @@ class SchedulerLife(RuleBasedStateMachine):
         self.scheduler.connector.cancel_hint(name)
 
     @rule()
-    @precondition(lambda self: len(self.in_flight) < 2)
+    @precondition(lambda self: len(self.in_flight) <= self.stages)
     def schedule(self) -> None:
         self.now += 0.1
         running = [request for request in self.live.values() if request.status is RequestStatus.RUNNING]
         first = min(running, key=self._rank, default=None)
         oldest = self._oldest_of_tenants(running)
-        output = self.scheduler.schedule()
+        output = self.scheduler.schedule(ahead=len(self.in_flight) >= self.stages)
         assert first is None or first.status is not RequestStatus.PREEMPTED, "the highest-ranked request was preempted"
         for request in oldest:
             stopped = request.status is RequestStatus.PREEMPTED

@@ -6,20 +6,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import psutil  # type: ignore[import-untyped]
 import pytest
 
 from engine.fleet.ray_cluster import RECONNECT_SECONDS
 
 MACHINES = 3
-QUICK = {
+SETTINGS = {
     "health_check_initial_delay_ms": 1000,
     "health_check_period_ms": 500,
     "health_check_timeout_ms": 500,
     "health_check_failure_threshold": 3,
+    "worker_niceness": 0,
     "gcs_rpc_server_reconnect_timeout_s": RECONNECT_SECONDS,
 }
-"""Settings with which the head notices a machine that is gone within two seconds, as docs/fleet.md says."""
+"""Settings of the cluster, as docs/fleet.md says."""
 MEMORY = 80 << 20
 """Bytes of Ray's object store on each machine, which Ebb does not use."""
 
@@ -41,9 +41,8 @@ class RayCluster:
     def kill_machine_of(self, pid: int | None) -> None:
         """Kill the process that makes the machine of an actor, and with it the actor."""
         assert pid is not None
-        raylet = psutil.Process(pid).parent()
-        assert raylet is not None
-        [node] = [node for node in self._cluster.worker_nodes if _raylet(node).pid == raylet.pid]
+        parent = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        [node] = [node for node in self._cluster.worker_nodes if _raylet(node).pid == parent]
         _raylet(node).kill()
         # As an init process would: a worker takes a zombie for alive.
         _raylet(node).wait()
@@ -78,7 +77,7 @@ def ray_cluster(folder: Path) -> Iterator[RayCluster]:
         cluster = Cluster(
             initialize_head=True,
             shutdown_at_exit=False,
-            head_node_args={**quiet, "num_cpus": 0, "_system_config": QUICK},
+            head_node_args={**quiet, "num_cpus": 0, "_system_config": SETTINGS},
         )
         try:
             running = RayCluster(cluster)

@@ -1,4 +1,4 @@
-"""One cluster for all tests, with two replicas, and one engine in this process to compare with."""
+"""One cluster for all tests, with three replicas, and one engine in this process to compare with."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator

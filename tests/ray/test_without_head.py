@@ -12,7 +12,9 @@ from tests.ray.cluster import RayCluster
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
-async def test_answers_go_on_without_the_head(fleet: RemoteEngine, alone: AsyncLLMEngine, cluster: RayCluster) -> None:
+async def test_answers_continue_without_the_head(
+    fleet: RemoteEngine, alone: AsyncLLMEngine, cluster: RayCluster
+) -> None:
     salt = 600
     got, _ = await answers_through(fleet, lambda _: cluster.kill_head(), salt)
     for kind, here, expected in zip(KINDS, got, await answers_alone(alone, salt), strict=True):

@@ -49,6 +49,7 @@ class Rig:
     policy: QueuePolicy = "fair"
     max_wait: float = 30.0
     decode_passes: int = 1
+    num_stages: int = 1
     rest: float = 0.0
     weights: Mapping[str, float] | None = None
     store: ToyStore | None = None
@@ -69,7 +70,9 @@ class Rig:
         connector: TierConnector = NoTiers()
         if self.tiers is not None:
             connector = OffloadConnector(self.tiers, self.blocks, self.prefill, clock=self.clock)
-        limits = SchedulerLimits(self.max_num_seqs, self.max_tokens_per_step, decode_passes=self.decode_passes)
+        limits = SchedulerLimits(
+            self.max_num_seqs, self.max_tokens_per_step, decode_passes=self.decode_passes, num_stages=self.num_stages
+        )
         queue = make_queue(
             self.policy, max_waiting=self.max_waiting, max_wait=self.max_wait, weights=self.weights or {}
         )

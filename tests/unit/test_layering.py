@@ -44,11 +44,11 @@ ORDER = {
         """,
     "models": """
         errors folder block_types packed_tensor fingerprint parameter_count safetensors_writer attention_call interface
-        layers parallel slices sentencepiece_model sentencepiece_tokenizer thinking open_call tokenizer text_tokenizer
-        written_thinking harmony_thinking json_scanner tool_calls custom_input call_reader tool_call_parser call_syntax
-        template_tools template_roles tool_format tokenizer_info chat_format gguf_import decoder gemma2 gemma3 granite
-        llama mistral ministral ministral3 pangu phi3 qwen2 qwen3 smollm3 dense_context weights transformers registry
-        wheel_source proof staging hub hub_gguf hub_model catalogue pull resolve
+        layers parallel partition slices sentencepiece_model sentencepiece_tokenizer thinking open_call tokenizer
+        text_tokenizer written_thinking harmony_thinking json_scanner tool_calls custom_input call_reader
+        tool_call_parser call_syntax template_tools template_roles tool_format tokenizer_info chat_format gguf_import
+        decoder gemma2 gemma3 granite llama mistral ministral ministral3 pangu phi3 qwen2 qwen3 smollm3 dense_context
+        weights transformers registry wheel_source proof staging hub hub_gguf hub_model catalogue pull resolve
         """,
 }
 SCHEDULER_SIDE = (
@@ -333,9 +333,10 @@ def test_every_imported_package_is_a_declared_dependency() -> None:
     }
     # These are imported only if a setting enables the extra, or if torch for a GPU has installed the package.
     optional = {("app.observability.tracing", "opentelemetry"), ("engine.attention.triton_kernels", "triton")}
-    optional |= {("app.accounts.directory", "ldap")}
+    optional |= {("app.accounts.directory", "ldap"), ("app.cli.desktop", "webview")}
     optional |= {(name, "psycopg") for name in modules() if name.startswith("app.storage.postgres.")}
-    optional |= {(name, "ray") for name in modules() if name.startswith("engine.fleet.ray_")}
+    on_ray = ("engine.fleet.ray_", "engine.executor.ray_")
+    optional |= {(name, "ray") for name in modules() if name.startswith(on_ray)}
     undeclared = {
         f"{name} imports {package}"
         for name, path in modules().items()

@@ -53,6 +53,15 @@ class ComputationSettings:
             "divide the heads, the KV heads and the MLP"
         ),
     )
+    pipeline_parallel_size: int = setting(
+        1,
+        integer(1, 64),
+        "N",
+        (
+            "stages that each have some of the layers, on devices of their own or on a share of the cores; at most one "
+            "per layer ([pipelines](docs/decisions/pipeline.md))"
+        ),
+    )
     replicas: int = setting(
         1,
         integer(1, 64),

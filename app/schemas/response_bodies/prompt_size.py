@@ -2,6 +2,8 @@
 
 from typing_extensions import TypedDict
 
+from app.schemas.response_bodies.errors import ErrorBody
+
 
 class PromptSize(TypedDict):
     """The size of a prompt that is not sent yet.
@@ -21,3 +23,15 @@ class Summary(TypedDict):
     """A summary of the messages at the beginning of a conversation, for the question that leaves them out."""
 
     summary: str
+
+
+class SummaryDelta(TypedDict):
+    """Data of the event `delta` while a summary is written: its next text."""
+
+    text: str
+
+
+class SummaryError(TypedDict):
+    """Data of the event `error`, which ends the stream of a summary."""
+
+    error: ErrorBody

@@ -52,6 +52,7 @@ TABLES: Final = {
     "preset": "id",
     "saved_prompt": "id",
     "kept_file": "id",
+    "preference": "tenant, name",
     "served_tick": "served",
     "served_hour": "hour",
     "server_clock": "newest",

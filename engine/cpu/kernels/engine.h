@@ -167,6 +167,7 @@ private:
                             weights.down_norm);
                 barrier();
             }
+            if (input.hidden_out != nullptr) emit();
             add_to_sums();
             if (input.samples > 0) sample();
             barrier();
@@ -188,10 +189,26 @@ private:
         float* residual(int row) const { return stream->data() + static_cast<ptrdiff_t>(row) * hidden; }
 
         void embed() {
+            if (input.hidden_in != nullptr) {
+                for (auto [row, end] = share(rows); row < end; ++row)
+                    std::copy_n(input.hidden_in + static_cast<ptrdiff_t>(row) * hidden, hidden, residual(row));
+                return;
+            }
             const Weights embedding{model.embedding, hidden};
             for (auto [row, end] = share(rows); row < end; ++row) {
                 unpack_row(embedding, input.token_ids[row], residual(row));
                 if (model.embedding_scale != 1.f) scale(model.embedding_scale, hidden, residual(row));
+            }
+        }
+
+        // Write the residual stream, with its last change, for the engine that has the next layers.
+        void emit() {
+            for (auto [row, end] = share(rows); row < end; ++row) {
+                const ptrdiff_t at = static_cast<ptrdiff_t>(row) * hidden;
+                if (change_norm == nullptr)
+                    std::copy_n(residual(row), hidden, input.hidden_out + at);
+                else
+                    add_change(at, input.hidden_out + at);
             }
         }
 
@@ -223,9 +240,14 @@ private:
         const float* settle(int row, bool is_kept) {
             const ptrdiff_t at = static_cast<ptrdiff_t>(row) * hidden;
             float* to = is_kept ? next_stream->data() + at : own.settled.data();
+            add_change(at, to);
+            return to;
+        }
+
+        // Write the row at offset `at` of the residual stream with its last change.
+        void add_change(ptrdiff_t at, float* to) {
             add_normed(stream->data() + at, engine.changes_.data() + at, change_norm, hidden, model.norm_epsilon,
                        model.residual_scale, to);
-            return to;
         }
 
         Left norm(const float* weight) {

@@ -80,9 +80,9 @@ struct Model {
     float logits_softcap;     // logits l become softcap * tanh(l / softcap); 0: unchanged
     const float* query_factors;  // [positions], factor of a rotated query at each position; null: none
     const LayerWeights* layer_weights;
-    Matrix embedding;  // [vocab, hidden]; the head's panels if the two are tied
+    Matrix embedding;  // [vocab, hidden]; the head's panels if the two are tied; empty if every step has hidden_in
     const float* final_norm;
-    Matrix head;       // [vocab, hidden], of which the last panel is padded to 32 columns
+    Matrix head;       // [vocab, hidden], of which the last panel is padded to 32 columns; empty if no step samples
 };
 
 // Changes to a row's logits before a token is sampled. The arrays are built once per request, not per step.
@@ -136,6 +136,8 @@ struct StepInput {
     int32_t samples;
     int32_t table_width;
     int32_t* token_ids;           // [rows]; the kernels replace ~i (negative) by sample i of the previous step
+    const float* hidden_in;       // [rows, hidden]: the residual stream before the layers; null: embeddings of the ids
+    float* hidden_out;            // [rows, hidden], output: the residual stream after the layers; null: not needed
     const int32_t* query_lens;    // [sequences], each at least 1
     const int32_t* context_lens;  // [sequences]: keys in the cache before this step
     const int32_t* block_tables;  // [sequences, table_width]

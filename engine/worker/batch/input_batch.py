@@ -107,13 +107,18 @@ class StepInput:
 
 
 class ExpectedTokens:
-    """Placeholders of a pass's samples, to be replaced once the pass has ended."""
+    """Placeholders of a pass's samples, to be replaced once the pass has ended.
 
-    def __init__(self, places: Sequence[tuple[ScheduledRequest, RequestState]]) -> None:
+    number: number of the pass. num_samples: number of its samples.
+    """
+
+    def __init__(self, number: int, places: Sequence[tuple[ScheduledRequest, RequestState]]) -> None:
         """Note the placeholder of each request.
 
         places: in the order of the samples. The last token of each state is the placeholder of its first sample.
         """
+        self.number = number
+        self.num_samples = sum(len(request.sampling) for request, _ in places)
         self._places = [(request, state, len(state.token_ids) - 1) for request, state in places]
 
     def fill(self, tokens: Iterable[int]) -> dict[str, tuple[int, ...]]:
@@ -153,6 +158,10 @@ class InputBatch:
         for cached in step.cached_requests:
             self._advance(cached)
         self._masks, self._drafts = step.masks, step.drafts
+
+    def newest_expected(self, request_ids: Iterable[str]) -> int:
+        """Return the number of the last pass that sampled for any of these requests; 0 if there is none."""
+        return max((self._state(request_id).expected_of for request_id in request_ids), default=0)
 
     def _add(self, new: NewRequestData) -> None:
         if new.request_id in self._requests:
@@ -287,4 +296,4 @@ class InputBatch:
                 state.expected_of = self._passes
                 num_samples += len(request.sampling)
                 places.append((request, state))
-        return ExpectedTokens(places)
+        return ExpectedTokens(self._passes, places)

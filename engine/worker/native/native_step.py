@@ -6,9 +6,10 @@ from engine.errors import EngineError
 from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.worker.batch.forward_pass import NO_LOGPROBS, ForwardPass, embeddings_of, step_logprobs, step_output
 from engine.worker.batch.input_batch import ExpectedTokens, InputBatch
+from engine.worker.batch.stage_exchange import StageExchange
 from engine.worker.batch.step_moves import PlannedTransfers, StepMoves
 from engine.worker.cache_engine import CacheEngine
-from engine.worker.native.runner import NativeRunner, Started
+from engine.worker.native.runner import Computed, NativeRunner, Started
 
 
 class NativeStep:
@@ -26,11 +27,13 @@ class NativeStep:
         batch: InputBatch,
         cache: CacheEngine,
         received: float,
+        exchange: StageExchange | None = None,
     ) -> None:
         """Submit the step.
 
         number: number of the step in the cache's ledger of owed results.
         received: time at which the step arrived, on time.perf_counter.
+        exchange: connection to the other stages of a pipeline; None if there are none.
 
         Raise EngineError if the step cannot be run. No part of the step is in flight then.
         """
@@ -38,6 +41,7 @@ class NativeStep:
         self._number = number
         self._owed = cache.owed
         self._runner = runner
+        self._exchange = exchange if step.num_scheduled_tokens else None
         self._received = received
         self._copies = cache.copy_addresses(step.copies)
         self._loads = PlannedTransfers(step.loads, cache.transfer_addresses)
@@ -45,10 +49,15 @@ class NativeStep:
         self._passes: list[tuple[Started, ExpectedTokens]] = []
         try:
             for number in range(step.passes):
+                if self._exchange is not None:
+                    self._exchange.begin(batch, step.num_scheduled_tokens)
                 scheduled = batch.select(step.num_scheduled_tokens)
                 sampling = [row for request in scheduled for row in request.sampling]
                 wanted = [i for i, row in enumerate(sampling) if row.num_logprobs is not None]
-                started = runner.start(scheduled, wanted, self._moves(number))
+                inputs = None
+                if self._exchange is not None:
+                    inputs = self._exchange.inputs(sum(len(request.token_ids) for request in scheduled))
+                started = runner.start(scheduled, wanted, self._moves(number), inputs)
                 self._passes.append((started, batch.expect(scheduled)))
         except BaseException:
             # The kernels still use the arrays of the passes that were started.
@@ -90,15 +99,27 @@ class NativeStep:
                 computed = self._runner.finish(started)
             except EngineError as error:
                 failure = failure or error
+                if self._exchange is not None:
+                    self._exchange.fail(expected)
                 continue
+            sampled = self._settle(computed, expected)
             logprobs = (
                 step_logprobs(started.scheduled, computed.tokens, computed.logits)
                 if len(computed.logits)
                 else NO_LOGPROBS
             )
-            sampled, embeddings = expected.fill(computed.tokens), embeddings_of(started.scheduled)
+            embeddings = embeddings_of(started.scheduled) if computed.hidden is None else {}
             passes.append(ForwardPass(sampled, computed.started, computed.ended, logprobs, embeddings))
             seconds += computed.move_seconds
         if failure is not None:
             raise failure
         return passes, seconds
+
+    def _settle(self, computed: Computed, expected: ExpectedTokens) -> dict[str, tuple[int, ...]]:
+        """Pass on what the other stages need, and return the accepted tokens by request id."""
+        if self._exchange is None:
+            return expected.fill(computed.tokens)
+        if computed.hidden is None:
+            return self._exchange.end(computed.tokens, expected)
+        self._exchange.pass_on(computed.hidden, expected)
+        return {}

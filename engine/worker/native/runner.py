@@ -15,11 +15,18 @@ from engine.worker.native.step_arrays import StepArrays
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """Pass that was submitted to the kernels. logits: [wanted, vocab], written by the kernels."""
+    """Pass that was submitted to the kernels.
+
+    logits: [wanted, vocab], written by the kernels.
+    inputs: hidden states that the kernels read; None on the first stage.
+    hidden: hidden states [T, hidden] float32 for the next stage, written by the kernels; None on the last stage.
+    """
 
     scheduled: Sequence[ScheduledRequest]
     arrays: StepArrays
     logits: torch.Tensor
+    inputs: torch.Tensor | None
+    hidden: torch.Tensor | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +35,7 @@ class Computed:
 
     started, ended: times of the computation, on time.perf_counter.
     move_seconds: duration of each load, then of each store.
+    hidden: see `Started`.
     """
 
     tokens: list[int]
@@ -35,6 +43,7 @@ class Computed:
     started: float
     ended: float
     move_seconds: list[float]
+    hidden: torch.Tensor | None
 
 
 class NativeRunner:
@@ -49,20 +58,31 @@ class NativeRunner:
         weakref.finalize(self, model.kernels.destroy, self._handle)
 
     def start(
-        self, scheduled: Sequence[ScheduledRequest], wanted: Sequence[int] = (), moves: StepMoves = NO_MOVES
+        self,
+        scheduled: Sequence[ScheduledRequest],
+        wanted: Sequence[int] = (),
+        moves: StepMoves = NO_MOVES,
+        inputs: torch.Tensor | None = None,
     ) -> Started:
         """Submit a pass to the kernels; the caller must finish it. If this raises EngineError, nothing was started.
 
         wanted: ascending indices, among sampling rows, of those whose logits to return; those of the rows before
-        `prompt_targets` come after them.
+            `prompt_targets` come after them. Only the last stage returns logits.
+        inputs: hidden states [T, hidden] float32 of the stage before, unless this is the first one.
         """
+        samples = self._model.stage.is_last
         arrays = (self._free.pop() if self._free else self._new_arrays()).with_room_for(scheduled, moves)
-        arrays.fill(scheduled, wanted, moves)
+        arrays.fill(scheduled, wanted, moves, samples=samples)
         num_scored = sum(len(request.prompt_targets) for request in scheduled)
-        logits = torch.empty((len(wanted) + num_scored, self._model.vocab_size))
+        logits = torch.empty((len(wanted) + num_scored if samples else 0, self._model.vocab_size))
+        hidden = None
+        if not samples:
+            hidden = torch.empty((sum(len(request.token_ids) for request in scheduled), self._model.hidden_size))
         arrays.input.logits = logits.data_ptr()
+        arrays.input.hidden_in = inputs.data_ptr() if inputs is not None else None
+        arrays.input.hidden_out = hidden.data_ptr() if hidden is not None else None
         self._model.kernels.submit(self._handle, arrays.input)
-        return Started(scheduled, arrays, logits)
+        return Started(scheduled, arrays, logits, inputs, hidden)
 
     def wait(self, started: Started) -> None:
         """Wait until the pass has ended, and with it all passes started before."""
@@ -76,7 +96,9 @@ class NativeRunner:
             step = arrays.input
             if step.problem is not None:
                 raise EngineError(f"the native step failed: {step.problem.decode()}")
-            return Computed(arrays.chosen(), started.logits, step.started, step.ended, arrays.move_seconds())
+            return Computed(
+                arrays.chosen(), started.logits, step.started, step.ended, arrays.move_seconds(), started.hidden
+            )
         finally:
             self._free.append(arrays)
 

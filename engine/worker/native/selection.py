@@ -176,7 +176,7 @@ def _check_kernels(config: EngineConfig) -> tuple[InstructionSet, Path]:
     if config.device != "cpu":
         raise _NotWantedError(f"the native step is for CPUs, not for {config.device}")
     if config.tensor_parallel_size > 1:
-        raise _NotWantedError("the native step is one process, but --tensor-parallel-size asks for several")
+        raise _NotWantedError("the native step has all heads, but --tensor-parallel-size divides them")
     if config.cpu_kernels in ("torch", "onednn"):
         raise _NotWantedError("the torch model was chosen")
     instruction_set = choose_instruction_set(config.cpu_kernels)

@@ -125,16 +125,21 @@ class StepArrays:
             summed=room[7],
         )
 
-    def fill(self, scheduled: Sequence[ScheduledRequest], wanted: Sequence[int], moves: StepMoves) -> None:
+    def fill(
+        self, scheduled: Sequence[ScheduledRequest], wanted: Sequence[int], moves: StepMoves, *, samples: bool = True
+    ) -> None:
         """Fill the arrays with a step.
 
         wanted: ascending indices of the sampling rows whose logits are returned. The logits of the rows before
             `prompt_targets` follow them. The kernels sample those rows too, and the samples are discarded.
+        samples: whether these kernels sample and embed; False if another stage has the final norm.
 
         Raise EngineError for a row that samples randomly without a seed.
         """
         self._fill_requests(scheduled, wanted)
         self._fill_sums(scheduled)
+        if not samples:
+            self.input.samples = self._num_sampling = self.input.num_sums = 0
         self._fill_moves(moves)
 
     def _fill_requests(self, scheduled: Sequence[ScheduledRequest], wanted: Sequence[int]) -> None:

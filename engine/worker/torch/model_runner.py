@@ -1,19 +1,16 @@
 """One step of the model: rows in, one token per request that samples out."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
-import numpy as np
 import torch
 
 from engine.attention.backend import AttentionBackend
-from engine.sampling.sampler import Sampler, SamplingRow
-from engine.upload import upload
-from engine.worker.batch.embedding import HiddenSum
-from engine.worker.batch.forward_pass import NO_LOGPROBS, ForwardPass, embeddings_of, step_logprobs
-from engine.worker.batch.input_batch import InputBatch, ScheduledRequest, StepInput
+from engine.worker.batch.forward_pass import NO_LOGPROBS, ForwardPass, step_logprobs
+from engine.worker.batch.input_batch import InputBatch, StepInput
 from engine.worker.torch.decode_graphs import DecodeGraphs
 from engine.worker.torch.device import Device
+from engine.worker.torch.sampling_head import SamplingHead
 from models.interface import CausalLM
 from models.parallel import ALONE, RankGroup
 
@@ -33,12 +30,11 @@ class ModelRunner:
         ranks: RankGroup = ALONE,
     ) -> None:
         """Create a runner. graphs: recorded graphs of steps that only decode. ranks: the first one samples for all."""
-        self._ranks = ranks
         self._model = model
         self._graphs = graphs
         self._attention = attention
         self._device = device
-        self._sampler = Sampler()
+        self._head = SamplingHead(model, ranks)
         self._sampled = torch.zeros(0, dtype=torch.int64, device=device.torch_device)
         self._ended = 0.0
 
@@ -52,10 +48,8 @@ class ModelRunner:
         step = batch.build(num_scheduled_tokens)
         started = time.perf_counter()
         hidden = self._hidden_states(step)
-        tokens, wanted = self._sample(self._rows(hidden, step.logits_rows), step.sampling_rows)
-        if step.scored_rows and self._ranks.rank == 0:
-            wanted.append(self._model.compute_logits(self._rows(hidden, step.scored_rows)))
-        read, finish_sums = self._device.start_read(tokens), self._start_sums(hidden, step.scheduled)
+        tokens, wanted = self._head.sample(hidden, step)
+        read, finish_sums = self._device.start_read(tokens), self._head.start_sums(hidden, step.scheduled, self._device)
         logprobs = step_logprobs(step.scheduled, read().tolist(), torch.cat(wanted)) if wanted else NO_LOGPROBS
         # From here on, placeholders are those of this pass.
         expected = batch.expect(step.scheduled)
@@ -81,49 +75,3 @@ class ModelRunner:
             context = self._attention.begin_step(step.attention)
             hidden = self._model.forward(input_ids, step.positions, context)
         return hidden
-
-    def _start_sums(
-        self, hidden: torch.Tensor, scheduled: Sequence[ScheduledRequest]
-    ) -> Callable[[], dict[str, bytes]]:
-        """Queue the reads of the hidden states that embeddings need, on rank 0 only.
-
-        Return a function that adds them to their sums and returns the embeddings that are complete.
-        """
-        reads: list[tuple[HiddenSum, Callable[[], torch.Tensor]]] = []
-        if self._ranks.rank > 0:
-            return dict
-        first = 0
-        for request in scheduled:
-            rows = request.summed_rows
-            if request.hidden_sum is not None and rows:
-                chunk = hidden[first + rows.start : first + rows.stop]
-                reads.append((request.hidden_sum, self._device.start_read(chunk)))
-            first += len(request.token_ids)
-
-        def finish() -> dict[str, bytes]:
-            for hidden_sum, read in reads:
-                hidden_sum.add(read())
-            return embeddings_of(scheduled)
-
-        return finish
-
-    def _rows(self, hidden: torch.Tensor, rows: Sequence[int]) -> torch.Tensor:
-        """Return `rows`, in ascending order, of `hidden`."""
-        if len(rows) == len(hidden):
-            return hidden
-        return hidden.index_select(0, upload(np.array(rows, dtype=np.int64), hidden.device))
-
-    def _sample(self, hidden: torch.Tensor, rows: Sequence[SamplingRow]) -> tuple[torch.Tensor, list[torch.Tensor]]:
-        """Sample a token for each of `rows` from its hidden state [R, hidden], and return the tokens on every rank.
-
-        Also return the model's logits of the rows that ask for log probabilities, on rank 0 only.
-        """
-        tokens, wanted = hidden.new_zeros(len(rows), dtype=torch.int64), list[torch.Tensor]()
-        if not rows:
-            return tokens, wanted
-        if self._ranks.rank == 0:
-            logits = self._model.compute_logits(hidden)
-            if scored := [i for i, row in enumerate(rows) if row.num_logprobs is not None]:
-                wanted.append(self._rows(logits, scored).clone())
-            tokens = self._sampler.sample(logits, rows)
-        return self._ranks.agree(tokens), wanted

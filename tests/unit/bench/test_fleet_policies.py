@@ -5,8 +5,9 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from bench.fleet_policies.__main__ import LIMITS, RESULTS, TYPICAL
+from bench.fleet_policies.__main__ import LIMITS, RESULTS, TYPICAL, link_or_typical
 from bench.fleet_policies.named import reusable_tokens
 from bench.fleet_policies.outcome import Outcome
 from bench.fleet_policies.policies import POLICIES, ConsistentHash, PrefixAffinity
@@ -97,3 +98,9 @@ def test_reusable_tokens_are_whole_blocks_that_came_before() -> None:
 def test_tables_are_made_from_the_stored_results() -> None:
     made = tables(json.loads((RESULTS / "fleet_policies.json").read_text()))
     assert (RESULTS / "fleet_policies.md").read_text() == made
+
+
+def test_link_that_loaded_nothing_has_the_typical_speed() -> None:
+    idle, used = replace(TYPICAL, load_block=0.0, token=1.0), replace(TYPICAL, load_block=2.0)
+    assert link_or_typical([used, idle]) == replace(TYPICAL, token=1.0)
+    assert link_or_typical([idle, used]) == used

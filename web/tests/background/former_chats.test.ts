@@ -4,13 +4,13 @@ import { offerFormerChats } from "../../src/background/former_chats";
 import { Notices } from "../../src/stores/notices.svelte";
 
 let notices: Notices;
-const api = { formerChats: vi.fn(), takeFormerChats: vi.fn() };
+const api = { formerChats: vi.fn(), takeFormerChats: vi.fn(), refuseFormerChats: vi.fn() };
 const conversations = { load: vi.fn() };
 
 beforeEach(() => {
-  localStorage.clear();
   notices = new Notices();
   api.formerChats.mockReset().mockResolvedValue(2);
+  api.refuseFormerChats.mockReset().mockResolvedValue(undefined);
   api.takeFormerChats.mockReset().mockResolvedValue(2);
   conversations.load.mockReset().mockResolvedValue(undefined);
 });
@@ -26,13 +26,11 @@ it("offers former chats until the person accepts", async () => {
   expect(notices.current).toBe("2 chats are yours now.");
 });
 
-it("does not offer former chats again after a refusal, or if there are none", async () => {
+it("tells the server of a refusal, and offers nothing if there are no chats", async () => {
   api.formerChats.mockResolvedValueOnce(0);
   await offerFormerChats({ api, conversations, notices });
   expect(notices.current).toBe(null);
   await offerFormerChats({ api, conversations, notices });
   notices.action!.refusal!.act();
-  notices.dismiss();
-  await offerFormerChats({ api, conversations, notices });
-  expect([notices.current, api.takeFormerChats.mock.calls]).toEqual([null, []]);
+  expect([api.refuseFormerChats.mock.calls.length, api.takeFormerChats.mock.calls]).toEqual([1, []]);
 });

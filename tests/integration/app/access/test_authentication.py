@@ -187,7 +187,11 @@ OF_PERSONS = {
 }
 """Routes for people who have logged in, which no key opens."""
 
-OF_FIRST_ADMIN = {("GET", "/api/account/former-chats"), ("POST", "/api/account/former-chats")}
+OF_FIRST_ADMIN = {
+    ("GET", "/api/account/former-chats"),
+    ("POST", "/api/account/former-chats"),
+    ("DELETE", "/api/account/former-chats"),
+}
 """Routes for the first administrator's key: see test_former_chats.py."""
 
 STORED_NOWHERE = {("POST", "/api/document-text")}
@@ -325,6 +329,7 @@ async def all_rows(services: Services) -> dict[str, list[tuple[Any, ...]]]:
         "preset",
         "saved_prompt",
         "kept_file",
+        "preference",
         "tenant_limits",
         "run",
     )

@@ -41,8 +41,11 @@ async def test_first_admin_key_takes_over_chats_from_before(tmp_path: Path) -> N
             async with api_client(server.url, key) as other:
                 assert await read(other, ROUTE) == {"chats": 0}
                 assert (await error_of(await other.post(ROUTE), 403))["code"] == "forbidden"
+                assert (await error_of(await other.delete(ROUTE), 403))["code"] == "forbidden"
         async with api_client(server.url, first) as root:
             assert await read(root, ROUTE) == {"chats": 1}
+            assert (await root.delete(ROUTE)).status == 204
+            assert await read(root, ROUTE) == {"chats": 0}
             assert (await root.post("/api/presets", json={"name": "Brief", "is_default": True})).status == 201
             assert await taken(root) == 1
             assert await taken(root) == 0

@@ -7,7 +7,7 @@ import aiohttp
 from app.prompts.summary import HEAD, TASK
 from tests.integration.api_server import RunningServer
 from tests.integration.conversations_client import created, error_of, said, shown
-from tests.integration.sse_events import all_events
+from tests.integration.sse_events import all_events, events
 from tests.unit.fake_engine import ANSWER_WORDS, WINDOW, FakeEngine
 
 Api = RunningServer[FakeEngine]
@@ -126,6 +126,22 @@ async def summary_of(http: aiohttp.ClientSession, conversation: str, left_out: i
     response = await http.post(f"/api/conversations/{conversation}/summary", json={"left_out": left_out})
     assert response.status == 200, await response.text()
     return str((await response.json())["summary"])
+
+
+async def test_summary_is_sent_as_it_is_written(http: aiohttp.ClientSession, api: Api) -> None:
+    conversation = await long_chat(http)
+    api.engine.hold()
+    body = {"left_out": 2, "stream": True}
+    response = await http.post(f"/api/conversations/{conversation}/summary", json=body)
+    api.engine.allow(2)
+    stream = events(response)
+    seen = [await anext(stream), await anext(stream)]
+    assert [event.kind for event in seen] == ["delta", "delta"]
+    api.engine.allow(None)
+    rest = [event async for event in stream]
+    whole = " ".join(f"w{number}" for number in range(ANSWER_WORDS))
+    assert "".join(event.data["text"] for event in seen + rest[:-1]).strip() == whole
+    assert (rest[-1].kind, rest[-1].data) == ("done", {"summary": whole})
 
 
 async def test_summary_stands_for_messages_left_out(http: aiohttp.ClientSession, api: Api) -> None:

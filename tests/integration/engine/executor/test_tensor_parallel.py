@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
 from cache_tiers.config import TierConfig
 from engine.config import EngineConfig
@@ -17,7 +18,9 @@ from engine.generate_request import GenerateRequest
 from engine.llm import LLM
 from engine.outputs import RequestOutput
 from engine.restart_budget import RestartBudget
-from engine.sampling_params import SamplingParams
+from engine.sampling_params import Pooling, SamplingParams
+from models.dense_context import DenseContext
+from models.registry import load_model
 from tests.integration.engine_rig import BLOCK, MIB, answer
 from tests.integration.real_server import serving
 from tests.redis_server import RedisServer
@@ -81,6 +84,21 @@ def test_several_answers_share_their_prompt_on_every_rank(llm: LLM) -> None:
             told[output.request_id] += output.token_ids
     alone = [llm.generate([prompt], replace(params, choice=choice))[0] for choice in range(3)]
     assert list(told.values()) == [completion.token_ids for completion in alone]
+
+
+@pytest.mark.parametrize("pooling", ["mean", "last"])
+def test_two_ranks_embed_as_the_whole_model(llm: LLM, config: EngineConfig, pooling: Pooling) -> None:
+    request = GenerateRequest(PROMPTS[1], SamplingParams(temperature=0.0, pooling=pooling))
+    llm.engine.add_request(request)
+    [last] = [output for _ in iter(llm.engine.has_unfinished_requests, False) for output in llm.engine.step()]
+    model = load_model(config.model_path, torch.float32, torch.device("cpu"))
+    ids = torch.tensor(PROMPTS[1])
+    with torch.inference_mode():
+        hidden = model.forward(ids, torch.arange(len(ids)), DenseContext(model.attention))
+    expected = hidden.mean(dim=0) if pooling == "mean" else hidden[-1]
+    assert last.embedding is not None
+    found = torch.frombuffer(bytearray(last.embedding), dtype=torch.float32)
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
 
 
 def test_every_rank_restores_its_part_from_cpu_memory(llm: LLM, alone: list[tuple[int, ...]]) -> None:

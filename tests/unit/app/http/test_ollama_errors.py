@@ -1,18 +1,20 @@
 from starlette.routing import Route
 
 from app.http.ollama_errors import BLOBS, PATHS, is_ollama, ollama_error
-from app.routes import ollama
+from app.routes import ollama, ollama_embeddings
 from app.routes.api import ROUTES
 from engine.errors import InvalidRequestError
 
+OLLAMAS = (*ollama.routes, *ollama_embeddings.routes)
+
 
 def test_paths_are_those_of_the_routes() -> None:
-    found = {route.path for route in ollama.routes if isinstance(route, Route)}
+    found = {route.path for route in OLLAMAS if isinstance(route, Route)}
     assert found == PATHS | {f"{BLOBS}{{digest}}"}
 
 
 def test_no_other_route_has_errors_in_ollamas_shape() -> None:
-    others = [route.path for route in ROUTES if route not in ollama.routes]
+    others = [route.path for route in ROUTES if route not in OLLAMAS]
     assert [path for path in others if is_ollama(path)] == []
     assert is_ollama("/api/blobs/sha256:00")
     assert not is_ollama("/api/chats")

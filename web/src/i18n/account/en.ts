@@ -9,6 +9,7 @@ export const en = {
     refuse: "No",
     taken: (count: number) => (count === 1 ? "One chat is yours now." : `${count} chats are yours now.`),
     notTaken: "The chats were not taken over.",
+    notRefused: "The offer was not turned off.",
   },
 
   login: {

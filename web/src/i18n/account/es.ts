@@ -15,6 +15,7 @@ export const es: AccountTexts = {
     refuse: "No",
     taken: (count) => plural(count, { one: `${count} chat es ahora tuyo.`, other: `${count} chats son ahora tuyos.` }),
     notTaken: "No se han transferido los chats.",
+    notRefused: "No se ha desactivado la oferta.",
   },
 
   login: {

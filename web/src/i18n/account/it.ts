@@ -15,6 +15,7 @@ export const it: AccountTexts = {
     refuse: "No",
     taken: (count) => plural(count, { one: `${count} chat ora è tua.`, other: `${count} chat ora sono tue.` }),
     notTaken: "Le chat non sono state trasferite.",
+    notRefused: "L’offerta non è stata disattivata.",
   },
 
   login: {

@@ -8,6 +8,7 @@ export const ja: AccountTexts = {
     refuse: "いいえ",
     taken: (count) => `${count} 件のチャットを引き継ぎました。`,
     notTaken: "チャットを引き継げませんでした。",
+    notRefused: "案内をオフにできませんでした。",
   },
 
   login: {

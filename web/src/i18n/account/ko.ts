@@ -8,6 +8,7 @@ export const ko: AccountTexts = {
     refuse: "아니요",
     taken: (count) => `채팅 ${count}개를 가져왔습니다.`,
     notTaken: "채팅을 가져오지 못했습니다.",
+    notRefused: "제안을 끄지 못했습니다.",
   },
 
   login: {

@@ -15,6 +15,7 @@ export const pt: AccountTexts = {
     refuse: "Não",
     taken: (count) => plural(count, { one: `${count} conversa agora é sua.`, other: `${count} conversas agora são suas.` }),
     notTaken: "As conversas não foram assumidas.",
+    notRefused: "A oferta não foi desativada.",
   },
 
   login: {

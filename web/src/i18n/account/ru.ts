@@ -16,6 +16,7 @@ export const ru: AccountTexts = {
     refuse: "Нет",
     taken: (count) => plural(count, { one: `${count} чат теперь ваш.`, few: `${count} чата теперь ваши.`, other: `${count} чатов теперь ваши.` }),
     notTaken: "Чаты не переданы.",
+    notRefused: "Предложение не отключено.",
   },
 
   login: {

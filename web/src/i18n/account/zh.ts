@@ -8,6 +8,7 @@ export const zh: AccountTexts = {
     refuse: "不用",
     taken: (count) => `${count} 个对话已归到你名下。`,
     notTaken: "未能转移这些对话。",
+    notRefused: "未能关闭此提示。",
   },
 
   login: {

@@ -35,7 +35,8 @@ export const de: AnswerTexts = {
   prompts: {
     title: "Gespeicherte Prompts",
     search: "Prompt suchen",
-    none: "Keine Prompts gefunden. Speichere Texte, mit denen du Nachrichten oft beginnst.",
+    none: "Keine Prompts gefunden.",
+    empty: "Noch keine gespeicherten Prompts. Speichere einen Text, mit dem du Nachrichten oft beginnst: „/“ in einer leeren Nachricht listet ihn dann hier auf.",
     add: "Neuer Prompt",
     edit: (name) => `„${name}“ bearbeiten`,
     name: "Name des Prompts",

@@ -30,7 +30,8 @@ export const en = {
   prompts: {
     title: "Saved prompts",
     search: "Find a prompt",
-    none: "No prompts found. Save texts that you often begin messages with.",
+    none: "No prompts found.",
+    empty: "No saved prompts yet. Save a text that you often begin messages with: “/” in an empty message then lists it here.",
     add: "New prompt",
     edit: (name: string) => `Edit “${name}”`,
     name: "Name of the prompt",

@@ -35,7 +35,8 @@ export const es: AnswerTexts = {
   prompts: {
     title: "Prompts guardados",
     search: "Buscar un prompt",
-    none: "No se han encontrado prompts. Guarda los textos con los que sueles empezar tus mensajes.",
+    none: "No se han encontrado prompts.",
+    empty: "Aún no hay prompts guardados. Guarda un texto con el que sueles empezar tus mensajes: «/» en un mensaje vacío lo mostrará aquí.",
     add: "Nuevo prompt",
     edit: (name) => `Editar «${name}»`,
     name: "Nombre del prompt",

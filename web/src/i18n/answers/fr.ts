@@ -35,7 +35,8 @@ export const fr: AnswerTexts = {
   prompts: {
     title: "Prompts enregistrés",
     search: "Trouver un prompt",
-    none: "Aucun prompt trouvé. Enregistrez les textes par lesquels vous commencez souvent vos messages.",
+    none: "Aucun prompt trouvé.",
+    empty: "Aucun prompt enregistré pour l’instant. Enregistrez un texte par lequel vous commencez souvent vos messages : « / » dans un message vide l’affichera ici.",
     add: "Nouveau prompt",
     edit: (name) => `Modifier « ${name} »`,
     name: "Nom du prompt",

@@ -32,7 +32,8 @@ export const it: AnswerTexts = {
   prompts: {
     title: "Prompt salvati",
     search: "Cerca un prompt",
-    none: "Nessun prompt trovato. Salva i testi con cui inizi spesso i messaggi.",
+    none: "Nessun prompt trovato.",
+    empty: "Non ci sono ancora prompt salvati. Salva un testo con cui inizi spesso i messaggi: «/» in un messaggio vuoto lo mostrerà qui.",
     add: "Nuovo prompt",
     edit: (name) => `Modifica «${name}»`,
     name: "Nome del prompt",

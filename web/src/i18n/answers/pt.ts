@@ -35,7 +35,8 @@ export const pt: AnswerTexts = {
   prompts: {
     title: "Prompts salvos",
     search: "Buscar um prompt",
-    none: "Nenhum prompt encontrado. Salve textos com que você costuma começar mensagens.",
+    none: "Nenhum prompt encontrado.",
+    empty: "Ainda não há prompts salvos. Salve um texto com que você costuma começar mensagens: “/” em uma mensagem vazia vai mostrá-lo aqui.",
     add: "Novo prompt",
     edit: (name) => `Editar “${name}”`,
     name: "Nome do prompt",

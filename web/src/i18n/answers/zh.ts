@@ -32,7 +32,8 @@ export const zh: AnswerTexts = {
   prompts: {
     title: "常用提示词",
     search: "搜索提示词",
-    none: "没有找到提示词。可以把常用的消息开头保存在这里。",
+    none: "没有找到提示词。",
+    empty: "还没有常用提示词。把常用的消息开头保存下来，之后在空消息中输入“/”即可在此选用。",
     add: "新建提示词",
     edit: (name) => `编辑“${name}”`,
     name: "提示词名称",

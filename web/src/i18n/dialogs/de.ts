@@ -138,7 +138,7 @@ export const de: DialogTexts = {
     press: "Drücke die neuen Tasten oder Esc",
     without: (ctrl) => `Halte ${ctrl} und drücke einen Buchstaben oder ein anderes Zeichen.`,
     occupied: (keys) => `${keys} gehört dem Browser oder Textfeldern. Wähle andere Tasten.`,
-    taken: (keys, action) => `${keys} ist vergeben: ${action}. Wähle andere Tasten.`,
-    reset: "Voreingestellte Tasten wiederherstellen",
+    taken: (keys, action) => `${keys} ist schon vergeben: ${action}. Wähle andere Tasten.`,
+    reset: "Standardtasten wiederherstellen",
   },
 };

@@ -61,7 +61,7 @@ export const de: LiveTexts = {
   replicas: "Replikate",
   replica: (index) => `Replikat ${index}`,
   replicaStates: {
-    ok: "arbeitet",
+    ok: "bedient Anfragen",
     starting: "startet",
     failed: "ausgefallen",
   },
@@ -69,7 +69,7 @@ export const de: LiveTexts = {
   replicaRestarts: (count) => plural(count, { one: "1 Neustart", other: `${count} Neustarts` }),
   routes: "Verteilte Anfragen",
   routesUnit: "pro Sekunde",
-  predicted: "Erstes Token, vorhergesagt / gemessen",
+  predicted: "Erstes Token, geschätzt / gemessen",
   predictedNote: "Mittlere Zeit von der Wahl des Replikats bis zum ersten Token in der letzten Minute",
   takeovers: "Übernommene Antworten",
   table: "Die Diagramme als Tabelle",

@@ -17,7 +17,7 @@ export const de: MarkdownTexts = {
   enlarge: "Diagramm vergrößern",
   save: "Diagramm speichern",
   notSaved: "Der Browser konnte das Bild nicht zeichnen. Speichere das Diagramm als SVG.",
-  moveDiagram: "Diagramm. Pfeiltasten verschieben es, + und - vergrößern und verkleinern, 0 zeigt alles.",
+  moveDiagram: "Diagramm. Pfeiltasten bewegen es, + und - zoomen, 0 zeigt alles.",
   zoomIn: "Vergrößern",
   zoomOut: "Verkleinern",
   fit: "Alles zeigen",

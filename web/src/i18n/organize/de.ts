@@ -75,9 +75,20 @@ export const de: OrganizeTexts = {
   filters: {
     count: (count) => (count === 0 ? "Filter" : `Filter: ${count}`),
     role: "Geschrieben von",
-    roles: { "": "Allen", user: "Dir", assistant: "Ebb" },
-    period: "Zeitraum",
-    periods: { any: "Beliebig", day: "Heute", week: "Letzte 7 Tage", month: "Letzte 30 Tage", year: "Letzte 12 Monate", range: "Zwischen zwei Tagen…" },
+    roles: {
+      "": "Allen",
+      user: "Dir",
+      assistant: "Ebb",
+    },
+    period: "Wann",
+    periods: {
+      any: "Jederzeit",
+      day: "Heute",
+      week: "Letzte 7 Tage",
+      month: "Letzte 30 Tage",
+      year: "Letzte 12 Monate",
+      range: "Zwischen zwei Tagen…",
+    },
     from: "Erster Tag",
     to: "Letzter Tag",
     folder: "Ordner",
@@ -85,7 +96,11 @@ export const de: OrganizeTexts = {
     tag: "Tag",
     anyTag: "Alle Tags",
     archived: "Archiv",
-    archives: { "": "Alle Chats", false: "Ohne archivierte Chats", true: "Nur archivierte Chats" },
+    archives: {
+      "": "Alle Chats",
+      false: "Ohne archivierte Chats",
+      true: "Nur archivierte Chats",
+    },
     clear: "Filter zurücksetzen",
   },
 

@@ -1,5 +1,6 @@
 import { ApiError } from "./errors";
 import { addressOf, request, type Call, type Method, type PathOf, type ResponseBody } from "./http";
+import { readSummary } from "./summary_stream";
 import type {
   Account,
   AccountUsage,
@@ -115,6 +116,11 @@ export class ApiClient {
   /** Take over the chats from before the first key, and return their number. */
   async takeFormerChats(): Promise<number> {
     return (await this.json("post", "/api/account/former-chats", {})).chats;
+  }
+
+  /** Refuse them, so that no browser offers them again. */
+  async refuseFormerChats(): Promise<void> {
+    await this.request("delete", "/api/account/former-chats", {});
   }
 
   async ownKeys(): Promise<ApiKey[]> {
@@ -396,10 +402,11 @@ export class ApiClient {
     return this.json("post", "/api/prompt-size", { body: { ...chat, content }, signal });
   }
 
-  /** Have the model summarize the first `left_out` messages of a conversation. */
-  async summarize(conversationId: string, left_out: number, signal: AbortSignal): Promise<string> {
-    const call = { path: { id: conversationId }, body: { left_out }, signal };
-    return (await this.json("post", "/api/conversations/{id}/summary", call)).summary;
+  /** Have the model summarize the first `left_out` messages of a conversation. ontext: called with each part that is written. */
+  async summarize(conversationId: string, left_out: number, signal: AbortSignal, ontext: (text: string) => void): Promise<string> {
+    const call = { path: { id: conversationId }, body: { left_out, stream: true }, signal };
+    const response = await this.request("post", "/api/conversations/{id}/summary", call);
+    return readSummary(response, signal, ontext);
   }
 
   /** Count the model's tokens of a text. */

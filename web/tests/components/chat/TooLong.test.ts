@@ -10,7 +10,7 @@ const onleave = vi.fn();
 function open(leavable: number | null) {
   onleave.mockReset();
   const summary = Promise.withResolvers<string>();
-  const onsummarize = vi.fn((_count: number, _signal: AbortSignal) => summary.promise);
+  const onsummarize = vi.fn((_count: number, _signal: AbortSignal, _ontext: (text: string) => void) => summary.promise);
   const props: ComponentProps<typeof TooLong> = {
     used: 9_000,
     window: 8_192,
@@ -41,8 +41,11 @@ it("sends without the first messages", () => {
 it("sends with the summary when it is written", async () => {
   const { summary, onsummarize } = open(1);
   press("Summarize the first message");
-  expect(onsummarize).toHaveBeenCalledExactlyOnceWith(1, expect.any(AbortSignal));
+  expect(onsummarize).toHaveBeenCalledExactlyOnceWith(1, expect.any(AbortSignal), expect.any(Function));
   expect(document.body.textContent).toContain("The model is writing the summary.");
+  onsummarize.mock.calls[0]![2]("They spoke");
+  flushSync();
+  expect(document.body.textContent).toContain("They spoke");
   expect(onleave).not.toHaveBeenCalled();
   summary.resolve("They spoke of tides.");
   await vi.waitFor(() => expect(onleave).toHaveBeenCalledExactlyOnceWith({ leftOut: 1, summary: "They spoke of tides." }));

@@ -145,7 +145,7 @@ async def search_steps(database: Database, tenant: str, query: str) -> int:
         assert isinstance(connection, SqliteConnection)
         connection.raw.set_progress_handler(count, 10)
         expression = rows_expression("content", query, tenant)
-        connection.fetch_all(FIND_MESSAGES, (100, expression, 1 << 62, "chat", tenant, 20))
+        connection.fetch_all(FIND_MESSAGES.format(within=""), (100, expression, 1 << 62, "chat", tenant, 20))
         connection.raw.set_progress_handler(None, 0)
 
     await database.search(find, tenant=tenant, seconds=600)

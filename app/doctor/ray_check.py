@@ -1,0 +1,64 @@
+"""Check of the Ray cluster on whose machines the replicas run."""
+
+import socket
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from app.config.ray_address import AUTO
+from app.config.settings import Settings
+from app.doctor.finding import Finding
+from engine.errors import EngineError
+from engine.fleet.ray_cluster import connect, cpus_by_node, cpus_per_replica, disconnect
+
+TOKEN = Path("~/.ray/auth_token")
+"""Place where Ray keeps the token, unless a variable of its own names another one."""
+
+REACH_SECONDS = 3.0
+"""Time limit of a connection to the head."""
+
+
+def check_ray(settings: Settings) -> Finding:
+    """Check that the cluster accepts this machine's token and version, and has room for the replicas."""
+    address, replicas = settings.ray_address, settings.replicas
+    if not address:
+        return Finding("ok", "ray", "off: replicas run on this machine")
+    try:
+        installed = version("ray")
+    except PackageNotFoundError:
+        return Finding("fail", "ray", "not installed", "run `make setup RAY=1`, or omit --ray-address")
+    if reason := _why_unreachable(address):
+        return Finding("fail", "ray", reason, "start the head: see docs/fleet.md, or correct --ray-address")
+    try:
+        connect(address)
+        try:
+            cpus = cpus_by_node()
+            share = cpus_per_replica(list(cpus.values()), replicas)
+        finally:
+            disconnect()
+    except EngineError as error:
+        advice = "every machine needs the same Ray and the same token: see docs/fleet.md"
+        return Finding("fail", "ray", error.message, advice)
+    text = (
+        f"ray {installed}, {len(cpus)} machines with {sum(cpus.values())} CPUs: {share} for each of {replicas} replicas"
+    )
+    if _is_token_readable():
+        return Finding("warn", "ray", f"{text}; other users can read {TOKEN}", f"chmod 600 {TOKEN}")
+    return Finding("ok", "ray", text)
+
+
+def _is_token_readable() -> bool:
+    """Return whether other users of this machine can read the token."""
+    path = TOKEN.expanduser()
+    return path.exists() and bool(path.stat().st_mode & 0o077)
+
+
+def _why_unreachable(address: str) -> str:
+    """Return why the head does not accept connections; empty if it does. Ray itself would try for a long time."""
+    if address == AUTO:
+        return ""
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), REACH_SECONDS).close()
+    except OSError as error:
+        return f"{address} cannot be reached: {error.strerror or error}"
+    return ""

@@ -1,0 +1,82 @@
+"""A replica whose model several actors compute: answers as by plain processes, also after one of the actors died."""
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from engine.build import build_engine
+from engine.config import EngineConfig
+from engine.fleet.build import build_fleet
+from engine.fleet.remote_engine import RemoteEngine
+from tests.integration.engine.fleet.answers import KINDS, Told, answers_of, prompt_of, reading, told
+from tests.ray.cluster import RayCluster
+from tests.tiny_models import make_tiny_model
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+PARAMS = [KINDS[kind] for kind in ("greedy", "seeded", "several")]
+PROMPTS = [[3 + token % 250 for token in prompt_of(150, salt)] for salt in range(len(PARAMS))]
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> EngineConfig:
+    """Return the configuration of an engine with two ranks, without tiers below the device."""
+    model = make_tiny_model(tmp_path_factory.mktemp("pair") / "model", seed=3)
+    return EngineConfig(
+        model, "tiny", None, b"a secret of the tests", dtype="float32", kv_memory=1 << 24, tensor_parallel_size=2
+    )
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def expected(pair: EngineConfig) -> list[list[Told]]:
+    """Return the answers of two plain processes."""
+    engine = await asyncio.to_thread(build_engine, pair, lambda _: None)
+    await engine.start()
+    answers = [
+        [told(each) for each in await answers_of(engine, prompt, *params)]
+        for prompt, params in zip(PROMPTS, PARAMS, strict=True)
+    ]
+    await engine.stop(0.0)
+    return answers
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def ranks(pair: EngineConfig, cluster: RayCluster) -> AsyncIterator[RemoteEngine]:
+    """Run one replica, whose ranks are actors."""
+    engine = await asyncio.to_thread(build_fleet, pair, 1, lambda _: None, cluster.address)
+    await engine.start()
+    yield engine
+    await engine.stop(0.0)
+
+
+def is_rank_actor(pid: int | None) -> bool:
+    return b"ray::RankActor" in Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
+async def test_ranks_on_ray_answer_as_processes_do(ranks: RemoteEngine, expected: list[list[Told]]) -> None:
+    workers = ranks.stats().workers
+    assert workers is not None
+    assert len(workers.pids) == 2
+    assert all(is_rank_actor(pid) for pid in workers.pids)
+    for prompt, params, answers in zip(PROMPTS, PARAMS, expected, strict=True):
+        assert [told(each) for each in await answers_of(ranks, prompt, *params)] == answers
+
+
+async def test_rank_that_dies_is_started_again_as_an_actor(ranks: RemoteEngine, expected: list[list[Told]]) -> None:
+    workers = ranks.stats().workers
+    assert workers is not None
+    begun = [
+        each for prompt, params in zip(PROMPTS, PARAMS, strict=True) for each in await reading(ranks, prompt, *params)
+    ]
+    for each in begun:
+        await each.begun.wait()
+    os.kill(workers.pids[1] or 0, signal.SIGKILL)
+    whole = [told(await each.whole()) for each in begun]
+    assert whole == [each for answers in expected for each in answers]
+    [replica] = ranks.stats().replicas
+    assert (replica.state, replica.restarts) == ("ok", 0)

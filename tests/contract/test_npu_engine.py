@@ -61,8 +61,8 @@ def test_stream_decodes_while_prefix_of_another_request_loads(
     fill_device(llm)
     late, kept = list[int](), Scheduler.schedule
 
-    def schedule(scheduler: Scheduler) -> SchedulerOutput | None:
-        output = kept(scheduler)
+    def schedule(scheduler: Scheduler, *, ahead: bool) -> SchedulerOutput | None:
+        output = kept(scheduler, ahead=ahead)
         if output is not None and output.num_scheduled_tokens:
             assert isinstance(scheduler.connector, OffloadConnector)
             late.append(scheduler.connector.late.num_loads)

@@ -240,7 +240,7 @@ async def test_streams_survive_defect_in_scheduler(
 async def test_streams_end_with_restart_if_the_engine_gives_up(
     server: RunningServer[AsyncLLMEngine], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def defect(_: Scheduler, *, ahead: bool) -> None:  # noqa: ARG001
+    def defect(_: Scheduler, *, ahead: bool) -> None:
         raise Panic("made by the test")
 
     async with aiohttp.ClientSession(server.url) as session:

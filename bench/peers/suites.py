@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from app.load.answer import Answer, StreamBrokenError
 from app.load.client import Generation, LoadClient
-from app.load.rates import decode_rate
+from app.load.rates import steady_rate
 from app.observability.percentiles import percentile
 from bench.peers.plan import MixedPlan, TurnsPlan
 from bench.peers.prompts import PromptMaker, make_chats
@@ -45,7 +45,7 @@ async def measure_decode(
 ) -> float:
     """Measure tokens per second of `streams` answers that decode together.
 
-    Time counts from the first token of any answer to the end of all.
+    Time counts from the last first token to the first end, so no prefill is in it.
 
     prefilled: send each prompt once before, so that every server has its KV.
     """
@@ -56,7 +56,7 @@ async def measure_decode(
     answers = await asyncio.gather(
         *(_generate(client, prompt, tokens, pin(stream)) for stream, prompt in enumerate(prompts))
     )
-    return decode_rate(answers)
+    return steady_rate(answers)
 
 
 async def measure_ttft(

@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import save_file
 
 from app.load.answer import Answer, TokenUsage
-from app.load.rates import decode_rate
+from app.load.rates import decode_rate, steady_rate
 from app.load.words import WORDS
 from bench.large_model import LARGE_MODELS, kv_bytes_of_token
 from bench.machine import Machine
@@ -91,6 +91,20 @@ def test_decode_rate_spans_first_token_to_end_of_all_streams() -> None:
     late = _answer(21, sent=10.0, times=(1.0,), total=2.5)
 
     assert decode_rate([early, late]) == pytest.approx((10 + 20) / 2.0)
+
+
+def test_steady_rate_counts_only_while_all_streams_decode() -> None:
+    early = _answer(4, sent=10.0, times=(0.5, 1.5, 2.5, 3.0), total=3.0)
+    late = _answer(6, sent=10.0, times=(1.0, 2.0, 3.5), total=3.5)
+
+    assert steady_rate([early, late]) == pytest.approx((3 + 2) / 2.0)
+
+
+def test_steady_rate_needs_streams_that_overlap() -> None:
+    first, second = (_answer(2, sent=sent, times=(0.1, 0.2), total=0.2) for sent in (0.0, 1.0))
+
+    with pytest.raises(ValueError, match="never decoded together"):
+        steady_rate([first, second])
 
 
 def test_mixed_load_counts_gaps_only_after_first_arrival() -> None:

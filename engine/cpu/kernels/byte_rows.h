@@ -45,12 +45,12 @@ inline void to_bytes(const Activation* values, ByteGroup& to) {
     to.total = to.scale * static_cast<float>(to.sums[0] + to.sums[1]);
 }
 
-// Multiply one tile of kRows rows by kPanels panels, from `panel` on. See multiply_group_tile (gemm_groups_vectors.h).
-template <typename Format, int kPanels, int kRows>
+// Multiply one tile of kRows rows by one panel. See multiply_group_tile (gemm_groups_vectors.h).
+template <typename Format, int kRows>
 void multiply_byte_tile(Left left, const GroupPanels<Format>& right, int panel, Out out) {
     using Scales = typename Format::Scales;
     using Integers = typename Format::Integers;
-    constexpr int kVectors = kPanels * kPairVectors, kSpanQuads = kGroupQuads / Scales::kSpans;
+    constexpr int kVectors = kPairVectors, kSpanQuads = kGroupQuads / Scales::kSpans;
     constexpr int kQuadBytes = Integers::kBytes / kGroupQuads;
     const typename Integers::ByteDecoder decoder;
     Vec sums[kRows][kVectors];
@@ -59,9 +59,7 @@ void multiply_byte_tile(Left left, const GroupPanels<Format>& right, int panel, 
 #pragma GCC unroll 8
         for (int v = 0; v < kVectors; ++v) sums[row][v] = Vec{};
     for (int group = 0; group < right.groups(); ++group) {
-        Group parts[kPanels];
-#pragma GCC unroll 2
-        for (int p = 0; p < kPanels; ++p) parts[p] = right.group(panel + p, group);
+        const Group part = right.group(panel, group);
         const ByteGroup* values = left.groups + group;
 #pragma GCC unroll 2
         for (int span = 0; span < Scales::kSpans; ++span) {
@@ -75,29 +73,24 @@ void multiply_byte_tile(Left left, const GroupPanels<Format>& right, int panel, 
             }
 #pragma GCC unroll 8
             for (int quad = span * kSpanQuads; quad < (span + 1) * kSpanQuads; ++quad) {
-                __m512i weights[kPanels][kPairVectors];
+                const uint8_t* ahead = part.integers + quad * kQuadBytes + kGroupPrefetchBytes;
 #pragma GCC unroll 2
-                for (int p = 0; p < kPanels; ++p) {
-                    const uint8_t* ahead = parts[p].integers + quad * kQuadBytes + kGroupPrefetchBytes;
-#pragma GCC unroll 2
-                    for (int at = 0; at < kQuadBytes; at += kLineBytes) __builtin_prefetch(ahead + at, 0, 3);
-                    decoder.decode(parts[p].integers, quad, weights[p]);
-                }
+                for (int at = 0; at < kQuadBytes; at += kLineBytes) __builtin_prefetch(ahead + at, 0, 3);
+                __m512i weights[kVectors];
+                decoder.decode(part.integers, quad, weights);
 #pragma GCC unroll 12
                 for (int row = 0; row < kRows; ++row) {
                     int32_t four;
                     std::memcpy(&four, values[row * left.group_stride].integers + 4 * quad, sizeof four);
 #pragma GCC unroll 8
                     for (int v = 0; v < kVectors; ++v)
-                        products[row][v] = _mm512_dpbusd_epi32(
-                            products[row][v], weights[v / kPairVectors][v % kPairVectors], _mm512_set1_epi32(four));
+                        products[row][v] = _mm512_dpbusd_epi32(products[row][v], weights[v], _mm512_set1_epi32(four));
                 }
             }
             const bool is_last = span == Scales::kSpans - 1;
 #pragma GCC unroll 8
             for (int v = 0; v < kVectors; ++v) {
-                const Group& part = parts[v / kPairVectors];
-                const int first = v % kPairVectors * kLanes;
+                const int first = v * kLanes;
                 const Vec scale = Scales::scale(part, span, first);
                 Vec offset;
                 if constexpr (Scales::kHasOffset) offset = Scales::offset(part, first);

@@ -7,6 +7,9 @@
 //
 // Every tile decodes the weights in registers, whatever the number of rows. Decoding is cheap compared to the products
 // of 8 or 12 rows. A decoded copy would cost a pass through memory that overlaps with no computation.
+//
+// A tile is one panel wide. For a single row, tiles of two panels have more products that are independent, but memory
+// then gives the two streams of weights a fifth less than one.
 #pragma once
 
 #include <algorithm>
@@ -24,16 +27,11 @@ static_assert(kGroupPairs <= kChainPairs);
 // Tile shapes in which the sums of the current group fit the registers. The sums of earlier groups may be on the stack.
 #if EBB_AMX
 constexpr int kMaxGroupRows = 4;
-constexpr int kWidePanels = 2;
 #elif defined(__AVX512F__)
 constexpr int kMaxGroupRows = 12;
-constexpr int kWidePanels = 2;
 #else
 constexpr int kMaxGroupRows = 8;
-constexpr int kWidePanels = 1;
 #endif
-// Maximum number of rows of a tile that is kWidePanels panels wide.
-constexpr int kMaxWideRows = 2;
 // The same for tiles of bytes if there are too many rows for one tile. The sums of all groups then fit the registers too.
 // A single tile, which waits for memory anyway, has up to kMaxGroupRows rows.
 constexpr int kMaxByteRows = 7;
@@ -50,11 +48,11 @@ inline float sum_of_group(const Activation* values) {
 #endif
 }
 
-// Multiply one tile of kRows rows by kPanels panels, from `panel` on.
-template <typename Format, int kPanels, int kRows>
+// Multiply one tile of kRows rows by one panel.
+template <typename Format, int kRows>
 void multiply_group_tile(Left left, const GroupPanels<Format>& right, int panel, Out out) {
     using Scales = typename Format::Scales;
-    constexpr int kVectors = kPanels * kPairVectors, kLinePairs = Format::Integers::kLinePairs;
+    constexpr int kVectors = kPairVectors, kLinePairs = Format::Integers::kLinePairs;
     const typename Format::Integers::Decoder decoder;
     Vec sums[kRows][kVectors];
 #pragma GCC unroll 12
@@ -62,9 +60,7 @@ void multiply_group_tile(Left left, const GroupPanels<Format>& right, int panel,
 #pragma GCC unroll 8
         for (int v = 0; v < kVectors; ++v) sums[row][v] = Vec{};
     for (int group = 0; group < right.groups(); ++group) {
-        Group parts[kPanels];
-#pragma GCC unroll 2
-        for (int p = 0; p < kPanels; ++p) parts[p] = right.group(panel + p, group);
+        const Group part = right.group(panel, group);
         const Activation* values_of_group = left.data + group * kGroup;
 #pragma GCC unroll 2
         for (int span = 0; span < Scales::kSpans; ++span) {
@@ -74,12 +70,9 @@ void multiply_group_tile(Left left, const GroupPanels<Format>& right, int panel,
 #pragma GCC unroll 8
                 for (int v = 0; v < kVectors; ++v) partial[row][v] = {Vec{}};
             for (int line = span * Format::kSpanLines; line < (span + 1) * Format::kSpanLines; ++line) {
-                Pair weights[kPanels][kLinePairs][kPairVectors];
-#pragma GCC unroll 2
-                for (int p = 0; p < kPanels; ++p) {
-                    __builtin_prefetch(parts[p].integers + line * kLineBytes + kGroupPrefetchBytes, 0, 3);
-                    decoder.decode(parts[p].integers, line, weights[p][0]);
-                }
+                Pair weights[kLinePairs][kVectors];
+                __builtin_prefetch(part.integers + line * kLineBytes + kGroupPrefetchBytes, 0, 3);
+                decoder.decode(part.integers, line, weights[0]);
 #pragma GCC unroll 2
                 for (int pair = 0; pair < kLinePairs; ++pair)
 #pragma GCC unroll 12
@@ -87,13 +80,12 @@ void multiply_group_tile(Left left, const GroupPanels<Format>& right, int panel,
                         const Activation* from = values_of_group + row * left.stride;
                         const Pair values = broadcast_pair(from + 2 * (line * kLinePairs + pair));
 #pragma GCC unroll 8
-                        for (int v = 0; v < kVectors; ++v)
-                            partial[row][v].add(weights[v / kPairVectors][pair][v % kPairVectors], values);
+                        for (int v = 0; v < kVectors; ++v) partial[row][v].add(weights[pair][v], values);
                     }
             }
 #pragma GCC unroll 8
             for (int v = 0; v < kVectors; ++v) {
-                const Vec scale = Scales::scale(parts[v / kPairVectors], span, v % kPairVectors * kLanes);
+                const Vec scale = Scales::scale(part, span, v * kLanes);
 #pragma GCC unroll 12
                 for (int row = 0; row < kRows; ++row) sums[row][v] = fma(scale, partial[row][v].end(), sums[row][v]);
             }
@@ -105,7 +97,7 @@ void multiply_group_tile(Left left, const GroupPanels<Format>& right, int panel,
                 totals[row] = broadcast(sum_of_group(values_of_group + row * left.stride));
 #pragma GCC unroll 8
             for (int v = 0; v < kVectors; ++v) {
-                const Vec offset = Scales::offset(parts[v / kPairVectors], v % kPairVectors * kLanes);
+                const Vec offset = Scales::offset(part, v * kLanes);
 #pragma GCC unroll 12
                 for (int row = 0; row < kRows; ++row) sums[row][v] = fma(offset, totals[row], sums[row][v]);
             }
@@ -120,24 +112,25 @@ void multiply_group_tile(Left left, const GroupPanels<Format>& right, int panel,
 template <typename Format>
 using GroupTile = void (*)(Left, const GroupPanels<Format>&, int, Out);
 
-template <typename Format, int kPanels, int kRows>
+template <typename Format, int kRows>
 constexpr GroupTile<Format> group_tile() {
 #if EBB_BYTE_DOT
-    if constexpr (Format::kInBytes) return &multiply_byte_tile<Format, kPanels, kRows>;
+    if constexpr (Format::kInBytes) return &multiply_byte_tile<Format, kRows>;
     else
 #endif
-        return &multiply_group_tile<Format, kPanels, kRows>;
+        return &multiply_group_tile<Format, kRows>;
 }
 
-template <typename Format, int kPanels, int... kRows>
+template <typename Format, int... kRows>
 constexpr std::array<GroupTile<Format>, sizeof...(kRows)> make_group_tiles(std::integer_sequence<int, kRows...>) {
-    return {group_tile<Format, kPanels, kRows + 1>()...};
+    return {group_tile<Format, kRows + 1>()...};
 }
 
-template <typename Format, int kPanels, int kMaxRows>
-void multiply_group_panels(Left left, int rows, const GroupPanels<Format>& right, int panel, Out out) {
-    static constexpr auto kTiles = make_group_tiles<Format, kPanels>(std::make_integer_sequence<int, kMaxRows>());
-    const int most = Format::kInBytes && rows > kMaxRows ? std::min(kMaxRows, kMaxByteRows) : kMaxRows;
+template <typename Format>
+void multiply_group_panel(Left left, int rows, const GroupPanels<Format>& right, int panel, Out out) {
+    static constexpr auto kTiles = make_group_tiles<Format>(std::make_integer_sequence<int, kMaxGroupRows>());
+    const int most =
+        Format::kInBytes && rows > kMaxGroupRows ? std::min(kMaxGroupRows, kMaxByteRows) : kMaxGroupRows;
     for (int tiles = (rows + most - 1) / most; rows > 0; --tiles) {
         const int taken = (rows + tiles - 1) / tiles;
         kTiles[taken - 1](left, right, panel, out);
@@ -152,13 +145,9 @@ void multiply_group_panels(Left left, int rows, const GroupPanels<Format>& right
 // of kPanel.
 template <typename Format>
 void multiply_by_vectors(Left left, int rows, const GroupPanels<Format>& right, int first, int columns, Out out) {
-    int panel = first / kPanel;
     const int end = (first + columns) / kPanel;
-    if (rows <= kMaxWideRows)
-        for (; end - panel >= kWidePanels; panel += kWidePanels, out.data += kWidePanels * kPanel)
-            multiply_group_panels<Format, kWidePanels, kMaxWideRows>(left, rows, right, panel, out);
-    for (; panel < end; ++panel, out.data += kPanel)
-        multiply_group_panels<Format, 1, kMaxGroupRows>(left, rows, right, panel, out);
+    for (int panel = first / kPanel; panel < end; ++panel, out.data += kPanel)
+        multiply_group_panel<Format>(left, rows, right, panel, out);
 }
 
 }  // namespace ebb

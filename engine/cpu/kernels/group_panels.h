@@ -17,7 +17,7 @@ namespace ebb {
 constexpr int kGroup = 32;
 constexpr int kGroupPairs = kGroup / 2;
 constexpr int kLineBytes = 64;
-constexpr int kGroupPrefetchBytes = 4096;              // prefetch distance
+constexpr int kGroupPrefetchBytes = 3072;              // prefetch distance
 constexpr int kPairVectors = kPanel / kLanes;  // vectors that hold one pair of all columns of a panel
 
 template <typename Integers_, typename Scales_>

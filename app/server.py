@@ -163,7 +163,7 @@ def run_server(
     host = EngineHost(aliases=ModelAliases(settings.model_alias), suggested_model=better_model(settings))
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         try:
-            status = runner.run(_serve(settings, listeners, host, build or engine_builder(settings), drain_seconds))
+            status = runner.run(_serve(settings, listeners, host, build, drain_seconds))
         except UnusableDatabaseError as exc:
             logger.error("%s", exc)
             return 1
@@ -184,7 +184,11 @@ def _exit_now(status: int) -> NoReturn:
     os._exit(status)
 
 
-async def _serve(settings: Settings, listeners: Listeners, host: EngineHost, build: Build, drain_seconds: float) -> int:
+async def _serve(
+    settings: Settings, listeners: Listeners, host: EngineHost, build: Build | None, drain_seconds: float
+) -> int:
+    if settings.shared_replicas and not settings.database_url:
+        raise SettingsError("--shared-replicas needs --database-url, where servers find them", param="shared-replicas")
     connections = Connections(connection_limits(settings))
     files = certificate_files(settings)
     tls = TlsContext(files) if files is not None else None
@@ -208,6 +212,7 @@ async def _serve(settings: Settings, listeners: Listeners, host: EngineHost, bui
         token_prices=settings.token_prices,
         database_url=settings.database_url,
         secret_digest=digest_of_secret(settings.secret_file) if settings.database_url else b"",
+        shares_replicas=bool(settings.shared_replicas),
     )
     services.begin()
     if tls is not None:
@@ -237,6 +242,7 @@ async def _serve(settings: Settings, listeners: Listeners, host: EngineHost, bui
         services,
         drain_seconds,
     )
+    build = build or engine_builder(settings, directory=services.replica_directory)
     startup = Startup(build, host, on_failure=server.close_now)
     _log_addresses(settings, listeners, "https" if tls is not None else "http")
     startup.begin()

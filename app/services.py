@@ -56,6 +56,7 @@ from engine.errors import OutageError
 
 if TYPE_CHECKING:
     from app.provisioning.service import Provisioning
+    from app.storage.replicas import ReplicaStore
 
 JOIN_SECONDS = 5.0
 
@@ -70,6 +71,7 @@ class Services:
     binds them to another tenant. `close` closes the store, but leaves the engine to its owner.
 
     shared_runs: runs of other servers; None where the database has one server.
+    replica_directory: None unless the servers of the database share replicas of the engine.
     provisioning: None on a server without SCIM.
     directory_logins: None without a directory of people.
     titles: None where chats are titled with words of the first message.
@@ -92,6 +94,7 @@ class Services:
     resumption: Resumption
     lease: Lease
     shared_runs: SharedRuns | None
+    replica_directory: "ReplicaStore | None"
     shared_changes: SharedChanges
     shared_deletions: SharedDeletions
     continuation: Continuation
@@ -133,6 +136,7 @@ class Services:
         token_prices: TokenPrices | None = None,
         database_url: str = "",
         secret_digest: bytes = b"",
+        shares_replicas: bool = False,
     ) -> "Services":
         """Open the database and make the services for clients without a key.
 
@@ -148,6 +152,7 @@ class Services:
         token_prices: None if the server charges nothing.
         database_url: address of a PostgreSQL database, which replaces the file at `database_path`; "" without one.
         secret_digest: digest of the secret file, which is the same on all servers of a database.
+        shares_replicas: whether the servers of the database share replicas of the engine.
 
         Raises:
             UnusableDatabaseError: the database cannot be opened or read.
@@ -168,6 +173,7 @@ class Services:
                 share_links=share_links,
                 token_prices=token_prices,
                 secret_digest=secret_digest,
+                shares_replicas=shares_replicas,
             )
         except (OutageError, DatabaseError) as error:
             await store.close()
@@ -197,6 +203,7 @@ class Services:
         share_links: bool,
         token_prices: TokenPrices | None,
         secret_digest: bytes,
+        shares_replicas: bool,
     ) -> "Services":
         host.storage = store.database.health
         store.database.batches.is_busy = lambda: host.is_computing
@@ -218,7 +225,8 @@ class Services:
             logger.error("the remains of an interrupted import could not be removed: %s", error)
         await resumption.begin()
         shared_deletions = SharedDeletions(host, store, runs, lambda: lease.leads)
-        await store.database.listen(partial(_heed, lease, shared_runs, shared_changes, shared_deletions))
+        directory = _replica_directory(store) if shares_replicas else None
+        await store.database.listen(partial(_heed, lease, shared_runs, directory, shared_changes, shared_deletions))
         erasure = KVErasure(host, store.tokens, shared_deletions.share)
         metrics = Metrics(host, lambda: runs.live)
         gates = TenantGates(ring.limits_of, time.monotonic, await store.owed_use.all())
@@ -255,6 +263,7 @@ class Services:
             resumption,
             lease,
             shared_runs,
+            directory,
             shared_changes,
             shared_deletions,
             continuation,
@@ -342,6 +351,7 @@ class Services:
 def _heed(
     lease: Lease,
     runs: SharedRuns | None,
+    replicas: "ReplicaStore | None",
     changes: SharedChanges,
     deletions: SharedDeletions,
     topic: str,
@@ -351,8 +361,17 @@ def _heed(
     lease.heed(topic)
     if runs is not None:
         runs.heed(topic, text)
+    if replicas is not None:
+        replicas.heed(topic)
     changes.heed(topic, text)
     deletions.heed(topic)
+
+
+def _replica_directory(store: Store) -> "ReplicaStore":
+    # A server without shared replicas starts without the code of replicas.
+    from app.storage.replicas import ReplicaStore
+
+    return ReplicaStore(store.database)
 
 
 def _provisioning(plan: ScimPlan, store: Store, ring: KeyRing) -> "Provisioning":

@@ -168,6 +168,7 @@ async def _linked(engine: StubEngine) -> Link:
         on_ready=lambda _: ready.set(),
         on_failed=lambda *_: None,
         on_report=lambda *_: None,
+        on_draining=lambda _: None,
         on_lost=lambda *_: None,
     )
     link, server = Link(0, 1, token, cast("Any", events)), ReplicaServer(token, 1)
@@ -176,7 +177,7 @@ async def _linked(engine: StubEngine) -> Link:
     for end in (ours, theirs):
         end.setblocking(False)
     await loop.create_connection(lambda: link.connection, sock=ours)
-    await loop.create_connection(lambda: server.connection, sock=theirs)
+    await loop.create_connection(server.admit, sock=theirs)
     server.begin()
     server.serve(cast("AsyncLLMEngine", engine))
     await ready.wait()

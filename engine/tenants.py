@@ -57,14 +57,14 @@ class TenantSalts:
         return self._generations
 
     def adopt_all(self, generations: dict[str, int]) -> None:
-        """Take over all numbers of deletions from the owner of the file."""
+        """Take over the numbers of deletions from an owner of a file, unless higher ones are known."""
         with self._lock:
-            self._generations = dict(generations)
+            known = self._generations
+            self._generations = known | {entry: max(n, known.get(entry, 0)) for entry, n in generations.items()}
 
     def adopt(self, tenant: str, generation: int) -> None:
-        """Take over a number of deletions that the owner of the file has made durable."""
-        with self._lock:
-            self._generations = {**self._generations, self._entry(tenant): generation}
+        """Take over a number of deletions that an owner of a file has made durable."""
+        self.adopt_all({self._entry(tenant): generation})
 
     def _entry(self, tenant: str) -> str:
         return self._digest(b"name:" + tenant.encode()).hex()

@@ -79,6 +79,7 @@ OF_THE_SERVER = (
     "oidc-client-secret-file",
     "replicas",
     "ray-address",
+    "shared-replicas",
     "oidc-scopes",
     "oidc-groups-claim",
     "proxy-user-header",

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from app.config.secret import load_secret
 from app.config.settings import Settings
@@ -20,6 +21,9 @@ from engine.lasting_objects import objects_that_stay
 from engine.tracing import NO_TRACE, Trace
 from models.errors import ModelError
 
+if TYPE_CHECKING:
+    from engine.fleet.shared_place import ReplicaDirectory
+
 Report = Callable[[str], None]
 Build = Callable[[Report], tuple[Backend, str]]
 """Makes the engine, and returns it with the identity of tokenizer, template and tool format. Blocks, and reports."""
@@ -27,8 +31,11 @@ Build = Callable[[Report], tuple[Backend, str]]
 logger = logging.getLogger(__name__)
 
 
-def engine_builder(settings: Settings, trace: Trace = NO_TRACE) -> Build:
-    """Return a function that finds or downloads the model, loads it, and opens the tiers."""
+def engine_builder(settings: Settings, trace: Trace = NO_TRACE, directory: "ReplicaDirectory | None" = None) -> Build:
+    """Return a function that finds or downloads the model, loads it, and opens the tiers.
+
+    directory: of the replicas that the servers of a database share; None if they share none.
+    """
 
     def build(report: Report) -> tuple[Backend, str]:
         # OpenMP reads this when torch loads it. Waiting threads sleep: spinning gains a little on a quiet machine, and
@@ -41,15 +48,21 @@ def engine_builder(settings: Settings, trace: Trace = NO_TRACE) -> Build:
         path = resolve_model(settings.model, settings.cache_dir, report)
         config = serving_config(settings, path, report)
         with objects_that_stay():
-            engine = _engine(config, settings, report, trace)
+            engine = _engine(config, settings, report, trace, directory)
         # Stored ids describe tools in the format that the model had then.
         return engine, f"{model_fingerprint(path)}-{engine.chat_format.tools.name}"
 
     return build
 
 
-def _engine(config: EngineConfig, settings: Settings, report: Report, trace: Trace) -> Backend:
+def _engine(
+    config: EngineConfig, settings: Settings, report: Report, trace: Trace, directory: "ReplicaDirectory | None"
+) -> Backend:
     """Build the engine in this process, or prepare replicas of it in others."""
+    if directory is not None:
+        from engine.fleet.build import build_shared_fleet
+
+        return build_shared_fleet(config, settings.replicas, report, directory, settings.shared_replicas)
     if settings.replicas > 1 or settings.ray_address:
         from engine.fleet.build import build_fleet
 

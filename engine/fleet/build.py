@@ -10,10 +10,13 @@ from engine.fleet.local import LocalPlacement
 from engine.fleet.placement import Placement
 from engine.fleet.remote_engine import RemoteEngine
 from engine.fleet.router import Router
-from engine.fleet.shares import check_divisible, check_machines, shares_of
+from engine.fleet.shared_place import ReplicaDirectory
+from engine.fleet.shared_placement import SharedPlacement
+from engine.fleet.shares import check_divisible, check_machines, check_shareable, shares_of
 from engine.open_tiers import share_lower_tiers
 from models.call_syntax.registry import AUTO
 from models.chat_format import ChatFormat
+from models.fingerprint import model_fingerprint
 from models.folder import ModelFolder
 from models.text_tokenizer import TextTokenizer, load_tokenizer
 
@@ -39,6 +42,43 @@ def build_fleet(
     check_divisible(config, ray_address)
     if ray_address:
         check_machines(config)
+    return _built(config, progress, lambda whole, closing: _place(whole, count, ray_address, closing), router=router)
+
+
+def build_shared_fleet(
+    config: EngineConfig,
+    count: int,
+    progress: Callable[[str], None],
+    directory: ReplicaDirectory,
+    host: str,
+) -> RemoteEngine:
+    """Prepare to find or start `count` replicas that several gateways share.
+
+    directory: see `shared_place`.
+    host: address of this machine at which replicas listen that this gateway starts.
+
+    Raise EngineError or ModelError.
+    """
+    check_divisible(config)
+    check_shareable(config)
+
+    def place(whole: EngineConfig, _closing: ExitStack) -> Placed:
+        # The file of deletions is this gateway's, which sends what it says.
+        configs = [replace(each, tenants_file=None) for each in shares_of(whole, count)]
+        return SharedPlacement(directory, config.secret, host, progress), configs
+
+    return _built(config, progress, place, model=model_fingerprint(config.model_path))
+
+
+def _built(
+    config: EngineConfig,
+    progress: Callable[[str], None],
+    place: Callable[[EngineConfig, ExitStack], "Placed"],
+    *,
+    router: Router | None = None,
+    model: str = "",
+) -> RemoteEngine:
+    """Prepare replicas where `place` puts them, once the servers of lower tiers run."""
     with ExitStack() as closing:
         tiers, notes = None, dict[TierId, str]()
         if config.tiers is not None:
@@ -47,7 +87,7 @@ def build_fleet(
         chat_format = ChatFormat.load(
             config.model_path, tokenizer, None if config.tool_format == AUTO else config.tool_format
         )
-        placement, configs = _place(replace(config, tiers=tiers), count, ray_address, closing)
+        placement, configs = place(replace(config, tiers=tiers), closing)
         to_close = closing.pop_all()
     return RemoteEngine(
         configs,
@@ -60,12 +100,14 @@ def build_fleet(
         tier_notes=notes,
         on_close=to_close.close,
         router=router,
+        model=model,
     )
 
 
-def _place(
-    config: EngineConfig, count: int, ray_address: str, closing: ExitStack
-) -> tuple[Placement, list[EngineConfig]]:
+Placed = tuple[Placement, list[EngineConfig]]
+
+
+def _place(config: EngineConfig, count: int, ray_address: str, closing: ExitStack) -> Placed:
     """Return the placement, and the configuration of each replica."""
     if not ray_address:
         return LocalPlacement(), shares_of(config, count)

@@ -142,6 +142,11 @@ class ChainBook:
         """Return the tips that were gained and lost since the last call, at most `MAX_CHANGES` each."""
         return _taken(self._gained), _taken(self._lost)
 
+    def published(self) -> Tips:
+        """Return all tips whose changes have been taken."""
+        parts = zip(self._tips, self._gained, self._lost, strict=True)
+        return Tips(*([*(now.keys() - gained.keys()), *lost] for now, gained, lost in parts))
+
 
 def _depth(keys: Sequence[BlockKey], holds: Holds, before: int) -> int:
     """Return how many leading blocks a tier has. `before` is the former result, which is usually right."""

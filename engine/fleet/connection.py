@@ -22,21 +22,29 @@ class Connection(asyncio.Protocol):
     max_frame: bytes above which a frame closes the connection.
     """
 
-    def __init__(self, on_frame: Callable[[bytes], None], on_close: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        on_frame: Callable[[bytes], None],
+        on_close: Callable[[], None],
+        on_open: Callable[[], None] = lambda: None,
+    ) -> None:
         """Create the protocol of a socket.
 
         on_frame: called with each frame. An exception closes the connection.
         on_close: called once, when the connection is closed.
+        on_open: called once, when the connection is open.
         """
         self.max_frame = MAX_UNPROVEN
         self._on_frame = on_frame
         self._on_close = on_close
+        self._on_open = on_open
         self._transport: asyncio.Transport | None = None
         self._unread = bytearray()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Keep the transport."""
         self._transport = cast("asyncio.Transport", transport)
+        self._on_open()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
         """Report the end of the connection."""

@@ -1,9 +1,10 @@
-"""Place where a replica on another machine waits for its gateway."""
+"""Place where a replica waits for gateways that did not start its process."""
 
 import asyncio
 import os
 import socket
 import ssl
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -25,20 +26,33 @@ class Door:
 
 
 class DoorListener:
-    """Listening socket on one address of this machine, until the gateway has come."""
+    """Listening socket on one address of this machine."""
 
     def __init__(self, host: str) -> None:
         """Listen on any free port of the address `host`. Raise OSError."""
         self._listener = socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
         self._listener.setblocking(False)
         self._host = host
+        self._server: asyncio.Server | None = None
+
+    @property
+    def port(self) -> int:
+        """Port that the socket listens on."""
+        port: int = self._listener.getsockname()[1]
+        return port
 
     def door(self, certificate: bytes) -> Door:
         """Return the door, for a gateway to connect to."""
-        return Door(self._host, self._listener.getsockname()[1], os.getpid(), certificate)
+        return Door(self._host, self.port, os.getpid(), certificate)
 
-    async def admit(self, context: ssl.SSLContext, protocol: asyncio.Protocol) -> None:
-        """Connect `protocol` to the first peer that `context` accepts, and listen no more. Refuse all others."""
+    async def admit_all(self, context: ssl.SSLContext, protocol: Callable[[], asyncio.Protocol]) -> None:
+        """Connect a protocol to each peer from now on."""
+        self._server = await asyncio.get_running_loop().create_server(
+            protocol, sock=self._listener, ssl=context, ssl_handshake_timeout=HANDSHAKE_SECONDS
+        )
+
+    async def admit(self, context: ssl.SSLContext, protocol: Callable[[], asyncio.Protocol]) -> None:
+        """Connect a protocol to the first peer that `context` accepts, and listen no more. Refuse all others."""
         loop = asyncio.get_running_loop()
         with self._listener:
             while True:
@@ -47,7 +61,7 @@ class DoorListener:
                 peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNREACHABLE_MS)
                 try:
                     await loop.connect_accepted_socket(
-                        lambda: protocol, peer, ssl=context, ssl_handshake_timeout=HANDSHAKE_SECONDS
+                        protocol, peer, ssl=context, ssl_handshake_timeout=HANDSHAKE_SECONDS
                     )
                 except OSError:
                     continue

@@ -19,7 +19,7 @@ from engine.errors import ConflictError, EngineError, NotFoundError, NotReadyErr
 from engine.fleet.answer import RemoteAnswer
 from engine.fleet.handshake import new_token
 from engine.fleet.link import CLOSED, Link
-from engine.fleet.messages import Drain, ReplicaFacts
+from engine.fleet.messages import Drain, Farewell, ReplicaFacts
 from engine.fleet.order import ReplicaOrder
 from engine.fleet.placement import PlacedReplica, Placement
 from engine.fleet.report import Report
@@ -37,6 +37,9 @@ PAUSES: Final = (0.0, 0.0, 1.0, 4.0, 10.0)
 BUDGET_SECONDS: Final = 600.0
 NO_ROOM_SECONDS: Final = 5.0
 """Pause after a replica found no place. Machines come back later, so this is tried as long as the server runs."""
+
+AGAIN_SECONDS: Final = 1.0
+"""Pause after a shared replica closed the connection before it served."""
 
 FLUSH_SECONDS: Final = 5.0
 """Time beyond the drain in which a replica flushes its tiers and ends."""
@@ -84,6 +87,7 @@ class _Slot:
 class ReplicaKeeper:
     """Owner of the replicas' processes and links. Every method belongs to the event loop's thread.
 
+    model: fingerprint of the model that replicas must have; empty for any.
     on_answers: receives the answers of a replica that was lost.
     on_link: called with each link before its replica is taken into service.
     on_gone: called with each link whose replica was lost.
@@ -96,6 +100,7 @@ class ReplicaKeeper:
         configs: Sequence[EngineConfig],
         placement: Placement,
         progress: Callable[[str], None],
+        model: str,
         *,
         on_link: Callable[[Link], None],
         on_gone: Callable[[Link], None],
@@ -105,6 +110,7 @@ class ReplicaKeeper:
     ) -> None:
         self._placement = placement
         self._progress = progress
+        self._model = model
         self._on_link = on_link
         self._on_gone = on_gone
         self._on_report = on_report
@@ -166,9 +172,15 @@ class ReplicaKeeper:
         return links
 
     async def stop(self, drain_seconds: float) -> None:
-        """Drain all replicas, and end them. Replicas that do not end in time are killed."""
+        """Drain all replicas, and end them. Replicas that do not end in time are killed.
+
+        Shared replicas are left to the other gateways at once, and end if there is none.
+        """
         self._is_stopping = True
         self._changed.set()
+        if self._placement.is_shared:
+            self._leave()
+            return
         for slot in self._slots:
             if slot.link is not None and slot.link.is_ready:
                 slot.link.send(Drain(drain_seconds))
@@ -185,6 +197,14 @@ class ReplicaKeeper:
                 task.cancel()
         if reapers:
             await asyncio.wait(reapers, timeout=FLUSH_SECONDS)
+
+    def _leave(self) -> None:
+        for task in list(self._tasks):
+            task.cancel()
+        for slot in self._slots:
+            if slot.link is not None and not slot.link.is_lost:
+                slot.link.send(Farewell())
+                slot.link.connection.close()
 
     def drain(self, index: int) -> Link:
         """Have the other replicas continue the answers of one, which flushes its tiers and restarts. Return its link.
@@ -214,12 +234,18 @@ class ReplicaKeeper:
     def on_ready(self, link: Link) -> None:
         """See LinkEvents."""
         assert link.facts is not None
+        if self._model not in ("", link.facts.namespace.model_fingerprint):
+            self.on_failed(link, f"replica {link.index} has another model than this server")
+            link.facts = None
+            link.lose("its model differs")
+            return
         self._facts = self._facts or link.facts
         if (link.facts.kv_fingerprint, link.facts.max_model_len) != (
             self._facts.kv_fingerprint,
             self._facts.max_model_len,
         ):
             self.on_failed(link, f"replica {link.index} computes with other numerics than the first one")
+            link.facts = None
             link.lose("its model or its numerics differ")
             return
         placed = self._slots[link.index].placed
@@ -240,6 +266,13 @@ class ReplicaKeeper:
     def on_report(self, link: Link, report: Report) -> None:
         """See LinkEvents."""
         self._on_report(link, report)
+
+    def on_draining(self, link: Link) -> None:
+        """See LinkEvents."""
+        logger.info("replica %d (epoch %d) is drained by another server", link.index, link.epoch)
+        answers = link.leave()
+        self._on_gone(link)
+        self._on_answers(answers)
 
     def on_lost(self, link: Link, reason: str, answers: Sequence[RemoteAnswer]) -> None:
         """See LinkEvents."""
@@ -262,7 +295,7 @@ class ReplicaKeeper:
             reason,
             len(answers),
         )
-        if self._is_starting:
+        if self._is_starting and not self._placement.is_shared:
             self._startup_failure = self._startup_failure or f"replica {slot.index} was lost: {reason}"
         else:
             self._run(self._restart(slot))
@@ -271,6 +304,11 @@ class ReplicaKeeper:
 
     async def _restart(self, slot: _Slot) -> None:
         """Start the next epoch of a replica, if the budget allows it."""
+        if self._placement.is_shared:
+            # The placement has the budget: a replica may only have to be connected again.
+            await asyncio.sleep(0.0 if slot.link is not None and slot.link.facts is not None else AGAIN_SECONDS)
+            await self._relaunch(slot)
+            return
         pause = self._budget.spend(time.monotonic())
         if pause is None:
             slot.is_given_up = True
@@ -287,10 +325,11 @@ class ReplicaKeeper:
         if slot.reaper is not None:
             # The memory and the cores of the former epoch are free once it has ended.
             await asyncio.wait([slot.reaper])
-        slot.restarts += 1
+        former = slot.link
         while not self._is_stopping:
             try:
                 await self._launch(slot)
+                slot.restarts += former is None or slot.link is None or slot.link.epoch != former.epoch
                 return
             except EngineError as error:
                 slot.last_loss = str(error)
@@ -298,11 +337,10 @@ class ReplicaKeeper:
             await asyncio.sleep(NO_ROOM_SECONDS)
 
     async def _launch(self, slot: _Slot) -> None:
-        epoch = next(self._epochs)
         order = ReplicaOrder(
             slot.config,
             slot.index,
-            epoch,
+            next(self._epochs),
             self._token,
             os.getpid(),
             slot.cpus,
@@ -310,7 +348,7 @@ class ReplicaKeeper:
             sys.getswitchinterval(),
         )
         placed = slot.placed = await self._placement.start(order)
-        link = slot.link = Link(slot.index, epoch, self._token, self)
+        link = slot.link = Link(slot.index, placed.epoch, placed.token, self)
         slot.reaper = self._run(self._reap(placed, link))
         try:
             await placed.connect(link.connection)
@@ -342,7 +380,7 @@ class ReplicaKeeper:
                 link = slot.link
                 if link is None or link.is_lost:
                     continue
-                link.num_silent += 1
+                link.tick()
                 most = SILENT_TICKS if link.is_ready else STARTING_TICKS
                 if link.num_silent > most and not self._is_stopping:
                     link.lose(f"it sent nothing for {most * BEAT_SECONDS:g} s")

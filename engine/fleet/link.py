@@ -19,9 +19,11 @@ from engine.fleet.messages import (
     Challenge,
     Down,
     Drain,
+    Draining,
     Failed,
     Generate,
     Hello,
+    Here,
     LogLine,
     Note,
     Output,
@@ -64,6 +66,9 @@ class LinkEvents(Protocol):
 
     def on_report(self, link: "Link", report: Report) -> None:
         """Pass a report of the replica on to the router."""
+
+    def on_draining(self, link: "Link") -> None:
+        """Note that another gateway drains the replica."""
 
     def on_lost(self, link: "Link", reason: str, answers: Sequence[RemoteAnswer]) -> None:
         """Continue `answers` elsewhere: the replica had accepted them, and they have not ended."""
@@ -181,12 +186,24 @@ class Link:
         self.connection.abort()
         self._events.on_lost(self, reason, self._release(reason))
 
+    def tick(self) -> None:
+        """Count a tick of the owner, and send a sign of life."""
+        self.num_silent += 1
+        if self._is_proven:
+            self.send(Here())
+
     def drain(self, seconds: float) -> Sequence[RemoteAnswer]:
         """Have the replica flush its tiers within `seconds` and end. Return its answers, to be continued elsewhere."""
-        self.is_draining = True
-        answers = self._release("it is drained")
+        answers = self.leave()
         self.send(Drain(seconds))
         return answers
+
+    def leave(self) -> Sequence[RemoteAnswer]:
+        """Send the replica no more work, and end what it computes. Return its answers, to be continued elsewhere."""
+        self.is_draining = True
+        for number in self._answers:
+            self.send(Abort(number))
+        return self._release("it is drained")
 
     def _release(self, reason: str) -> Sequence[RemoteAnswer]:
         """Give up all calls, and all answers. Return the answers that the replica had accepted."""
@@ -257,6 +274,9 @@ class Link:
             case Ready(facts, stats):
                 self.facts, self.stats = facts, stats
                 self._events.on_ready(self)
+            case Draining():
+                if not self.is_draining:
+                    self._events.on_draining(self)
             case Failed(sentence):
                 self._events.on_failed(self, sentence)
 

@@ -17,17 +17,22 @@ from engine.fleet.order import ReplicaOrder, encode_order
 class LocalReplica:
     """A process, with the socket to it.
 
-    machine, pid: see PlacedReplica.
+    machine, pid, epoch, token: see PlacedReplica.
     """
 
     def __init__(
-        self, process: "subprocess.Popen[bytes]", connected: socket.socket, life_lock: LifeLock | None
+        self,
+        order: ReplicaOrder,
+        process: "subprocess.Popen[bytes]",
+        connected: socket.socket,
+        life_lock: LifeLock | None,
     ) -> None:
         self._process = process
         self._socket = connected
         self._life_lock = life_lock
         self.machine = socket.gethostname()
         self.pid = process.pid
+        self.epoch, self.token = order.epoch, order.token
 
     async def connect(self, protocol: asyncio.Protocol) -> None:
         """See PlacedReplica."""
@@ -61,18 +66,27 @@ class LocalReplica:
 class LocalPlacement:
     """Plain processes, each with its share of the cores.
 
+    is_shared: see Placement.
+
     Start them on a thread that lives as long as they should: they are killed when that thread ends.
     """
 
+    is_shared = False
+
     def shares(self, count: int) -> list[tuple[int, ...]]:
         """See Placement."""
-        if not hasattr(os, "sched_getaffinity"):
-            return [()] * count
-        return core_shares(os.sched_getaffinity(0), count)
+        return local_shares(count)
 
     async def start(self, order: ReplicaOrder) -> LocalReplica:
         """See Placement."""
         return _spawn(order)
+
+
+def local_shares(count: int) -> list[tuple[int, ...]]:
+    """Divide this machine's CPUs among `count` replicas; an empty share means no division."""
+    if not hasattr(os, "sched_getaffinity"):
+        return [()] * count
+    return core_shares(os.sched_getaffinity(0), count)
 
 
 def _spawn(order: ReplicaOrder) -> LocalReplica:
@@ -100,4 +114,4 @@ def _spawn(order: ReplicaOrder) -> LocalReplica:
     except BrokenPipeError:
         pass
     ours.setblocking(False)
-    return LocalReplica(process, ours, life_lock)
+    return LocalReplica(order, process, ours, life_lock)

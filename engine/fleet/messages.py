@@ -8,9 +8,10 @@
     Ready, or Failed          ───────────>
                               <───────────    calls: Generate, Warm, Places, Erase
     Accepted, Answer, Refused ───────────>
-                              <───────────    Abort, Leave, AdoptDeletion, AdoptDeletions, Drain
+                              <───────────    Abort, Leave, AdoptDeletion, AdoptDeletions, Drain,
+                                              Here, Farewell
     Step, Placed, Beat,
-    Report                    ───────────>
+    Report, Draining          ───────────>
 
 Streams have numbers, which the gateway assigns. Calls have numbers too, and are answered in any order.
 """
@@ -163,6 +164,14 @@ class Drain(Struct, tag=True, frozen=True):
     seconds: float
 
 
+class Here(Struct, tag=True, frozen=True):
+    """A sign of life of the gateway."""
+
+
+class Farewell(Struct, tag=True, frozen=True):
+    """The gateway leaves for good: a shared replica ends if it has no other one."""
+
+
 class Begun(Struct, frozen=True, array_like=True):
     """A stream that has begun, with the properties of `GenerationStream`."""
 
@@ -245,10 +254,15 @@ class Beat(Struct, tag=True, frozen=True):
     stats: EngineStats | None
 
 
+class Draining(Struct, tag=True, frozen=True):
+    """A shared replica gets no more work, since one of its gateways drains it. The answers continue elsewhere."""
+
+
 Call = Generate | Warm | Places | Erase
-Down = Hello | Call | Abort | Leave | AdoptDeletion | AdoptDeletions | Drain
+Down = Hello | Call | Abort | Leave | AdoptDeletion | AdoptDeletions | Drain | Here | Farewell
 Up = (
     Challenge | Welcome | Note | LogLine | Ready | Failed | Accepted | Answer | Refused | Step | Placed | Beat | Report
+    | Draining
 )  # fmt: skip
 
 

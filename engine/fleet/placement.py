@@ -17,6 +17,14 @@ class PlacedReplica(Protocol):
     def pid(self) -> int:
         """Process id on the replica's machine."""
 
+    @property
+    def epoch(self) -> int:
+        """Unique number of this start of the replica, over all replicas."""
+
+    @property
+    def token(self) -> bytes:
+        """Secret that both ends of a connection know (`handshake`)."""
+
     async def connect(self, protocol: asyncio.Protocol) -> None:
         """Connect `protocol` to the replica. Call this once. Raise OSError."""
 
@@ -34,7 +42,13 @@ class PlacedReplica(Protocol):
 
 
 class Placement(Protocol):
-    """A way to run replicas."""
+    """A way to run replicas.
+
+    is_shared: whether other gateways use the replicas too. They outlive this one, and a lost connection is not the end
+        of a replica.
+    """
+
+    is_shared: bool
 
     def shares(self, count: int) -> list[tuple[int, ...]]:
         """Divide this machine's CPUs among `count` replicas; an empty share means no division."""
@@ -42,5 +56,6 @@ class Placement(Protocol):
     async def start(self, order: ReplicaOrder) -> PlacedReplica:
         """Start one epoch of a replica, without waiting for its engine. Nothing stays started if the call is cancelled.
 
-        Raise EngineError if there is no room now.
+        A shared replica may have another epoch and token than those of `order`. Raise EngineError if there is no room
+        now.
         """

@@ -37,17 +37,21 @@ def main(descriptor: int, order: ReplicaOrder, life_lock: LifeLock | None) -> No
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
-    async def connect(protocol: asyncio.Protocol) -> None:
+    async def connect(protocol: Callable[[], asyncio.Protocol]) -> None:
         connected = socket.socket(fileno=descriptor)
-        await asyncio.get_running_loop().create_connection(lambda: protocol, sock=connected)
+        await asyncio.get_running_loop().create_connection(protocol, sock=connected)
 
     run_replica(order, connect)
 
 
-def run_replica(order: ReplicaOrder, connect: Callable[[asyncio.Protocol], Awaitable[None]]) -> None:
-    """Run a replica on this thread, until its connection closes and the process ends.
+Connect = Callable[[Callable[[], asyncio.Protocol]], Awaitable[None]]
+"""Connects protocols, each made by a call, to the gateway, or to every gateway from then on."""
 
-    connect: connects the protocol that it receives to the gateway.
+
+def run_replica(order: ReplicaOrder, connect: Connect, *, is_shared: bool = False) -> None:
+    """Run a replica on this thread, until the process ends.
+
+    is_shared: see ReplicaServer.
     """
     os.umask(0o077)
     sys.setswitchinterval(order.switch_seconds)
@@ -56,14 +60,14 @@ def run_replica(order: ReplicaOrder, connect: Callable[[asyncio.Protocol], Await
     import uvloop
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_serve(order, connect))
+        runner.run(_serve(order, connect, is_shared=is_shared))
 
 
-async def _serve(order: ReplicaOrder, connect: Callable[[asyncio.Protocol], Awaitable[None]]) -> None:
+async def _serve(order: ReplicaOrder, connect: Connect, *, is_shared: bool) -> None:
     loop = asyncio.get_running_loop()
-    server = ReplicaServer(order.token, order.epoch)
+    server = ReplicaServer(order.token, order.epoch, is_shared=is_shared)
     logging.basicConfig(level=order.log_level, format="%(message)s", handlers=[_WireLog(server, loop)])
-    await connect(server.connection)
+    await connect(server.admit)
     server.begin()
     built: asyncio.Future[AsyncLLMEngine] = loop.create_future()
     threading.Thread(target=_build, args=(order, server, loop, built), name="startup", daemon=True).start()

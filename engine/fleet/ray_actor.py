@@ -6,7 +6,6 @@ Ray passes the class by its name, so that Ebb must be installed on every machine
 import asyncio
 import os
 import socket
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 from threading import Thread
@@ -17,7 +16,7 @@ from msgspec import structs
 from engine.fleet.core_shares import core_shares
 from engine.fleet.door import Door, DoorListener
 from engine.fleet.order import ReplicaOrder, decode_order
-from engine.fleet.process import run_replica
+from engine.fleet.process import Connect, run_replica
 from engine.fleet.ray_cluster import check_private
 from engine.fleet.shares import shares_of
 from engine.fleet.tls import Identity
@@ -63,7 +62,7 @@ def _part_of(order: ReplicaOrder, share: int, num_shares: int) -> ReplicaOrder:
     return structs.replace(order, cpus=cpus, config=config)
 
 
-def _run(order: ReplicaOrder, admit: Callable[[asyncio.Protocol], Awaitable[None]]) -> None:
+def _run(order: ReplicaOrder, admit: Connect) -> None:
     try:
         run_replica(order, admit)
     finally:

@@ -29,10 +29,18 @@ PLACE_SECONDS: Final = 60.0
 class RayReplica:
     """An actor whose replica waits for the gateway, or is connected to it.
 
-    machine, pid: see PlacedReplica.
+    machine, pid, epoch, token: see PlacedReplica.
     """
 
-    def __init__(self, actor: Any, machine: str, door: Door, identity: Identity, on_end: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        order: ReplicaOrder,
+        actor: Any,
+        machine: str,
+        door: Door,
+        identity: Identity,
+        on_end: Callable[[], None],
+    ) -> None:
         """Wrap an actor.
 
         on_end: called when the actor has ended.
@@ -43,6 +51,7 @@ class RayReplica:
         self._identity = identity
         self.machine = machine
         self.pid = door.pid
+        self.epoch, self.token = order.epoch, order.token
 
     async def connect(self, protocol: asyncio.Protocol) -> None:
         """See PlacedReplica."""
@@ -70,7 +79,12 @@ class RayReplica:
 
 
 class RayPlacement:
-    """Actors on the cluster that this process is connected to, all with the same number of CPUs."""
+    """Actors on the cluster that this process is connected to, all with the same number of CPUs.
+
+    is_shared: see Placement.
+    """
+
+    is_shared = False
 
     def __init__(self, count: int) -> None:
         """Divide the CPUs of the cluster among `count` replicas. Raise EngineError if there are too few."""
@@ -128,7 +142,7 @@ class RayPlacement:
             taken.discard(share)
             _kill(actor, group)
 
-        return RayReplica(actor, machine, door, self._identity, on_end)
+        return RayReplica(order, actor, machine, door, self._identity, on_end)
 
 
 def _kill(actor: Any, group: Any = None) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import itertools
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
@@ -45,6 +46,7 @@ class RemoteEngine:
     tier_notes: see `AsyncLLMEngine`; an empty note here is replaced with that of the replicas.
     on_close: called with the seconds to flush, after the replicas have ended.
     router: None for the one that predicts.
+    model: fingerprint of the model that replicas must have; empty if this process starts all of them.
     """
 
     def __init__(
@@ -60,6 +62,7 @@ class RemoteEngine:
         tier_notes: Mapping[TierId, str],
         on_close: Callable[[], None],
         router: Router | None = None,
+        model: str = "",
     ) -> None:
         self.config = config
         self.model_name = config.model_name
@@ -76,6 +79,7 @@ class RemoteEngine:
             configs,
             placement,
             progress,
+            model,
             on_link=self._on_link,
             on_gone=self._on_gone,
             on_report=lambda link, report: self._router.take(link.seat, report),
@@ -89,6 +93,8 @@ class RemoteEngine:
         self._ids = itertools.count()
         self._stats_before: EngineStats | None = None
         self._is_stopping = False
+        self._is_shared = placement.is_shared
+        self._all_ended = asyncio.Event()
         self.gave_up = asyncio.Event()
         self.why_gave_up = ""
 
@@ -189,6 +195,8 @@ class RemoteEngine:
     def _forget(self, request_id: str) -> None:
         self._answers.pop(request_id, None)
         self._links.pop(request_id, None)
+        if not self._answers:
+            self._all_ended.set()
 
     def _on_orphans(self, answers: Sequence[RemoteAnswer]) -> None:
         """Continue the answers of a lost replica on others."""
@@ -316,5 +324,17 @@ class RemoteEngine:
         """Refuse new requests, let running ones end within `drain_seconds`, abort the rest, flush the tiers."""
         self._is_stopping = True
         self._end_parked()
+        if self._is_shared:
+            await self._end_answers(drain_seconds)
         await self._keeper.stop(drain_seconds)
         await asyncio.to_thread(self._on_close)
+
+    async def _end_answers(self, drain_seconds: float) -> None:
+        """Let the answers end within `drain_seconds`, and abort the rest. Shared replicas drain for no gateway."""
+        if self._answers:
+            self._all_ended.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(drain_seconds):
+                    await self._all_ended.wait()
+        for answer in [each for each in self._answers.values() if each.is_accepted]:
+            self._end(answer)

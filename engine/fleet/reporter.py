@@ -1,13 +1,14 @@
 """Reports of a replica about itself, read from its scheduler."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from cache_tiers.block_key import BlockKey
 from cache_tiers.manager import TierManager
 from cache_tiers.tier import CPU
 from engine.fleet.chains import ChainBook, Holds
-from engine.fleet.report import ReplicaCost, ReplicaWork, Report, Tips
+from engine.fleet.report import ReplicaCost, ReplicaWork, Tips
 from engine.request import Request, RequestStatus
 from engine.scheduling.scheduler import Scheduler
 
@@ -22,30 +23,32 @@ class Reported(Protocol):
         """Call the scheduler. Return `otherwise` while its state is in doubt."""
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """State of a replica, for all its gateways. Tips are changes since the reading before."""
+
+    work: ReplicaWork
+    cost: ReplicaCost | None
+    gained: Tips
+    lost: Tips
+
+
 class Reporter:
-    """Maker of the reports of one epoch of a replica."""
+    """Reader of what one epoch of a replica reports."""
 
-    def __init__(self, engine: Reported, epoch: int) -> None:
+    def __init__(self, engine: Reported) -> None:
         self._engine = engine
-        self._epoch = epoch
         self._book = ChainBook()
-        self._last: tuple[int, ReplicaWork] | None = None
 
-    def report(self, seen: int) -> Report | None:
-        """Return a report; None if nothing has changed since the last one, or nothing is known now.
+    def read(self) -> Reading | None:
+        """Return the state of the replica; None if nothing is known now."""
+        return self._engine.ask(self._read, None)
 
-        seen: streams with a smaller number have been queued.
-        """
-        read = self._engine.ask(self._read, None)
-        if read is None:
-            return None
-        work, cost, gained, lost = read
-        if self._last == (seen, work) and not (gained.count or lost.count):
-            return None
-        self._last = (seen, work)
-        return Report(self._epoch, seen, work, cost, gained=gained, lost=lost)
+    def published(self) -> Tips:
+        """Return all tips, as of the last reading."""
+        return self._book.published()
 
-    def _read(self, scheduler: Scheduler) -> tuple[ReplicaWork, ReplicaCost | None, Tips, Tips]:
+    def _read(self, scheduler: Scheduler) -> Reading:
         requests = list(scheduler.unfinished())
         for request in requests:
             if request.keeps_kv:
@@ -53,7 +56,7 @@ class Reporter:
         tiers = scheduler.connector.tiers
         self._book.check(_holders(scheduler, tiers))
         work = self._work(requests, scheduler.blocks.block_size)
-        return work, _cost(scheduler, tiers), *self._book.take_changes()
+        return Reading(work, _cost(scheduler, tiers), *self._book.take_changes())
 
     def _work(self, requests: Iterable[Request], block_size: int) -> ReplicaWork:
         tokens = decodes = prompts = waiting = context = 0

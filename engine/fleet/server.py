@@ -1,90 +1,91 @@
-"""A replica's end of the connection: drives one engine for one gateway."""
+"""The replica's end of the connections: one engine, and a session for each gateway."""
 
 import asyncio
+import itertools
 import logging
 import os
-from collections.abc import Callable, Coroutine, Sequence
-from functools import partial
-from typing import Any, Final
+from typing import Final
 
-from cache_tiers.tier import TierId
 from engine.async_llm import AsyncLLMEngine
-from engine.errors import EbbError
-from engine.fleet.connection import MAX_FRAME, Connection
-from engine.fleet.handshake import check, gateway_proof, new_nonce, replica_proof
-from engine.fleet.messages import (
-    Abort,
-    Accepted,
-    AdoptDeletion,
-    AdoptDeletions,
-    Answer,
-    Beat,
-    Begun,
-    Challenge,
-    Drain,
-    End,
-    Erase,
-    Failed,
-    Generate,
-    Hello,
-    Leave,
-    Output,
-    Placed,
-    Places,
-    Ready,
-    ReplicaFacts,
-    Step,
-    Up,
-    Warm,
-    Welcome,
-    decode_down,
-    encode,
-)
-from engine.fleet.refusals import refusal_of
+from engine.fleet.connection import Connection
+from engine.fleet.messages import Beat, Draining, Failed, Ready, ReplicaFacts, Up
 from engine.fleet.report import REPORT_SECONDS
 from engine.fleet.reporter import Reporter
-from engine.generate_request import GenerateRequest
-from engine.outputs import RequestOutput
-from engine.request_stream import RequestStream
+from engine.fleet.session import GatewaySession
 
 BEAT_SECONDS: Final = 0.25
 """Longest time without a frame from a replica that lives."""
+
+ORPHAN_SECONDS: Final = 60.0
+"""Time after which a shared replica ends that has no gateway. The next gateway may need that long to start."""
+
+GATEWAY_TICKS: Final = 20
+"""Ticks of BEAT_SECONDS without a frame after which a shared replica drops a gateway. Its lease has expired by then."""
+
+DRAIN_LIMIT_SECONDS: Final = 10.0
+"""Time beyond that of a drain after which a shared replica ends although its engine has not stopped."""
+
+PROOF_TICKS: Final = 20
+"""Ticks in which a peer of a shared replica must prove itself."""
+
+MAX_UNPROVEN_PEERS: Final = 32
+"""Peers of a shared replica that have not proved themselves. Others are turned away."""
 
 logger = logging.getLogger(__name__)
 
 
 class ReplicaServer:
-    """Owner of the streams that the gateway has begun here. Every method belongs to the event loop's thread.
+    """Owner of the engine and of the sessions of gateways. Every method belongs to the event loop's thread.
 
-    The process exits when the connection closes or the engine fails: nothing in it would be of use.
+    A private replica ends with its gateway's connection. A shared one lives for as long as any gateway is connected,
+    and ORPHAN_SECONDS longer, unless the last one has said that it leaves. Either ends if the engine fails: nothing in
+    the process would be of use.
     """
 
-    def __init__(self, token: bytes, epoch: int) -> None:
+    def __init__(self, token: bytes, epoch: int, *, is_shared: bool = False) -> None:
+        """Prepare for gateways that know `token`.
+
+        is_shared: whether several gateways may connect, and no one of them owns the process.
+        """
         self._token = token
         self._epoch = epoch
-        self._nonce = new_nonce()
-        self._is_proven = False
+        self._is_shared = is_shared
         self._engine: AsyncLLMEngine | None = None
+        self._opening: Ready | Failed | None = None
         self._unsent: list[Up] = []
-        self._outputs: list[Output] = []
-        self._positions: dict[int, int] = {}
-        self._ids: dict[int, str] = {}
-        self._admissions: dict[int, asyncio.Task[None]] = {}
-        self._num_streams = 0
-        self._tasks: set[asyncio.Task[None]] = set()
-        self.connection = Connection(self._on_frame, self._on_close)
+        self._sessions: list[GatewaySession] = []
+        self._numbers = itertools.count()
+        self._orphaned: asyncio.TimerHandle | None = None
+        self._draining: asyncio.Task[None] | None = None
+        self._has_ended = False
+
+    @property
+    def engine(self) -> AsyncLLMEngine:
+        """See SessionOwner."""
+        assert self._engine is not None, "gateways call a replica only once it is ready"
+        return self._engine
+
+    @property
+    def _proven(self) -> list[GatewaySession]:
+        return [session for session in self._sessions if session.is_proven]
 
     def begin(self) -> None:
-        """Challenge the gateway. The connection must be open."""
-        self.connection.send(encode(Challenge(self._nonce)))
+        """Begin to send signs of life. A shared replica that no gateway finds ends by itself."""
         self._beat()
+        self._await_gateways()
+
+    def admit(self) -> Connection:
+        """Return the protocol of a connection that a gateway opens."""
+        # A connection whose TLS handshake fails is never opened, nor closed.
+        return GatewaySession(next(self._numbers), self._token, self._epoch, self).connection
 
     def send(self, message: Up) -> None:
-        """Send a message to the gateway, once it has proved itself."""
-        if self._is_proven:
-            self.connection.send(encode(message))
-        else:
+        """Send a message to all gateways. The first gateway receives what was sent before it came."""
+        proven = self._proven
+        if not proven:
             self._unsent.append(message)
+        for session in proven:
+            session.send(message)
 
     def serve(self, engine: AsyncLLMEngine) -> None:
         """Announce that the engine, which has been started, serves."""
@@ -97,184 +98,103 @@ class ReplicaServer:
             engine.keys.namespace,
             public.token_ids if public is not None else (),
         )
-        self.send(Ready(facts, engine.stats()))
-        self._report(Reporter(engine, self._epoch))
+        self._open(Ready(facts, engine.stats()))
+        self._report(Reporter(engine))
 
     def fail(self, sentence: str) -> None:
         """Announce that there will be no engine."""
-        self.send(Failed(sentence))
+        self._open(Failed(sentence))
 
-    def _on_close(self) -> None:
-        os._exit(0)
-
-    def _beat(self) -> None:
-        self._exit_if_broken()
-        if self._is_proven:
-            self.send(Beat(self._engine.stats() if self._engine is not None else None))
-        asyncio.get_running_loop().call_later(BEAT_SECONDS, self._beat)
-
-    def _report(self, reporter: Reporter) -> None:
-        # A request that is being admitted is not in the scheduler yet.
-        report = reporter.report(min(self._admissions, default=self._num_streams))
-        if report is not None:
-            self.send(report)
-        asyncio.get_running_loop().call_later(REPORT_SECONDS, self._report, reporter)
-
-    def _exit_if_broken(self) -> None:
-        """Exit before the gateway learns of aborts that it did not ask for: its answers continue elsewhere."""
+    def exit_if_broken(self) -> None:
+        """Exit before a gateway learns of aborts that it did not ask for: its answers continue elsewhere."""
         if self._engine is not None and self._engine.is_broken:
             logger.error("the engine of this replica has failed: %s", self._engine.why_gave_up)
             os._exit(1)
 
-    def _on_frame(self, frame: bytes) -> None:
-        message = decode_down(frame)
-        if isinstance(message, Hello):
-            self._welcome(message)
-            return
-        if not self._is_proven:
-            raise ValueError("the peer has not proved itself")
-        match message:
-            case Generate():
-                self._num_streams = message.streams[-1] + 1
-                task = self._begin_task(self._generate(message))
-                self._admissions |= dict.fromkeys(message.streams, task)
-                task.add_done_callback(lambda _: self._admitted(message.streams))
-            case Warm() | Places() | Erase():
-                self._begin_task(self._answer(message))
-            case Abort(number):
-                self._abort(number)
-            case Leave(name):
-                self._served().prefixes.leave(name)
-            case AdoptDeletion(tenant, generation):
-                self._served().adopt_deletion(tenant, generation)
-            case AdoptDeletions(generations):
-                self._served().adopt_deletions(generations)
-            case Drain(seconds):
-                self._begin_task(self._drain(seconds))
+    def on_opened(self, session: GatewaySession) -> None:
+        """See SessionOwner."""
+        self._sessions.append(session)
+        if self._is_shared and len(self._sessions) - len(self._proven) > MAX_UNPROVEN_PEERS:
+            session.connection.abort()
 
-    def _welcome(self, hello: Hello) -> None:
-        check(hello.proof, gateway_proof(self._token, self._epoch, self._nonce, hello.nonce))
-        self.connection.max_frame = MAX_FRAME
-        self.connection.send(encode(Welcome(replica_proof(self._token, self._epoch, self._nonce, hello.nonce))))
-        self._is_proven = True
+    def on_proven(self, session: GatewaySession) -> None:
+        """See SessionOwner."""
+        if self._orphaned is not None:
+            self._orphaned.cancel()
+            self._orphaned = None
         unsent, self._unsent = self._unsent, []
         for message in unsent:
-            self.send(message)
+            session.send(message)
+        if self._opening is not None:
+            session.send(self._opening)
+        if self._draining is not None and self._is_shared:
+            session.send(Draining())
 
-    def _served(self) -> AsyncLLMEngine:
-        assert self._engine is not None, "the gateway calls a replica only once it is ready"
-        return self._engine
+    def on_drain(self, seconds: float) -> None:
+        """See SessionOwner. All gateways leave, and their answers continue elsewhere."""
+        if self._draining is None:
+            self._draining = asyncio.create_task(self._drain(seconds), name="drain")
+            if self._is_shared:
+                self.send(Draining())
+                # No gateway may be able to kill this process.
+                asyncio.get_running_loop().call_later(seconds + DRAIN_LIMIT_SECONDS, os._exit, 1)
 
-    def _begin_task(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
+    def on_closed(self, session: GatewaySession) -> None:
+        """See SessionOwner."""
+        self._sessions.remove(session)
+        if not self._is_shared or (self._has_ended and not self._sessions):
+            os._exit(0)
+        if session.has_left and not self._proven:
+            self.on_drain(0.0)
+        self._await_gateways()
 
-    async def _generate(self, call: Generate) -> None:
-        engine = self._served()
-        try:
-            streams = await engine.generate(_request_of(call, self._placed(call.streams[0])))
-        except EbbError as error:
-            self.send(refusal_of(call.call, error))
-            return
-        begun = [Begun(each.params, each.text_before, each.reasoning_before) for each in streams]
-        self.send(Accepted(call.call, begun))
-        for number, stream in zip(call.streams, streams, strict=True):
-            self._follow(number, stream, len(call.produced))
+    def _open(self, opening: Ready | Failed) -> None:
+        """Tell all gateways, and those that come later, whether there is an engine."""
+        self._opening = opening
+        for session in self._proven:
+            session.send(opening)
 
-    def _admitted(self, numbers: Sequence[int]) -> None:
-        for number in numbers:
-            self._admissions.pop(number, None)
+    def _await_gateways(self) -> None:
+        """Have the process end if no gateway comes."""
+        if self._is_shared and not self._proven and self._orphaned is None:
+            loop = asyncio.get_running_loop()
+            self._orphaned = loop.call_later(ORPHAN_SECONDS, self.on_drain, 0.0)
 
-    def _placed(self, number: int) -> Callable[[], None]:
-        return lambda: self.send(Placed(number))
+    def _beat(self) -> None:
+        self.exit_if_broken()
+        if self._proven:
+            self.send(Beat(self._engine.stats() if self._engine is not None else None))
+        if self._is_shared:
+            self._drop_silent()
+        asyncio.get_running_loop().call_later(BEAT_SECONDS, self._beat)
 
-    def _follow(self, number: int, stream: RequestStream, num_produced: int) -> None:
-        self._positions[number], self._ids[number] = num_produced, stream.request_id
-        stream.set_listener(partial(self._take, number))
+    def _drop_silent(self) -> None:
+        """Drop the gateways that are silent for too long, among them frozen ones, whose runs others continue.
 
-    def _take(self, number: int, output: RequestOutput) -> bool:
-        """Add an output to the frame of this step, which is sent when the loop has delivered the whole step."""
-        if not self._outputs:
-            asyncio.get_running_loop().call_soon(self._flush)
-        at = self._positions[number]
-        self._positions[number] = at + len(output.token_ids)
-        if output.finished:
-            del self._positions[number], self._ids[number]
-        self._outputs.append(_on_wire(number, at, output))
-        return True
+        Ticks are counted instead of seconds: while this process is stalled, no gateway's frames can be read either.
+        """
+        for session in list(self._sessions):
+            session.num_silent += 1
+            if session.num_silent > (GATEWAY_TICKS if session.is_proven else PROOF_TICKS):
+                session.connection.abort()
 
-    def _flush(self) -> None:
-        self._exit_if_broken()
-        outputs, self._outputs = self._outputs, []
-        self.send(Step(outputs))
-
-    def _abort(self, number: int) -> None:
-        if (task := self._admissions.get(number)) is not None:
-            task.cancel()
-        elif (request_id := self._ids.get(number)) is not None:
-            self._served().abort(request_id)
-
-    async def _answer(self, call: Warm | Places | Erase) -> None:
-        try:
-            self.send(Answer(call.call, await self._do(call)))
-        except EbbError as error:
-            self.send(refusal_of(call.call, error))
-
-    async def _do(self, call: Warm | Places | Erase) -> bool | list[TierId | None] | None:
-        engine = self._served()
-        match call:
-            case Warm(_, name, token_ids, tenant):
-                return await engine.prefixes.warm(name, token_ids, tenant=tenant)
-            case Places(_, prefixes, tenant):
-                return await engine.prefixes.places(prefixes, tenant=tenant)
-            case Erase(_, trails, tenant):
-                await engine.erase(trails, tenant=tenant)
-        return None
+    def _report(self, reporter: Reporter) -> None:
+        if (reading := reporter.read()) is not None:
+            proven = self._proven
+            for session in proven:
+                session.report(reading, len(proven), reporter.published)
+        asyncio.get_running_loop().call_later(REPORT_SECONDS, self._report, reporter)
 
     async def _drain(self, seconds: float) -> None:
         if self._engine is not None:
             await self._engine.stop(seconds)
         # The last outputs are sent by a callback that is already queued.
-        asyncio.get_running_loop().call_soon(self.connection.close)
+        asyncio.get_running_loop().call_soon(self._end)
 
-
-def _request_of(call: Generate, on_place: Callable[[], None]) -> GenerateRequest:
-    return GenerateRequest(
-        call.prompt_token_ids,
-        call.params,
-        call.request_id,
-        call.tenant,
-        call.urgency,
-        call.produced,
-        call.keep_kv,
-        on_place,
-        len(call.streams),
-        call.may_fill_window,
-        call.num_marked,
-    )
-
-
-def _on_wire(number: int, at: int, output: RequestOutput) -> Output:
-    end = None
-    if output.finish_reason is not None:
-        end = End(
-            output.finish_reason,
-            output.usage,
-            output.error,
-            output.retry_after,
-            output.error_path,
-            output.stop_string,
-        )
-    return Output(
-        number,
-        at,
-        output.token_ids,
-        output.text,
-        output.reasoning,
-        end,
-        output.logprobs,
-        output.prompt_logprobs,
-        output.embedding,
-    )
+    def _end(self) -> None:
+        """Close all connections. The last one ends the process."""
+        self._has_ended = True
+        if not self._sessions:
+            os._exit(0)
+        for session in self._sessions:
+            session.connection.close()

@@ -24,6 +24,15 @@ def check_divisible(config: EngineConfig, ray_address: str = "") -> None:
             )
 
 
+def check_shareable(config: EngineConfig) -> None:
+    """Raise EngineError for a configuration that replicas of several gateways cannot use."""
+    if config.tiers is not None and config.tiers.redis_url == "auto":
+        raise EngineError(
+            "--shared-replicas: the replicas outlive each server, and the Redis that a server starts does not. Name "
+            "another one with --redis-url, or turn Redis off with --redis-url off."
+        )
+
+
 def check_machines(config: EngineConfig) -> None:
     """Raise EngineError for a configuration that other machines cannot use."""
     if config.tiers is not None and (config.tiers.redis_url == "auto" or config.tiers.redis_url.startswith("unix:")):

@@ -1,4 +1,4 @@
-"""TLS 1.3 between two processes that have exchanged their certificates over another channel."""
+"""TLS 1.3 between two processes, of which one or both know the other's certificate over another channel."""
 
 import datetime
 import ssl
@@ -44,6 +44,12 @@ class Identity:
                 serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
             ),
         )
+
+    def accepting_all(self) -> ssl.SSLContext:
+        """Return the context of an end that listens for peers without certificates, which prove themselves later."""
+        context = self._context(ssl.PROTOCOL_TLS_SERVER, self.certificate)
+        context.verify_mode = ssl.CERT_NONE
+        return context
 
     def accepting(self, peer: bytes) -> ssl.SSLContext:
         """Return the context of the end that listens. Only the owner of the certificate `peer` can connect."""

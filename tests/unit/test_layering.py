@@ -259,13 +259,17 @@ def _environment_uses(path: Path) -> Iterator[ast.AST]:
 def _environment_passed_on(path: Path) -> Iterator[ast.AST]:
     """Yield the uses that read no setting.
 
-    These are `os.environ[name] = value`, `os.environ.setdefault(...)` and `env={**os.environ}`.
+    These are `os.environ[name] = value`, `os.environ.setdefault(...)`, `env={**os.environ}` and the same for
+    `posix_spawn`.
     """
     for node in nodes_of(path):
         match node:
             case ast.Subscript(value=environ, ctx=ast.Store()) | ast.Attribute(value=environ, attr="setdefault"):
                 yield environ
-            case ast.keyword(arg="env", value=ast.Dict(values=values)):
+            case (
+                ast.keyword(arg="env", value=ast.Dict(values=values))
+                | ast.Call(func=ast.Attribute(attr="posix_spawn"), args=[_, _, ast.Dict(values=values)])
+            ):
                 yield from values
 
 

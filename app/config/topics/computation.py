@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from app.config.options import integer, one_of, setting, switch
+from app.config.private_address import parse_private_address
 from app.config.ray_address import parse_ray_address
 from engine.attention.backends import BACKENDS
 from engine.device_choice import DEVICES
@@ -80,6 +81,16 @@ class ComputationSettings:
             "head ([several machines](docs/fleet.md#several-machines))"
         ),
         default_text="this machine, without Ray",
+    )
+    shared_replicas: str = setting(
+        "",
+        parse_private_address,
+        "ADDRESS",
+        (
+            "servers of one database use the same replicas: the address of this machine at which the replicas listen, "
+            "`127.0.0.1` if all servers are on it ([several servers](docs/fleet.md#several-servers))"
+        ),
+        default_text="each server has its own",
     )
     no_decode_graphs: bool = setting(
         False, switch, "", "NPU and GPU: launch decode steps call by call, without captured graphs"

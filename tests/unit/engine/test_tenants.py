@@ -102,3 +102,14 @@ def test_deletion_is_synced_before_it_returns(path: Path, monkeypatch: pytest.Mo
     TenantSalts(SECRET, path).rotate("a")
     # The file is synced before the rename, the folder after it.
     assert synced == [(False, False), (True, True)]
+
+
+def test_older_number_of_deletions_is_not_adopted() -> None:
+    first, second = TenantSalts(SECRET), TenantSalts(SECRET)
+    for _ in range(2):
+        first.rotate("a")
+    second.rotate("b")
+    deletions, salt = first.generations, first.salt("a")
+    second.adopt_all(deletions)
+    second.adopt("a", 1)
+    assert (second.salt("a"), second.generation("b")) == (salt, 1)

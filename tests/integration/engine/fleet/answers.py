@@ -104,6 +104,16 @@ def signalled(number: int) -> Callable[[ReplicaState], None]:
     return strike
 
 
+async def begun_of_all_kinds(engine: RemoteEngine, salt: int) -> list[list[Reading]]:
+    """Begin answers of all kinds, and wait until each has a token."""
+    kinds = enumerate(KINDS.values())
+    begun = [await reading(engine, prompt_of(150, salt + at), params, count) for at, (params, count) in kinds]
+    for readers in begun:
+        for reader in readers:
+            await reader.begun.wait()
+    return begun
+
+
 async def answers_through(
     engine: RemoteEngine, strike: Callable[[ReplicaState], None], salt: int
 ) -> tuple[list[list[Told]], ReplicaState]:
@@ -112,11 +122,7 @@ async def answers_through(
     Returns the answers of each kind, and the replica's state when it was struck.
     """
     await until_states(engine, *("ok" for _ in engine.stats().replicas))
-    kinds = enumerate(KINDS.values())
-    begun = [await reading(engine, prompt_of(150, salt + at), params, count) for at, (params, count) in kinds]
-    for readers in begun:
-        for reader in readers:
-            await reader.begun.wait()
+    begun = await begun_of_all_kinds(engine, salt)
     hit = max(engine.stats().replicas, key=lambda each: each.answers)
     assert hit.answers
     strike(hit)

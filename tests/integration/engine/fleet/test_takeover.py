@@ -14,8 +14,8 @@ from tests.integration.engine.fleet.answers import (
     answers_alone,
     answers_of,
     answers_through,
+    begun_of_all_kinds,
     prompt_of,
-    reading,
     signalled,
     told,
     until_states,
@@ -56,11 +56,7 @@ async def test_embedding_of_a_replica_has_the_bits_of_one_engine(
 
 async def test_drained_replica_restarts_without_a_trace(fleet: RemoteEngine, alone: AsyncLLMEngine) -> None:
     await until_states(fleet, "ok", "ok")
-    kinds = enumerate(KINDS.values())
-    begun = [await reading(fleet, prompt_of(150, 500 + at), params, count) for at, (params, count) in kinds]
-    for readers in begun:
-        for reader in readers:
-            await reader.begun.wait()
+    begun = await begun_of_all_kinds(fleet, 500)
     busy = max(fleet.stats().replicas, key=lambda each: each.answers)
     fleet.drain_replica(busy.index)
     with pytest.raises(ConflictError):

@@ -46,7 +46,7 @@ async def play() -> list[str]:
     """Let two strangers and then the gateway come, and return the calls of the replica's protocol."""
     listener = DoorListener("127.0.0.1")
     door, guest = listener.door(REPLICA.certificate), Guest()
-    admitted = asyncio.create_task(listener.admit(REPLICA.accepting(GATEWAY.certificate), guest))
+    admitted = asyncio.create_task(listener.admit(REPLICA.accepting(GATEWAY.certificate), lambda: guest))
     with socket.create_connection((door.host, door.port)) as plain:
         plain.sendall(b"GET / HTTP/1.1\r\n\r\n")
         assert await visit(STRANGER, door.host, door.port, door.certificate) == b""

@@ -23,55 +23,61 @@ class Engine:
 
 def test_queue_batch_and_tips_are_reported() -> None:
     rig = Rig(store=ToyStore(16))
-    reporter = Reporter(Engine(rig.scheduler), 3)
+    reporter = Reporter(Engine(rig.scheduler))
     first = rig.add(range(2 * BLOCK + 1), max_tokens=3)
     second = rig.add(range(20, 20 + BLOCK), max_tokens=3)
-    report = reporter.report(2)
-    assert report is not None
-    assert (report.epoch, report.seen, report.gained.count) == (3, 2, 0)
-    assert (report.work.tokens, report.work.waiting) == (3 * BLOCK + 1, 2)
+    reading = reporter.read()
+    assert reading is not None
+    assert reading.gained.count == 0
+    assert (reading.work.tokens, reading.work.waiting) == (3 * BLOCK + 1, 2)
     rig.step()
     rig.step()
-    report = reporter.report(2)
-    assert report is not None
-    assert (report.work.tokens, report.work.decodes, report.work.waiting) == (0, 2, 0)
-    assert report.work.context == first.num_tokens + second.num_tokens
-    assert set(report.gained.device) == {name_of(first.block_keys[1]), name_of(second.block_keys[0])}
+    reading = reporter.read()
+    assert reading is not None
+    assert (reading.work.tokens, reading.work.decodes, reading.work.waiting) == (0, 2, 0)
+    assert reading.work.context == first.num_tokens + second.num_tokens
+    assert set(reading.gained.device) == {name_of(first.block_keys[1]), name_of(second.block_keys[0])}
     rig.run()
-    report = reporter.report(2)
-    assert report is not None
-    assert (report.work.decodes, report.work.context) == (0, 0)
+    reading = reporter.read()
+    assert reading is not None
+    assert (reading.work.decodes, reading.work.context) == (0, 0)
 
 
-def test_unchanged_state_is_not_reported_again() -> None:
-    rig = Rig()
-    reporter = Reporter(Engine(rig.scheduler), 1)
-    assert reporter.report(0) is not None
-    assert reporter.report(0) is None
-    assert reporter.report(1) is not None
+def test_gateway_that_comes_later_gets_all_tips() -> None:
+    rig = Rig(store=ToyStore(16))
+    reporter, known = Reporter(Engine(rig.scheduler)), set[int]()
+    for start in range(0, 6 * BLOCK, 2 * BLOCK):
+        rig.add(range(start, start + 2 * BLOCK + 1), max_tokens=3)
+        while rig.scheduler.has_unfinished_requests():
+            rig.step()
+            reading = reporter.read()
+            assert reading is not None
+            known = (known - set(reading.lost.device)) | set(reading.gained.device)
+            assert set(reporter.published().device) == known
+    assert known
 
 
 def test_common_prompt_is_counted_once() -> None:
     rig = Rig(max_num_seqs=1)
     rig.add_answers(range(3 * BLOCK), 3)
     rig.add([*range(3 * BLOCK), 40, 41])
-    report = Reporter(Engine(rig.scheduler), 1).report(4)
-    assert report is not None
-    assert (report.work.tokens, report.work.waiting) == (3 * BLOCK + 2, 4)
+    reading = Reporter(Engine(rig.scheduler)).read()
+    assert reading is not None
+    assert (reading.work.tokens, reading.work.waiting) == (3 * BLOCK + 2, 4)
 
 
 def test_cached_prefix_is_no_work() -> None:
     rig = Rig()
     rig.add(range(3 * BLOCK))
     rig.run()
-    reporter = Reporter(Engine(rig.scheduler), 1)
+    reporter = Reporter(Engine(rig.scheduler))
     rig.add([*range(3 * BLOCK), 40, 41])
-    report = reporter.report(2)
-    assert report is not None
-    assert report.work.tokens == 2
+    reading = reporter.read()
+    assert reading is not None
+    assert reading.work.tokens == 2
 
 
 def test_scheduler_in_doubt_reports_nothing() -> None:
     engine = Engine(Rig().scheduler)
     engine.is_in_doubt = True
-    assert Reporter(engine, 1).report(0) is None
+    assert Reporter(engine).read() is None

@@ -1,0 +1,83 @@
+"""Directory of the replicas that the servers of a database share (`engine.fleet.shared_place`).
+
+One server keeps the replicas: the first that wants to start one while no other keeps them, for as long as it has its
+lease (`app.storage.servers`). Every start is conditional on that.
+"""
+
+import asyncio
+from contextlib import suppress
+from typing import Final
+
+from app.storage.connection import Connection
+from app.storage.database import Database
+from engine.fleet.shared_place import PublishedReplica, SharedPlace, decode_place, encode_place
+
+REPLICAS: Final = "replicas"
+"""Topic of the notice that a replica has another epoch or another place."""
+
+
+class ReplicaStore:
+    """Implementation of `engine.fleet.shared_place.ReplicaDirectory`. Every method is one transaction or one read."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._changed = asyncio.Event()
+
+    async def read(self) -> dict[int, PublishedReplica]:
+        """See ReplicaDirectory."""
+        rows = await self._database.read("SELECT number, epoch, place FROM replica")
+        return {
+            row["number"]: PublishedReplica(row["epoch"], decode_place(row["place"]) if row["place"] else None)
+            for row in rows
+        }
+
+    async def reserve(self, number: int) -> int | None:
+        """See ReplicaDirectory."""
+        server = self._database.server
+
+        def write(connection: Connection) -> int | None:
+            now = connection.dialect.now
+            live = f"SELECT id FROM server WHERE lease_until > {now}"
+            changed = connection.execute(
+                f"UPDATE replica_keeper SET server = ?, last_epoch = last_epoch + 1 WHERE ? IN ({live}) AND "
+                f"(server = ? OR server NOT IN ({live}))",
+                (server, server, server),
+            )
+            if not changed:
+                return None
+            row = connection.fetch_one("SELECT last_epoch FROM replica_keeper")
+            assert row is not None
+            epoch: int = row["last_epoch"]
+            connection.execute(
+                "INSERT INTO replica(number, epoch) VALUES (?, ?) "
+                "ON CONFLICT(number) DO UPDATE SET epoch = excluded.epoch, place = NULL",
+                (number, epoch),
+            )
+            connection.notify(REPLICAS, "")
+            return epoch
+
+        return await self._database.write(write)
+
+    async def publish(self, number: int, epoch: int, place: SharedPlace) -> bool:
+        """See ReplicaDirectory."""
+
+        def write(connection: Connection) -> bool:
+            changed = connection.execute(
+                "UPDATE replica SET place = ? WHERE number = ? AND epoch = ?", (encode_place(place), number, epoch)
+            )
+            connection.notify(REPLICAS, "")
+            return changed == 1
+
+        return await self._database.write(write)
+
+    async def next_change(self, seconds: float) -> None:
+        """See ReplicaDirectory."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._changed.wait()
+
+    def heed(self, topic: str) -> None:
+        """Follow a notice of a server."""
+        if topic == REPLICAS:
+            changed, self._changed = self._changed, asyncio.Event()
+            changed.set()

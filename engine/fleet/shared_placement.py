@@ -1,0 +1,240 @@
+"""Replicas that the gateways of one database share.
+
+One gateway, the keeper, starts them as processes of its machine and publishes them in the directory. The others connect
+to what the directory names. If the keeper dies, the replicas live on, and the next gateway that misses one is the
+keeper from then on.
+
+    named and reachable ──> connect
+    named, not reachable ──> the keeper kills its process and starts the next epoch, the others wait for that
+    not named            ──> the same, without a process to kill
+"""
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+from msgspec import structs
+
+from engine.errors import EngineError, OutageError
+from engine.fleet.life_lock import LifeLock
+from engine.fleet.local import local_shares
+from engine.fleet.nearby_process import NearbyProcess
+from engine.fleet.order import ReplicaOrder, encode_order
+from engine.fleet.shared_place import PublishedReplica, ReplicaDirectory, SharedPlace, decode_place, token_of
+from engine.fleet.tls import Identity
+from engine.restart_budget import RestartBudget
+
+REACH_SECONDS: Final = 1.0
+"""Time limit of a connection to a replica that lives. A frozen one accepts it, but completes no handshake."""
+
+LOOK_SECONDS: Final = 1.0
+"""Time between two looks at the directory without a notice."""
+
+PAUSES: Final = (0.0, 0.0, 1.0, 4.0, 10.0)
+BUDGET_SECONDS: Final = 600.0
+
+
+class SharedReplica:
+    """One epoch of a replica, as one gateway sees it.
+
+    machine, pid, epoch, token: see PlacedReplica.
+    """
+
+    def __init__(self, place: SharedPlace, epoch: int, token: bytes, identity: Identity) -> None:
+        self.machine = place.machine
+        self.pid = place.process.pid
+        self.epoch = epoch
+        self.token = token
+        self._place = place
+        self._identity = identity
+        self._left = asyncio.Event()
+
+    async def connect(self, protocol: asyncio.Protocol) -> None:
+        """See PlacedReplica."""
+        await _connect(self._place, self._identity, protocol)
+
+    def kill(self) -> None:
+        """Leave the replica. Only the placement decides that a process is of no use to any gateway."""
+        self._left.set()
+
+    async def died(self) -> None:
+        """See PlacedReplica. Only processes of the same machine give this notice."""
+        noticed = asyncio.Event()
+        if (lock := _life_lock(self._place)) is not None:
+            loop = asyncio.get_running_loop()
+
+            def watch() -> None:
+                lock.wait()
+                with contextlib.suppress(RuntimeError):
+                    # The loop may be closed by now.
+                    loop.call_soon_threadsafe(noticed.set)
+
+            threading.Thread(target=watch, name=f"life-{self.pid}", daemon=True).start()
+        await noticed.wait()
+
+    async def ended(self) -> str:
+        """Wait until the process has ended, or this gateway has left it, and return in words what happened."""
+        waits: list[asyncio.Task[Any]] = [asyncio.create_task(self._left.wait())]
+        if (process := NearbyProcess.find(self._place.process)) is not None:
+            waits.append(asyncio.create_task(process.ended()))
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in waits:
+                each.cancel()
+        return "was left" if self._left.is_set() else "has ended"
+
+
+class SharedPlacement:
+    """Processes that outlive this gateway, found through a directory.
+
+    is_shared: see Placement.
+    """
+
+    is_shared = True
+
+    def __init__(
+        self, directory: ReplicaDirectory, secret: bytes, host: str, progress: Callable[[str], None] = lambda _: None
+    ) -> None:
+        """Prepare to find or start replicas.
+
+        secret: common to all gateways.
+        host: address of this machine that replicas listen on, if this gateway starts them.
+        progress: receives a sentence while another server has to start a replica.
+        """
+        self._directory = directory
+        self._secret = secret
+        self._host = host
+        self._progress = progress
+        self._identity = Identity.new()
+        self._budget = RestartBudget(PAUSES, BUDGET_SECONDS)
+        self._started: set[int] = set()
+
+    def shares(self, count: int) -> list[tuple[int, ...]]:
+        """See Placement."""
+        return local_shares(count)
+
+    async def start(self, order: ReplicaOrder) -> SharedReplica:
+        """Find the replica that the directory names, or start one if this gateway is or becomes the keeper.
+
+        Raise EngineError if a process cannot be started.
+        """
+        while True:
+            with contextlib.suppress(OutageError):
+                published = (await self._directory.read()).get(order.index)
+                if published is not None and published.place is not None and await self._is_reachable(published.place):
+                    return self._replica(published.place, published.epoch)
+                epoch = await self._directory.reserve(order.index)
+                if epoch is not None:
+                    await self._end_former(published)
+                    if (place := await self._begin(order, epoch)) is not None:
+                        return self._replica(place, epoch)
+                else:
+                    self._progress(f"waiting for replica {order.index}, which another server starts")
+            await self._directory.next_change(LOOK_SECONDS)
+
+    def _replica(self, place: SharedPlace, epoch: int) -> SharedReplica:
+        return SharedReplica(place, epoch, token_of(self._secret, epoch), self._identity)
+
+    async def _is_reachable(self, place: SharedPlace) -> bool:
+        try:
+            async with asyncio.timeout(REACH_SECONDS):
+                transport = await _connect(place, self._identity, asyncio.Protocol())
+        except (OSError, TimeoutError):
+            return False
+        transport.abort()
+        return True
+
+    async def _end_former(self, former: PublishedReplica | None) -> None:
+        """Kill the process of a former epoch, and wait until its memory is free, if it is on this machine."""
+        if former is None or former.place is None:
+            return
+        if (process := NearbyProcess.find(former.place.process)) is not None:
+            process.kill()
+            await process.ended()
+
+    async def _begin(self, order: ReplicaOrder, epoch: int) -> SharedPlace | None:
+        """Start the process of an epoch and publish it. Return None if another gateway keeps the replicas by now."""
+        if order.index in self._started:
+            pause = self._budget.spend(time.monotonic())
+            if pause is None:
+                raise EngineError(f"{self._budget.most} replicas were restarted within {BUDGET_SECONDS:g} s")
+            await asyncio.sleep(pause)
+        self._started.add(order.index)
+        own = structs.replace(order, epoch=epoch, token=token_of(self._secret, epoch))
+        pid, announcing = _spawn(self._host, own)
+        is_published = False
+        try:
+            place = await asyncio.to_thread(_announced, announcing)
+            is_published = await self._directory.publish(order.index, epoch, place)
+        finally:
+            if not is_published:
+                _end(pid)
+        return place if is_published else None
+
+
+async def _connect(place: SharedPlace, identity: Identity, protocol: asyncio.Protocol) -> asyncio.Transport:
+    transport, _ = await asyncio.get_running_loop().create_connection(
+        lambda: protocol, place.host, place.port, ssl=identity.connecting(place.certificate)
+    )
+    return transport
+
+
+def _life_lock(place: SharedPlace) -> LifeLock | None:
+    """Return the lock of a process of this machine; None if it cannot be opened."""
+    if place.life_lock is None or not place.process.is_here:
+        return None
+    try:
+        descriptor = os.open(f"/proc/{place.process.pid}/fd/{place.life_lock}", os.O_RDWR)
+    except OSError:
+        return None
+    try:
+        return LifeLock(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _spawn(host: str, order: ReplicaOrder) -> tuple[int, int]:
+    """Start a process. Return its id, and the descriptor from which its SharedPlace can be read."""
+    order_end, write_end = os.pipe()
+    place_end, announce_end = os.pipe()
+    try:
+        pid = os.posix_spawn(
+            sys.executable,
+            [sys.executable, "-P", "-m", "engine.fleet.shared_process", host],
+            {**os.environ},
+            file_actions=[(os.POSIX_SPAWN_DUP2, order_end, 0), (os.POSIX_SPAWN_DUP2, announce_end, 1)],
+            # Signals to the gateway's process group, and its terminal, are not for replicas.
+            setsid=True,
+        )
+    except OSError as error:
+        os.close(write_end)
+        os.close(place_end)
+        raise EngineError(f"replica {order.index} cannot be started: {error.strerror or error}") from error
+    finally:
+        os.close(order_end)
+        os.close(announce_end)
+    with contextlib.suppress(BrokenPipeError), open(write_end, "wb") as sending:
+        sending.write(encode_order(order))
+    return pid, place_end
+
+
+def _announced(descriptor: int) -> SharedPlace:
+    """Return the place that a process announces. Raise EngineError if it ends before."""
+    with open(descriptor, "rb") as announcing:
+        announced = announcing.read()
+    if not announced:
+        raise EngineError("a replica ended while it started; see the server's log")
+    return decode_place(announced)
+
+
+def _end(pid: int) -> None:
+    """Kill a process that this one has started."""
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)

@@ -33,7 +33,7 @@ STREAMS: Final = (1, 4, 8, 32)
 """Numbers of streams that are measured by default."""
 PROMPT: Final = 100
 TOKENS: Final = 120
-BEGIN: Final = 20
+BEGIN: Final = 2
 """Tokens of every stream before the measurement begins, so that all of them decode."""
 MOST_BUBBLE: Final = 0.15
 """Target with at least `LEAST_STREAMS` streams and two stages."""
@@ -78,11 +78,11 @@ class Row:
 async def decode(engine: AsyncLLMEngine, streams: int, seed: int) -> Decoding:
     """Answer `streams` prompts at once."""
     counts, told = [0] * streams, [list[int]() for _ in range(streams)]
-    marks: list[tuple[float, tuple[float, ...]]] = []
+    marks: list[tuple[float, int, tuple[float, ...]]] = []
 
     def mark() -> None:
         workers = engine.stats().workers
-        marks.append((time.perf_counter(), workers.busy_seconds if workers is not None else ()))
+        marks.append((time.perf_counter(), sum(counts), workers.busy_seconds if workers is not None else ()))
 
     async def read(number: int) -> None:
         prompt = [100 + (seed * 37 + number * 131 + at * 17) % 150 for at in range(PROMPT)]
@@ -97,10 +97,10 @@ async def decode(engine: AsyncLLMEngine, streams: int, seed: int) -> Decoding:
                     mark()
 
     await asyncio.gather(*(read(number) for number in range(streams)))
-    (began, before), (ended, after) = marks
+    (began, had, before), (ended, has, after) = marks
     busy = tuple(late - early for early, late in zip(before, after, strict=True))
     seconds = ended - began
-    return Decoding(streams * (TOKENS - BEGIN) / seconds, seconds, busy, tuple(map(tuple, told)))
+    return Decoding((has - had) / seconds, seconds, busy, tuple(map(tuple, told)))
 
 
 async def measure(config: EngineConfig, counts: Sequence[int], rounds: int) -> dict[int, list[Decoding]]:
@@ -170,13 +170,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     result = {
         "measured_on": date.today().isoformat(),
         "machine": asdict(describe_machine()),
-        "model": arguments.model,
+        "model": folder.name,
         "stages": arguments.stages,
         "rows": [asdict(row) for row in rows],
         "met": met,
     }
     (arguments.out / "pipeline.json").write_text(json.dumps(rounded(result), indent=1) + "\n")
-    head = f"# Pipeline\n\n{arguments.model} in {arguments.stages} stages, by `make bench-pipeline`. "
+    head = f"# Pipeline\n\n{folder.name} in {arguments.stages} stages, by `make bench-pipeline`. "
     target = f"Target: a bubble of at most {MOST_BUBBLE:.0%} with {LEAST_STREAMS} streams or more.\n\n"
     (arguments.out / "pipeline.md").write_text(head + target + table(rows) + "\n")
     return 0 if met else 1

@@ -47,6 +47,14 @@ async def test_servers_and_commands_share_a_database(store: Store, url: str, ser
     await other.close()
 
 
+async def test_servers_that_start_at_once_make_one_database(url: str) -> None:
+    stores = await asyncio.gather(*(Store.open_postgres(url) for _ in range(6)))
+    await stores[0].conversations.create({"title": "Tides"})
+    for store in stores:
+        assert [each.title for each in (await store.conversations.page()).conversations] == ["Tides"]
+        await store.close()
+
+
 async def test_copy_into_a_database_in_use_is_refused(store: Store, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "ALONE", ("SET lock_timeout = '100ms'", module.ALONE[-1]))
     with pytest.raises(UnusableDatabaseError, match="servers of another version"):

@@ -48,6 +48,9 @@ FROZEN_SECONDS: Final = 3
 LOCK: Final = "hashtextextended('ebb ' || current_schema(), 0)"
 """Lock that servers share. Changes of the schema, and copies of a file, need it alone."""
 
+CREATION_LOCK: Final = "hashtextextended('ebb creation ' || current_schema(), 0)"
+"""Lock of the moment in which a server creates the first table. Running servers do not hold it."""
+
 COMMAND: Final = (
     "SET lock_timeout = '5s'",
     f"SET idle_in_transaction_session_timeout = '{FROZEN_SECONDS}s'",
@@ -200,7 +203,10 @@ def _connect(
 def _migrate(writer: PostgresConnection) -> None:
     """Bring the database to the newest schema, one transaction for each script. Raises UnusableDatabaseError."""
     raw = writer.raw
-    raw.execute("CREATE TABLE IF NOT EXISTS ebb_schema(version INTEGER NOT NULL)")
+    with raw.transaction():
+        # IF NOT EXISTS is no protection from a server that creates the table at the same time.
+        raw.execute(f"SELECT pg_advisory_xact_lock({CREATION_LOCK})".encode())
+        raw.execute("CREATE TABLE IF NOT EXISTS ebb_schema(version INTEGER NOT NULL)")
     version = _version(writer)
     scripts = [path.read_bytes() for path in sorted(SCHEMA.glob("*.sql"))]
     if version > len(scripts):

@@ -4,7 +4,8 @@
 
 The CPU is measured without a model: both ends of the connection are in one process, with a stub as the engine.
 Latency and throughput are measured on a small model of random weights: an engine in this process and one replica, in
-turns, each with 32 answers at a time. Prints tables, and writes bench/results/fleet.json.
+turns, each with 32 answers at a time. Then answers are handed over between replicas of two roles. Prints tables, and
+writes bench/results/fleet.json.
 """
 
 import argparse
@@ -24,6 +25,7 @@ from typing import Any, Final, TypeVar, cast
 from app.host.backend import Backend, GenerationStream
 from app.observability.percentiles import percentile
 from bench.api.replay_engine import no_stats
+from bench.hand_over import measure_hand_over
 from bench.machine import describe_machine
 from bench.random_llama import write_random_llama
 from bench.rounding import rounded
@@ -246,6 +248,9 @@ def main() -> None:
             speculation=False,
         )
         loads = asyncio.run(measured_loads(config, arguments.rounds))
+        state = path / "state"
+        state.mkdir()
+        hand_over = asyncio.run(measure_hand_over(config, state, print))
     print("| streams | added CPU, us a token |\n| --- | --- |")
     for cost in costs:
         print(f"| {cost.streams} | {cost.added_us:.1f} |")
@@ -255,11 +260,13 @@ def main() -> None:
         print(f"| {name} | {each.rate:.0f} | {each.gap_p50_ms:.2f} | {each.gap_p99_ms:.2f} |")
     local, remote = medians["in process"], medians["replica"]
     print(f"\nthroughput {remote.rate / local.rate:.3f}, added p99 {remote.gap_p99_ms - local.gap_p99_ms:.2f} ms")
+    print(f"\n{hand_over.table}")
     report = {
         "measured_on": date.today().isoformat(),
         "machine": asdict(describe_machine()),
         "wire": [asdict(cost) for cost in costs],
         "loads": {name: [asdict(each) for each in results] for name, results in loads.items()},
+        "hand_over": asdict(hand_over),
     }
     (arguments.out / "fleet.json").write_text(json.dumps(rounded(report), indent=1) + "\n")
 

@@ -47,11 +47,11 @@ def test_prompts_on_their_way_count_as_held() -> None:
 
 
 def test_memory_of_own_prompts_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prefix_index, "MAX_RECENT", 10)
+    monkeypatch.setattr(prefix_index, "MAX_RECENT", 20)
     index = PrefixIndex()
-    for salt in (100, 200):
-        index.note(0, [salt + at for at in range(8)])
-    assert len(index) == 10
-    # The end of the older chain went first, so that its beginning is of use.
-    assert index.find([100 + at for at in range(8)], 1).device.tolist() == [2.0]
-    assert index.find([200 + at for at in range(8)], 1).device.tolist() == [8.0]
+    for salt, length in ((100, 8), (200, 8), (100, 3), (300, 8)):
+        index.note(0, [salt + at for at in range(length)])
+    assert len(index) == 11
+    # The beginning of the first chain was sent again.
+    found = [index.find([salt + at for at in range(8)], 1).device.tolist() for salt in (100, 200, 300)]
+    assert found == [[3.0], [0.0], [8.0]]

@@ -47,8 +47,8 @@ class PrefixIndex:
     def __init__(self) -> None:
         # For each name and tier, the rows that hold the prefix, as the bits of an integer.
         self._holders: dict[int, list[int]] = {}
-        # For each name, the rows that were sent it, and the last of them. As soon as half of MAX_RECENT names are recent,
-        # they become the former ones, and those before them are forgotten all at once.
+        # For each name, the rows that were sent it, and the last of them. As soon as half of MAX_RECENT names are
+        # recent, they become the former ones, and those before them are forgotten all at once.
         self._recent: dict[int, tuple[int, int]] = {}
         self._former: dict[int, tuple[int, int]] = {}
 

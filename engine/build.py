@@ -312,7 +312,7 @@ def _scheduler(
             store,
             LoadCost(loaded.block_nbytes),
             clock=clock,
-            rest=STORE_REST_SECONDS,
+            rest=STORE_REST_SECONDS if config.role != "prefill" else 0.0,
             owners=loaded.owners,
         )
         if former is not None and former.connector.tiers is not None:
@@ -332,6 +332,6 @@ def _scheduler(
     )
     connector: TierConnector = NoTiers()
     if manager is not None:
-        connector = OffloadConnector(manager, blocks, PrefillCost(), clock=clock, trace=trace)
+        connector = OffloadConnector(manager, blocks, PrefillCost(), role=config.role, clock=clock, trace=trace)
     proposer = PromptLookup() if config.speculation else None
     return Scheduler(limits, blocks, connector, queue, clock=clock, proposer=proposer)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from cache_tiers.config import TierConfig
+from engine.role import Role
 from engine.sampling_params import Pooling
 from engine.scheduling.queue.policy import QueuePolicy
 
@@ -54,6 +55,8 @@ class EngineConfig:
     pooling: way from a text's hidden states to its embedding; "auto" for the model's own, or else the mean.
     ranks_on_ray: start the processes of the model as actors, in the placement group of this process on a Ray cluster.
     machine_share: number of engines that divide this machine's memory equally. Explicit sizes are this engine's own.
+    role: "both"; "prefill" for an engine that computes prompts and hands their answers over, so that it stores their
+        blocks at once; "decode" for one that continues answers, and so loads prompts rather than compute them.
     device_note: reason why this machine's accelerator does not compute, in a sentence; empty if none was passed over.
     """
 
@@ -93,6 +96,7 @@ class EngineConfig:
     pooling: Pooling | Literal["auto"] = "auto"
     ranks_on_ray: bool = False
     machine_share: int = 1
+    role: Role = "both"
     device_note: str = ""
 
     @property

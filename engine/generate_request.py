@@ -22,6 +22,7 @@ class GenerateRequest:
         clients send large numbers by default. Otherwise such a number is refused.
     num_marked: number of the prompt's first tokens that the client marked for caching. With a prompt that is marked
         whole, the answer counts as marked too, since the next prompt continues it.
+    hands_over: end with "moved" after the first new token, so that another engine continues the answer.
     """
 
     prompt_token_ids: Sequence[int]
@@ -35,3 +36,4 @@ class GenerateRequest:
     num_answers: int = 1
     may_fill_window: bool = False
     num_marked: int = 0
+    hands_over: bool = False

@@ -133,7 +133,8 @@ class OutputProcessor:
             ended = self._finished(progress, said, (token_id,), "stop", cut=True, stop_string=met)
             return ended, finish_reason is None
         if finish_reason is not None:
-            return self._finished(progress, said, (token_id,), finish_reason), False
+            # The engine that continues the answer holds the same text back.
+            return self._finished(progress, said, (token_id,), finish_reason, cut=finish_reason == "moved"), False
         return _output(request.request_id, said, (token_id,)), False
 
     def finish(self, request: Request, reason: FinishReason, error: str | None = None) -> RequestOutput | None:

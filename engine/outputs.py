@@ -8,8 +8,10 @@ from typing import Literal
 
 from cache_tiers.tier import TierId
 
-FinishReason = Literal["stop", "length", "abort", "error", "timeout", "queue_timeout"]
-"""timeout: the request's deadline passed. queue_timeout: it was not scheduled within the server's `--queue-timeout`."""
+FinishReason = Literal["stop", "length", "abort", "error", "timeout", "queue_timeout", "moved"]
+"""timeout: the request's deadline passed. queue_timeout: it was not scheduled within the server's `--queue-timeout`.
+moved: another engine continues the answer, which no client sees.
+"""
 
 
 @dataclass(frozen=True, slots=True)

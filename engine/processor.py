@@ -145,6 +145,7 @@ class Processor:
             start_by=now + self._queue_timeout,
             public=public,
             num_marked=request.num_marked,
+            moves_at=len(request.produced) + 1 if request.hands_over else None,
             keeps_kv=keeps_kv,
             mask=self._mask(sampling, prompt),
             on_place=request.on_place,
@@ -191,6 +192,10 @@ class Processor:
         if not self._prefix_cache:
             return []
         return self.keys.of(token_ids, tenant)
+
+    def keys_of_chain(self, token_ids: Sequence[int], tenant: str) -> list[BlockKey]:
+        """Return the keys of all blocks of these tokens, including a partly filled last one. No side effects."""
+        return self._keys_of_trail(Trail(token_ids, ends=(len(token_ids),)), tenant) if self._prefix_cache else []
 
     def keys_of_trails(self, trails: Sequence[Trail], tenant: str) -> list[BlockKey]:
         """Return the keys of the full and partly filled blocks that only these trails use. This has no side effects."""

@@ -98,6 +98,7 @@ class Request:
     unsent_token_ids: the latest tokens, forced by the mask, that the worker has not received yet.
     prompt_logprobs: log probabilities of the prompt's tokens after the first, as far as computed, if requested.
     num_marked: as in `GenerateRequest`.
+    moves_at: tokens of the answer with which another engine continues it; None if it ends here.
     keeps_kv: other requests may find the KV that this one computes. If False, it also leaves cached KV as it is.
     siblings: unfinished requests for several answers to one prompt, including this one, by number; empty for a single
         answer.
@@ -144,6 +145,7 @@ class Request:
     unsent_token_ids: list[int] = field(default_factory=list)
     prompt_logprobs: list[TokenLogprobs] = field(default_factory=list)
     num_marked: int = 0
+    moves_at: int | None = None
     keeps_kv: bool = True
     siblings: list["Request"] = field(default_factory=list, repr=False)
     on_place: Callable[[], None] | None = field(default=None, repr=False)
@@ -171,6 +173,7 @@ class Request:
             start_by=self.start_by,
             public=self.public,
             num_marked=self.num_marked,
+            moves_at=self.moves_at,
             keeps_kv=self.keeps_kv,
             mask=mask,
         )
@@ -203,6 +206,7 @@ class Request:
             started=self.started,
             public=self.public,
             num_marked=self.num_marked,
+            moves_at=self.moves_at,
             keeps_kv=self.keeps_kv,
             mask=mask,
         )
@@ -264,16 +268,23 @@ class Request:
         return len(self.output_token_ids) + self.samples_in_flight
 
     @property
-    def will_reach_max_tokens(self) -> bool:
+    def most_tokens(self) -> int | None:
+        """Tokens of the answer that this engine produces at most, with those it began with; None for no limit."""
+        limits = [limit for limit in (self.sampling.max_tokens, self.moves_at) if limit is not None]
+        return min(limits, default=None)
+
+    @property
+    def will_reach_most_tokens(self) -> bool:
         """Whether the steps in flight already produce the last token."""
-        limit = self.sampling.max_tokens
+        limit = self.most_tokens
         return limit is not None and self.num_produced_tokens >= limit
 
     @property
     def num_wanted_tokens(self) -> int:
-        """Tokens still to be produced, apart from those that steps in flight will produce. Requires `max_tokens`."""
-        assert self.sampling.max_tokens is not None
-        return self.sampling.max_tokens - self.num_produced_tokens
+        """Tokens still to be produced, apart from those that steps in flight will produce. Requires a limit."""
+        limit = self.most_tokens
+        assert limit is not None
+        return limit - self.num_produced_tokens
 
     @property
     def needs_known_tokens(self) -> bool:

@@ -8,6 +8,7 @@ from cache_tiers.histogram import Histogram
 from cache_tiers.store import StoreStats
 from cache_tiers.tier import TierId
 from engine.executor.workers import WorkersState
+from engine.role import Role
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,8 @@ class ReplicaState:
     answers: answers that it computes or was asked to compute.
     restarts: restarts so far.
     last_loss: cause of its last loss, as a sentence; empty if there was none.
+    role: part of the answers that it computes.
+    prefilled_tokens: prompt tokens that its process has computed.
     """
 
     index: int
@@ -31,6 +34,8 @@ class ReplicaState:
     answers: int
     restarts: int
     last_loss: str
+    role: Role = "both"
+    prefilled_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +45,14 @@ class RouteStats:
     reasons: requests by the reason for their replica (`engine.fleet.router`).
     takeovers: answers that a replica continued after another one was lost or drained.
     predicted_seconds, seen_seconds: from the choice of the replica to the first token, of the same requests.
+    hand_overs: answers that one replica began and another one continued, because of their roles.
     """
 
     reasons: dict[str, int]
     takeovers: int
     predicted_seconds: Histogram
     seen_seconds: Histogram
+    hand_overs: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,9 @@ from engine.scheduling.scheduler import Scheduler
 
 POLL_SECONDS: Final = 0.002
 
+LONGEST_STORE_SECONDS: Final = 2.0
+"""Longest wait of an answer that is handed over for its blocks to be stored. The others are computed again."""
+
 
 class StoredPrefixes:
     """Locations of prefixes and prefetch hints. Every method belongs to the event loop's thread.
@@ -85,6 +88,27 @@ class StoredPrefixes:
             places.get(key) if place is None and key is not None else place
             for key, place in zip(keys, found, strict=True)
         ]
+
+    async def until_below(self, token_ids: Sequence[int], *, tenant: str) -> bool:
+        """Wait until a lower tier has all blocks of these tokens, including a partly filled last one.
+
+        Return False if no lower tier is available, or after `LONGEST_STORE_SECONDS`.
+        """
+        keys = await asyncio.to_thread(self._processor.keys_of_chain, token_ids, tenant)
+        ends = asyncio.get_running_loop().time() + LONGEST_STORE_SECONDS
+        while (is_below := self._core.ask(partial(self._is_below, keys), otherwise=False)) is False:
+            if asyncio.get_running_loop().time() >= ends:
+                return False
+            # Tiers have no event for a block that has arrived.
+            await asyncio.sleep(POLL_SECONDS)
+        return is_below is True
+
+    def _is_below(self, keys: Sequence[BlockKey], scheduler: Scheduler) -> bool | None:
+        """Return whether a lower tier has all blocks; None if no lower tier is available."""
+        tiers = self._tiers_of(scheduler)
+        if tiers is None or tiers.store.link_speed() is None:
+            return None
+        return tiers.store.num_known_below(keys) == len(keys)
 
     def _last_keys(self, prefixes: Sequence[Sequence[int]], tenant: str) -> list[BlockKey | None]:
         chains = (self._processor.keys_of_prefix(token_ids, tenant) for token_ids in prefixes)

@@ -80,6 +80,7 @@ OF_THE_SERVER = (
     "replicas",
     "ray-address",
     "shared-replicas",
+    "replica-roles",
     "oidc-scopes",
     "oidc-groups-claim",
     "proxy-user-header",

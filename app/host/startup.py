@@ -59,14 +59,15 @@ def _engine(
     config: EngineConfig, settings: Settings, report: Report, trace: Trace, directory: "ReplicaDirectory | None"
 ) -> Backend:
     """Build the engine in this process, or prepare replicas of it in others."""
+    roles = settings.replica_roles
     if directory is not None:
         from engine.fleet.build import build_shared_fleet
 
-        return build_shared_fleet(config, settings.replicas, report, directory, settings.shared_replicas)
-    if settings.replicas > 1 or settings.ray_address:
+        return build_shared_fleet(config, settings.replicas, report, directory, settings.shared_replicas, roles)
+    if settings.replicas > 1 or settings.ray_address or roles:
         from engine.fleet.build import build_fleet
 
-        return build_fleet(config, settings.replicas, report, settings.ray_address)
+        return build_fleet(config, settings.replicas, report, settings.ray_address, roles=roles)
     from engine.build import build_engine
 
     return build_engine(config, report, trace)

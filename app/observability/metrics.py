@@ -141,6 +141,9 @@ def _replicas(stats: EngineStats, routes: RouteStats) -> Iterator[Metric]:
         routes.reasons,
     )
     yield CounterMetricFamily("ebb_takeovers", "Number of answers that another replica continued", routes.takeovers)
+    yield CounterMetricFamily(
+        "ebb_hand_overs", "Number of answers that a replica handed over after the first token", routes.hand_overs
+    )
     yield _histogram(
         "ebb_route_predicted_seconds",
         "Seconds from the choice of the replica to the first token, as predicted",

@@ -100,6 +100,8 @@ def _replicas(engine: Backend) -> list[ReplicaHealth] | None:
             "answers": each.answers,
             "restarts": each.restarts,
             "last_loss": each.last_loss or None,
+            "role": each.role,
+            "prefilled_tokens": each.prefilled_tokens,
         }
         for each in engine.stats().replicas
     ] or None

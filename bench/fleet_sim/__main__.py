@@ -1,11 +1,11 @@
 """`python -m bench.fleet_sim`: the router of the product over simulated replicas.
 
-    python -m bench.fleet_sim [--parts scale stale loss] [--page]
+    python -m bench.fleet_sim [--parts scale stale loss roles] [--page]
 
-Parts: `scale` (1,000 replicas, a million conversations), `stale` (reports of 0.1 to 5 s), `loss` (of a gateway). These
-have simulated times, and need no quiet machine. `decisions` (time and memory of a decision) and `calibration` (against
-four real replicas) do. Each part replaces its own results in bench/results/fleet_sim.json, from which `--page`, or any
-part, makes docs/fleet-simulation.md.
+Parts: `scale` (1,000 replicas, a million conversations), `stale` (reports of 0.1 to 5 s), `loss` (of a gateway) and
+`roles` (prompts and answers on different replicas). These have simulated times, and need no quiet machine. `decisions`
+(time and memory of a decision) and `calibration` (against four real replicas) do. Each part replaces its own results in
+bench/results/fleet_sim.json, from which `--page`, or any part, makes docs/fleet-simulation.md.
 """
 
 import argparse
@@ -25,7 +25,8 @@ from bench.rounding import rounded
 ROOT: Final = Path(__file__).parent.parent.parent
 RESULTS: Final = ROOT / "bench/results/fleet_sim.json"
 PAGE: Final = ROOT / "docs/fleet-simulation.md"
-SIMULATED: Final = ("scale", "stale", "loss")
+PREFILL_SHARES: Final = (0.4, 0.5, 0.6, 0.7)
+SIMULATED: Final = ("scale", "stale", "loss", "roles")
 REAL: Final = ("decisions", "calibration")
 
 
@@ -34,7 +35,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--parts", nargs="*", choices=(*SIMULATED, *REAL), default=list(SIMULATED))
     parser.add_argument("--page", action="store_true", help="only make the page from the stored results")
-    parser.add_argument("--replicas", type=int, default=200, help="of stale and loss")
+    parser.add_argument("--replicas", type=int, default=200, help="of stale, loss and roles")
     parser.add_argument("--gateways", type=int, default=4)
     parser.add_argument(
         "--seconds", type=float, default=20.0, help="in which the conversations of stale and loss begin"
@@ -72,6 +73,13 @@ def _loss(arguments: argparse.Namespace) -> object:
     return asdict(scenarios.gateway_loss(arguments.replicas, arguments.gateways, arguments.seconds))
 
 
+def _roles(arguments: argparse.Namespace) -> object:
+    return [
+        asdict(row)
+        for row in scenarios.roles_rows(arguments.replicas, arguments.gateways, arguments.seconds, PREFILL_SHARES)
+    ]
+
+
 def _decisions(_: argparse.Namespace) -> object:
     return [asdict(decision.measure(replicas)) for replicas in (4, 100, 1_000)]
 
@@ -86,6 +94,7 @@ PARTS: Final[dict[str, Callable[[argparse.Namespace], object]]] = {
     "scale": _scale,
     "stale": _stale,
     "loss": _loss,
+    "roles": _roles,
     "decisions": _decisions,
     "calibration": _calibration,
 }

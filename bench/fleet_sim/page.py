@@ -29,6 +29,8 @@ def page(results: Mapping[str, Any]) -> str:
         parts.append(_stale(found))
     if found := results.get("loss"):
         parts.append(_loss(found))
+    if found := results.get("roles"):
+        parts.append(_roles(found))
     return "\n".join(parts)
 
 
@@ -115,6 +117,43 @@ One of {row["gateways"]} gateways over {row["replicas"]:,} replicas is lost with
 requests. The others take them over after a second. In the next five seconds the 99th percentile of the time to the
 first token is {_ms(found["after"])}, and {_ms(found["undisturbed"])} without the loss. Before the loss it is
 {_ms(found["before"])}.
+"""
+
+
+def _roles(found: Sequence[Mapping[str, Any]]) -> str:
+    both = found[0]
+    rows = [
+        [
+            f"{each['prefill']} and {each['replicas'] - each['prefill']}" if each["prefill"] else "all do both",
+            _ms(each["first_token"]),
+            f"{each['first_token'] / both['first_token']:.2f}",
+            _ms(each["first_token_p99"]),
+            _ms(each["gap"]),
+            _ms(each["gap_p99"]),
+            f"{each['gap_p99'] / both['gap_p99']:.2f}",
+            _ms(each["gap_p999"]),
+        ]
+        for each in found
+    ]
+    head = [
+        "prompts and answers",
+        "TTFT, mean",
+        "of both",
+        "TTFT, p99",
+        "ITL, p50",
+        "ITL, p99",
+        "of both",
+        "ITL, p99.9",
+    ]
+    return f"""\
+## Prompts and answers on different replicas
+
+{both["requests"]:,} requests with prompts of 4,000 to 16,000 tokens over {both["replicas"]:,} replicas. A replica with
+the role `prefill` hands each answer over after the first token. The blocks of its last step, and the partly filled
+one, are written after that token, and the other replica loads all of them. That pause is one of the times between
+tokens.
+
+{_table(head, rows)}
 """
 
 

@@ -10,7 +10,8 @@ Between two events the batch does not change, so the time of the next event foll
 
 import heapq
 import itertools
-from collections import deque
+import math
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -19,6 +20,7 @@ from bench.fleet_sim.block_cache import BlockCache
 from bench.fleet_sim.tip_log import TipLog
 from engine.fleet.prediction import StepLimits, step_with_prompt, stretch
 from engine.fleet.report import ReplicaCost, ReplicaWork, Report, Tips
+from engine.scheduling.chunking import AUTO_STEP_SECONDS
 
 
 @dataclass(slots=True, eq=False)
@@ -29,6 +31,7 @@ class SimRequest:
     on_start, on_end: called with the first token and at the end.
     left: seconds that its prompt still takes if nothing else is computed.
     reused, loaded: tokens that the replica had, and tokens from the common lower tier.
+    is_handed_over: another replica computed the prompt and the first token.
     """
 
     names: Sequence[int]
@@ -43,17 +46,31 @@ class SimRequest:
     reused: int = 0
     loaded: int = 0
     is_cancelled: bool = False
+    is_handed_over: bool = False
 
 
 @dataclass(slots=True)
 class Totals:
-    """Work of all replicas: tokens computed, loaded and reused, and seconds in which they computed."""
+    """Work of all replicas: tokens computed, loaded and reused, and seconds in which they computed.
+
+    gaps: number of times between two tokens of an answer, by their milliseconds.
+    """
 
     computed: int = 0
     loaded: int = 0
     reused: int = 0
     prompt_tokens: int = 0
     busy_seconds: float = 0.0
+    gaps: Counter[int] = field(default_factory=Counter)
+
+    def gap_percentile(self, percent: float) -> float:
+        """Return the seconds that `percent` of the times between two tokens do not exceed."""
+        left = self.gaps.total() * percent / 100
+        for milliseconds in sorted(self.gaps):
+            left -= self.gaps[milliseconds]
+            if left <= 0:
+                return milliseconds / 1e3
+        return 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +116,7 @@ class SimReplica:
         self._on_work: Callable[[], None] = lambda: None
         self._num_loading = 0
         self._is_changed = True
+        self._parts: defaultdict[int, float] = defaultdict(float)
 
     @property
     def queue_seconds(self) -> float:
@@ -130,6 +148,9 @@ class SimReplica:
     def submit(self, request: SimRequest) -> None:
         """Take a request. From now on, the blocks of the prompt count as held: a request that needs them waits too."""
         self._advance()
+        if request.is_handed_over:
+            self._take_over(request)
+            return
         names, size = request.names, self._size.block
         device = self._device.run(names)
         near = max(device, self._cpu.run(names, device))
@@ -161,6 +182,33 @@ class SimReplica:
             self._prompts.append(request)
         self._schedule()
         self._on_work()
+
+    def _take_over(self, request: SimRequest) -> None:
+        """Load the blocks of a prompt that another replica has just computed, and then decode.
+
+        The full blocks went down while later ones were computed. Only those of the last step, and the partly filled
+        block, are written after the first token.
+        """
+        names, cost = request.names, self.cost
+        near = max(device := self._device.run(names), self._cpu.run(names, device))
+        fresh = 1 + min(len(names), math.ceil(AUTO_STEP_SECONDS / (cost.token * self._size.block)))
+        store = cost.load_start + fresh * cost.load_block
+        load = cost.load_start + (len(names) + 1 - near) * cost.load_block + (near - device) * cost.copy
+        self._hold(names, device, near, len(names))
+        self._num_loading += 1
+        began = self._agenda.now
+        self._link_free_at = max(self._link_free_at, began + store) + load
+
+        def decode() -> None:
+            self._advance()
+            self._num_loading -= 1
+            if not request.is_cancelled:
+                heapq.heappush(self._streams, (self._pace + request.num_answer - 1, next(self._numbers), request))
+                self._totals.gaps[round(1e3 * (self._agenda.now - began + self._step_seconds()))] += 1
+            self._schedule()
+            self._on_work()
+
+        self._agenda.at(self._link_free_at, decode)
 
     def _count(self, request: SimRequest, computed: int) -> None:
         self._totals.computed += computed
@@ -223,9 +271,19 @@ class SimReplica:
             return
         self._totals.busy_seconds += seconds
         if self._streams:
-            self._pace += seconds / self._step_seconds()
+            step = self._step_seconds()
+            self._pace += seconds / step
+            self._count_gaps(step * self._num_sharing, seconds / step)
         if self._prompts and not self._is_full:
             self._prompts[0].left -= seconds / self._stretch()
+
+    def _count_gaps(self, step: float, num_steps: float) -> None:
+        """Count a gap of each stream in each step. Parts of a step add up."""
+        milliseconds = round(1e3 * step)
+        self._parts[milliseconds] += len(self._streams) * num_steps
+        whole = int(self._parts[milliseconds])
+        self._parts[milliseconds] -= whole
+        self._totals.gaps[milliseconds] += whole
 
     def _schedule(self) -> None:
         """Plan the next event of the batch. Earlier plans are void."""

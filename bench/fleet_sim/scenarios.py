@@ -14,6 +14,7 @@ from bench.fleet_sim.world import Observed, World, WorldShape
 from engine.fleet.prediction import StepLimits
 from engine.fleet.report import ReplicaCost
 from engine.fleet.router import Router
+from engine.role import Role
 
 PREDICTED: Final = "predicted"
 
@@ -137,6 +138,57 @@ def gateway_loss(replicas: int, gateways: int, seconds: float) -> Loss:
     _, calm = run(shape_of(replicas, gateways), asked, PREDICTED)
     row, seen = run(shape_of(replicas, gateways), asked, PREDICTED, loses_gateway=True)
     return Loss(row, _p99(seen, at - AROUND, at), _p99(seen, at, at + AROUND), _p99(calm, at, at + AROUND))
+
+
+LONG_PROMPTS: Final = replace(
+    CHATS, question_blocks=(16, 64), more_blocks=(8, 32), answer=(128, 512), turns=(1, 2), system_blocks=1
+)
+"""Conversations with prompts of 4,000 to 16,000 tokens, so that most steps have a part of one."""
+
+LONG_EACH_SECOND: Final = 0.75
+"""Such conversations that begin per second and replica."""
+
+
+@dataclass(frozen=True, slots=True)
+class RolesRow:
+    """The same conversations, with prompts and answers on the same or on different replicas.
+
+    prefill: replicas that only compute prompts; 0 if all do everything.
+    first_token, first_token_p99, gap, gap_p99, gap_p999: seconds to the first token and between two tokens.
+    """
+
+    replicas: int
+    prefill: int
+    requests: int
+    first_token: float
+    first_token_p99: float
+    gap: float
+    gap_p99: float
+    gap_p999: float
+
+
+def roles_rows(replicas: int, gateways: int, seconds: float, shares: Sequence[float]) -> list[RolesRow]:
+    """Run long prompts on replicas that do everything, and with each share of them for prompts alone."""
+    asked = replace(LONG_PROMPTS, count=round(LONG_EACH_SECOND * replicas * seconds), seconds=seconds)
+    rows = []
+    for share in (0.0, *shares):
+        prefill = round(share * replicas)
+        roles: list[Role] = ["prefill" if at < prefill else "decode" for at in range(replicas)] if prefill else []
+        _, seen = run(replace(shape_of(replicas, gateways), roles=roles), asked, PREDICTED)
+        waits, totals = list(seen.first_token), seen.totals
+        rows.append(
+            RolesRow(
+                replicas,
+                prefill,
+                len(waits),
+                sum(waits) / len(waits),
+                percentile(waits, 99),
+                totals.gap_percentile(50),
+                totals.gap_percentile(99),
+                totals.gap_percentile(99.9),
+            )
+        )
+    return rows
 
 
 def _p99(seen: Observed, start: float, stop: float) -> float:

@@ -14,6 +14,7 @@ from bench.fleet_sim.block_cache import BlockCache
 from bench.fleet_sim.replica import ReplicaSize, SimReplica, SimRequest, Totals
 from engine.fleet.report import ReplicaCost
 from engine.fleet.router import RoutedPrompt, Router, Seat, Ticket
+from engine.role import Role
 
 TIMED_EVERY: Final = 16
 """One decision in this many is timed."""
@@ -46,6 +47,7 @@ class WorldShape:
 
     report_seconds: time between two reports of a replica, and so the greatest age of what a router knows.
     shared_blocks: blocks of the common lower tier; None without one.
+    roles: role of each replica; empty for "both".
     cores: cores of a machine on which all replicas run, divided as the product does; None if each replica has its own.
     """
 
@@ -56,6 +58,7 @@ class WorldShape:
     report_seconds: float = 0.1
     shared_blocks: int | None = None
     cores: int | None = None
+    roles: Sequence[Role] = ()
 
 
 @dataclass(slots=True)
@@ -92,9 +95,9 @@ class _Live:
 class SimGateway:
     """A gateway: one router, and a seat and a stream counter for each replica."""
 
-    def __init__(self, router: Router, num_replicas: int) -> None:
+    def __init__(self, router: Router, num_replicas: int, roles: Sequence[Role] = ()) -> None:
         self.router = router
-        self.seats = [Seat(epoch) for epoch in range(num_replicas)]
+        self.seats = [Seat(epoch, role=roles[epoch] if roles else "both") for epoch in range(num_replicas)]
         self.num_streams = [0] * num_replicas
         self.live: dict[SimRequest, _Live] = {}
         self.is_lost = False
@@ -123,7 +126,9 @@ class World:
         self.replicas = [
             SimReplica(self.agenda, shape.cost, shape.size, self.observed.totals, shared) for _ in range(shape.replicas)
         ]
-        self.gateways = [SimGateway(make_router(self.agenda), shape.replicas) for _ in range(shape.gateways)]
+        self.gateways = [
+            SimGateway(make_router(self.agenda), shape.replicas, shape.roles) for _ in range(shape.gateways)
+        ]
         if shape.cores is not None:
             for core in range(min(shape.cores, shape.replicas)):
                 _share(self.replicas[core :: shape.cores])
@@ -169,11 +174,32 @@ class World:
             observed.predicted.append(ticket.predicted or 0.0)
 
         def end() -> None:
+            ticket.ended(None if moves else turn.num_answer)
+            del gateway.live[request]
+            if moves:
+                self._hand_over(gateway, session, turn, number)
+            else:
+                self._next_turn(session, number)
+
+        moves = ticket.seat.role == "prefill" and turn.num_answer > 1
+        answer, after = (1, turn.names) if moves else (turn.num_answer, turn.names_after)
+        request = SimRequest(turn.names, after, turn.num_tokens, answer, start, end)
+        gateway.live[request] = _Live(session, turn, number, replica, request)
+        self.replicas[replica].submit(request)
+
+    def _hand_over(self, gateway: SimGateway, session: Session, turn: Turn, number: int) -> None:
+        """Have a replica that decodes continue an answer after its first token."""
+        prompt = RoutedPrompt(turn.names, turn.num_tokens, 1, turn.num_answer, "answer")
+        replica, ticket = gateway.route(prompt)
+
+        def end() -> None:
             ticket.ended(turn.num_answer)
             del gateway.live[request]
             self._next_turn(session, number)
 
-        request = SimRequest(turn.names, turn.names_after, turn.num_tokens, turn.num_answer, start, end)
+        ticket.started()
+        names, after = turn.names, turn.names_after
+        request = SimRequest(names, after, turn.num_tokens, turn.num_answer, lambda: None, end, is_handed_over=True)
         gateway.live[request] = _Live(session, turn, number, replica, request)
         self.replicas[replica].submit(request)
 

@@ -9,7 +9,7 @@ from typing import Final
 from engine.fleet.messages import Begun, Output
 from engine.fleet.router import Ticket
 from engine.generate_request import GenerateRequest
-from engine.outputs import RequestOutput
+from engine.outputs import RequestOutput, Usage
 from engine.request_stream import RequestStream
 from engine.sampling_params import SamplingParams
 
@@ -44,12 +44,14 @@ class RemoteAnswer:
         abort: Callable[[str], None],
         on_end: Callable[[str], None],
         on_first: Callable[[Ticket, float], None] = lambda *_: None,
+        on_moved: Callable[["RemoteAnswer"], None] = lambda _: None,
     ) -> None:
         """Make the answer number `choice` to `request`.
 
         abort: called with the id when the reader of the stream does not want the answer any more.
         on_end: called with the id before the last output is delivered.
         on_first: called with the first token that a replica computes: with its ticket, and the seconds since `route`.
+        on_moved: called when the replica has handed the answer over, and another one should continue it.
         """
         self.request_id = request_id
         self.is_aborted = False
@@ -59,6 +61,7 @@ class RemoteAnswer:
         self._abort = abort
         self._on_end = on_end
         self._on_first = on_first
+        self._on_moved = on_moved
         self._routed = 0.0
         self._arrived = time.monotonic()
         self._tokens = array("I", request.produced)
@@ -67,6 +70,7 @@ class RemoteAnswer:
         self._is_placed = False
         self._num_before = len(self._tokens)
         self._fruitless = 0
+        self._usage_before: Usage | None = None
 
     @property
     def stream(self) -> RequestStream:
@@ -83,11 +87,6 @@ class RemoteAnswer:
     def tenant(self) -> str:
         """Tenant of the request."""
         return self._request.tenant
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether the last output has been delivered."""
-        return self._has_ended
 
     def route(self, ticket: Ticket) -> None:
         """Note that the answer is sent to the replica of `ticket`."""
@@ -118,13 +117,18 @@ class RemoteAnswer:
             self._on_first(self.ticket, time.monotonic() - self._routed)
             self.ticket.started()
         end = output.end
+        if end is not None and end.finish_reason == "moved":
+            self._usage_before = self._usage_before or end.usage
+            self.release()
+            self._on_moved(self)
+            return
         self._put(
             RequestOutput(
                 self.request_id,
                 output.text,
                 output.token_ids,
                 end.finish_reason if end is not None else None,
-                end.usage if end is not None else None,
+                self._whole_usage(end.usage) if end is not None else None,
                 end.error if end is not None else None,
                 end.retry_after if end is not None else None,
                 end.error_path if end is not None else None,
@@ -134,6 +138,18 @@ class RemoteAnswer:
                 output.prompt_logprobs,
                 output.embedding,
             )
+        )
+
+    def _whole_usage(self, usage: Usage | None) -> Usage | None:
+        """Return the usage of the whole answer: the prompt is that of the replica that handed the answer over."""
+        before = self._usage_before
+        if before is None or usage is None:
+            return usage
+        return replace(
+            before,
+            completion_tokens=usage.completion_tokens,
+            reasoning_tokens=usage.reasoning_tokens,
+            total_ms=(time.monotonic() - self._arrived) * 1e3,
         )
 
     def lose_replica(self) -> None:

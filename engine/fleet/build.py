@@ -1,6 +1,6 @@
 """Construction of a RemoteEngine from an EngineConfig."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
@@ -9,11 +9,13 @@ from engine.config import EngineConfig
 from engine.fleet.local import LocalPlacement
 from engine.fleet.placement import Placement
 from engine.fleet.remote_engine import RemoteEngine
+from engine.fleet.roles import check_roles, with_roles
 from engine.fleet.router import Router
 from engine.fleet.shared_place import ReplicaDirectory
 from engine.fleet.shared_placement import SharedPlacement
 from engine.fleet.shares import check_divisible, check_machines, check_shareable, shares_of
 from engine.open_tiers import share_lower_tiers
+from engine.role import Role
 from models.call_syntax.registry import AUTO
 from models.chat_format import ChatFormat
 from models.fingerprint import model_fingerprint
@@ -30,19 +32,27 @@ def build_fleet(
     progress: Callable[[str], None],
     ray_address: str = "",
     *,
+    roles: Sequence[Role] = (),
     router: Router | None = None,
 ) -> RemoteEngine:
     """Prepare `count` replicas of the engine. They begin with `RemoteEngine.start`.
 
     ray_address: the Ray cluster on whose machines they run; empty for this machine, without Ray.
+    roles: role of each replica; empty for "both".
     router: policy of the choice of a replica; None for the one that predicts.
 
     Blocks while the companion Redis starts. Raise EngineError or ModelError.
     """
     check_divisible(config, ray_address)
+    check_roles(roles, count, config)
     if ray_address:
         check_machines(config)
-    return _built(config, progress, lambda whole, closing: _place(whole, count, ray_address, closing), router=router)
+
+    def place(whole: EngineConfig, closing: ExitStack) -> Placed:
+        placement, configs = _place(whole, count, ray_address, closing)
+        return placement, with_roles(configs, roles)
+
+    return _built(config, progress, place, router=router)
 
 
 def build_shared_fleet(
@@ -51,21 +61,24 @@ def build_shared_fleet(
     progress: Callable[[str], None],
     directory: ReplicaDirectory,
     host: str,
+    roles: Sequence[Role] = (),
 ) -> RemoteEngine:
     """Prepare to find or start `count` replicas that several gateways share.
 
     directory: see `shared_place`.
     host: address of this machine at which replicas listen that this gateway starts.
+    roles: role of each replica; empty for "both".
 
     Raise EngineError or ModelError.
     """
     check_divisible(config)
     check_shareable(config)
+    check_roles(roles, count, config)
 
     def place(whole: EngineConfig, _closing: ExitStack) -> Placed:
         # The file of deletions is this gateway's, which sends what it says.
         configs = [replace(each, tenants_file=None) for each in shares_of(whole, count)]
-        return SharedPlacement(directory, config.secret, host, progress), configs
+        return SharedPlacement(directory, config.secret, host, progress), with_roles(configs, roles)
 
     return _built(config, progress, place, model=model_fingerprint(config.model_path))
 

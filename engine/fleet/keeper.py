@@ -82,6 +82,8 @@ class _Slot:
             link.num_answers if link is not None else 0,
             self.restarts,
             self.last_loss,
+            self.config.role,
+            link.stats.prefilled_tokens if link is not None and link.stats is not None else 0,
         )
 
 
@@ -370,6 +372,7 @@ class ReplicaKeeper:
         )
         placed = slot.placed = await self._placement.start(order)
         link = slot.link = Link(slot.index, placed.epoch, placed.token, self)
+        link.seat.role = slot.config.role
         slot.reaper = self._run(self._reap(placed, link))
         try:
             await placed.connect(link.connection)

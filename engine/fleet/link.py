@@ -155,6 +155,7 @@ class Link:
             request.keep_kv,
             request.may_fill_window,
             request.num_marked,
+            request.hands_over,
         )
 
     async def call(self, make: Callable[[int], Call]) -> Any:
@@ -264,7 +265,7 @@ class Link:
             # The caller was cancelled while the replica began the stream.
             return
         answer.take(output)
-        if answer.has_ended:
+        if output.end is not None:
             self._answers.pop(output.stream, None)
 
     def _on_other(self, message: Up) -> None:

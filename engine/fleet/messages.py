@@ -106,6 +106,7 @@ class Generate(Struct, tag=True, frozen=True):
     keep_kv: bool
     may_fill_window: bool
     num_marked: int
+    hands_over: bool = False
 
 
 class Abort(Struct, tag=True, frozen=True):

@@ -20,6 +20,7 @@ from engine.fleet.placement import Placement
 from engine.fleet.prediction import StepLimits
 from engine.fleet.prompt_names import PromptNames
 from engine.fleet.remote_prefixes import RemotePrefixes
+from engine.fleet.roles import Part, may_be_handed_over, suits
 from engine.fleet.route_counts import RouteCounts
 from engine.fleet.router import PredictingRouter, RoutedPrompt, Router
 from engine.fleet.summed_stats import of_ended, summed
@@ -133,8 +134,8 @@ class RemoteEngine:
         """
         self._check_serving()
         ids = [f"{request.request_id or 'req'}-{next(self._ids)}" for _ in range(request.num_answers)]
-        first = self._counts.on_first_token
-        answers = [RemoteAnswer(id_, request, at, self.abort, self._forget, first) for at, id_ in enumerate(ids)]
+        first, moved = self._counts.on_first_token, self._on_moved
+        answers = [RemoteAnswer(id_, request, at, self.abort, self._forget, first, moved) for at, id_ in enumerate(ids)]
         try:
             while True:
                 try:
@@ -157,15 +158,17 @@ class RemoteEngine:
         if self._is_stopping:
             raise NotReadyError(STOPPING)
 
-    async def _begin(self, request: GenerateRequest, answers: Sequence[RemoteAnswer]) -> None:
+    async def _begin(self, request: GenerateRequest, answers: Sequence[RemoteAnswer], part: Part = "prompt") -> None:
         """Have the best replica begin or continue `answers`. Raise ReplicaLostError, or the replica's refusal."""
         ids = [*request.prompt_token_ids, *request.produced]
         names = await self._names.of(ids, request.tenant)
         links = await self._keeper.serving()
         left = request.params.max_tokens - len(request.produced) if request.params.max_tokens is not None else None
-        tickets = self._router.route(RoutedPrompt(names, len(ids), len(answers), left))
+        tickets = self._router.route(RoutedPrompt(names, len(ids), len(answers), left, part))
         link = next(link for link in links if link.seat is tickets[0].seat)
         self._counts.on_route(tickets[0])
+        if part == "prompt" and link.seat.role == "prefill" and may_be_handed_over(request):
+            request = replace(request, hands_over=any(suits(each.seat.role, "answer") for each in links))
         for answer, ticket in zip(answers, tickets, strict=True):
             answer.route(ticket)
             self._answers[answer.request_id], self._links[answer.request_id] = answer, link
@@ -227,12 +230,24 @@ class RemoteEngine:
             return task
         return None
 
-    async def _take_over(self, answer: RemoteAnswer) -> None:
+    def _on_moved(self, answer: RemoteAnswer) -> None:
+        """Continue an answer whose prompt has been computed, and its first token, on a replica that decodes."""
+        self._links.pop(answer.request_id, None)
+        if answer.is_aborted or self._is_stopping or self.is_broken:
+            self._end(answer)
+            return
+        work = self._take_over(answer, "answer")
+        self._takeovers[answer.request_id] = asyncio.create_task(work, name=f"hand-over-{answer.request_id}")
+
+    async def _take_over(self, answer: RemoteAnswer, part: Part = "prompt") -> None:
         try:
             while True:
                 try:
-                    await self._begin(answer.continuation(), [answer])
-                    self._counts.on_takeover()
+                    await self._begin(answer.continuation(), [answer], part)
+                    if part == "answer":
+                        self._counts.on_hand_over()
+                    else:
+                        self._counts.on_takeover()
                     return
                 except ReplicaLostError:
                     continue

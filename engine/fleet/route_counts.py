@@ -13,6 +13,7 @@ class RouteCounts:
     def __init__(self) -> None:
         self._routes: Counter[str] = Counter()
         self._takeovers = 0
+        self._hand_overs = 0
         self._predicted = Histogram.of_seconds()
         self._seen = Histogram.of_seconds()
 
@@ -24,6 +25,10 @@ class RouteCounts:
         """Count an answer that another replica continues."""
         self._takeovers += 1
 
+    def on_hand_over(self) -> None:
+        """Count an answer that another replica continues as planned, after the prompt."""
+        self._hand_overs += 1
+
     def on_first_token(self, ticket: Ticket, seconds: float) -> None:
         """Record the first token of a request, `seconds` after it was routed, next to the prediction."""
         if ticket.predicted is not None:
@@ -33,4 +38,4 @@ class RouteCounts:
     @property
     def stats(self) -> RouteStats:
         """Current counts."""
-        return RouteStats(dict(self._routes), self._takeovers, self._predicted, self._seen)
+        return RouteStats(dict(self._routes), self._takeovers, self._predicted, self._seen, self._hand_overs)

@@ -6,9 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, Protocol
 
+import numpy as np
+
 from engine.fleet.prediction import NO_LIMITS, Floats, Need, PredictionTable, StepLimits
 from engine.fleet.prefix_index import Found, PrefixIndex, Published
 from engine.fleet.report import NO_WORK, ReplicaWork, Report
+from engine.fleet.roles import Part, suits
+from engine.role import Role
 
 FIRST_GUESS: Final = 256.0
 """Expected tokens of an answer before any answer has ended."""
@@ -32,12 +36,14 @@ class RoutedPrompt:
 
     names: of the prefixes that end with each full block of the prompt (`prefix_index`).
     max_tokens: limit of an answer; None if only the context window limits it.
+    part: whether the prompt has to be computed, or another replica handed the answer over.
     """
 
     names: Sequence[int]
     num_tokens: int
     num_answers: int = 1
     max_tokens: int | None = None
+    part: Part = "prompt"
 
 
 @dataclass(slots=True, eq=False)
@@ -51,6 +57,7 @@ class Seat:
     decodes, prompts: answers with and without a first token that no report has counted. Other gateways see the same
         report, so each is assumed to do as this one does: what it has sent counts once for each gateway.
     published: names of the prefixes that the replica holds.
+    role: part of the answers that the replica computes.
     """
 
     epoch: int = 0
@@ -63,6 +70,7 @@ class Seat:
     prompts: int = 0
     sent: "OrderedDict[Ticket, None]" = field(default_factory=OrderedDict)
     published: Published = field(default_factory=lambda: (set(), set(), set()))
+    role: Role = "both"
 
 
 class Ticket:
@@ -151,6 +159,7 @@ class PredictingRouter:
         self._index = PrefixIndex()
         self._seats: list[Seat | None] = []
         self._num_seats = 0
+        self._num_specialists = 0
         self._mean_tokens = FIRST_GUESS
 
     @property
@@ -166,6 +175,7 @@ class PredictingRouter:
             self._seats.append(seat)
         self._seats[row], seat.row = seat, row
         self._num_seats += 1
+        self._num_specialists += seat.role != "both"
         self._settle(seat)
 
     def leave(self, seat: Seat) -> None:
@@ -176,6 +186,7 @@ class PredictingRouter:
         self._table.remove(seat.row)
         self._seats[seat.row], seat.row = None, None
         self._num_seats -= 1
+        self._num_specialists -= seat.role != "both"
 
     def take(self, seat: Seat, report: Report) -> None:
         """See Router."""
@@ -263,10 +274,21 @@ class PredictingRouter:
         expected = min(self._mean_tokens, prompt.max_tokens or self._mean_tokens)
         need = Need(prompt.num_tokens, prompt.num_answers, expected)
         work, first, whole = self._table.predict(self._clock(), need, found.device, found.near, found.below)
+        if self._num_specialists:
+            whole = self._of_suitable(whole, prompt.part)
         row, reason = self._best(whole, found, prompt)
         seat = self._seats[row]
         assert seat is not None, "no replica has joined"
         return _Choice(seat, "only" if self._num_seats == 1 else reason, float(work[row]), float(first[row]))
+
+    def _of_suitable(self, whole: Floats, part: Part) -> Floats:
+        """Return the predictions of the replicas whose role is this part. If there is none, any replica will do."""
+        suitable = [row for row, seat in enumerate(self._seats) if seat is not None and suits(seat.role, part)]
+        if not suitable:
+            return whole
+        of_suitable = np.full_like(whole, np.inf)
+        of_suitable[suitable] = whole[suitable]
+        return of_suitable
 
     def _best(self, whole: Floats, found: Found, prompt: RoutedPrompt) -> tuple[int, RouteReason]:
         """Return the row with the fewest predicted seconds, and the reason.

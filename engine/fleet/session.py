@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -199,7 +200,7 @@ class GatewaySession:
         begun = [Begun(each.params, each.text_before, each.reasoning_before) for each in streams]
         self.send(Accepted(call.call, begun))
         for number, stream in zip(call.streams, streams, strict=True):
-            self._follow(number, stream, len(call.produced))
+            self._follow(number, stream, call)
 
     def _admitted(self, numbers: Sequence[int]) -> None:
         for number in numbers:
@@ -208,20 +209,32 @@ class GatewaySession:
     def _placed(self, number: int) -> Callable[[], None]:
         return lambda: self.send(Placed(number))
 
-    def _follow(self, number: int, stream: RequestStream, num_produced: int) -> None:
-        self._positions[number], self._ids[number] = num_produced, stream.request_id
-        stream.set_listener(partial(self._take, number))
+    def _follow(self, number: int, stream: RequestStream, call: Generate) -> None:
+        self._positions[number], self._ids[number] = len(call.produced), stream.request_id
+        stream.set_listener(partial(self._take, call, number))
 
-    def _take(self, number: int, output: RequestOutput) -> bool:
+    def _take(self, call: Generate, number: int, output: RequestOutput) -> bool:
         """Add an output to the frame of this step, which is sent when the loop has delivered the whole step."""
         if not self._outputs:
             asyncio.get_running_loop().call_soon(self._flush)
         at = self._positions[number]
         self._positions[number] = at + len(output.token_ids)
         if output.finished:
-            del self._positions[number], self._ids[number]
+            del self._ids[number]
+            if output.finish_reason != "moved":
+                del self._positions[number]
+        if output.finish_reason == "moved":
+            # The client has the token at once. The other replica begins once it finds the blocks.
+            end = RequestOutput(output.request_id, "", (), "moved", output.usage)
+            self._begin_task(self._hand_over(call, _on_wire(number, self._positions.pop(number), end)))
+            output = replace(output, finish_reason=None, usage=None)
         self._outputs.append(_on_wire(number, at, output))
         return True
+
+    async def _hand_over(self, call: Generate, end: Output) -> None:
+        """Tell the gateway that another replica can continue an answer: its blocks are in a lower tier."""
+        await self._owner.engine.prefixes.until_below((*call.prompt_token_ids, *call.produced), tenant=call.tenant)
+        self.send(Step([end]))
 
     def _flush(self) -> None:
         self._owner.exit_if_broken()
@@ -266,6 +279,7 @@ def _request_of(call: Generate, on_place: Callable[[], None]) -> GenerateRequest
         len(call.streams),
         call.may_fill_window,
         call.num_marked,
+        call.hands_over,
     )
 
 

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from cache_tiers.block_key import BlockKey
+from cache_tiers.block_key import BlockKey, block_key
 from cache_tiers.manager import TierManager
 from cache_tiers.transfer import TransferJob, TransferResult
 from engine.kv.block_manager import BlockManager
@@ -22,6 +22,7 @@ from engine.offload.restoring import Restoring, with_restored
 from engine.offload.stored_partials import StoredPartial, StoredPartials
 from engine.outputs import KVReceipt, MissReason
 from engine.request import Request, Restored
+from engine.role import Role
 from engine.scheduler_output import SchedulerOutput
 from engine.tracing import NO_TRACE, Trace, Track
 
@@ -57,6 +58,7 @@ class OffloadConnector:
     block that was given to another request. The outcome, and the first step that reads the blocks, come after the
     result of each copy.
 
+    role: as in `EngineConfig`.
     late: copies whose results come with a later step than their own.
     """
 
@@ -66,18 +68,23 @@ class OffloadConnector:
         blocks: BlockManager,
         prefill: PrefillCost,
         *,
+        role: Role = "both",
         clock: Callable[[], float],
         trace: Trace = NO_TRACE,
     ) -> None:
         self.tiers = tiers
         self.prefill = prefill
+        self._role = role
         self._blocks = blocks
         self._clock = clock
         self._trace = trace
         self._restoring: dict[str, Restoring] = {}
-        self._policy = LoadPolicy(tiers, prefill, block_size=blocks.block_size)
+        only_loads = role == "decode"
+        self._policy = LoadPolicy(tiers, prefill, block_size=blocks.block_size, only_loads=only_loads)
         self._lookups = PendingLookups(tiers, self._policy, prefill, block_size=blocks.block_size, clock=clock)
-        self._partials = StoredPartials(blocks.pool.owners, most=MAX_PARTIALS, least=max(1, blocks.block_size // 8))
+        # An answer that is handed over needs the last block, however few tokens are in it.
+        least = max(1, blocks.block_size // 8) if role == "both" else 1
+        self._partials = StoredPartials(blocks.pool.owners, most=MAX_PARTIALS, least=least)
         self.hints = PrefetchHints(tiers, blocks, self._partials, clock=clock)
         blocks.watch_partials(self._offer_partial)
         self._pinned: dict[BlockKey, KVCacheBlock] = {}
@@ -116,6 +123,8 @@ class OffloadConnector:
     def on_arrival(self, request: Request) -> None:
         """Prefetch the queued request's blocks into host memory, and cancel the hints that it fulfils."""
         self.hints.on_arrival(request)
+        if self._role == "decode" and request.output_token_ids:
+            self._expect_partial(request)
         device = self._blocks.num_on_device(request)
         keys = request.block_keys[device : self._blocks.num_loadable(request)]
         in_cpu = self.tiers.num_in_cpu(keys)
@@ -124,6 +133,14 @@ class OffloadConnector:
             return
         if wanted := self._choose(request, device + in_cpu, keys[in_cpu:]):
             self.tiers.warm(request.request_id, keys[in_cpu : in_cpu + wanted])
+
+    def _expect_partial(self, request: Request) -> None:
+        """Expect in the tiers the last block of an answer that another engine began, filled up to the last token."""
+        size, end = self._blocks.block_size, request.num_tokens - 1
+        index = end // size
+        if end % size and index <= len(request.block_keys):
+            parent, tail = request.key_before(index), request.token_ids(index * size, end)
+            self._partials.add(parent, block_key(parent, tail), tail)
 
     def touch(self, request: Request) -> None:
         """Mark the published blocks of `request`, which finishes, as recently used in every tier."""
@@ -394,7 +411,7 @@ class OffloadConnector:
         request waits until blocks have been stored.
         """
         pool = self._blocks.pool
-        needed = MAX_STORES if urgent else pool.num_to_save(pool.num_blocks // RESERVED_PART)
+        needed = MAX_STORES if urgent or self._role == "prefill" else pool.num_to_save(pool.num_blocks // RESERVED_PART)
         if needed:
             return self._take_stores(min(needed, MAX_STORES, max(1, pool.num_free // 2)), at_rest=False)
         now = self._clock()

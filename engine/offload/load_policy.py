@@ -14,15 +14,20 @@ class LoadPolicy:
     """Comparison of the time to load blocks, as the tiers estimate it, with the time to compute them.
 
     block_size: tokens per block.
+    only_loads: whether prompts are left to other engines. The time to compute blocks then counts as unknown, so that
+        they are loaded.
     """
 
-    def __init__(self, tiers: TierManager, prefill: PrefillCost, *, block_size: int) -> None:
+    def __init__(self, tiers: TierManager, prefill: PrefillCost, *, block_size: int, only_loads: bool = False) -> None:
+        self._only_loads = only_loads
         self._tiers = tiers
         self._prefill = prefill
         self._block_size = block_size
 
     def compute_seconds(self, index: int, num_blocks: int) -> float | None:
         """Estimate the time to compute `num_blocks` blocks of a request from block `index` on; None if unknown."""
+        if self._only_loads:
+            return None
         size = self._block_size
         return self._prefill.seconds(index * size, (index + num_blocks) * size)
 

@@ -14,4 +14,6 @@ def reason_to_end(request: Request, token_id: int) -> FinishReason | None:
         return "stop"
     if sampling.max_tokens is not None and produced >= sampling.max_tokens:
         return "length"
+    if request.moves_at is not None and produced >= request.moves_at:
+        return "moved"
     return None

@@ -368,7 +368,7 @@ class Scheduler:
 
     def _num_computable(self, request: Request) -> int:
         """Return how many tokens of `request` could be computed now."""
-        if request.status is not RequestStatus.RUNNING or request.will_reach_max_tokens:
+        if request.status is not RequestStatus.RUNNING or request.will_reach_most_tokens:
             return 0
         if not self._batches.is_free(request):
             return 0

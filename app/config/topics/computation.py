@@ -6,8 +6,10 @@ from typing import Literal
 from app.config.options import integer, one_of, setting, switch
 from app.config.private_address import parse_private_address
 from app.config.ray_address import parse_ray_address
+from app.config.replica_roles import parse_roles
 from engine.attention.backends import BACKENDS
 from engine.device_choice import DEVICES
+from engine.role import Role
 
 ATTENTIONS = ("auto", *BACKENDS)
 CPU_KERNELS = ("auto", "onednn", "torch", "amx_bf16", "avx512_bf16", "avx512", "avx2", "portable")
@@ -91,6 +93,16 @@ class ComputationSettings:
             "`127.0.0.1` if all servers are on it ([several servers](docs/fleet.md#several-servers))"
         ),
         default_text="each server has its own",
+    )
+    replica_roles: tuple[Role, ...] = setting(
+        (),
+        parse_roles,
+        "ROLE,...",
+        (
+            "role of each replica: `prefill` computes prompts and hands each answer over after its first token, "
+            "`decode` continues answers, and `both` does all ([roles](docs/fleet.md#prompts-and-answers-apart))"
+        ),
+        default_text="both for all",
     )
     no_decode_graphs: bool = setting(
         False, switch, "", "NPU and GPU: launch decode steps call by call, without captured graphs"

@@ -54,6 +54,8 @@ class ReplicaHealth(TypedDict):
     answers: answers that it computes.
     restarts: restarts so far.
     last_loss: cause of its last loss, as a sentence.
+    role: part of the answers that it computes.
+    prefilled_tokens: prompt tokens that its process has computed.
     """
 
     index: int
@@ -64,6 +66,8 @@ class ReplicaHealth(TypedDict):
     answers: int
     restarts: int
     last_loss: str | None
+    role: Literal["both", "prefill", "decode"]
+    prefilled_tokens: int
 
 
 class Health(TypedDict):

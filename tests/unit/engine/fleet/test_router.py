@@ -8,6 +8,7 @@ from msgspec import structs
 from engine.fleet.prediction import MATURE, StepLimits
 from engine.fleet.report import NO_TIPS, ReplicaCost, ReplicaWork, Report, Tips
 from engine.fleet.router import PredictingRouter, RoutedPrompt, Seat
+from engine.role import Role
 
 BLOCK = 64
 COST = ReplicaCost(step=0.01, decode=0.001, token=0.001, load_start=0.001, load_block=0.002)
@@ -54,6 +55,24 @@ def test_prompt_goes_where_its_prefix_is() -> None:
     assert (ticket.seat, ticket.reason) == (fleet.seats[1], "prefix")
     assert ticket.seconds == pytest.approx((BLOCK + 1) * COST.token)
     assert ticket.predicted == pytest.approx(ticket.seconds + COST.step)
+
+
+def test_replica_is_chosen_by_its_role() -> None:
+    fleet = Fleet(3)
+    roles: tuple[Role, ...] = ("prefill", "decode", "both")
+    for seat, role in zip(fleet.seats, roles, strict=True):
+        fleet.router.leave(seat)
+        seat.role = role
+        fleet.router.join(seat)
+    fleet.report(fleet.seats[2], ReplicaWork(decodes=8, prompts=4))
+    answer = RoutedPrompt([1, 2], 2 * BLOCK, part="answer")
+    assert fleet.choose(prompt(1, 2)) == 0
+    assert fleet.choose(answer) == 1
+    # Another replica stands in for those that are gone.
+    fleet.router.leave(fleet.seats[1])
+    assert fleet.choose(answer) == 2
+    fleet.router.leave(fleet.seats[2])
+    assert fleet.choose(answer) == 0
 
 
 def test_prefix_counts_as_much_as_it_saves() -> None:

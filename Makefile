@@ -33,7 +33,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help serve setup test test-full test-services test-kernels test-deploy test-models test-postgres test-ray test-logins test-desktop test-clients image clients faults faults-api faults-fleet soak lint bench bench-peers clean wheel screenshots film test-setup web-test
+.PHONY: help serve setup test test-full test-services test-kernels test-deploy test-models test-postgres test-ray test-logins test-desktop test-clients image clients faults faults-api faults-fleet upgrade-fleet soak lint bench bench-peers clean wheel screenshots film test-setup web-test
 
 comma := ,
 
@@ -93,8 +93,11 @@ faults: test-setup ## break Redis in every way while chats return, and print a t
 faults-api: test-setup ## kill the server 200 times at random tokens of its answers, 15 minutes
 	@$(BIN)/python -m pytest tests/faults_api -s $(ARGS)
 
-faults-fleet: test-setup ## break replicas 300 times while they answer, and print a table, 40 minutes (FAULTS=30 for fewer)
-	@$(BIN)/python -m pytest tests/faults_fleet -s $(ARGS)
+faults-fleet: test-setup ## break replicas and servers 300 times while they answer, and print two tables, 50 minutes (FAULTS=30 for fewer)
+	@scripts/with-postgres $(BIN)/python -m pytest -p tests.on_postgres tests/faults_fleet/test_replica_faults.py tests/faults_fleet/test_gateway_faults.py -s $(ARGS)
+
+upgrade-fleet: test-setup ## restart two servers and three replicas one by one under 100 streams, and print the pauses, two minutes
+	@scripts/with-postgres $(BIN)/python -m pytest -p tests.on_postgres tests/faults_fleet/test_rolling_upgrade.py -s $(ARGS)
 
 clients: test-setup ## drive heavy clients, such as Claude Code and Open WebUI, against a server, 30 minutes with installing them
 	@$(BIN)/python -m pytest tests/clients/heavy $(ARGS)

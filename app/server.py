@@ -357,6 +357,8 @@ class DrainingServer(uvicorn.Server):
         try:
             await self._services.host.stop(seconds)
             await self._services.runs.join()
+            # Clients that return to another server wait for as long as this one has its lease.
+            await self._services.lease.stop()
         finally:
             # The live feed never ends by itself, and would hold up the exit.
             self._services.live.stop()

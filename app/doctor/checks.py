@@ -24,6 +24,7 @@ from app.doctor.memory_plan import plan_memory
 from app.doctor.network_check import check_network, why_not_native
 from app.doctor.npu_checks import check_npu
 from app.doctor.ray_check import check_ray
+from app.doctor.shared_replicas_check import check_shared_replicas
 from app.doctor.tls_checks import check_tls
 from app.host.suitable_model import suitable
 from app.storage.errors import DatabaseError
@@ -309,4 +310,5 @@ CHECKS = (
     check_tls,
     check_directory,
     check_ray,
+    check_shared_replicas,
 )

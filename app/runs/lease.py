@@ -83,12 +83,14 @@ class Lease:
         self._task = asyncio.create_task(self._keep(), name="renew-lease")
 
     async def stop(self) -> None:
-        """End the lease, so that the other servers continue the runs that are left."""
-        if self._task is None:
+        """End the lease, so that the other servers continue the runs that are left. A second call does nothing."""
+        task, self._task = self._task, None
+        if task is None:
             return
-        self._task.cancel()
+        task.cancel()
         with suppress(asyncio.CancelledError):
-            await self._task
+            await task
+        self.leads = False
         try:
             await self._servers.release()
         except Exception as error:

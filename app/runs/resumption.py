@@ -109,16 +109,18 @@ class Resumption:
 
         had_place: number of tokens of the runs that had a place in the batch when the former process died.
         """
+        unknown = [left for left in await self._store.runs.unfinished() if self._is_unknown(left)]
         found = list[tuple[RunRecord, Run]]()
-        for left in await self._store.runs.unfinished():
-            known = self._runs.get(left.record.id, left.tenant)
-            if known is None or known.ended.is_set():
-                run = await self._opened(left)
-                self._runs.add(run)
-                # The places of another server are not known. A run that it had resumed before may be the cause.
-                had_tokens = left.record.resumed_with if left.is_crashed else had_place.get(run.id)
-                found.append((_counted(left.record, had_tokens, run), run))
+        for left, run in zip(unknown, await asyncio.gather(*map(self._opened, unknown)), strict=True):
+            self._runs.add(run)
+            # The places of another server are not known. A run that it had resumed before may be the cause.
+            had_tokens = left.record.resumed_with if left.is_crashed else had_place.get(run.id)
+            found.append((_counted(left.record, had_tokens, run), run))
         return found
+
+    def _is_unknown(self, left: UnfinishedRun) -> bool:
+        known = self._runs.get(left.record.id, left.tenant)
+        return known is None or known.ended.is_set()
 
     async def _opened(self, left: UnfinishedRun) -> Run:
         answer, record = left.answer, left.record
@@ -150,12 +152,15 @@ class Resumption:
         engine = await self._host.until_ready()
         if found:
             logger.info("resuming %d answers that the stop of a server interrupted", len(found))
-        for record, run in found:
-            try:
-                await self._resume(engine, record, run)
-            except Exception:
-                logger.exception("%s: could not be resumed", run.id)
-                await self._give_up(run, "an unexpected error, which the server's log describes")
+        # At once, because an engine in other processes answers each request only after a moment.
+        await asyncio.gather(*(self._resume_one(engine, record, run) for record, run in found))
+
+    async def _resume_one(self, engine: Backend, record: RunRecord, run: Run) -> None:
+        try:
+            await self._resume(engine, record, run)
+        except Exception:
+            logger.exception("%s: could not be resumed", run.id)
+            await self._give_up(run, "an unexpected error, which the server's log describes")
 
     async def _noted(self, found: Sequence[tuple[RunRecord, Run]], *, is_closed: bool) -> list[tuple[RunRecord, Run]]:
         """Record that these runs are resumed, as soon as the database accepts the write. Returns those that are."""

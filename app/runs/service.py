@@ -255,8 +255,8 @@ class RunRegistry:
             self._has_ended(run)
 
     async def _hand_over(self, run: Run) -> None:
-        """Store the progress of a run for the server's next process, which resumes it."""
-        await self._save([run])
+        """Store the progress of a run for the server that resumes it, and of all others in the same transaction."""
+        await self._save(self._unended())
         run.log.interrupt()
 
     async def _end(self, run: Run, last: RequestOutput) -> None:
@@ -310,7 +310,11 @@ class RunRegistry:
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._save_seconds):
                     await self._all_ended.wait()
-            await self._save([run for run in self._runs.values() if run.is_kept and not run.ended.is_set()])
+            await self._save(self._unended())
+
+    def _unended(self) -> list[Run]:
+        """Return the runs in the store that have not ended."""
+        return [run for run in self._runs.values() if run.is_kept and not run.ended.is_set()]
 
     async def _save(self, runs: list[Run]) -> None:
         async with self._saving:

@@ -11,9 +11,13 @@ from engine.fleet.router import Ticket
 from engine.generate_request import GenerateRequest
 from engine.outputs import RequestOutput, Usage
 from engine.request_stream import RequestStream
+from engine.sampling_params import SamplingParams
 
 MAX_FRUITLESS: Final = 2
 """Replicas that may die in a row while they compute an answer and before it gains a token: it may be the cause."""
+
+AHEAD: Final = SamplingParams(temperature=0.0, max_tokens=1)
+"""Parameters of a request whose token is not needed."""
 
 LAST_MOMENT: Final = 0.001
 """Seconds left for an answer whose timeout passed while its replica died. The next replica reports the timeout."""
@@ -150,9 +154,13 @@ class RemoteAnswer:
 
     def lose_replica(self) -> None:
         """Note that the replica which computed the answer is gone."""
-        self.release()
         gained = len(self._tokens) > self._num_before
         self._fruitless = 0 if gained else self._fruitless + self._is_placed
+        self.leave_replica()
+
+    def leave_replica(self) -> None:
+        """Note that the answer was taken from its replica, which is drained."""
+        self.release()
         self._num_before, self._is_placed = len(self._tokens), False
 
     def release(self, num_tokens: int | None = None) -> None:
@@ -186,6 +194,18 @@ class RemoteAnswer:
             urgency=replace(self._request.urgency, timeout=timeout),
             produced=tuple(self._tokens),
             num_answers=1,
+        )
+
+    def context(self) -> GenerateRequest | None:
+        """Return a request for one token after the answer so far, to compute the context; None if it is not kept."""
+        if not self._request.keep_kv or not self._tokens:
+            return None
+        return GenerateRequest(
+            [*self._request.prompt_token_ids, *self._tokens],
+            AHEAD,
+            f"{self.request_id}-ahead",
+            self._request.tenant,
+            replace(self._request.urgency, timeout=None),
         )
 
     def abort_here(self) -> None:

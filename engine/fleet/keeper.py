@@ -20,6 +20,7 @@ from engine.fleet.answer import RemoteAnswer
 from engine.fleet.handshake import new_token
 from engine.fleet.link import CLOSED, Link
 from engine.fleet.messages import Drain, Farewell, ReplicaFacts
+from engine.fleet.moves import MOVE_SECONDS
 from engine.fleet.order import ReplicaOrder
 from engine.fleet.placement import PlacedReplica, Placement
 from engine.fleet.report import Report
@@ -93,6 +94,7 @@ class ReplicaKeeper:
     on_answers: receives the answers of a replica that was lost.
     on_link: called with each link before its replica is taken into service.
     on_gone: called with each link whose replica was lost.
+    on_drained: called with each link whose answers are to move to other replicas, before the replica ends.
     on_report: receives the reports of the replicas.
     on_give_up: called with a sentence once no replica is left and none is restarted.
     """
@@ -106,6 +108,7 @@ class ReplicaKeeper:
         *,
         on_link: Callable[[Link], None],
         on_gone: Callable[[Link], None],
+        on_drained: Callable[[Link], None],
         on_report: Callable[[Link, Report], None],
         on_answers: Callable[[Sequence[RemoteAnswer]], None],
         on_give_up: Callable[[str], None],
@@ -115,6 +118,7 @@ class ReplicaKeeper:
         self._model = model
         self._on_link = on_link
         self._on_gone = on_gone
+        self._on_drained = on_drained
         self._on_report = on_report
         self._on_answers = on_answers
         self._on_give_up = on_give_up
@@ -147,20 +151,30 @@ class ReplicaKeeper:
         return tuple(slot.state for slot in self._slots)
 
     async def start(self) -> None:
-        """Start all replicas and wait until they serve. Raise EngineError if one of them cannot."""
+        """Start all replicas and wait until they serve. Raise EngineError if one of them cannot.
+
+        One shared replica is enough: others may be out of order, or be restarted now.
+        """
         self._run(self._watch())
+        if self._placement.is_shared:
+            for slot in self._slots:
+                self._run(self._relaunch(slot))
+        else:
+            await self._launch_all()
+        while len(self.ready) < (1 if self._placement.is_shared else len(self._slots)):
+            if self._startup_failure:
+                await self.stop(0.0)
+                raise EngineError(self._startup_failure)
+            await self._next_change()
+        self._is_starting = False
+
+    async def _launch_all(self) -> None:
         try:
             async with asyncio.TaskGroup() as group:
                 for slot in self._slots:
                     group.create_task(self._launch(slot))
         except* EngineError as errors:
             self._startup_failure = str(errors.exceptions[0])
-        while len(self.ready) < len(self._slots):
-            if self._startup_failure:
-                await self.stop(0.0)
-                raise EngineError(self._startup_failure)
-            await self._next_change()
-        self._is_starting = False
 
     async def serving(self) -> list[Link]:
         """Return the links of the replicas that serve, at least one. Wait for the next epoch if there is none.
@@ -208,8 +222,8 @@ class ReplicaKeeper:
                 slot.link.send(Farewell())
                 slot.link.connection.close()
 
-    def drain(self, index: int) -> Link:
-        """Have the other replicas continue the answers of one, which flushes its tiers and restarts. Return its link.
+    def drain(self, index: int) -> None:
+        """Have the other replicas continue the answers of one, which flushes its tiers and restarts.
 
         Raise NotFoundError, or ConflictError if the replica does not serve now, or no other does.
         """
@@ -221,10 +235,9 @@ class ReplicaKeeper:
         if len(ready) == 1:
             raise ConflictError(f"No replica but {index} serves now: try again later", code="no_other_replica")
         logger.info("replica %d (epoch %d) is drained", index, slot.link.epoch)
-        answers = slot.link.drain(FLUSH_SECONDS)
-        asyncio.get_running_loop().call_later(2 * FLUSH_SECONDS, slot.placed.kill)
-        self._on_answers(answers)
-        return slot.link
+        slot.link.drain(MOVE_SECONDS + FLUSH_SECONDS)
+        asyncio.get_running_loop().call_later(MOVE_SECONDS + 3 * FLUSH_SECONDS, slot.placed.kill)
+        self._retire(slot.link)
 
     def on_note(self, sentence: str) -> None:
         """See LinkEvents."""
@@ -272,9 +285,15 @@ class ReplicaKeeper:
     def on_draining(self, link: Link) -> None:
         """See LinkEvents."""
         logger.info("replica %d (epoch %d) is drained by another server", link.index, link.epoch)
-        answers = link.leave()
-        self._on_gone(link)
-        self._on_answers(answers)
+        self._retire(link)
+
+    def _retire(self, link: Link) -> None:
+        """Have the answers of a replica that is drained move to others."""
+        placed = self._slots[link.index].placed
+        assert placed is not None
+        placed.retire()
+        self._on_drained(link)
+        self._announce()
 
     def on_lost(self, link: Link, reason: str, answers: Sequence[RemoteAnswer]) -> None:
         """See LinkEvents."""
@@ -287,6 +306,7 @@ class ReplicaKeeper:
             return
         if link.is_draining:
             self._run(self._relaunch(slot))
+            self._on_answers(answers)
             self._announce()
             return
         slot.last_loss = reason
@@ -331,7 +351,8 @@ class ReplicaKeeper:
         while not self._is_stopping:
             try:
                 await self._launch(slot)
-                slot.restarts += former is None or slot.link is None or slot.link.epoch != former.epoch
+                assert slot.link is not None
+                slot.restarts += former is not None and slot.link.epoch != former.epoch
                 return
             except EngineError as error:
                 slot.last_loss = str(error)

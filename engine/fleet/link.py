@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol
 
-from engine.errors import EngineError
+from engine.errors import EngineError, NotReadyError
 from engine.fleet.answer import RemoteAnswer
 from engine.fleet.connection import MAX_FRAME, Connection
 from engine.fleet.handshake import check, gateway_proof, new_nonce, replica_proof
@@ -83,7 +83,7 @@ class Link:
     facts: None until the replica is ready.
     stats: the newest statistics; None until the first ones arrive.
     is_lost: whether the replica is given up.
-    is_draining: whether the replica gets no more work, and what it still sends is ignored.
+    is_draining: whether the replica gets no more work, while its answers move to others.
     num_silent: ticks of the owner since the last frame.
     """
 
@@ -167,13 +167,16 @@ class Link:
         try:
             self.send(make(number))
             return await answer
+        except NotReadyError as error:
+            # A replica that is drained refuses what was already under way.
+            raise ReplicaLostError(f"replica {self.index} is drained") from error
         finally:
             self._calls.pop(number, None)
             self._begun.pop(number, None)
 
     def abort(self, answer: RemoteAnswer) -> bool:
         """Ask the replica to end an answer. Return False if the replica does not compute it."""
-        number = next((number for number, each in self._answers.items() if each is answer), None)
+        number = self._number_of(answer)
         if number is None:
             return False
         self.send(Abort(number))
@@ -193,24 +196,37 @@ class Link:
         if self._is_proven:
             self.send(Here())
 
-    def drain(self, seconds: float) -> Sequence[RemoteAnswer]:
-        """Have the replica flush its tiers within `seconds` and end. Return its answers, to be continued elsewhere."""
-        answers = self.leave()
-        self.send(Drain(seconds))
-        return answers
-
-    def leave(self) -> Sequence[RemoteAnswer]:
-        """Send the replica no more work, and end what it computes. Return its answers, to be continued elsewhere."""
+    def drain(self, seconds: float) -> None:
+        """Have the replica end once it has no more answers, or after `seconds`, and flush its tiers."""
         self.is_draining = True
-        for number in self._answers:
-            self.send(Abort(number))
-        return self._release("it is drained")
+        self.send(Drain(seconds))
+
+    @property
+    def accepted(self) -> Sequence[RemoteAnswer]:
+        """Answers that the replica computes."""
+        pending = {number for numbers in self._begun.values() for number in numbers}
+        return [answer for number, answer in self._answers.items() if number not in pending]
+
+    def has(self, answer: RemoteAnswer) -> bool:
+        """Return whether the replica computes an answer, or was asked to."""
+        return self._number_of(answer) is not None
+
+    def let_go(self, answer: RemoteAnswer) -> bool:
+        """End an answer here, to be continued elsewhere. Return False if the replica does not compute it any more."""
+        number = self._number_of(answer)
+        if number is None:
+            return False
+        del self._answers[number]
+        self.send(Abort(number))
+        return True
+
+    def _number_of(self, answer: RemoteAnswer) -> int | None:
+        return next((number for number, each in self._answers.items() if each is answer), None)
 
     def _release(self, reason: str) -> Sequence[RemoteAnswer]:
         """Give up all calls, and all answers. Return the answers that the replica had accepted."""
         calls, self._calls = self._calls, {}
-        pending = {number for numbers in self._begun.values() for number in numbers}
-        accepted = [answer for number, answer in self._answers.items() if number not in pending]
+        accepted = self.accepted
         self._answers.clear()
         for call in calls.values():
             if not call.done():
@@ -277,6 +293,7 @@ class Link:
                 self._events.on_ready(self)
             case Draining():
                 if not self.is_draining:
+                    self.is_draining = True
                     self._events.on_draining(self)
             case Failed(sentence):
                 self._events.on_failed(self, sentence)

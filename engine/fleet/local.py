@@ -38,6 +38,9 @@ class LocalReplica:
         """See PlacedReplica."""
         await asyncio.get_running_loop().create_connection(lambda: protocol, sock=self._socket)
 
+    def retire(self) -> None:
+        """See PlacedReplica."""
+
     def kill(self) -> None:
         """See PlacedReplica."""
         self._process.kill()

@@ -28,6 +28,9 @@ class PlacedReplica(Protocol):
     async def connect(self, protocol: asyncio.Protocol) -> None:
         """Connect `protocol` to the replica. Call this once. Raise OSError."""
 
+    def retire(self) -> None:
+        """Note that the replica is drained, so that its epoch is not found again. Matters to shared replicas only."""
+
     def kill(self) -> None:
         """End the replica at once, also a frozen one. Do nothing if it has ended."""
 

@@ -59,6 +59,9 @@ class RayReplica:
         loop = asyncio.get_running_loop()
         await loop.create_connection(lambda: protocol, self._door.host, self._door.port, ssl=context)
 
+    def retire(self) -> None:
+        """See PlacedReplica."""
+
     def kill(self) -> None:
         """See PlacedReplica. The machine's raylet kills a frozen process after some seconds."""
         _kill(self._actor)

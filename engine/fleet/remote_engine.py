@@ -15,6 +15,7 @@ from engine.fleet.answer import FRUITLESS, RemoteAnswer
 from engine.fleet.keeper import ReplicaKeeper
 from engine.fleet.link import Link, ReplicaLostError
 from engine.fleet.messages import AdoptDeletion, AdoptDeletions, Erase
+from engine.fleet.moves import Moves
 from engine.fleet.placement import Placement
 from engine.fleet.prediction import StepLimits
 from engine.fleet.prompt_names import PromptNames
@@ -83,6 +84,7 @@ class RemoteEngine:
             model,
             on_link=self._on_link,
             on_gone=self._on_gone,
+            on_drained=self._on_drained,
             on_report=lambda link, report: self._router.take(link.seat, report),
             on_answers=self._on_orphans,
             on_give_up=self._give_up,
@@ -91,6 +93,8 @@ class RemoteEngine:
         self._answers: dict[str, RemoteAnswer] = {}
         self._links: dict[str, Link] = {}
         self._takeovers: dict[str, asyncio.Task[None]] = {}
+        self._moves = Moves(self.generate, self._move, computes_ahead=config.prefix_cache)
+        self._moving: set[asyncio.Task[None]] = set()
         self._ids = itertools.count()
         self._stats_before: EngineStats | None = None
         self._is_stopping = False
@@ -205,14 +209,26 @@ class RemoteEngine:
         """Continue the answers of a lost replica on others."""
         for answer in answers:
             answer.lose_replica()
-            self._links.pop(answer.request_id, None)
-            if answer.is_aborted or self._is_stopping or self.is_broken:
-                self._end(answer)
-            elif not answer.may_continue:
-                self._end(answer, FRUITLESS)
-            else:
-                task = asyncio.create_task(self._take_over(answer), name=f"take-over-{answer.request_id}")
-                self._takeovers[answer.request_id] = task
+            self._continue(answer)
+
+    async def _move(self, answer: RemoteAnswer) -> None:
+        """Continue an answer that was taken from a replica that is drained."""
+        answer.leave_replica()
+        if (takeover := self._continue(answer)) is not None:
+            await asyncio.wait([takeover])
+
+    def _continue(self, answer: RemoteAnswer) -> asyncio.Task[None] | None:
+        """Begin to continue an answer that no replica computes. Return the task; None if the answer has to end."""
+        self._links.pop(answer.request_id, None)
+        if answer.is_aborted or self._is_stopping or self.is_broken:
+            self._end(answer)
+        elif not answer.may_continue:
+            self._end(answer, FRUITLESS)
+        else:
+            task = asyncio.create_task(self._take_over(answer), name=f"take-over-{answer.request_id}")
+            self._takeovers[answer.request_id] = task
+            return task
+        return None
 
     def _on_moved(self, answer: RemoteAnswer) -> None:
         """Continue an answer whose prompt has been computed, and its first token, on a replica that decodes."""
@@ -307,6 +323,12 @@ class RemoteEngine:
             raise EngineError("no replica has started")
         return replace(summed(each), replicas=self._keeper.states, routes=self._counts.stats)
 
+    def _on_drained(self, link: Link) -> None:
+        self._router.leave(link.seat)
+        task = asyncio.create_task(self._moves.all_of(link), name=f"move-from-{link.index}")
+        self._moving.add(task)
+        task.add_done_callback(self._moving.discard)
+
     def _on_gone(self, link: Link) -> None:
         self._router.leave(link.seat)
         self.prefixes.forget(link)
@@ -333,7 +355,7 @@ class RemoteEngine:
 
         Raise NotFoundError, or ConflictError if the replica does not serve now, or no other does.
         """
-        self._router.leave(self._keeper.drain(index).seat)
+        self._keeper.drain(index)
 
     async def stop(self, drain_seconds: float) -> None:
         """Refuse new requests, let running ones end within `drain_seconds`, abort the rest, flush the tiers."""

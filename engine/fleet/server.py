@@ -102,8 +102,10 @@ class ReplicaServer:
         self._report(Reporter(engine))
 
     def fail(self, sentence: str) -> None:
-        """Announce that there will be no engine."""
+        """Announce that there will be no engine, and end the process once a gateway knows."""
         self._open(Failed(sentence))
+        if self._proven:
+            asyncio.get_running_loop().call_soon(self._end)
 
     def exit_if_broken(self) -> None:
         """Exit before a gateway learns of aborts that it did not ask for: its answers continue elsewhere."""
@@ -127,6 +129,8 @@ class ReplicaServer:
             session.send(message)
         if self._opening is not None:
             session.send(self._opening)
+        if isinstance(self._opening, Failed):
+            asyncio.get_running_loop().call_soon(self._end)
         if self._draining is not None and self._is_shared:
             session.send(Draining())
 

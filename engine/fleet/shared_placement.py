@@ -46,18 +46,25 @@ class SharedReplica:
     machine, pid, epoch, token: see PlacedReplica.
     """
 
-    def __init__(self, place: SharedPlace, epoch: int, token: bytes, identity: Identity) -> None:
+    def __init__(
+        self, place: SharedPlace, epoch: int, token: bytes, identity: Identity, retire: Callable[[], None]
+    ) -> None:
         self.machine = place.machine
         self.pid = place.process.pid
         self.epoch = epoch
         self.token = token
         self._place = place
         self._identity = identity
+        self._retire = retire
         self._left = asyncio.Event()
 
     async def connect(self, protocol: asyncio.Protocol) -> None:
         """See PlacedReplica."""
         await _connect(self._place, self._identity, protocol)
+
+    def retire(self) -> None:
+        """See PlacedReplica."""
+        self._retire()
 
     def kill(self) -> None:
         """Leave the replica. Only the placement decides that a process is of no use to any gateway."""
@@ -115,6 +122,7 @@ class SharedPlacement:
         self._identity = Identity.new()
         self._budget = RestartBudget(PAUSES, BUDGET_SECONDS)
         self._started: set[int] = set()
+        self._retired: set[int] = set()
 
     def shares(self, count: int) -> list[tuple[int, ...]]:
         """See Placement."""
@@ -125,24 +133,29 @@ class SharedPlacement:
 
         Raise EngineError if a process cannot be started.
         """
+        is_waiting = False
         while True:
             with contextlib.suppress(OutageError):
                 published = (await self._directory.read()).get(order.index)
-                if published is not None and published.place is not None and await self._is_reachable(published.place):
+                if published is not None and published.place is not None and await self._is_reachable(published):
                     return self._replica(published.place, published.epoch)
                 epoch = await self._directory.reserve(order.index)
                 if epoch is not None:
                     await self._end_former(published)
                     if (place := await self._begin(order, epoch)) is not None:
                         return self._replica(place, epoch)
-                else:
+                elif not is_waiting:
+                    is_waiting = True
                     self._progress(f"waiting for replica {order.index}, which another server starts")
             await self._directory.next_change(LOOK_SECONDS)
 
     def _replica(self, place: SharedPlace, epoch: int) -> SharedReplica:
-        return SharedReplica(place, epoch, token_of(self._secret, epoch), self._identity)
+        token = token_of(self._secret, epoch)
+        return SharedReplica(place, epoch, token, self._identity, lambda: self._retired.add(epoch))
 
-    async def _is_reachable(self, place: SharedPlace) -> bool:
+    async def _is_reachable(self, published: PublishedReplica) -> bool:
+        if (place := published.place) is None or published.epoch in self._retired:
+            return False
         try:
             async with asyncio.timeout(REACH_SECONDS):
                 transport = await _connect(place, self._identity, asyncio.Protocol())

@@ -35,7 +35,8 @@ from tests.integration.engine.fleet.answers import Told, answers_of, prompt_of, 
 from tests.integration.engine_rig import MIB, engine_config
 from tests.redis_server import RedisServer
 
-FAULTS = int(os.environ.get("FAULTS", "300"))
+FAULTS = int(os.environ.get("FAULTS", "300")) // 2
+"""The other half strikes replicas and servers (`test_gateway_faults`)."""
 REPLICAS = 3
 CLIENTS = 8
 PROMPTS = (500, 1000, 2000)

@@ -87,6 +87,7 @@ async def servers(
     async with AsyncExitStack() as stack:
         for each in made:
             await stack.enter_async_context(each)
+            await until(each, are_ok)
         pids = await pids_of(made[1])
         yield made
         pids = await pids_of(made[1])
@@ -152,6 +153,7 @@ async def test_answers_and_replicas_outlive_the_keeper(servers: list[EbbServer])
     os.kill(before[0], signal.SIGKILL)
     await until(second, lambda states: states[0]["pid"] != before[0] and are_ok(states))
     await first.start()
+    await until(first, are_ok)
     assert await pids_of(first) == await pids_of(second)
     assert (await read_whole(first, 0)).text == whole[0].text
 

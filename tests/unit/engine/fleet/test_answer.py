@@ -75,6 +75,24 @@ def test_answer_with_progress_is_never_given_up() -> None:
     assert waiting.may_continue
 
 
+def test_drained_replicas_do_not_count_as_dead() -> None:
+    answer = accepted()
+    for _ in range(2 * MAX_FRUITLESS):
+        answer.place()
+        answer.leave_replica()
+    assert answer.may_continue
+
+
+def test_context_of_an_answer_ends_with_its_last_token() -> None:
+    answer = accepted()
+    assert answer.context() is None
+    answer.take(output(0, 7, 8))
+    context = answer.context()
+    assert context is not None
+    assert (context.prompt_token_ids, context.params.max_tokens) == ([1, 2, 3, 7, 8], 1)
+    assert accepted(replace(ASKED, keep_kv=False)).context() is None
+
+
 async def test_answer_ends_once() -> None:
     ended: list[str] = []
     answer = RemoteAnswer("a", ASKED, 0, lambda _: None, ended.append)

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from markdown_it import MarkdownIt
 
+from app.conversations.shared_page_texts import SharedPageTexts
 from app.domain.records import Message
 from app.domain.share import Share
 
@@ -60,67 +61,46 @@ HEADERS: Final[Mapping[str, str]] = {
     "Cache-Control": "no-store",
 }
 
-_EN: Final = {
-    "lang": "en",
-    "you": "You",
-    "ebb": "Ebb",
-    "untitled": "A chat",
-    "note": "Shared on {created}. The link expires on {expires}.",
-    "cut": "This answer is incomplete.",
-    "receipt": "{cached:,} of {prompt:,} prompt tokens came from the cache; first token after {seconds:.2f} s.",
-    "foot": "A chat with a language model on Ebb. Answers can be wrong.",
-    "gone": "This link does not exist",
-    "why": "The link has expired, was deleted by its owner, or was never made.",
-}
-_ZH: Final = {
-    "lang": "zh-Hans",
-    "you": "用户",
-    "ebb": "Ebb",
-    "untitled": "一个对话",
-    "note": "分享于 {created}，链接将于 {expires} 失效。",
-    "cut": "此回答不完整。",
-    "receipt": "提示词共 {prompt:,} 个 token，其中 {cached:,} 个来自缓存；{seconds:.2f} 秒后出现首个 token。",
-    "foot": "这是在 Ebb 上与语言模型的对话，回答可能有误。",
-    "gone": "此链接不存在",
-    "why": "链接可能已失效、已被所有者删除，或从未存在。",
-}
 
-
-def texts_for(languages: str) -> Mapping[str, str]:
-    """Return the page's texts in the language that a browser asks for first. languages: its Accept-Language."""
-    return _ZH if languages.strip().lower().startswith("zh") else _EN
-
-
-def shared_page(share: Share, messages: Sequence[Message], texts: Mapping[str, str]) -> str:
+def shared_page(share: Share, messages: Sequence[Message], texts: SharedPageTexts) -> str:
     """Render the page of a link. Takes a while for long chats, so call it in a thread."""
     renderer, room = _renderer(), MAX_RENDERED
     parts = list[str]()
     for message in messages:
         if message.role == "user" and message.tool_use is None:
-            parts.append(f'<h2 class="speaker">{texts["you"]}</h2>\n{_question(message.content)}')
+            parts.append(f'<h2 class="speaker">{texts.you}</h2>\n{_question(message.content)}')
         elif message.role == "assistant":
             text = message.said.text
             room -= len(text)
             body = renderer.render(text) if room >= 0 else f'<pre class="plain">{html.escape(text)}</pre>'
-            parts.append(f'<h2 class="speaker">{texts["ebb"]}</h2>\n{body}{_below(share, message, texts)}')
-    title = html.escape(" ".join((share.title or texts["untitled"]).split()))
-    note = texts["note"].format(created=_day(share.created_at), expires=_day(share.expires_at))
+            parts.append(f'<h2 class="speaker">Ebb</h2>\n{body}{_below(share, message, texts)}')
+    title = html.escape(" ".join((share.title or texts.untitled).split()))
+    note = texts.note.format(created=_day(share.created_at), expires=_day(share.expires_at))
     head = f'<header>\n<h1 dir="auto">{title}</h1>\n<p class="note">{note}</p>\n</header>'
     body = f'{head}\n<main dir="auto">\n{"".join(parts)}\n</main>'
     return _document(title, body, texts)
 
 
-def gone_page(texts: Mapping[str, str]) -> str:
+def gone_page(texts: SharedPageTexts) -> str:
     """Render the page of a link that does not exist."""
-    return _document(texts["gone"], f"<main>\n<h1>{texts['gone']}</h1>\n<p>{texts['why']}</p>\n</main>", texts)
+    return _notice(texts.gone, texts.why, texts)
 
 
-def _document(title: str, body: str, texts: Mapping[str, str]) -> str:
+def busy_page(texts: SharedPageTexts) -> str:
+    """Render the page that asks the reader to come back in a moment."""
+    return _notice(texts.busy, texts.later, texts)
+
+
+def _notice(title: str, text: str, texts: SharedPageTexts) -> str:
+    return _document(title, f"<main>\n<h1>{title}</h1>\n<p>{text}</p>\n</main>", texts)
+
+
+def _document(title: str, body: str, texts: SharedPageTexts) -> str:
     return (
-        f'<!doctype html>\n<html lang="{texts["lang"]}">\n<head>\n<meta charset="utf-8">\n'
+        f'<!doctype html>\n<html lang="{texts.lang}">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{title} · Ebb</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n{body}\n"
-        f"<footer>{texts['foot']}</footer>\n</body>\n</html>\n"
+        f"<footer>{texts.foot}</footer>\n</body>\n</html>\n"
     )
 
 
@@ -135,14 +115,14 @@ def _question(content: str) -> str:
     return f'<div class="question" dir="auto">{html.escape(typed)}{folded}</div>\n'
 
 
-def _below(share: Share, message: Message, texts: Mapping[str, str]) -> str:
+def _below(share: Share, message: Message, texts: SharedPageTexts) -> str:
     """Return the lines below an answer."""
-    lines = [f'<p class="note">{texts["cut"]}</p>\n'] if message.status != "complete" else []
+    lines = [f'<p class="note">{texts.cut}</p>\n'] if message.status != "complete" else []
     receipt = _receipt(message.usage, texts) if share.shows_receipts else None
     return "".join([*lines, *([f'<p class="receipt">{receipt}</p>\n'] if receipt is not None else [])])
 
 
-def _receipt(usage: Mapping[str, Any] | None, texts: Mapping[str, str]) -> str | None:
+def _receipt(usage: Mapping[str, Any] | None, texts: SharedPageTexts) -> str | None:
     """Return the receipt of an answer in one line; None without one. An import may contain any usage."""
     match usage:
         case {
@@ -150,7 +130,11 @@ def _receipt(usage: Mapping[str, Any] | None, texts: Mapping[str, str]) -> str |
             "prompt_tokens_details": {"cached_tokens": int(cached)},
             "ttft_ms": int() | float() as first,
         }:
-            return texts["receipt"].format(cached=cached, prompt=prompt, seconds=first / 1000)
+            return texts.receipt.format(
+                cached=texts.number(cached),
+                prompt=texts.number(prompt),
+                seconds=texts.number(first / 1000, decimals=2),
+            )
         case _:
             return None
 

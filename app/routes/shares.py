@@ -62,7 +62,8 @@ async def delete_share(request: Request) -> Response:
 async def shared_chat(request: Request) -> Response:
     """Show the chat that a link leads to."""
     # The renderer of Markdown is loaded for the first view, and not at the start.
-    from app.conversations.shared_page import HEADERS, gone_page, shared_page, texts_for
+    from app.conversations.shared_page import HEADERS, busy_page, gone_page, shared_page
+    from app.conversations.shared_page_texts import texts_for
 
     services, secret = server_services(request), request.path_params["secret"]
     texts = texts_for(request.headers.get("accept-language", ""))
@@ -75,7 +76,7 @@ async def shared_chat(request: Request) -> Response:
     wait = views.seconds_until(1, VIEWS_PER_MINUTE)
     if wait > 0:
         headers = {**HEADERS, "Retry-After": str(int(wait) + 1)}
-        return HTMLResponse("Too many views. Try again in a moment.", 429, headers=headers)
+        return HTMLResponse(busy_page(texts), 429, headers=headers)
     views.add(1, VIEWS_PER_MINUTE)
     messages = await services.store.shares.messages(share)
     page = await asyncio.to_thread(shared_page, share, messages, texts)

@@ -59,8 +59,8 @@ def measure(replicas: int, seed: int = 1) -> Decisions:
     for number in range(DECISIONS):
         tip = draw.choice(draw.choice(tips))
         # A name stands for a whole prefix, so prompts that differ before a block have different names for the block.
-        before, behind = ([draw.getrandbits(60) for _ in range(count)] for count in (PROMPT_BLOCKS - 12, 3))
-        names = [*range(1, 9), *before, tip, *behind]
+        unknown, behind = ([draw.getrandbits(60) for _ in range(count)] for count in (PROMPT_BLOCKS - 12, 3))
+        names = [*range(1, 9), *unknown, tip, *behind]
         prompt = RoutedPrompt(names, PROMPT_BLOCKS * BLOCK + 1, max_tokens=256)
         began = time.perf_counter()
         [ticket] = router.route(prompt)

@@ -4,7 +4,8 @@
 
 The CPU is measured without a model: both ends of the connection are in one process, with a stub as the engine.
 Latency and throughput are measured on a small model of random weights: an engine in this process and one replica, in
-turns, each with 32 answers at a time. Prints tables, and writes bench/results/fleet.json.
+turns, each with 32 answers at a time. Then a replica for prompts hands answers over to one for answers: the bytes and
+the steps of each hand-over are counted. Prints tables, and writes bench/results/fleet.json.
 """
 
 import argparse
@@ -14,7 +15,7 @@ import socket
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from datetime import date
 from itertools import pairwise
 from pathlib import Path
@@ -24,6 +25,7 @@ from typing import Any, Final, TypeVar, cast
 from app.host.backend import Backend, GenerationStream
 from app.observability.percentiles import percentile
 from bench.api.replay_engine import no_stats
+from bench.fleet_hand_over import hand_overs
 from bench.machine import describe_machine
 from bench.random_llama import write_random_llama
 from bench.rounding import rounded
@@ -63,6 +65,9 @@ SIZES: Final = {
     "head_dim": 128,
     "tie_word_embeddings": True,
 }
+HAND_OVER_HEAD: Final = """\
+| prompt | bytes of its blocks | to Redis | from Redis | steps, prefill | steps, decode | prompt rows, decode |
+| --- | --- | --- | --- | --- | --- | --- |"""
 PARAMS: Final = SamplingParams(temperature=0.0, max_tokens=TOKENS, ignore_eos=True, seed=1)
 
 
@@ -246,6 +251,7 @@ def main() -> None:
             speculation=False,
         )
         loads = asyncio.run(measured_loads(config, arguments.rounds))
+        handed = asyncio.run(hand_overs(config))
     print("| streams | added CPU, us a token |\n| --- | --- |")
     for cost in costs:
         print(f"| {cost.streams} | {cost.added_us:.1f} |")
@@ -255,10 +261,14 @@ def main() -> None:
         print(f"| {name} | {each.rate:.0f} | {each.gap_p50_ms:.2f} | {each.gap_p99_ms:.2f} |")
     local, remote = medians["in process"], medians["replica"]
     print(f"\nthroughput {remote.rate / local.rate:.3f}, added p99 {remote.gap_p99_ms - local.gap_p99_ms:.2f} ms")
+    print(f"\n{HAND_OVER_HEAD}")
+    for one in handed:
+        print(f"| {' | '.join(f'{each:,}' for each in astuple(one))} |")
     report = {
         "measured_on": date.today().isoformat(),
         "machine": asdict(describe_machine()),
         "wire": [asdict(cost) for cost in costs],
+        "hand_overs": [asdict(each) for each in handed],
         "loads": {name: [asdict(each) for each in results] for name, results in loads.items()},
     }
     (arguments.out / "fleet.json").write_text(json.dumps(rounded(report), indent=1) + "\n")

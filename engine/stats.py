@@ -24,6 +24,7 @@ class ReplicaState:
     last_loss: cause of its last loss, as a sentence; empty if there was none.
     role: part of the answers that it computes.
     prefilled_tokens: prompt tokens that its process has computed.
+    serves_as: part of the answers that it computes now: "both" while no replica of the other role serves.
     """
 
     index: int
@@ -36,6 +37,7 @@ class ReplicaState:
     last_loss: str
     role: Role = "both"
     prefilled_tokens: int = 0
+    serves_as: Role = "both"
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,6 +102,7 @@ def _replicas(engine: Backend) -> list[ReplicaHealth] | None:
             "last_loss": each.last_loss or None,
             "role": each.role,
             "prefilled_tokens": each.prefilled_tokens,
+            "serves_as": each.serves_as,
         }
         for each in engine.stats().replicas
     ] or None

@@ -23,6 +23,7 @@ from engine.fleet.remote_prefixes import RemotePrefixes
 from engine.fleet.roles import Part, may_be_handed_over, suits
 from engine.fleet.route_counts import RouteCounts
 from engine.fleet.router import PredictingRouter, RoutedPrompt, Router
+from engine.fleet.stand_ins import StandIns
 from engine.fleet.summed_stats import of_ended, summed
 from engine.generate_request import GenerateRequest
 from engine.request_stream import RequestStream
@@ -75,6 +76,7 @@ class RemoteEngine:
         self._on_close = on_close
         self._salts = TenantSalts(config.secret, config.tenants_file)
         self._counts = RouteCounts()
+        self._stand_ins = StandIns([each.role for each in configs])
         self._names = PromptNames(self._salts, has_prefixes=config.prefix_cache)
         self._router = router or PredictingRouter(config.block_size, StepLimits(config.itl_target, config.max_num_seqs))
         self._keeper = ReplicaKeeper(
@@ -299,6 +301,7 @@ class RemoteEngine:
         """Route requests to a replica, after the deletions, in case it cannot read this machine's file."""
         self._names.learn(self._keeper.facts)
         self._router.join(link.seat)
+        self._note_roles()
         link.send(AdoptDeletions(self._salts.generations))
 
     async def erase(self, trails: Sequence[Trail], *, tenant: str = "local") -> None:
@@ -321,20 +324,26 @@ class RemoteEngine:
             each.append(self._stats_before)
         if not each:
             raise EngineError("no replica has started")
-        return replace(summed(each), replicas=self._keeper.states, routes=self._counts.stats)
+        return replace(summed(each), replicas=self._stand_ins.shown(self._keeper.states), routes=self._counts.stats)
 
     def _on_drained(self, link: Link) -> None:
         self._router.leave(link.seat)
+        self._note_roles()
         task = asyncio.create_task(self._moves.all_of(link), name=f"move-from-{link.index}")
         self._moving.add(task)
         task.add_done_callback(self._moving.discard)
 
     def _on_gone(self, link: Link) -> None:
         self._router.leave(link.seat)
+        self._note_roles()
         self.prefixes.forget(link)
         if link.stats is not None:
             ended = of_ended(link.stats)
             self._stats_before = ended if self._stats_before is None else summed([self._stats_before, ended])
+
+    def _note_roles(self) -> None:
+        if not self._is_stopping:
+            self._stand_ins.note([link.seat.role for link in self._keeper.ready])
 
     def _give_up(self, reason: str) -> None:
         """Stop serving. The answers end as during a stop, so that the next server process continues them."""

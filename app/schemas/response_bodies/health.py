@@ -56,6 +56,7 @@ class ReplicaHealth(TypedDict):
     last_loss: cause of its last loss, as a sentence.
     role: part of the answers that it computes.
     prefilled_tokens: prompt tokens that its process has computed.
+    serves_as: part of the answers that it computes now: both while no replica of the other role serves.
     """
 
     index: int
@@ -68,6 +69,7 @@ class ReplicaHealth(TypedDict):
     last_loss: str | None
     role: Literal["both", "prefill", "decode"]
     prefilled_tokens: int
+    serves_as: Literal["both", "prefill", "decode"]
 
 
 class Health(TypedDict):

@@ -20,18 +20,23 @@ BLOCKS = 60
 
 
 @pytest.fixture(scope="package")
-def config(shallow_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineConfig]:
+def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    """Run a Redis. A test that kills it must start it again."""
+    server = RedisServer(tmp_path_factory.mktemp("redis"))
+    yield server
+    server.kill()
+
+
+@pytest.fixture(scope="package")
+def config(shallow_model: Path, tmp_path_factory: pytest.TempPathFactory, redis: RedisServer) -> EngineConfig:
     """Return the configuration of one engine, with a Redis of its own."""
-    folder = tmp_path_factory.mktemp("fleet")
-    redis = RedisServer(folder)
-    yield engine_config(
+    return engine_config(
         shallow_model,
-        folder / "state",
+        tmp_path_factory.mktemp("fleet") / "state",
         blocks=BLOCKS,
         cpu_memory=64 * MIB,
         redis_url=f"unix://{redis.socket}",
     )
-    redis.kill()
 
 
 @pytest_asyncio.fixture(scope="package", loop_scope="package")

@@ -25,6 +25,7 @@ from tests.integration.engine.fleet.answers import (
     told,
     until_states,
 )
+from tests.redis_server import RedisServer
 from tests.sizes import Size
 
 pytestmark = [pytest.mark.asyncio(loop_scope="package"), pytest.mark.xdist_group("fleet")]
@@ -91,6 +92,22 @@ async def test_blocks_of_a_prompt_arrive_whole(apart: RemoteEngine, alone: Async
     assert apart.stats().replicas[1].prefilled_tokens == computed
 
 
+async def test_without_redis_the_decoding_replica_computes_the_prompt(
+    apart: RemoteEngine, alone: AsyncLLMEngine, redis: RedisServer
+) -> None:
+    await until_states(apart, "ok", "ok")
+    await until_beat(apart)
+    computed, prompt = apart.stats().replicas[1].prefilled_tokens, prompt_of(300, 980)
+    redis.kill()
+    try:
+        [here] = await answers_of(apart, prompt, GREEDY)
+    finally:
+        redis.start()
+    assert told(here) == told((await answers_of(alone, prompt, GREEDY))[0])
+    await until_beat(apart)
+    assert apart.stats().replicas[1].prefilled_tokens == computed + len(prompt)
+
+
 @pytest.mark.parametrize("index", [0, 1], ids=["prompts", "answers"])
 async def test_other_replica_stands_in_for_a_dead_one(
     apart: RemoteEngine, alone: AsyncLLMEngine, index: int, size: Size
@@ -100,9 +117,12 @@ async def test_other_replica_stands_in_for_a_dead_one(
     await until_states(apart, "ok", "ok")
     begun = await begun_of_all_kinds(apart, 1000 + 100 * index)
     os.kill(apart.stats().replicas[index].pid or 0, signal.SIGKILL)
+    await until_states(apart, "ok", "starting")
+    assert apart.stats().replicas[1 - index].serves_as == "both"
     prompt = prompt_of(150, 1090 + index)
     [[more], [expected]] = [await answers_of(each, prompt, GREEDY) for each in (apart, alone)]
     got = [[told(await reader.whole()) for reader in readers] for readers in begun]
     assert got == await answers_alone(alone, 1000 + 100 * index)
     assert told(more) == told(expected)
-    await until_states(apart, "ok", "ok")
+    states = await until_states(apart, "ok", "ok")
+    assert [each.serves_as for each in states] == ["prefill", "decode"]

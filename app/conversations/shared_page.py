@@ -164,4 +164,5 @@ def _cell_open(self: Any, tokens: Any, index: int, options: Any, environment: An
 
 
 def _day(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
+    """Return the day in UTC, with hyphens at which no line breaks."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y\u2011%m\u2011%d")

@@ -20,7 +20,10 @@ ROLES: tuple[Role, ...] = ("user", "assistant")
 
 
 async def search(request: Request) -> Response:
-    """Find conversations by their titles (on the first page), and messages, the newest first."""
+    """Find conversations by their titles (on the first page), and messages, the newest first.
+
+    If nothing is found, words at one edit from those of the query are searched for.
+    """
     query = request.query_params.get("q", "")
     if not query.strip():
         raise InvalidRequestError("q is required: the words to look for", param="q")
@@ -30,14 +33,27 @@ async def search(request: Request) -> Response:
     before = whole_number(request, "cursor", BEYOND_ALL, low=1, high=BEYOND_ALL)
     index = services_of(request).store.search
     source, within = source_of(request), _filter(request)
-    messages = await index.messages(query, limit=limit + 1, before=before, source=source, within=within)
-    titles = await index.titles(query, limit=limit, source=source, within=within) if before == BEYOND_ALL else []
+
+    async def find(words: str) -> tuple[list[FoundMessage], list[FoundTitle]]:
+        messages = await index.messages(words, limit=limit + 1, before=before, source=source, within=within)
+        first = before == BEYOND_ALL
+        return messages, await index.titles(words, limit=limit, source=source, within=within) if first else []
+
+    corrected = None
+    messages, titles = await find(query)
+    if not messages and not titles and before == BEYOND_ALL:
+        for words in await index.corrections(query, source=source):
+            messages, titles = await find(words)
+            if messages or titles:
+                corrected = words
+                break
     more = len(messages) > limit
     return JSONResponse(
         bodies.Found(
             conversations=[_title(found) for found in titles],
             messages=[_message(found) for found in messages[:limit]],
             next_cursor=str(messages[limit - 1].number) if more else None,
+            corrected=corrected,
         )
     )
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice, product
 from typing import Any, TypeVar
 
 from app.domain.records import ConversationSource, Role
@@ -9,7 +10,8 @@ from app.storage.connection import Connection, Row
 from app.storage.database import SEARCH_SECONDS, Database
 from app.storage.errors import ReadTimeoutError
 from app.storage.search_filter import ANYTHING, SearchFilter
-from app.storage.search_words import query_pieces
+from app.storage.search_typos import spellings
+from app.storage.search_words import may_be_unfinished, query_pieces
 from app.storage.snippets import Snippet, SnippetMaker
 from engine.errors import ClientError
 
@@ -19,6 +21,10 @@ LOOKED_THROUGH = 524_288
 """Total characters of the messages on one result page that are scanned for snippets."""
 LEAST_LOOKED_THROUGH = 4096
 """Minimum number of characters per message that are scanned for snippets."""
+
+MOST_REPLACED = 3
+"""Number of words of a query that are replaced. A query with more unknown words has no corrections."""
+MOST_CORRECTIONS = 3
 
 BEYOND_ALL = (1 << 63) - 1
 
@@ -123,6 +129,37 @@ class SearchStore:
                 connection, query, tenant=self._tenant, source=source, within=within, limit=limit
             )
             return [FoundTitle(**_values(row), snippet=maker.snippet(row["title"])) for row in rows]
+
+        return await self._in_time(find)
+
+    async def corrections(self, query: str, *, source: ConversationSource = "chat") -> list[str]:
+        """Return queries that `query` may have been meant as, the likeliest first: made of the tenant's own words.
+
+        Only words that the tenant has not written are replaced.
+        Raises SearchTooSlowError.
+        """
+        pieces = query_pieces(query)
+
+        def find(connection: Connection) -> list[str]:
+            def known(words: list[str], *, unfinished: bool = False) -> set[str]:
+                return self._database.text_index.known(
+                    connection, words, tenant=self._tenant, source=source, unfinished=unfinished
+                )
+
+            choices, num_replaced = list[list[str]](), 0
+            for piece in pieces:
+                written = spellings(piece)
+                is_last = len(choices) == len(pieces) - 1
+                if not written or known([piece.lower()], unfinished=is_last and may_be_unfinished(query)):
+                    choices.append([piece])
+                    continue
+                found = known(written)
+                num_replaced += 1
+                if not found or num_replaced > MOST_REPLACED:
+                    return []
+                choices.append([word for word in written if word in found])
+            corrected = (" ".join(words) for words in product(*choices))
+            return list(islice(corrected, MOST_CORRECTIONS)) if num_replaced else []
 
         return await self._in_time(find)
 

@@ -4,7 +4,7 @@ The table `searchable` numbers the titles and the messages, and triggers of the 
 newest have the highest numbers.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from app.domain.records import ConversationSource
@@ -48,6 +48,15 @@ class TextIndex(Protocol):
         """Yield the tenant's conversations whose titles contain every word of `query`, the newest titles first.
 
         Their columns are id, title, archived and updated_at.
+        """
+
+    def known(
+        self, connection: Connection, words: Sequence[str], *, tenant: str, source: ConversationSource, unfinished: bool
+    ) -> set[str]:
+        """Return those of `words` that the tenant's messages or titles contain.
+
+        words: in lower case, of letters alone.
+        unfinished: whether the beginning of a longer word counts, too.
         """
 
     def reassign(self, connection: Connection, conversation_id: str, tenant: str) -> None:

@@ -152,3 +152,16 @@ async def test_page_is_dark_when_system_is_dark(new_page: NewPage) -> None:
     await dark.page.goto("/")
     assert await light.page.evaluate(luminance) > 240
     assert await dark.page.evaluate(luminance) < 40
+
+
+async def test_actions_of_an_answer_fit_in_a_row_on_a_phone(new_page: NewPage) -> None:
+    chat = await new_page(**PHONE, locale="de")
+    conversation = await chat.new_chat(tokens=8, title="Enge")
+    await chat.page.goto(f"/c/{conversation}")
+    await chat.page.get_by_label("Nachricht", exact=True).fill("Passt das?")
+    await chat.button("Senden").click()
+    actions = chat.answers.last.locator(".actions button")
+    await expect(actions.and_(chat.button("Neu generieren"))).to_be_visible()
+    tops = await actions.evaluate_all("all => all.map(each => Math.round(each.getBoundingClientRect().top))")
+    assert len(tops) >= 5
+    assert max(tops) - min(tops) <= 4

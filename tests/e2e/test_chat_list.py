@@ -209,6 +209,15 @@ async def test_search_is_narrowed_by_filters(chat: ChatPage) -> None:
     await expect(results.get_by_role("link")).to_have_count(2)
 
 
+async def test_mistyped_search_says_what_it_found_instead(chat: ChatPage) -> None:
+    await chat.new_chat(tokens=1, title="Capstan care")
+    await chat.page.goto("/")
+    await chat.page.get_by_label("Search chats").fill("capstna")
+    results = chat.page.get_by_role("navigation", name="Found")
+    await expect(results).to_contain_text("Also found: capstan")
+    await expect(results.get_by_role("link")).to_have_text(["Capstan care"])
+
+
 async def test_each_chat_has_address_and_back_button_returns(chat: ChatPage) -> None:
     one = await chat.new_chat(tokens=4, title="Chat one")
     two = await chat.open_new_chat(tokens=4, title="Chat two")

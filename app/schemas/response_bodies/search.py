@@ -47,8 +47,11 @@ class Found(TypedDict):
     """Search results, newest first.
 
     next_cursor: cursor of the next page of messages; null on the last page.
+    corrected: words that were searched for instead, since nothing contains those of the query; null otherwise. The
+        next page is that of these words.
     """
 
     conversations: list[FoundTitle]
     messages: list[FoundMessage]
     next_cursor: str | None
+    corrected: str | None

@@ -9,9 +9,10 @@ Words after the first 16,383 of a message have no position. A search still finds
 several Chinese, Japanese or Korean characters are found within these words only.
 """
 
+import json
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from app.domain.records import ConversationSource
@@ -42,6 +43,15 @@ FIND_TITLES: Final = """
     WHERE search_text.title @@ CAST(? AS tsquery) AND conversation.deleted_at IS NULL AND NOT temporary
       AND source = ? AND conversation.tenant = ?{within}
     ORDER BY searchable.number DESC LIMIT ?
+"""
+KNOWN: Final = """
+    SELECT asked.word FROM jsonb_to_recordset(CAST(? AS jsonb)) AS asked(word text, query text) WHERE EXISTS (
+      SELECT 1 FROM search_text JOIN searchable ON searchable.number = search_text.number
+      JOIN conversation ON conversation.id = searchable.conversation_id
+      LEFT JOIN message ON message.id = message_id
+      WHERE (search_text.content @@ CAST(asked.query AS tsquery) OR search_text.title @@ CAST(asked.query AS tsquery))
+        AND message.deleted_at IS NULL AND conversation.deleted_at IS NULL AND NOT temporary
+        AND source = ? AND conversation.tenant = ?)
 """
 QUEUED: Final = """
     SELECT searchable.number, conversation.tenant, conversation.title,
@@ -87,6 +97,16 @@ class TsvectorIndex:
         condition, values = within.of_titles(connection.dialect)
         place = (tsquery(query, tenant), source, tenant, *values, limit)
         return connection.iterate(FIND_TITLES.format(within=condition), place)
+
+    def known(
+        self, connection: Connection, words: Sequence[str], *, tenant: str, source: ConversationSource, unfinished: bool
+    ) -> set[str]:
+        """Return those of `words` that the tenant's messages or titles contain."""
+        end = "" if unfinished else " "
+        # The index takes some words for the same, such as those with и and й. The first of them counts.
+        queries = {tsquery(word + end, tenant): word for word in reversed(words)}
+        asked = json.dumps([{"word": word, "query": query} for query, word in queries.items()])
+        return {row["word"] for row in connection.iterate(KNOWN, (asked, source, tenant))}
 
     def reassign(self, connection: Connection, conversation_id: str, tenant: str) -> None:  # noqa: ARG002
         """Queue the title and the messages of a conversation, whose row names the new tenant already."""

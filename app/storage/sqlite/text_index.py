@@ -11,7 +11,8 @@ FTS5 only marks the words of removed rows as deleted until it merges the index s
 all segments into one, in steps between which other writers have their turn.
 """
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from app.domain.records import ConversationSource
@@ -43,6 +44,14 @@ FIND_TITLES: Final = """
     WHERE search_text MATCH ? AND conversation.deleted_at IS NULL AND NOT temporary
       AND source = ? AND conversation.tenant = ?{within}
     ORDER BY search_text.rowid DESC LIMIT ?
+"""
+KNOWN: Final = """
+    SELECT value FROM json_each(?) WHERE EXISTS (
+      SELECT 1 FROM search_text CROSS JOIN searchable ON number = search_text.rowid
+      CROSS JOIN conversation ON conversation.id = searchable.conversation_id
+      LEFT JOIN message ON message.id = message_id
+      WHERE search_text MATCH ? || value || ? AND message.deleted_at IS NULL
+        AND conversation.deleted_at IS NULL AND NOT temporary AND source = ? AND conversation.tenant = ?)
 """
 
 
@@ -81,6 +90,13 @@ class Fts5Index:
         condition, values = within.of_titles(connection.dialect)
         place = (rows_expression("title", query, tenant), source, tenant, *values, limit)
         return connection.iterate(FIND_TITLES.format(within=condition), place)
+
+    def known(
+        self, connection: Connection, words: Sequence[str], *, tenant: str, source: ConversationSource, unfinished: bool
+    ) -> set[str]:
+        """Return those of `words` that the tenant's messages or titles contain."""
+        before, after = f'tenant : "{_tenant_word(tenant)}" AND {{title content}} : ("', '"*)' if unfinished else '")'
+        return {row["value"] for row in connection.iterate(KNOWN, (json.dumps(words), before, after, source, tenant))}
 
     def reassign(self, connection: Connection, conversation_id: str, tenant: str) -> None:
         """Index the title and the messages of a conversation as those of `tenant`."""

@@ -130,6 +130,7 @@ export const de: Catalogue = {
     count: (count) => `${count} gefunden.`,
     titles: "Titel",
     messages: "Nachrichten",
+    corrected: "Auch gefunden:",
     none: "Nichts gefunden.",
     failed: "Die Suche ist fehlgeschlagen.",
     clear: "Suche leeren",

@@ -123,6 +123,7 @@ export const en = {
     count: (count: number) => `${count} found.`,
     titles: "Titles",
     messages: "Messages",
+    corrected: "Also found:",
     none: "Nothing found.",
     failed: "Search failed.",
     clear: "Clear the search",

@@ -130,6 +130,7 @@ export const es: Catalogue = {
     count: (count) => plural(count, { one: `${count} resultado.`, other: `${count} resultados.` }),
     titles: "Títulos",
     messages: "Mensajes",
+    corrected: "También se ha encontrado:",
     none: "No se ha encontrado nada.",
     failed: "La búsqueda ha fallado.",
     clear: "Borrar la búsqueda",

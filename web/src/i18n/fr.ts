@@ -130,6 +130,7 @@ export const fr: Catalogue = {
     count: (count) => plural(count, { one: `${count} résultat.`, other: `${count} résultats.` }),
     titles: "Titres",
     messages: "Messages",
+    corrected: "Trouvé aussi :",
     none: "Aucun résultat.",
     failed: "La recherche a échoué.",
     clear: "Effacer la recherche",

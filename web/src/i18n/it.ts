@@ -130,6 +130,7 @@ export const it: Catalogue = {
     count: (count) => plural(count, { one: `${count} risultato.`, other: `${count} risultati.` }),
     titles: "Titoli",
     messages: "Messaggi",
+    corrected: "Trovato anche:",
     none: "Nessun risultato.",
     failed: "La ricerca non è riuscita.",
     clear: "Cancella la ricerca",

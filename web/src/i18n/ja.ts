@@ -127,6 +127,7 @@ export const ja: Catalogue = {
     count: (count) => `${count} 件見つかりました。`,
     titles: "タイトル",
     messages: "メッセージ",
+    corrected: "似た語の検索結果:",
     none: "見つかりませんでした。",
     failed: "検索に失敗しました。",
     clear: "検索をクリア",

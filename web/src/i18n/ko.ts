@@ -127,6 +127,7 @@ export const ko: Catalogue = {
     count: (count) => `${count}개를 찾았습니다.`,
     titles: "제목",
     messages: "메시지",
+    corrected: "비슷한 단어의 결과:",
     none: "검색 결과가 없습니다.",
     failed: "검색하지 못했습니다.",
     clear: "검색어 지우기",

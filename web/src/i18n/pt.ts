@@ -130,6 +130,7 @@ export const pt: Catalogue = {
     count: (count) => plural(count, { one: `${count} resultado.`, other: `${count} resultados.` }),
     titles: "Títulos",
     messages: "Mensagens",
+    corrected: "Também encontrado:",
     none: "Nada encontrado.",
     failed: "A busca falhou.",
     clear: "Limpar a busca",

@@ -130,6 +130,7 @@ export const ru: Catalogue = {
     count: (count) => `Найдено: ${count}.`,
     titles: "Названия",
     messages: "Сообщения",
+    corrected: "Найдено похожее:",
     none: "Ничего не найдено.",
     failed: "Поиск не удался.",
     clear: "Очистить поиск",

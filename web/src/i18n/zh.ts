@@ -57,6 +57,7 @@ export const zh: Catalogue = {
     count: (count) => `找到 ${count} 条结果。`,
     titles: "标题",
     messages: "消息",
+    corrected: "找到相近的词：",
     none: "没有找到相关内容。",
     failed: "搜索失败。",
     clear: "清空搜索",

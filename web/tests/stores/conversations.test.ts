@@ -122,7 +122,7 @@ describe("searching", () => {
 
   it("sends one request after typing, and none for an empty field", async () => {
     vi.useFakeTimers();
-    const asked = vi.spyOn(api, "search").mockResolvedValue({ conversations: [], messages: [], next_cursor: null });
+    const asked = vi.spyOn(api, "search").mockResolvedValue({ conversations: [], messages: [], next_cursor: null, corrected: null });
     const search = new Search(api);
     search.type("t");
     search.type("ti");

@@ -373,6 +373,19 @@ async def test_search_pages_through_titles_and_messages(http: aiohttp.ClientSess
     assert [hit["snippet"]["text"] for hit in second["messages"]] == ["tide 0"]
 
 
+async def test_search_corrects_a_typo_if_nothing_is_found(http: aiohttp.ClientSession) -> None:
+    conversation = await created(http, title="Of tides")
+    await said(http, conversation, "harbour one")
+    exact = await read(http, "/api/search", q="harbour")
+    assert exact["corrected"] is None
+    assert await read(http, "/api/search", q="harbuor") == {**exact, "corrected": "harbour"}
+    [title] = (await read(http, "/api/search", q="tidse"))["conversations"]
+    assert title["snippet"] == {"text": "Of tides", "matches": [[3, 8]]}
+    for filters in ({"tag": "moon"}, {"cursor": "1"}):
+        nothing = await read(http, "/api/search", q="harbuor", **filters)
+        assert (nothing["messages"], nothing["corrected"]) == ([], None)
+
+
 async def test_search_keeps_to_its_filters(http: aiohttp.ClientSession) -> None:
     conversation = await created(http, title="Of tides")
     other = await created(http, title="Tides of another year")

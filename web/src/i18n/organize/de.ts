@@ -74,7 +74,7 @@ export const de: OrganizeTexts = {
 
   filters: {
     count: (count) => (count === 0 ? "Filter" : `Filter: ${count}`),
-    role: "Geschrieben von",
+    role: "Von",
     roles: {
       "": "Allen",
       user: "Dir",

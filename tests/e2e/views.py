@@ -1,6 +1,7 @@
 """Every view of the page and the steps that lead to it, for the screenshots and for checks of all views."""
 
 import json
+import re
 from collections.abc import Awaitable, Callable
 
 from tests.e2e.chat_page import ANSWER_MS, ChatPage
@@ -219,7 +220,7 @@ class Views:
         folder = (await (await request.get("/api/folders")).json())["data"][0]["id"]
         await self._chat.new_chat(tokens=1, title="Harbours", folder=folder)
         await self._list()
-        await self._chat.page.get_by_role("button", name="Sailing").wait_for()
+        await self._chat.page.get_by_role("button", name=re.compile("^Sailing")).wait_for()
 
     async def trouble(self) -> None:
         page = self._chat.page

@@ -210,12 +210,12 @@ async def test_search_is_narrowed_by_filters(chat: ChatPage) -> None:
 
 
 async def test_mistyped_search_says_what_it_found_instead(chat: ChatPage) -> None:
-    await chat.new_chat(tokens=1, title="Capstan care")
+    await chat.new_chat(tokens=1, title="Fairlead care")
     await chat.page.goto("/")
-    await chat.page.get_by_label("Search chats").fill("capstna")
+    await chat.page.get_by_label("Search chats").fill("fairlaed")
     results = chat.page.get_by_role("navigation", name="Found")
-    await expect(results).to_contain_text("Also found: capstan")
-    await expect(results.get_by_role("link")).to_have_text(["Capstan care"])
+    await expect(results).to_contain_text("Also found: fairlead")
+    await expect(results.get_by_role("link")).to_have_text(["Fairlead care"])
 
 
 async def test_each_chat_has_address_and_back_button_returns(chat: ChatPage) -> None:

@@ -1,4 +1,4 @@
-"""Pytest plugin: combinations of models, weights and kernels, and which of them `make test` runs."""
+"""Combinations of models, weights and kernels, and which of them `make test` runs."""
 
 import itertools
 from collections.abc import Collection, Iterable, Mapping
@@ -31,11 +31,3 @@ def combinations(*axes: Iterable[object]) -> list[pytest.ParameterSet]:
 def representatives(names: Collection[str], every: Iterable[str]) -> list[pytest.ParameterSet]:
     """Return `every` name, with the mark `many_models` on those that are not in `names`."""
     return [pytest.param(name, id=name, marks=[] if name in names else [MARK]) for name in every]
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.getoption("--size") != "small":
-        return
-    left_out = [item for item in items if item.get_closest_marker(MARK.name)]
-    config.hook.pytest_deselected(items=left_out)
-    items[:] = [item for item in items if not item.get_closest_marker(MARK.name)]

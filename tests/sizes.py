@@ -1,8 +1,9 @@
 """Pytest plugin with one setting for the size of all tests.
 
 - `small`, the default: `make test`.
-- `models`: small tests of every combination of models and kernels (tests/many_models.py): `make test-models`.
-- `full`: large tests of every combination: `make test-full`.
+- `services`: small tests, and those that need more models or processes than `make test` has time for:
+  `make test-services`.
+- `full`: large tests, and all of the others: `make test-full`.
 """
 
 from dataclasses import dataclass
@@ -10,7 +11,14 @@ from typing import TypeVar
 
 import pytest
 
+from tests.many_models import MARK as MANY_MODELS
+
 T = TypeVar("T")
+
+MANY_PROCESSES = pytest.mark.many_processes
+LARGE = pytest.mark.large
+
+_LEFT_OUT = {"small": (MANY_MODELS, MANY_PROCESSES, LARGE), "services": (LARGE,), "full": ()}
 
 
 @dataclass(frozen=True)
@@ -25,10 +33,17 @@ class Size:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--size", choices=("small", "models", "full"), default="small", help="how large the tests are")
+    parser.addoption("--size", choices=tuple(_LEFT_OUT), default="small", help="how large the tests are")
 
 
 @pytest.fixture(scope="session")
 def size(pytestconfig: pytest.Config) -> Size:
     """Return the size of the tests in this run."""
     return Size(full=pytestconfig.getoption("--size") == "full")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    marks = _LEFT_OUT[config.getoption("--size")]
+    left_out = [item for item in items if any(item.get_closest_marker(mark.name) for mark in marks)]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in left_out]

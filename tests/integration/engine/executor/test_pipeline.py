@@ -26,6 +26,7 @@ from tests.conftest import default_cache_dir
 from tests.integration.engine.speculation.test_speculation import Remembered
 from tests.integration.engine_rig import BLOCK, MIB, answer
 from tests.redis_server import RedisServer
+from tests.sizes import MANY_PROCESSES
 from tests.tiny_models import make_tiny_model
 
 pytestmark = pytest.mark.usefixtures("patient_loads")
@@ -121,6 +122,7 @@ def test_every_stage_restores_its_layers_from_cpu_memory(llm: LLM, alone: list[T
     assert again.token_ids == alone[0][0]
 
 
+@MANY_PROCESSES
 @pytest.mark.parametrize("stage", [0, 1])
 def test_lost_stage_is_restarted_and_answers_are_the_same(
     llm: LLM, alone: list[Told], monkeypatch: pytest.MonkeyPatch, stage: int
@@ -146,6 +148,7 @@ def test_lost_stage_is_restarted_and_answers_are_the_same(
     llm.engine.check()
 
 
+@MANY_PROCESSES
 def test_every_stage_restores_its_layers_from_redis(
     llm: LLM, pipeline: EngineConfig, alone: list[Told], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -166,6 +169,7 @@ def test_every_stage_restores_its_layers_from_redis(
     assert 0 < stats.accepted_tokens < stats.drafted_tokens
 
 
+@MANY_PROCESSES
 def test_stages_of_ranks_answer_as_ranks(tmp_path: Path) -> None:
     model = make_tiny_model(tmp_path / "model", architecture="PanguEmbeddedForCausalLM", bias=True, layers=3, seed=3)
     ranks = EngineConfig(

@@ -24,6 +24,7 @@ from models.registry import load_model
 from tests.integration.engine_rig import BLOCK, MIB, answer
 from tests.integration.real_server import serving
 from tests.redis_server import RedisServer
+from tests.sizes import MANY_PROCESSES
 from tests.tiny_models import make_tiny_model
 
 pytestmark = pytest.mark.usefixtures("patient_loads")
@@ -164,6 +165,7 @@ def test_ranks_that_hang_at_the_start_are_named_in_the_error(
         LLM(replace(pair, tiers=None))
 
 
+@MANY_PROCESSES
 async def test_health_reports_why_repeated_rank_deaths_end_the_engine(
     pair: EngineConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -184,6 +186,7 @@ async def test_health_reports_why_repeated_rank_deaths_end_the_engine(
         assert health["workers"]["ranks"] == [{"rank": rank, "pid": None, "state": "failed"} for rank in range(2)]
 
 
+@MANY_PROCESSES
 def test_every_rank_restores_its_part_from_redis_after_restart(
     llm: LLM, pair: EngineConfig, alone: list[tuple[int, ...]]
 ) -> None:

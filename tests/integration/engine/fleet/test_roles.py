@@ -26,9 +26,9 @@ from tests.integration.engine.fleet.answers import (
     until_states,
 )
 from tests.redis_server import RedisServer
-from tests.sizes import Size
+from tests.sizes import LARGE, MANY_PROCESSES
 
-pytestmark = [pytest.mark.asyncio(loop_scope="package"), pytest.mark.xdist_group("fleet")]
+pytestmark = [pytest.mark.asyncio(loop_scope="package"), pytest.mark.xdist_group("fleet"), MANY_PROCESSES]
 
 BLOCK = 64
 
@@ -108,12 +108,9 @@ async def test_without_redis_the_decoding_replica_computes_the_prompt(
     assert apart.stats().replicas[1].prefilled_tokens == computed + len(prompt)
 
 
+@LARGE
 @pytest.mark.parametrize("index", [0, 1], ids=["prompts", "answers"])
-async def test_other_replica_stands_in_for_a_dead_one(
-    apart: RemoteEngine, alone: AsyncLLMEngine, index: int, size: Size
-) -> None:
-    if not size.full:
-        pytest.skip("two restarts take longer than the rest of the file")
+async def test_other_replica_stands_in_for_a_dead_one(apart: RemoteEngine, alone: AsyncLLMEngine, index: int) -> None:
     await until_states(apart, "ok", "ok")
     begun = await begun_of_all_kinds(apart, 1000 + 100 * index)
     os.kill(apart.stats().replicas[index].pid or 0, signal.SIGKILL)

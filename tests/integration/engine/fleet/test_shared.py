@@ -24,8 +24,9 @@ from tests.integration.engine.fleet.answers import (
     until_states,
 )
 from tests.integration.engine.fleet.shelf import Card, Shelf
+from tests.sizes import MANY_PROCESSES
 
-pytestmark = [pytest.mark.asyncio(loop_scope="package"), pytest.mark.xdist_group("fleet")]
+pytestmark = [pytest.mark.asyncio(loop_scope="package"), pytest.mark.xdist_group("fleet"), MANY_PROCESSES]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="package")

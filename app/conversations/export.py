@@ -69,13 +69,13 @@ def conversation_text(
     export_id: str,
     messages: Sequence[Message],
     responses: Mapping[str, ResponseRecord],
-    folder: str | None = None,
+    folder: Sequence[str] = (),
 ) -> str:
     """Serialize one of the "conversations" of a JSON file, on one line.
 
     messages: all messages of the conversation.
     responses: records of the Responses API, by message id.
-    folder: name of the folder that the conversation is in.
+    folder: names from the top down to the folder that the conversation is in; empty for none.
 
     Token ids are left out: with them, a file could show its reader one text and give the model another. The text is
     made message by message, so that other threads can run in between.
@@ -86,7 +86,7 @@ def conversation_text(
         # The head may have been deleted since the conversation was read. Responses follow each other without a head.
         head_id = messages[-1].id if messages and conversation.source != "response" else None
     fields = {name: getattr(conversation, name) for name in _CONVERSATION}
-    head = json.dumps({"id": export_id, **fields, "folder": folder, "head_id": head_id}, ensure_ascii=False)
+    head = json.dumps({"id": export_id, **fields, "folder": list(folder), "head_id": head_id}, ensure_ascii=False)
     texts = [
         json.dumps(_message(message, responses.get(message.id), export_id), ensure_ascii=False) for message in messages
     ]

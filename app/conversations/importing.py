@@ -132,7 +132,7 @@ def _imported(given: ImportedFields, field: str) -> Imported:
         for message in ordered
         if message.response is not None
     }
-    return Imported(given.id, conversation, messages, responses, given.folder)
+    return Imported(given.id, conversation, messages, responses, given.folder_path())
 
 
 def _message(given: MessageFields, ids: Mapping[str, str], conversation_id: str) -> Message:

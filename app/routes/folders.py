@@ -1,4 +1,4 @@
-"""/api/folders: names under which a tenant collects conversations."""
+"""/api/folders: places, inside each other, where a tenant collects conversations."""
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -26,8 +26,8 @@ async def create_folder(request: Request) -> Response:
     return JSONResponse(folder_body(folder), 201)
 
 
-async def rename_folder(request: Request) -> Response:
-    """Rename a folder."""
+async def change_folder(request: Request) -> Response:
+    """Replace a folder: its name, its place and its system prompt."""
     folder = (await read_body(request, FolderFields)).folder(request.path_params["id"])
     services = services_of(request)
     await services.store.folders.replace(folder)
@@ -36,7 +36,7 @@ async def rename_folder(request: Request) -> Response:
 
 
 async def delete_folder(request: Request) -> Response:
-    """Delete a folder. Conversations in it stay, and are in no folder then."""
+    """Delete a folder. The folders and conversations in it move to where it was."""
     services = services_of(request)
     await services.store.folders.remove(request.path_params["id"])
     services.changes.announce(services.store.tenant)
@@ -46,6 +46,6 @@ async def delete_folder(request: Request) -> Response:
 routes = [
     Route("/api/folders", list_folders),
     Route("/api/folders", create_folder, methods=["POST"]),
-    Route("/api/folders/{id}", rename_folder, methods=["PUT"]),
+    Route("/api/folders/{id}", change_folder, methods=["PUT"]),
     Route("/api/folders/{id}", delete_folder, methods=["DELETE"]),
 ]

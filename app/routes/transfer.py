@@ -1,7 +1,7 @@
 """Export and import of conversations as files."""
 
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
@@ -10,6 +10,7 @@ from starlette.routing import Route
 from app.conversations.export import conversation_text, file_beginning, file_end, markdown, plain_text
 from app.conversations.imported_files import ReadChat, ReadFile, read_any
 from app.domain.bounds import MAX_IMPORT_BYTES, MAX_IMPORTED
+from app.domain.folder import FolderTree
 from app.domain.records import Conversation
 from app.http.attachment import attachment
 from app.http.query_params import flag, positions
@@ -38,7 +39,7 @@ async def export_conversation(request: Request) -> Response:
     match request.query_params.get("format", "json"):
         case "json":
             export_id = await services.store.conversations.export_id(conversation_id)
-            text, _ = await _exported(services, conversation, export_id, await _folder_names(services))
+            text, _ = await _exported(services, conversation, export_id, await _folders(services))
             headers = attachment(conversation.title, "json")
             return Response(file_beginning() + text + file_end(), media_type="application/json", headers=headers)
         case "markdown":
@@ -121,7 +122,7 @@ async def exported_file(
 
     conversations: each with its export id.
     """
-    folders = await _folder_names(services)
+    folders = await _folders(services)
     yield file_beginning()
     separator, last, num_bytes, num_messages = "\n", "", 0, 0
     async for conversation, export_id in conversations:
@@ -136,19 +137,18 @@ async def exported_file(
 
 
 async def _exported(
-    services: Services, conversation: Conversation, export_id: str, folders: Mapping[str, str]
+    services: Services, conversation: Conversation, export_id: str, folders: FolderTree
 ) -> tuple[str, int]:
     """Return the text of a conversation and the number of its messages."""
     stored = await services.turns.as_they_are(await services.store.messages.all_of(conversation.id))
     responses = await services.store.responses.all_of(conversation.id)
-    folder = None if conversation.folder_id is None else folders.get(conversation.folder_id)
+    folder = folders.path(conversation.folder_id)
     text = await asyncio.to_thread(conversation_text, conversation, export_id, stored, responses, folder)
     return text, len(stored)
 
 
-async def _folder_names(services: Services) -> dict[str, str]:
-    """Return the names of the folders by id."""
-    return {folder.id: folder.name for folder in await services.store.folders.all()}
+async def _folders(services: Services) -> FolderTree:
+    return FolderTree(await services.store.folders.all())
 
 
 routes = [

@@ -10,10 +10,16 @@ from app.schemas.parsing import RequestModel
 
 
 class FolderFields(RequestModel):
-    """Body of a request that creates or renames a folder."""
+    """Body of a request that creates or changes a folder.
+
+    parent_id: the folder that this one is inside; null for the top.
+    system_prompt: that of new conversations in the folder, and in folders inside it that have none.
+    """
 
     name: Annotated[str, Field(min_length=1, max_length=MAX_FOLDER_NAME)]
+    parent_id: str | None = None
+    system_prompt: str | None = None
 
     def folder(self, folder_id: str) -> Folder:
         """Return the folder with these fields."""
-        return Folder(folder_id, self.name)
+        return Folder(folder_id, self.name, self.parent_id, self.system_prompt or None)

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import AfterValidator, Discriminator, Field, Tag
 
 from app.domain.bounds import (
+    MAX_FOLDER_DEPTH,
     MAX_FOLDER_NAME,
     MAX_IMPORTED,
     MAX_MERGED,
@@ -23,6 +24,7 @@ from models.call_syntax.registry import named_format
 
 Name = Annotated[str, Field(min_length=1, max_length=128)]
 Time = Annotated[float, Field(ge=0, le=1e11)]
+FolderName = Annotated[str, Field(min_length=1, max_length=MAX_FOLDER_NAME)]
 JsonObject = dict[str, Any]
 
 
@@ -132,7 +134,10 @@ class MessageFields(RequestModel):
 
 
 class ImportedFields(RequestModel):
-    """A conversation of an imported file."""
+    """A conversation of an imported file.
+
+    folder: names from the top down to its folder, or the name of a folder at the top, as earlier versions exported it.
+    """
 
     id: Name
     title: Annotated[str, Field(max_length=MAX_TITLE_LENGTH)] | None
@@ -144,11 +149,15 @@ class ImportedFields(RequestModel):
     source: ConversationSource = "chat"
     metadata: Metadata = Field(default_factory=dict)
     tags: Tags = Field(default_factory=list)
-    folder: Annotated[str, Field(min_length=1, max_length=MAX_FOLDER_NAME)] | None = None
+    folder: FolderName | Annotated[list[FolderName], Field(max_length=MAX_FOLDER_DEPTH)] | None = None
     created_at: Time
     updated_at: Time
     head_id: Name | None
     messages: list[MessageFields]
+
+    def folder_path(self) -> tuple[str, ...]:
+        """Return the names from the top down to the folder; none if the conversation is in no folder."""
+        return (self.folder,) if isinstance(self.folder, str) else tuple(self.folder or ())
 
 
 class ImportHead(RequestModel):

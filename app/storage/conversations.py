@@ -11,7 +11,8 @@ from app.domain.records import Conversation, ConversationSource
 from app.domain.titles import title_from
 from app.storage.connection import Connection
 from app.storage.database import Database
-from app.storage.folders import check_folder
+from app.storage.folders import check_folder, folder_tree
+from app.storage.folders_inside import INSIDE
 from app.storage.limits import check_size
 from app.storage.rows import conversation_of, dump, dump_tags, insert_conversation, no_conversation
 from app.storage.server_clock import act_at
@@ -50,7 +51,7 @@ class ConversationStore:
     async def create(self, given: Mapping[str, Any], first_message: str | None = None) -> Conversation:
         """Create an empty conversation. Raises InvalidRequestError for an unknown folder, LimitReachedError.
 
-        given: the source, and any of the fields in CHANGEABLE.
+        given: the source, and any of the fields in CHANGEABLE. Without a system prompt, the folder's applies.
         first_message: the beginning of the message that will follow, which gives a title if `given` has none.
         """
         now = time.time()
@@ -63,6 +64,9 @@ class ConversationStore:
         def insert(connection: Connection) -> Conversation:
             check_folder(connection, self._tenant, conversation.folder_id)
             made = replace(conversation, updated_at=act_at(connection, now))
+            if "system_prompt" not in given and made.folder_id is not None:
+                prompt = folder_tree(connection, self._tenant).system_prompt(made.folder_id)
+                made = replace(made, system_prompt=prompt)
             insert_conversation(connection, self._tenant, made)
             return made
 
@@ -81,13 +85,13 @@ class ConversationStore:
         """Return a page of one source's conversations, archived or not: pinned ones first, then the most recent.
 
         after: the place after which the page begins; None for the first page.
-        folder_id, tag: that they must have; None for any.
+        folder_id, tag: that they must have; None for any. A folder has what is in the folders inside it.
         """
         condition, place = "", list[object]()
         if after is not None:
             condition, place = "AND (pinned, updated_at, id) < (?, ?, ?) ", [*after]
         if folder_id is not None:
-            condition, place = f"{condition}AND folder_id = ? ", [*place, folder_id]
+            condition, place = f"{condition}AND folder_id IN {INSIDE} ", [*place, folder_id]
         if tag is not None:
             tags = self._database.dialect.json_strings("tags")
             condition, place = f"{condition}AND ? IN ({tags})", [*place, tag]

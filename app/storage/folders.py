@@ -1,11 +1,16 @@
 """The folders of a tenant."""
 
-from app.domain.folder import Folder
+from collections.abc import Sequence
+from functools import partial
+
+from app.domain.bounds import MAX_FOLDER_DEPTH
+from app.domain.folder import Folder, FolderTree
 from app.domain.ids import new_id
-from app.storage.connection import Connection
+from app.storage.connection import Connection, Row
 from app.storage.database import Database
+from app.storage.errors import DuplicateError
 from app.storage.named_rows import NamedKind, NamedRows, insert_named
-from engine.errors import InvalidRequestError
+from engine.errors import ConflictError, InvalidRequestError
 
 MAX_FOLDERS = 200
 """Maximum number of folders of a tenant."""
@@ -15,6 +20,8 @@ class FolderStore:
     """The folders of a tenant. Each method is one transaction or one read."""
 
     def __init__(self, database: Database, tenant: str) -> None:
+        self._database = database
+        self._tenant = tenant
         self._rows = NamedRows(database, tenant, KIND)
 
     async def all(self) -> list[Folder]:
@@ -25,24 +32,57 @@ class FolderStore:
         """Store a new folder.
 
         Raises:
-            ConflictError: another folder has the name, or there are MAX_FOLDERS.
+            ConflictError: another folder in the same place has the name, or there are MAX_FOLDERS.
+            InvalidRequestError: the folder cannot be in this place.
             LimitReachedError: the tenant's limit on stored bytes is reached.
         """
-        await self._rows.add(folder, MAX_FOLDERS)
+        await self._rows.add(folder, MAX_FOLDERS, partial(_check_place, tenant=self._tenant, folder=folder))
 
     async def replace(self, folder: Folder) -> None:
-        """Rename the folder with the same id.
+        """Replace the folder with the same id.
 
         Raises:
             NotFoundError: there is no such folder.
-            ConflictError: another folder has the name.
+            ConflictError: another folder in the same place has the name.
+            InvalidRequestError: the folder cannot be in this place.
             LimitReachedError: the tenant's limit on stored bytes is reached.
         """
-        await self._rows.replace(folder)
+        await self._rows.replace(folder, partial(_check_place, tenant=self._tenant, folder=folder))
 
     async def remove(self, folder_id: str) -> None:
-        """Remove a folder. Conversations in it stay, and are in no folder then. Raises NotFoundError."""
-        await self._rows.remove(folder_id)
+        """Remove a folder. The folders and conversations in it move to where it was.
+
+        Raises:
+            NotFoundError: there is no such folder.
+            ConflictError: a folder in it and one beside it have the same name.
+        """
+
+        def remove(connection: Connection) -> None:
+            row = connection.fetch_one(
+                "SELECT parent_id FROM folder WHERE id = ? AND tenant = ?", (folder_id, self._tenant)
+            )
+            if row is None:
+                raise self._rows.not_found(folder_id)
+            connection.execute(
+                "UPDATE conversation SET folder_id = ? WHERE folder_id = ?", (row["parent_id"], folder_id)
+            )
+            # A folder inside may have the name of this one.
+            connection.execute("DELETE FROM folder WHERE id = ?", (folder_id,))
+            connection.execute("UPDATE folder SET parent_id = ? WHERE parent_id = ?", (row["parent_id"], folder_id))
+
+        try:
+            await self._database.write(remove)
+        except DuplicateError:
+            raise ConflictError(
+                "A folder inside this one and a folder beside it have the same name: rename one of them first",
+                code="folder_exists",
+            ) from None
+
+
+def folder_tree(connection: Connection, tenant: str) -> FolderTree:
+    """Read all folders of a tenant."""
+    sql = f"SELECT {', '.join(KIND.columns)} FROM folder WHERE tenant = ?"
+    return FolderTree(_folder_of(row) for row in connection.fetch_all(sql, (tenant,)))
 
 
 def check_folder(connection: Connection, tenant: str, folder_id: str | None) -> None:
@@ -55,24 +95,55 @@ def check_folder(connection: Connection, tenant: str, folder_id: str | None) -> 
         raise InvalidRequestError(f"There is no folder {folder_id}", param="folder_id", code="folder_not_found")
 
 
-def folder_named(connection: Connection, tenant: str, name: str) -> str:
-    """Return the id of the folder with this name, and make one if there is none, inside the caller's transaction.
+def folder_at(connection: Connection, tenant: str, path: Sequence[str]) -> str | None:
+    """Return the id of the folder with these names from the top down, inside the caller's transaction.
+
+    The folders that are missing are made. An empty path has no folder.
 
     Raises ConflictError for more than MAX_FOLDERS, LimitReachedError.
     """
-    row = connection.fetch_one("SELECT id FROM folder WHERE tenant = ? AND name = ?", (tenant, name))
-    if row is not None:
-        return str(row["id"])
-    folder = Folder(new_id("folder"), name)
-    insert_named(connection, tenant, KIND, folder, MAX_FOLDERS)
-    return folder.id
+    parent: str | None = None
+    for name in path:
+        row = connection.fetch_one(
+            "SELECT id FROM folder WHERE tenant = ? AND name = ? AND coalesce(parent_id, '') = ?",
+            (tenant, name, parent or ""),
+        )
+        if row is None:
+            folder = Folder(new_id("folder"), name, parent)
+            insert_named(connection, tenant, KIND, folder, MAX_FOLDERS)
+            parent = folder.id
+        else:
+            parent = row["id"]
+    return parent
+
+
+def _check_place(connection: Connection, *, tenant: str, folder: Folder) -> None:
+    """Raise InvalidRequestError if there is no such place, or if the folder would be in itself or too deep."""
+    if folder.parent_id is None:
+        return
+    tree = folder_tree(connection, tenant)
+    if folder.parent_id not in tree:
+        raise InvalidRequestError(f"There is no folder {folder.parent_id}", param="parent_id", code="folder_not_found")
+    above = tree.way_up(folder.parent_id)
+    if any(each.id == folder.id for each in above):
+        raise InvalidRequestError(
+            f"The folder {folder.name!r} cannot be inside itself", param="parent_id", code="folder_in_itself"
+        )
+    if len(above) + tree.height(folder.id) > MAX_FOLDER_DEPTH:
+        raise InvalidRequestError(
+            f"Folders can be inside each other to {MAX_FOLDER_DEPTH} levels", param="parent_id", code="folder_too_deep"
+        )
+
+
+def _folder_of(row: Row) -> Folder:
+    return Folder(row["id"], row["name"], row["parent_id"], row["system_prompt"])
 
 
 KIND = NamedKind(
     table="folder",
-    columns=("id", "name"),
+    columns=("id", "name", "parent_id", "system_prompt"),
     noun="folder",
     code="folder",
-    values_of=lambda folder: (folder.name,),
-    from_row=lambda row: Folder(row["id"], row["name"]),
+    values_of=lambda folder: (folder.name, folder.parent_id, folder.system_prompt),
+    from_row=_folder_of,
 )

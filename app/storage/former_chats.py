@@ -2,7 +2,7 @@
 
 from app.storage.connection import Connection
 from app.storage.database import Database
-from app.storage.folders import folder_named
+from app.storage.folders import folder_at, folder_tree
 from app.tenants.name import LOCAL
 
 # An answer in progress would be written by a run of the former tenant.
@@ -51,12 +51,10 @@ class FormerChats:
                 "ON CONFLICT(tenant) DO UPDATE SET nbytes = tenant_usage.nbytes + excluded.nbytes",
                 (tenant, size["nbytes"]),
             )
-            folder = connection.fetch_one(
-                "SELECT folder.name AS name FROM folder JOIN conversation ON folder.id = conversation.folder_id "
-                "WHERE conversation.id = ?",
-                (conversation_id,),
-            )
-            folder_id = None if folder is None else folder_named(connection, tenant, folder["name"])
+            row = connection.fetch_one("SELECT folder_id FROM conversation WHERE id = ?", (conversation_id,))
+            assert row is not None
+            path = folder_tree(connection, LOCAL).path(row["folder_id"])
+            folder_id = folder_at(connection, tenant, path)
             connection.execute(
                 "UPDATE conversation SET tenant = ?, folder_id = ? WHERE id = ?", (tenant, folder_id, conversation_id)
             )

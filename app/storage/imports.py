@@ -13,7 +13,7 @@ from app.domain.records import Conversation, Message
 from app.domain.response_record import ResponseRecord
 from app.storage.connection import Connection
 from app.storage.database import Database
-from app.storage.folders import folder_named
+from app.storage.folders import folder_at
 from app.storage.limits import check_room
 from app.storage.responses import insert_response
 from app.storage.rows import add_conversation, insert_messages
@@ -30,14 +30,14 @@ class Imported:
     source: id of the conversation in the imported file.
     messages: the messages, each after its parent.
     responses: records of the messages that are responses, by message id.
-    folder: name of the folder to put the conversation into, which is made if it does not exist.
+    folder: names from the top down to the folder to put the conversation into. Missing ones are made.
     """
 
     source: str
     conversation: Conversation
     messages: Sequence[Message]
     responses: Mapping[str, ResponseRecord] = field(default_factory=dict)
-    folder: str | None = None
+    folder: tuple[str, ...] = ()
 
 
 class ImportStore:
@@ -62,7 +62,7 @@ class ImportStore:
             for batch in _batches(taken):
                 stage = partial(self._stage, import_id=import_id, batch=batch, with_origin=not duplicates)
                 await self._database.write_batch(stage, tenant=self._tenant)
-            folders = {one.conversation.id: one.folder for one in taken if one.folder is not None}
+            folders = {one.conversation.id: one.folder for one in taken if one.folder}
             shown = await self._database.write(partial(self._show, import_id=import_id, folders=folders))
         except BaseException:
             await self._database.write(partial(discard, import_id=import_id))
@@ -113,10 +113,10 @@ class ImportStore:
                 if (response := piece.of.responses.get(message.id)) is not None:
                     insert_response(connection, message.id, response)
 
-    def _show(self, connection: Connection, import_id: str, folders: Mapping[str, str]) -> set[str]:
+    def _show(self, connection: Connection, import_id: str, folders: Mapping[str, tuple[str, ...]]) -> set[str]:
         """Make the staged conversations visible, put them into their folders, and return their ids.
 
-        folders: name of the folder by conversation, where there is one.
+        folders: names from the top down to the folder by conversation, where there is one.
 
         If another import has added the same conversation since, the staged copy is marked for removal instead.
         """
@@ -136,11 +136,11 @@ class ImportStore:
         connection.execute("DELETE FROM staged WHERE import_id = ?", (import_id,))
         check_room(connection, self._tenant, 0)
         shown = {row["id"] for row in rows}
-        for name in {folders[each] for each in shown & folders.keys()}:
-            folder_id = folder_named(connection, self._tenant, name)
+        for path in {folders[each] for each in shown & folders.keys()}:
+            folder_id = folder_at(connection, self._tenant, path)
             connection.execute_many(
                 "UPDATE conversation SET folder_id = ? WHERE id = ?",
-                [(folder_id, each) for each in shown if folders.get(each) == name],
+                [(folder_id, each) for each in shown if folders.get(each) == path],
             )
         return shown
 

@@ -12,7 +12,7 @@ from engine.errors import ConflictError, NotFoundError
 
 
 class Named(Protocol):
-    """An item with an id, and with a name that is unique in its tenant."""
+    """An item with an id, and with a name that is unique in its tenant, or in a part of it."""
 
     @property
     def id(self) -> str:
@@ -97,7 +97,7 @@ class NamedRows(Generic[T]):
                 (*kind.values_of(item), item.id, self._tenant),
             )
             if not changed:
-                raise self._not_found(item.id)
+                raise self.not_found(item.id)
             check_size(connection, self._tenant)
 
         await self._write(update, item)
@@ -108,7 +108,7 @@ class NamedRows(Generic[T]):
         def delete(connection: Connection) -> None:
             sql = f"DELETE FROM {self._kind.table} WHERE id = ? AND tenant = ?"
             if not connection.execute(sql, (item_id, self._tenant)):
-                raise self._not_found(item_id)
+                raise self.not_found(item_id)
 
         await self._database.write(delete)
 
@@ -121,7 +121,8 @@ class NamedRows(Generic[T]):
                 f"Another {kind.noun} has the name {item.name!r}", param="name", code=f"{kind.code}_exists"
             ) from None
 
-    def _not_found(self, item_id: str) -> NotFoundError:
+    def not_found(self, item_id: str) -> NotFoundError:
+        """Return the error for an id that no item has."""
         return NotFoundError(
             f"There is no {self._kind.noun} {item_id}", param="id", code=f"{self._kind.code}_not_found"
         )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from app.domain.records import Role
 from app.storage.connection import Parameters
 from app.storage.dialect import Dialect
+from app.storage.folders_inside import INSIDE
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,6 +14,7 @@ class SearchFilter:
 
     since, until: seconds since the epoch. A message is created in this time, the end excluded, and a conversation that
         is found by its title was last changed in it.
+    folder_id: the folder that the conversation is in, or that holds its folder.
     archived: whether the conversation is archived.
     """
 
@@ -37,7 +39,7 @@ class SearchFilter:
 
     def _of_conversation(self, dialect: Dialect) -> list[tuple[str, object]]:
         return [
-            ("conversation.folder_id = ?", self.folder_id),
+            (f"conversation.folder_id IN {INSIDE}", self.folder_id),
             (f"? IN ({dialect.json_strings('conversation.tags')})", self.tag),
             ("archived = ?", self.archived),
         ]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from playwright.async_api import expect
 
-from tests.e2e.chat_page import ChatPage
+from tests.e2e.chat_page import CHAT_URL, ChatPage
 
 
 async def test_chats_are_filed_tagged_and_found_again(chat: ChatPage) -> None:
@@ -24,7 +24,7 @@ async def test_chats_are_filed_tagged_and_found_again(chat: ChatPage) -> None:
     await expect(chat.chats.get_by_text("Harbour plans", exact=True)).to_have_count(0)
     await chat.page.get_by_role("button", name="Sailing, 1 chat").click()
     await expect(chat.chats).to_have_text(["Harbour plans"])
-    await chat.button("Rename folder").click()
+    await chat.button("Folder settings").click()
     await chat.page.get_by_label("Name of the folder").fill("At sea")
     await chat.page.keyboard.press("Enter")
     await expect(chat.page.get_by_role("heading", name="At sea")).to_be_visible()
@@ -35,9 +35,52 @@ async def test_chats_are_filed_tagged_and_found_again(chat: ChatPage) -> None:
     await chat.page.reload()
     await chat.page.get_by_role("button", name="At sea, 1 chat").click()
     await chat.button("Delete folder").click()
+    await expect(chat.page.get_by_text("The folder “At sea” was deleted.")).to_be_visible()
     await expect(chat.chats.get_by_text("Harbour plans", exact=True)).to_be_visible()
     stored = await chat.stored(filed)
     assert (stored["folder_id"], stored["tags"]) == (None, ["summer"])
+
+
+async def test_folders_inside_each_other_give_new_chats_their_system_prompt(chat: ChatPage) -> None:
+    await chat.page.request.post("/api/folders", data={"name": "Harbours"})
+    await chat.page.goto("/")
+    await chat.page.get_by_role("button", name="Harbours, 0 chats").click()
+    await chat.button("Folder settings").click()
+    await chat.page.get_by_label("System prompt").fill("Answer like a pilot.")
+    await chat.button("Save").click()
+    await chat.button("New folder inside this one").click()
+    await chat.page.get_by_label("Name of the folder").fill("Genoa")
+    await chat.button("Save").click()
+    await expect(chat.page.get_by_role("heading", name="Genoa")).to_be_visible()
+
+    await chat.send("Where is the pier?")
+    await expect(chat.page).to_have_url(CHAT_URL)
+    stored = await chat.stored(chat.page.url.rpartition("/")[2])
+    assert stored["system_prompt"] == "Answer like a pilot."
+    await expect(chat.chats).to_have_count(1)
+
+    await chat.button("Back to Harbours").click()
+    await chat.page.get_by_role("button", name="Genoa, 1 chat").click()
+    await chat.button("Folder settings").click()
+    dialog = chat.page.get_by_role("dialog")
+    await expect(dialog.get_by_label("Inside")).to_have_value(
+        next(each["id"] for each in await folders(chat) if each["name"] == "Harbours")
+    )
+    await dialog.get_by_label("Inside").select_option("No other folder")
+    await chat.button("Save").click()
+    await chat.button("Back to all chats").click()
+    await expect(chat.page.get_by_role("button", name="Genoa, 1 chat")).to_be_visible()
+
+    await chat.page.get_by_role("button", name="Genoa, 1 chat").click()
+    await chat.button("Delete folder").click()
+    await expect(chat.page.get_by_text("The folder “Genoa” was deleted.")).to_be_visible()
+    await expect(chat.page.get_by_role("button", name="Genoa, 1 chat")).to_have_count(0)
+
+
+async def folders(chat: ChatPage) -> list[dict[str, str]]:
+    response = await chat.page.request.get("/api/folders")
+    data: list[dict[str, str]] = (await response.json())["data"]
+    return data
 
 
 async def test_selected_chats_are_exported_archived_and_deleted(chat: ChatPage, tmp_path: Path) -> None:

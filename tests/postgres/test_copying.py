@@ -29,7 +29,8 @@ async def store_at(path: Path) -> Store:
 async def filled(path: Path) -> tuple[str, str]:
     """Make a file with rows in many tables. Return the ids of a conversation and of a question in it."""
     store = await store_at(path)
-    await store.folders.add(folder := Folder("folder_1", "Sea"))
+    await store.folders.add(Folder("folder_2", "Coast", None, "Speak of the sea."))
+    await store.folders.add(folder := Folder("folder_1", "Sea", "folder_2"))
     conversation = await store.conversations.create({"title": "Tides", "folder_id": folder.id, "tags": ("a", "b")})
     question, answer = await answered(store, conversation, "high tide \N{WAVING HAND SIGN}")
     await store.ratings.rate(answer.id, "good", "Dry.")

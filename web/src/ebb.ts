@@ -100,7 +100,7 @@ export function createEbb(): Ebb {
     layout: new Layout(chat),
     notices: new Notices(),
     organizer,
-    presets: new Presets(api, chat),
+    presets: new Presets(api, chat, organizer),
     printing: new Printing(),
     queue,
     refresh: new Refresh(health, session, conversations, chat, drafts, tabs),
@@ -127,6 +127,7 @@ export function startEbb(ebb: Ebb): () => void {
     router.start(),
     tabs.listen("left", () => session.onLeft()),
     chatTiers.start(),
+    presets.start(),
     printing.start(),
     language.start(),
     chat.onAnswerEnd((id) => {

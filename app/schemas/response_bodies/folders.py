@@ -6,10 +6,12 @@ from app.domain import folder
 
 
 class Folder(TypedDict):
-    """A folder of conversations."""
+    """A folder of conversations. `parent_id` is the folder that it is inside."""
 
     id: str
     name: str
+    parent_id: str | None
+    system_prompt: str | None
 
 
 class Folders(TypedDict):
@@ -20,4 +22,9 @@ class Folders(TypedDict):
 
 def folder_body(given: folder.Folder) -> Folder:
     """Serialize a folder."""
-    return {"id": given.id, "name": given.name}
+    return {
+        "id": given.id,
+        "name": given.name,
+        "parent_id": given.parent_id,
+        "system_prompt": given.system_prompt,
+    }

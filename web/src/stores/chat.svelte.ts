@@ -51,6 +51,8 @@ export class Chat {
   title = $state<string | null>(null);
   /** Null until the server has sent them. */
   settings = $state.raw<ChatSettings | null>(NO_SETTINGS);
+  /** The folder of a chat that is begun now. */
+  private folderId: string | null = null;
   /** Whether the chat is in no list and is deleted a day after its last message. */
   temporary = $state(false);
   phase = $state<Phase>("idle");
@@ -253,8 +255,9 @@ export class Chat {
     if (key !== undefined) this.path.update(key, message);
   }
 
-  /** Begin new chats with these settings, also the one on the empty page, unless its settings were changed. */
-  startWith(settings: ChatSettings): void {
+  /** Begin new chats in this folder with these settings, also the one on the empty page, unless its settings were changed. */
+  startWith(settings: ChatSettings, folderId: string | null = null): void {
+    this.folderId = folderId;
     const changed = this.id !== null || this.busy || this.settings !== this.initial;
     this.initial = settings;
     if (!changed) this.settings = settings;
@@ -433,7 +436,9 @@ export class Chat {
   private async create(content: string, signal: AbortSignal, onCreated?: (id: string) => void): Promise<string> {
     const { system_prompt, params } = this.settings ?? NO_SETTINGS;
     const conversation = await this.api.createConversation({
-      ...(system_prompt !== null && { system_prompt }),
+      // Without a system prompt, the server would take the folder's.
+      ...((system_prompt !== null || this.folderId !== null) && { system_prompt }),
+      ...(this.folderId !== null && !this.temporary && { folder_id: this.folderId }),
       ...(params !== null && { params }),
       ...(this.temporary && { temporary: true }),
       first_message: content.slice(0, TITLED_CHARACTERS),

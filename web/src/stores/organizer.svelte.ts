@@ -1,7 +1,8 @@
 import { SvelteSet } from "svelte/reactivity";
 
 import type { ApiClient } from "../services/api/client";
-import type { BulkChanges, Conversation, Folder } from "../services/api/types";
+import type { BulkChanges, Conversation } from "../services/api/types";
+import { FolderTree } from "../services/folder_tree";
 import type { Conversations } from "./conversations.svelte";
 
 /** Chats that one request may change. */
@@ -9,7 +10,7 @@ const MAX_BULK = 500;
 
 /** Folders and tags of the chats, the part of the list that they show, and the selection of several chats. */
 export class Organizer {
-  folders = $state.raw<readonly Folder[]>([]);
+  tree = $state.raw(new FolderTree([]));
   /** The folder that the list shows, or the tag. At most one of them is set. */
   folderId = $state<string | null>(null);
   tag = $state<string | null>(null);
@@ -18,7 +19,9 @@ export class Organizer {
   /** The chats whose folder and tags the dialog changes. */
   targets = $state.raw<readonly string[]>([]);
 
-  readonly folder = $derived(this.folders.find(({ id }) => id === this.folderId) ?? null);
+  readonly folder = $derived(this.tree.get(this.folderId));
+  /** The system prompt of chats that are begun in the open folder. */
+  readonly systemPrompt = $derived(this.tree.systemPrompt(this.folderId));
   readonly tags = $derived.by(() => [...new Set(this.conversations.list.flatMap(({ tags }) => tags))].sort());
   /** The chats that the list shows. A chat in a folder is shown there, or where it is pinned. */
   readonly shown = $derived.by<readonly Conversation[]>(() => {
@@ -27,8 +30,7 @@ export class Organizer {
     if (archived) return list;
     if (tag !== null && this.tags.includes(tag)) return list.filter(({ tags }) => tags.includes(tag));
     if (folder !== null) return list.filter(({ folder_id }) => folder_id === folder.id);
-    const known = new Set(this.folders.map(({ id }) => id));
-    return list.filter(({ pinned, folder_id }) => pinned || folder_id === null || !known.has(folder_id));
+    return list.filter(({ pinned, folder_id }) => pinned || this.tree.get(folder_id) === null);
   });
 
   constructor(
@@ -38,7 +40,7 @@ export class Organizer {
 
   /** Read the folders. Keeps the former ones if that fails. */
   async load(): Promise<void> {
-    this.folders = await this.api.folders();
+    this.tree = new FolderTree(await this.api.folders());
   }
 
   /** Show a folder, or the chats of a tag, or with neither all chats. */

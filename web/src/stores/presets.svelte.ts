@@ -1,6 +1,9 @@
+import { untrack } from "svelte";
+
 import type { ApiClient } from "../services/api/client";
 import type { Preset, PresetFields } from "../services/api/types";
 import type { Chat, ChatSettings } from "./chat.svelte";
+import type { Organizer } from "./organizer.svelte";
 
 /** The presets on the server. One of them may apply to new chats. */
 export class Presets {
@@ -9,12 +12,24 @@ export class Presets {
   constructor(
     private readonly api: ApiClient,
     private readonly chat: Pick<Chat, "startWith">,
+    private readonly organizer: Pick<Organizer, "folder" | "systemPrompt">,
   ) {}
 
-  /** Read the presets, and give new chats the settings of the default. Rejects like the API. */
+  /** Begin new chats in the open folder, with the settings of the default preset and the folder's system prompt. Return the stop function. */
+  start(): () => void {
+    return $effect.root(() => {
+      $effect(() => {
+        const { folder, systemPrompt } = this.organizer;
+        const settings = settingsOf(this.list.find(({ is_default }) => is_default) ?? null);
+        const begun = systemPrompt === null ? settings : { ...settings, system_prompt: systemPrompt };
+        untrack(() => this.chat.startWith(begun, folder?.id ?? null));
+      });
+    });
+  }
+
+  /** Read the presets. Rejects like the API. */
   async load(): Promise<void> {
     this.list = await this.api.presets();
-    this.chat.startWith(settingsOf(this.list.find(({ is_default }) => is_default) ?? null));
   }
 
   /** Create a preset, or replace the one with `id`. Rejects like the API. */

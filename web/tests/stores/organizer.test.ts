@@ -13,7 +13,7 @@ beforeEach(async () => {
   api = new FakeApi();
   conversations = new Conversations(api);
   organizer = new Organizer(api, conversations);
-  vi.spyOn(api, "folders").mockResolvedValue([{ id: "f", name: "Sea" }]);
+  vi.spyOn(api, "folders").mockResolvedValue([{ id: "f", name: "Sea", parent_id: null, system_prompt: null }]);
   vi.spyOn(api, "conversations").mockResolvedValue([
     conversation({ id: "pinned", folder_id: "f", pinned: true }),
     conversation({ id: "filed", folder_id: "f", tags: ["b"] }),

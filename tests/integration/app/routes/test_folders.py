@@ -8,8 +8,8 @@ import aiohttp
 from tests.integration.conversations_client import created, error_of, read
 
 
-async def folder(http: aiohttp.ClientSession, name: str) -> str:
-    response = await http.post("/api/folders", json={"name": name})
+async def folder(http: aiohttp.ClientSession, name: str, **fields: str | None) -> str:
+    response = await http.post("/api/folders", json={"name": name, **fields})
     assert response.status == 201, await response.text()
     made: dict[str, str] = await response.json()
     return made["id"]
@@ -95,8 +95,8 @@ async def test_chosen_chats_are_exported_with_folder_and_tags(http: aiohttp.Clie
     response = await http.post("/api/export", json={"conversation_ids": [two, one, "conv_none"]})
     whole = json.loads(await response.text())
     assert [(each["title"], each["folder"], each["tags"]) for each in whole["conversations"]] == [
-        ("Two", None, []),
-        ("One", "Sea", ["a"]),
+        ("Two", [], []),
+        ("One", ["Sea"], ["a"]),
     ]
     await http.delete(f"/api/folders/{sea}")
     [copy, filed] = (await (await http.post("/api/import?duplicates=true", json=whole)).json())["imported"]
@@ -105,3 +105,57 @@ async def test_chosen_chats_are_exported_with_folder_and_tags(http: aiohttp.Clie
     assert again["name"] == "Sea"
     assert (chats[filed]["folder_id"], chats[filed]["tags"]) == (again["id"], ["a"])
     assert chats[copy]["folder_id"] is None
+
+
+async def test_folders_are_inside_each_other(http: aiohttp.ClientSession) -> None:
+    sea = await folder(http, "Sea", system_prompt="Speak of the sea.")
+    coast = await folder(http, "Coast", parent_id=sea)
+    cliff = await folder(http, "Sea", parent_id=coast, system_prompt="Speak of cliffs.")
+    below, above = await created(http, folder_id=coast), await created(http, folder_id=cliff)
+    own, none = await created(http, folder_id=coast, system_prompt="Mine."), await created(http, system_prompt=None)
+    prompts = [(await read(http, f"/api/conversations/{each}"))["system_prompt"] for each in (below, above, own, none)]
+    assert prompts == ["Speak of the sea.", "Speak of cliffs.", "Mine.", None]
+    inside = await read(http, "/api/conversations", folder_id=sea)
+    assert {each["id"] for each in inside["data"]} == {below, above, own}
+
+    taken = await http.post("/api/folders", json={"name": "Coast", "parent_id": sea})
+    assert (await error_of(taken, 409))["code"] == "folder_exists"
+    for parent, code in ((cliff, "folder_in_itself"), (coast, "folder_in_itself"), ("folder_none", "folder_not_found")):
+        refused = await http.put(f"/api/folders/{coast}", json={"name": "Coast", "parent_id": parent})
+        error = await error_of(refused, 400)
+        assert (error["param"], error["code"]) == ("parent_id", code)
+    deep = await folder(http, "5", parent_id=await folder(http, "4", parent_id=cliff))
+    too_deep = await http.post("/api/folders", json={"name": "6", "parent_id": deep})
+    assert (await error_of(too_deep, 400))["code"] == "folder_too_deep"
+    other = await folder(http, "Other")
+    moved = await http.put(f"/api/folders/{sea}", json={"name": "Sea", "parent_id": other})
+    assert (await error_of(moved, 400))["code"] == "folder_too_deep"
+
+    exported = await (await http.post("/api/export", json={"conversation_ids": [above]})).json(content_type=None)
+    assert exported["conversations"][0]["folder"] == ["Sea", "Coast", "Sea"]
+    [copy] = (await (await http.post("/api/import?duplicates=true", json=exported)).json())["imported"]
+    assert (await listed(http))[copy]["folder_id"] == cliff
+
+    assert (await http.delete(f"/api/folders/{coast}")).status == 204
+    chats = await listed(http)
+    assert [chats[each]["folder_id"] for each in (below, above)] == [sea, cliff]
+    places = {each["id"]: each["parent_id"] for each in (await read(http, "/api/folders"))["data"]}
+    assert (places[cliff], coast in places) == (sea, False)
+    twin = await folder(http, "Sea", parent_id=cliff)
+    await folder(http, "Next", parent_id=twin)
+    assert (await http.delete(f"/api/folders/{cliff}")).status == 204
+    await folder(http, "Next")
+    nested = await folder(http, "Next", parent_id=sea)
+    await folder(http, "Next", parent_id=nested)
+    clash = await http.delete(f"/api/folders/{sea}")
+    assert (await error_of(clash, 409))["code"] == "folder_exists"
+    assert (await listed(http))[below]["folder_id"] == sea
+
+
+async def test_search_of_a_folder_looks_into_those_inside_it(http: aiohttp.ClientSession) -> None:
+    sea = await folder(http, "Sea")
+    coast = await folder(http, "Coast", parent_id=sea)
+    filed = await created(http, title="Tidewater", folder_id=coast)
+    await created(http, title="Tidewater elsewhere")
+    found = await read(http, "/api/search", q="Tidewater", folder_id=sea)
+    assert [each["id"] for each in found["conversations"]] == [filed]

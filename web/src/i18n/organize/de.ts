@@ -8,13 +8,23 @@ export const de: OrganizeTexts = {
   folders: "Ordner",
   tags: "Tags",
   inFolder: (name, count) => plural(count, { one: `${name}, 1 Chat`, other: `${name}, ${count} Chats` }),
-  empty: "In diesem Ordner ist kein Chat.",
-  rename: "Ordner umbenennen",
+  empty: "Dieser Ordner ist leer.",
   remove: "Ordner löschen",
-  removed: (name) => `Der Ordner „${name}“ wurde gelöscht. Seine Chats sind in der Liste.`,
+  removed: (name, parent) =>
+    parent === null
+      ? `Der Ordner „${name}“ wurde gelöscht. Sein Inhalt ist in der Liste.`
+      : `Der Ordner „${name}“ wurde gelöscht. Sein Inhalt ist in „${parent}“.`,
   notChanged: "Der Ordner wurde nicht geändert.",
 
+  newFolder: "Neuer Ordner",
+  newInside: "Neuer Ordner in diesem Ordner",
+  settings: "Ordnereinstellungen",
+  place: "Liegt in",
+  top: "Keinem anderen Ordner",
+  systemPromptHint: "Neue Chats in diesem Ordner beginnen damit. Ordner darin verwenden ihn ebenfalls, wenn sie keinen eigenen haben.",
+
   back: "Zurück zu allen Chats",
+  backTo: (name) => `Zurück zu ${name}`,
   noArchived: "Keine archivierten Chats.",
 
   chat: {

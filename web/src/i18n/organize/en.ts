@@ -3,13 +3,23 @@ export const en = {
   folders: "Folders",
   tags: "Tags",
   inFolder: (name: string, count: number) => `${name}, ${count === 1 ? "1 chat" : `${count} chats`}`,
-  empty: "No chat is in this folder.",
-  rename: "Rename folder",
+  empty: "This folder is empty.",
   remove: "Delete folder",
-  removed: (name: string) => `The folder “${name}” was deleted. Its chats are in the list.`,
+  removed: (name: string, parent: string | null) =>
+    parent === null
+      ? `The folder “${name}” was deleted. What was in it is in the list.`
+      : `The folder “${name}” was deleted. What was in it is in “${parent}”.`,
   notChanged: "The folder was not changed.",
 
+  newFolder: "New folder",
+  newInside: "New folder inside this one",
+  settings: "Folder settings",
+  place: "Inside",
+  top: "No other folder",
+  systemPromptHint: "New chats in this folder begin with it. Folders inside it use it too, unless they have their own.",
+
   back: "Back to all chats",
+  backTo: (name: string) => `Back to ${name}`,
   noArchived: "No archived chats.",
 
   chat: {

@@ -8,13 +8,23 @@ export const es: OrganizeTexts = {
   folders: "Carpetas",
   tags: "Etiquetas",
   inFolder: (name, count) => plural(count, { one: `${name}, ${count} chat`, other: `${name}, ${count} chats` }),
-  empty: "No hay ningún chat en esta carpeta.",
-  rename: "Cambiar nombre de la carpeta",
+  empty: "Esta carpeta está vacía.",
   remove: "Eliminar carpeta",
-  removed: (name) => `Se ha eliminado la carpeta «${name}». Sus chats están en la lista.`,
+  removed: (name, parent) =>
+    parent === null
+      ? `Se ha eliminado la carpeta «${name}». Su contenido está en la lista.`
+      : `Se ha eliminado la carpeta «${name}». Su contenido está en «${parent}».`,
   notChanged: "No se ha modificado la carpeta.",
 
+  newFolder: "Nueva carpeta",
+  newInside: "Nueva carpeta dentro de esta",
+  settings: "Ajustes de la carpeta",
+  place: "Dentro de",
+  top: "Ninguna otra carpeta",
+  systemPromptHint: "Los chats nuevos de esta carpeta empiezan con él. Las carpetas de dentro también lo usan, salvo que tengan uno propio.",
+
   back: "Volver a todos los chats",
+  backTo: (name) => `Volver a ${name}`,
   noArchived: "No hay chats archivados.",
 
   chat: {

@@ -8,13 +8,23 @@ export const fr: OrganizeTexts = {
   folders: "Dossiers",
   tags: "Étiquettes",
   inFolder: (name, count) => plural(count, { one: `${name}, ${count} conversation`, other: `${name}, ${count} conversations` }),
-  empty: "Aucune conversation dans ce dossier.",
-  rename: "Renommer le dossier",
+  empty: "Ce dossier est vide.",
   remove: "Supprimer le dossier",
-  removed: (name) => `Le dossier « ${name} » a été supprimé. Ses conversations sont dans la liste.`,
+  removed: (name, parent) =>
+    parent === null
+      ? `Le dossier « ${name} » a été supprimé. Son contenu est dans la liste.`
+      : `Le dossier « ${name} » a été supprimé. Son contenu est dans « ${parent} ».`,
   notChanged: "Le dossier n’a pas été modifié.",
 
+  newFolder: "Nouveau dossier",
+  newInside: "Nouveau dossier dans celui-ci",
+  settings: "Paramètres du dossier",
+  place: "Se trouve dans",
+  top: "Aucun autre dossier",
+  systemPromptHint: "Les nouvelles conversations de ce dossier commencent par ce prompt. Les dossiers qu’il contient l’utilisent aussi, sauf s’ils ont le leur.",
+
   back: "Retour à toutes les conversations",
+  backTo: (name) => `Retour à ${name}`,
   noArchived: "Aucune conversation archivée.",
 
   chat: {

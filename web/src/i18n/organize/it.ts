@@ -8,13 +8,23 @@ export const it: OrganizeTexts = {
   folders: "Cartelle",
   tags: "Etichette",
   inFolder: (name, count) => `${name}, ${count} chat`,
-  empty: "Non ci sono chat in questa cartella.",
-  rename: "Rinomina cartella",
+  empty: "Questa cartella è vuota.",
   remove: "Elimina cartella",
-  removed: (name) => `La cartella «${name}» è stata eliminata. Le sue chat sono nell’elenco.`,
+  removed: (name, parent) =>
+    parent === null
+      ? `La cartella «${name}» è stata eliminata. Il suo contenuto è nell’elenco.`
+      : `La cartella «${name}» è stata eliminata. Il suo contenuto è in «${parent}».`,
   notChanged: "La cartella non è stata modificata.",
 
+  newFolder: "Nuova cartella",
+  newInside: "Nuova cartella in questa",
+  settings: "Impostazioni della cartella",
+  place: "Si trova in",
+  top: "Nessun’altra cartella",
+  systemPromptHint: "Le nuove chat di questa cartella iniziano con questo prompt. Lo usano anche le cartelle al suo interno, se non ne hanno uno proprio.",
+
   back: "Torna a tutte le chat",
+  backTo: (name) => `Torna a ${name}`,
   noArchived: "Nessuna chat archiviata.",
 
   chat: {

@@ -5,13 +5,23 @@ export const ja: OrganizeTexts = {
   folders: "フォルダー",
   tags: "タグ",
   inFolder: (name, count) => `${name}、${count} 件のチャット`,
-  empty: "このフォルダーにはチャットがありません。",
-  rename: "フォルダー名を変更",
+  empty: "このフォルダーは空です。",
   remove: "フォルダーを削除",
-  removed: (name) => `フォルダー「${name}」を削除しました。中のチャットは一覧にあります。`,
+  removed: (name, parent) =>
+    parent === null
+      ? `フォルダー「${name}」を削除しました。中身は一覧にあります。`
+      : `フォルダー「${name}」を削除しました。中身は「${parent}」にあります。`,
   notChanged: "フォルダーを変更できませんでした。",
 
+  newFolder: "新しいフォルダー",
+  newInside: "この中に新しいフォルダー",
+  settings: "フォルダーの設定",
+  place: "場所",
+  top: "ほかのフォルダーの外",
+  systemPromptHint: "このフォルダーで始める新しいチャットに使われます。中のフォルダーにも、独自のものがなければ使われます。",
+
   back: "すべてのチャットに戻る",
+  backTo: (name) => `${name}に戻る`,
   noArchived: "アーカイブ済みのチャットはありません。",
 
   chat: {

@@ -5,13 +5,23 @@ export const ko: OrganizeTexts = {
   folders: "폴더",
   tags: "태그",
   inFolder: (name, count) => `${name}, 채팅 ${count}개`,
-  empty: "이 폴더에 채팅이 없습니다.",
-  rename: "폴더 이름 변경",
+  empty: "이 폴더는 비어 있습니다.",
   remove: "폴더 삭제",
-  removed: (name) => `‘${name}’ 폴더를 삭제했습니다. 폴더에 있던 채팅은 목록에 있습니다.`,
+  removed: (name, parent) =>
+    parent === null
+      ? `‘${name}’ 폴더를 삭제했습니다. 폴더에 있던 항목은 목록에 있습니다.`
+      : `‘${name}’ 폴더를 삭제했습니다. 폴더에 있던 항목은 ‘${parent}’에 있습니다.`,
   notChanged: "폴더를 변경하지 못했습니다.",
 
+  newFolder: "새 폴더",
+  newInside: "이 안에 새 폴더",
+  settings: "폴더 설정",
+  place: "위치",
+  top: "다른 폴더 밖",
+  systemPromptHint: "이 폴더에서 시작하는 새 채팅에 사용됩니다. 안에 있는 폴더도 자체 프롬프트가 없으면 이를 사용합니다.",
+
   back: "모든 채팅으로 돌아가기",
+  backTo: (name) => `‘${name}’ 폴더로 돌아가기`,
   noArchived: "보관된 채팅이 없습니다.",
 
   chat: {

@@ -8,13 +8,23 @@ export const pt: OrganizeTexts = {
   folders: "Pastas",
   tags: "Etiquetas",
   inFolder: (name, count) => plural(count, { one: `${name}, ${count} conversa`, other: `${name}, ${count} conversas` }),
-  empty: "Não há conversas nesta pasta.",
-  rename: "Renomear pasta",
+  empty: "Esta pasta está vazia.",
   remove: "Excluir pasta",
-  removed: (name) => `A pasta “${name}” foi excluída. As conversas dela estão na lista.`,
+  removed: (name, parent) =>
+    parent === null
+      ? `A pasta “${name}” foi excluída. O conteúdo dela está na lista.`
+      : `A pasta “${name}” foi excluída. O conteúdo dela está em “${parent}”.`,
   notChanged: "A pasta não foi alterada.",
 
+  newFolder: "Nova pasta",
+  newInside: "Nova pasta dentro desta",
+  settings: "Configurações da pasta",
+  place: "Dentro de",
+  top: "Nenhuma outra pasta",
+  systemPromptHint: "As novas conversas desta pasta começam com ele. As pastas dentro dela também o usam, a menos que tenham um próprio.",
+
   back: "Voltar a todas as conversas",
+  backTo: (name) => `Voltar a ${name}`,
   noArchived: "Nenhuma conversa arquivada.",
 
   chat: {

@@ -8,13 +8,23 @@ export const ru: OrganizeTexts = {
   folders: "Папки",
   tags: "Метки",
   inFolder: (name, count) => plural(count, { one: `${name}, ${count} чат`, few: `${name}, ${count} чата`, other: `${name}, ${count} чатов` }),
-  empty: "В этой папке нет чатов.",
-  rename: "Переименовать папку",
+  empty: "Эта папка пуста.",
   remove: "Удалить папку",
-  removed: (name) => `Папка «${name}» удалена. Её чаты теперь в списке.`,
+  removed: (name, parent) =>
+    parent === null
+      ? `Папка «${name}» удалена. Её содержимое теперь в списке.`
+      : `Папка «${name}» удалена. Её содержимое теперь в папке «${parent}».`,
   notChanged: "Папка не изменена.",
 
+  newFolder: "Новая папка",
+  newInside: "Новая папка внутри этой",
+  settings: "Настройки папки",
+  place: "Находится в",
+  top: "Вне других папок",
+  systemPromptHint: "С него начинаются новые чаты в этой папке. Вложенные папки тоже его используют, если у них нет своего.",
+
   back: "Назад ко всем чатам",
+  backTo: (name) => `Назад в папку «${name}»`,
   noArchived: "Архивных чатов нет.",
 
   chat: {

@@ -5,13 +5,23 @@ export const zh: OrganizeTexts = {
   folders: "文件夹",
   tags: "标签",
   inFolder: (name, count) => `${name}，${count} 个对话`,
-  empty: "此文件夹中没有对话。",
-  rename: "重命名文件夹",
+  empty: "此文件夹是空的。",
   remove: "删除文件夹",
-  removed: (name) => `文件夹“${name}”已删除，其中的对话已回到列表。`,
+  removed: (name, parent) =>
+    parent === null
+      ? `文件夹“${name}”已删除，其中的内容已回到列表。`
+      : `文件夹“${name}”已删除，其中的内容已移到“${parent}”。`,
   notChanged: "未能更改文件夹。",
 
+  newFolder: "新建文件夹",
+  newInside: "在此文件夹中新建文件夹",
+  settings: "文件夹设置",
+  place: "所在位置",
+  top: "不在其他文件夹中",
+  systemPromptHint: "此文件夹中的新对话以它开头。其中的文件夹若没有自己的系统提示词，也会使用它。",
+
   back: "返回全部对话",
+  backTo: (name) => `返回“${name}”`,
   noArchived: "没有已归档的对话。",
 
   chat: {

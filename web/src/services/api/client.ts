@@ -15,6 +15,7 @@ import type {
   DeletedConversation,
   Draft,
   Folder,
+  FolderFields,
   Health,
   Imported,
   ImportPreview,
@@ -439,12 +440,12 @@ export class ApiClient {
     return (await this.json("get", "/api/folders", {})).data;
   }
 
-  createFolder(name: string): Promise<Folder> {
-    return this.json("post", "/api/folders", { body: { name } });
+  createFolder(fields: FolderFields): Promise<Folder> {
+    return this.json("post", "/api/folders", { body: fields });
   }
 
-  renameFolder(id: string, name: string): Promise<Folder> {
-    return this.json("put", "/api/folders/{id}", { path: { id }, body: { name } });
+  replaceFolder(id: string, fields: FolderFields): Promise<Folder> {
+    return this.json("put", "/api/folders/{id}", { path: { id }, body: fields });
   }
 
   async deleteFolder(id: string): Promise<void> {

@@ -47,6 +47,7 @@ export type KeptFileText = Schemas["KeptFileText"];
 export type Share = Schemas["Share"];
 export type NewShare = Schemas["NewShare"];
 export type Folder = Schemas["Folder"];
+export type FolderFields = Schemas["FolderFields"];
 export type BulkChanges = Omit<Schemas["BulkFields"], "conversation_ids">;
 export type BulkResult = Schemas["BulkResult"];
 export type Imported = Schemas["Imported"];

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.domain.deltas import Delta
+from app.domain.folder import Folder
 from app.domain.records import Message
 from app.domain.token_history import MessageTokens, pack_ids
 from app.storage.runs import RunProgress, RunRecord
@@ -207,3 +208,21 @@ async def test_progress_of_search_index_is_kept_for_health(tmp_path: Path, monke
     await asyncio.wait_for(done.wait(), 20)
     assert seen == [4, 3, 2, 1, 0]
     await store.close()
+
+
+async def test_conversations_stay_in_their_folders(tmp_path: Path) -> None:
+    path = tmp_path / "conversations.db"
+    write_old_file(path, 35)
+    with sqlite3.connect(path) as connection:
+        connection.execute(
+            "INSERT INTO folder(id, tenant, name) SELECT 'folder_1', tenant, 'Sea' FROM conversation LIMIT 1"
+        )
+        connection.execute("UPDATE conversation SET folder_id = 'folder_1' WHERE id = 'conv_2'")
+        used = connection.execute("SELECT tenant, nbytes FROM tenant_usage").fetchall()
+    connection.close()
+    store = await Store.open(path)
+    assert await store.folders.all() == [Folder("folder_1", "Sea")]
+    assert [each.id for each in (await store.conversations.page(folder_id="folder_1")).conversations] == ["conv_2"]
+    await store.close()
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("SELECT tenant, nbytes FROM tenant_usage").fetchall() == used

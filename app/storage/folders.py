@@ -54,7 +54,7 @@ class FolderStore:
 
         Raises:
             NotFoundError: there is no such folder.
-            ConflictError: a folder in it and one beside it have the same name.
+            ConflictError: a folder in it and one next to it have the same name.
         """
 
         def remove(connection: Connection) -> None:
@@ -74,7 +74,7 @@ class FolderStore:
             await self._database.write(remove)
         except DuplicateError:
             raise ConflictError(
-                "A folder inside this one and a folder beside it have the same name: rename one of them first",
+                "A folder inside this one and a folder next to it have the same name: rename one of them first",
                 code="folder_exists",
             ) from None
 

@@ -16,9 +16,9 @@ async def test_chats_are_filed_tagged_and_found_again(chat: ChatPage) -> None:
     dialog = chat.page.get_by_role("dialog")
     await dialog.get_by_label("Folder", exact=True).select_option("New folder…")
     await dialog.get_by_label("Name of the folder").fill("Sailing")
-    await dialog.get_by_label("Tags", exact=True).fill("summer")
+    await dialog.get_by_label("Tags", exact=True).fill("regatta")
     await chat.page.keyboard.press("Enter")
-    await expect(dialog.get_by_role("button", name="Remove the tag summer")).to_be_visible()
+    await expect(dialog.get_by_role("button", name="Remove the tag regatta")).to_be_visible()
     await dialog.get_by_role("button", name="Save").click()
 
     await expect(chat.chats.get_by_text("Harbour plans", exact=True)).to_have_count(0)
@@ -29,7 +29,7 @@ async def test_chats_are_filed_tagged_and_found_again(chat: ChatPage) -> None:
     await chat.page.keyboard.press("Enter")
     await expect(chat.page.get_by_role("heading", name="At sea")).to_be_visible()
     await chat.button("Back to all chats").click()
-    await chat.page.get_by_role("button", name="summer", exact=True).click()
+    await chat.page.get_by_role("button", name="regatta", exact=True).click()
     await expect(chat.chats).to_have_text(["Harbour plans"])
 
     await chat.page.reload()
@@ -38,10 +38,10 @@ async def test_chats_are_filed_tagged_and_found_again(chat: ChatPage) -> None:
     await expect(chat.page.get_by_text("The folder “At sea” was deleted.")).to_be_visible()
     await expect(chat.chats.get_by_text("Harbour plans", exact=True)).to_be_visible()
     stored = await chat.stored(filed)
-    assert (stored["folder_id"], stored["tags"]) == (None, ["summer"])
+    assert (stored["folder_id"], stored["tags"]) == (None, ["regatta"])
 
 
-async def test_folders_inside_each_other_give_new_chats_their_system_prompt(chat: ChatPage) -> None:
+async def test_nested_folders_give_new_chats_their_system_prompt(chat: ChatPage) -> None:
     await chat.page.request.post("/api/folders", data={"name": "Harbours"})
     await chat.page.goto("/")
     await chat.page.get_by_role("button", name="Harbours, 0 chats").click()

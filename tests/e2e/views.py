@@ -48,6 +48,7 @@ class Views:
             self.deleted,
             self.importing,
             self.organizing,
+            self.foldering,
             self.selecting,
             self.sharing,
             self.shared,
@@ -214,10 +215,18 @@ class Views:
         made = await self._chat.page.request.post(f"/api/conversations/{tides}/shares", data={"receipts": True})
         await self._chat.page.goto((await made.json())["path"])
 
+    async def foldering(self) -> None:
+        await self._organized()
+        await self._chat.page.get_by_role("button", name=re.compile("^Sailing")).click()
+        await self._chat.button("Folder settings").click()
+        await self._chat.page.get_by_label("System prompt").fill("Answer like a pilot of this harbour.")
+
     async def _organized(self) -> None:
         request = self._chat.page.request
         await request.post("/api/folders", data={"name": "Sailing"})
-        folder = (await (await request.get("/api/folders")).json())["data"][0]["id"]
+        folders = (await (await request.get("/api/folders")).json())["data"]
+        folder = next(each["id"] for each in folders if each["name"] == "Sailing")
+        await request.post("/api/folders", data={"name": "Harbours of the Baltic", "parent_id": folder})
         await self._chat.new_chat(tokens=1, title="Harbours", folder=folder)
         await self._list()
         await self._chat.page.get_by_role("button", name=re.compile("^Sailing")).wait_for()

@@ -4,12 +4,14 @@ import asyncio
 import atexit
 import ipaddress
 import os
+import signal
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from threading import Thread
 from typing import Final, TypeVar
 
 from engine.errors import EngineError
+from engine.fleet.kept_signals import kept_handlers
 
 T = TypeVar("T")
 
@@ -37,7 +39,9 @@ def connect(address: str) -> None:
     except ImportError as error:
         raise EngineError("--ray-address needs Ray. Install it with `make setup RAY=1`.") from error
     try:
-        ray.init(address=address, namespace="ebb", log_to_driver=False, configure_logging=False)
+        # Ray's own handler writes the stacks of all threads for a server that is simply told to end.
+        with kept_handlers(signal.SIGTERM):
+            ray.init(address=address, namespace="ebb", log_to_driver=False, configure_logging=False)
     except Exception as error:  # whatever Ray raises: several classes, most of them undocumented
         reason = str(error).strip().partition("\n")[0]
         raise EngineError(
@@ -52,8 +56,10 @@ def disconnect() -> None:
     # Otherwise Ray leaves once more at the end of the process, and waits for the head without a limit.
     atexit.unregister(ray.shutdown)
     leaving = Thread(target=ray.shutdown, name="leave-ray", daemon=True)
-    leaving.start()
-    leaving.join(LEAVE_SECONDS)
+    # Ray sets the handlers that it had replaced to the default.
+    with kept_handlers(signal.SIGTERM):
+        leaving.start()
+        leaving.join(LEAVE_SECONDS)
 
 
 async def called(call: Callable[[], T]) -> T:

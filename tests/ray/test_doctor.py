@@ -8,23 +8,36 @@ from pathlib import Path
 from tests.ray.cluster import RayCluster
 
 CHECK = """
+import signal
 import sys
+import threading
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
 from app.config.settings import load_settings
 from app.doctor.ray_check import check_ray
-finding = check_ray(load_settings({"ray-address": sys.argv[1], "replicas": "3"}, environ={}))
-print(finding.level, finding.text)
+def check():
+    finding = check_ray(load_settings({"ray-address": sys.argv[1], "replicas": "3"}, environ={}))
+    print(finding.level, finding.text, flush=True)
+thread = threading.Thread(target=check)
+thread.start()
+thread.join()
+signal.raise_signal(signal.SIGTERM)
+sys.exit(1)
 """
 
 
 async def checked(address: str, home: Path, **environment: str) -> str:
-    """Return the finding about a cluster, in a process that is no part of it yet."""
+    """Return the finding about a cluster, in a process that is no part of it yet.
+
+    A thread connects, as in the server. Then SIGTERM ends the process as before.
+    """
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-c", CHECK, address),
         env={**os.environ, "HOME": str(home), **environment},
         stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
     )
-    out, _ = await process.communicate()
+    out, log = await process.communicate()
+    assert (process.returncode, b"SIGTERM received" in log) == (0, False), log.decode()
     return out.decode().strip().splitlines()[-1]
 
 

@@ -1,9 +1,10 @@
-"""A replica whose model several actors compute: answers as by plain processes, also after one of the actors died."""
+"""A replica whose model several actors compute, as ranks or as stages: the answers are those of plain processes."""
 
 import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -23,13 +24,13 @@ PARAMS = [KINDS[kind] for kind in ("greedy", "seeded", "several")]
 PROMPTS = [[3 + token % 250 for token in prompt_of(150, salt)] for salt in range(len(PARAMS))]
 
 
-@pytest.fixture(scope="module")
-def pair(tmp_path_factory: pytest.TempPathFactory) -> EngineConfig:
-    """Return the configuration of an engine with two ranks, without tiers below the device."""
+@pytest.fixture(scope="module", params=["ranks", "stages"])
+def pair(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> EngineConfig:
+    """Return the configuration of an engine with two ranks or two stages, without tiers below the device."""
     model = make_tiny_model(tmp_path_factory.mktemp("pair") / "model", seed=3)
-    return EngineConfig(
-        model, "tiny", None, b"a secret of the tests", dtype="float32", kv_memory=1 << 24, tensor_parallel_size=2
-    )
+    config = EngineConfig(model, "tiny", None, b"a secret of the tests", dtype="float32", kv_memory=1 << 24)
+    size = "tensor_parallel_size" if request.param == "ranks" else "pipeline_parallel_size"
+    return replace(config, **{size: 2})
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")

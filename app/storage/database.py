@@ -6,15 +6,19 @@ A transaction runs as a whole in a thread of the database. If each statement wer
 turn on the event loop and block all other writers while it waits. With a thousand streams, that would take seconds.
 """
 
+import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TypeVar
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from app.domain.ids import new_id
 from app.domain.storage_health import StorageHealth
 from app.storage.batch_turns import BatchTurns
 from app.storage.connection import Connection, Parameters, Row
 from app.storage.dialect import Dialect
+from app.storage.readers import Readers
 from app.storage.text_index import TextIndex
 
 T = TypeVar("T")
@@ -23,6 +27,23 @@ READ_SECONDS = 30.0
 SEARCH_SECONDS = 5.0
 SERVER = ""
 """Tenant name for the server's own reads. No tenant has an empty name."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderPools:
+    """The connections that read.
+
+    searches, keys: apart from the other reads, because a search may take seconds and every request waits for the keys.
+    """
+
+    reads: Readers[Any]
+    searches: Readers[Any]
+    keys: Readers[Any]
+
+    async def close(self) -> None:
+        """Close the connections once their reads have ended."""
+        for readers in (self.reads, self.searches, self.keys):
+            await readers.close()
 
 
 class Database(ABC):
@@ -35,23 +56,38 @@ class Database(ABC):
     is_shared: whether other servers may use the database at the same time.
     """
 
-    def __init__(self, dialect: Dialect, text_index: TextIndex, *, is_shared: bool) -> None:
+    def __init__(
+        self,
+        dialect: Dialect,
+        text_index: TextIndex,
+        thread: ThreadPoolExecutor,
+        pools: ReaderPools,
+        *,
+        is_shared: bool,
+    ) -> None:
+        """Take over the connections.
+
+        thread: the only thread that uses the connection for transactions.
+        """
         self.server = new_id("server")
         self.is_shared = is_shared
         self.dialect = dialect
         self.text_index = text_index
         self.health = StorageHealth()
         self.batches = BatchTurns()
+        self._thread = thread
+        self._pools = pools
 
     @abstractmethod
     async def close(self) -> None:
         """Close the connections once the writes in progress have ended. Calling this again has no effect."""
 
-    @abstractmethod
     async def read(self, sql: str, parameters: Parameters = (), *, tenant: str = SERVER) -> list[Row]:
         """Return the rows of one SELECT over committed data. Raises ReadTimeoutError after READ_SECONDS."""
+        return await self._pools.reads.run(
+            lambda connection: connection.fetch_all(sql, parameters), tenant=tenant, seconds=READ_SECONDS
+        )
 
-    @abstractmethod
     async def read_as(
         self, make: Callable[[Row], T], sql: str, parameters: Parameters, *, tenant: str = SERVER
     ) -> list[T]:
@@ -60,19 +96,25 @@ class Database(ABC):
         The conversion runs in the reader's thread, because there may be many rows.
         Raises ReadTimeoutError after READ_SECONDS.
         """
+        return await self._pools.reads.run(
+            lambda connection: [make(row) for row in connection.iterate(sql, parameters)],
+            tenant=tenant,
+            seconds=READ_SECONDS,
+        )
 
-    @abstractmethod
     async def search(self, work: Callable[[Connection], T], *, tenant: str, seconds: float = SEARCH_SECONDS) -> T:
         """Run the search `work` in a reader thread, one per tenant at a time.
 
         Raises ReadTimeoutError after `seconds`.
         """
+        return await self._pools.searches.run(work, tenant=tenant, seconds=seconds)
 
-    @abstractmethod
     async def read_keys(self, sql: str) -> list[Row]:
         """Return the rows of one SELECT, run on the connection reserved for API keys."""
+        return await self._pools.keys.run(
+            lambda connection: connection.fetch_all(sql), tenant=SERVER, seconds=READ_SECONDS
+        )
 
-    @abstractmethod
     async def write(self, work: Callable[[Connection], T], *, durable: bool = True) -> T:
         """Run `work` in a transaction in the writer's thread, and return its result.
 
@@ -81,6 +123,12 @@ class Database(ABC):
         durable: whether the transaction survives a power cut, at the cost of an fsync. Otherwise it survives only a
             crash of the process.
         """
+        running = asyncio.get_running_loop().run_in_executor(self._thread, self._transaction, work, durable)
+        return await asyncio.shield(running)
+
+    @abstractmethod
+    def _transaction(self, work: Callable[[Connection], T], durable: bool) -> T:
+        """Run `work` in a transaction, in the writer's thread. See `write`."""
 
     async def write_batch(self, work: Callable[[Connection], T], *, tenant: str = SERVER) -> T:
         """Run one batch of long work in a transaction that is not durable, when it is the tenant's turn."""

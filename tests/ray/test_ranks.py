@@ -29,8 +29,9 @@ def pair(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReques
     """Return the configuration of an engine with two ranks or two stages, without tiers below the device."""
     model = make_tiny_model(tmp_path_factory.mktemp("pair") / "model", seed=3)
     config = EngineConfig(model, "tiny", None, b"a secret of the tests", dtype="float32", kv_memory=1 << 24)
-    size = "tensor_parallel_size" if request.param == "ranks" else "pipeline_parallel_size"
-    return replace(config, **{size: 2})
+    if request.param == "ranks":
+        return replace(config, tensor_parallel_size=2)
+    return replace(config, pipeline_parallel_size=2)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")

@@ -21,9 +21,8 @@ import psycopg
 from psycopg.errors import LockNotAvailable
 
 from app.config.database_url import place_of
-from app.storage.connection import Connection, Parameters, Row
-from app.storage.database import READ_SECONDS, SEARCH_SECONDS, Database
-from app.storage.database import SERVER as NO_TENANT
+from app.storage.connection import Connection
+from app.storage.database import Database, ReaderPools
 from app.storage.errors import UnusableDatabaseError
 from app.storage.postgres.connection import POSTGRES, PostgresConnection
 from app.storage.postgres.errors import translated_errors
@@ -71,16 +70,10 @@ class PostgresDatabase(Database):
         url: str,
         writer: PostgresConnection,
         thread: ThreadPoolExecutor,
-        readers: PostgresReaders,
-        searchers: PostgresReaders,
-        key_reader: PostgresReaders,
+        pools: ReaderPools,
     ) -> None:
-        super().__init__(POSTGRES, TsvectorIndex(), is_shared=True)
+        super().__init__(POSTGRES, TsvectorIndex(), thread, pools, is_shared=True)
         self._writer = writer
-        self._thread = thread
-        self._readers = readers
-        self._searchers = searchers
-        self._key_reader = key_reader
         self._url = url
         self._listener: Listener | None = None
         self._closed = False
@@ -101,7 +94,7 @@ class PostgresDatabase(Database):
             if isinstance(error, psycopg.Error):
                 raise UnusableDatabaseError(refusal(url, error)) from error
             raise
-        return cls(url, writer, thread, *pools)
+        return cls(url, writer, thread, pools)
 
     async def close(self) -> None:
         """Close the connections once the writes in progress have ended. Calling this again has no effect."""
@@ -110,41 +103,9 @@ class PostgresDatabase(Database):
         self._closed = True
         if self._listener is not None:
             await self._listener.stop()
-        for readers in (self._readers, self._searchers, self._key_reader):
-            await readers.close()
+        await self._pools.close()
         await asyncio.get_running_loop().run_in_executor(self._thread, self._writer.close)
         self._thread.shutdown()
-
-    async def read(self, sql: str, parameters: Parameters = (), *, tenant: str = NO_TENANT) -> list[Row]:
-        """Return the rows of one SELECT over committed data."""
-        return await self._readers.run(
-            lambda connection: connection.fetch_all(sql, parameters), tenant=tenant, seconds=READ_SECONDS
-        )
-
-    async def read_as(
-        self, make: Callable[[Row], T], sql: str, parameters: Parameters, *, tenant: str = NO_TENANT
-    ) -> list[T]:
-        """Return the rows of one SELECT, each converted by `make`."""
-        return await self._readers.run(
-            lambda connection: [make(row) for row in connection.iterate(sql, parameters)],
-            tenant=tenant,
-            seconds=READ_SECONDS,
-        )
-
-    async def search(self, work: Callable[[Connection], T], *, tenant: str, seconds: float = SEARCH_SECONDS) -> T:
-        """Run the search `work` in a reader thread, one per tenant at a time."""
-        return await self._searchers.run(work, tenant=tenant, seconds=seconds)
-
-    async def read_keys(self, sql: str) -> list[Row]:
-        """Return the rows of one SELECT, run on the connection reserved for API keys."""
-        return await self._key_reader.run(
-            lambda connection: connection.fetch_all(sql), tenant=NO_TENANT, seconds=READ_SECONDS
-        )
-
-    async def write(self, work: Callable[[Connection], T], *, durable: bool = True) -> T:
-        """Run `work` in a transaction in the writer's thread, and return its result."""
-        running = asyncio.get_running_loop().run_in_executor(self._thread, self._transaction, work, durable)
-        return await asyncio.shield(running)
 
     async def listen(self, on_notice: Callable[[str, str], None]) -> None:
         """Call `on_notice` with the topic and the text of each notice from now on."""
@@ -178,9 +139,7 @@ class PostgresDatabase(Database):
             return result
 
 
-def _connect(
-    url: str, setup: Sequence[str], for_copy: bool
-) -> tuple[PostgresConnection, tuple[PostgresReaders, PostgresReaders, PostgresReaders]]:
+def _connect(url: str, setup: Sequence[str], for_copy: bool) -> tuple[PostgresConnection, ReaderPools]:
     # Two servers that start at the same time must not hold their common lock when one changes the schema.
     with closing(PostgresConnection(url, COMMAND)) as alone:
         _migrate(alone)
@@ -190,7 +149,7 @@ def _connect(
             raise UnusableDatabaseError(
                 "The database holds an incomplete copy of a file: continue it with ebb migrate, or remove the database"
             )
-        return writer, (
+        return writer, ReaderPools(
             PostgresReaders.open(url, READERS, most_of_one=READERS // 2),
             PostgresReaders.open(url, SEARCHERS, most_of_one=1),
             PostgresReaders.open(url, 1, most_of_one=1),

@@ -15,8 +15,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
-from app.storage.connection import Connection, Parameters, Row
-from app.storage.database import READ_SECONDS, SEARCH_SECONDS, SERVER, Database
+from app.storage.connection import Connection
+from app.storage.database import Database, ReaderPools
 from app.storage.errors import UnusableDatabaseError
 from app.storage.search_words import segmented
 from app.storage.sqlite.connection import SQLITE, SqliteConnection
@@ -53,18 +53,12 @@ class SqliteDatabase(Database):
         self,
         writer: SqliteConnection,
         thread: ThreadPoolExecutor,
-        readers: SqliteReaders,
-        searchers: SqliteReaders,
-        key_reader: SqliteReaders,
+        pools: ReaderPools,
         identity: FileIdentity,
         mark: Mark,
     ) -> None:
-        super().__init__(SQLITE, Fts5Index(), is_shared=False)
+        super().__init__(SQLITE, Fts5Index(), thread, pools, is_shared=False)
         self._writer = writer
-        self._thread = thread
-        self._readers = readers
-        self._searchers = searchers
-        self._key_reader = key_reader
         self._identity = identity
         self._mark = mark
         self._closed = False
@@ -91,7 +85,7 @@ class SqliteDatabase(Database):
                     "place; another --state-dir starts without them"
                 ) from error
             raise
-        database = cls(writer, thread, *pools, FileIdentity(path), Mark(path))
+        database = cls(writer, thread, pools, FileIdentity(path), Mark(path))
         database.health.lost = database._mark.missing(_newest_act(writer))
         return database
 
@@ -103,42 +97,10 @@ class SqliteDatabase(Database):
         if self._closed:
             return
         self._closed = True
-        for readers in (self._readers, self._searchers, self._key_reader):
-            await readers.close()
+        await self._pools.close()
         await asyncio.get_running_loop().run_in_executor(self._thread, self._writer.raw.close)
         self._mark.close()
         self._thread.shutdown()
-
-    async def read(self, sql: str, parameters: Parameters = (), *, tenant: str = SERVER) -> list[Row]:
-        """Return the rows of one SELECT over committed data."""
-        return await self._readers.run(
-            lambda connection: connection.fetch_all(sql, parameters), tenant=tenant, seconds=READ_SECONDS
-        )
-
-    async def read_as(
-        self, make: Callable[[Row], T], sql: str, parameters: Parameters, *, tenant: str = SERVER
-    ) -> list[T]:
-        """Return the rows of one SELECT, each converted by `make`."""
-        return await self._readers.run(
-            lambda connection: [make(row) for row in connection.iterate(sql, parameters)],
-            tenant=tenant,
-            seconds=READ_SECONDS,
-        )
-
-    async def search(self, work: Callable[[Connection], T], *, tenant: str, seconds: float = SEARCH_SECONDS) -> T:
-        """Run the search `work` in a reader thread, one per tenant at a time."""
-        return await self._searchers.run(work, tenant=tenant, seconds=seconds)
-
-    async def read_keys(self, sql: str) -> list[Row]:
-        """Return the rows of one SELECT, run on the connection reserved for API keys."""
-        return await self._key_reader.run(
-            lambda connection: connection.fetch_all(sql), tenant=SERVER, seconds=READ_SECONDS
-        )
-
-    async def write(self, work: Callable[[Connection], T], *, durable: bool = True) -> T:
-        """Run `work` in a transaction in the writer's thread, and return its result."""
-        running = asyncio.get_running_loop().run_in_executor(self._thread, self._transaction, work, durable)
-        return await asyncio.shield(running)
 
     async def listen(self, on_notice: Callable[[str, str], None]) -> None:
         """Do nothing: a file has one server, which needs no notices."""
@@ -185,8 +147,8 @@ class SqliteDatabase(Database):
         return result
 
 
-def _open_readers(path: Path) -> tuple[SqliteReaders, SqliteReaders, SqliteReaders]:
-    return (
+def _open_readers(path: Path) -> ReaderPools:
+    return ReaderPools(
         SqliteReaders.open(path, READERS, most_of_one=READERS // 2),
         SqliteReaders.open(path, SEARCHERS, most_of_one=1),
         SqliteReaders.open(path, 1, most_of_one=1),

@@ -98,7 +98,7 @@ async def test_keys_are_read_while_every_other_reader_is_held(store: Store) -> N
         asyncio.create_task(database.search(lambda _: go.wait(20), tenant=str(index))) for index in range(SEARCHERS)
     ]
     held += [
-        asyncio.create_task(database._readers.run(lambda _: go.wait(20), tenant=str(index), seconds=20))
+        asyncio.create_task(database._pools.reads.run(lambda _: go.wait(20), tenant=str(index), seconds=20))
         for index in range(8)
     ]
     assert await store.keys.all() == []

@@ -34,6 +34,7 @@ from app.config.loopback import is_loopback
 from app.config.options import SettingsError
 from app.config.secret import digest_of_secret
 from app.config.settings import Settings
+from app.config.shared_replicas import ON_RAY
 from app.domain.bounds import KEEP_ALIVE_SECONDS
 from app.host.engine_host import EngineHost
 from app.host.listeners import Listeners
@@ -189,6 +190,12 @@ async def _serve(
 ) -> int:
     if settings.shared_replicas and not settings.database_url:
         raise SettingsError("--shared-replicas needs --database-url, where servers find them", param="shared-replicas")
+    if settings.shared_replicas and (settings.shared_replicas == ON_RAY) != bool(settings.ray_address):
+        raise SettingsError(
+            f"--shared-replicas {ON_RAY} and --ray-address belong together: add the other one, or give an address of "
+            "this machine and omit --ray-address",
+            param="shared-replicas",
+        )
     connections = Connections(connection_limits(settings))
     files = certificate_files(settings)
     tls = TlsContext(files) if files is not None else None

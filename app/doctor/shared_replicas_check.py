@@ -2,6 +2,7 @@
 
 from app.config.loopback import is_loopback
 from app.config.settings import Settings
+from app.config.shared_replicas import ON_RAY
 from app.doctor.finding import Finding
 
 
@@ -16,7 +17,11 @@ def check_shared_replicas(settings: Settings) -> Finding:
     if settings.redis_url == "auto":
         text = "the Redis that a server starts ends with it"
         return Finding("fail", "shared replicas", text, "name one with --redis-url, or use --redis-url off")
-    if settings.redis_url.startswith("unix:") and not is_loopback(address):
+    if (address == ON_RAY) != bool(settings.ray_address):
+        text = f"{ON_RAY} and --ray-address belong together"
+        return Finding("fail", "shared replicas", text, "add the other one, or give an address of this machine")
+    if settings.redis_url.startswith("unix:") and address != ON_RAY and not is_loopback(address):
         text = f"servers on other machines reach {address}, but not {settings.redis_url}"
         return Finding("warn", "shared replicas", text, advice)
-    return Finding("ok", "shared replicas", f"{settings.replicas} at {address}, found in the database")
+    place = "on the Ray cluster" if address == ON_RAY else f"at {address}"
+    return Finding("ok", "shared replicas", f"{settings.replicas} {place}, found in the database")

@@ -63,7 +63,15 @@ def _engine(
     if directory is not None:
         from engine.fleet.build import build_shared_fleet
 
-        return build_shared_fleet(config, settings.replicas, report, directory, settings.shared_replicas, roles)
+        return build_shared_fleet(
+            config,
+            settings.replicas,
+            report,
+            directory,
+            settings.shared_replicas,
+            settings.ray_address,
+            roles=roles,
+        )
     if settings.replicas > 1 or settings.ray_address or roles:
         from engine.fleet.build import build_fleet
 

@@ -13,6 +13,7 @@ from engine.fleet.roles import check_roles, with_roles
 from engine.fleet.router import Router
 from engine.fleet.shared_place import ReplicaDirectory
 from engine.fleet.shared_placement import SharedPlacement
+from engine.fleet.shared_starter import LocalStarter, SharedStarter
 from engine.fleet.shares import check_divisible, check_machines, check_shareable, shares_of
 from engine.open_tiers import share_lower_tiers
 from engine.role import Role
@@ -61,24 +62,30 @@ def build_shared_fleet(
     progress: Callable[[str], None],
     directory: ReplicaDirectory,
     host: str,
+    ray_address: str = "",
+    *,
     roles: Sequence[Role] = (),
 ) -> RemoteEngine:
     """Prepare to find or start `count` replicas that several gateways share.
 
     directory: see `shared_place`.
     host: address of this machine at which replicas listen that this gateway starts.
+    ray_address: the Ray cluster on whose machines they run; empty for this machine, without Ray.
     roles: role of each replica; empty for "both".
 
     Raise EngineError or ModelError.
     """
-    check_divisible(config)
     check_shareable(config)
+    check_divisible(config)
+    if ray_address:
+        check_machines(config)
     check_roles(roles, count, config)
 
-    def place(whole: EngineConfig, _closing: ExitStack) -> Placed:
+    def place(whole: EngineConfig, closing: ExitStack) -> Placed:
+        starter, configs = _starter(whole, count, host, ray_address, closing)
         # The file of deletions is this gateway's, which sends what it says.
-        configs = [replace(each, tenants_file=None) for each in shares_of(whole, count)]
-        return SharedPlacement(directory, config.secret, host, progress), with_roles(configs, roles)
+        configs = [replace(each, tenants_file=None) for each in configs]
+        return SharedPlacement(directory, config.secret, starter, progress), with_roles(configs, roles)
 
     return _built(config, progress, place, model=model_fingerprint(config.model_path))
 
@@ -124,15 +131,31 @@ def _place(config: EngineConfig, count: int, ray_address: str, closing: ExitStac
     """Return the placement, and the configuration of each replica."""
     if not ray_address:
         return LocalPlacement(), shares_of(config, count)
-    # Imported here, since Ray is an extra, and takes two seconds.
-    from engine.fleet import ray_cluster
-
-    ray_cluster.connect(ray_address)
-    closing.callback(ray_cluster.disconnect)
+    _join_cluster(ray_address, closing)
     from engine.fleet.ray_placement import RayPlacement
 
     # Each machine divides the sizes among its own replicas.
     return RayPlacement(count), [config] * count
+
+
+def _starter(
+    config: EngineConfig, count: int, host: str, ray_address: str, closing: ExitStack
+) -> tuple[SharedStarter, list[EngineConfig]]:
+    """Return the way to start shared replicas, and the configuration of each."""
+    if not ray_address:
+        return LocalStarter(host), shares_of(config, count)
+    _join_cluster(ray_address, closing)
+    from engine.fleet.ray_starter import RayStarter
+
+    return RayStarter(count), [config] * count
+
+
+def _join_cluster(address: str, closing: ExitStack) -> None:
+    # Imported here, since Ray is an extra, and takes two seconds.
+    from engine.fleet import ray_cluster
+
+    ray_cluster.connect(address)
+    closing.callback(ray_cluster.disconnect)
 
 
 def _tokenizer(config: EngineConfig) -> TextTokenizer:

@@ -6,6 +6,7 @@ Ray passes the class by its name, so that Ebb must be installed on every machine
 import asyncio
 import os
 import socket
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from threading import Thread
@@ -15,9 +16,13 @@ from msgspec import structs
 
 from engine.fleet.core_shares import core_shares
 from engine.fleet.door import Door, DoorListener
+from engine.fleet.life_lock import LifeLock
+from engine.fleet.machine_share import MachineShare
+from engine.fleet.nearby_process import ProcessIdentity
 from engine.fleet.order import ReplicaOrder, decode_order
 from engine.fleet.process import Connect, run_replica
 from engine.fleet.ray_cluster import check_private
+from engine.fleet.shared_place import SharedPlace, encode_place
 from engine.fleet.shares import shares_of
 from engine.fleet.tls import Identity
 
@@ -27,39 +32,74 @@ class ReplicaActor:
 
     def __init__(self) -> None:
         self._identity = Identity.new()
+        self._share: MachineShare | None = None
 
     async def machine(self) -> tuple[str, str]:
         """Return the id of the actor's node, and the name of its machine for people."""
-        return ray.get_runtime_context().get_node_id(), socket.gethostname()
+        return _node(), socket.gethostname()
 
-    async def open(self, order: bytes, share: int, num_shares: int, gateway: bytes) -> Door:
+    async def open(self, order: bytes, num_shares: int, gateway: bytes) -> Door:
         """Begin the replica, and return the place where it waits for the gateway.
 
         order: see `order`. The sizes in its configuration are those of a whole machine.
-        share, num_shares: which part of the machine's cores and memory the replica has.
+        num_shares: equal parts of the machine's cores and memory, of which the replica has one.
         gateway: certificate that the gateway will show.
         """
-        host = ray.util.get_node_ip_address()
-        check_private(host)
-        listener = DoorListener(host)
+        listener = DoorListener(_host())
         door = listener.door(self._identity.certificate)
         admit = partial(listener.admit, self._identity.accepting(gateway))
-        part = _part_of(decode_order(order), share, num_shares)
-        Thread(target=_run, args=(part, admit), name="replica", daemon=True).start()
+        self._begin(_run, self._part(order, num_shares), admit)
         return door
+
+    async def open_to_all(self, order: bytes, num_shares: int, name: str) -> bytes:
+        """Begin a replica that several gateways share, and return its SharedPlace, encoded.
+
+        order, num_shares: see `open`.
+        name: of this actor.
+        """
+        host, life_lock = _host(), LifeLock.make()
+        listener = DoorListener(host)
+        place = SharedPlace(
+            host,
+            listener.port,
+            self._identity.certificate,
+            socket.gethostname(),
+            ProcessIdentity.own(),
+            life_lock.descriptor if life_lock is not None else None,
+            name,
+        )
+        admit = partial(listener.admit_all, self._identity.accepting_all())
+        self._begin(_run_shared, self._part(order, num_shares), admit, life_lock)
+        return encode_place(place)
+
+    def _part(self, order: bytes, num_shares: int) -> ReplicaOrder:
+        """Return the order with a part of this machine's cores, and of the sizes of its configuration."""
+        self._share = MachineShare(_node(), num_shares)
+        whole, share = decode_order(order), self._share.number
+        cpus = core_shares(os.sched_getaffinity(0), num_shares)[share]
+        # The file is the gateway's, which sends what it says.
+        config = shares_of(whole.config, num_shares)[share]
+        config = replace(config, tenants_file=None, ranks_on_ray=config.num_processes > 1)
+        return structs.replace(whole, cpus=cpus, config=config)
+
+    def _begin(self, run: Callable[..., None], *arguments: object) -> None:
+        Thread(target=run, args=arguments, name="replica", daemon=True).start()
 
     async def ended(self) -> None:
         """Never return: Ray fails the call when the actor or its machine is gone."""
         await asyncio.Event().wait()
 
 
-def _part_of(order: ReplicaOrder, share: int, num_shares: int) -> ReplicaOrder:
-    """Return the order with a part of this machine's cores, and of the sizes of its configuration."""
-    cpus = core_shares(os.sched_getaffinity(0), num_shares)[share]
-    # The file is the gateway's, which sends what it says.
-    config = shares_of(order.config, num_shares)[share]
-    config = replace(config, tenants_file=None, ranks_on_ray=config.num_processes > 1)
-    return structs.replace(order, cpus=cpus, config=config)
+def _node() -> str:
+    node: str = ray.get_runtime_context().get_node_id()
+    return node
+
+
+def _host() -> str:
+    """Return the address of this machine in the cluster. Raise EngineError if it is public."""
+    host: str = ray.util.get_node_ip_address()
+    check_private(host)
+    return host
 
 
 def _run(order: ReplicaOrder, admit: Connect) -> None:
@@ -67,4 +107,14 @@ def _run(order: ReplicaOrder, admit: Connect) -> None:
         run_replica(order, admit)
     finally:
         # Ray keeps a process whose thread has failed.
+        os._exit(1)
+
+
+def _run_shared(order: ReplicaOrder, admit: Connect, life_lock: LifeLock | None) -> None:
+    try:
+        if life_lock is not None:
+            # The kernel releases the lock when this thread ends.
+            life_lock.hold()
+        run_replica(order, admit, is_shared=True)
+    finally:
         os._exit(1)

@@ -5,7 +5,6 @@ own connection, so that answers do not need Ray.
 """
 
 import asyncio
-from collections import defaultdict
 from collections.abc import Callable
 from threading import Thread
 from typing import Any, Final
@@ -64,7 +63,7 @@ class RayReplica:
 
     def kill(self) -> None:
         """See PlacedReplica. The machine's raylet kills a frozen process after some seconds."""
-        _kill(self._actor)
+        kill_actor(self._actor)
 
     async def died(self) -> None:
         """See PlacedReplica. Ray has no sooner notice than the connection."""
@@ -75,7 +74,7 @@ class RayReplica:
         try:
             await self._actor.ended.remote()
         except RayError as error:
-            return f"is gone, as Ray reports: {_in_short(error)}"
+            return f"is gone, as Ray reports: {in_short(error)}"
         finally:
             self._on_end()
         return "has left"
@@ -94,7 +93,6 @@ class RayPlacement:
         cpus = cpus_by_node()
         self._cpus = cpus_per_replica(list(cpus.values()), count)
         self._identity = Identity.new()
-        self._taken: defaultdict[str, set[int]] = defaultdict(set)
 
     def shares(self, count: int) -> list[tuple[int, ...]]:
         """See Placement. Other machines' CPUs are divided there."""
@@ -106,10 +104,10 @@ class RayPlacement:
         try:
             return await self._opened(actor, group, order)
         except RayError as error:
-            _kill(actor, group)
-            raise EngineError(f"replica {order.index} cannot be started by Ray: {_in_short(error)}") from error
+            kill_actor(actor, group)
+            raise EngineError(f"replica {order.index} cannot be started by Ray: {in_short(error)}") from error
         except BaseException:
-            _kill(actor, group)
+            kill_actor(actor, group)
             raise
 
     def _create(self, num_ranks: int) -> tuple[Any, Any]:
@@ -123,32 +121,28 @@ class RayPlacement:
         return ray.remote(ReplicaActor).options(max_restarts=0, max_concurrency=8, **options).remote(), group
 
     async def _opened(self, actor: Any, group: Any, order: ReplicaOrder) -> RayReplica:
-        try:
-            async with asyncio.timeout(PLACE_SECONDS):
-                node, machine = await actor.machine.remote()
-                num_shares = (await called(cpus_by_node)).get(node, self._cpus) // self._cpus
-        except TimeoutError:
-            raise EngineError(
-                f"no machine of the Ray cluster had {self._cpus} CPUs for replica {order.index} within "
-                f"{PLACE_SECONDS:g} s. Add a machine, or lower --replicas."
-            ) from None
-        taken = self._taken[node]
-        share = next((each for each in range(num_shares) if each not in taken), 0)
-        taken.add(share)
-        try:
-            door = await actor.open.remote(encode_order(order), share, num_shares, self._identity.certificate)
-        except BaseException:
-            taken.discard(share)
-            raise
-
-        def on_end() -> None:
-            taken.discard(share)
-            _kill(actor, group)
-
-        return RayReplica(order, actor, machine, door, self._identity, on_end)
+        machine, num_shares = await located(actor, order.index, self._cpus)
+        door = await actor.open.remote(encode_order(order), num_shares, self._identity.certificate)
+        return RayReplica(order, actor, machine, door, self._identity, lambda: kill_actor(actor, group))
 
 
-def _kill(actor: Any, group: Any = None) -> None:
+async def located(actor: Any, index: int, cpus: int) -> tuple[str, int]:
+    """Wait until an actor of replica `index`, with `cpus` CPUs, has a machine.
+
+    Return its name, and how many such replicas it has room for. Raise EngineError if no machine has room.
+    """
+    try:
+        async with asyncio.timeout(PLACE_SECONDS):
+            node, machine = await actor.machine.remote()
+            return machine, (await called(cpus_by_node)).get(node, cpus) // cpus
+    except TimeoutError:
+        raise EngineError(
+            f"no machine of the Ray cluster had {cpus} CPUs for replica {index} within {PLACE_SECONDS:g} s. "
+            "Add a machine, or lower --replicas."
+        ) from None
+
+
+def kill_actor(actor: Any, group: Any = None) -> None:
     """Have Ray kill an actor and its ranks, on a thread that waits for the head of the cluster if that is lost."""
 
     def kill() -> None:
@@ -159,6 +153,6 @@ def _kill(actor: Any, group: Any = None) -> None:
     Thread(target=kill, name="ray-kill", daemon=True).start()
 
 
-def _in_short(error: RayError) -> str:
+def in_short(error: RayError) -> str:
     """Return the last line of Ray's report, up to its first full stop."""
     return str(error).strip().splitlines()[-1].partition(". ")[0]

@@ -20,6 +20,8 @@ class SharedPlace(Struct, frozen=True):
     process: ProcessIdentity
     life_lock: int | None = None
     """Descriptor of the LifeLock in the process."""
+    actor: str = ""
+    """Name of the actor on the Ray cluster; empty for a process without Ray."""
 
 
 encode_place = msgpack.Encoder().encode

@@ -1,7 +1,7 @@
 """Replicas that the gateways of one database share.
 
-One gateway, the keeper, starts them as processes of its machine and publishes them in the directory. The others connect
-to what the directory names. If the keeper dies, the replicas live on, and the next gateway that misses one is the
+One gateway, the keeper, starts them (`shared_starter`) and publishes them in the directory. The others connect to what
+the directory names. If the keeper dies, the replicas live on, and the next gateway that misses one is the
 keeper from then on.
 
     named and reachable ──> connect
@@ -12,8 +12,6 @@ keeper from then on.
 import asyncio
 import contextlib
 import os
-import signal
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -23,10 +21,10 @@ from msgspec import structs
 
 from engine.errors import EngineError, OutageError
 from engine.fleet.life_lock import LifeLock
-from engine.fleet.local import local_shares
 from engine.fleet.nearby_process import NearbyProcess
-from engine.fleet.order import ReplicaOrder, encode_order
-from engine.fleet.shared_place import PublishedReplica, ReplicaDirectory, SharedPlace, decode_place, token_of
+from engine.fleet.order import ReplicaOrder
+from engine.fleet.shared_place import PublishedReplica, ReplicaDirectory, SharedPlace, token_of
+from engine.fleet.shared_starter import SharedStarter
 from engine.fleet.tls import Identity
 from engine.restart_budget import RestartBudget
 
@@ -107,17 +105,21 @@ class SharedPlacement:
     is_shared = True
 
     def __init__(
-        self, directory: ReplicaDirectory, secret: bytes, host: str, progress: Callable[[str], None] = lambda _: None
+        self,
+        directory: ReplicaDirectory,
+        secret: bytes,
+        starter: SharedStarter,
+        progress: Callable[[str], None] = lambda _: None,
     ) -> None:
         """Prepare to find or start replicas.
 
         secret: common to all gateways.
-        host: address of this machine that replicas listen on, if this gateway starts them.
+        starter: for the replicas that this gateway starts.
         progress: receives a sentence while another server has to start a replica.
         """
         self._directory = directory
         self._secret = secret
-        self._host = host
+        self._starter = starter
         self._progress = progress
         self._identity = Identity.new()
         self._budget = RestartBudget(PAUSES, BUDGET_SECONDS)
@@ -126,12 +128,12 @@ class SharedPlacement:
 
     def shares(self, count: int) -> list[tuple[int, ...]]:
         """See Placement."""
-        return local_shares(count)
+        return self._starter.shares(count)
 
     async def start(self, order: ReplicaOrder) -> SharedReplica:
         """Find the replica that the directory names, or start one if this gateway is or becomes the keeper.
 
-        Raise EngineError if a process cannot be started.
+        Raise EngineError if a replica cannot be started.
         """
         is_waiting = False
         while True:
@@ -141,7 +143,8 @@ class SharedPlacement:
                     return self._replica(published.place, published.epoch)
                 epoch = await self._directory.reserve(order.index)
                 if epoch is not None:
-                    await self._end_former(published)
+                    if published is not None and published.place is not None:
+                        await self._starter.end(published.place)
                     if (place := await self._begin(order, epoch)) is not None:
                         return self._replica(place, epoch)
                 elif not is_waiting:
@@ -164,16 +167,8 @@ class SharedPlacement:
         transport.abort()
         return True
 
-    async def _end_former(self, former: PublishedReplica | None) -> None:
-        """Kill the process of a former epoch, and wait until its memory is free, if it is on this machine."""
-        if former is None or former.place is None:
-            return
-        if (process := NearbyProcess.find(former.place.process)) is not None:
-            process.kill()
-            await process.ended()
-
     async def _begin(self, order: ReplicaOrder, epoch: int) -> SharedPlace | None:
-        """Start the process of an epoch and publish it. Return None if another gateway keeps the replicas by now."""
+        """Start an epoch and publish it. Return None if another gateway keeps the replicas by now."""
         if order.index in self._started:
             pause = self._budget.spend(time.monotonic())
             if pause is None:
@@ -181,14 +176,13 @@ class SharedPlacement:
             await asyncio.sleep(pause)
         self._started.add(order.index)
         own = structs.replace(order, epoch=epoch, token=token_of(self._secret, epoch))
-        pid, announcing = _spawn(self._host, own)
+        place = await self._starter.start(own)
         is_published = False
         try:
-            place = await asyncio.to_thread(_announced, announcing)
             is_published = await self._directory.publish(order.index, epoch, place)
         finally:
             if not is_published:
-                _end(pid)
+                self._starter.discard(place)
         return place if is_published else None
 
 
@@ -211,43 +205,3 @@ def _life_lock(place: SharedPlace) -> LifeLock | None:
         return LifeLock(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _spawn(host: str, order: ReplicaOrder) -> tuple[int, int]:
-    """Start a process. Return its id, and the descriptor from which its SharedPlace can be read."""
-    order_end, write_end = os.pipe()
-    place_end, announce_end = os.pipe()
-    try:
-        pid = os.posix_spawn(
-            sys.executable,
-            [sys.executable, "-P", "-m", "engine.fleet.shared_process", host],
-            {**os.environ},
-            file_actions=[(os.POSIX_SPAWN_DUP2, order_end, 0), (os.POSIX_SPAWN_DUP2, announce_end, 1)],
-            # Signals to the gateway's process group, and its terminal, are not for replicas.
-            setsid=True,
-        )
-    except OSError as error:
-        os.close(write_end)
-        os.close(place_end)
-        raise EngineError(f"replica {order.index} cannot be started: {error.strerror or error}") from error
-    finally:
-        os.close(order_end)
-        os.close(announce_end)
-    with contextlib.suppress(BrokenPipeError), open(write_end, "wb") as sending:
-        sending.write(encode_order(order))
-    return pid, place_end
-
-
-def _announced(descriptor: int) -> SharedPlace:
-    """Return the place that a process announces. Raise EngineError if it ends before."""
-    with open(descriptor, "rb") as announcing:
-        announced = announcing.read()
-    if not announced:
-        raise EngineError("a replica ended while it started; see the server's log")
-    return decode_place(announced)
-
-
-def _end(pid: int) -> None:
-    """Kill a process that this one has started."""
-    os.kill(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)

@@ -26,6 +26,11 @@ def check_divisible(config: EngineConfig, ray_address: str = "") -> None:
 
 def check_shareable(config: EngineConfig) -> None:
     """Raise EngineError for a configuration that replicas of several gateways cannot use."""
+    if config.num_processes > 1:
+        raise EngineError(
+            "--shared-replicas: each replica must be one process. Omit --tensor-parallel-size and "
+            "--pipeline-parallel-size, or let each server have replicas of its own."
+        )
     if config.tiers is not None and config.tiers.redis_url == "auto":
         raise EngineError(
             "--shared-replicas: the replicas outlive each server, and the Redis that a server starts does not. Name "

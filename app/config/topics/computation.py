@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from app.config.options import integer, one_of, setting, switch
-from app.config.private_address import parse_private_address
 from app.config.ray_address import parse_ray_address
 from app.config.replica_roles import parse_roles
+from app.config.shared_replicas import parse_shared_replicas
 from engine.attention.backends import BACKENDS
 from engine.device_choice import DEVICES
 from engine.role import Role
@@ -86,11 +86,12 @@ class ComputationSettings:
     )
     shared_replicas: str = setting(
         "",
-        parse_private_address,
+        parse_shared_replicas,
         "ADDRESS",
         (
             "servers of one database use the same replicas: the address of this machine at which the replicas listen, "
-            "`127.0.0.1` if all servers are on it ([several servers](docs/fleet.md#several-servers))"
+            "`127.0.0.1` if all servers are on it, or `ray` for replicas on the cluster of `--ray-address` "
+            "([several servers](docs/fleet.md#several-servers))"
         ),
         default_text="each server has its own",
     )

@@ -17,6 +17,9 @@ SHARED = {"shared-replicas": "127.0.0.1", "database-url": "postgresql:///ebb", "
         ({**SHARED, "redis-url": "auto"}, "fail"),
         ({**SHARED, "redis-url": "unix:///run/redis.sock"}, "ok"),
         ({**SHARED, "redis-url": "unix:///run/redis.sock", "shared-replicas": "10.0.0.7"}, "warn"),
+        ({**SHARED, "shared-replicas": "ray", "ray-address": "auto"}, "ok"),
+        ({**SHARED, "shared-replicas": "ray"}, "fail"),
+        ({**SHARED, "ray-address": "auto"}, "fail"),
     ],
 )
 def test_settings_that_servers_cannot_share_are_found(flags: dict[str, str], level: str) -> None:

@@ -1,0 +1,74 @@
+"""Shared replicas as actors on the machines of a Ray cluster, which outlive the gateway that started them."""
+
+import asyncio
+import secrets
+from contextlib import suppress
+from typing import Any, Final
+
+import ray
+from ray.exceptions import RayError
+
+from engine.errors import EngineError
+from engine.fleet.order import ReplicaOrder, encode_order
+from engine.fleet.ray_actor import ReplicaActor
+from engine.fleet.ray_cluster import called, cpus_by_node, cpus_per_replica
+from engine.fleet.ray_placement import in_short, kill_actor, located
+from engine.fleet.shared_place import SharedPlace, decode_place
+
+END_SECONDS: Final = 15.0
+"""Time limit of the end of an actor. Ray kills a frozen one after five seconds."""
+
+
+class RayStarter:
+    """Actors on the cluster that this process is connected to, all with the same number of CPUs."""
+
+    def __init__(self, count: int) -> None:
+        """Divide the CPUs of the cluster among `count` replicas. Raise EngineError if there are too few."""
+        self._cpus = cpus_per_replica(list(cpus_by_node().values()), count)
+
+    def shares(self, count: int) -> list[tuple[int, ...]]:
+        """See SharedStarter. Other machines' CPUs are divided there."""
+        return [()] * count
+
+    async def start(self, order: ReplicaOrder) -> SharedPlace:
+        """See SharedStarter."""
+        name = f"replica-{secrets.token_hex(8)}"
+        actor = await called(lambda: self._create(name))
+        try:
+            _, num_shares = await located(actor, order.index, self._cpus)
+            return decode_place(await actor.open_to_all.remote(encode_order(order), num_shares, name))
+        except RayError as error:
+            kill_actor(actor)
+            raise EngineError(f"replica {order.index} cannot be started by Ray: {in_short(error)}") from error
+        except BaseException:
+            kill_actor(actor)
+            raise
+
+    def _create(self, name: str) -> Any:
+        """Return an actor without waiting for a machine. The end of this process does not end the actor."""
+        return (
+            ray.remote(ReplicaActor)
+            .options(
+                name=name,
+                lifetime="detached",
+                max_restarts=0,
+                max_concurrency=8,
+                num_cpus=self._cpus,
+                scheduling_strategy="SPREAD",
+            )
+            .remote()
+        )
+
+    def discard(self, place: SharedPlace) -> None:
+        """See SharedStarter."""
+        with suppress(ValueError):
+            # Raised if it has ended.
+            kill_actor(ray.get_actor(place.actor))
+
+    async def end(self, place: SharedPlace) -> None:
+        """See SharedStarter. Without the head of the cluster, the actor is left to end by itself."""
+        with suppress(ValueError, RayError, TimeoutError):
+            async with asyncio.timeout(END_SECONDS):
+                actor = await called(lambda: ray.get_actor(place.actor))
+                kill_actor(actor)
+                await actor.ended.remote()

@@ -19,7 +19,7 @@ WAYS = {
     "top_p and min_p": SamplingParams(temperature=1.5, top_p=0.99, min_p=0.02),
     "top_k, top_p and min_p": SamplingParams(top_k=300, top_p=0.75, min_p=0.1),
 }
-ROUNDING = 1e-5
+ROUNDING = 2e-5
 """Share of a row's mass by which a sampler's float32 weights may move a boundary: a token or two of a flat row."""
 
 

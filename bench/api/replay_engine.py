@@ -5,6 +5,7 @@ step hands over all of its tokens at one moment, as a step of a batch does. For 
 """
 
 import asyncio
+import struct
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -30,6 +31,9 @@ MODEL = "replay"
 WINDOW = 8192
 ANSWER_TOKENS = 12
 """Length of an answer that may end by itself."""
+
+EMBEDDING = struct.pack("<4f", 1.0, 0.0, 0.0, 0.0)
+"""Embedding of every text."""
 
 
 @dataclass(slots=True, eq=False)
@@ -260,4 +264,7 @@ class ReplayEngine:
         prompt = request.num_prompt_tokens
         total = (clock() - request.arrival) * 1e3
         usage = Usage(prompt, answer.said, KVReceipt(computed=prompt), 0.0, 0.0, total)
-        answer.stream.put(RequestOutput(request.request_id, text, ids, reason, usage, stop_string=stop))
+        embedding = EMBEDDING if request.sampling.pooling is not None else None
+        answer.stream.put(
+            RequestOutput(request.request_id, text, ids, reason, usage, stop_string=stop, embedding=embedding)
+        )

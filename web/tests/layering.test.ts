@@ -16,7 +16,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["background"],
   ["stores"],
   ["services/chat", "services/live", "services/transfer"],
-  ["services/format", "services/palette.ts", "services/search_filters.ts", "services/start_step.ts", "services/tiers.ts"],
+  ["services/folder_tree.ts", "services/format", "services/palette.ts", "services/search_filters.ts", "services/start_step.ts", "services/tiers.ts"],
   ["services/api", "services/browser", "services/code", "services/markdown", "services/sandbox", "services/scrolling"],
   ["i18n"],
 ];

@@ -33,7 +33,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help serve setup test test-full test-services test-kernels test-deploy test-models test-replicas test-postgres test-ray test-logins test-desktop test-clients image clients faults faults-api faults-fleet upgrade-fleet soak lint bench bench-peers clean wheel screenshots film test-setup web-test
+.PHONY: help serve setup test test-full test-services test-kernels test-deploy test-models test-replicas test-tools test-postgres test-ray test-logins test-desktop test-clients image clients faults faults-api faults-fleet upgrade-fleet soak lint bench bench-peers clean wheel screenshots film test-setup web-test
 
 comma := ,
 
@@ -60,7 +60,7 @@ test: test-setup ## check and test everything with small sizes
 test-full: test-setup ## check and test everything with large sizes
 	@$(call check-beside,$(PYTEST) --size full $(ARGS))
 
-test-services: wheel test-deploy test-kernels test-models test-replicas test-postgres test-ray test-logins test-desktop test-clients ## test the wheel, the image and the charts, the GPU kernels, all architectures, replicas, PostgreSQL, Ray, logins elsewhere, the window of the desktop and the clients
+test-services: wheel test-deploy test-kernels test-models test-replicas test-tools test-postgres test-ray test-logins test-desktop test-clients ## test the wheel, the image and the charts, the GPU kernels, all architectures, replicas, the benchmarks, PostgreSQL, Ray, logins elsewhere, the window of the desktop and the clients
 
 test-kernels: test-setup .make/triton ## simulate the GPU kernels on the CPU and compile them, five minutes
 	@PYTHONPATH=.make/triton $(BIN)/python -m pytest tests/kernels $(ARGS)
@@ -73,6 +73,9 @@ test-models: test-setup ## compare every tested architecture with transformers a
 
 test-replicas: test-setup ## run several replicas, pipeline stages and ranks with all that can happen to them, two minutes
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup --size services -m many_processes tests/integration/engine $(ARGS)
+
+test-tools: test-setup ## run every benchmark in small, and fuzz the API, a minute
+	@$(BIN)/python -m pytest -n 2 --size services -m tool tests/integration $(ARGS)
 
 test-postgres: test-setup ## run the tests of the store and of the chats on a PostgreSQL of their own, and several servers on it, two minutes
 	@scripts/with-postgres $(BIN)/python -m pytest -n 2 -p tests.on_postgres --ignore tests/unit/app/storage/sqlite tests/unit/app/storage tests/unit/app/conversations tests/postgres tests/integration/app/routes $(ARGS)

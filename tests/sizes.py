@@ -1,7 +1,7 @@
 """Pytest plugin with one setting for the size of all tests.
 
 - `small`, the default: `make test`.
-- `services`: small tests, and those that need more models or processes than `make test` has time for:
+- `services`: small tests, and those that need more models, processes or tools than `make test` has time for:
   `make test-services`.
 - `full`: large tests, and all of the others: `make test-full`.
 """
@@ -16,9 +16,10 @@ from tests.many_models import MARK as MANY_MODELS
 T = TypeVar("T")
 
 MANY_PROCESSES = pytest.mark.many_processes
+TOOL = pytest.mark.tool
 LARGE = pytest.mark.large
 
-_LEFT_OUT = {"small": (MANY_MODELS, MANY_PROCESSES, LARGE), "services": (LARGE,), "full": ()}
+_LEFT_OUT = {"small": (MANY_MODELS, MANY_PROCESSES, TOOL, LARGE), "services": (LARGE,), "full": ()}
 
 
 @dataclass(frozen=True)

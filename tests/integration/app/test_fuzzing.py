@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from bench.api.fuzz import fuzz_with_schemathesis
-from tests.sizes import Size
+from tests.sizes import TOOL, Size
+
+pytestmark = TOOL
 
 CHAT = r"^/v1/chat/completions$"
 LIMITS = r"^/api/admin/tenants/.*/limits$"

@@ -19,8 +19,11 @@ from bench.peers.prompts import PromptMaker
 from bench.peers.record import Record
 from bench.peers.server import Launch, PeerServer
 from bench.server import ServerFailedError
+from tests.sizes import TOOL
 from tests.waiting import until
 from tests.word_tokenizer import word_tokenizer
+
+pytestmark = TOOL
 
 SCRIPT = str(Path(__file__).parents[1] / "completions_server.py")
 PLAN = PeersPlan(

@@ -8,7 +8,10 @@ import torch
 
 from bench.quality import NativeArm, TorchArm, compare, summarise
 from tests.native_rig import KernelsFor
+from tests.sizes import TOOL
 from tests.tiny_models import make_tiny_model
+
+pytestmark = TOOL
 
 
 def test_metrics_of_known_distributions_are_exact() -> None:

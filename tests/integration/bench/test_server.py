@@ -8,6 +8,9 @@ import pytest
 
 from app.load.client import Generation
 from bench.server import EbbServer, ServerFailedError, ServerSettings, settle
+from tests.sizes import TOOL
+
+pytestmark = TOOL
 
 STUB = (sys.executable, str(Path(__file__).parents[1] / "bench_stub_server.py"))
 HELLO = [{"role": "user", "content": "one two three four five"}]

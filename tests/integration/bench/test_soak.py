@@ -15,7 +15,10 @@ from redis.retry import Retry
 from bench.slow_link import SlowLink
 from bench.soak.faults import FAULTS, Site, Strike, strike_all
 from tests.redis_server import RedisServer
+from tests.sizes import TOOL
 from tests.waiting import until
+
+pytestmark = TOOL
 
 MIB = 1 << 20
 MEMORY = 64 * MIB

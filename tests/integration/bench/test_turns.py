@@ -11,6 +11,9 @@ import pytest
 
 from bench import arms
 from bench.turns import main
+from tests.sizes import TOOL
+
+pytestmark = TOOL
 
 STUB = (sys.executable, str(Path(__file__).parents[1] / "bench_stub_server.py"))
 

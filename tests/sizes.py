@@ -45,6 +45,8 @@ def size(pytestconfig: pytest.Config) -> Size:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     marks = _LEFT_OUT[config.getoption("--size")]
-    left_out = [item for item in items if any(item.get_closest_marker(mark.name) for mark in marks)]
+    kept, left_out = list[pytest.Item](), list[pytest.Item]()
+    for item in items:
+        (left_out if any(item.get_closest_marker(mark.name) for mark in marks) else kept).append(item)
     config.hook.pytest_deselected(items=left_out)
-    items[:] = [item for item in items if item not in left_out]
+    items[:] = kept

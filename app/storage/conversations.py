@@ -85,7 +85,8 @@ class ConversationStore:
         """Return a page of one source's conversations, archived or not: pinned ones first, then the most recent.
 
         after: the place after which the page begins; None for the first page.
-        folder_id, tag: that they must have; None for any. A folder has what is in the folders inside it.
+        folder_id: folder that they are in, also inside another one; None for any.
+        tag: tag that they have; None for any.
         """
         condition, place = "", list[object]()
         if after is not None:

@@ -6,7 +6,6 @@ Ray passes the class by its name, so that Ebb must be installed on every machine
 import asyncio
 import os
 import socket
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from threading import Thread
@@ -18,7 +17,6 @@ from engine.fleet.core_shares import core_shares
 from engine.fleet.door import Door, DoorListener
 from engine.fleet.life_lock import LifeLock
 from engine.fleet.machine_share import MachineShare
-from engine.fleet.nearby_process import ProcessIdentity
 from engine.fleet.order import ReplicaOrder, decode_order
 from engine.fleet.process import Connect, run_replica
 from engine.fleet.ray_cluster import check_private
@@ -48,7 +46,7 @@ class ReplicaActor:
         listener = DoorListener(_host())
         door = listener.door(self._identity.certificate)
         admit = partial(listener.admit, self._identity.accepting(gateway))
-        self._begin(_run, self._part(order, num_shares), admit)
+        _begin(self._part(order, num_shares), admit)
         return door
 
     async def open_to_all(self, order: bytes, num_shares: int, name: str) -> bytes:
@@ -57,19 +55,10 @@ class ReplicaActor:
         order, num_shares: see `open`.
         name: of this actor.
         """
-        host, life_lock = _host(), LifeLock.make()
-        listener = DoorListener(host)
-        place = SharedPlace(
-            host,
-            listener.port,
-            self._identity.certificate,
-            socket.gethostname(),
-            ProcessIdentity.own(),
-            life_lock.descriptor if life_lock is not None else None,
-            name,
-        )
+        listener, life_lock = DoorListener(_host()), LifeLock.make()
+        place = SharedPlace.own(listener.door(self._identity.certificate), life_lock, name)
         admit = partial(listener.admit_all, self._identity.accepting_all())
-        self._begin(_run_shared, self._part(order, num_shares), admit, life_lock)
+        _begin(self._part(order, num_shares), admit, life_lock, is_shared=True)
         return encode_place(place)
 
     def _part(self, order: bytes, num_shares: int) -> ReplicaOrder:
@@ -81,9 +70,6 @@ class ReplicaActor:
         config = shares_of(whole.config, num_shares)[share]
         config = replace(config, tenants_file=None, ranks_on_ray=config.num_processes > 1)
         return structs.replace(whole, cpus=cpus, config=config)
-
-    def _begin(self, run: Callable[..., None], *arguments: object) -> None:
-        Thread(target=run, args=arguments, name="replica", daemon=True).start()
 
     async def ended(self) -> None:
         """Never return: Ray fails the call when the actor or its machine is gone."""
@@ -102,19 +88,16 @@ def _host() -> str:
     return host
 
 
-def _run(order: ReplicaOrder, admit: Connect) -> None:
-    try:
-        run_replica(order, admit)
-    finally:
-        # Ray keeps a process whose thread has failed.
-        os._exit(1)
+def _begin(order: ReplicaOrder, admit: Connect, life_lock: LifeLock | None = None, *, is_shared: bool = False) -> None:
+    """Run the replica on a thread of its own, which holds `life_lock` until it ends."""
 
+    def run() -> None:
+        try:
+            if life_lock is not None:
+                life_lock.hold()
+            run_replica(order, admit, is_shared=is_shared)
+        finally:
+            # Ray keeps a process whose thread has failed.
+            os._exit(1)
 
-def _run_shared(order: ReplicaOrder, admit: Connect, life_lock: LifeLock | None) -> None:
-    try:
-        if life_lock is not None:
-            # The kernel releases the lock when this thread ends.
-            life_lock.hold()
-        run_replica(order, admit, is_shared=True)
-    finally:
-        os._exit(1)
+    Thread(target=run, name="replica", daemon=True).start()

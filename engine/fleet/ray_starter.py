@@ -3,6 +3,7 @@
 import asyncio
 import secrets
 from contextlib import suppress
+from threading import Thread
 from typing import Any, Final
 
 import ray
@@ -61,9 +62,14 @@ class RayStarter:
 
     def discard(self, place: SharedPlace) -> None:
         """See SharedStarter."""
-        with suppress(ValueError):
-            # Raised if it has ended.
-            kill_actor(ray.get_actor(place.actor))
+
+        def kill() -> None:
+            # ValueError: it has ended.
+            with suppress(ValueError, RayError):
+                ray.kill(ray.get_actor(place.actor))
+
+        # Without the head of the cluster, both calls may block.
+        Thread(target=kill, name="ray-kill", daemon=True).start()
 
     async def end(self, place: SharedPlace) -> None:
         """See SharedStarter. Without the head of the cluster, the actor is left to end by itself."""

@@ -1,10 +1,13 @@
 """Where the gateways of a database find a replica that they share, and who may start one."""
 
 import hmac
+import socket
 from typing import Protocol
 
 from msgspec import Struct, msgpack
 
+from engine.fleet.door import Door
+from engine.fleet.life_lock import LifeLock
 from engine.fleet.nearby_process import ProcessIdentity
 
 
@@ -22,6 +25,19 @@ class SharedPlace(Struct, frozen=True):
     """Descriptor of the LifeLock in the process."""
     actor: str = ""
     """Name of the actor on the Ray cluster; empty for a process without Ray."""
+
+    @classmethod
+    def own(cls, door: Door, life_lock: LifeLock | None, actor: str = "") -> "SharedPlace":
+        """Return the place of this process, which waits at `door`."""
+        return cls(
+            door.host,
+            door.port,
+            door.certificate,
+            socket.gethostname(),
+            ProcessIdentity.own(),
+            life_lock.descriptor if life_lock is not None else None,
+            actor,
+        )
 
 
 encode_place = msgpack.Encoder().encode

@@ -6,14 +6,12 @@ standard output. No gateway owns it, so it outlives the one that started it.
 
 import os
 import signal
-import socket
 import sys
 from functools import partial
 from typing import Final
 
 from engine.fleet.door import DoorListener
 from engine.fleet.life_lock import LifeLock
-from engine.fleet.nearby_process import ProcessIdentity
 from engine.fleet.order import ReplicaOrder, decode_order
 from engine.fleet.process import run_replica
 from engine.fleet.shared_place import SharedPlace, encode_place
@@ -32,15 +30,7 @@ def main(host: str, order: ReplicaOrder) -> None:
         signal.signal(number, signal.SIG_IGN)
     identity = Identity.new()
     listener = DoorListener(host)
-    place = SharedPlace(
-        host,
-        listener.port,
-        identity.certificate,
-        socket.gethostname(),
-        ProcessIdentity.own(),
-        life_lock.descriptor if life_lock is not None else None,
-    )
-    _announce(place)
+    _announce(SharedPlace.own(listener.door(identity.certificate), life_lock))
     run_replica(order, partial(listener.admit_all, identity.accepting_all()), is_shared=True)
 
 

@@ -30,7 +30,7 @@ class SharedStarter(Protocol):
         """Begin to end a replica that `start` has returned."""
 
     async def end(self, place: SharedPlace) -> None:
-        """End a replica that any gateway started, and wait until its memory is free, as far as this can be known."""
+        """End a replica, whichever gateway started it. Wait for its memory if this gateway can see when it is free."""
 
 
 class LocalStarter:

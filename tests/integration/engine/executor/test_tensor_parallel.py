@@ -191,6 +191,7 @@ def test_every_rank_restores_its_part_from_redis_after_restart(
     llm: LLM, pair: EngineConfig, alone: list[tuple[int, ...]]
 ) -> None:
     assert llm.tiers.store is not None
+    assert answer(llm, PROMPTS[1], ANSWER).token_ids == alone[1]
     assert llm.tiers.store.flush(10.0)
     with LLM(pair) as other:
         again = answer(other, PROMPTS[1], ANSWER)

@@ -1,9 +1,10 @@
 """`python -m bench.page`: whether the page keeps up with a fast, long answer and with a long chat.
 
 Runs in Chromium, against the real server with an engine that replays an answer at a fixed rate: Markdown of all kinds,
-one block of code, one table. A frame counts as dropped if it comes more than `FRAME_GAP_MS` after its predecessor. A
-long task is one that the browser itself reports, of over 50 ms. The computing time of a task separates the page's work
-from the load of a busy machine. The targets are about the time that a person waits.
+one block of code, one table, and diagrams with two open previews. A frame counts as dropped if it comes more than
+`FRAME_GAP_MS` after its predecessor. A long task is one that the browser itself reports, of over 50 ms. The computing
+time of a task separates the page's work from the load of a busy machine. The targets are about the time that a person
+waits.
 """
 
 import argparse
@@ -21,7 +22,7 @@ from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 
 from bench.api.replay_server import replay_server
 from bench.machine import Machine, describe_machine
-from bench.page_answer import MARKDOWN, code, table
+from bench.page_answer import MARKDOWN, code, drawings, table
 from bench.report import Target
 from bench.report_tables import table as report_table
 from bench.report_tables import targets_table
@@ -34,7 +35,7 @@ RESULTS = Path(__file__).parent / "results"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 MAX_TASK_MS = 50.0
 MAX_OPEN_SECONDS = 1.0
-CODE_LINES, TABLE_ROWS = 3_000, 1_000
+CODE_LINES, TABLE_ROWS, DRAWINGS = 3_000, 1_000, 20
 FRAME_GAP_MS = 50.0
 """Duration of three frames at 60 Hz, which a person sees as a jerk."""
 POLL_MS, SETTLED_MS = 500, 1_000
@@ -80,16 +81,21 @@ SCROLL_UP = """async () => {
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """Streamed answer: the first `tokens` words of `text`, which is repeated from its beginning after its end."""
+    """Streamed answer: the first `tokens` words of `text`, which is repeated from its beginning after its end.
+
+    has_drawings: whether the answer has Mermaid diagrams, which must be drawn, and previews of HTML and SVG, of which
+    the first ones are opened while the answer goes on.
+    """
 
     name: str
     text: str
     tokens: int
+    has_drawings: bool = False
 
     @classmethod
-    def whole(cls, name: str, text: str, most: int) -> Self:
+    def whole(cls, name: str, text: str, most: int, *, has_drawings: bool = False) -> Self:
         """Create an answer with all of `text`, cut after `most` tokens."""
-        return cls(name, text, min(most, len(text.split())))
+        return cls(name, text, min(most, len(text.split())), has_drawings)
 
     def written(self, folder: Path) -> Path:
         """Create `folder` and write the text to a file in it. Return the file's path."""
@@ -201,14 +207,25 @@ async def _stream(browser: Browser, rate: float, answer: _Answer, root: Path) ->
 
         async def ask() -> None:
             await page.keyboard.press("Enter")
+            if answer.has_drawings:
+                await _open_previews(page)
             most_ms = (2 * answer.tokens / rate + 30) * 1e3
             await page.wait_for_function(ANSWERED, timeout=most_ms, polling=POLL_MS)
 
         smooth, _ = await _measured(page, f"{answer.name} streamed", ask())
+        if answer.has_drawings:
+            await page.get_by_role("img", name="Diagram").last.wait_for()
         stored = await (await page.request.get(f"/api/conversations/{made['id']}")).json()
         assert stored["messages"][-1]["usage"]["completion_tokens"] == answer.tokens
         await page.context.close()
     return smooth, answer.tokens / smooth.seconds
+
+
+async def _open_previews(page: Page) -> None:
+    """Open the first previews of an answer, one of HTML and one of SVG, as soon as their code is complete."""
+    for language in ("HTML", "SVG"):
+        await page.get_by_role("button", name="Preview", exact=True).first.click()
+        await page.get_by_title(f"Preview of {language}").wait_for()
 
 
 async def _long_chat(browser: Browser, messages: int, root: Path) -> tuple[float, Smoothness, Smoothness, int]:
@@ -273,6 +290,7 @@ async def _measure(tokens: int, rate: float, messages: int, root: Path) -> PageR
         _Answer(f"{tokens:,} tokens", MARKDOWN, tokens),
         _Answer.whole(f"{CODE_LINES:,} lines of code", code(CODE_LINES), tokens),
         _Answer.whole(f"{TABLE_ROWS:,} rows of a table", table(TABLE_ROWS), tokens),
+        _Answer.whole(f"{DRAWINGS} diagrams and previews", drawings(DRAWINGS), tokens, has_drawings=True),
     )
     chromium = next(found for name in BROWSERS if (found := shutil.which(name)) is not None)
     async with async_playwright() as playwright:

@@ -44,3 +44,30 @@ def table(rows: int) -> str:
     """Make a table with `rows` rows below its head."""
     body = (f"| {number} | **{number % 12}** | `{number / 2}` twelfths |\n" for number in range(rows))
     return "".join(("| Hour | Change | Of the range |\n| :--- | ---: | :--- |\n", *body))
+
+
+def drawings(parts: int) -> str:
+    """Make `parts` sections that each have Markdown, a Mermaid diagram, a moving HTML page and an SVG image."""
+    return "".join(f"{MARKDOWN}\n{_diagram(number)}\n{_MOVING_PAGE}\n{_image(number)}\n" for number in range(parts))
+
+
+_MOVING_PAGE = """```html
+<style> p { animation: tide 2s infinite alternate } @keyframes tide { to { transform: translateX(200px) } } </style>
+<p> high water </p>
+<script>
+  let frames = 0;
+  const count = () => { document.title = String(++frames); requestAnimationFrame(count); };
+  count();
+</script>
+```
+"""
+
+
+def _diagram(number: int) -> str:
+    steps = "".join(f"  S{step} -- after {step + number} hours --> S{step + 1}\n" for step in range(12))
+    return f"```mermaid\nflowchart TD\n{steps}```\n"
+
+
+def _image(number: int) -> str:
+    bars = "".join(f'  <rect x="{10 * bar}" width="8" height="{(bar * number) % 90 + 5}" />\n' for bar in range(20))
+    return f'```svg\n<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 200 100">\n{bars}</svg>\n```\n'

@@ -2,10 +2,13 @@
 
 All arms compute the same random Llama of 24 layers, through the worker, with attention and sampling. They take turns:
 the decoder, and the backend with torch's matrices and with native ones. Prints a table and stores nothing. The ratio of
-each load with torch's matrices, which the decoder has too, should be at most TARGET.
+each load with torch's matrices, which the decoder has too, should be at most TARGET. OpenMP's waiting threads sleep, as
+in `ebb serve`.
 """
 
 import argparse
+import os
+import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -27,6 +30,7 @@ from models.partition import Stage
 from models.transformers.model import load_network
 
 TARGET: Final = 1.10
+WAIT_POLICY: Final = "OMP_WAIT_POLICY"
 LAYERS: Final = 24
 SIZES: Final[Mapping[str, Any]] = {
     "hidden_size": 1024,
@@ -102,4 +106,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    # torch has loaded OpenMP, which read its environment then. So the program starts once more.
+    if WAIT_POLICY not in os.environ:
+        os.execve(sys.executable, sys.orig_argv, {**os.environ, WAIT_POLICY: "passive"})
     raise SystemExit(main())

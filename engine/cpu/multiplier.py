@@ -76,27 +76,25 @@ class PackedMatrix:
         self._bias = bias
         self._rows = rows
         self._depth = depth
+        self._padding = -depth % PANEL
         self._parts = (Part * 1)(Part(memory.data_ptr(), math.ceil(rows / PANEL), WEIGHT_FORMATS.index(weights)))
-        self._matrix = Matrix(self._parts, 1)
+        # A step computes hundreds of products. Filling in a new structure takes as long as a small product.
+        self._product = Product(
+            right=Matrix(self._parts, 1),
+            bias=None if bias is None else bias.data_ptr(),
+            depth=depth + self._padding,
+            columns=rows,
+        )
         self.keeps_values = weights == _BFLOAT16
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
-        """Map x [..., depth] to [..., rows], both bfloat16."""
-        padding = -self._depth % PANEL
-        left = (functional.pad(x, (0, padding)) if padding else x).reshape(-1, self._depth + padding).contiguous()
-        out = torch.empty(len(left), self._rows, dtype=torch.bfloat16)
-        self._multiplier.multiply(
-            Product(
-                left=left.data_ptr(),
-                right=self._matrix,
-                bias=None if self._bias is None else self._bias.data_ptr(),
-                out=out.data_ptr(),
-                rows=len(left),
-                depth=left.shape[1],
-                columns=self._rows,
-            )
-        )
-        return out.view(*x.shape[:-1], self._rows)
+        """Map x [..., depth] to [..., rows], both bfloat16. Call from one thread at a time."""
+        left = (functional.pad(x, (0, self._padding)) if self._padding else x).contiguous()
+        out = torch.empty(*x.shape[:-1], self._rows, dtype=torch.bfloat16)
+        product = self._product
+        product.left, product.out, product.rows = left.data_ptr(), out.data_ptr(), x.numel() // self._depth
+        self._multiplier.multiply(product)
+        return out
 
     def row_values(self, indices: torch.Tensor) -> torch.Tensor:
         """Return the rows [..., depth] of int64 indices [...]. The matrix must keep its values."""

@@ -10,6 +10,7 @@ waits.
 import argparse
 import asyncio
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Awaitable, Mapping, Sequence
@@ -84,7 +85,7 @@ class _Answer:
     """Streamed answer: the first `tokens` words of `text`, which is repeated from its beginning after its end.
 
     has_drawings: whether the answer has Mermaid diagrams, which must be drawn, and previews of HTML and SVG, of which
-    the first ones are opened while the answer goes on.
+    the first ones are opened while the answer continues.
     """
 
     name: str
@@ -113,6 +114,7 @@ class Smoothness:
     long_tasks: tasks of over 50 ms.
     longest_task_computed_ms: computing time of the longest task. During the rest of it, other work had the processor.
     most_computed_ms: computing time of the task that computed longest, which need not be the longest task.
+    stolen_ms: time for which the host of a virtual machine kept back one of its processors.
     """
 
     name: str
@@ -124,6 +126,7 @@ class Smoothness:
     longest_task_ms: float
     longest_task_computed_ms: float
     most_computed_ms: float
+    stolen_ms: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +166,9 @@ async def _measured(page: Page, name: str, doing: Awaitable[T]) -> tuple[Smoothn
     assert browser is not None
     await browser.start_tracing(page=page, categories=["-*", "toplevel"])
     await page.evaluate(WATCH)
+    stolen_ms = _stolen_ms()
     result = await doing
+    stolen_ms = _stolen_ms() - stolen_ms
     seen: dict[str, list[float]] = await page.evaluate("window.seen")
     traced = _tasks_ms(json.loads(await browser.stop_tracing())["traceEvents"])
     tasks, gaps = seen["tasks"], seen["gaps"]
@@ -177,8 +182,15 @@ async def _measured(page: Page, name: str, doing: Awaitable[T]) -> tuple[Smoothn
         max(tasks, default=0.0),
         max(traced)[1],
         max(computed for _, computed in traced),
+        stolen_ms,
     )
     return smooth, result
+
+
+def _stolen_ms() -> float:
+    """Return the time since the start of Linux for which the host kept back a processor, summed over all of them."""
+    ticks = int(Path("/proc/stat").read_text().split(maxsplit=9)[8])
+    return ticks * 1e3 / os.sysconf("SC_CLK_TCK")
 
 
 def _tasks_ms(events: Sequence[Mapping[str, Any]]) -> list[tuple[float, float]]:
@@ -317,6 +329,7 @@ def to_markdown(report: PageReport) -> str:
         "longest, ms",
         "of it on the CPU, ms",
         "most CPU of a task, ms",
+        "stolen by the host, ms",
     )
     rows = [
         (
@@ -329,6 +342,7 @@ def to_markdown(report: PageReport) -> str:
             f"{each.longest_task_ms:.0f}",
             f"{each.longest_task_computed_ms:.0f}",
             f"{each.most_computed_ms:.0f}",
+            f"{each.stolen_ms:.0f}",
         )
         for each in (*report.stretches, report.opening)
     ]

@@ -280,7 +280,7 @@ class Loads:
 
     def _window_arrived(self, load: _Load, window: Window, result: PrefetchResult) -> None:
         for index, slot in enumerate(result.slots, window.start):
-            job = TransferJob(next(self._job_ids), Direction.LOAD, load.block_ids[index], slot.offset)
+            job = TransferJob(next(self._job_ids), Direction.LOAD, load.block_ids[index], slot.offset, slot.key)
             self._jobs[job.job_id] = (load, index)
             load.jobs.add(job.job_id)
             self.ready.add(load.load_id, job)

@@ -113,7 +113,7 @@ class Stores:
             if slots:
                 self._unstored.serve(turn)
                 self._untaken.take(turn.key)
-                job = TransferJob(next(self._job_ids), Direction.STORE, turn.value, slots[0].offset)
+                job = TransferJob(next(self._job_ids), Direction.STORE, turn.value, slots[0].offset, turn.key)
                 self._jobs[job.job_id] = turn.key
                 jobs.append((turn.key, job))
             elif self._store.contains(turn.key):

@@ -21,12 +21,17 @@ class Direction(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TransferJob:
-    """Copy of one whole block. `host_offset` is in bytes from the start of the CPU tier's pool."""
+    """Copy of one whole block.
+
+    host_offset: in bytes from the start of the CPU tier's pool.
+    key: of the block, for a machine with a copy of its part of the pool (`engine.executor.far_pool`).
+    """
 
     job_id: int
     direction: Direction
     block_id: int
     host_offset: int
+    key: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from app.config.ray_address import AUTO
 from app.config.settings import Settings
 from app.doctor.finding import Finding
 from engine.errors import EngineError
-from engine.fleet.ray_cluster import connect, cpus_by_node, cpus_per_replica, disconnect
+from engine.fleet.ray_cluster import connect, cpus_by_node, cpus_per_stage, disconnect
 
 TOKEN = Path("~/.ray/auth_token")
 """Place where Ray keeps the token, unless a variable of its own names another one."""
@@ -19,7 +19,7 @@ REACH_SECONDS = 3.0
 
 def check_ray(settings: Settings) -> Finding:
     """Check that the cluster accepts this machine's token and version, and has room for the replicas."""
-    address, replicas = settings.ray_address, settings.replicas
+    address, replicas, stages = settings.ray_address, settings.replicas, settings.pipeline_parallel_size
     if not address:
         return Finding("ok", "ray", "off: replicas run on this machine")
     try:
@@ -32,15 +32,14 @@ def check_ray(settings: Settings) -> Finding:
         connect(address)
         try:
             cpus = cpus_by_node()
-            share = cpus_per_replica(list(cpus.values()), replicas)
+            share = cpus_per_stage(list(cpus.values()), replicas, stages)
         finally:
             disconnect()
     except EngineError as error:
         advice = "every machine needs the same Ray and the same token: see docs/fleet.md"
         return Finding("fail", "ray", error.message, advice)
-    text = (
-        f"ray {installed}, {len(cpus)} machines with {sum(cpus.values())} CPUs: {share} for each of {replicas} replicas"
-    )
+    users = f"{replicas} replicas" if stages == 1 else f"the {stages} stages of {replicas} replicas"
+    text = f"ray {installed}, {len(cpus)} machines with {sum(cpus.values())} CPUs: {share} for each of {users}"
     if _is_token_readable():
         return Finding("warn", "ray", f"{text}; other users can read {TOKEN}", f"chmod 600 {TOKEN}")
     return Finding("ok", "ray", text)

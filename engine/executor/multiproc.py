@@ -70,7 +70,7 @@ class MultiprocExecutor:
         self._processes: RankProcesses | None = None
         self._num_blocks = 0
         self._offsets: list[int] = []
-        self._pool: SharedPool | None = None
+        self._pool: tuple[memoryview, SharedPool] | None = None
         self._pending: OrderedDict[int, _Pending] = OrderedDict()
         self._busy_seconds = [0.0] * self.partition.num_processes
         self._transfers = JoinedTransfers(self.partition.num_processes)
@@ -101,11 +101,19 @@ class MultiprocExecutor:
         self._num_blocks = num_blocks
         self._thread.submit(self._call, InitKV(num_blocks)).result()
 
-    def attach_host_pool(self, _pool: memoryview, shared: SharedPool | None) -> None:
-        """Attach the CPU tier's memory on every rank. The ranks map it by the name in `shared`, which must be set."""
+    def attach_host_pool(self, pool: memoryview, shared: SharedPool | None) -> None:
+        """Attach the CPU tier's memory on every rank.
+
+        The ranks of this machine map it by the name in `shared`, which must be set.
+        """
         assert shared is not None
-        self._pool = shared
-        self._thread.submit(self._call, AttachHostPool(shared, tuple(self._offsets))).result()
+        self._pool = (pool, shared)
+        self._thread.submit(self._attach, pool, shared).result()
+
+    def _attach(self, pool: memoryview, shared: SharedPool) -> None:
+        assert self._processes is not None
+        self._processes.serve_pool(pool)
+        self._processes.call(AttachHostPool(shared, tuple(self._offsets)))
 
     def begin(self) -> None:
         """Start to serve steps."""
@@ -214,7 +222,7 @@ class MultiprocExecutor:
             self._load(logger.info)
             self._call(InitKV(self._num_blocks))
             if self._pool is not None:
-                self._call(AttachHostPool(self._pool, tuple(self._offsets)))
+                self._attach(*self._pool)
         except Exception as error:  # whatever a start raises counts as one more loss
             self._lose(f"the workers could not be restarted: {error}")
         else:

@@ -12,6 +12,7 @@ from threading import Lock
 
 from engine.config import EngineConfig
 from engine.errors import EngineError
+from engine.executor.far_pool import FarPool
 from engine.executor.messages import (
     AttachHostPool,
     Call,
@@ -31,7 +32,7 @@ from engine.executor.uniproc import UniProcExecutor
 from engine.parent_process import die_with
 from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.worker.loaded_model import LoadedModel
-from engine.worker.torch.ranks import TorchRanks
+from engine.worker.torch.ranks import MeetingAddress, TorchRanks
 from engine.worker.torch.stage_link import TorchStageLink
 from engine.worker.worker import Worker
 from models.errors import ModelError
@@ -50,8 +51,8 @@ class RankOrder:
     """Number of the process in `partition`, counted over all stages."""
     parent: int
     """Process id of the parent."""
-    meeting_place: Path
-    """Path at which the ranks find each other (`TorchRanks`)."""
+    meeting_place: Path | MeetingAddress
+    """Place at which the ranks find each other (`TorchRanks`)."""
     log_level: int
     """Lowest level of log records that are sent to the parent."""
 
@@ -59,10 +60,14 @@ class RankOrder:
 class RankServer:
     """Handler of the messages of one pipe. Calls are answered one by one, steps when they have ended, in order."""
 
-    def __init__(self, order: RankOrder, send: Callable[[Up], None]) -> None:
+    def __init__(self, order: RankOrder, send: Callable[[Up], None], pool_pipe: Connection | None = None) -> None:
+        """pool_pipe: see `serve_rank`."""
         self._order = order
         self._send = send
+        self._pool_pipe = pool_pipe
         self._executor: UniProcExecutor | None = None
+        self._block_nbytes = 0
+        self._far_pool: FarPool | None = None
 
     def answer(self, call: Call) -> Reply | Refusal:
         """Execute a call and return its answer. An exception becomes a Refusal."""
@@ -76,11 +81,17 @@ class RankServer:
         match call:
             case Load():
                 self._executor = UniProcExecutor(self._make_worker())
-                return self._executor.load()
+                model = self._executor.load()
+                self._block_nbytes = model.block_nbytes
+                return model
             case InitKV(num_blocks):
                 self._loaded().init_kv(num_blocks)
             case AttachHostPool(pool, offsets):
-                self._loaded().attach_host_pool(pool.map()[offsets[self._order.rank] :], None)
+                first = offsets[self._order.rank]
+                if self._pool_pipe is not None:
+                    self._far_pool = FarPool(self._pool_pipe, pool.nbytes, first, self._block_nbytes)
+                memory = self._far_pool.memory if self._far_pool is not None else pool.map()
+                self._loaded().attach_host_pool(memory[first:], None)
         return None
 
     def _make_worker(self) -> Worker:
@@ -97,17 +108,23 @@ class RankServer:
         return self._executor
 
     def execute(self, step: SchedulerOutput) -> None:
-        """Queue a step; its end is sent through the pipe."""
+        """Queue a step; its end is sent through the pipe. Raise OSError or EOFError if the engine is gone."""
+        if self._far_pool is not None:
+            self._far_pool.prepare(step.loads, step.stores)
         future = self._loaded().execute(step)
-        future.add_done_callback(lambda ended: self._send(self._ended(step.step_id, ended)))
+        future.add_done_callback(lambda ended: self._send(self._ended(step, ended)))
 
-    def _ended(self, step_id: int, future: Future[ModelRunnerOutput]) -> StepEnded:
-        error = future.exception()
+    def _ended(self, step: SchedulerOutput, future: Future[ModelRunnerOutput]) -> StepEnded:
+        error, far_pool, moves_only = future.exception(), self._far_pool, not step.num_scheduled_tokens
         if error is not None:
-            logger.error("rank %d failed at step %d", self._order.rank, step_id, exc_info=error)
-            return StepEnded(step_id, error=_in_words(error))
+            logger.error("rank %d failed at step %d", self._order.rank, step.step_id, exc_info=error)
+            if far_pool is not None and moves_only:
+                far_pool.forget()
+            return StepEnded(step.step_id, error=_in_words(error))
         output, is_sampler = future.result(), self._order.rank == self._order.partition.sampler
-        return StepEnded(step_id, output if is_sampler else replace(output, sampled_token_ids={}))
+        if far_pool is not None:
+            output = replace(output, transfers=far_pool.settle(output.transfers, wait=moves_only))
+        return StepEnded(step.step_id, output if is_sampler else replace(output, sampled_token_ids={}))
 
     def _progress(self, sentence: str) -> None:
         if self._order.rank == 0:
@@ -134,10 +151,12 @@ def run_rank(order: RankOrder, pipe: Connection) -> None:
     serve_rank(order, pipe)
 
 
-def serve_rank(order: RankOrder, pipe: Connection) -> None:
+def serve_rank(order: RankOrder, pipe: Connection, pool_pipe: Connection | None = None) -> None:
     """Serve one rank on this thread until the pipe closes.
 
     The process has nothing to save, so it exits at once, whatever its threads are doing.
+
+    pool_pipe: to the PoolServer of a rank on another machine than the engine; None on the same one.
     """
     lock = Lock()
 
@@ -149,7 +168,7 @@ def serve_rank(order: RankOrder, pipe: Connection) -> None:
                 os._exit(1)
 
     logging.basicConfig(level=order.log_level, format="%(message)s", handlers=[_PipeLog(send)])
-    server = RankServer(order, send)
+    server = RankServer(order, send, pool_pipe)
     while True:
         try:
             message = decode_down(pipe.recv_bytes())

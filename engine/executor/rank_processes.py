@@ -11,10 +11,11 @@ from math import inf
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from engine.config import EngineConfig
 from engine.errors import EngineError
+from engine.executor.far_pool import PoolServer
 from engine.executor.frame_sender import FrameSender
 from engine.executor.messages import (
     Call,
@@ -30,6 +31,7 @@ from engine.executor.messages import (
     encode,
 )
 from engine.executor.rank_process import RankOrder, run_rank
+from engine.executor.started_rank import RankStarter, StartedRank
 from engine.executor.step_limit import StepLimit
 from engine.worker.loaded_model import LoadedModel
 from models.partition import Partition
@@ -44,53 +46,32 @@ class RankDiedError(EngineError):
     """A rank's process has ended or hangs, so the other ranks cannot continue."""
 
 
-class RankProcess(Protocol):
-    """Process of one rank, with the methods of `multiprocessing.Process`.
+class SpawnedRanks:
+    """Ranks as plain processes, which live as long as the thread that starts them. Satisfies RankStarter."""
 
-    exitcode: None while it runs, or if it is not known.
-    """
+    def __init__(self, folder: Path) -> None:
+        """folder: empty, and of this user only."""
+        self.meeting_place: Final = folder / "meeting"
 
-    @property
-    def pid(self) -> int | None:
-        """Process id."""
-
-    @property
-    def exitcode(self) -> int | None:
-        """See the class."""
-
-    def kill(self) -> None:
-        """Kill the process, also a frozen one. Raise ValueError after `close`."""
-
-    def join(self, timeout: float | None = None) -> None:
-        """Wait until the process has ended, at most `timeout` seconds."""
-
-    def close(self) -> None:
-        """Release the process, which has ended."""
+    def start(self, order: RankOrder) -> StartedRank:
+        """See RankStarter."""
+        # Spawn, not fork: this process has threads, and perhaps an open device.
+        context = get_context("spawn")
+        ours, theirs = context.Pipe()
+        process = context.Process(target=run_rank, args=(order, theirs), name=f"ebb-rank-{order.rank}", daemon=True)
+        process.start()
+        # Otherwise the pipe would stay open after the process ends.
+        theirs.close()
+        return StartedRank(process, ours)
 
 
-StartRank = Callable[[RankOrder], tuple[RankProcess, Connection]]
-"""Function that starts a rank, and returns it with the pipe to it. Raises EngineError."""
-
-
-def spawn_rank(order: RankOrder) -> tuple[RankProcess, Connection]:
-    """Start a rank as a plain process, which lives as long as this thread."""
-    # Spawn, not fork: this process has threads, and perhaps an open device.
-    context = get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=run_rank, args=(order, theirs), name=f"ebb-rank-{order.rank}", daemon=True)
-    process.start()
-    # Otherwise the pipe would stay open after the process ends.
-    theirs.close()
-    return process, ours
-
-
-def _starter(config: EngineConfig) -> StartRank:
+def _starter(config: EngineConfig, partition: Partition, folder: Path) -> RankStarter:
     if not config.ranks_on_ray:
-        return spawn_rank
+        return SpawnedRanks(folder)
     # Imported here, since Ray is an extra.
-    from engine.executor.ray_ranks import start_ray_rank
+    from engine.executor.ray_ranks import RayRanks
 
-    return start_ray_rank
+    return RayRanks(partition, folder)
 
 
 class RankProcesses:
@@ -107,17 +88,21 @@ class RankProcesses:
         self._limit = StepLimit()
         self._folder = Path(tempfile.mkdtemp(prefix="ebb-ranks-"))
         level = logging.getLogger().getEffectiveLevel()
-        start_rank = _starter(config)
-        self._pipes: list[Connection] = []
-        self._processes: list[RankProcess] = []
+        # The starter holds the store at which ranks on several machines meet.
+        self._starter = _starter(config, partition, self._folder)
+        self._ranks: list[StartedRank] = []
         for rank in range(self._size):
             level_of_rank = level if rank == 0 else max(level, logging.WARNING)
-            order = RankOrder(config, partition, rank, os.getpid(), self._folder / "meeting", level_of_rank)
-            process, pipe = start_rank(order)
-            self._pipes.append(pipe)
-            self._processes.append(process)
+            order = RankOrder(config, partition, rank, os.getpid(), self._starter.meeting_place, level_of_rank)
+            self._ranks.append(self._starter.start(order))
+        self._pipes = [rank.pipe for rank in self._ranks]
         self._sender = FrameSender(self._pipes)
-        self.pids: Final = tuple(process.pid or 0 for process in self._processes)
+        self._pool_servers: list[PoolServer] = []
+        self.pids: Final = tuple(rank.process.pid or 0 for rank in self._ranks)
+
+    def serve_pool(self, pool: memoryview) -> None:
+        """Serve the CPU tier's pool to the ranks that cannot map it, until `close`."""
+        self._pool_servers = [PoolServer(rank.pool_pipe, pool) for rank in self._ranks if rank.pool_pipe is not None]
 
     def send(self, message: Down) -> None:
         """Send `message` to every rank without waiting; a rank that has died is noticed when its answer is read."""
@@ -170,17 +155,19 @@ class RankProcesses:
 
     def end(self) -> None:
         """Kill the processes, which have nothing to save. Safe on any thread: pending calls raise RankDiedError."""
-        for process in self._processes:
+        for rank in self._ranks:
             # A process that the other thread has closed already raises ValueError.
             with suppress(ValueError):
-                process.kill()
+                rank.process.kill()
 
     def close(self) -> None:
         """Kill the processes and wait for them. After that, none of them accesses shared memory."""
         self.end()
-        for process in self._processes:
-            process.join()
-            process.close()
+        for rank in self._ranks:
+            rank.process.join()
+            rank.process.close()
+        for server in self._pool_servers:
+            server.close()
         self._sender.close()
         for pipe in self._pipes:
             pipe.close()
@@ -211,12 +198,16 @@ class RankProcesses:
                         yield rank, message
 
     def _all_but(self, answered: Collection[int]) -> str:
-        missing = [f"rank {rank} (pid {pid})" for rank, pid in enumerate(self.pids) if rank not in answered]
+        missing = [f"rank {rank} ({self._place(rank)})" for rank in range(self._size) if rank not in answered]
         return f"{' and '.join(missing)} of {self._size}"
 
+    def _place(self, rank: int) -> str:
+        machine = self._ranks[rank].machine
+        return f"pid {self.pids[rank]}" + (f" on {machine}" if machine else "")
+
     def _last_words(self, rank: int) -> str:
-        process = self._processes[rank]
+        process = self._ranks[rank].process
         process.join(1.0)
         code = process.exitcode
         how = "ended" if code is None else f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
-        return f"the process of rank {rank} of {self._size} (pid {process.pid}) {how}"
+        return f"the process of rank {rank} of {self._size} ({self._place(rank)}) {how}"

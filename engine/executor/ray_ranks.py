@@ -1,10 +1,17 @@
-"""Ranks as actors of a Ray cluster, on the machine and in the placement group of the actor that has the engine."""
+"""Ranks as actors of a Ray cluster, in the placement group of the actor that has the engine.
 
+The ranks of a stage are on one machine. The first stage is on the engine's.
+"""
+
+import hmac
 import os
+import secrets
 import select
 import signal
 import socket
+import time
 from collections.abc import Collection
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Thread
@@ -15,47 +22,80 @@ from ray.exceptions import RayError
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
 from engine.errors import EngineError
+from engine.executor.core_shares import core_shares
+from engine.executor.far_pool import hang_up
+from engine.executor.machine_share import MachineShare
+from engine.executor.started_rank import RankProcess, StartedRank
+from engine.worker.torch.ranks import MeetingAddress, open_store
+from models.partition import Partition
 
 if TYPE_CHECKING:
     from engine.executor.rank_process import RankOrder
 
 START_SECONDS: Final = 60.0
 """Time limit of starting an actor. The placement group has the CPUs already."""
+_SECRET_NBYTES: Final = 32
+_HELLO_SECONDS: Final = 5.0
+"""Time limit for the secret of a peer that has connected."""
+_SILENCE_SECONDS: Final = 1
+"""Seconds without a word after which the other machine is asked whether it is there."""
+_UNREACHABLE_MS: Final = 3_000
+"""Milliseconds without an acknowledgement after which the other machine is lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankDoor:
+    """Place where the engine waits for the connections of one rank, and the secret that begins each of them."""
+
+    host: str
+    port: int
+    secret: bytes
 
 
 class RankActor:
     """Process of one rank. The rank has a thread of its own, away from Ray's."""
 
-    def start(self, order: "RankOrder", meeting: Path, cpus: Collection[int]) -> int:
+    def machine(self) -> tuple[str, str, str]:
+        """Return the id of the actor's node, its address, and the name of its machine for people."""
+        node: str = ray.get_runtime_context().get_node_id()
+        return node, ray.util.get_node_ip_address(), socket.gethostname()
+
+    def share(self, count: int) -> tuple[int, ...]:
+        """Take one of `count` equal parts of the machine, and return its CPUs."""
+        node: str = ray.get_runtime_context().get_node_id()
+        self._share = MachineShare(node, count)
+        return core_shares(os.sched_getaffinity(0), count)[self._share.number]
+
+    def start(self, order: "RankOrder", door: RankDoor, cpus: Collection[int], *, is_far: bool) -> int:
         """Begin the rank, and return the process id.
 
-        meeting: path of the socket on which the parent listens.
         cpus: CPUs that the rank may run on.
+        is_far: whether the engine is on another machine.
         """
-        connected = socket.socket(socket.AF_UNIX)
-        connected.connect(str(meeting))
-        pipe = Connection(connected.detach())
-        Thread(target=_run, args=(order, pipe, cpus), name="rank", daemon=True).start()
+        pipe = _knock(door)
+        pool_pipe = _knock(door) if is_far else None
+        Thread(target=_run, args=(order, pipe, pool_pipe, cpus), name="rank", daemon=True).start()
         return os.getpid()
 
 
-def _run(order: "RankOrder", pipe: Connection, cpus: Collection[int]) -> None:
+def _run(order: "RankOrder", pipe: Connection, pool_pipe: Connection | None, cpus: Collection[int]) -> None:
     try:
         # The affinity of this thread, and of those that it starts.
         os.sched_setaffinity(0, cpus)
         from engine.executor.rank_process import serve_rank
 
-        serve_rank(order, pipe)
+        serve_rank(order, pipe, pool_pipe)
     finally:
         os._exit(1)
 
 
-class RayRank:
-    """Actor of one rank, seen from its own machine. The methods are those of a process that was spawned."""
+class NearRank:
+    """Actor of one rank on this machine. The methods are those of a process that was spawned."""
 
     exitcode: Final = None
 
     def __init__(self, actor: Any, pid: int) -> None:
+        # Ray ends an actor that nothing refers to.
         self._actor = actor
         self._descriptor = os.pidfd_open(pid)
         self.pid: Final = pid
@@ -79,22 +119,124 @@ class RayRank:
         os.close(descriptor)
 
 
-def start_ray_rank(order: "RankOrder") -> tuple[RayRank, Connection]:
-    """Start one rank in the placement group of this actor, and return it with the pipe to it. Raise EngineError."""
-    meeting = order.meeting_place.with_name(f"rank-{order.rank}")
-    group = ray.util.get_current_placement_group()
-    place = PlacementGroupSchedulingStrategy(group, order.rank)
-    cpus = group.bundle_specs[order.rank]["CPU"]
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(str(meeting))
-        listener.listen(1)
+class FarRank:
+    """Actor of one rank on another machine, which ends with its connections and uses none of this machine's memory."""
+
+    exitcode: Final = None
+
+    def __init__(self, actor: Any, pid: int, pipes: Collection[Connection]) -> None:
+        self._actor = actor
+        self._pipes = pipes
+        self._is_closed = False
+        self.pid: Final = pid
+
+    def kill(self) -> None:
+        """End the connections, and have Ray kill the process, which may be frozen. Raise ValueError after `close`."""
+        if self._is_closed:
+            raise ValueError("the rank is closed")
+        for pipe in self._pipes:
+            hang_up(pipe)
+        # Without the head of the cluster, the call may block.
+        Thread(target=ray.kill, args=(self._actor,), name="ray-kill", daemon=True).start()
+
+    def join(self, timeout: float | None = None) -> None:
+        """Do nothing: the end of a process elsewhere frees nothing here."""
+
+    def close(self) -> None:
+        """Note that `kill` is no longer possible."""
+        self._is_closed = True
+
+
+class RayRanks:
+    """Ranks in the placement group of this actor, which has a bundle for each stage. Satisfies RankStarter.
+
+    meeting_place: see RankOrder.
+    """
+
+    def __init__(self, partition: Partition, folder: Path) -> None:
+        """folder: empty, and of this user only."""
+        self._partition = partition
+        self._group = ray.util.get_current_placement_group()
+        self._node: str = ray.get_runtime_context().get_node_id()
+        self._host: str = ray.util.get_node_ip_address()
+        self._stage_cpus: Collection[int] = os.sched_getaffinity(0)
+        self.meeting_place: Path | MeetingAddress = folder / "meeting"
+        if partition.num_stages > 1:
+            self._store, self.meeting_place = open_store(self._host, partition.num_processes)
+
+    def start(self, order: "RankOrder") -> StartedRank:
+        """See RankStarter."""
+        stage, rank = self._partition.place(order.rank)
+        cpus = self._group.bundle_specs[stage]["CPU"] / self._partition.ranks
+        place = PlacementGroupSchedulingStrategy(self._group, stage)
         actor = ray.remote(RankActor).options(num_cpus=cpus, max_restarts=0, scheduling_strategy=place).remote()
         try:
-            pid = ray.get(actor.start.remote(order, meeting, os.sched_getaffinity(0)), timeout=START_SECONDS)
-        except RayError as error:
+            if stage > 0 and rank == 0:
+                self._stage_cpus = self._share_of(actor, int(self._group.bundle_specs[stage]["CPU"]))
+            return self._begin(order, actor)
+        except (RayError, OSError) as error:
             ray.kill(actor)
             reason = str(error).strip().splitlines()[-1]
             raise EngineError(f"rank {order.rank} cannot be started by Ray: {reason}") from error
-        # The actor has connected, so this does not wait.
-        pipe, _ = listener.accept()
-    return RayRank(actor, pid), Connection(pipe.detach())
+
+    def _share_of(self, actor: Any, cpus: int) -> tuple[int, ...]:
+        """Take a part of an actor's machine for a stage with so many CPUs, and return which they are."""
+        node, _, _ = ray.get(actor.machine.remote(), timeout=START_SECONDS)
+        of_machine = next(int(each["Resources"].get("CPU", 0)) for each in ray.nodes() if each["NodeID"] == node)
+        share: tuple[int, ...] = ray.get(actor.share.remote(max(1, of_machine // cpus)), timeout=START_SECONDS)
+        return share
+
+    def _begin(self, order: "RankOrder", actor: Any) -> StartedRank:
+        node, address, machine = ray.get(actor.machine.remote(), timeout=START_SECONDS)
+        is_far = node != self._node
+        if isinstance(order.meeting_place, MeetingAddress):
+            order = replace(order, meeting_place=replace(order.meeting_place, own=address))
+        secret = secrets.token_bytes(_SECRET_NBYTES)
+        with socket.create_server((self._host, 0), family=_family(self._host)) as listener:
+            door = RankDoor(self._host, listener.getsockname()[1], secret)
+            started = actor.start.remote(order, door, self._stage_cpus, is_far=is_far)
+            pid: int = ray.get(started, timeout=START_SECONDS)
+            # The actor has connected, so this does not wait for it.
+            pipe = _admit(listener, secret)
+            pool_pipe = _admit(listener, secret) if is_far else None
+        if pool_pipe is None:
+            process: RankProcess = NearRank(actor, pid)
+            return StartedRank(process, pipe)
+        return StartedRank(FarRank(actor, pid, (pipe, pool_pipe)), pipe, pool_pipe, machine)
+
+
+def _family(host: str) -> socket.AddressFamily:
+    return socket.AF_INET6 if ":" in host else socket.AF_INET
+
+
+def _knock(door: RankDoor) -> Connection:
+    """Connect to the engine. Raise OSError."""
+    connected = socket.create_connection((door.host, door.port), START_SECONDS)
+    connected.sendall(door.secret)
+    return _pipe(connected)
+
+
+def _admit(listener: socket.socket, secret: bytes) -> Connection:
+    """Return the next connection that begins with `secret`. Raise OSError after START_SECONDS."""
+    passes_at = time.monotonic() + START_SECONDS
+    while True:
+        listener.settimeout(max(0.0, passes_at - time.monotonic()))
+        peer, _ = listener.accept()
+        peer.settimeout(_HELLO_SECONDS)
+        try:
+            if hmac.compare_digest(peer.recv(_SECRET_NBYTES, socket.MSG_WAITALL), secret):
+                return _pipe(peer)
+        except OSError:
+            pass
+        peer.close()
+
+
+def _pipe(connected: socket.socket) -> Connection:
+    """Return a connection of `multiprocessing` by a TCP socket, which ends when the other machine vanishes."""
+    connected.settimeout(None)
+    connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _SILENCE_SECONDS)
+    connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, _SILENCE_SECONDS)
+    connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _UNREACHABLE_MS)
+    return Connection(connected.detach())

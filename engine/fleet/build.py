@@ -135,7 +135,7 @@ def _place(config: EngineConfig, count: int, ray_address: str, closing: ExitStac
     from engine.fleet.ray_placement import RayPlacement
 
     # Each machine divides the sizes among its own replicas.
-    return RayPlacement(count), [config] * count
+    return RayPlacement(count, config.pipeline_parallel_size), [config] * count
 
 
 def _starter(

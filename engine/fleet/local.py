@@ -9,7 +9,7 @@ import sys
 import threading
 
 from engine.errors import EngineError
-from engine.fleet.core_shares import core_shares
+from engine.executor.core_shares import core_shares
 from engine.fleet.life_lock import LifeLock
 from engine.fleet.order import ReplicaOrder, encode_order
 

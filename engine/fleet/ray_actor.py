@@ -13,10 +13,10 @@ from threading import Thread
 import ray
 from msgspec import structs
 
-from engine.fleet.core_shares import core_shares
+from engine.executor.core_shares import core_shares
+from engine.executor.machine_share import MachineShare
 from engine.fleet.door import Door, DoorListener
 from engine.fleet.life_lock import LifeLock
-from engine.fleet.machine_share import MachineShare
 from engine.fleet.order import ReplicaOrder, decode_order
 from engine.fleet.process import Connect, run_replica
 from engine.fleet.ray_cluster import check_private

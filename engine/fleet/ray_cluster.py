@@ -104,16 +104,19 @@ def cpus_by_node() -> dict[str, int]:
     return {node: count for node, count in cpus.items() if count}
 
 
-def cpus_per_replica(of_machines: Sequence[int], count: int) -> int:
-    """Return the most CPUs that each of `count` replicas can have, all the same number, on machines with these CPUs.
+def cpus_per_stage(of_machines: Sequence[int], count: int, stages: int) -> int:
+    """Return the most CPUs that each stage of `count` replicas can have, all the same number, on machines with these.
 
-    Raise EngineError if there are fewer CPUs than replicas.
+    stages: of each replica. A stage is on one machine.
+
+    Raise EngineError if there are fewer CPUs than stages.
     """
-    total = sum(of_machines)
-    for share in range(total // count, 0, -1):
-        if sum(cpus // share for cpus in of_machines) >= count:
+    total, parts = sum(of_machines), count * stages
+    for share in range(total // parts, 0, -1):
+        if sum(cpus // share for cpus in of_machines) >= parts:
             return share
+    needing = "every replica needs one" if stages == 1 else f"each of the {stages} stages of every replica needs one"
     raise EngineError(
-        f"--replicas {count}: the Ray cluster has {total} CPUs on {len(of_machines)} machines, and every replica needs "
-        "one. Add machines, or lower --replicas."
+        f"--replicas {count}: the Ray cluster has {total} CPUs on {len(of_machines)} machines, and {needing}. "
+        "Add machines, or lower --replicas."
     )

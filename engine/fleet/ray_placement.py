@@ -14,11 +14,12 @@ from ray.exceptions import RayError
 from ray.util import placement_group, remove_placement_group
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
+from engine.config import EngineConfig
 from engine.errors import EngineError
 from engine.fleet.door import Door
 from engine.fleet.order import ReplicaOrder, encode_order
 from engine.fleet.ray_actor import ReplicaActor
-from engine.fleet.ray_cluster import called, cpus_by_node, cpus_per_replica
+from engine.fleet.ray_cluster import called, cpus_by_node, cpus_per_stage
 from engine.fleet.tls import Identity
 
 PLACE_SECONDS: Final = 60.0
@@ -81,17 +82,19 @@ class RayReplica:
 
 
 class RayPlacement:
-    """Actors on the cluster that this process is connected to, all with the same number of CPUs.
+    """Actors on the cluster that this process is connected to, all stages with the same number of CPUs.
 
     is_shared: see Placement.
     """
 
     is_shared = False
 
-    def __init__(self, count: int) -> None:
-        """Divide the CPUs of the cluster among `count` replicas. Raise EngineError if there are too few."""
-        cpus = cpus_by_node()
-        self._cpus = cpus_per_replica(list(cpus.values()), count)
+    def __init__(self, count: int, stages: int) -> None:
+        """Divide the CPUs of the cluster among the stages of `count` replicas.
+
+        Raise EngineError if there are too few.
+        """
+        self._cpus = cpus_per_stage(list(cpus_by_node().values()), count, stages)
         self._identity = Identity.new()
 
     def shares(self, count: int) -> list[tuple[int, ...]]:
@@ -99,8 +102,12 @@ class RayPlacement:
         return [()] * count
 
     async def start(self, order: ReplicaOrder) -> RayReplica:
-        """See Placement. A replica of several ranks has a placement group, which keeps all of it on one machine."""
-        actor, group = await called(lambda: self._create(order.config.num_processes))
+        """See Placement.
+
+        A replica of several ranks has a placement group, with each stage on one machine and all of them on as few as
+        have room.
+        """
+        actor, group = await called(lambda: self._create(order.config))
         try:
             return await self._opened(actor, group, order)
         except RayError as error:
@@ -110,12 +117,12 @@ class RayPlacement:
             kill_actor(actor, group)
             raise
 
-    def _create(self, num_ranks: int) -> tuple[Any, Any]:
+    def _create(self, config: EngineConfig) -> tuple[Any, Any]:
         """Return an actor without waiting for a machine, and the placement group of its ranks; None for one rank."""
         group = None
         options: dict[str, Any] = {"num_cpus": self._cpus, "scheduling_strategy": "SPREAD"}
-        if num_ranks > 1:
-            group = placement_group([{"CPU": self._cpus / num_ranks}] * num_ranks, strategy="STRICT_PACK")
+        if config.num_processes > 1:
+            group = placement_group([{"CPU": self._cpus}] * config.pipeline_parallel_size, strategy="PACK")
             options = {"num_cpus": 0, "scheduling_strategy": PlacementGroupSchedulingStrategy(group, 0)}
         # A replica that dies has another epoch, which only the gateway can give.
         return ray.remote(ReplicaActor).options(max_restarts=0, max_concurrency=8, **options).remote(), group

@@ -12,7 +12,7 @@ from ray.exceptions import RayError
 from engine.errors import EngineError
 from engine.fleet.order import ReplicaOrder, encode_order
 from engine.fleet.ray_actor import ReplicaActor
-from engine.fleet.ray_cluster import called, cpus_by_node, cpus_per_replica
+from engine.fleet.ray_cluster import called, cpus_by_node, cpus_per_stage
 from engine.fleet.ray_placement import in_short, kill_actor, located
 from engine.fleet.shared_place import SharedPlace, decode_place
 
@@ -25,7 +25,7 @@ class RayStarter:
 
     def __init__(self, count: int) -> None:
         """Divide the CPUs of the cluster among `count` replicas. Raise EngineError if there are too few."""
-        self._cpus = cpus_per_replica(list(cpus_by_node().values()), count)
+        self._cpus = cpus_per_stage(list(cpus_by_node().values()), count, 1)
 
     def shares(self, count: int) -> list[tuple[int, ...]]:
         """See SharedStarter. Other machines' CPUs are divided there."""

@@ -41,8 +41,8 @@ class RayCluster:
     def kill_machine_of(self, pid: int | None) -> None:
         """Kill the process that makes the machine of an actor, and with it the actor."""
         assert pid is not None
-        parent = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-        [node] = [node for node in self._cluster.worker_nodes if _raylet(node).pid == parent]
+        machine = machine_of(pid)
+        [node] = [node for node in self._cluster.worker_nodes if _raylet(node).pid == machine]
         _raylet(node).kill()
         # As an init process would: a worker takes a zombie for alive.
         _raylet(node).wait()
@@ -52,6 +52,11 @@ class RayCluster:
         [server] = self._cluster.head_node.all_processes["gcs_server"]
         server.process.kill()
         server.process.wait()
+
+
+def machine_of(pid: int) -> int:
+    """Return the id of the process that makes the machine of an actor."""
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
 def _raylet(node: Any) -> Any:

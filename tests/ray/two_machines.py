@@ -3,7 +3,8 @@
 Run as root: python -m tests.ray.two_machines
 
 Both machines have a home and a network address of their own. Ebb is installed on them already, as step 1 would do it.
-While four answers are computed, the cable between the machines is pulled, and the answers must not change.
+Four answers must be the same from two replicas, from one replica with a stage on each machine, and from two replicas
+while the cable between the machines is pulled.
 """
 
 import json
@@ -11,8 +12,8 @@ import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -142,8 +143,8 @@ def machines_of(folder: Path, closing: ExitStack) -> tuple[Machine, Machine]:
     return first, second
 
 
-def follow_guide(first: Machine, second: Machine) -> "subprocess.Popen[str]":
-    """Do the steps 3 to 6, and return the server once it serves."""
+def follow_guide(first: Machine, second: Machine) -> str:
+    """Do the steps 3 to 5, and return the command that starts the server."""
     [make_token] = blocks_of(3)
     copy = f'scp() {{ install -D -m 600 "$2" "{second.home}/.ray/auth_token"; }}'
     first.run(f"{copy}\n{make_token}")
@@ -153,10 +154,21 @@ def follow_guide(first: Machine, second: Machine) -> "subprocess.Popen[str]":
     [check_and_serve] = blocks_of(6)
     check, serve = check_and_serve.strip().splitlines()
     print(next(line for line in first.run(check).splitlines() if " ray " in line))
-    server = first.start(f"exec {serve}", first.home / "log")
-    until(lambda: server.poll() is not None or health_of(first).get("status") == "ok", timeout=START_SECONDS)
-    assert server.poll() is None, (first.home / "log").read_text()
-    return server
+    return serve
+
+
+@contextmanager
+def serving(first: Machine, command: str) -> Iterator[None]:
+    """Run the server on the first machine while the context is open."""
+    log = first.home / "log"
+    server = first.start(f"exec {command}", log)
+    try:
+        until(lambda: server.poll() is not None or health_of(first).get("status") == "ok", timeout=START_SECONDS)
+        assert server.poll() is None, log.read_text()
+        yield
+    finally:
+        server.terminate()
+        server.wait()
 
 
 def answers_while(first: Machine, event: Sequence[str] | None) -> list[str]:
@@ -176,10 +188,13 @@ def main() -> None:
     with ExitStack() as closing:
         folder = Path(closing.enter_context(tempfile.TemporaryDirectory(prefix="ebb2-", ignore_cleanup_errors=True)))
         first, second = machines_of(folder, closing)
-        server = follow_guide(first, second)
-        closing.callback(server.wait)
-        closing.callback(server.terminate)
-        expected = answers_while(first, None)
+        serve = follow_guide(first, second)
+        with serving(first, serve):
+            expected = answers_while(first, None)
+        print("one replica has a stage on each machine")
+        with serving(first, f"{serve} --replicas 1 --pipeline-parallel-size 2"):
+            assert answers_while(first, None) == expected, "an answer of the stages differs"
+        closing.enter_context(serving(first, serve))
         print("the cable is pulled")
         assert answers_while(first, ("ip", "link", "set", "ebb-cable-1", "down")) == expected, "an answer differs"
         lost = [each["last_loss"] for each in health_of(first)["replicas"] if each["last_loss"]]

@@ -1,34 +1,73 @@
 """The ranks of a tensor-parallel group on torch.distributed."""
 
 import os
+import socket
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+import psutil  # type: ignore[import-untyped]
 import torch
 from torch import distributed
-from torch._C._distributed_c10d import FileStore
+from torch._C._distributed_c10d import FileStore, Store, TCPStore
 
+from engine.errors import EngineError
 from models.partition import Partition
 
 BACKENDS: Final = MappingProxyType({"cpu": "gloo", "cuda": "nccl", "npu": "hccl"})
 """Backend of torch.distributed per device."""
 
 
-class TorchRanks:
-    """RankGroup on torch.distributed: the ranks of one stage, with one process per rank, all on this machine."""
+@dataclass(frozen=True, slots=True)
+class MeetingAddress:
+    """Address of the store at which ranks on several machines find each other.
 
-    def __init__(self, process: int, partition: Partition, device: str, meeting_place: Path) -> None:
+    own: address of the machine of this rank.
+    """
+
+    host: str
+    port: int
+    own: str = ""
+
+
+def open_store(host: str, num_processes: int) -> tuple[Store, MeetingAddress]:
+    """Open a store on the address `host` of this machine, and return it with its address.
+
+    The store ends when nothing refers to it.
+
+    Raise OSError.
+    """
+    listener = socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    address = MeetingAddress(host, listener.getsockname()[1])
+    # The store takes the socket. With one of its own it would listen on all interfaces.
+    store = TCPStore(
+        host,
+        address.port,
+        num_processes,
+        is_master=True,
+        wait_for_workers=False,
+        master_listen_fd=listener.detach(),
+    )
+    return store, address
+
+
+class TorchRanks:
+    """RankGroup on torch.distributed: the ranks of one stage, with one process per rank, all on one machine."""
+
+    def __init__(self, process: int, partition: Partition, device: str, meeting_place: Path | MeetingAddress) -> None:
         """Join the group of all processes, and return once all have joined. Errors of torch.distributed propagate.
 
         process: number of this process in `partition`.
-        meeting_place: a file that does not exist yet, in a directory that other users cannot write to.
+        meeting_place: a file that does not exist yet, in a directory that other users cannot write to. With stages on
+        several machines, the address of a store on one of them.
         """
         stage, self.rank = partition.place(process)
         self.size = partition.ranks
         if device == "cpu":
-            # Bind to loopback: the group must not reach other machines, whatever this host's name resolves to.
-            os.environ["GLOO_SOCKET_IFNAME"] = "lo"
+            # On one machine bind to loopback: the group must not reach others, whatever this host's name resolves to.
+            interface = "lo" if isinstance(meeting_place, Path) else _interface(meeting_place.own)
+            os.environ["GLOO_SOCKET_IFNAME"] = interface
             self._device = torch.device("cpu")
         else:
             torch.accelerator.set_device_index(process)
@@ -37,8 +76,12 @@ class TorchRanks:
         if partition.num_stages > 1 and device != "cpu":
             # Tokens travel between hosts, hidden states between devices.
             backend = f"cpu:gloo,{device}:{backend}"
-        store = FileStore(str(meeting_place), partition.num_processes)
-        distributed.init_process_group(backend, store=store, rank=process, world_size=partition.num_processes)
+        size = partition.num_processes
+        if isinstance(meeting_place, Path):
+            store: Store = FileStore(str(meeting_place), size)
+        else:
+            store = TCPStore(meeting_place.host, meeting_place.port, size, is_master=False)
+        distributed.init_process_group(backend, store=store, rank=process, world_size=size)
         # Every process has to create the groups of all stages.
         firsts = range(0, partition.num_processes, partition.ranks)
         groups = [distributed.new_group(list(range(first, first + partition.ranks))) for first in firsts]
@@ -56,3 +99,11 @@ class TorchRanks:
         if self.size > 1:
             distributed.broadcast(token_ids, src=self._first, group=self._group)
         return token_ids
+
+
+def _interface(address: str) -> str:
+    """Return the name of this machine's network interface with an address. Raise EngineError if there is none."""
+    for name, addresses in psutil.net_if_addrs().items():
+        if any(each.address == address for each in addresses):
+            return str(name)
+    raise EngineError(f"no network interface of this machine has the address {address}")

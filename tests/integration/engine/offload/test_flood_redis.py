@@ -9,7 +9,6 @@ from cache_tiers.config import TierConfig
 from engine.config import EngineConfig
 from engine.generate_request import GenerateRequest
 from engine.llm import LLM
-from engine.offload.prefill_cost import PrefillCost
 from engine.sampling_params import SamplingParams
 from tests.conftest import default_cache_dir
 from tests.integration.engine.test_memory_shares import BLOCK_BYTES, CHATS, CPU_BLOCKS, FLOOD
@@ -19,8 +18,9 @@ from tests.tiny_models import make_tiny_model
 DEVICE_BLOCKS = 48
 """A quarter of the pool stays evictable without loss for an arriving tenant. That quarter holds two prompts."""
 
-COST = 0.01
-"""Seconds to compute a token, as far as the choice between loading and computing is concerned."""
+# A prompt waits for room only if loading it later takes less time than computing it. A tiny model computes too fast for
+# that whenever Redis is slow for a moment.
+pytestmark = pytest.mark.usefixtures("patient_loads")
 
 
 @pytest.fixture
@@ -30,12 +30,7 @@ def server(tmp_path: Path) -> Iterator[RedisServer]:
     server.kill()
 
 
-def test_all_blocks_of_flood_and_quiet_tenant_reach_redis(
-    server: RedisServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # A prompt waits for room only if loading it later takes less time than computing it. A tiny model computes too fast
-    # for that whenever Redis is slow for a moment.
-    monkeypatch.setattr(PrefillCost, "seconds", lambda _self, start, stop: COST * float(stop - start))
+def test_all_blocks_of_flood_and_quiet_tenant_reach_redis(server: RedisServer, tmp_path: Path) -> None:
     config = EngineConfig(
         model_path=make_tiny_model(tmp_path / "model"),
         model_name="tiny",

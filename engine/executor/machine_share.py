@@ -1,4 +1,4 @@
-"""The part of a machine that a replica on it takes, next to replicas of gateways that know nothing of each other."""
+"""The part of a machine that a replica or a stage on it takes, next to those of gateways that know nothing of it."""
 
 import socket
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.fleet.core_shares import core_shares
+from engine.executor.core_shares import core_shares
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,118 @@
+"""A replica whose stages are on two machines, each with its part of the tiers: the answers are those of one machine."""
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+
+import pytest
+import pytest_asyncio
+
+from app.host.backend import Backend
+from cache_tiers.config import TierConfig
+from engine.build import build_engine
+from engine.config import EngineConfig
+from engine.fleet.build import build_fleet
+from engine.fleet.remote_engine import RemoteEngine
+from engine.outputs import KVReceipt, RequestOutput
+from tests.integration.engine.fleet.answers import GREEDY, SECONDS, Told, answers_of, told
+from tests.integration.engine_rig import BLOCK, MIB
+from tests.ray.cluster import RayCluster, machine_of
+from tests.redis_server import RedisServer, free_port
+from tests.tiny_models import make_tiny_model
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+PROMPTS = [[3 + (number * 31 + at * (number + 2)) % 250 for at in range(4 * BLOCK + 5)] for number in range(6)]
+DEVICE_BLOCKS = 14
+"""Room for two prompts and their answers."""
+BLOCK_NBYTES = 2 * 2 * 2 * 16 * BLOCK * 4
+PARAMS = replace(GREEDY, max_tokens=20)
+
+
+@pytest.fixture(scope="module")
+def staged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineConfig]:
+    """Return the configuration of an engine with two stages, and a Redis of its own."""
+    folder = tmp_path_factory.mktemp("staged")
+    redis = RedisServer(folder, port=free_port())
+    yield EngineConfig(
+        make_tiny_model(folder / "model", seed=3),
+        "tiny",
+        TierConfig(64 * MIB, f"redis://127.0.0.1:{redis.port}", 0, folder),
+        b"a secret of the tests",
+        dtype="float32",
+        kv_memory=DEVICE_BLOCKS * BLOCK_NBYTES,
+        speculation=False,
+        pipeline_parallel_size=2,
+    )
+    redis.kill()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def expected(staged: EngineConfig) -> list[Told]:
+    """Return the answers of two stages on this machine, without tiers."""
+    engine = await asyncio.to_thread(build_engine, replace(staged, tiers=None), lambda _: None)
+    await engine.start()
+    answers = [told(await answered(engine, number)) for number in range(len(PROMPTS))]
+    await engine.stop(0.0)
+    return answers
+
+
+async def answered(engine: Backend, number: int) -> RequestOutput:
+    [output] = await answers_of(engine, PROMPTS[number], PARAMS)
+    return output
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def engine(staged: EngineConfig, cluster: RayCluster) -> AsyncIterator[RemoteEngine]:
+    """Run one replica, whose two stages need the CPUs of two machines."""
+    engine = await asyncio.to_thread(build_fleet, staged, 1, lambda _: None, cluster.address)
+    await engine.start()
+    yield engine
+    await engine.stop(0.0)
+
+
+def receipt_of(output: RequestOutput) -> KVReceipt:
+    assert output.usage is not None
+    return output.usage.kv
+
+
+async def pids_of(engine: RemoteEngine, gone: int | None = None) -> tuple[int, int]:
+    """Wait until the replica reports the processes of both stages, without `gone`, and return their ids."""
+    async with asyncio.timeout(SECONDS):
+        while True:
+            workers = engine.stats().workers
+            if workers is not None and not {None, gone} & set(workers.pids):
+                first, second = workers.pids
+                return first or 0, second or 0
+            # A report has no event that a test can wait for.
+            await asyncio.sleep(0.01)
+
+
+async def test_stages_on_two_machines_restore_their_parts(engine: RemoteEngine, expected: list[Told]) -> None:
+    first, second = await pids_of(engine)
+    assert machine_of(first) != machine_of(second)
+    for number, answer in enumerate(expected):
+        output = await answered(engine, number)
+        assert told(output) == answer
+        assert receipt_of(output).cached == 0
+    again = await answered(engine, 0)
+    assert told(again) == expected[0]
+    assert receipt_of(again).reused["cpu"] >= 4 * BLOCK
+
+    # The new process of the second stage has no copy of what the old one stored.
+    os.kill(second, signal.SIGKILL)
+    for number in (1, 2):
+        restored = await answered(engine, number)
+        assert told(restored) == expected[number]
+        assert receipt_of(restored).reused["cpu"] >= 4 * BLOCK
+    assert (await pids_of(engine, gone=second))[0] != first
+    [replica] = engine.stats().replicas
+    assert (replica.state, replica.restarts) == ("ok", 0)
+
+
+async def test_stages_restore_from_redis_what_others_stored(engine: RemoteEngine, expected: list[Told]) -> None:
+    output = await answered(engine, 3)
+    assert told(output) == expected[3]
+    assert receipt_of(output).reused["redis"] >= 4 * BLOCK

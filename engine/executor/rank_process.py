@@ -100,7 +100,10 @@ class RankServer:
         index, _ = partition.place(process)
         stage = partition.stage(index)
         link = TorchStageLink(partition, process) if stage is not None else None
-        return Worker(config, progress=self._progress, ranks=ranks, stage=stage, link=link)
+        # On several machines, each stage has CPUs of its own.
+        on_several = isinstance(self._order.meeting_place, MeetingAddress)
+        num_sharers = partition.ranks if on_several else partition.num_processes
+        return Worker(config, progress=self._progress, ranks=ranks, stage=stage, link=link, num_sharers=num_sharers)
 
     def _loaded(self) -> UniProcExecutor:
         if self._executor is None:

@@ -103,6 +103,8 @@ async def test_stages_on_two_machines_restore_their_parts(engine: RemoteEngine, 
 
     # The new process of the second stage has no copy of what the old one stored.
     os.kill(second, signal.SIGKILL)
+    # A request whose load is interrupted computes its prompt.
+    assert told(await answered(engine, 4)) == expected[4]
     for number in (1, 2):
         restored = await answered(engine, number)
         assert told(restored) == expected[number]

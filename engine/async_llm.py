@@ -99,6 +99,12 @@ class AsyncLLMEngine:
 
     async def start(self) -> None:
         """Start the loop task."""
+        loop = asyncio.get_running_loop()
+
+        def wake() -> None:
+            loop.call_soon_threadsafe(self._wake.set)
+
+        self._engine.core.executor.on_lost = wake
         self._task = asyncio.create_task(self._guarded(), name="engine-loop")
 
     async def generate(self, request: GenerateRequest) -> list[RequestStream]:
@@ -336,6 +342,7 @@ class AsyncLLMEngine:
             if not core.in_flight:
                 if self._stopping and self.is_idle:
                     return
+                core.restart_if_lost()
                 await self._rest()
                 continue
             step = core.in_flight[0]

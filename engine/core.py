@@ -30,13 +30,22 @@ U = TypeVar("U")
 
 
 class Executor(Protocol):
-    """Interface to the processes or threads that run the model."""
+    """Interface to the processes or threads that run the model.
+
+    on_lost: called on any thread when workers have been lost.
+    """
+
+    on_lost: Callable[[], None]
 
     def execute(self, output: SchedulerOutput) -> Future[ModelRunnerOutput]:
         """Start a step. Steps run in the order of these calls."""
 
     def restart(self) -> None:
         """Restart the workers after a WorkersLostError. Raise EngineError if they are lost for good."""
+
+    @property
+    def lost(self) -> WorkersLostError | None:
+        """The loss of the workers, until `restart`; None if they are not lost."""
 
     @property
     def is_hung(self) -> bool:
@@ -249,6 +258,14 @@ class EngineCore:
         with self._sound():
             self.scheduler.lose_step(step)
             if is_first:
+                self.scheduler.lose_device()
+
+    def restart_if_lost(self) -> None:
+        """Restart workers that were lost while no step was in flight. Raise EngineError if they are lost for good."""
+        lost = self.executor.lost
+        if lost is not None and not self.in_flight:
+            self._restart_workers(lost)
+            with self._sound():
                 self.scheduler.lose_device()
 
     def _restart_workers(self, lost: WorkersLostError) -> None:

@@ -53,6 +53,8 @@ class MultiprocExecutor:
     When a rank dies or hangs, all ranks are killed, and every step in flight fails with the same WorkersLostError.
     Later steps fail with it too until `restart` is called, because the scheduler must first learn that the device is
     empty. Steps after `restart` wait for the new processes.
+
+    on_lost: called on the thread of the ranks when they have been lost.
     """
 
     def __init__(self, config: EngineConfig, progress: Callable[[str], None]) -> None:
@@ -76,6 +78,7 @@ class MultiprocExecutor:
         self._transfers = JoinedTransfers(self.partition.num_processes)
         self._unsent: deque[SchedulerOutput] | None = deque()
         self._lost: WorkersLostError | None = None
+        self.on_lost: Callable[[], None] = lambda: None
         self._restarts = RestartBudget(BACKOFF_SECONDS, RESTART_SECONDS)
         self._num_restarts = 0
         self._last_loss = ""
@@ -194,6 +197,8 @@ class MultiprocExecutor:
         self._transfers.clear()
         for pending in lost.values():
             pending.future.set_exception(self._lost)
+        if not self._closing.is_set():
+            self.on_lost()
 
     # Restart
 
@@ -234,6 +239,12 @@ class MultiprocExecutor:
         """Process ids by rank; empty between two starts."""
         processes = self._processes
         return processes.pids if processes is not None else ()
+
+    @property
+    def lost(self) -> WorkersLostError | None:
+        """The loss of the workers, until `restart`; None if they are not lost."""
+        with self._lock:
+            return self._lost
 
     @property
     def step_limit(self) -> StepLimit | None:

@@ -7,7 +7,7 @@ from typing import ParamSpec, TypeVar
 from cache_tiers.cpu.shared_pool import SharedPool
 from engine.errors import FOR_THE_PROCESS
 from engine.executor.step_limit import StepLimit
-from engine.executor.workers import WorkersState
+from engine.executor.workers import WorkersLostError, WorkersState
 from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.worker.loaded_model import LoadedModel
 from engine.worker.worker import Worker
@@ -29,6 +29,7 @@ class UniProcExecutor:
         self._model = ThreadPoolExecutor(max_workers=1, thread_name_prefix="model")
         self._results = ThreadPoolExecutor(max_workers=1, thread_name_prefix="results")
         self.step_limit = StepLimit()
+        self.on_lost: Callable[[], None] = lambda: None
 
     def call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `function`, a method of the worker, on the model thread and wait for its result."""
@@ -73,6 +74,11 @@ class UniProcExecutor:
 
     def restart(self) -> None:
         """Do nothing: a worker in this process is never lost alone."""
+
+    @property
+    def lost(self) -> WorkersLostError | None:
+        """Always None: a worker in this process is never lost alone."""
+        return None
 
     @property
     def state(self) -> WorkersState | None:

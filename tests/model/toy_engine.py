@@ -3,6 +3,7 @@
 import asyncio
 import random
 import time
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from engine.async_llm import AsyncLLMEngine
 from engine.config import EngineConfig
 from engine.core import EngineCore
 from engine.executor.step_limit import StepLimit
-from engine.executor.workers import WorkersState
+from engine.executor.workers import WorkersLostError, WorkersState
 from engine.grammar.grammars import Grammars
 from engine.kv.block_manager import BlockManager
 from engine.kv.block_pool import BlockPool
@@ -56,6 +57,7 @@ class ToyExecutor:
         self.failed: set[str] = set()
         self.wrong: list[AssertionError] = []
         self.step_limit: StepLimit | None = StepLimit()
+        self.on_lost: Callable[[], None] = lambda: None
         self.is_hung = False
         self.held = False
         self._before: Future[ModelRunnerOutput] | None = None
@@ -101,6 +103,10 @@ class ToyExecutor:
 
     def restart(self) -> None:
         pass
+
+    @property
+    def lost(self) -> WorkersLostError | None:
+        return None
 
     @property
     def state(self) -> WorkersState | None:

@@ -1,4 +1,4 @@
-"""A replica whose model several actors compute, as ranks or as stages: the answers are those of plain processes."""
+"""A replica whose ranks are actors: the answers are those of plain processes."""
 
 import asyncio
 import os
@@ -24,14 +24,12 @@ PARAMS = [KINDS[kind] for kind in ("greedy", "seeded", "several")]
 PROMPTS = [[3 + token % 250 for token in prompt_of(150, salt)] for salt in range(len(PARAMS))]
 
 
-@pytest.fixture(scope="module", params=["ranks", "stages"])
-def pair(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> EngineConfig:
-    """Return the configuration of an engine with two ranks or two stages, without tiers below the device."""
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> EngineConfig:
+    """Return the configuration of an engine with two ranks, without tiers below the device."""
     model = make_tiny_model(tmp_path_factory.mktemp("pair") / "model", seed=3)
     config = EngineConfig(model, "tiny", None, b"a secret of the tests", dtype="float32", kv_memory=1 << 24)
-    if request.param == "ranks":
-        return replace(config, tensor_parallel_size=2)
-    return replace(config, pipeline_parallel_size=2)
+    return replace(config, tensor_parallel_size=2)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")

@@ -16,7 +16,7 @@ from engine.config import EngineConfig
 from engine.fleet.build import build_fleet
 from engine.fleet.remote_engine import RemoteEngine
 from engine.outputs import KVReceipt, RequestOutput
-from tests.integration.engine.fleet.answers import GREEDY, SECONDS, Told, answers_of, told
+from tests.integration.engine.fleet.answers import KINDS, SECONDS, Told, answers_of, told
 from tests.integration.engine_rig import BLOCK, MIB
 from tests.ray.cluster import RayCluster, machine_of
 from tests.redis_server import RedisServer, free_port
@@ -28,7 +28,7 @@ PROMPTS = [[3 + (number * 31 + at * (number + 2)) % 250 for at in range(4 * BLOC
 DEVICE_BLOCKS = 14
 """Room for two prompts and their answers."""
 BLOCK_NBYTES = 2 * 2 * 2 * 16 * BLOCK * 4
-PARAMS = replace(GREEDY, max_tokens=20)
+PARAMS = [replace(KINDS[kind][0], max_tokens=20) for kind in ("greedy", "seeded", "penalties")]
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ async def expected(staged: EngineConfig) -> list[Told]:
 
 
 async def answered(engine: Backend, number: int) -> RequestOutput:
-    [output] = await answers_of(engine, PROMPTS[number], PARAMS)
+    [output] = await answers_of(engine, PROMPTS[number], PARAMS[number % len(PARAMS)])
     return output
 
 

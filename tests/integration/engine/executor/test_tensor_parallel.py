@@ -1,5 +1,6 @@
 """Tensor parallelism over two processes: answers equal those of one, KV is shared, and lost ranks are restarted."""
 
+import asyncio
 import os
 import signal
 from collections.abc import Iterator
@@ -10,6 +11,8 @@ import pytest
 import torch
 
 from cache_tiers.config import TierConfig
+from engine.async_llm import AsyncLLMEngine
+from engine.build import build_engine
 from engine.config import EngineConfig
 from engine.errors import EngineError
 from engine.executor import multiproc, rank_processes, step_limit
@@ -21,11 +24,13 @@ from engine.restart_budget import RestartBudget
 from engine.sampling_params import Pooling, SamplingParams
 from models.dense_context import DenseContext
 from models.registry import load_model
+from tests.integration.engine.fleet.answers import answers_of
 from tests.integration.engine_rig import BLOCK, MIB, answer
 from tests.integration.real_server import serving
 from tests.redis_server import RedisServer
 from tests.sizes import MANY_PROCESSES
 from tests.tiny_models import make_tiny_model
+from tests.waiting import until
 
 pytestmark = pytest.mark.usefixtures("patient_loads")
 
@@ -184,6 +189,29 @@ async def test_health_reports_why_repeated_rank_deaths_end_the_engine(
         assert health["status"] == "failed"
         assert f"the process of rank 1 of 2 (pid {workers['ranks'][1]['pid']}) was killed" in health["reason"]
         assert health["workers"]["ranks"] == [{"rank": rank, "pid": None, "state": "failed"} for rank in range(2)]
+
+
+def pid_of_rank(engine: AsyncLLMEngine, rank: int) -> int | None:
+    workers = engine.stats().workers
+    assert workers is not None
+    return workers.pids[rank]
+
+
+@MANY_PROCESSES
+async def test_rank_that_dies_at_rest_is_restarted_before_a_request(
+    pair: EngineConfig, alone: list[tuple[int, ...]]
+) -> None:
+    engine = await asyncio.to_thread(build_engine, replace(pair, tiers=None), lambda _: None)
+    await engine.start()
+    params = SamplingParams(temperature=0.0, max_tokens=ANSWER, ignore_eos=True)
+    before = await answers_of(engine, PROMPTS[0], params)
+    killed = pid_of_rank(engine, 1)
+    assert killed is not None
+    os.kill(killed, signal.SIGKILL)
+    await asyncio.to_thread(until, lambda: pid_of_rank(engine, 1) not in (None, killed), timeout=60)
+    after = await answers_of(engine, PROMPTS[0], params)
+    assert [each.token_ids for each in (*before, *after)] == [alone[0], alone[0]]
+    await engine.stop(0.0)
 
 
 @MANY_PROCESSES

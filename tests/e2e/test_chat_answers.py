@@ -222,6 +222,35 @@ async def test_queued_message_waits_for_complete_answer(chat: ChatPage) -> None:
     assert len((await chat.stored(conversation))["messages"]) == 2
 
 
+async def test_queued_messages_are_sent_one_after_another(chat: ChatPage) -> None:
+    conversation = await chat.open_new_chat(tokens=ENDLESS)
+    await chat.send("Who named the seas?")
+    await chat.until_writing()
+    for text in ("When was that?", "In which language?", "And why?"):
+        await chat.composer.fill(text)
+        await chat.composer.press("Enter")
+    await chat.composer.fill("still typing")
+    queued = chat.page.get_by_role("group", name="Queued message")
+    await expect(queued).to_have_count(3)
+
+    await queued.nth(1).get_by_role("button", name="Cancel").click()
+    await chat.page.reload()
+    await expect(queued).to_have_count(2)
+    await expect(chat.composer).to_have_value("still typing")
+    for number, text in enumerate(("When was that?", "And why?"), 2):
+        await queued.first.get_by_role("button", name="Send now").click()
+        await expect(chat.questions).to_have_count(number)
+        await expect(chat.questions.last).to_contain_text(text)
+        await expect(queued).to_have_count(3 - number)
+        await chat.until_writing()
+    await expect(chat.composer).to_have_value("still typing")
+    await chat.button("Stop").click()
+    await chat.expect_status("cancelled")
+    stored = await chat.stored(conversation)
+    asked = [each["content"] for each in stored["messages"] if each["role"] == "user"]
+    assert asked == ["Who named the seas?", "When was that?", "And why?"]
+
+
 async def test_new_chat_begins_with_default_preset(chat: ChatPage) -> None:
     page = chat.page
     await page.goto("/")

@@ -107,12 +107,20 @@ export class Drafts {
   }
 
   detach(file: Attachment): void {
-    this.reduce(this.text, this.files.filter((other) => other !== file));
+    this.replace(this.text, this.files.filter((other) => other !== file));
   }
 
   /** Remove the text and the files. */
   clear(): void {
-    this.reduce("", []);
+    this.replace("", []);
+  }
+
+  /** Replace the text and the files. */
+  replace(text: string, files: readonly Attachment[]): void {
+    this.keep(this.chatId, files);
+    // The server may have the files of a refused question.
+    this.saved = null;
+    this.type(text);
   }
 
   /** Turn an unsent message back into a draft, in front of the text typed since. */
@@ -123,14 +131,16 @@ export class Drafts {
     this.keep(this.chatId, [...files, ...this.files]);
   }
 
-  /** Empty the draft for sending. Resolves when the message may be sent. `onSent` or `onRefused` follows. */
-  take(): Promise<void> {
+  /**
+   * Take the draft for sending, or its beginning: this text and these files. Resolves when the message may be sent. `onSent`
+   * or `onRefused` follows.
+   */
+  take(text: string = this.text, files: readonly Attachment[] = this.files): Promise<void> {
     clearTimeout(this.timer);
-    const { chatId, text, files } = this;
-    this.taken.push({ content: joinContent(text.trim(), files), chatId, text, files, refused: false });
-    this.text = "";
-    this.files = [];
-    this.saved = "";
+    this.taken.push({ content: joinContent(text.trim(), files), chatId: this.chatId, text, files, refused: false });
+    this.text = without(this.text, text);
+    this.files = this.files.slice(files.length);
+    this.saved = this.text === "" ? "" : null;
     return this.saving;
   }
 
@@ -272,14 +282,6 @@ export class Drafts {
     if (chatId === this.chatId) this.overflow = kept ? this.overflowOf(true) : "browser";
   }
 
-  /** Replace the text and the files by what is left of them. */
-  private reduce(text: string, files: readonly Attachment[]): void {
-    this.keep(this.chatId, files);
-    // The server may have the files of a refused question.
-    this.saved = null;
-    this.type(text);
-  }
-
   private store(): void {
     this.overflow = this.overflowOf(storeText(this.chatId, this.unsentText));
   }
@@ -320,7 +322,9 @@ function drop({ chatId, text, files }: Taken): void {
   if (JSON.stringify(kept.slice(0, files.length)) === JSON.stringify(files)) storeFiles(chatId, kept.slice(files.length));
 }
 
-function without(text: string, beginning: string): string {
+/** Return a text without one of the parts that were joined to it, the first one. */
+export function without(text: string, beginning: string): string {
+  if (beginning === "") return text;
   if (text === beginning) return "";
   return text.startsWith(`${beginning}\n\n`) ? text.slice(beginning.length + 2) : text;
 }

@@ -38,7 +38,9 @@ def check_ray(settings: Settings) -> Finding:
     except EngineError as error:
         advice = "every machine needs the same Ray and the same token: see docs/fleet.md"
         return Finding("fail", "ray", error.message, advice)
-    users = f"{replicas} replicas" if stages == 1 else f"the {stages} stages of {replicas} replicas"
+    users = "1 replica" if replicas == 1 else f"{replicas} replicas"
+    if stages > 1:
+        users = f"the {stages} stages of {users}"
     text = f"ray {installed}, {len(cpus)} machines with {sum(cpus.values())} CPUs: {share} for each of {users}"
     if _is_token_readable():
         return Finding("warn", "ray", f"{text}; other users can read {TOKEN}", f"chmod 600 {TOKEN}")

@@ -22,6 +22,9 @@ WAYS = {
 ROUNDING = 2e-5
 """Share of a row's mass by which a sampler's float32 weights may move a boundary: a token or two of a flat row."""
 
+SAME_WEIGHT = 1.2e-7
+"""Relative difference of weights that are the same in float32, or next to each other."""
+
 
 def assert_drawn(logits: npt.NDArray[np.float64], row: SamplingRow, token: int) -> None:
     """Assert that `token` is the one at which the mass of the kept tokens, likeliest first, exceeds the random number.
@@ -35,12 +38,31 @@ def assert_drawn(logits: npt.NDArray[np.float64], row: SamplingRow, token: int) 
     masses = weights[order]
     if params.top_k:
         masses[params.top_k :] = 0
-    if params.top_p < 1:
-        enough = np.cumsum(masses) >= params.top_p * masses.sum()
-        masses[int(np.argmax(enough)) + 1 :] = 0
-    masses[masses < params.min_p] = 0
-    reached = np.cumsum(masses) / masses.sum()
     (u,) = uniforms([params.seed or 0], [params.choice], [row.position])
     place = int(np.flatnonzero(order == token)[0])
     assert weights[token] >= params.min_p
-    assert (reached[place - 1] if place else 0.0) - ROUNDING <= u <= reached[place] + ROUNDING
+    assert any(_is_drawn(masses, params.min_p, kept, place, u) for kept in _kept_by_top_p(masses, params.top_p))
+
+
+def _kept_by_top_p(masses: npt.NDArray[np.float64], top_p: float) -> range:
+    """Return how many tokens top_p may keep: several numbers where rounding decides about the last token."""
+    if top_p >= 1:
+        return range(len(masses), len(masses) + 1)
+    reached = np.cumsum(masses) / masses.sum()
+    fewest, most = (int(np.argmax(reached >= limit)) + 1 for limit in (top_p - ROUNDING, min(top_p + ROUNDING, 1.0)))
+    return range(fewest, max(fewest, most) + 1)
+
+
+def _is_drawn(masses: npt.NDArray[np.float64], min_p: float, kept: int, place: int, u: float) -> bool:
+    """Return whether the number `u` draws the token at `place` from the first `kept` ones with at least `min_p`.
+
+    Tokens next to it that have the same weight in float32, but another logit, may change places with it.
+    """
+    left = np.where(masses[:kept] >= min_p, masses[:kept], 0.0)
+    if place >= kept:
+        return False
+    reached = np.cumsum(left) / left.sum()
+    moves = (np.abs(left - left[place]) <= SAME_WEIGHT * left[place]) & (left != left[place])
+    moves[place] = True
+    first, last = np.flatnonzero(moves)[[0, -1]]
+    return bool((reached[first - 1] if first else 0.0) - ROUNDING <= u <= reached[last] + ROUNDING)

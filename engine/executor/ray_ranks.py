@@ -166,22 +166,20 @@ class RayRanks:
 
     def start(self, order: "RankOrder") -> StartedRank:
         """See RankStarter."""
-        stage, rank = self._partition.place(order.rank)
+        stage, _ = self._partition.place(order.rank)
         cpus = self._group.bundle_specs[stage]["CPU"] / self._partition.ranks
         place = PlacementGroupSchedulingStrategy(self._group, stage)
         actor = ray.remote(RankActor).options(num_cpus=cpus, max_restarts=0, scheduling_strategy=place).remote()
         try:
-            if stage > 0 and rank == 0:
-                self._stage_cpus = self._share_of(actor, int(self._group.bundle_specs[stage]["CPU"]))
             return self._begin(order, actor)
         except (RayError, OSError) as error:
             ray.kill(actor)
             reason = str(error).strip().splitlines()[-1]
             raise EngineError(f"rank {order.rank} cannot be started by Ray: {reason}") from error
 
-    def _share_of(self, actor: Any, cpus: int) -> tuple[int, ...]:
-        """Take a part of an actor's machine for a stage with so many CPUs, and return which they are."""
-        node, _, _ = ray.get(actor.machine.remote(), timeout=START_SECONDS)
+    def _share_of(self, actor: Any, node: str, stage: int) -> tuple[int, ...]:
+        """Take a part of the actor's machine `node` for a stage, and return its CPUs."""
+        cpus = int(self._group.bundle_specs[stage]["CPU"])
         of_machine = next(int(each["Resources"].get("CPU", 0)) for each in ray.nodes() if each["NodeID"] == node)
         share: tuple[int, ...] = ray.get(actor.share.remote(max(1, of_machine // cpus)), timeout=START_SECONDS)
         return share
@@ -191,6 +189,10 @@ class RayRanks:
         is_far = node != self._node
         if isinstance(order.meeting_place, MeetingAddress):
             order = replace(order, meeting_place=replace(order.meeting_place, own=address))
+        stage, rank = self._partition.place(order.rank)
+        # The first stage has the CPUs of the engine.
+        if stage > 0 and rank == 0:
+            self._stage_cpus = self._share_of(actor, node, stage)
         secret = secrets.token_bytes(_SECRET_NBYTES)
         with socket.create_server((self._host, 0), family=_family(self._host)) as listener:
             door = RankDoor(self._host, listener.getsockname()[1], secret)

@@ -127,7 +127,7 @@ export class Drafts {
   restore(content: string): void {
     const { text, files } = splitContent(content);
     this.taken = this.taken.filter((taken) => taken !== this.find(content));
-    this.type([text, this.text].filter((part) => part !== "").join("\n\n"));
+    this.type(joined([text, this.text]));
     this.keep(this.chatId, [...files, ...this.files]);
   }
 
@@ -210,7 +210,7 @@ export class Drafts {
   }
 
   private get unsentText(): string {
-    return [...this.takenOf(this.chatId).map(({ text }) => text), this.text].filter((text) => text !== "").join("\n\n");
+    return joined([...this.takenOf(this.chatId).map(({ text }) => text), this.text]);
   }
 
   private get unsentFiles(): readonly Attachment[] {
@@ -322,7 +322,12 @@ function drop({ chatId, text, files }: Taken): void {
   if (JSON.stringify(kept.slice(0, files.length)) === JSON.stringify(files)) storeFiles(chatId, kept.slice(files.length));
 }
 
-/** Return a text without one of the parts that were joined to it, the first one. */
+/** Join the texts of messages to one draft. */
+export function joined(texts: readonly string[]): string {
+  return texts.filter((text) => text !== "").join("\n\n");
+}
+
+/** Return joined texts without the first one. */
 export function without(text: string, beginning: string): string {
   if (beginning === "") return text;
   if (text === beginning) return "";

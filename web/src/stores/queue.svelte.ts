@@ -2,7 +2,7 @@ import { untrack } from "svelte";
 
 import type { Attachment } from "../services/chat/attachments";
 import type { Chat } from "./chat.svelte";
-import { without, type Drafts } from "./drafts.svelte";
+import { joined, without, type Drafts } from "./drafts.svelte";
 
 const KEY = "ebb-queued:";
 
@@ -40,7 +40,7 @@ export class Queue {
     return this.divided.queued;
   }
 
-  /** The rest of the draft, which is being typed. */
+  /** The message in the field: the rest of the draft. */
   get typed(): Unsent {
     return this.divided.typed;
   }
@@ -50,7 +50,7 @@ export class Queue {
     return joined([...this.messages.map((message) => message.text), text]);
   }
 
-  /** Queue what is typed. */
+  /** Queue the message in the field. */
   add(): void {
     if (this.chat.phase !== "answering" || this.chat.id === null) return;
     const { text, files } = this.typed;
@@ -72,7 +72,7 @@ export class Queue {
     return first;
   }
 
-  /** Move a queued message back to what is typed, in front of it. */
+  /** Move a queued message back to the field, in front of its text. */
   edit(index: number): void {
     const { messages, typed } = this;
     const { text, files } = messages[index]!;
@@ -84,7 +84,7 @@ export class Queue {
     this.arrange(this.messages.toSpliced(index, 1), this.typed);
   }
 
-  /** Return what is typed, moved to the beginning of the draft, from where it can be taken. */
+  /** Move the message in the field to the beginning of the draft, so that it can be taken, and return it. */
   bringForward(): Unsent {
     const { messages, typed } = this;
     const all = [typed, ...messages];
@@ -92,7 +92,7 @@ export class Queue {
     return typed;
   }
 
-  /** Call `send` with a message when the answer is complete for which it waits. Return the function that stops this. */
+  /** Call `send` when the answer is complete for which the first message waits. Return the function that stops this. */
   follow(send: () => void): () => void {
     return $effect.root(() => {
       $effect(() => {
@@ -162,8 +162,4 @@ export class Queue {
     if (answering && ended && this.messages.length > 0) send();
     else this.state = "held";
   }
-}
-
-function joined(texts: readonly string[]): string {
-  return texts.filter((text) => text !== "").join("\n\n");
 }

@@ -19,7 +19,7 @@ class OpenChat {
   }
 }
 
-/** The draft, of which a test takes what is sent. */
+/** A draft. The tests remove the messages that are sent. */
 class Draft {
   text = $state("And then?");
   files = $state.raw<readonly Attachment[]>([]);

@@ -26,6 +26,7 @@ from engine.executor.core_shares import core_shares
 from engine.executor.far_pool import hang_up
 from engine.executor.machine_share import MachineShare
 from engine.executor.started_rank import RankProcess, StartedRank
+from engine.listening_socket import listen_on
 from engine.worker.torch.ranks import MeetingAddress, open_store
 from models.partition import Partition
 
@@ -194,7 +195,7 @@ class RayRanks:
         if stage > 0 and rank == 0:
             self._stage_cpus = self._share_of(actor, node, stage)
         secret = secrets.token_bytes(_SECRET_NBYTES)
-        with socket.create_server((self._host, 0), family=_family(self._host)) as listener:
+        with listen_on(self._host) as listener:
             door = RankDoor(self._host, listener.getsockname()[1], secret)
             started = actor.start.remote(order, door, self._stage_cpus, is_far=is_far)
             pid: int = ray.get(started, timeout=START_SECONDS)
@@ -205,10 +206,6 @@ class RayRanks:
             process: RankProcess = NearRank(actor, pid)
             return StartedRank(process, pipe)
         return StartedRank(FarRank(actor, pid, (pipe, pool_pipe)), pipe, pool_pipe, machine)
-
-
-def _family(host: str) -> socket.AddressFamily:
-    return socket.AF_INET6 if ":" in host else socket.AF_INET
 
 
 def _knock(door: RankDoor) -> Connection:

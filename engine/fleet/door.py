@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from engine.listening_socket import listen_on
+
 HANDSHAKE_SECONDS: Final = 5.0
 """Time limit of a peer's TLS handshake, while which no other peer is heard."""
 
@@ -30,7 +32,7 @@ class DoorListener:
 
     def __init__(self, host: str) -> None:
         """Listen on any free port of the address `host`. Raise OSError."""
-        self._listener = socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+        self._listener = listen_on(host)
         self._listener.setblocking(False)
         self._host = host
         self._server: asyncio.Server | None = None

@@ -1,7 +1,6 @@
 """The ranks of a tensor-parallel group on torch.distributed."""
 
 import os
-import socket
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -13,6 +12,7 @@ from torch import distributed
 from torch._C._distributed_c10d import FileStore, Store, TCPStore
 
 from engine.errors import EngineError
+from engine.listening_socket import listen_on
 from models.partition import Partition
 
 BACKENDS: Final = MappingProxyType({"cpu": "gloo", "cuda": "nccl", "npu": "hccl"})
@@ -38,7 +38,7 @@ def open_store(host: str, num_processes: int) -> tuple[Store, MeetingAddress]:
 
     Raise OSError.
     """
-    listener = socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    listener = listen_on(host)
     address = MeetingAddress(host, listener.getsockname()[1])
     # The store takes the socket. With one of its own it would listen on all interfaces.
     store = TCPStore(

@@ -19,7 +19,7 @@ export function precompress(): Plugin {
   };
 }
 
-/** Write the worker of the page without a connection, with the files of the first load and a version of all files. */
+/** Write the worker of the page without a connection, with the files of the first load, those of the languages, and a version of all files. */
 export function offlineWorker(source: string): Plugin {
   return {
     name: "offline-worker",
@@ -34,12 +34,16 @@ export function offlineWorker(source: string): Plugin {
         chunk.imports.forEach(visit);
       };
       for (const { fileName } of entries) visit(fileName);
-      const texts = Object.values(bundle).filter((output) => output.type === "chunk" && CATALOGUE.test(output.facadeModuleId ?? ""));
+      const texts = Object.values(bundle).flatMap((output) => {
+        const tag = output.type === "chunk" ? CATALOGUE.exec(output.facadeModuleId ?? "")?.[1] : undefined;
+        return tag === undefined ? [] : [[tag, `/${output.fileName}`]];
+      });
       const styles = Object.keys(bundle).filter((name) => /\/index-[^/]*\.css$/.test(name));
-      const files = [...first, ...texts.map(({ fileName }) => fileName), ...styles].map((name) => `/${name}`).sort();
+      const files = [...first, ...styles].map((name) => `/${name}`).sort();
       const version = createHash("sha256").update(Object.keys(bundle).sort().join()).digest("hex").slice(0, 16);
       const code = readFileSync(source, "utf8")
         .replace("const FILES = [];", `const FILES = ${JSON.stringify(files)};`)
+        .replace("const TEXTS = {};", `const TEXTS = ${JSON.stringify(Object.fromEntries(texts))};`)
         .replace('const VERSION = "";', `const VERSION = ${JSON.stringify(version)};`);
       this.emitFile({ type: "asset", fileName: "offline.js", source: code });
     },
@@ -57,7 +61,7 @@ export function woff2Only(): Plugin {
 }
 
 /** Modules with the texts of a language. The first load needs one of them. */
-const CATALOGUE = /\/i18n\/[a-z]{2}\.ts$/;
+const CATALOGUE = /\/i18n\/([^/]+)\/page\.ts$/;
 
 /** Fail the build if the scripts of the first load, with the longest catalogue, exceed `limit` bytes of gzip. */
 export function boundFirstLoad(limit: number): Plugin {

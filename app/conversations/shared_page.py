@@ -73,11 +73,11 @@ def shared_page(share: Share, messages: Sequence[Message], texts: SharedPageText
             text = message.said.text
             room -= len(text)
             body = renderer.render(text) if room >= 0 else f'<pre class="plain">{html.escape(text)}</pre>'
-            parts.append(f'<h2 class="speaker">Ebb</h2>\n{body}{_below(share, message, texts)}')
+            parts.append(f'<h2 class="speaker">Ebb</h2>\n<div dir="auto">{body}</div>\n{_below(share, message, texts)}')
     title = html.escape(" ".join((share.title or texts.untitled).split()))
     note = texts.note.format(created=_day(share.created_at), expires=_day(share.expires_at))
     head = f'<header>\n<h1 dir="auto">{title}</h1>\n<p class="note">{note}</p>\n</header>'
-    body = f'{head}\n<main dir="auto">\n{"".join(parts)}\n</main>'
+    body = f"{head}\n<main>\n{''.join(parts)}\n</main>"
     return _document(title, body, texts)
 
 
@@ -97,7 +97,7 @@ def _notice(title: str, text: str, texts: SharedPageTexts) -> str:
 
 def _document(title: str, body: str, texts: SharedPageTexts) -> str:
     return (
-        f'<!doctype html>\n<html lang="{texts.lang}">\n<head>\n<meta charset="utf-8">\n'
+        f'<!doctype html>\n<html lang="{texts.lang}" dir="{texts.direction}">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{title} · Ebb</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n{body}\n"
         f"<footer>{texts.foot}</footer>\n</body>\n</html>\n"

@@ -1,5 +1,6 @@
 """Accessibility: no axe-core violation on any view, light or dark; shortcuts, small screens and languages."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,10 @@ from tests.e2e.chat_page import ChatPage
 from tests.e2e.conftest import NewPage
 from tests.e2e.showcase import one_turn, showcase
 from tests.e2e.views import Views
+from tests.sizes import Size
 
 AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
+LANGUAGES = Path(__file__).parents[2] / "web" / "src" / "i18n"
 ALL = {"reporter": "v2"}
 CONTRAST = {"reporter": "v2", "runOnly": ["color-contrast"]}
 FOUND = """async options => (await axe.run(document, options)).violations.map(
@@ -153,17 +156,38 @@ async def test_language_theme_and_text_size_survive_reload(new_page: NewPage) ->
 
 
 @pytest.mark.parametrize(
-    ("locale", "chats", "settings"), [("de-CH", "Chatliste öffnen", "Mehr"), ("ru-RU", "Открыть список чатов", "Ещё")]
+    ("locale", "tag", "direction"), [("de-CH", "de", "ltr"), ("ar-EG", "ar", "rtl"), ("zh-TW", "zh-Hant", "ltr")]
 )
-async def test_page_is_in_the_browsers_language(new_page: NewPage, locale: str, chats: str, settings: str) -> None:
+async def test_page_is_in_the_browsers_language(new_page: NewPage, locale: str, tag: str, direction: str) -> None:
     chat = await new_page(**PHONE, locale=locale, reduced_motion="reduce")
     await chat.page.goto("/")
-    await chat.button(chats).tap()
-    assert await chat.page.evaluate("document.documentElement.lang") == locale[:2]
+    await chat.button(text_in(tag, "open")).tap()
+    shown = await chat.page.evaluate("[document.documentElement.lang, document.documentElement.dir]")
+    assert shown == [tag, direction]
     assert (await violations(chat, ALL), await chat.page.evaluate(WIDER)) == ([], [])
-    await chat.button(settings).tap()
+    await chat.button(text_in(tag, "menu")).tap()
     await expect(chat.page.get_by_role("menuitem").first).to_be_visible()
     assert (await violations(chat, ALL), await chat.page.evaluate(WIDER)) == ([], [])
     await chat.page.goto("/live")
     await chat.page.get_by_role("region", name="Redis").wait_for()
     assert (await violations(chat, ALL), await chat.page.evaluate(WIDER)) == ([], [])
+
+
+async def test_list_and_menu_fit_a_phone_in_all_languages(new_page: NewPage, size: Size) -> None:
+    chat = await new_page(**PHONE, reduced_motion="reduce")
+    for tag in size.pick(small=["ta", "el", "fa"], full=sorted(folder.name for folder in LANGUAGES.glob("*/"))):
+        await chat.page.goto("/")
+        await chat.page.evaluate("tag => localStorage.setItem('ebb-language', tag)", tag)
+        await chat.page.reload()
+        await chat.button(text_in(tag, "open")).tap()
+        await chat.button(text_in(tag, "menu")).tap()
+        await expect(chat.page.get_by_role("menuitem").first).to_be_visible()
+        assert (tag, await chat.page.evaluate(WIDER)) == (tag, [])
+
+
+def text_in(tag: str, name: str) -> str:
+    """Return a text about the list of chats in a language."""
+    page = (LANGUAGES / tag / "page.ts").read_text()
+    found = re.search(rf'\n  chats: {{.*?\n    {name}: "(.*?)"', page, re.DOTALL)
+    assert found is not None
+    return found[1]

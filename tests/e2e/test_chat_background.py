@@ -17,6 +17,10 @@ from tests.unit.fake_engine import FakeEngine
 CACHED = """async () => (await Promise.all((await caches.keys()).map(async (name) =>
     (await (await caches.open(name)).keys()).map(({url}) => new URL(url).pathname)))).flat()"""
 
+KEEPS_GERMAN = """async () => (await Promise.all(
+    (await caches.keys()).filter((name) => name.endsWith("-de")).map(async (name) =>
+        (await (await caches.open(name)).keys()).length))).some((files) => files > 1)"""
+
 NOTIFIED = """async () => {
     const worker = await navigator.serviceWorker.ready;
     for (;;) {
@@ -154,6 +158,23 @@ async def test_unknown_address_shows_a_view_of_its_own(browser: Browser, server:
     await chat.page.get_by_role("main").get_by_role("button", name="New chat").click()
     await expect(chat.composer).to_be_visible()
     assert chat.page.url == f"{server.url}/"
+    await context.close()
+
+
+async def test_page_opens_without_connection_in_a_chosen_language(
+    browser: Browser, server: RunningServer[FakeEngine]
+) -> None:
+    context, chat = await opened(browser, server)
+    await chat.page.goto("/")
+    await chat.button("More").click()
+    await chat.page.get_by_role("menuitem", name="Appearance").click()
+    await chat.page.get_by_label("Language").select_option("Deutsch")
+    await expect(chat.page.get_by_role("dialog", name="Darstellung")).to_be_visible()
+    # The texts in the language were loaded before the worker could keep them. A worker for the language keeps them.
+    await chat.page.wait_for_function(KEEPS_GERMAN)
+    await context.set_offline(True)
+    await chat.page.reload()
+    await expect(chat.button("Neuer Chat")).to_be_visible()
     await context.close()
 
 

@@ -1,5 +1,5 @@
 import { language } from "../src/i18n/language.svelte";
 
 // The page loads the texts of a view before the view is drawn.
-import.meta.glob("../src/i18n/*/index.ts", { eager: true });
+import.meta.glob("../src/i18n/*.ts", { eager: true });
 await language.load();

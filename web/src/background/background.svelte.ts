@@ -1,3 +1,4 @@
+import { language } from "../i18n/language.svelte";
 import type { ApiClient } from "../services/api/client";
 import type { ContextUse } from "../stores/context_use.svelte";
 import type { Drafts } from "../stores/drafts.svelte";
@@ -19,7 +20,6 @@ interface Started {
 
 /** Start everything that happens in the background of the page. Return the function that stops this. */
 export function start(ebb: FollowedStores & Started & Offering): () => void {
-  registerOffline();
   const follower = new ChangeFollower(ebb, (id) => void notify(ebb.conversations, id).catch(() => undefined));
   const size = new DraftSize(ebb.api, ebb.chat, ebb.drafts, ebb.contextUse);
   return $effect.root(() => {
@@ -28,6 +28,7 @@ export function start(ebb: FollowedStores & Started & Offering): () => void {
       return undefined;
     });
     $effect(() => size.start());
+    $effect(() => registerOffline(language.current));
     $effect(() => {
       if (ebb.session.tenant !== null && ebb.session.isAdmin) void offerFormerChats(ebb);
     });

@@ -1,14 +1,17 @@
 // Worker of the page. Keeps the page's own files for times without a connection, and never an answer of the API. Opens the
-// chats of clicked notifications. The build replaces FILES and VERSION, so that a new build is a new worker with a new cache.
+// chats of clicked notifications. The build replaces FILES, TEXTS and VERSION, so that a new build is a new worker with a new cache.
+// TEXTS has a file for each language. The one in the worker's own address is kept.
 const FILES = [];
+const TEXTS = {};
 const VERSION = "";
-const CACHE = `ebb-page-${VERSION}`;
+const LANGUAGE = new URL(self.location.href).searchParams.get("language");
+const CACHE = `ebb-page-${VERSION}-${LANGUAGE}`;
 
 self.addEventListener("install", (event) => {
   event.waitUntil(
     caches
       .open(CACHE)
-      .then((cache) => cache.addAll(["/", ...FILES]))
+      .then((cache) => cache.addAll(["/", ...FILES, TEXTS[LANGUAGE] ?? TEXTS.en]))
       .then(() => self.skipWaiting()),
   );
 });

@@ -1,31 +1,19 @@
-import type { Catalogue } from "./en";
-
-/** Languages of the page, by their own names. The keys are tags of BCP 47. */
-export const LANGUAGES = {
-  de: "Deutsch",
-  en: "English",
-  es: "Español",
-  fr: "Français",
-  it: "Italiano",
-  ja: "日本語",
-  ko: "한국어",
-  pt: "Português (Brasil)",
-  ru: "Русский",
-  zh: "简体中文",
-};
-
-export type Language = keyof typeof LANGUAGES;
+import type { Catalogue } from "./en/page";
+import { directionOf, languageOf, type Language } from "./languages";
 
 const STORED = "ebb-language";
 
-/** Modules with some texts, one for each language. Each exports its texts under the name of its language. */
-type Modules<Texts> = { [L in Language]: () => Promise<{ [Name in L]: Texts }> };
+/** Loaders of some texts, by the paths of their modules: `./LANGUAGE/VIEW.ts`. */
+type Loaders<Texts> = Record<string, () => Promise<Texts>>;
 
 /** Texts of the page or of a view, in the languages that were needed so far. */
 class Catalogues<Texts> {
+  private readonly loaders: Loaders<Texts>;
   private readonly loaded: Partial<Record<Language, Texts>> = {};
 
-  constructor(private readonly modules: Modules<Texts>) {}
+  constructor(loaders: Loaders<Texts>) {
+    this.loaders = Object.fromEntries(Object.entries(loaders).map(([path, load]) => [path.split("/").at(-2)!, load]));
+  }
 
   has(tag: Language): boolean {
     return tag in this.loaded;
@@ -36,17 +24,15 @@ class Catalogues<Texts> {
   }
 
   async load(tag: Language): Promise<void> {
-    if (this.has(tag)) return;
-    const module: Partial<Record<Language, Texts>> = await this.modules[tag]();
-    this.loaded[tag] = module[tag]!;
+    if (!this.has(tag)) this.loaded[tag] = await this.loaders[tag]!();
   }
 }
 
 /** The language of the page: the one chosen here, else the browser's first known one. */
 class PageLanguage {
   current = $state<Language>(initial());
-  /** The current language with the browser's region, as in "de-CH". */
-  readonly locale = $derived(navigator.languages.find((wanted) => languageOf(wanted) === this.current) ?? this.current);
+  /** The current language with the browser's region, as in "de-CH", and with the digits that the texts have. */
+  readonly locale = $derived(withTextDigits(navigator.languages.find((wanted) => languageOf(wanted) === this.current) ?? this.current));
 
   private readonly catalogues: Catalogues<unknown>[] = [];
 
@@ -67,10 +53,13 @@ class PageLanguage {
     this.current = chosen;
   }
 
-  /** Keep the language of the document up to date. Return the function that stops this. */
+  /** Keep the language and the direction of the document up to date. Return the function that stops this. */
   start(): () => void {
     return $effect.root(() => {
-      $effect(() => void (document.documentElement.lang = this.current));
+      $effect(() => {
+        document.documentElement.lang = this.current;
+        document.documentElement.dir = directionOf(this.current);
+      });
     });
   }
 
@@ -85,22 +74,11 @@ class PageLanguage {
 export const language = new PageLanguage();
 
 /** Return the texts of the page in its language. Readers are drawn again when the language changes. */
-export const t = textsOf<Catalogue>({
-  de: () => import("./de"),
-  en: () => import("./en"),
-  es: () => import("./es"),
-  fr: () => import("./fr"),
-  it: () => import("./it"),
-  ja: () => import("./ja"),
-  ko: () => import("./ko"),
-  pt: () => import("./pt"),
-  ru: () => import("./ru"),
-  zh: () => import("./zh"),
-});
+export const t = textsOf(import.meta.glob<Catalogue>("./*/page.ts", { import: "texts" }));
 
 /** Return a function that returns texts in the page's language. A view that is loaded lazily needs `withTexts`, too. */
-export function textsOf<Texts>(modules: Modules<Texts>): () => Texts {
-  const catalogues = new Catalogues(modules);
+export function textsOf<Texts>(loaders: Loaders<Texts>): () => Texts {
+  const catalogues = new Catalogues(loaders);
   language.add(catalogues);
   return () => catalogues.in(language.current);
 }
@@ -112,10 +90,9 @@ export async function withTexts<Module>(loading: Promise<Module>): Promise<Modul
   return module;
 }
 
-/** Return the language of the page for a language tag. Regions make no difference. */
-function languageOf(tag: string): Language | null {
-  const base = tag.split("-")[0]!.toLowerCase();
-  return base in LANGUAGES ? (base as Language) : null;
+/** Numbers within texts are written with Latin digits in all languages. */
+function withTextDigits(tag: string): string {
+  return new Intl.Locale(tag, { numberingSystem: "latn" }).toString();
 }
 
 function initial(): Language {

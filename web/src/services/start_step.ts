@@ -1,4 +1,4 @@
-import type { StartStep } from "../i18n/en";
+import type { StartStep } from "../i18n/en/page";
 
 /** First words of the server's sentences about its start. */
 const STEPS: readonly (readonly [RegExp, StartStep])[] = [

@@ -1,4 +1,4 @@
-import type { Catalogue } from "../i18n/en";
+import type { Catalogue } from "../i18n/en/page";
 import { t } from "../i18n/language.svelte";
 import type { TierId } from "./api/types";
 

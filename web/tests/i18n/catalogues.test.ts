@@ -1,19 +1,22 @@
+import { flushSync } from "svelte";
 import { afterEach, describe, expect, it } from "vitest";
 
-import { language, LANGUAGES, type Language } from "../../src/i18n/language.svelte";
+import { language } from "../../src/i18n/language.svelte";
+import { directionOf, languageOf, LANGUAGES, type Language } from "../../src/i18n/languages";
 import { pluralsOf } from "../../src/i18n/plurals";
 import { describeReceipt } from "../../src/services/chat/receipt_details";
 import { monthName } from "../../src/services/format/dates";
 
-/** Modules with texts, by path. Each exports its texts under the name of its language. */
-const MODULES = import.meta.glob<Record<string, object>>("../../src/i18n/**/??.ts", { eager: true });
+/** Modules with texts, by path. */
+const MODULES = import.meta.glob<{ texts: object }>("../../src/i18n/*/*.ts", { eager: true });
 const TAGS = Object.keys(LANGUAGES) as Language[];
 const TRANSLATIONS = TAGS.filter((tag) => tag !== "en");
-/** Folders of `i18n`, "" for the texts of the first view. */
-const VIEWS = Object.keys(MODULES).flatMap((path) => /i18n\/(.*)en\.ts$/.exec(path)?.[1] ?? []);
+const VIEWS = Object.keys(MODULES).flatMap((path) => /i18n\/en\/(.*)\.ts$/.exec(path)?.[1] ?? []);
 /** Languages in which Latin letters are no words, apart from names. */
-const OTHER_SCRIPTS: readonly string[] = ["ja", "ko", "ru", "zh"];
-const NAMES = /^(?:claude|code|cpu|ebb|git|goose|gpu|assistant|home|json|kimi|cli|latex|lines|markdown|min|moved|npu|pull|redis|removed|token|tokens|top|undefined)$/i;
+const OTHER_SCRIPTS = TAGS.filter((tag) => new Intl.Locale(tag).maximize().script !== "Latn");
+/** Languages whose sentences end without a sign. */
+const WITHOUT_FULL_STOPS: readonly string[] = ["th"];
+const NAMES = /^(?:claude|code|cpu|ebb|git|goose|gpu|assistant|home|json|kimi|cli|latex|lines|markdown|min|moved|npu|pull|redis|removed|seed|token|tokens|top|undefined)$/i;
 
 /** Texts in which English has a sentence of the server, in place of a text for its code. */
 const SAID = /^(?:errors\.refused|server\.(?:degraded|failed|loading|slower)|state|cause)$/;
@@ -44,6 +47,7 @@ describe.each(TRANSLATIONS)("the catalogue in %s", (tag) => {
 
   it.each(VIEWS)("ends the texts of %s as English does", (view) => {
     const english = new Map(leaves(textsIn(view, "en")));
+    if (WITHOUT_FULL_STOPS.includes(tag)) return;
     const differing = leaves(textsIn(view, tag)).filter(([path, text]) => !SAID.test(path) && endOf(english.get(path)!) !== endOf(text));
     expect(differing).toEqual([]);
   });
@@ -60,6 +64,39 @@ describe("the language of the page", () => {
     expect(monthName("2026-03", new Date("2026-08-01T12:00"))).toBe("März");
   });
 
+  it.each([
+    ["de-CH", "de"],
+    ["pt", "pt-BR"],
+    ["pt-PT", "pt-PT"],
+    ["zh-CN", "zh"],
+    ["zh-TW", "zh-Hant"],
+    ["zh-Hant-HK", "zh-Hant"],
+    ["no", "nb"],
+    ["nn-NO", "nb"],
+    ["sr-Latn-RS", "sr"],
+    ["tl", "fil"],
+    ["iw", "he"],
+    ["tlh", null],
+    ["*", null],
+  ])("is the nearest one for %s", (tag, expected) => {
+    expect(languageOf(tag)).toBe(expected);
+  });
+
+  it("gives the document its direction", async () => {
+    const stop = language.start();
+    for (const [tag, direction] of [["ar", "rtl"], ["ja", "ltr"]] as const) {
+      await language.choose(tag);
+      flushSync();
+      expect([document.documentElement.lang, document.documentElement.dir]).toEqual([tag, direction]);
+    }
+    stop();
+  });
+
+  it("is written from the right where its script is", () => {
+    const fromTheRight = TAGS.filter((tag) => ["Arab", "Hebr"].includes(new Intl.Locale(tag).maximize().script!));
+    expect(TAGS.filter((tag) => directionOf(tag) === "rtl")).toEqual(fromTheRight);
+  });
+
   it("chooses forms by its plural rules", () => {
     const german = pluralsOf("de");
     expect([0, 1, 2].map((count) => german(count, { one: "Tag", other: "Tage" }))).toEqual(["Tage", "Tag", "Tage"]);
@@ -70,8 +107,8 @@ describe("the language of the page", () => {
 });
 
 function textsIn(view: string, tag: Language): object {
-  const texts = MODULES[`../../src/i18n/${view}${tag}.ts`]?.[tag];
-  expect(texts, `i18n/${view}${tag}.ts exports no ${tag}`).toBeDefined();
+  const texts = MODULES[`../../src/i18n/${tag}/${view}.ts`]?.texts;
+  expect(texts, `i18n/${tag}/${view}.ts exports no texts`).toBeDefined();
   return texts!;
 }
 
@@ -93,5 +130,5 @@ function isUntranslated(tag: Language, english: string, text: string): boolean {
 /** Return the kind of sign that ends a text, whatever the script: a full stop, an ellipsis, a question mark, or none. */
 function endOf(text: string): string {
   const sign = text.at(-1) ?? "";
-  return [".。", "…", "?？"].find((signs) => sign !== "" && signs.includes(sign))?.charAt(0) ?? "";
+  return [".。।۔", "…", "?？؟;"].find((signs) => sign !== "" && signs.includes(sign))?.charAt(0) ?? "";
 }

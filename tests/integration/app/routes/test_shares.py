@@ -7,7 +7,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from app.conversations.shared_page_texts import LANGUAGES
+from app.conversations.shared_page_texts import LANGUAGES, texts_in
 from app.domain.share import digest_of
 from app.routes import shares
 from tests.integration.api_server import RunningServer, api_client, running_server
@@ -70,7 +70,7 @@ async def test_receipts_are_shown_only_if_wanted(http: aiohttp.ClientSession, ap
     _, text, _ = await page_of(api, share["path"])
     assert re.search(r"[\d,]+ of [\d,]+ prompt tokens came from the cache", text)
     _, chinese, _ = await page_of(api, share["path"], **{"Accept-Language": "zh-CN,zh;q=0.9"})
-    assert '<html lang="zh-Hans">' in chinese
+    assert '<html lang="zh" dir="ltr">' in chinese
     assert "来自缓存" in chinese
 
 
@@ -80,26 +80,29 @@ async def test_page_is_in_the_language_that_the_reader_prefers(http: aiohttp.Cli
     path = (await shared(http, conversation))["path"]
     for asked, lang, note in [
         ("de-AT,de;q=0.9,en;q=0.8", "de", "Geteilt am"),
-        ("nl, ru;q=0.5, fr;q=0.7", "fr", "Partagé le"),
+        ("eo, ru;q=0.5, fr;q=0.7", "fr", "Partagé le"),
         ("de;q=0, ja;q=0.1", "ja", "に共有されました"),
         ("pt", "pt-BR", "Compartilhada em"),
-        ("nl;q=many, *", "en", "Shared on"),
+        ("de;q=many, *", "en", "Shared on"),
+        ("zh-TW", "zh-Hant", "分享"),
+        ("zh-Hans-SG", "zh", "分享于"),
+        ("no", "nb", "Delt"),
     ]:
         _, text, _ = await page_of(api, path, **{"Accept-Language": asked})
-        assert f'<html lang="{lang}">' in text, asked
+        assert f'<html lang="{lang}" dir="ltr">' in text, asked
         assert note in text
         status, text, _ = await page_of(api, "/share/none", **{"Accept-Language": asked})
-        assert (status, f'<html lang="{lang}">' in text) == (404, True)
+        assert (status, f'<html lang="{lang}" dir="ltr">' in text) == (404, True)
 
 
 def test_texts_are_in_all_languages_of_the_chat_page() -> None:
     page = Path(__file__).parents[4] / "web" / "src" / "i18n"
-    assert set(LANGUAGES) == {file.stem for file in page.glob("??.ts")}
-    for texts in LANGUAGES.values():
+    assert set(LANGUAGES.values()) == {folder.name for folder in page.iterdir() if folder.is_dir()}
+    for texts in map(texts_in, LANGUAGES.values()):
         assert set(re.findall(r"{(\w+)}", texts.note)) == {"created", "expires"}
         assert set(re.findall(r"{(\w+)}", texts.receipt)) == {"cached", "prompt", "seconds"}
-    assert LANGUAGES["de"].number(1234.5, decimals=2) == "1.234,50"
-    assert LANGUAGES["en"].number(1234567) == "1,234,567"
+    assert texts_in("de").number(1234.5, decimals=2) == "1.234,50"
+    assert texts_in("en").number(1234567) == "1,234,567"
 
 
 async def test_hostile_messages_stay_text_on_the_page(http: aiohttp.ClientSession, api: Api) -> None:

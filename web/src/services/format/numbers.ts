@@ -1,7 +1,14 @@
 import { language, t } from "../../i18n/language.svelte";
+import { directionOf } from "../../i18n/languages";
 
 function whole(value: number): string {
   return new Intl.NumberFormat(language.locale).format(value);
+}
+
+/** Join a number and its Latin unit, which stay in this order in a line from right to left as well. */
+function withUnit(number: string, unit: string): string {
+  const joined = `${number} ${unit}`;
+  return directionOf(language.current) === "rtl" ? `\u2066${joined}\u2069` : joined;
 }
 
 /** Format a number with at most one decimal. */
@@ -22,22 +29,20 @@ export function tokens(value: number): string {
 /** Format milliseconds, as seconds from one second on. */
 export function duration(ms: number): string {
   if (ms < 1) return t().receipt.underMillisecond;
-  if (ms < 1_000) return `${whole(Math.round(ms))} ms`;
-  return `${decimal(ms / 1_000)} s`;
+  if (ms < 1_000) return withUnit(whole(Math.round(ms)), "ms");
+  return withUnit(decimal(ms / 1_000), "s");
 }
 
 /** Format milliseconds as seconds, with two decimals below ten seconds. */
 export function seconds(ms: number): string {
   const digits = ms < 10_000 ? 2 : 0;
   const format = new Intl.NumberFormat(language.locale, { minimumFractionDigits: digits, maximumFractionDigits: digits });
-  return `${format.format(Math.max(0.01, ms / 1_000))} s`;
+  return withUnit(format.format(Math.max(0.01, ms / 1_000)), "s");
 }
 
 /** Format a number of bytes in KiB, MiB or GiB. */
 export function bytes(value: number): string {
-  if (value >= 1024 ** 3) return `${decimal(value / 1024 ** 3)} GiB`;
-  if (value >= 1024 ** 2) return `${whole(Math.round(value / 1024 ** 2))} MiB`;
-  return `${whole(Math.round(value / 1024))} KiB`;
+  return withUnit(...inUnit(value));
 }
 
 /** Format a rate or a mean, with one decimal below ten. */
@@ -46,7 +51,14 @@ export function quantity(value: number): string {
 }
 
 export function bytesPerSecond(value: number): string {
-  return value < 1024 ? `${whole(Math.round(value))} B/s` : `${bytes(value)}/s`;
+  const [number, unit] = value < 1024 ? [whole(Math.round(value)), "B"] : inUnit(value);
+  return withUnit(number, `${unit}/s`);
+}
+
+function inUnit(bytes: number): [number: string, unit: string] {
+  if (bytes >= 1024 ** 3) return [decimal(bytes / 1024 ** 3), "GiB"];
+  if (bytes >= 1024 ** 2) return [whole(Math.round(bytes / 1024 ** 2)), "MiB"];
+  return [whole(Math.round(bytes / 1024)), "KiB"];
 }
 
 /** Format a share of one as a percentage. */

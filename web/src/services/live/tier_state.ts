@@ -1,4 +1,4 @@
-import type { TierState } from "../../i18n/live/en";
+import type { TierState } from "../../i18n/en/live";
 
 /** First words of the server's sentences about a tier. */
 const STATES: readonly (readonly [string, TierState])[] = [

@@ -71,6 +71,7 @@ function toParagraph(heading: Element): void {
 function wrap(table: Element): void {
   const scroller = table.ownerDocument.createElement("div");
   scroller.className = "table";
+  scroller.dir = "auto";
   table.replaceWith(scroller);
   scroller.append(table);
 }

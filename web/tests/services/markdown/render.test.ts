@@ -90,7 +90,7 @@ describe("a model's output", () => {
   it("keeps harmless blocks of HTML, without classes, styles and handlers", () => {
     const table = render('<table class="scrim" style="position:fixed">\n<tr><td colspan=2 onclick=alert(1)>a <i>b</i></td></tr>\n</table>');
     expect(table.innerHTML.replaceAll("\n", "")).toBe(
-      '<div class="table"><table><tbody><tr><td colspan="2">a <i>b</i></td></tr></tbody></table></div>',
+      '<div class="table" dir="auto"><table><tbody><tr><td colspan="2">a <i>b</i></td></tr></tbody></table></div>',
     );
     const centred = render('<div align="center" id="x">\n  <h1>Ebb</h1>\n  <img src="https://x.test/a.png" alt="Tide">\n</div>');
     expect(centred.querySelector("div")?.getAttributeNames()).toEqual(["align"]);

@@ -1,0 +1,71 @@
+import { pluralsOf } from "../plurals";
+import type { AnswerTexts } from "../en/answers";
+
+const plural = pluralsOf("af");
+
+/** Afrikaans texts for the answer tools. */
+export const texts: AnswerTexts = {
+  edit: {
+    field: "Gewysigde antwoord",
+    note: "Die volgende boodskap gaan van jou teks af voort. Die oorspronklike word as weergawe gehou.",
+  },
+
+  rating: {
+    field: "Wat was verkeerd?",
+    note: "Opsioneel. Jou terugvoer word saam met die antwoord gehou.",
+  },
+
+  compare: {
+    title: "Vergelyk antwoorde",
+    note: "Alle antwoorde word gelyktydig geskryf, met die klets se stelselprompt. Antwoorde met dieselfde instellings kan steeds verskil, tensy ’n saadgetal gestel is.",
+    kept: "Elke antwoord bly as weergawe in die klets.",
+    column: (index) => `Antwoord ${index}`,
+    temperature: (value) => `Temperatuur ${value}`,
+    topP: (value) => `Top p ${value}`,
+    seed: (value) => `Saadgetal ${value}`,
+    add: "Voeg ’n antwoord by",
+    remove: (index) => `Verwyder antwoord ${index}`,
+    start: "Vergelyk",
+    keep: "Hou hierdie een",
+    merge: "Voeg saam tot een antwoord",
+    stop: (index) => `Stop antwoord ${index}`,
+    stopAll: "Stop almal",
+  },
+
+  prompts: {
+    title: "Gestoorde prompts",
+    search: "Soek ’n prompt",
+    none: "Geen prompts gevind nie.",
+    empty: "Nog geen gestoorde prompts nie. Stoor ’n teks waarmee jy dikwels boodskappe begin: “/” in ’n leë boodskap wys dit dan hier.",
+    add: "Nuwe prompt",
+    edit: (name) => `Wysig “${name}”`,
+    name: "Naam van die prompt",
+    text: "Teks",
+    placeholders: "Plekhouers in dubbele krulhakies, soos {{stad}}, word gekies sodat jy dit kan invul.",
+    remove: "Vee prompt uit",
+  },
+
+  files: {
+    search: "Soek ’n lêer",
+    none: "Geen lêers gevind nie. Hou ’n lêer met die boekmerk daarop wanneer jy dit aanheg.",
+    size: (characters) => `${characters} karakters`,
+    remove: (name) => `Vee ${name} uit`,
+    delete: "Vee uit",
+    confirm: "Vee hierdie lêer uit jou lêers uit? Kletse wat dit bevat, bly soos hulle is.",
+  },
+
+  queue: {
+    title: "Boodskap in die tou",
+    waiting: "In die tou. Word gestuur wanneer die antwoord klaar is.",
+    now: "Stuur nou",
+    nowTitle: "Stop die antwoord en hou die teks daarvan",
+    held: "Nog nie gestuur nie: die antwoord is nie voltooi terwyl jy hier was nie.",
+    files: (count) => plural(count, { one: `${count} lêer`, other: `${count} lêers` }),
+  },
+
+  regenerate: {
+    title: "Genereer weer met ander instellings",
+    note: "Hierdie instellings geld net vir hierdie antwoord. ’n Leë veld gebruik die klets se instelling. ’n Voorinstelling vul sy steekproefwaardes in; die klets se stelselprompt bly.",
+    start: "Genereer weer",
+  },
+};

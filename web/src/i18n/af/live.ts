@@ -1,0 +1,84 @@
+import { pluralsOf } from "../plurals";
+import type { LiveTexts, TierState } from "../en/live";
+
+const plural = pluralsOf("af");
+
+/** States of a tier. */
+const STATES: Record<TierState, string> = {
+  off: "Af.",
+  full: "Vol: aanvaar tans nie meer blokke nie.",
+  unused: "Reageer nie reg nie en word tans nie gebruik nie.",
+  refusing: "Weier skryfwerk. Blokke kan steeds gelees word.",
+  slow: "Stadig: blokke wag om geskryf te word.",
+  other: "Versteur. Die bediener se loglêer het die besonderhede.",
+};
+
+/** Afrikaans texts for the view of live numbers. */
+export const texts: LiveTexts = {
+  lead: "Wat die hele bediener doen, sekonde vir sekonde. Die grafieke wys tot vyf minute.",
+  states: {
+    connecting: "Koppel…",
+    live: "Regstreeks",
+    away: "Die bediener reageer nie. Die syfers sal vanself hervat.",
+  },
+  starting: "Die syfers verskyn sodra die model gereed is.",
+  refused: "Dit is die syfers van die hele bediener.",
+  refusedTodo: "Meld aan met ’n administrateursleutel om hulle te sien.",
+  generated: "Gegenereer",
+  prompts: "Prompts",
+  running: "Aan die loop",
+  waiting: "Wag",
+  batch: "Bondelgrootte",
+  tokensPerSecond: "tokens/s",
+  requests: "Versoeke",
+  requestsUnit: "versoeke",
+  blocks: "blokke/s",
+  perStep: "per stap",
+  computed: "Bereken",
+  secondsAgo: (seconds) => `−${seconds} s`,
+  minutesAgo: (minutes) => `−${minutes} min`,
+  now: "nou",
+  used: (used, capacity) => `${used} van ${capacity}`,
+  usedOnly: (used) => `${used}, geen limiet`,
+  state: (_said, state) => STATES[state],
+  occupancy: "Besetting",
+  hitRate: "Trefkoers",
+  hitRateNote: "Van die prompttokens wat oor die laaste minuut in hierdie vlak gesoek is, die deel wat daar was",
+  evictions: "Verdringings",
+  blocksPerSecond: (blocks) => `${blocks} blokke/s`,
+  byTenant: "Per huurder",
+  others: "ander",
+  shared: "deur almal gedeel",
+  in: "In",
+  out: "Uit",
+  traffic: (tier) => `${tier}, in en uit`,
+  breaker: "Stroombreker",
+  breakers: {
+    closed: "toe",
+    open: "oop: nie gebruik nie",
+    "half-open": "half oop: word getoets",
+  },
+  replicas: "Replikas",
+  replica: (index) => `Replika ${index}`,
+  replicaStates: {
+    ok: "in diens",
+    starting: "begin tans",
+    failed: "het misluk",
+  },
+  replicaAnswers: (count) => plural(count, { one: `${count} antwoord`, other: `${count} antwoorde` }),
+  replicaRestarts: (count) => plural(count, { one: `${count} herbegin`, other: `${count} herbeginne` }),
+  routes: "Versoeke versprei",
+  routesUnit: "per sekonde",
+  predicted: "Eerste token, voorspel / gemeet",
+  predictedNote: "Gemiddelde tyd van die keuse van die replika tot by die eerste token, oor die laaste minuut",
+  takeovers: "Antwoorde oorgeneem",
+  table: "Die grafieke as ’n tabel",
+  of: (chart, series) => `${chart}: ${series}`,
+  inUnit: (name, unit) => `${name} (${unit})`,
+  column: {
+    what: "Maatstaf",
+    now: "Nou",
+    mean: "Gemiddeld",
+    most: "Maksimum",
+  },
+};

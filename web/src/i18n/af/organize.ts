@@ -1,0 +1,135 @@
+import { pluralsOf } from "../plurals";
+import type { OrganizeTexts } from "../en/organize";
+
+const plural = pluralsOf("af");
+
+/** Afrikaans texts for folders, tags and the selection of chats. */
+export const texts: OrganizeTexts = {
+  folders: "Vouers",
+  tags: "Etikette",
+  inFolder: (name, count) => plural(count, { one: `${name}, ${count} klets`, other: `${name}, ${count} kletse` }),
+  empty: "Hierdie vouer is leeg.",
+  remove: "Vee vouer uit",
+  removed: (name, parent) =>
+    parent === null
+      ? `Die vouer “${name}” is uitgevee. Wat daarin was, is in die lys.`
+      : `Die vouer “${name}” is uitgevee. Wat daarin was, is in “${parent}”.`,
+  notChanged: "Die vouer is nie verander nie.",
+
+  newFolder: "Nuwe vouer",
+  newInside: "Nuwe vouer in hierdie een",
+  settings: "Vouerinstellings",
+  place: "Binne",
+  top: "Geen ander vouer nie",
+  systemPromptHint: "Nuwe kletse in hierdie vouer begin daarmee. Vouers daarin gebruik dit ook, tensy hulle hul eie het.",
+
+  back: "Terug na alle kletse",
+  backTo: (name) => `Terug na ${name}`,
+  noArchived: "Geen geargiveerde kletse nie.",
+
+  chat: {
+    name: "Naam van die klets",
+    notRenamed: "Die klets is nie hernoem nie.",
+    rename: "Hernoem",
+    pin: "Speld vas",
+    unpin: "Ontspeld",
+    archive: "Argiveer",
+    unarchive: "Haal uit argief",
+    organize: "Vouer en etikette…",
+    select: "Kies kletse",
+    share: "Deel…",
+    exportMarkdown: "Voer uit as Markdown",
+    exportText: "Voer uit as gewone teks",
+    exportJson: "Voer uit as JSON",
+    exportAll: "Voer alle kletse uit",
+    import: "Voer kletse in…",
+    delete: "Vee uit",
+    deleteTitle: "Vee hierdie klets uit?",
+    deleteText: (title) => `“${title}” skuif na “Onlangs uitgevee”. Jy kan dit daar herstel.`,
+    deleted: (title) => `“${title}” is uitgevee.`,
+    archivedNotice: (title) => `“${title}” is geargiveer.`,
+    notDeleted: "Die klets is nie uitgevee nie.",
+    notRestored: "Die klets is nie herstel nie.",
+  },
+
+  share: {
+    title: (title) => `Deel “${title}”`,
+    list: "Gedeelde skakels",
+    note: "Enigiemand wat die skakel het, kan die klets lees soos dit nou is, sonder om aan te meld. Latere boodskappe, ander takke, die stelselprompt en gedagtes word nie gewys nie.",
+    days: "Verval ná",
+    day: (count) => plural(count, { one: `${count} dag`, other: `${count} dae` }),
+    receipts: "Wys waar elke prompt in die kas was",
+    create: "Skep skakel",
+    link: "Skakel",
+    qr: "QR-kode van die skakel",
+    once: "Kopieer die skakel nou. Dit kan nie weer gewys word nie.",
+    none: "Daar is geen gedeelde skakels nie.",
+    until: (time) => `verval: ${time}`,
+    remove: (title) => `Vee die skakel na ${title} uit`,
+    delete: "Vee uit",
+  },
+
+  dialog: {
+    title: (count) => plural(count, { one: "Vouer en etikette", other: `Vouer en etikette van ${count} kletse` }),
+    folder: "Vouer",
+    none: "Geen vouer nie",
+    mixed: "Laat hulle soos hulle is",
+    create: "Nuwe vouer…",
+    name: "Naam van die vouer",
+    tags: "Etikette",
+    add: "Voeg ’n etiket by",
+    hint: "Enter voeg die etiket by.",
+    take: (tag) => `Verwyder die etiket ${tag}`,
+  },
+
+  filters: {
+    count: (count) => (count === 0 ? "Filters" : `Filters: ${count}`),
+    role: "Geskryf deur",
+    roles: {
+      "": "Enigiemand",
+      user: "Jou",
+      assistant: "Ebb",
+    },
+    period: "Wanneer",
+    periods: {
+      any: "Enige tyd",
+      day: "Vandag",
+      week: "Laaste 7 dae",
+      month: "Laaste 30 dae",
+      year: "Laaste 12 maande",
+      range: "Tussen twee dae…",
+    },
+    from: "Eerste dag",
+    to: "Laaste dag",
+    folder: "Vouer",
+    anyFolder: "Enige vouer",
+    tag: "Etiket",
+    anyTag: "Enige etiket",
+    archived: "Argief",
+    archives: {
+      "": "Alle kletse",
+      false: "Sonder geargiveerde kletse",
+      true: "Net geargiveerde kletse",
+    },
+    clear: "Vee die filters uit",
+  },
+
+  selection: {
+    label: "Gekose kletse",
+    count: (count) => `${count} gekies`,
+    all: "Kies almal",
+    organize: "Vouer en etikette…",
+    archive: "Argiveer",
+    unarchive: "Haal uit argief",
+    export: "Voer uit as JSON",
+    delete: "Vee uit",
+    done: "Beëindig die keuse",
+    deleteTitle: (count) => plural(count, { one: `Vee ${count} klets uit?`, other: `Vee ${count} kletse uit?` }),
+    deleteText: "Hulle skuif na “Onlangs uitgevee”. Jy kan hulle daar herstel.",
+    deleted: (count) => plural(count, { one: `${count} klets is uitgevee.`, other: `${count} kletse is uitgevee.` }),
+    archived: (count) => plural(count, { one: `${count} klets is geargiveer.`, other: `${count} kletse is geargiveer.` }),
+    unarchived: (count) => plural(count, { one: `${count} klets is uit die argief gehaal.`, other: `${count} kletse is uit die argief gehaal.` }),
+    failed: "Die kletse is nie verander nie.",
+    tooMany: (most) => `Hoogstens ${most} kletse kan op een slag uitgevoer word. Voer eerder alle kletse vanuit die kieslys uit.`,
+  },
+};

@@ -1,0 +1,13 @@
+import type { PaletteTexts } from "../en/palette";
+
+/** Afrikaans texts for the palette. */
+export const texts: PaletteTexts = {
+  field: "Soek kletse en opdragte",
+  results: "Resultate",
+  actions: "Opdragte",
+  chats: "Kletse",
+  messages: "Boodskappe",
+  none: "Niks gevind nie.",
+  sidebar: "Wys of versteek die lys kletse",
+  search: "Soek in die lys kletse",
+};

@@ -1,0 +1,31 @@
+import type { MarkdownTexts } from "../en/markdown";
+
+/** Arabic texts for rendered answers. */
+export const texts: MarkdownTexts = {
+  code: (language) => `كود، ${language}`,
+  copyCode: "نسخ الكود",
+  wrap: "التفاف الأسطر",
+  download: (name) => `تنزيل باسم ${name}`,
+  preview: "معاينة",
+  previewProblem: (reason) => `تعذّر عرض هذا المكوّن: ${reason}`,
+  previewOf: (language) => `معاينة ${language}`,
+  showCode: "الكود",
+  showDiagram: "المخطط",
+  diagramImage: "مخطط. يصفه الكود نصيًا.",
+  diagramProblem: "تعذّر رسم هذا المخطط.",
+  diagramError: (reason) => `تعذّر رسم هذا المخطط: ${reason}.`,
+  enlarge: "تكبير المخطط",
+  save: "حفظ المخطط",
+  notSaved: "لم يتمكن المتصفح من رسم الصورة. احفظ المخطط بتنسيق SVG.",
+  moveDiagram: "مخطط. حرّكه بمفاتيح الأسهم، وكبّره أو صغّره بالمفتاحين + و -، واضغط 0 لعرضه كاملًا.",
+  zoomIn: "تكبير",
+  zoomOut: "تصغير",
+  fit: "عرض الكل",
+  plain: "نص",
+  done: "منجز",
+  todo: "لم يُنجز",
+  footnotes: "الحواشي",
+  footnote: (number) => `الحاشية ${number}`,
+  backToText: (number) => `العودة إلى المرجع ${number}`,
+  backToOccurrence: (number, occurrence) => `العودة إلى المرجع ${number}، الموضع ${occurrence}`,
+};

@@ -1,0 +1,31 @@
+import type { MarkdownTexts } from "../en/markdown";
+
+/** Belarusian texts for rendered answers. */
+export const texts: MarkdownTexts = {
+  code: (language) => `Код, ${language}`,
+  copyCode: "Капіяваць код",
+  wrap: "Пераносіць радкі",
+  download: (name) => `Спампаваць як ${name}`,
+  preview: "Перадпрагляд",
+  previewProblem: (reason) => `Не ўдалося паказаць гэты кампанент: ${reason}`,
+  previewOf: (language) => `Перадпрагляд ${language}`,
+  showCode: "Код",
+  showDiagram: "Дыяграма",
+  diagramImage: "Дыяграма. Код апісвае яе ў выглядзе тэксту.",
+  diagramProblem: "Не ўдалося намаляваць гэту дыяграму.",
+  diagramError: (reason) => `Не ўдалося намаляваць гэту дыяграму: ${reason}.`,
+  enlarge: "Павялічыць дыяграму",
+  save: "Захаваць дыяграму",
+  notSaved: "Браўзер не змог намаляваць відарыс. Захавайце дыяграму як SVG.",
+  moveDiagram: "Дыяграма. Стрэлкі рухаюць яе, + і - змяняюць маштаб, 0 паказвае цалкам.",
+  zoomIn: "Павялічыць",
+  zoomOut: "Паменшыць",
+  fit: "Паказаць цалкам",
+  plain: "тэкст",
+  done: "зроблена",
+  todo: "не зроблена",
+  footnotes: "Зноскі",
+  footnote: (number) => `Зноска ${number}`,
+  backToText: (number) => `Назад да спасылкі ${number}`,
+  backToOccurrence: (number, occurrence) => `Назад да спасылкі ${number}, месца ${occurrence}`,
+};

@@ -1,0 +1,135 @@
+import { pluralsOf } from "../plurals";
+import type { OrganizeTexts } from "../en/organize";
+
+const plural = pluralsOf("be");
+
+/** Belarusian texts for folders, tags and the selection of chats. */
+export const texts: OrganizeTexts = {
+  folders: "Папкі",
+  tags: "Тэгі",
+  inFolder: (name, count) => plural(count, { one: `${name}, ${count} чат`, few: `${name}, ${count} чаты`, other: `${name}, ${count} чатаў` }),
+  empty: "Гэта папка пустая.",
+  remove: "Выдаліць папку",
+  removed: (name, parent) =>
+    parent === null
+      ? `Папка «${name}» выдалена. Яе змесціва цяпер у спісе.`
+      : `Папка «${name}» выдалена. Яе змесціва цяпер у папцы «${parent}».`,
+  notChanged: "Папка не зменена.",
+
+  newFolder: "Новая папка",
+  newInside: "Новая папка ўнутры гэтай",
+  settings: "Налады папкі",
+  place: "Знаходзіцца ў",
+  top: "Па-за іншымі папкамі",
+  systemPromptHint: "З яго пачынаюцца новыя чаты ў гэтай папцы. Укладзеныя папкі таксама яго выкарыстоўваюць, калі не маюць свайго.",
+
+  back: "Назад да ўсіх чатаў",
+  backTo: (name) => `Назад да папкі «${name}»`,
+  noArchived: "Архіўных чатаў няма.",
+
+  chat: {
+    name: "Назва чата",
+    notRenamed: "Чат не перайменаваны.",
+    rename: "Перайменаваць",
+    pin: "Замацаваць",
+    unpin: "Адмацаваць",
+    archive: "У архіў",
+    unarchive: "Вярнуць з архіва",
+    organize: "Папка і тэгі…",
+    select: "Выбраць чаты",
+    share: "Абагуліць…",
+    exportMarkdown: "Экспартаваць у Markdown",
+    exportText: "Экспартаваць як тэкст",
+    exportJson: "Экспартаваць у JSON",
+    exportAll: "Экспартаваць усе чаты",
+    import: "Імпартаваць чаты…",
+    delete: "Выдаліць",
+    deleteTitle: "Выдаліць гэты чат?",
+    deleteText: (title) => `«${title}» трапіць у «Нядаўна выдаленыя». Адтуль яго можна аднавіць.`,
+    deleted: (title) => `Чат «${title}» выдалены.`,
+    archivedNotice: (title) => `Чат «${title}» у архіве.`,
+    notDeleted: "Чат не выдалены.",
+    notRestored: "Чат не адноўлены.",
+  },
+
+  share: {
+    title: (title) => `Абагуліць чат «${title}»`,
+    list: "Спасылкі",
+    note: "Кожны, хто мае спасылку, можа прачытаць чат у яго цяперашнім выглядзе без уваходу. Пазнейшыя паведамленні, іншыя галіны, сістэмны промпт і разважанні не паказваюцца.",
+    days: "Тэрмін дзеяння",
+    day: (count) => plural(count, { one: `${count} дзень`, few: `${count} дні`, other: `${count} дзён` }),
+    receipts: "Паказваць, дзе быў кэш кожнага промпта",
+    create: "Стварыць спасылку",
+    link: "Спасылка",
+    qr: "QR-код спасылкі",
+    once: "Скапіюйце спасылку зараз. Паказаць яе яшчэ раз нельга.",
+    none: "Спасылак няма.",
+    until: (time) => `дзейнічае да: ${time}`,
+    remove: (title) => `Выдаліць спасылку на «${title}»`,
+    delete: "Выдаліць",
+  },
+
+  dialog: {
+    title: (count) => (count === 1 ? "Папка і тэгі" : plural(count, { one: `Папка і тэгі ${count} чата`, few: `Папка і тэгі ${count} чатаў`, other: `Папка і тэгі ${count} чатаў` })),
+    folder: "Папка",
+    none: "Без папкі",
+    mixed: "Пакінуць як ёсць",
+    create: "Новая папка…",
+    name: "Назва папкі",
+    tags: "Тэгі",
+    add: "Дадаць тэг",
+    hint: "Enter дадае тэг.",
+    take: (tag) => `Прыбраць тэг ${tag}`,
+  },
+
+  filters: {
+    count: (count) => (count === 0 ? "Фільтры" : `Фільтры: ${count}`),
+    role: "Аўтар",
+    roles: {
+      "": "Хто заўгодна",
+      user: "Вы",
+      assistant: "Ebb",
+    },
+    period: "Калі",
+    periods: {
+      any: "За ўвесь час",
+      day: "Сёння",
+      week: "Апошнія 7 дзён",
+      month: "Апошнія 30 дзён",
+      year: "Апошнія 12 месяцаў",
+      range: "Паміж двума днямі…",
+    },
+    from: "Першы дзень",
+    to: "Апошні дзень",
+    folder: "Папка",
+    anyFolder: "Любая папка",
+    tag: "Тэг",
+    anyTag: "Любы тэг",
+    archived: "Архіў",
+    archives: {
+      "": "Усе чаты",
+      false: "Без архіўных чатаў",
+      true: "Толькі архіўныя чаты",
+    },
+    clear: "Ачысціць фільтры",
+  },
+
+  selection: {
+    label: "Выбраныя чаты",
+    count: (count) => `Выбрана: ${count}`,
+    all: "Выбраць усе",
+    organize: "Папка і тэгі…",
+    archive: "У архіў",
+    unarchive: "Вярнуць з архіва",
+    export: "Экспартаваць у JSON",
+    delete: "Выдаліць",
+    done: "Завяршыць выбар",
+    deleteTitle: (count) => plural(count, { one: `Выдаліць ${count} чат?`, few: `Выдаліць ${count} чаты?`, other: `Выдаліць ${count} чатаў?` }),
+    deleteText: "Яны трапяць у «Нядаўна выдаленыя». Адтуль іх можна аднавіць.",
+    deleted: (count) => plural(count, { one: `Выдалены ${count} чат.`, few: `Выдалены ${count} чаты.`, other: `Выдалена ${count} чатаў.` }),
+    archived: (count) => plural(count, { one: `${count} чат перамешчаны ў архіў.`, few: `${count} чаты перамешчаны ў архіў.`, other: `${count} чатаў перамешчана ў архіў.` }),
+    unarchived: (count) => plural(count, { one: `${count} чат вернуты з архіва.`, few: `${count} чаты вернуты з архіва.`, other: `${count} чатаў вернута з архіва.` }),
+    failed: "Чаты не зменены.",
+    tooMany: (most) => `За адзін раз можна экспартаваць не больш за ${most} чатаў. Экспартуйце ўсе чаты праз меню.`,
+  },
+};

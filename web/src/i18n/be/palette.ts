@@ -1,0 +1,13 @@
+import type { PaletteTexts } from "../en/palette";
+
+/** Belarusian texts for the palette. */
+export const texts: PaletteTexts = {
+  field: "Пошук чатаў і каманд",
+  results: "Вынікі",
+  actions: "Каманды",
+  chats: "Чаты",
+  messages: "Паведамленні",
+  none: "Нічога не знойдзена.",
+  sidebar: "Паказаць або схаваць спіс чатаў",
+  search: "Пошук у спісе чатаў",
+};

@@ -1,0 +1,135 @@
+import { pluralsOf } from "../plurals";
+import type { OrganizeTexts } from "../en/organize";
+
+const plural = pluralsOf("bg");
+
+/** Bulgarian texts for folders, tags and the selection of chats. */
+export const texts: OrganizeTexts = {
+  folders: "Папки",
+  tags: "Етикети",
+  inFolder: (name, count) => plural(count, { one: `${name}, ${count} чат`, other: `${name}, ${count} чата` }),
+  empty: "Тази папка е празна.",
+  remove: "Изтриване на папката",
+  removed: (name, parent) =>
+    parent === null
+      ? `Папката „${name}“ е изтрита. Съдържанието ѝ е в списъка.`
+      : `Папката „${name}“ е изтрита. Съдържанието ѝ е в „${parent}“.`,
+  notChanged: "Папката не е променена.",
+
+  newFolder: "Нова папка",
+  newInside: "Нова папка вътре в тази",
+  settings: "Настройки на папката",
+  place: "Намира се в",
+  top: "Извън други папки",
+  systemPromptHint: "Новите чатове в тази папка започват с него. Папките в нея също го използват, ако нямат собствен.",
+
+  back: "Обратно към всички чатове",
+  backTo: (name) => `Обратно към ${name}`,
+  noArchived: "Няма архивирани чатове.",
+
+  chat: {
+    name: "Име на чата",
+    notRenamed: "Чатът не е преименуван.",
+    rename: "Преименуване",
+    pin: "Закачване",
+    unpin: "Откачване",
+    archive: "Архивиране",
+    unarchive: "Разархивиране",
+    organize: "Папка и етикети…",
+    select: "Избиране на чатове",
+    share: "Споделяне…",
+    exportMarkdown: "Експортиране като Markdown",
+    exportText: "Експортиране като обикновен текст",
+    exportJson: "Експортиране като JSON",
+    exportAll: "Експортиране на всички чатове",
+    import: "Импортиране на чатове…",
+    delete: "Изтриване",
+    deleteTitle: "Да се изтрие ли този чат?",
+    deleteText: (title) => `„${title}“ се премества в „Наскоро изтрити“. Можете да го възстановите оттам.`,
+    deleted: (title) => `„${title}“ е изтрит.`,
+    archivedNotice: (title) => `„${title}“ е архивиран.`,
+    notDeleted: "Чатът не е изтрит.",
+    notRestored: "Чатът не е възстановен.",
+  },
+
+  share: {
+    title: (title) => `Споделяне на „${title}“`,
+    list: "Споделени връзки",
+    note: "Всеки, който има връзката, може да прочете чата в сегашния му вид без вход. По-късните съобщения, другите разклонения, системният промпт и разсъжденията не се показват.",
+    days: "Валидност",
+    day: (count) => plural(count, { one: "1 ден", other: `${count} дни` }),
+    receipts: "Показване къде е бил кеширан всеки промпт",
+    create: "Създаване на връзка",
+    link: "Връзка",
+    qr: "QR код на връзката",
+    once: "Копирайте връзката сега. Не може да бъде показана отново.",
+    none: "Няма споделени връзки.",
+    until: (time) => `изтича: ${time}`,
+    remove: (title) => `Изтриване на връзката към ${title}`,
+    delete: "Изтриване",
+  },
+
+  dialog: {
+    title: (count) => plural(count, { one: "Папка и етикети", other: `Папка и етикети на ${count} чата` }),
+    folder: "Папка",
+    none: "Без папка",
+    mixed: "Без промяна",
+    create: "Нова папка…",
+    name: "Име на папката",
+    tags: "Етикети",
+    add: "Добавяне на етикет",
+    hint: "Enter добавя етикета.",
+    take: (tag) => `Премахване на етикета ${tag}`,
+  },
+
+  filters: {
+    count: (count) => (count === 0 ? "Филтри" : `Филтри: ${count}`),
+    role: "Автор",
+    roles: {
+      "": "Всички",
+      user: "Вие",
+      assistant: "Ebb",
+    },
+    period: "Кога",
+    periods: {
+      any: "По всяко време",
+      day: "Днес",
+      week: "Последните 7 дни",
+      month: "Последните 30 дни",
+      year: "Последните 12 месеца",
+      range: "Между два дни…",
+    },
+    from: "Първи ден",
+    to: "Последен ден",
+    folder: "Папка",
+    anyFolder: "Всички папки",
+    tag: "Етикет",
+    anyTag: "Всички етикети",
+    archived: "Архив",
+    archives: {
+      "": "Всички чатове",
+      false: "Без архивирани чатове",
+      true: "Само архивирани чатове",
+    },
+    clear: "Изчистване на филтрите",
+  },
+
+  selection: {
+    label: "Избрани чатове",
+    count: (count) => `Избрани: ${count}`,
+    all: "Избиране на всички",
+    organize: "Папка и етикети…",
+    archive: "Архивиране",
+    unarchive: "Разархивиране",
+    export: "Експортиране като JSON",
+    delete: "Изтриване",
+    done: "Край на избирането",
+    deleteTitle: (count) => plural(count, { one: "Да се изтрие ли 1 чат?", other: `Да се изтрият ли ${count} чата?` }),
+    deleteText: "Преместват се в „Наскоро изтрити“. Можете да ги възстановите оттам.",
+    deleted: (count) => plural(count, { one: "Изтрит е 1 чат.", other: `Изтрити са ${count} чата.` }),
+    archived: (count) => plural(count, { one: "Архивиран е 1 чат.", other: `Архивирани са ${count} чата.` }),
+    unarchived: (count) => plural(count, { one: "Разархивиран е 1 чат.", other: `Разархивирани са ${count} чата.` }),
+    failed: "Чатовете не са променени.",
+    tooMany: (most) => `Наведнъж могат да се експортират най-много ${most} чата. Експортирайте всички чатове от менюто.`,
+  },
+};

@@ -1,0 +1,13 @@
+import type { PaletteTexts } from "../en/palette";
+
+/** Bulgarian texts for the palette. */
+export const texts: PaletteTexts = {
+  field: "Търсене на чатове и команди",
+  results: "Резултати",
+  actions: "Команди",
+  chats: "Чатове",
+  messages: "Съобщения",
+  none: "Няма резултати.",
+  sidebar: "Показване или скриване на списъка с чатове",
+  search: "Търсене в списъка с чатове",
+};

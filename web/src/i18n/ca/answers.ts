@@ -1,0 +1,71 @@
+import { pluralsOf } from "../plurals";
+import type { AnswerTexts } from "../en/answers";
+
+const plural = pluralsOf("ca");
+
+/** Catalan texts for the answer tools. */
+export const texts: AnswerTexts = {
+  edit: {
+    field: "Resposta editada",
+    note: "El missatge següent continua a partir del teu text. L’original es conserva com a versió.",
+  },
+
+  rating: {
+    field: "Què ha anat malament?",
+    note: "Opcional. El teu comentari es desa amb la resposta.",
+  },
+
+  compare: {
+    title: "Compara respostes",
+    note: "Totes les respostes s’escriuen alhora, amb la indicació del sistema del xat. Amb la mateixa configuració, poden ser diferents igualment, llevat que es defineixi una llavor.",
+    kept: "Cada resposta queda al xat com a versió.",
+    column: (index) => `Resposta ${index}`,
+    temperature: (value) => `Temperatura ${value}`,
+    topP: (value) => `Top p ${value}`,
+    seed: (value) => `Llavor ${value}`,
+    add: "Afegeix una resposta",
+    remove: (index) => `Treu la resposta ${index}`,
+    start: "Compara",
+    keep: "Queda’t aquesta",
+    merge: "Combina-les en una resposta",
+    stop: (index) => `Atura la resposta ${index}`,
+    stopAll: "Atura-les totes",
+  },
+
+  prompts: {
+    title: "Indicacions desades",
+    search: "Cerca una indicació",
+    none: "No s’ha trobat cap indicació.",
+    empty: "Encara no hi ha cap indicació desada. Desa un text amb què sovint comences missatges: «/» en un missatge buit el mostrarà aquí.",
+    add: "Indicació nova",
+    edit: (name) => `Edita «${name}»`,
+    name: "Nom de la indicació",
+    text: "Text",
+    placeholders: "Els camps entre claus dobles, com ara {{ciutat}}, se seleccionen perquè els omplis.",
+    remove: "Suprimeix la indicació",
+  },
+
+  files: {
+    search: "Cerca un fitxer",
+    none: "No s’ha trobat cap fitxer. Per desar un fitxer, fes servir el marcador que té quan l’adjuntes.",
+    size: (characters) => `${characters} caràcters`,
+    remove: (name) => `Suprimeix ${name}`,
+    delete: "Suprimeix",
+    confirm: "Vols suprimir aquest fitxer dels teus fitxers? Els xats que el contenen no canvien.",
+  },
+
+  queue: {
+    title: "Missatge a la cua",
+    waiting: "A la cua. S’enviarà quan s’acabi la resposta.",
+    now: "Envia ara",
+    nowTitle: "Atura la resposta i en conserva el text",
+    held: "Encara no s’ha enviat: la resposta no s’ha acabat mentre eres aquí.",
+    files: (count) => plural(count, { one: `${count} fitxer`, other: `${count} fitxers` }),
+  },
+
+  regenerate: {
+    title: "Torna a generar amb una altra configuració",
+    note: "Aquesta configuració només s’aplica a aquesta resposta. Un camp buit fa servir la configuració del xat. Un preajust omple els valors de mostreig; la indicació del sistema del xat es manté.",
+    start: "Torna a generar",
+  },
+};

@@ -1,0 +1,84 @@
+import { pluralsOf } from "../plurals";
+import type { LiveTexts, TierState } from "../en/live";
+
+const plural = pluralsOf("ca");
+
+/** States of a tier. */
+const STATES: Record<TierState, string> = {
+  off: "Desactivat.",
+  full: "Ple: ara mateix no accepta més blocs.",
+  unused: "No respon correctament i ara mateix no es fa servir.",
+  refusing: "Rebutja les escriptures. Els blocs encara es poden llegir.",
+  slow: "Lent: hi ha blocs que esperen que s’escriguin.",
+  other: "Amb problemes. El registre del servidor en té els detalls.",
+};
+
+/** Catalan texts for the view of live numbers. */
+export const texts: LiveTexts = {
+  lead: "Què fa tot el servidor, segon a segon. Els gràfics mostren fins a cinc minuts.",
+  states: {
+    connecting: "S’està connectant…",
+    live: "En directe",
+    away: "El servidor no respon. Les xifres es reprendran soles.",
+  },
+  starting: "Les xifres apareixen tan bon punt el model està a punt.",
+  refused: "Aquestes són les xifres de tot el servidor.",
+  refusedTodo: "Inicia la sessió amb una clau d’administrador per veure-les.",
+  generated: "Generats",
+  prompts: "Indicacions",
+  running: "En execució",
+  waiting: "En espera",
+  batch: "Mida del lot",
+  tokensPerSecond: "tokens/s",
+  requests: "Peticions",
+  requestsUnit: "peticions",
+  blocks: "blocs/s",
+  perStep: "per pas",
+  computed: "Calculats",
+  secondsAgo: (seconds) => `−${seconds} s`,
+  minutesAgo: (minutes) => `−${minutes} min`,
+  now: "ara",
+  used: (used, capacity) => `${used} de ${capacity}`,
+  usedOnly: (used) => `${used}, sense límit`,
+  state: (_said, state) => STATES[state],
+  occupancy: "Ocupació",
+  hitRate: "Taxa d’encerts",
+  hitRateNote: "Dels tokens d’indicacions cercats en aquest nivell durant l’últim minut, la part que hi era",
+  evictions: "Expulsions",
+  blocksPerSecond: (blocks) => `${blocks} blocs/s`,
+  byTenant: "Per inquilí",
+  others: "altres",
+  shared: "compartit per tothom",
+  in: "Entrada",
+  out: "Sortida",
+  traffic: (tier) => `${tier}, entrada i sortida`,
+  breaker: "Disjuntor",
+  breakers: {
+    closed: "tancat",
+    open: "obert: no es fa servir",
+    "half-open": "mig obert: en prova",
+  },
+  replicas: "Rèpliques",
+  replica: (index) => `Rèplica ${index}`,
+  replicaStates: {
+    ok: "en servei",
+    starting: "s’està iniciant",
+    failed: "ha fallat",
+  },
+  replicaAnswers: (count) => plural(count, { one: `${count} resposta`, other: `${count} respostes` }),
+  replicaRestarts: (count) => plural(count, { one: `${count} reinici`, other: `${count} reinicis` }),
+  routes: "Peticions distribuïdes",
+  routesUnit: "per segon",
+  predicted: "Primer token, previst / observat",
+  predictedNote: "Temps mitjà des de la tria de la rèplica fins al primer token, durant l’últim minut",
+  takeovers: "Respostes assumides",
+  table: "Els gràfics en forma de taula",
+  of: (chart, series) => `${chart}: ${series}`,
+  inUnit: (name, unit) => `${name} (${unit})`,
+  column: {
+    what: "Mètrica",
+    now: "Ara",
+    mean: "Mitjana",
+    most: "Màxim",
+  },
+};

@@ -1,0 +1,31 @@
+import type { MarkdownTexts } from "../en/markdown";
+
+/** Catalan texts for rendered answers. */
+export const texts: MarkdownTexts = {
+  code: (language) => `Codi, ${language}`,
+  copyCode: "Copia el codi",
+  wrap: "Ajusta les línies",
+  download: (name) => `Baixa com a ${name}`,
+  preview: "Previsualitza",
+  previewProblem: (reason) => `No s’ha pogut mostrar aquest component: ${reason}`,
+  previewOf: (language) => `Previsualització de ${language}`,
+  showCode: "Codi",
+  showDiagram: "Diagrama",
+  diagramImage: "Diagrama. El codi el descriu com a text.",
+  diagramProblem: "No s’ha pogut dibuixar aquest diagrama.",
+  diagramError: (reason) => `No s’ha pogut dibuixar aquest diagrama: ${reason}.`,
+  enlarge: "Amplia el diagrama",
+  save: "Desa el diagrama",
+  notSaved: "El navegador no ha pogut dibuixar la imatge. Desa el diagrama com a SVG.",
+  moveDiagram: "Diagrama. Les fletxes el mouen, + i - canvien el zoom, 0 el mostra sencer.",
+  zoomIn: "Apropa",
+  zoomOut: "Allunya",
+  fit: "Mostra’l sencer",
+  plain: "text",
+  done: "fet",
+  todo: "per fer",
+  footnotes: "Notes al peu",
+  footnote: (number) => `Nota al peu ${number}`,
+  backToText: (number) => `Torna a la referència ${number}`,
+  backToOccurrence: (number, occurrence) => `Torna a la referència ${number}, aparició ${occurrence}`,
+};

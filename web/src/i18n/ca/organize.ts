@@ -1,0 +1,135 @@
+import { pluralsOf } from "../plurals";
+import type { OrganizeTexts } from "../en/organize";
+
+const plural = pluralsOf("ca");
+
+/** Catalan texts for folders, tags and the selection of chats. */
+export const texts: OrganizeTexts = {
+  folders: "Carpetes",
+  tags: "Etiquetes",
+  inFolder: (name, count) => plural(count, { one: `${name}, ${count} xat`, other: `${name}, ${count} xats` }),
+  empty: "Aquesta carpeta és buida.",
+  remove: "Suprimeix la carpeta",
+  removed: (name, parent) =>
+    parent === null
+      ? `S’ha suprimit la carpeta «${name}». El que hi havia és a la llista.`
+      : `S’ha suprimit la carpeta «${name}». El que hi havia és a «${parent}».`,
+  notChanged: "No s’ha modificat la carpeta.",
+
+  newFolder: "Carpeta nova",
+  newInside: "Carpeta nova dins d’aquesta",
+  settings: "Configuració de la carpeta",
+  place: "Dins de",
+  top: "Cap altra carpeta",
+  systemPromptHint: "Els xats nous d’aquesta carpeta comencen amb aquesta indicació. Les carpetes de dins també la fan servir, llevat que en tinguin una de pròpia.",
+
+  back: "Torna a tots els xats",
+  backTo: (name) => `Torna a ${name}`,
+  noArchived: "No hi ha cap xat arxivat.",
+
+  chat: {
+    name: "Nom del xat",
+    notRenamed: "No s’ha canviat el nom del xat.",
+    rename: "Canvia el nom",
+    pin: "Fixa",
+    unpin: "Deixa de fixar",
+    archive: "Arxiva",
+    unarchive: "Desarxiva",
+    organize: "Carpeta i etiquetes…",
+    select: "Selecciona xats",
+    share: "Comparteix…",
+    exportMarkdown: "Exporta com a Markdown",
+    exportText: "Exporta com a text sense format",
+    exportJson: "Exporta com a JSON",
+    exportAll: "Exporta tots els xats",
+    import: "Importa xats…",
+    delete: "Suprimeix",
+    deleteTitle: "Vols suprimir aquest xat?",
+    deleteText: (title) => `«${title}» passa a «Suprimits recentment». Des d’allà el pots restaurar.`,
+    deleted: (title) => `S’ha suprimit «${title}».`,
+    archivedNotice: (title) => `S’ha arxivat «${title}».`,
+    notDeleted: "No s’ha suprimit el xat.",
+    notRestored: "No s’ha restaurat el xat.",
+  },
+
+  share: {
+    title: (title) => `Comparteix «${title}»`,
+    list: "Enllaços compartits",
+    note: "Qualsevol persona que tingui l’enllaç pot llegir el xat tal com és ara, sense iniciar la sessió. Els missatges posteriors, les altres branques, la indicació del sistema i el raonament no es mostren.",
+    days: "Caduca al cap de",
+    day: (count) => plural(count, { one: `${count} dia`, other: `${count} dies` }),
+    receipts: "Mostra on era la memòria cau de cada indicació",
+    create: "Crea un enllaç",
+    link: "Enllaç",
+    qr: "Codi QR de l’enllaç",
+    once: "Copia l’enllaç ara. No es podrà tornar a mostrar.",
+    none: "No hi ha cap enllaç compartit.",
+    until: (time) => `caduca: ${time}`,
+    remove: (title) => `Suprimeix l’enllaç a ${title}`,
+    delete: "Suprimeix",
+  },
+
+  dialog: {
+    title: (count) => plural(count, { one: "Carpeta i etiquetes", other: `Carpeta i etiquetes de ${count} xats` }),
+    folder: "Carpeta",
+    none: "Cap carpeta",
+    mixed: "Deixa-ho com està",
+    create: "Carpeta nova…",
+    name: "Nom de la carpeta",
+    tags: "Etiquetes",
+    add: "Afegeix una etiqueta",
+    hint: "Retorn afegeix l’etiqueta.",
+    take: (tag) => `Treu l’etiqueta ${tag}`,
+  },
+
+  filters: {
+    count: (count) => (count === 0 ? "Filtres" : `Filtres: ${count}`),
+    role: "Escrit per",
+    roles: {
+      "": "Qualsevol",
+      user: "Tu",
+      assistant: "Ebb",
+    },
+    period: "Quan",
+    periods: {
+      any: "Qualsevol data",
+      day: "Avui",
+      week: "Últims 7 dies",
+      month: "Últims 30 dies",
+      year: "Últims 12 mesos",
+      range: "Entre dos dies…",
+    },
+    from: "Primer dia",
+    to: "Últim dia",
+    folder: "Carpeta",
+    anyFolder: "Qualsevol carpeta",
+    tag: "Etiqueta",
+    anyTag: "Qualsevol etiqueta",
+    archived: "Arxiu",
+    archives: {
+      "": "Tots els xats",
+      false: "Sense els xats arxivats",
+      true: "Només els xats arxivats",
+    },
+    clear: "Esborra els filtres",
+  },
+
+  selection: {
+    label: "Xats seleccionats",
+    count: (count) => plural(count, { one: `${count} seleccionat`, other: `${count} seleccionats` }),
+    all: "Selecciona-ho tot",
+    organize: "Carpeta i etiquetes…",
+    archive: "Arxiva",
+    unarchive: "Desarxiva",
+    export: "Exporta com a JSON",
+    delete: "Suprimeix",
+    done: "Acaba la selecció",
+    deleteTitle: (count) => plural(count, { one: `Vols suprimir ${count} xat?`, other: `Vols suprimir ${count} xats?` }),
+    deleteText: "Passen a «Suprimits recentment». Des d’allà els pots restaurar.",
+    deleted: (count) => plural(count, { one: `S’ha suprimit ${count} xat.`, other: `S’han suprimit ${count} xats.` }),
+    archived: (count) => plural(count, { one: `S’ha arxivat ${count} xat.`, other: `S’han arxivat ${count} xats.` }),
+    unarchived: (count) => plural(count, { one: `S’ha desarxivat ${count} xat.`, other: `S’han desarxivat ${count} xats.` }),
+    failed: "No s’han modificat els xats.",
+    tooMany: (most) => `Es poden exportar com a màxim ${most} xats alhora. Si no, exporta tots els xats des del menú.`,
+  },
+};

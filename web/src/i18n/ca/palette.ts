@@ -1,0 +1,13 @@
+import type { PaletteTexts } from "../en/palette";
+
+/** Catalan texts for the palette. */
+export const texts: PaletteTexts = {
+  field: "Cerca xats i ordres",
+  results: "Resultats",
+  actions: "Ordres",
+  chats: "Xats",
+  messages: "Missatges",
+  none: "No s’ha trobat res.",
+  sidebar: "Mostra o amaga la llista de xats",
+  search: "Cerca a la llista de xats",
+};

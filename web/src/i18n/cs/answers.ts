@@ -1,0 +1,71 @@
+import { pluralsOf } from "../plurals";
+import type { AnswerTexts } from "../en/answers";
+
+const plural = pluralsOf("cs");
+
+/** Czech texts for the answer tools. */
+export const texts: AnswerTexts = {
+  edit: {
+    field: "Upravená odpověď",
+    note: "Další zpráva naváže na váš text. Původní odpověď zůstane jako verze.",
+  },
+
+  rating: {
+    field: "Co bylo špatně?",
+    note: "Nepovinné. Zpětná vazba se uloží k odpovědi.",
+  },
+
+  compare: {
+    title: "Porovnat odpovědi",
+    note: "Všechny odpovědi se píšou současně, se systémovým promptem chatu. I při stejném nastavení se mohou lišit, pokud není nastaven seed.",
+    kept: "Každá odpověď zůstane v chatu jako verze.",
+    column: (index) => `Odpověď ${index}`,
+    temperature: (value) => `Teplota ${value}`,
+    topP: (value) => `Top p ${value}`,
+    seed: (value) => `Seed ${value}`,
+    add: "Přidat odpověď",
+    remove: (index) => `Odebrat odpověď ${index}`,
+    start: "Porovnat",
+    keep: "Ponechat tuto",
+    merge: "Sloučit do jedné odpovědi",
+    stop: (index) => `Zastavit odpověď ${index}`,
+    stopAll: "Zastavit vše",
+  },
+
+  prompts: {
+    title: "Uložené prompty",
+    search: "Najít prompt",
+    none: "Žádné prompty se nenašly.",
+    empty: "Zatím žádné uložené prompty. Uložte text, kterým často začínáte zprávy: „/“ v prázdné zprávě ho pak zobrazí zde.",
+    add: "Nový prompt",
+    edit: (name) => `Upravit „${name}“`,
+    name: "Název promptu",
+    text: "Text",
+    placeholders: "Zástupná místa ve dvojitých složených závorkách, například {{město}}, se označí k vyplnění.",
+    remove: "Smazat prompt",
+  },
+
+  files: {
+    search: "Najít soubor",
+    none: "Žádné soubory se nenašly. Přikládaný soubor si uložíte jeho záložkou.",
+    size: (characters) => `znaků: ${characters}`,
+    remove: (name) => `Smazat ${name}`,
+    delete: "Smazat",
+    confirm: "Smazat tento soubor z vašich souborů? Chaty, které ho obsahují, zůstanou beze změny.",
+  },
+
+  queue: {
+    title: "Zpráva ve frontě",
+    waiting: "Ve frontě. Odešle se po dokončení odpovědi.",
+    now: "Odeslat hned",
+    nowTitle: "Zastaví odpověď a ponechá její text",
+    held: "Zatím neodesláno: odpověď se nedokončila, dokud jste byli zde.",
+    files: (count) => plural(count, { one: "1 soubor", few: `${count} soubory`, other: `${count} souborů` }),
+  },
+
+  regenerate: {
+    title: "Vygenerovat znovu s jiným nastavením",
+    note: "Toto nastavení platí jen pro tuto odpověď. Prázdné pole použije nastavení chatu. Předvolba vyplní své hodnoty vzorkování, systémový prompt chatu zůstane.",
+    start: "Vygenerovat znovu",
+  },
+};

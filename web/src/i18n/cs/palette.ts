@@ -1,0 +1,13 @@
+import type { PaletteTexts } from "../en/palette";
+
+/** Czech texts for the palette. */
+export const texts: PaletteTexts = {
+  field: "Hledat chaty a příkazy",
+  results: "Výsledky",
+  actions: "Příkazy",
+  chats: "Chaty",
+  messages: "Zprávy",
+  none: "Nic se nenašlo.",
+  sidebar: "Zobrazit nebo skrýt seznam chatů",
+  search: "Hledat v seznamu chatů",
+};

@@ -1,0 +1,71 @@
+import { pluralsOf } from "../plurals";
+import type { AnswerTexts } from "../en/answers";
+
+const plural = pluralsOf("da");
+
+/** Danish texts for the answer tools. */
+export const texts: AnswerTexts = {
+  edit: {
+    field: "Redigeret svar",
+    note: "Den næste besked fortsætter fra din tekst. Originalen beholdes som en version.",
+  },
+
+  rating: {
+    field: "Hvad var der galt?",
+    note: "Valgfrit. Din feedback gemmes sammen med svaret.",
+  },
+
+  compare: {
+    title: "Sammenlign svar",
+    note: "Alle svar skrives samtidig med chattens systemprompt. Svar med de samme indstillinger kan stadig være forskellige, medmindre der er angivet et seed.",
+    kept: "Hvert svar bliver i chatten som en version.",
+    column: (index) => `Svar ${index}`,
+    temperature: (value) => `Temperatur ${value}`,
+    topP: (value) => `Top p ${value}`,
+    seed: (value) => `Seed ${value}`,
+    add: "Tilføj et svar",
+    remove: (index) => `Fjern svar ${index}`,
+    start: "Sammenlign",
+    keep: "Behold dette",
+    merge: "Flet til ét svar",
+    stop: (index) => `Stop svar ${index}`,
+    stopAll: "Stop alle",
+  },
+
+  prompts: {
+    title: "Gemte prompts",
+    search: "Find en prompt",
+    none: "Ingen prompts fundet.",
+    empty: "Ingen gemte prompts endnu. Gem en tekst, som du tit begynder beskeder med: Skriv ”/” i en tom besked for at se den her.",
+    add: "Ny prompt",
+    edit: (name) => `Redigér ”${name}”`,
+    name: "Navn på prompten",
+    text: "Tekst",
+    placeholders: "Pladsholdere i dobbelte krøllede parenteser, f.eks. {{by}}, markeres, så du kan udfylde dem.",
+    remove: "Slet prompten",
+  },
+
+  files: {
+    search: "Find en fil",
+    none: "Ingen filer fundet. Behold en fil med bogmærket på den, når du vedhæfter den.",
+    size: (characters) => `${characters} tegn`,
+    remove: (name) => `Slet ${name}`,
+    delete: "Slet",
+    confirm: "Slet filen fra dine filer? Chats, der indeholder den, forbliver, som de er.",
+  },
+
+  queue: {
+    title: "Besked i kø",
+    waiting: "I kø. Sendes, når svaret er færdigt.",
+    now: "Send nu",
+    nowTitle: "Stopper svaret og beholder teksten",
+    held: "Ikke sendt endnu: Svaret blev ikke færdigt, mens du var her.",
+    files: (count) => plural(count, { one: "1 fil", other: `${count} filer` }),
+  },
+
+  regenerate: {
+    title: "Generér igen med andre indstillinger",
+    note: "Indstillingerne gælder kun for dette svar. Et tomt felt bruger chattens indstilling. En forudindstilling udfylder sine samplingværdier; chattens systemprompt bliver.",
+    start: "Generér igen",
+  },
+};

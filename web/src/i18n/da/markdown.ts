@@ -1,0 +1,31 @@
+import type { MarkdownTexts } from "../en/markdown";
+
+/** Danish texts for rendered answers. */
+export const texts: MarkdownTexts = {
+  code: (language) => `Kode, ${language}`,
+  copyCode: "Kopiér kode",
+  wrap: "Ombryd linjer",
+  download: (name) => `Download som ${name}`,
+  preview: "Forhåndsvisning",
+  previewProblem: (reason) => `Komponenten kunne ikke vises: ${reason}`,
+  previewOf: (language) => `Forhåndsvisning af ${language}`,
+  showCode: "Kode",
+  showDiagram: "Diagram",
+  diagramImage: "Diagram. Koden beskriver det som tekst.",
+  diagramProblem: "Diagrammet kunne ikke tegnes.",
+  diagramError: (reason) => `Diagrammet kunne ikke tegnes: ${reason}.`,
+  enlarge: "Forstør diagrammet",
+  save: "Gem diagrammet",
+  notSaved: "Browseren kunne ikke tegne billedet. Gem diagrammet som SVG.",
+  moveDiagram: "Diagram. Piletasterne flytter det, + og - zoomer, 0 viser det hele.",
+  zoomIn: "Zoom ind",
+  zoomOut: "Zoom ud",
+  fit: "Vis det hele",
+  plain: "tekst",
+  done: "færdig",
+  todo: "mangler",
+  footnotes: "Fodnoter",
+  footnote: (number) => `Fodnote ${number}`,
+  backToText: (number) => `Tilbage til henvisning ${number}`,
+  backToOccurrence: (number, occurrence) => `Tilbage til henvisning ${number}, forekomst ${occurrence}`,
+};

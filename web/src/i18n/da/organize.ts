@@ -1,0 +1,135 @@
+import { pluralsOf } from "../plurals";
+import type { OrganizeTexts } from "../en/organize";
+
+const plural = pluralsOf("da");
+
+/** Danish texts for folders, tags and the selection of chats. */
+export const texts: OrganizeTexts = {
+  folders: "Mapper",
+  tags: "Tags",
+  inFolder: (name, count) => plural(count, { one: `${name}, 1 chat`, other: `${name}, ${count} chats` }),
+  empty: "Mappen er tom.",
+  remove: "Slet mappen",
+  removed: (name, parent) =>
+    parent === null
+      ? `Mappen ”${name}” blev slettet. Indholdet er på listen.`
+      : `Mappen ”${name}” blev slettet. Indholdet er i ”${parent}”.`,
+  notChanged: "Mappen blev ikke ændret.",
+
+  newFolder: "Ny mappe",
+  newInside: "Ny mappe i denne mappe",
+  settings: "Mappeindstillinger",
+  place: "Ligger i",
+  top: "Ingen anden mappe",
+  systemPromptHint: "Nye chats i mappen begynder med den. Mapper i mappen bruger den også, medmindre de har deres egen.",
+
+  back: "Tilbage til alle chats",
+  backTo: (name) => `Tilbage til ${name}`,
+  noArchived: "Ingen arkiverede chats.",
+
+  chat: {
+    name: "Navn på chatten",
+    notRenamed: "Chatten blev ikke omdøbt.",
+    rename: "Omdøb",
+    pin: "Fastgør",
+    unpin: "Frigør",
+    archive: "Arkivér",
+    unarchive: "Hent fra arkivet",
+    organize: "Mappe og tags…",
+    select: "Vælg chats",
+    share: "Del…",
+    exportMarkdown: "Eksportér som Markdown",
+    exportText: "Eksportér som almindelig tekst",
+    exportJson: "Eksportér som JSON",
+    exportAll: "Eksportér alle chats",
+    import: "Importér chats…",
+    delete: "Slet",
+    deleteTitle: "Slet denne chat?",
+    deleteText: (title) => `”${title}” flyttes til ”Slettet for nylig”. Du kan gendanne den derfra.`,
+    deleted: (title) => `”${title}” blev slettet.`,
+    archivedNotice: (title) => `”${title}” blev arkiveret.`,
+    notDeleted: "Chatten blev ikke slettet.",
+    notRestored: "Chatten blev ikke gendannet.",
+  },
+
+  share: {
+    title: (title) => `Del ”${title}”`,
+    list: "Delte links",
+    note: "Alle, der har linket, kan læse chatten, som den er nu, uden at logge ind. Senere beskeder, andre forgreninger, systemprompten og tanker vises ikke.",
+    days: "Udløber efter",
+    day: (count) => plural(count, { one: "1 dag", other: `${count} dage` }),
+    receipts: "Vis, hvor hver prompt lå i cachen",
+    create: "Opret link",
+    link: "Link",
+    qr: "QR-kode for linket",
+    once: "Kopiér linket nu. Det kan ikke vises igen.",
+    none: "Der er ingen delte links.",
+    until: (time) => `udløber: ${time}`,
+    remove: (title) => `Slet linket til ${title}`,
+    delete: "Slet",
+  },
+
+  dialog: {
+    title: (count) => plural(count, { one: "Mappe og tags", other: `Mappe og tags for ${count} chats` }),
+    folder: "Mappe",
+    none: "Ingen mappe",
+    mixed: "Lad dem være, som de er",
+    create: "Ny mappe…",
+    name: "Navn på mappen",
+    tags: "Tags",
+    add: "Tilføj et tag",
+    hint: "Enter tilføjer tagget.",
+    take: (tag) => `Fjern tagget ${tag}`,
+  },
+
+  filters: {
+    count: (count) => (count === 0 ? "Filtre" : `Filtre: ${count}`),
+    role: "Skrevet af",
+    roles: {
+      "": "Alle",
+      user: "Dig",
+      assistant: "Ebb",
+    },
+    period: "Hvornår",
+    periods: {
+      any: "Når som helst",
+      day: "I dag",
+      week: "De seneste 7 dage",
+      month: "De seneste 30 dage",
+      year: "De seneste 12 måneder",
+      range: "Mellem to dage…",
+    },
+    from: "Første dag",
+    to: "Sidste dag",
+    folder: "Mappe",
+    anyFolder: "Alle mapper",
+    tag: "Tag",
+    anyTag: "Alle tags",
+    archived: "Arkiv",
+    archives: {
+      "": "Alle chats",
+      false: "Uden arkiverede chats",
+      true: "Kun arkiverede chats",
+    },
+    clear: "Ryd filtrene",
+  },
+
+  selection: {
+    label: "Valgte chats",
+    count: (count) => `${count} valgt`,
+    all: "Vælg alle",
+    organize: "Mappe og tags…",
+    archive: "Arkivér",
+    unarchive: "Hent fra arkivet",
+    export: "Eksportér som JSON",
+    delete: "Slet",
+    done: "Afslut markeringen",
+    deleteTitle: (count) => plural(count, { one: "Slet 1 chat?", other: `Slet ${count} chats?` }),
+    deleteText: "De flyttes til ”Slettet for nylig”. Du kan gendanne dem derfra.",
+    deleted: (count) => plural(count, { one: "1 chat blev slettet.", other: `${count} chats blev slettet.` }),
+    archived: (count) => plural(count, { one: "1 chat blev arkiveret.", other: `${count} chats blev arkiveret.` }),
+    unarchived: (count) => plural(count, { one: "1 chat blev hentet fra arkivet.", other: `${count} chats blev hentet fra arkivet.` }),
+    failed: "Chattene blev ikke ændret.",
+    tooMany: (most) => `Højst ${most} chats kan eksporteres på én gang. Eksportér i stedet alle chats fra menuen.`,
+  },
+};

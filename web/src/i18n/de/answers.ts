@@ -1,0 +1,71 @@
+import { pluralsOf } from "../plurals";
+import type { AnswerTexts } from "../en/answers";
+
+const plural = pluralsOf("de");
+
+/** German texts for the answer tools. */
+export const texts: AnswerTexts = {
+  edit: {
+    field: "Bearbeitete Antwort",
+    note: "Die nächste Nachricht knüpft an deinen Text an. Das Original bleibt als Version erhalten.",
+  },
+
+  rating: {
+    field: "Was war falsch?",
+    note: "Freiwillig. Dein Feedback wird bei der Antwort gespeichert.",
+  },
+
+  compare: {
+    title: "Antworten vergleichen",
+    note: "Alle Antworten werden gleichzeitig geschrieben, mit dem Systemprompt des Chats. Auch bei gleichen Einstellungen können sie sich unterscheiden, außer mit einem Seed.",
+    kept: "Jede Antwort bleibt als Version im Chat.",
+    column: (index) => `Antwort ${index}`,
+    temperature: (value) => `Temperatur ${value}`,
+    topP: (value) => `Top p ${value}`,
+    seed: (value) => `Seed ${value}`,
+    add: "Antwort hinzufügen",
+    remove: (index) => `Antwort ${index} entfernen`,
+    start: "Vergleichen",
+    keep: "Diese behalten",
+    merge: "Zu einer Antwort zusammenführen",
+    stop: (index) => `Antwort ${index} stoppen`,
+    stopAll: "Alle stoppen",
+  },
+
+  prompts: {
+    title: "Gespeicherte Prompts",
+    search: "Prompt suchen",
+    none: "Keine Prompts gefunden.",
+    empty: "Noch keine gespeicherten Prompts. Speichere einen Text, mit dem du Nachrichten oft beginnst: „/“ in einer leeren Nachricht listet ihn dann hier auf.",
+    add: "Neuer Prompt",
+    edit: (name) => `„${name}“ bearbeiten`,
+    name: "Name des Prompts",
+    text: "Text",
+    placeholders: "Platzhalter in doppelten Klammern, etwa {{Stadt}}, werden zum Ausfüllen markiert.",
+    remove: "Prompt löschen",
+  },
+
+  files: {
+    search: "Datei suchen",
+    none: "Keine Dateien gefunden. Behalte eine Datei beim Anhängen mit ihrem Lesezeichen.",
+    size: (characters) => `${characters} Zeichen`,
+    remove: (name) => `${name} löschen`,
+    delete: "Löschen",
+    confirm: "Diese Datei aus deinen Dateien löschen? Chats, die sie enthalten, bleiben, wie sie sind.",
+  },
+
+  queue: {
+    title: "Nachricht in der Warteschlange",
+    waiting: "Wird gesendet, sobald die Antwort fertig ist.",
+    now: "Jetzt senden",
+    nowTitle: "Stoppt die Antwort und behält ihren Text",
+    held: "Noch nicht gesendet: Die Antwort wurde nicht fertig, solange du hier warst.",
+    files: (count) => plural(count, { one: "1 Datei", other: `${count} Dateien` }),
+  },
+
+  regenerate: {
+    title: "Mit anderen Einstellungen neu generieren",
+    note: "Diese Einstellungen gelten nur für diese Antwort. Für ein leeres Feld gilt die Einstellung des Chats. Eine Vorlage füllt ihre Sampling-Werte ein, der Systemprompt des Chats bleibt.",
+    start: "Neu generieren",
+  },
+};

@@ -1,0 +1,135 @@
+import { pluralsOf } from "../plurals";
+import type { OrganizeTexts } from "../en/organize";
+
+const plural = pluralsOf("de");
+
+/** German texts for folders, tags and the selection of chats. */
+export const texts: OrganizeTexts = {
+  folders: "Ordner",
+  tags: "Tags",
+  inFolder: (name, count) => plural(count, { one: `${name}, 1 Chat`, other: `${name}, ${count} Chats` }),
+  empty: "Dieser Ordner ist leer.",
+  remove: "Ordner löschen",
+  removed: (name, parent) =>
+    parent === null
+      ? `Der Ordner „${name}“ wurde gelöscht. Sein Inhalt ist in der Liste.`
+      : `Der Ordner „${name}“ wurde gelöscht. Sein Inhalt ist in „${parent}“.`,
+  notChanged: "Der Ordner wurde nicht geändert.",
+
+  newFolder: "Neuer Ordner",
+  newInside: "Neuer Ordner in diesem Ordner",
+  settings: "Ordnereinstellungen",
+  place: "Liegt in",
+  top: "Keinem anderen Ordner",
+  systemPromptHint: "Neue Chats in diesem Ordner beginnen damit. Ordner darin verwenden ihn ebenfalls, wenn sie keinen eigenen haben.",
+
+  back: "Zurück zu allen Chats",
+  backTo: (name) => `Zurück zu ${name}`,
+  noArchived: "Keine archivierten Chats.",
+
+  chat: {
+    name: "Name des Chats",
+    notRenamed: "Der Chat wurde nicht umbenannt.",
+    rename: "Umbenennen",
+    pin: "Anheften",
+    unpin: "Lösen",
+    archive: "Archivieren",
+    unarchive: "Aus dem Archiv holen",
+    organize: "Ordner und Tags…",
+    select: "Chats auswählen",
+    share: "Teilen…",
+    exportMarkdown: "Als Markdown exportieren",
+    exportText: "Als reinen Text exportieren",
+    exportJson: "Als JSON exportieren",
+    exportAll: "Alle Chats exportieren",
+    import: "Chats importieren…",
+    delete: "Löschen",
+    deleteTitle: "Diesen Chat löschen?",
+    deleteText: (title) => `„${title}“ kommt in „Zuletzt gelöscht“. Dort kannst du ihn wiederherstellen.`,
+    deleted: (title) => `„${title}“ wurde gelöscht.`,
+    archivedNotice: (title) => `„${title}“ wurde archiviert.`,
+    notDeleted: "Der Chat wurde nicht gelöscht.",
+    notRestored: "Der Chat wurde nicht wiederhergestellt.",
+  },
+
+  share: {
+    title: (title) => `„${title}“ teilen`,
+    list: "Geteilte Links",
+    note: "Wer den Link hat, kann den Chat in seinem jetzigen Stand ohne Anmeldung lesen. Spätere Nachrichten, andere Zweige, Systemprompt und Gedanken werden nicht gezeigt.",
+    days: "Läuft ab nach",
+    day: (count) => plural(count, { one: "1 Tag", other: `${count} Tagen` }),
+    receipts: "Zeigen, wo jeder Prompt im Cache lag",
+    create: "Link erstellen",
+    link: "Link",
+    qr: "QR-Code des Links",
+    once: "Kopiere den Link jetzt. Er kann nicht noch einmal angezeigt werden.",
+    none: "Es gibt keine geteilten Links.",
+    until: (time) => `läuft ab: ${time}`,
+    remove: (title) => `Link zu ${title} löschen`,
+    delete: "Löschen",
+  },
+
+  dialog: {
+    title: (count) => plural(count, { one: "Ordner und Tags", other: `Ordner und Tags von ${count} Chats` }),
+    folder: "Ordner",
+    none: "Kein Ordner",
+    mixed: "Unverändert lassen",
+    create: "Neuer Ordner…",
+    name: "Name des Ordners",
+    tags: "Tags",
+    add: "Tag hinzufügen",
+    hint: "Enter fügt den Tag hinzu.",
+    take: (tag) => `Tag ${tag} entfernen`,
+  },
+
+  filters: {
+    count: (count) => (count === 0 ? "Filter" : `Filter: ${count}`),
+    role: "Von",
+    roles: {
+      "": "Allen",
+      user: "Dir",
+      assistant: "Ebb",
+    },
+    period: "Wann",
+    periods: {
+      any: "Jederzeit",
+      day: "Heute",
+      week: "Letzte 7 Tage",
+      month: "Letzte 30 Tage",
+      year: "Letzte 12 Monate",
+      range: "Zwischen zwei Tagen…",
+    },
+    from: "Erster Tag",
+    to: "Letzter Tag",
+    folder: "Ordner",
+    anyFolder: "Alle Ordner",
+    tag: "Tag",
+    anyTag: "Alle Tags",
+    archived: "Archiv",
+    archives: {
+      "": "Alle Chats",
+      false: "Ohne archivierte Chats",
+      true: "Nur archivierte Chats",
+    },
+    clear: "Filter zurücksetzen",
+  },
+
+  selection: {
+    label: "Ausgewählte Chats",
+    count: (count) => `${count} ausgewählt`,
+    all: "Alle auswählen",
+    organize: "Ordner und Tags…",
+    archive: "Archivieren",
+    unarchive: "Aus dem Archiv holen",
+    export: "Als JSON exportieren",
+    delete: "Löschen",
+    done: "Auswahl beenden",
+    deleteTitle: (count) => plural(count, { one: "1 Chat löschen?", other: `${count} Chats löschen?` }),
+    deleteText: "Sie kommen in „Zuletzt gelöscht“. Dort kannst du sie wiederherstellen.",
+    deleted: (count) => plural(count, { one: "1 Chat wurde gelöscht.", other: `${count} Chats wurden gelöscht.` }),
+    archived: (count) => plural(count, { one: "1 Chat wurde archiviert.", other: `${count} Chats wurden archiviert.` }),
+    unarchived: (count) => plural(count, { one: "1 Chat wurde aus dem Archiv geholt.", other: `${count} Chats wurden aus dem Archiv geholt.` }),
+    failed: "Die Chats wurden nicht geändert.",
+    tooMany: (most) => `Höchstens ${most} Chats lassen sich auf einmal exportieren. Exportiere stattdessen alle Chats über das Menü.`,
+  },
+};

@@ -1,0 +1,13 @@
+import type { PaletteTexts } from "../en/palette";
+
+/** Greek texts for the palette. */
+export const texts: PaletteTexts = {
+  field: "Αναζήτηση συνομιλιών και εντολών",
+  results: "Αποτελέσματα",
+  actions: "Εντολές",
+  chats: "Συνομιλίες",
+  messages: "Μηνύματα",
+  none: "Δεν βρέθηκε τίποτα.",
+  sidebar: "Εμφάνιση ή απόκρυψη της λίστας συνομιλιών",
+  search: "Αναζήτηση στη λίστα συνομιλιών",
+};

@@ -1,0 +1,68 @@
+/** English texts for the answer tools. */
+export const texts = {
+  edit: {
+    field: "Edited answer",
+    note: "The next message continues from your text. The original is kept as a version.",
+  },
+
+  rating: {
+    field: "What was wrong?",
+    note: "Optional. Your feedback is kept with the answer.",
+  },
+
+  compare: {
+    title: "Compare answers",
+    note: "All answers are written at the same time, with the chat's system prompt. Answers with the same settings may still differ, unless a seed is set.",
+    kept: "Every answer stays in the chat as a version.",
+    column: (index: number) => `Answer ${index}`,
+    temperature: (value: number) => `Temperature ${value}`,
+    topP: (value: number) => `Top p ${value}`,
+    seed: (value: number) => `Seed ${value}`,
+    add: "Add an answer",
+    remove: (index: number) => `Remove answer ${index}`,
+    start: "Compare",
+    keep: "Keep this one",
+    merge: "Merge into one answer",
+    stop: (index: number) => `Stop answer ${index}`,
+    stopAll: "Stop all",
+  },
+
+  prompts: {
+    title: "Saved prompts",
+    search: "Find a prompt",
+    none: "No prompts found.",
+    empty: "No saved prompts yet. Save a text that you often begin messages with: “/” in an empty message then lists it here.",
+    add: "New prompt",
+    edit: (name: string) => `Edit “${name}”`,
+    name: "Name of the prompt",
+    text: "Text",
+    placeholders: "Placeholders in double braces, as in {{city}}, are selected for you to fill in.",
+    remove: "Delete prompt",
+  },
+
+  files: {
+    search: "Find a file",
+    none: "No files found. Keep a file with the bookmark on it when you attach it.",
+    size: (characters: string) => `${characters} characters`,
+    remove: (name: string) => `Delete ${name}`,
+    delete: "Delete",
+    confirm: "Delete this file from your files? Chats that contain it stay as they are.",
+  },
+
+  queue: {
+    title: "Queued message",
+    waiting: "Queued. Sent when the answer is complete.",
+    now: "Send now",
+    nowTitle: "Stops the answer and keeps its text",
+    held: "Not sent yet: the answer was not completed while you were here.",
+    files: (count: number) => (count === 1 ? "1 file" : `${count} files`),
+  },
+
+  regenerate: {
+    title: "Regenerate with other settings",
+    note: "These settings apply to this answer only. An empty field uses the chat's setting. A preset fills in its sampling settings; the chat's system prompt stays.",
+    start: "Regenerate",
+  },
+};
+
+export type AnswerTexts = typeof texts;

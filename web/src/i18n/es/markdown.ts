@@ -1,0 +1,31 @@
+import type { MarkdownTexts } from "../en/markdown";
+
+/** Spanish texts for rendered answers. */
+export const texts: MarkdownTexts = {
+  code: (language) => `Código, ${language}`,
+  copyCode: "Copiar código",
+  wrap: "Ajustar líneas",
+  download: (name) => `Descargar como ${name}`,
+  preview: "Vista previa",
+  previewProblem: (reason) => `No se ha podido mostrar este componente: ${reason}`,
+  previewOf: (language) => `Vista previa de ${language}`,
+  showCode: "Código",
+  showDiagram: "Diagrama",
+  diagramImage: "Diagrama. El código lo describe como texto.",
+  diagramProblem: "No se ha podido dibujar este diagrama.",
+  diagramError: (reason) => `No se ha podido dibujar este diagrama: ${reason}.`,
+  enlarge: "Ampliar el diagrama",
+  save: "Guardar el diagrama",
+  notSaved: "El navegador no ha podido dibujar la imagen. Guarda el diagrama como SVG.",
+  moveDiagram: "Diagrama. Las flechas lo mueven, + y - cambian el zoom, 0 lo muestra entero.",
+  zoomIn: "Acercar",
+  zoomOut: "Alejar",
+  fit: "Mostrar todo",
+  plain: "texto",
+  done: "hecho",
+  todo: "pendiente",
+  footnotes: "Notas al pie",
+  footnote: (number) => `Nota al pie ${number}`,
+  backToText: (number) => `Volver a la referencia ${number}`,
+  backToOccurrence: (number, occurrence) => `Volver a la referencia ${number}, aparición ${occurrence}`,
+};

@@ -1,0 +1,135 @@
+import { pluralsOf } from "../plurals";
+import type { OrganizeTexts } from "../en/organize";
+
+const plural = pluralsOf("es");
+
+/** Spanish texts for folders, tags and the selection of chats. */
+export const texts: OrganizeTexts = {
+  folders: "Carpetas",
+  tags: "Etiquetas",
+  inFolder: (name, count) => plural(count, { one: `${name}, ${count} chat`, other: `${name}, ${count} chats` }),
+  empty: "Esta carpeta está vacía.",
+  remove: "Eliminar carpeta",
+  removed: (name, parent) =>
+    parent === null
+      ? `Se ha eliminado la carpeta «${name}». Su contenido está en la lista.`
+      : `Se ha eliminado la carpeta «${name}». Su contenido está en «${parent}».`,
+  notChanged: "No se ha modificado la carpeta.",
+
+  newFolder: "Nueva carpeta",
+  newInside: "Nueva carpeta dentro de esta",
+  settings: "Ajustes de la carpeta",
+  place: "Dentro de",
+  top: "Ninguna otra carpeta",
+  systemPromptHint: "Los chats nuevos de esta carpeta empiezan con él. Las carpetas de dentro también lo usan, salvo que tengan uno propio.",
+
+  back: "Volver a todos los chats",
+  backTo: (name) => `Volver a ${name}`,
+  noArchived: "No hay chats archivados.",
+
+  chat: {
+    name: "Nombre del chat",
+    notRenamed: "No se ha cambiado el nombre del chat.",
+    rename: "Cambiar nombre",
+    pin: "Fijar",
+    unpin: "Dejar de fijar",
+    archive: "Archivar",
+    unarchive: "Desarchivar",
+    organize: "Carpeta y etiquetas…",
+    select: "Seleccionar chats",
+    share: "Compartir…",
+    exportMarkdown: "Exportar como Markdown",
+    exportText: "Exportar como texto sin formato",
+    exportJson: "Exportar como JSON",
+    exportAll: "Exportar todos los chats",
+    import: "Importar chats…",
+    delete: "Eliminar",
+    deleteTitle: "¿Eliminar este chat?",
+    deleteText: (title) => `«${title}» pasa a «Eliminados recientemente». Allí puedes restaurarlo.`,
+    deleted: (title) => `Se ha eliminado «${title}».`,
+    archivedNotice: (title) => `Se ha archivado «${title}».`,
+    notDeleted: "No se ha eliminado el chat.",
+    notRestored: "No se ha restaurado el chat.",
+  },
+
+  share: {
+    title: (title) => `Compartir «${title}»`,
+    list: "Enlaces compartidos",
+    note: "Quien tenga el enlace puede leer el chat tal como está ahora, sin iniciar sesión. No se muestran los mensajes posteriores, otras ramas, el prompt del sistema ni el razonamiento.",
+    days: "Caduca después de",
+    day: (count) => plural(count, { one: `${count} día`, other: `${count} días` }),
+    receipts: "Mostrar dónde estaba en caché cada prompt",
+    create: "Crear enlace",
+    link: "Enlace",
+    qr: "Código QR del enlace",
+    once: "Copia el enlace ahora. No se puede volver a mostrar.",
+    none: "No hay enlaces compartidos.",
+    until: (time) => `caduca: ${time}`,
+    remove: (title) => `Eliminar el enlace a ${title}`,
+    delete: "Eliminar",
+  },
+
+  dialog: {
+    title: (count) => plural(count, { one: "Carpeta y etiquetas", other: `Carpeta y etiquetas de ${count} chats` }),
+    folder: "Carpeta",
+    none: "Sin carpeta",
+    mixed: "Dejar como están",
+    create: "Nueva carpeta…",
+    name: "Nombre de la carpeta",
+    tags: "Etiquetas",
+    add: "Añadir una etiqueta",
+    hint: "Intro añade la etiqueta.",
+    take: (tag) => `Quitar la etiqueta ${tag}`,
+  },
+
+  filters: {
+    count: (count) => (count === 0 ? "Filtros" : `Filtros: ${count}`),
+    role: "Escrito por",
+    roles: {
+      "": "Cualquiera",
+      user: "Tú",
+      assistant: "Ebb",
+    },
+    period: "Cuándo",
+    periods: {
+      any: "En cualquier momento",
+      day: "Hoy",
+      week: "Últimos 7 días",
+      month: "Últimos 30 días",
+      year: "Últimos 12 meses",
+      range: "Entre dos días…",
+    },
+    from: "Primer día",
+    to: "Último día",
+    folder: "Carpeta",
+    anyFolder: "Cualquier carpeta",
+    tag: "Etiqueta",
+    anyTag: "Cualquier etiqueta",
+    archived: "Archivo",
+    archives: {
+      "": "Todos los chats",
+      false: "Sin chats archivados",
+      true: "Solo chats archivados",
+    },
+    clear: "Borrar los filtros",
+  },
+
+  selection: {
+    label: "Chats seleccionados",
+    count: (count) => plural(count, { one: `${count} seleccionado`, other: `${count} seleccionados` }),
+    all: "Seleccionar todo",
+    organize: "Carpeta y etiquetas…",
+    archive: "Archivar",
+    unarchive: "Desarchivar",
+    export: "Exportar como JSON",
+    delete: "Eliminar",
+    done: "Terminar la selección",
+    deleteTitle: (count) => plural(count, { one: `¿Eliminar ${count} chat?`, other: `¿Eliminar ${count} chats?` }),
+    deleteText: "Pasan a «Eliminados recientemente». Allí puedes restaurarlos.",
+    deleted: (count) => plural(count, { one: `Se ha eliminado ${count} chat.`, other: `Se han eliminado ${count} chats.` }),
+    archived: (count) => plural(count, { one: `Se ha archivado ${count} chat.`, other: `Se han archivado ${count} chats.` }),
+    unarchived: (count) => plural(count, { one: `Se ha desarchivado ${count} chat.`, other: `Se han desarchivado ${count} chats.` }),
+    failed: "No se han modificado los chats.",
+    tooMany: (most) => `Se pueden exportar como máximo ${most} chats a la vez. Exporta todos los chats desde el menú.`,
+  },
+};

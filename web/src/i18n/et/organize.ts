@@ -1,0 +1,135 @@
+import { pluralsOf } from "../plurals";
+import type { OrganizeTexts } from "../en/organize";
+
+const plural = pluralsOf("et");
+
+/** Estonian texts for folders, tags and the selection of chats. */
+export const texts: OrganizeTexts = {
+  folders: "Kaustad",
+  tags: "Sildid",
+  inFolder: (name, count) => plural(count, { one: `${name}, 1 vestlus`, other: `${name}, ${count} vestlust` }),
+  empty: "See kaust on tühi.",
+  remove: "Kustuta kaust",
+  removed: (name, parent) =>
+    parent === null
+      ? `Kaust „${name}“ kustutati. Selle sisu on loendis.`
+      : `Kaust „${name}“ kustutati. Selle sisu on kaustas „${parent}“.`,
+  notChanged: "Kausta ei muudetud.",
+
+  newFolder: "Uus kaust",
+  newInside: "Uus kaust selle sees",
+  settings: "Kausta seaded",
+  place: "Ülemkaust",
+  top: "Puudub",
+  systemPromptHint: "Selle kausta uued vestlused algavad sellega. Seda kasutavad ka kausta sees olevad kaustad, kui neil pole oma viipa.",
+
+  back: "Tagasi kõigi vestluste juurde",
+  backTo: (name) => `Tagasi: ${name}`,
+  noArchived: "Arhiivitud vestlusi pole.",
+
+  chat: {
+    name: "Vestluse nimi",
+    notRenamed: "Vestlust ei nimetatud ümber.",
+    rename: "Nimeta ümber",
+    pin: "Kinnita",
+    unpin: "Vabasta",
+    archive: "Arhiivi",
+    unarchive: "Too arhiivist välja",
+    organize: "Kaust ja sildid…",
+    select: "Vali vestlused",
+    share: "Jaga…",
+    exportMarkdown: "Ekspordi Markdownina",
+    exportText: "Ekspordi lihttekstina",
+    exportJson: "Ekspordi JSON-ina",
+    exportAll: "Ekspordi kõik vestlused",
+    import: "Impordi vestlusi…",
+    delete: "Kustuta",
+    deleteTitle: "Kas kustutada see vestlus?",
+    deleteText: (title) => `„${title}“ liigub hiljuti kustutatute hulka. Sealt saad selle taastada.`,
+    deleted: (title) => `„${title}“ kustutati.`,
+    archivedNotice: (title) => `„${title}“ arhiiviti.`,
+    notDeleted: "Vestlust ei kustutatud.",
+    notRestored: "Vestlust ei taastatud.",
+  },
+
+  share: {
+    title: (title) => `Jaga: „${title}“`,
+    list: "Jagatud lingid",
+    note: "Igaüks, kellel on link, saab lugeda vestlust praegusel kujul ilma sisse logimata. Hilisemaid sõnumeid, teisi harusid, süsteemiviipa ja mõtteid ei näidata.",
+    days: "Kehtivusaeg",
+    day: (count) => plural(count, { one: "1 päev", other: `${count} päeva` }),
+    receipts: "Näita, kus iga viip vahemälus oli",
+    create: "Loo link",
+    link: "Link",
+    qr: "Lingi QR-kood",
+    once: "Kopeeri link kohe. Seda ei saa uuesti näidata.",
+    none: "Jagatud linke pole.",
+    until: (time) => `aegub: ${time}`,
+    remove: (title) => `Kustuta link: ${title}`,
+    delete: "Kustuta",
+  },
+
+  dialog: {
+    title: (count) => plural(count, { one: "Kaust ja sildid", other: `${count} vestluse kaust ja sildid` }),
+    folder: "Kaust",
+    none: "Kaustata",
+    mixed: "Jäta muutmata",
+    create: "Uus kaust…",
+    name: "Kausta nimi",
+    tags: "Sildid",
+    add: "Lisa silt",
+    hint: "Enter lisab sildi.",
+    take: (tag) => `Eemalda silt ${tag}`,
+  },
+
+  filters: {
+    count: (count) => (count === 0 ? "Filtrid" : `Filtrid: ${count}`),
+    role: "Autor",
+    roles: {
+      "": "Kõik",
+      user: "Sina",
+      assistant: "Ebb",
+    },
+    period: "Aeg",
+    periods: {
+      any: "Mis tahes aeg",
+      day: "Täna",
+      week: "Viimased 7 päeva",
+      month: "Viimased 30 päeva",
+      year: "Viimased 12 kuud",
+      range: "Kahe päeva vahel…",
+    },
+    from: "Esimene päev",
+    to: "Viimane päev",
+    folder: "Kaust",
+    anyFolder: "Kõik kaustad",
+    tag: "Silt",
+    anyTag: "Kõik sildid",
+    archived: "Arhiiv",
+    archives: {
+      "": "Kõik vestlused",
+      false: "Ilma arhiivitud vestlusteta",
+      true: "Ainult arhiivitud vestlused",
+    },
+    clear: "Tühjenda filtrid",
+  },
+
+  selection: {
+    label: "Valitud vestlused",
+    count: (count) => `${count} valitud`,
+    all: "Vali kõik",
+    organize: "Kaust ja sildid…",
+    archive: "Arhiivi",
+    unarchive: "Too arhiivist välja",
+    export: "Ekspordi JSON-ina",
+    delete: "Kustuta",
+    done: "Lõpeta valimine",
+    deleteTitle: (count) => plural(count, { one: "Kas kustutada 1 vestlus?", other: `Kas kustutada ${count} vestlust?` }),
+    deleteText: "Need liiguvad hiljuti kustutatute hulka. Sealt saad need taastada.",
+    deleted: (count) => plural(count, { one: "1 vestlus kustutati.", other: `${count} vestlust kustutati.` }),
+    archived: (count) => plural(count, { one: "1 vestlus arhiiviti.", other: `${count} vestlust arhiiviti.` }),
+    unarchived: (count) => plural(count, { one: "1 vestlus toodi arhiivist välja.", other: `${count} vestlust toodi arhiivist välja.` }),
+    failed: "Vestlusi ei muudetud.",
+    tooMany: (most) => `Korraga saab eksportida kuni ${most} vestlust. Ekspordi selle asemel menüüst kõik vestlused.`,
+  },
+};

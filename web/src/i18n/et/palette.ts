@@ -1,0 +1,13 @@
+import type { PaletteTexts } from "../en/palette";
+
+/** Estonian texts for the palette. */
+export const texts: PaletteTexts = {
+  field: "Otsi vestlusi ja käske",
+  results: "Tulemused",
+  actions: "Käsud",
+  chats: "Vestlused",
+  messages: "Sõnumid",
+  none: "Midagi ei leitud.",
+  sidebar: "Näita või peida vestluste loend",
+  search: "Otsi vestluste loendist",
+};

@@ -1,0 +1,71 @@
+import { pluralsOf } from "../plurals";
+import type { AnswerTexts } from "../en/answers";
+
+const plural = pluralsOf("eu");
+
+/** Basque texts for the answer tools. */
+export const texts: AnswerTexts = {
+  edit: {
+    field: "Editatutako erantzuna",
+    note: "Hurrengo mezuak zure testutik jarraitzen du. Jatorrizkoa bertsio gisa gordetzen da.",
+  },
+
+  rating: {
+    field: "Zer zegoen gaizki?",
+    note: "Aukerakoa. Zure iruzkina erantzunarekin gordetzen da.",
+  },
+
+  compare: {
+    title: "Konparatu erantzunak",
+    note: "Erantzun guztiak aldi berean idazten dira, txateko sistemaren promptarekin. Ezarpen berberekin ere desberdinak izan daitezke, hazi bat ezarri ezean.",
+    kept: "Erantzun bakoitza bertsio gisa geratzen da txatean.",
+    column: (index) => `Erantzuna ${index}`,
+    temperature: (value) => `Tenperatura ${value}`,
+    topP: (value) => `Top p ${value}`,
+    seed: (value) => `Hazia ${value}`,
+    add: "Gehitu erantzun bat",
+    remove: (index) => `Kendu ${index}. erantzuna`,
+    start: "Konparatu",
+    keep: "Gorde hau",
+    merge: "Bateratu erantzun bakar batean",
+    stop: (index) => `Gelditu ${index}. erantzuna`,
+    stopAll: "Gelditu guztiak",
+  },
+
+  prompts: {
+    title: "Gordetako promptak",
+    search: "Bilatu prompt bat",
+    none: "Ez da promptik aurkitu.",
+    empty: "Ez dago gordetako promptik oraindik. Gorde mezuak hasteko sarri erabiltzen duzun testu bat: mezu huts batean “/” idatzita, hemen agertuko da.",
+    add: "Prompt berria",
+    edit: (name) => `Editatu “${name}”`,
+    name: "Promptaren izena",
+    text: "Testua",
+    placeholders: "Giltza bikoitzen arteko eremuak, {{hiria}} kasu, hautatu egiten dira zuk bete ditzazun.",
+    remove: "Ezabatu prompta",
+  },
+
+  files: {
+    search: "Bilatu fitxategi bat",
+    none: "Ez da fitxategirik aurkitu. Fitxategi bat gordetzeko, erabili haren laster-marka eransten duzunean.",
+    size: (characters) => `${characters} karaktere`,
+    remove: (name) => `Ezabatu ${name}`,
+    delete: "Ezabatu",
+    confirm: "Fitxategi hau zure fitxategietatik ezabatu nahi duzu? Fitxategia duten txatak ez dira aldatuko.",
+  },
+
+  queue: {
+    title: "Ilarako mezua",
+    waiting: "Ilaran. Erantzuna osatzean bidaliko da.",
+    now: "Bidali orain",
+    nowTitle: "Erantzuna gelditzen du eta haren testua gordetzen du",
+    held: "Bidali gabe oraindik: erantzuna ez zen osatu hemen zeunden bitartean.",
+    files: (count) => plural(count, { one: `Fitxategi ${count}`, other: `${count} fitxategi` }),
+  },
+
+  regenerate: {
+    title: "Sortu berriro beste ezarpen batzuekin",
+    note: "Ezarpen hauek erantzun honetarako bakarrik dira. Eremu huts batek txataren ezarpena erabiltzen du. Aurrezarpen batek laginketa-balioak betetzen ditu; txateko sistemaren prompta ez da aldatzen.",
+    start: "Sortu berriro",
+  },
+};

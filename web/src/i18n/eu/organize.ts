@@ -1,0 +1,135 @@
+import { pluralsOf } from "../plurals";
+import type { OrganizeTexts } from "../en/organize";
+
+const plural = pluralsOf("eu");
+
+/** Basque texts for folders, tags and the selection of chats. */
+export const texts: OrganizeTexts = {
+  folders: "Karpetak",
+  tags: "Etiketak",
+  inFolder: (name, count) => plural(count, { one: `${name}, txat ${count}`, other: `${name}, ${count} txat` }),
+  empty: "Karpeta hau hutsik dago.",
+  remove: "Ezabatu karpeta",
+  removed: (name, parent) =>
+    parent === null
+      ? `“${name}” karpeta ezabatu da. Barruan zegoena zerrendan dago.`
+      : `“${name}” karpeta ezabatu da. Barruan zegoena “${parent}” karpetan dago.`,
+  notChanged: "Ez da karpeta aldatu.",
+
+  newFolder: "Karpeta berria",
+  newInside: "Karpeta berria honen barruan",
+  settings: "Karpetaren ezarpenak",
+  place: "Non",
+  top: "Beste karpetarik ez",
+  systemPromptHint: "Karpeta honetako txat berriak honekin hasten dira. Barruko karpetek ere erabiltzen dute, berea izan ezean.",
+
+  back: "Itzuli txat guztietara",
+  backTo: (name) => `Itzuli hona: ${name}`,
+  noArchived: "Ez dago artxibatutako txatik.",
+
+  chat: {
+    name: "Txataren izena",
+    notRenamed: "Ez da txataren izena aldatu.",
+    rename: "Aldatu izena",
+    pin: "Ainguratu",
+    unpin: "Kendu aingura",
+    archive: "Artxibatu",
+    unarchive: "Kendu artxibotik",
+    organize: "Karpeta eta etiketak…",
+    select: "Hautatu txatak",
+    share: "Partekatu…",
+    exportMarkdown: "Esportatu Markdown gisa",
+    exportText: "Esportatu testu soil gisa",
+    exportJson: "Esportatu JSON gisa",
+    exportAll: "Esportatu txat guztiak",
+    import: "Inportatu txatak…",
+    delete: "Ezabatu",
+    deleteTitle: "Txat hau ezabatu nahi duzu?",
+    deleteText: (title) => `“${title}” “Duela gutxi ezabatuak” atalera joango da. Handik leheneratu dezakezu.`,
+    deleted: (title) => `“${title}” ezabatu da.`,
+    archivedNotice: (title) => `“${title}” artxibatu da.`,
+    notDeleted: "Ez da txata ezabatu.",
+    notRestored: "Ez da txata leheneratu.",
+  },
+
+  share: {
+    title: (title) => `Partekatu “${title}”`,
+    list: "Partekatutako estekak",
+    note: "Esteka duen edonork irakur dezake txata orain dagoen bezala, saioa hasi gabe. Geroagoko mezuak, beste adarrak, sistemaren prompta eta arrazoibidea ez dira erakusten.",
+    days: "Iraungitze-epea",
+    day: (count) => plural(count, { one: `Egun ${count}`, other: `${count} egun` }),
+    receipts: "Erakutsi non zegoen prompt bakoitzaren cachea",
+    create: "Sortu esteka",
+    link: "Esteka",
+    qr: "Estekaren QR kodea",
+    once: "Kopiatu esteka orain. Ezin da berriro erakutsi.",
+    none: "Ez dago partekatutako estekarik.",
+    until: (time) => `iraungitzea: ${time}`,
+    remove: (title) => `Ezabatu txat honen esteka: ${title}`,
+    delete: "Ezabatu",
+  },
+
+  dialog: {
+    title: (count) => plural(count, { one: "Karpeta eta etiketak", other: `${count} txaten karpeta eta etiketak` }),
+    folder: "Karpeta",
+    none: "Karpetarik ez",
+    mixed: "Utzi dauden bezala",
+    create: "Karpeta berria…",
+    name: "Karpetaren izena",
+    tags: "Etiketak",
+    add: "Gehitu etiketa",
+    hint: "Sartu teklak etiketa gehitzen du.",
+    take: (tag) => `Kendu ${tag} etiketa`,
+  },
+
+  filters: {
+    count: (count) => (count === 0 ? "Iragazkiak" : `Iragazkiak: ${count}`),
+    role: "Egilea",
+    roles: {
+      "": "Edonor",
+      user: "Zu",
+      assistant: "Ebb",
+    },
+    period: "Noiz",
+    periods: {
+      any: "Edozein data",
+      day: "Gaur",
+      week: "Azken 7 egunak",
+      month: "Azken 30 egunak",
+      year: "Azken 12 hilabeteak",
+      range: "Bi egunen artean…",
+    },
+    from: "Lehen eguna",
+    to: "Azken eguna",
+    folder: "Karpeta",
+    anyFolder: "Edozein karpeta",
+    tag: "Etiketa",
+    anyTag: "Edozein etiketa",
+    archived: "Artxiboa",
+    archives: {
+      "": "Txat guztiak",
+      false: "Artxibatutako txatik gabe",
+      true: "Artxibatutako txatak bakarrik",
+    },
+    clear: "Garbitu iragazkiak",
+  },
+
+  selection: {
+    label: "Hautatutako txatak",
+    count: (count) => `${count} hautatuta`,
+    all: "Hautatu guztiak",
+    organize: "Karpeta eta etiketak…",
+    archive: "Artxibatu",
+    unarchive: "Kendu artxibotik",
+    export: "Esportatu JSON gisa",
+    delete: "Ezabatu",
+    done: "Amaitu hautapena",
+    deleteTitle: (count) => plural(count, { one: `Txat ${count} ezabatu nahi duzu?`, other: `${count} txat ezabatu nahi dituzu?` }),
+    deleteText: "“Duela gutxi ezabatuak” atalera joango dira. Handik leheneratu ditzakezu.",
+    deleted: (count) => plural(count, { one: `Txat ${count} ezabatu da.`, other: `${count} txat ezabatu dira.` }),
+    archived: (count) => plural(count, { one: `Txat ${count} artxibatu da.`, other: `${count} txat artxibatu dira.` }),
+    unarchived: (count) => plural(count, { one: `Txat ${count} artxibotik kendu da.`, other: `${count} txat artxibotik kendu dira.` }),
+    failed: "Ez dira txatak aldatu.",
+    tooMany: (most) => `Gehienez ${most} txat esporta daitezke aldi berean. Bestela, esportatu txat guztiak menutik.`,
+  },
+};

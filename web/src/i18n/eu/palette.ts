@@ -1,0 +1,13 @@
+import type { PaletteTexts } from "../en/palette";
+
+/** Basque texts for the palette. */
+export const texts: PaletteTexts = {
+  field: "Bilatu txatak eta komandoak",
+  results: "Emaitzak",
+  actions: "Komandoak",
+  chats: "Txatak",
+  messages: "Mezuak",
+  none: "Ez da ezer aurkitu.",
+  sidebar: "Erakutsi edo ezkutatu txaten zerrenda",
+  search: "Bilatu txaten zerrendan",
+};

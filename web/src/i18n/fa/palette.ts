@@ -1,0 +1,13 @@
+import type { PaletteTexts } from "../en/palette";
+
+/** Persian texts for the palette. */
+export const texts: PaletteTexts = {
+  field: "جستجوی گفتگوها و فرمان‌ها",
+  results: "نتایج",
+  actions: "فرمان‌ها",
+  chats: "گفتگوها",
+  messages: "پیام‌ها",
+  none: "چیزی یافت نشد.",
+  sidebar: "نمایش یا پنهان کردن فهرست گفتگوها",
+  search: "جستجو در فهرست گفتگوها",
+};

@@ -1,0 +1,135 @@
+import { pluralsOf } from "../plurals";
+import type { OrganizeTexts } from "../en/organize";
+
+const plural = pluralsOf("fi");
+
+/** Finnish texts for folders, tags and the selection of chats. */
+export const texts: OrganizeTexts = {
+  folders: "Kansiot",
+  tags: "Tunnisteet",
+  inFolder: (name, count) => plural(count, { one: `${name}, 1 keskustelu`, other: `${name}, ${count} keskustelua` }),
+  empty: "Kansio on tyhjä.",
+  remove: "Poista kansio",
+  removed: (name, parent) =>
+    parent === null
+      ? `Kansio ”${name}” poistettiin. Sen sisältö on luettelossa.`
+      : `Kansio ”${name}” poistettiin. Sen sisältö on kansiossa ”${parent}”.`,
+  notChanged: "Kansiota ei muutettu.",
+
+  newFolder: "Uusi kansio",
+  newInside: "Uusi kansio tähän kansioon",
+  settings: "Kansion asetukset",
+  place: "Sijainti",
+  top: "Ei toisessa kansiossa",
+  systemPromptHint: "Tämän kansion uudet keskustelut alkavat sillä. Myös sen alikansiot käyttävät sitä, ellei niillä ole omaa.",
+
+  back: "Takaisin kaikkiin keskusteluihin",
+  backTo: (name) => `Takaisin: ${name}`,
+  noArchived: "Ei arkistoituja keskusteluja.",
+
+  chat: {
+    name: "Keskustelun nimi",
+    notRenamed: "Keskustelua ei nimetty uudelleen.",
+    rename: "Nimeä uudelleen",
+    pin: "Kiinnitä",
+    unpin: "Irrota",
+    archive: "Arkistoi",
+    unarchive: "Palauta arkistosta",
+    organize: "Kansio ja tunnisteet…",
+    select: "Valitse keskusteluja",
+    share: "Jaa…",
+    exportMarkdown: "Vie Markdownina",
+    exportText: "Vie pelkkänä tekstinä",
+    exportJson: "Vie JSONina",
+    exportAll: "Vie kaikki keskustelut",
+    import: "Tuo keskusteluja…",
+    delete: "Poista",
+    deleteTitle: "Poistetaanko keskustelu?",
+    deleteText: (title) => `”${title}” siirretään Äskettäin poistettuihin. Voit palauttaa sen sieltä.`,
+    deleted: (title) => `”${title}” poistettiin.`,
+    archivedNotice: (title) => `”${title}” arkistoitiin.`,
+    notDeleted: "Keskustelua ei poistettu.",
+    notRestored: "Keskustelua ei palautettu.",
+  },
+
+  share: {
+    title: (title) => `Jaa ”${title}”`,
+    list: "Jaetut linkit",
+    note: "Kuka tahansa, jolla on linkki, voi lukea keskustelun nykyisessä muodossaan kirjautumatta. Myöhempiä viestejä, muita haaroja, järjestelmäkehotetta ja ajatuksia ei näytetä.",
+    days: "Voimassaolo",
+    day: (count) => plural(count, { one: "1 päivä", other: `${count} päivää` }),
+    receipts: "Näytä, missä välimuistissa kukin kehote oli",
+    create: "Luo linkki",
+    link: "Linkki",
+    qr: "Linkin QR-koodi",
+    once: "Kopioi linkki nyt. Sitä ei voi näyttää uudelleen.",
+    none: "Jaettuja linkkejä ei ole.",
+    until: (time) => `vanhenee: ${time}`,
+    remove: (title) => `Poista linkki: ${title}`,
+    delete: "Poista",
+  },
+
+  dialog: {
+    title: (count) => plural(count, { one: "Kansio ja tunnisteet", other: `Kansio ja tunnisteet: ${count} keskustelua` }),
+    folder: "Kansio",
+    none: "Ei kansiota",
+    mixed: "Jätä ennalleen",
+    create: "Uusi kansio…",
+    name: "Kansion nimi",
+    tags: "Tunnisteet",
+    add: "Lisää tunniste",
+    hint: "Enter lisää tunnisteen.",
+    take: (tag) => `Poista tunniste ${tag}`,
+  },
+
+  filters: {
+    count: (count) => (count === 0 ? "Suodattimet" : `Suodattimet: ${count}`),
+    role: "Kirjoittaja",
+    roles: {
+      "": "Kuka tahansa",
+      user: "Sinä",
+      assistant: "Ebb",
+    },
+    period: "Milloin",
+    periods: {
+      any: "Milloin tahansa",
+      day: "Tänään",
+      week: "Viimeiset 7 päivää",
+      month: "Viimeiset 30 päivää",
+      year: "Viimeiset 12 kuukautta",
+      range: "Kahden päivän välillä…",
+    },
+    from: "Ensimmäinen päivä",
+    to: "Viimeinen päivä",
+    folder: "Kansio",
+    anyFolder: "Kaikki kansiot",
+    tag: "Tunniste",
+    anyTag: "Kaikki tunnisteet",
+    archived: "Arkisto",
+    archives: {
+      "": "Kaikki keskustelut",
+      false: "Ilman arkistoituja keskusteluja",
+      true: "Vain arkistoidut keskustelut",
+    },
+    clear: "Tyhjennä suodattimet",
+  },
+
+  selection: {
+    label: "Valitut keskustelut",
+    count: (count) => `${count} valittu`,
+    all: "Valitse kaikki",
+    organize: "Kansio ja tunnisteet…",
+    archive: "Arkistoi",
+    unarchive: "Palauta arkistosta",
+    export: "Vie JSONina",
+    delete: "Poista",
+    done: "Lopeta valinta",
+    deleteTitle: (count) => plural(count, { one: "Poistetaanko 1 keskustelu?", other: `Poistetaanko ${count} keskustelua?` }),
+    deleteText: "Ne siirretään Äskettäin poistettuihin. Voit palauttaa ne sieltä.",
+    deleted: (count) => plural(count, { one: "1 keskustelu poistettiin.", other: `${count} keskustelua poistettiin.` }),
+    archived: (count) => plural(count, { one: "1 keskustelu arkistoitiin.", other: `${count} keskustelua arkistoitiin.` }),
+    unarchived: (count) => plural(count, { one: "1 keskustelu palautettiin arkistosta.", other: `${count} keskustelua palautettiin arkistosta.` }),
+    failed: "Keskusteluja ei muutettu.",
+    tooMany: (most) => `Kerralla voi viedä enintään ${most} keskustelua. Vie sen sijaan kaikki keskustelut valikosta.`,
+  },
+};

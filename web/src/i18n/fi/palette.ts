@@ -1,0 +1,13 @@
+import type { PaletteTexts } from "../en/palette";
+
+/** Finnish texts for the palette. */
+export const texts: PaletteTexts = {
+  field: "Hae keskusteluja ja komentoja",
+  results: "Tulokset",
+  actions: "Komennot",
+  chats: "Keskustelut",
+  messages: "Viestit",
+  none: "Mitään ei löytynyt.",
+  sidebar: "Näytä tai piilota keskusteluluettelo",
+  search: "Hae keskusteluluettelosta",
+};

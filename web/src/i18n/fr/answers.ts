@@ -1,0 +1,71 @@
+import { pluralsOf } from "../plurals";
+import type { AnswerTexts } from "../en/answers";
+
+const plural = pluralsOf("fr");
+
+/** French texts for the answer tools. */
+export const texts: AnswerTexts = {
+  edit: {
+    field: "Réponse modifiée",
+    note: "Le prochain message partira de votre texte. L’original reste disponible comme version.",
+  },
+
+  rating: {
+    field: "Qu’est-ce qui n’allait pas ?",
+    note: "Facultatif. Votre commentaire est conservé avec la réponse.",
+  },
+
+  compare: {
+    title: "Comparer des réponses",
+    note: "Toutes les réponses s’écrivent en même temps, avec le prompt système de la conversation. Avec les mêmes réglages, elles peuvent tout de même différer, sauf si une graine est fixée.",
+    kept: "Chaque réponse reste dans la conversation comme version.",
+    column: (index) => `Réponse ${index}`,
+    temperature: (value) => `Température ${value}`,
+    topP: (value) => `Top p ${value}`,
+    seed: (value) => `Graine ${value}`,
+    add: "Ajouter une réponse",
+    remove: (index) => `Retirer la réponse ${index}`,
+    start: "Comparer",
+    keep: "Garder celle-ci",
+    merge: "Fusionner en une réponse",
+    stop: (index) => `Arrêter la réponse ${index}`,
+    stopAll: "Tout arrêter",
+  },
+
+  prompts: {
+    title: "Prompts enregistrés",
+    search: "Trouver un prompt",
+    none: "Aucun prompt trouvé.",
+    empty: "Aucun prompt enregistré pour l’instant. Enregistrez un texte par lequel vous commencez souvent vos messages : « / » dans un message vide l’affichera ici.",
+    add: "Nouveau prompt",
+    edit: (name) => `Modifier « ${name} »`,
+    name: "Nom du prompt",
+    text: "Texte",
+    placeholders: "Les champs entre doubles accolades, comme {{ville}}, sont sélectionnés pour que vous les remplissiez.",
+    remove: "Supprimer le prompt",
+  },
+
+  files: {
+    search: "Trouver un fichier",
+    none: "Aucun fichier trouvé. Conservez un fichier avec son signet lorsque vous le joignez.",
+    size: (characters) => `${characters} caractères`,
+    remove: (name) => `Supprimer ${name}`,
+    delete: "Supprimer",
+    confirm: "Supprimer ce fichier de vos fichiers ? Les conversations qui le contiennent restent inchangées.",
+  },
+
+  queue: {
+    title: "Message en attente",
+    waiting: "En attente. Envoi quand la réponse sera terminée.",
+    now: "Envoyer maintenant",
+    nowTitle: "Arrête la réponse et conserve son texte",
+    held: "Pas encore envoyé : la réponse ne s’est pas terminée pendant que vous étiez ici.",
+    files: (count) => plural(count, { one: `${count} fichier`, other: `${count} fichiers` }),
+  },
+
+  regenerate: {
+    title: "Régénérer avec d’autres réglages",
+    note: "Ces réglages ne concernent que cette réponse. Un champ vide reprend le réglage de la conversation. Un préréglage remplit ses valeurs d’échantillonnage ; le prompt système de la conversation reste.",
+    start: "Régénérer",
+  },
+};

@@ -1,0 +1,135 @@
+import { pluralsOf } from "../plurals";
+import type { OrganizeTexts } from "../en/organize";
+
+const plural = pluralsOf("fr");
+
+/** French texts for folders, tags and the selection of chats. */
+export const texts: OrganizeTexts = {
+  folders: "Dossiers",
+  tags: "Étiquettes",
+  inFolder: (name, count) => plural(count, { one: `${name}, ${count} conversation`, other: `${name}, ${count} conversations` }),
+  empty: "Ce dossier est vide.",
+  remove: "Supprimer le dossier",
+  removed: (name, parent) =>
+    parent === null
+      ? `Le dossier « ${name} » a été supprimé. Son contenu est dans la liste.`
+      : `Le dossier « ${name} » a été supprimé. Son contenu est dans « ${parent} ».`,
+  notChanged: "Le dossier n’a pas été modifié.",
+
+  newFolder: "Nouveau dossier",
+  newInside: "Nouveau dossier dans celui-ci",
+  settings: "Paramètres du dossier",
+  place: "Se trouve dans",
+  top: "Aucun autre dossier",
+  systemPromptHint: "Les nouvelles conversations de ce dossier commencent par ce prompt. Les dossiers qu’il contient l’utilisent aussi, sauf s’ils ont le leur.",
+
+  back: "Retour à toutes les conversations",
+  backTo: (name) => `Retour à ${name}`,
+  noArchived: "Aucune conversation archivée.",
+
+  chat: {
+    name: "Nom de la conversation",
+    notRenamed: "La conversation n’a pas été renommée.",
+    rename: "Renommer",
+    pin: "Épingler",
+    unpin: "Désépingler",
+    archive: "Archiver",
+    unarchive: "Désarchiver",
+    organize: "Dossier et étiquettes…",
+    select: "Sélectionner des conversations",
+    share: "Partager…",
+    exportMarkdown: "Exporter en Markdown",
+    exportText: "Exporter en texte brut",
+    exportJson: "Exporter en JSON",
+    exportAll: "Exporter toutes les conversations",
+    import: "Importer des conversations…",
+    delete: "Supprimer",
+    deleteTitle: "Supprimer cette conversation ?",
+    deleteText: (title) => `« ${title} » passe dans « Supprimées récemment ». Vous pouvez l’y restaurer.`,
+    deleted: (title) => `« ${title} » a été supprimée.`,
+    archivedNotice: (title) => `« ${title} » a été archivée.`,
+    notDeleted: "La conversation n’a pas été supprimée.",
+    notRestored: "La conversation n’a pas été restaurée.",
+  },
+
+  share: {
+    title: (title) => `Partager « ${title} »`,
+    list: "Liens de partage",
+    note: "Toute personne qui a le lien peut lire la conversation dans son état actuel, sans se connecter. Les messages ultérieurs, les autres branches, le prompt système et la réflexion ne sont pas montrés.",
+    days: "Expire après",
+    day: (count) => plural(count, { one: `${count} jour`, other: `${count} jours` }),
+    receipts: "Montrer où chaque prompt était en cache",
+    create: "Créer le lien",
+    link: "Lien",
+    qr: "QR code du lien",
+    once: "Copiez le lien maintenant. Il ne pourra plus être affiché.",
+    none: "Il n’y a aucun lien de partage.",
+    until: (time) => `expire : ${time}`,
+    remove: (title) => `Supprimer le lien vers ${title}`,
+    delete: "Supprimer",
+  },
+
+  dialog: {
+    title: (count) => plural(count, { one: "Dossier et étiquettes", other: `Dossier et étiquettes de ${count} conversations` }),
+    folder: "Dossier",
+    none: "Aucun dossier",
+    mixed: "Ne rien changer",
+    create: "Nouveau dossier…",
+    name: "Nom du dossier",
+    tags: "Étiquettes",
+    add: "Ajouter une étiquette",
+    hint: "Entrée ajoute l’étiquette.",
+    take: (tag) => `Retirer l’étiquette ${tag}`,
+  },
+
+  filters: {
+    count: (count) => (count === 0 ? "Filtres" : `Filtres : ${count}`),
+    role: "Écrit par",
+    roles: {
+      "": "Tout le monde",
+      user: "Vous",
+      assistant: "Ebb",
+    },
+    period: "Date",
+    periods: {
+      any: "N’importe quand",
+      day: "Aujourd’hui",
+      week: "7 derniers jours",
+      month: "30 derniers jours",
+      year: "12 derniers mois",
+      range: "Entre deux jours…",
+    },
+    from: "Premier jour",
+    to: "Dernier jour",
+    folder: "Dossier",
+    anyFolder: "Tous les dossiers",
+    tag: "Étiquette",
+    anyTag: "Toutes les étiquettes",
+    archived: "Archives",
+    archives: {
+      "": "Toutes les conversations",
+      false: "Sans les conversations archivées",
+      true: "Conversations archivées seulement",
+    },
+    clear: "Effacer les filtres",
+  },
+
+  selection: {
+    label: "Conversations sélectionnées",
+    count: (count) => plural(count, { one: `${count} sélectionnée`, other: `${count} sélectionnées` }),
+    all: "Tout sélectionner",
+    organize: "Dossier et étiquettes…",
+    archive: "Archiver",
+    unarchive: "Désarchiver",
+    export: "Exporter en JSON",
+    delete: "Supprimer",
+    done: "Terminer la sélection",
+    deleteTitle: (count) => plural(count, { one: `Supprimer ${count} conversation ?`, other: `Supprimer ${count} conversations ?` }),
+    deleteText: "Elles passent dans « Supprimées récemment ». Vous pouvez les y restaurer.",
+    deleted: (count) => plural(count, { one: `${count} conversation a été supprimée.`, other: `${count} conversations ont été supprimées.` }),
+    archived: (count) => plural(count, { one: `${count} conversation a été archivée.`, other: `${count} conversations ont été archivées.` }),
+    unarchived: (count) => plural(count, { one: `${count} conversation a été désarchivée.`, other: `${count} conversations ont été désarchivées.` }),
+    failed: "Les conversations n’ont pas été modifiées.",
+    tooMany: (most) => `On peut exporter au plus ${most} conversations à la fois. Exportez plutôt toutes les conversations depuis le menu.`,
+  },
+};

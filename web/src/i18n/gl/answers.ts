@@ -1,0 +1,71 @@
+import { pluralsOf } from "../plurals";
+import type { AnswerTexts } from "../en/answers";
+
+const plural = pluralsOf("gl");
+
+/** Galician texts for the answer tools. */
+export const texts: AnswerTexts = {
+  edit: {
+    field: "Resposta editada",
+    note: "A seguinte mensaxe continúa a partir do teu texto. O orixinal consérvase como versión.",
+  },
+
+  rating: {
+    field: "Que foi mal?",
+    note: "Opcional. O teu comentario gárdase coa resposta.",
+  },
+
+  compare: {
+    title: "Comparar respostas",
+    note: "Todas as respostas se escriben á vez, co prompt do sistema do chat. Cos mesmos axustes poden ser diferentes igualmente, agás que se defina unha semente.",
+    kept: "Cada resposta queda no chat como versión.",
+    column: (index) => `Resposta ${index}`,
+    temperature: (value) => `Temperatura ${value}`,
+    topP: (value) => `Top p ${value}`,
+    seed: (value) => `Semente ${value}`,
+    add: "Engadir unha resposta",
+    remove: (index) => `Quitar a resposta ${index}`,
+    start: "Comparar",
+    keep: "Quedar con esta",
+    merge: "Combinar nunha soa resposta",
+    stop: (index) => `Deter a resposta ${index}`,
+    stopAll: "Deter todas",
+  },
+
+  prompts: {
+    title: "Prompts gardados",
+    search: "Buscar un prompt",
+    none: "Non se atopou ningún prompt.",
+    empty: "Aínda non hai prompts gardados. Garda un texto co que adoitas comezar mensaxes: «/» nunha mensaxe baleira mostrarao aquí.",
+    add: "Novo prompt",
+    edit: (name) => `Editar «${name}»`,
+    name: "Nome do prompt",
+    text: "Texto",
+    placeholders: "Os campos entre chaves dobres, como {{cidade}}, selecciónanse para que os enchas.",
+    remove: "Eliminar o prompt",
+  },
+
+  files: {
+    search: "Buscar un ficheiro",
+    none: "Non se atopou ningún ficheiro. Para gardar un ficheiro, usa o seu marcador ao anexalo.",
+    size: (characters) => `${characters} caracteres`,
+    remove: (name) => `Eliminar ${name}`,
+    delete: "Eliminar",
+    confirm: "Eliminar este ficheiro dos teus ficheiros? Os chats que o conteñen non cambian.",
+  },
+
+  queue: {
+    title: "Mensaxe na cola",
+    waiting: "Na cola. Enviarase cando remate a resposta.",
+    now: "Enviar agora",
+    nowTitle: "Detén a resposta e conserva o seu texto",
+    held: "Aínda non enviada: a resposta non rematou mentres estabas aquí.",
+    files: (count) => plural(count, { one: `${count} ficheiro`, other: `${count} ficheiros` }),
+  },
+
+  regenerate: {
+    title: "Xerar de novo con outros axustes",
+    note: "Estes axustes só se aplican a esta resposta. Un campo baleiro usa o axuste do chat. Un preaxuste enche os valores de mostraxe; o prompt do sistema do chat mantense.",
+    start: "Xerar de novo",
+  },
+};

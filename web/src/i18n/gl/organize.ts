@@ -1,0 +1,135 @@
+import { pluralsOf } from "../plurals";
+import type { OrganizeTexts } from "../en/organize";
+
+const plural = pluralsOf("gl");
+
+/** Galician texts for folders, tags and the selection of chats. */
+export const texts: OrganizeTexts = {
+  folders: "Cartafoles",
+  tags: "Etiquetas",
+  inFolder: (name, count) => plural(count, { one: `${name}, ${count} chat`, other: `${name}, ${count} chats` }),
+  empty: "Este cartafol está baleiro.",
+  remove: "Eliminar o cartafol",
+  removed: (name, parent) =>
+    parent === null
+      ? `Eliminouse o cartafol «${name}». O que contiña está na lista.`
+      : `Eliminouse o cartafol «${name}». O que contiña está en «${parent}».`,
+  notChanged: "Non se modificou o cartafol.",
+
+  newFolder: "Novo cartafol",
+  newInside: "Novo cartafol dentro deste",
+  settings: "Axustes do cartafol",
+  place: "Dentro de",
+  top: "Ningún outro cartafol",
+  systemPromptHint: "Os novos chats deste cartafol comezan con el. Os cartafoles de dentro tamén o usan, agás que teñan un propio.",
+
+  back: "Volver a todos os chats",
+  backTo: (name) => `Volver a ${name}`,
+  noArchived: "Non hai chats arquivados.",
+
+  chat: {
+    name: "Nome do chat",
+    notRenamed: "Non se cambiou o nome do chat.",
+    rename: "Cambiar o nome",
+    pin: "Fixar",
+    unpin: "Deixar de fixar",
+    archive: "Arquivar",
+    unarchive: "Desarquivar",
+    organize: "Cartafol e etiquetas…",
+    select: "Seleccionar chats",
+    share: "Compartir…",
+    exportMarkdown: "Exportar como Markdown",
+    exportText: "Exportar como texto simple",
+    exportJson: "Exportar como JSON",
+    exportAll: "Exportar todos os chats",
+    import: "Importar chats…",
+    delete: "Eliminar",
+    deleteTitle: "Eliminar este chat?",
+    deleteText: (title) => `«${title}» pasa a «Eliminados recentemente». Podes restauralo desde alí.`,
+    deleted: (title) => `Eliminouse «${title}».`,
+    archivedNotice: (title) => `Arquivouse «${title}».`,
+    notDeleted: "Non se eliminou o chat.",
+    notRestored: "Non se restaurou o chat.",
+  },
+
+  share: {
+    title: (title) => `Compartir «${title}»`,
+    list: "Ligazóns compartidas",
+    note: "Calquera que teña a ligazón pode ler o chat tal como está agora, sen iniciar sesión. As mensaxes posteriores, as outras ramas, o prompt do sistema e o razoamento non se mostran.",
+    days: "Caduca despois de",
+    day: (count) => plural(count, { one: `${count} día`, other: `${count} días` }),
+    receipts: "Mostrar onde estaba en caché cada prompt",
+    create: "Crear ligazón",
+    link: "Ligazón",
+    qr: "Código QR da ligazón",
+    once: "Copia a ligazón agora. Non se pode volver mostrar.",
+    none: "Non hai ligazóns compartidas.",
+    until: (time) => `caduca: ${time}`,
+    remove: (title) => `Eliminar a ligazón a ${title}`,
+    delete: "Eliminar",
+  },
+
+  dialog: {
+    title: (count) => plural(count, { one: "Cartafol e etiquetas", other: `Cartafol e etiquetas de ${count} chats` }),
+    folder: "Cartafol",
+    none: "Sen cartafol",
+    mixed: "Deixar como están",
+    create: "Novo cartafol…",
+    name: "Nome do cartafol",
+    tags: "Etiquetas",
+    add: "Engadir unha etiqueta",
+    hint: "Intro engade a etiqueta.",
+    take: (tag) => `Quitar a etiqueta ${tag}`,
+  },
+
+  filters: {
+    count: (count) => (count === 0 ? "Filtros" : `Filtros: ${count}`),
+    role: "Autor",
+    roles: {
+      "": "Calquera",
+      user: "Ti",
+      assistant: "Ebb",
+    },
+    period: "Cando",
+    periods: {
+      any: "Calquera data",
+      day: "Hoxe",
+      week: "Últimos 7 días",
+      month: "Últimos 30 días",
+      year: "Últimos 12 meses",
+      range: "Entre dous días…",
+    },
+    from: "Primeiro día",
+    to: "Último día",
+    folder: "Cartafol",
+    anyFolder: "Calquera cartafol",
+    tag: "Etiqueta",
+    anyTag: "Calquera etiqueta",
+    archived: "Arquivo",
+    archives: {
+      "": "Todos os chats",
+      false: "Sen os chats arquivados",
+      true: "Só os chats arquivados",
+    },
+    clear: "Borrar os filtros",
+  },
+
+  selection: {
+    label: "Chats seleccionados",
+    count: (count) => plural(count, { one: `${count} seleccionado`, other: `${count} seleccionados` }),
+    all: "Seleccionar todo",
+    organize: "Cartafol e etiquetas…",
+    archive: "Arquivar",
+    unarchive: "Desarquivar",
+    export: "Exportar como JSON",
+    delete: "Eliminar",
+    done: "Rematar a selección",
+    deleteTitle: (count) => plural(count, { one: `Eliminar ${count} chat?`, other: `Eliminar ${count} chats?` }),
+    deleteText: "Pasan a «Eliminados recentemente». Podes restauralos desde alí.",
+    deleted: (count) => plural(count, { one: `Eliminouse ${count} chat.`, other: `Elimináronse ${count} chats.` }),
+    archived: (count) => plural(count, { one: `Arquivouse ${count} chat.`, other: `Arquiváronse ${count} chats.` }),
+    unarchived: (count) => plural(count, { one: `Desarquivouse ${count} chat.`, other: `Desarquiváronse ${count} chats.` }),
+    failed: "Non se modificaron os chats.",
+    tooMany: (most) => `Pódense exportar como máximo ${most} chats á vez. Se non, exporta todos os chats desde o menú.`,
+  },
+};

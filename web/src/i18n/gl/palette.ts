@@ -1,0 +1,13 @@
+import type { PaletteTexts } from "../en/palette";
+
+/** Galician texts for the palette. */
+export const texts: PaletteTexts = {
+  field: "Buscar chats e ordes",
+  results: "Resultados",
+  actions: "Ordes",
+  chats: "Chats",
+  messages: "Mensaxes",
+  none: "Non se atopou nada.",
+  sidebar: "Mostrar ou ocultar a lista de chats",
+  search: "Buscar na lista de chats",
+};

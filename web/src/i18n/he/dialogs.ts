@@ -1,0 +1,147 @@
+import { pluralsOf } from "../plurals";
+import type { DialogTexts } from "../en/dialogs";
+
+const plural = pluralsOf("he");
+
+/** Return a count of chats. */
+const chats = (count: number): string => plural(count, { one: "צ׳אט אחד", two: "שני צ׳אטים", other: `${count} צ׳אטים` });
+
+/** Hebrew texts for the dialogs. */
+export const texts: DialogTexts = {
+  deleted: {
+    note: "אפשר לשחזר צ׳אט או למחוק אותו לצמיתות. הצ׳אטים כאן נספרים בשטח האחסון שלך.",
+    none: "אין צ׳אטים שנמחקו לאחרונה.",
+    when: (time, left) => `זמן המחיקה: ${time} · ${left}`,
+    left: (days) => plural(days, { one: "נשאר יום אחד", two: "נשארו יומיים", other: `נשארו ${days} ימים` }),
+    leftToday: "נשאר פחות מיום",
+    restore: "שחזור",
+    restoreOf: (title) => `שחזור ״${title}״`,
+    erase: "מחיקה לצמיתות",
+    eraseOf: (title) => `מחיקה לצמיתות: ״${title}״`,
+    eraseAll: "מחיקת הכול לצמיתות",
+    eraseTitle: (title) => `למחוק את ״${title}״ לצמיתות?`,
+    eraseAllTitle: (count) => `למחוק ${chats(count)} לצמיתות?`,
+    eraseText: "אי אפשר לבטל את הפעולה הזו.",
+    allTitle: "למחוק את כל הצ׳אטים?",
+    allText: "כל הצ׳אטים, גם אלה שבארכיון, יעברו אל ״נמחקו לאחרונה״. אפשר לשחזר אותם משם.",
+    allAction: "מחיקת הכול",
+    allMoved: (count) => plural(count, { one: "צ׳אט אחד נמחק.", two: "שני צ׳אטים נמחקו.", other: `${count} צ׳אטים נמחקו.` }),
+    show: "הצגה",
+  },
+
+  import: {
+    imported: (count) => plural(count, { one: "צ׳אט אחד יובא.", two: "שני צ׳אטים יובאו.", other: `${count} צ׳אטים יובאו.` }),
+    skipped: (count) => plural(count, { one: "צ׳אט אחד כבר היה כאן.", two: "שני צ׳אטים כבר היו כאן.", other: `${count} צ׳אטים כבר היו כאן.` }),
+    notImported: "לא יובא דבר.",
+    title: "ייבוא צ׳אטים",
+    drop: "אפשר לגרור לכאן קובץ או לבחור קובץ",
+    formats: "ייצוא של Ebb, ChatGPT, Claude, LibreChat או Open WebUI: קובץ ה-JSON, או ארכיון ה-ZIP שמכיל אותו.",
+    reading: "הקובץ נקרא…",
+    importing: "מייבאים…",
+    found: (name, count) => plural(count, { one: `צ׳אט אחד מתוך ${name}`, two: `שני צ׳אטים מתוך ${name}`, other: `${count} צ׳אטים מתוך ${name}` }),
+    all: "כל הצ׳אטים",
+    messages: (count) => plural(count, { one: "הודעה אחת", two: "שתי הודעות", other: `${count} הודעות` }),
+    branches: (count) => plural(count, { one: "ענף אחד", two: "שני ענפים", other: `${count} ענפים` }),
+    here: "כבר כאן",
+    leftOut: (parts) => `הושמטו: ${parts}`,
+    kinds: {
+      tools: (count) => plural(count, { one: "הודעת כלי אחת", two: "שתי הודעות כלים", other: `${count} הודעות כלים` }),
+      media: (count) => plural(count, { one: "תמונה או הקלטה אחת", two: "שתי תמונות או הקלטות", other: `${count} תמונות או הקלטות` }),
+      files: (count) => plural(count, { one: "קובץ אחד", two: "שני קבצים", other: `${count} קבצים` }),
+      system: (count) => plural(count, { one: "הודעת מערכת אחת", two: "שתי הודעות מערכת", other: `${count} הודעות מערכת` }),
+      failed: (count) => plural(count, { one: "שגיאה אחת", two: "שתי שגיאות", other: `${count} שגיאות` }),
+      other: (count) => plural(count, { one: "חלק אחד אחר", two: "שני חלקים אחרים", other: `${count} חלקים אחרים` }),
+    },
+    unreadable: (count) => `לא ניתן לקרוא ${chats(count)}`,
+    act: (count) => `ייבוא ${chats(count)}`,
+    again: "בחירת קובץ אחר",
+    zip: {
+      none: (name) => `הקובץ ${name} לא מכיל conversations.json.`,
+      broken: (name) => `הקובץ ${name} פגום, או מסוג ZIP שאי אפשר לקרוא כאן. יש לחלץ אותו ולבחור את קובץ ה-JSON.`,
+      tooBig: (name) => `הקובץ ${name} גדול מדי: לכל היותר 64 MiB של JSON.`,
+    },
+  },
+
+  tree: {
+    note: "נקודות מלאות מסמנות את ההודעות המוצגות. בחירת הודעה מציגה את הענף שלה.",
+    empty: "(ריק)",
+  },
+
+  settings: {
+    title: "הגדרות הצ׳אט",
+    system: "הנחיית מערכת",
+    systemHint: "איך המודל צריך להתנהג",
+    temperature: "טמפרטורה",
+    maxTokens: "מגבלת טוקנים",
+    topP: "Top p",
+    topK: "Top k",
+    minP: "Min p",
+    repetition: "קנס חזרתיות",
+    presence: "קנס נוכחות",
+    frequency: "קנס תדירות",
+    seed: "Seed",
+    more: "דגימה מתקדמת",
+    window: (tokens) => `חלון הקשר: ${tokens} טוקנים`,
+    random: "אקראי",
+    noLimit: "ללא",
+    default: "ברירת מחדל",
+    thinking: "חשיבה",
+    modes: {
+      slow: "תמיד לחשוב קודם",
+      auto: "המודל מחליט",
+      off: "לענות מיד",
+    },
+    note: "השינויים חלים מההודעה הבאה. שדה ריק משתמש בברירת המחדל המוצגת.",
+  },
+
+  presets: {
+    label: "ערכת הגדרות",
+    none: "בחירת ערכת הגדרות…",
+    ofNewChats: (name) => `${name} (צ׳אטים חדשים)`,
+    add: "שמירה כערכת הגדרות…",
+    change: "שינוי ערכת ההגדרות…",
+    remove: "מחיקת ערכת ההגדרות",
+    name: "שם ערכת ההגדרות",
+    default: "לשימוש בצ׳אטים חדשים",
+    save: "שמירת ערכת ההגדרות",
+  },
+
+  appearance: {
+    theme: "ערכת נושא",
+    themes: {
+      system: "מערכת",
+      light: "בהירה",
+      dark: "כהה",
+    },
+    size: "גודל הטקסט",
+    language: "שפה",
+    notify: "לשלוח לי התראה כשתשובה מסתיימת והכרטיסייה הזו מוסתרת",
+    notifyInsecure: "התראות והתקנת Ebb כאפליקציה דורשות HTTPS או דפדפן במחשב של השרת עצמו.",
+    notifyRefused: "הדפדפן לא מאפשר התראות לדף הזה.",
+    tierMarks: "סימון המקום שבו כל צ׳אט שמור במטמון",
+    tierMarksNote: "ככל שהמטמון של הצ׳אט קרוב יותר, התשובה הבאה שלו מתחילה מוקדם יותר.",
+  },
+
+  help: {
+    title: "קיצורי מקלדת",
+    palette: "חיפוש צ׳אטים ופקודות",
+    search: "חיפוש ברשימת הצ׳אטים",
+    new: "צ׳אט חדש",
+    sidebar: "הצגה או הסתרה של רשימת הצ׳אטים",
+    send: "שליחת ההודעה",
+    prompts: "הנחיות שמורות, בהודעה ריקה",
+    newline: "שורה חדשה",
+    stop: "עצירת התשובה, או סגירת החלונית הפתוחה",
+    walk: "הצ׳אט הקודם או הבא ברשימה",
+    undo: "ביטול מחיקה או העברה לארכיון",
+    branches: "הגרסה הקודמת או הבאה, עם המיקוד על ‹ ›",
+    edit: "שמירת תשובה ערוכה",
+    this: "הרשימה הזו",
+    change: (action) => `שינוי המקשים: ${action}`,
+    press: "יש להקיש על המקשים החדשים, או Esc",
+    without: (ctrl) => `יש להחזיק את ${ctrl} ולהקיש על אות או תו אחר.`,
+    occupied: (keys) => `הצירוף ${keys} שייך לדפדפן או לשדות טקסט. יש לבחור מקשים אחרים.`,
+    taken: (keys, action) => `הצירוף ${keys} בשימוש: ${action}. יש לבחור מקשים אחרים.`,
+    reset: "שחזור מקשי ברירת המחדל",
+  },
+};

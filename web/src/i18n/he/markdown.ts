@@ -1,0 +1,31 @@
+import type { MarkdownTexts } from "../en/markdown";
+
+/** Hebrew texts for rendered answers. */
+export const texts: MarkdownTexts = {
+  code: (language) => `קוד, ${language}`,
+  copyCode: "העתקת הקוד",
+  wrap: "גלישת שורות",
+  download: (name) => `הורדה בשם ${name}`,
+  preview: "תצוגה מקדימה",
+  previewProblem: (reason) => `לא ניתן להציג את הרכיב הזה: ${reason}`,
+  previewOf: (language) => `תצוגה מקדימה של ${language}`,
+  showCode: "קוד",
+  showDiagram: "תרשים",
+  diagramImage: "תרשים. הקוד מתאר אותו כטקסט.",
+  diagramProblem: "לא ניתן לצייר את התרשים הזה.",
+  diagramError: (reason) => `לא ניתן לצייר את התרשים הזה: ${reason}.`,
+  enlarge: "הגדלת התרשים",
+  save: "שמירת התרשים",
+  notSaved: "הדפדפן לא הצליח לצייר את התמונה. אפשר לשמור את התרשים כ-SVG.",
+  moveDiagram: "תרשים. מקשי החיצים מזיזים אותו, + ו - משנים את הגודל, 0 מציג את כולו.",
+  zoomIn: "הגדלה",
+  zoomOut: "הקטנה",
+  fit: "הצגת הכול",
+  plain: "טקסט",
+  done: "בוצע",
+  todo: "לביצוע",
+  footnotes: "הערות שוליים",
+  footnote: (number) => `הערת שוליים ${number}`,
+  backToText: (number) => `חזרה להפניה ${number}`,
+  backToOccurrence: (number, occurrence) => `חזרה להפניה ${number}, מופע ${occurrence}`,
+};

@@ -1,0 +1,31 @@
+import type { MarkdownTexts } from "../en/markdown";
+
+/** Hindi texts for rendered answers. */
+export const texts: MarkdownTexts = {
+  code: (language) => `कोड, ${language}`,
+  copyCode: "कोड कॉपी करें",
+  wrap: "लाइनें मोड़ें",
+  download: (name) => `${name} के रूप में डाउनलोड करें`,
+  preview: "प्रीव्यू",
+  previewProblem: (reason) => `यह कॉम्पोनेंट नहीं दिखाया जा सका: ${reason}`,
+  previewOf: (language) => `${language} का प्रीव्यू`,
+  showCode: "कोड",
+  showDiagram: "डायग्राम",
+  diagramImage: "डायग्राम। कोड में इसका टेक्स्ट विवरण है।",
+  diagramProblem: "यह डायग्राम नहीं बनाया जा सका।",
+  diagramError: (reason) => `यह डायग्राम नहीं बनाया जा सका: ${reason}।`,
+  enlarge: "डायग्राम बड़ा करें",
+  save: "डायग्राम सेव करें",
+  notSaved: "ब्राउज़र इमेज नहीं बना सका। डायग्राम को SVG के रूप में सेव करें।",
+  moveDiagram: "डायग्राम। ऐरो कुंजियों से खिसकाएँ, + और - से ज़ूम करें, 0 से पूरा देखें।",
+  zoomIn: "ज़ूम इन करें",
+  zoomOut: "ज़ूम आउट करें",
+  fit: "पूरा दिखाएँ",
+  plain: "टेक्स्ट",
+  done: "हो गया",
+  todo: "करना है",
+  footnotes: "फ़ुटनोट",
+  footnote: (number) => `फ़ुटनोट ${number}`,
+  backToText: (number) => `संदर्भ ${number} पर वापस जाएँ`,
+  backToOccurrence: (number, occurrence) => `संदर्भ ${number}, जगह ${occurrence} पर वापस जाएँ`,
+};

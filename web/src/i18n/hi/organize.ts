@@ -1,0 +1,120 @@
+import { pluralsOf } from "../plurals";
+import type { OrganizeTexts } from "../en/organize";
+
+const plural = pluralsOf("hi");
+
+/** Hindi texts for folders, tags and the selection of chats. */
+export const texts: OrganizeTexts = {
+  folders: "फ़ोल्डर",
+  tags: "टैग",
+  inFolder: (name, count) => `${name}, ${count} चैट`,
+  empty: "यह फ़ोल्डर ख़ाली है।",
+  remove: "फ़ोल्डर मिटाएँ",
+  removed: (name, parent) =>
+    parent === null
+      ? `फ़ोल्डर “${name}” मिटा दिया गया। उसमें जो था, वह सूची में है।`
+      : `फ़ोल्डर “${name}” मिटा दिया गया। उसमें जो था, वह “${parent}” में है।`,
+  notChanged: "फ़ोल्डर नहीं बदला गया।",
+
+  newFolder: "नया फ़ोल्डर",
+  newInside: "इस फ़ोल्डर में नया फ़ोल्डर",
+  settings: "फ़ोल्डर सेटिंग",
+  place: "किसके अंदर",
+  top: "किसी फ़ोल्डर में नहीं",
+  systemPromptHint: "इस फ़ोल्डर की नई चैट इसी से शुरू होती हैं। इसके अंदर के फ़ोल्डर भी इसे इस्तेमाल करते हैं, जब तक उनका अपना न हो।",
+
+  back: "सभी चैट पर वापस जाएँ",
+  backTo: (name) => `${name} पर वापस जाएँ`,
+  noArchived: "आर्काइव में कोई चैट नहीं है।",
+
+  chat: {
+    name: "चैट का नाम",
+    notRenamed: "चैट का नाम नहीं बदला गया।",
+    rename: "नाम बदलें",
+    pin: "पिन करें",
+    unpin: "अनपिन करें",
+    archive: "आर्काइव करें",
+    unarchive: "आर्काइव से निकालें",
+    organize: "फ़ोल्डर और टैग…",
+    select: "चैट चुनें",
+    share: "शेयर करें…",
+    exportMarkdown: "Markdown के रूप में एक्सपोर्ट करें",
+    exportText: "सादे टेक्स्ट के रूप में एक्सपोर्ट करें",
+    exportJson: "JSON के रूप में एक्सपोर्ट करें",
+    exportAll: "सभी चैट एक्सपोर्ट करें",
+    import: "चैट इंपोर्ट करें…",
+    delete: "मिटाएँ",
+    deleteTitle: "यह चैट मिटाएँ?",
+    deleteText: (title) => `“${title}” “हाल ही में मिटाई गई” में चली जाएगी। आप उसे वहाँ से वापस ला सकते हैं।`,
+    deleted: (title) => `“${title}” मिटा दी गई।`,
+    archivedNotice: (title) => `“${title}” आर्काइव कर दी गई।`,
+    notDeleted: "चैट नहीं मिटाई गई।",
+    notRestored: "चैट वापस नहीं लाई जा सकी।",
+  },
+
+  share: {
+    title: (title) => `“${title}” शेयर करें`,
+    list: "शेयर किए गए लिंक",
+    note: "जिसके पास लिंक है, वह बिना लॉग इन किए चैट को उसकी अभी की स्थिति में पढ़ सकता है। बाद के मैसेज, दूसरी शाखाएँ, सिस्टम प्रॉम्प्ट और विचार नहीं दिखाए जाते।",
+    days: "समय-सीमा",
+    day: (count) => `${count} दिन`,
+    receipts: "दिखाएँ कि हर प्रॉम्प्ट का कैश कहाँ था",
+    create: "लिंक बनाएँ",
+    link: "लिंक",
+    qr: "लिंक का QR कोड",
+    once: "लिंक अभी कॉपी करें। इसे दोबारा नहीं दिखाया जा सकता।",
+    none: "कोई लिंक शेयर नहीं किया गया है।",
+    until: (time) => `समय ख़त्म: ${time}`,
+    remove: (title) => `${title} का लिंक मिटाएँ`,
+    delete: "मिटाएँ",
+  },
+
+  dialog: {
+    title: (count) => (count === 1 ? "फ़ोल्डर और टैग" : `${count} चैट के फ़ोल्डर और टैग`),
+    folder: "फ़ोल्डर",
+    none: "कोई फ़ोल्डर नहीं",
+    mixed: "जैसे हैं वैसे रहने दें",
+    create: "नया फ़ोल्डर…",
+    name: "फ़ोल्डर का नाम",
+    tags: "टैग",
+    add: "टैग जोड़ें",
+    hint: "Enter से टैग जोड़ें।",
+    take: (tag) => `टैग ${tag} हटाएँ`,
+  },
+
+  filters: {
+    count: (count) => (count === 0 ? "फ़िल्टर" : `फ़िल्टर: ${count}`),
+    role: "किसने लिखा",
+    roles: { "": "कोई भी", user: "आप", assistant: "Ebb" },
+    period: "कब",
+    periods: { any: "कभी भी", day: "आज", week: "पिछले 7 दिन", month: "पिछले 30 दिन", year: "पिछले 12 महीने", range: "दो तारीख़ों के बीच…" },
+    from: "पहला दिन",
+    to: "आख़िरी दिन",
+    folder: "फ़ोल्डर",
+    anyFolder: "कोई भी फ़ोल्डर",
+    tag: "टैग",
+    anyTag: "कोई भी टैग",
+    archived: "आर्काइव",
+    archives: { "": "सभी चैट", false: "आर्काइव की गई चैट के बिना", true: "सिर्फ़ आर्काइव की गई चैट" },
+    clear: "फ़िल्टर हटाएँ",
+  },
+
+  selection: {
+    label: "चुनी गई चैट",
+    count: (count) => plural(count, { one: `${count} चुनी गई`, other: `${count} चुनी गईं` }),
+    all: "सभी चुनें",
+    organize: "फ़ोल्डर और टैग…",
+    archive: "आर्काइव करें",
+    unarchive: "आर्काइव से निकालें",
+    export: "JSON के रूप में एक्सपोर्ट करें",
+    delete: "मिटाएँ",
+    done: "चुनना ख़त्म करें",
+    deleteTitle: (count) => `${count} चैट मिटाएँ?`,
+    deleteText: "ये “हाल ही में मिटाई गई” में चली जाएँगी। आप इन्हें वहाँ से वापस ला सकते हैं।",
+    deleted: (count) => plural(count, { one: `${count} चैट मिटाई गई।`, other: `${count} चैट मिटाई गईं।` }),
+    archived: (count) => plural(count, { one: `${count} चैट आर्काइव की गई।`, other: `${count} चैट आर्काइव की गईं।` }),
+    unarchived: (count) => plural(count, { one: `${count} चैट आर्काइव से निकाली गई।`, other: `${count} चैट आर्काइव से निकाली गईं।` }),
+    failed: "चैट नहीं बदली गईं।",
+    tooMany: (most) => `एक बार में ज़्यादा से ज़्यादा ${most} चैट एक्सपोर्ट हो सकती हैं। इसके बजाय मेन्यू से सभी चैट एक्सपोर्ट करें।`,
+  },
+};

@@ -1,0 +1,71 @@
+import { pluralsOf } from "../plurals";
+import type { AnswerTexts } from "../en/answers";
+
+const plural = pluralsOf("hr");
+
+/** Croatian texts for the answer tools. */
+export const texts: AnswerTexts = {
+  edit: {
+    field: "Uređeni odgovor",
+    note: "Sljedeća se poruka nadovezuje na vaš tekst. Izvornik se čuva kao verzija.",
+  },
+
+  rating: {
+    field: "Što nije bilo u redu?",
+    note: "Neobavezno. Povratne informacije spremaju se uz odgovor.",
+  },
+
+  compare: {
+    title: "Usporedba odgovora",
+    note: "Svi se odgovori pišu istodobno, sa sistemskim promptom razgovora. I uz iste postavke mogu se razlikovati, osim ako je postavljen seed.",
+    kept: "Svaki odgovor ostaje u razgovoru kao verzija.",
+    column: (index) => `Odgovor ${index}`,
+    temperature: (value) => `Temperatura ${value}`,
+    topP: (value) => `Top p ${value}`,
+    seed: (value) => `Seed ${value}`,
+    add: "Dodaj odgovor",
+    remove: (index) => `Ukloni odgovor ${index}`,
+    start: "Usporedi",
+    keep: "Zadrži ovaj",
+    merge: "Spoji u jedan odgovor",
+    stop: (index) => `Zaustavi odgovor ${index}`,
+    stopAll: "Zaustavi sve",
+  },
+
+  prompts: {
+    title: "Spremljeni promptovi",
+    search: "Pronađi prompt",
+    none: "Nema pronađenih promptova.",
+    empty: "Još nema spremljenih promptova. Spremite tekst kojim često započinjete poruke: „/” u praznoj poruci tada ga prikazuje ovdje.",
+    add: "Novi prompt",
+    edit: (name) => `Uredi „${name}”`,
+    name: "Naziv prompta",
+    text: "Tekst",
+    placeholders: "Mjesta u dvostrukim vitičastim zagradama, primjerice {{grad}}, označuju se da ih ispunite.",
+    remove: "Izbriši prompt",
+  },
+
+  files: {
+    search: "Pronađi datoteku",
+    none: "Nema pronađenih datoteka. Kad prilažete datoteku, spremite je ikonom knjižne oznake na njoj.",
+    size: (characters) => `znakova: ${characters}`,
+    remove: (name) => `Izbriši ${name}`,
+    delete: "Izbriši",
+    confirm: "Izbrisati ovu datoteku iz vaših datoteka? Razgovori koji je sadrže ostaju kakvi jesu.",
+  },
+
+  queue: {
+    title: "Poruka u redu čekanja",
+    waiting: "U redu čekanja. Šalje se kad odgovor bude gotov.",
+    now: "Pošalji sada",
+    nowTitle: "Zaustavlja odgovor i zadržava njegov tekst",
+    held: "Još nije poslano: odgovor nije dovršen dok ste bili ovdje.",
+    files: (count) => plural(count, { one: `${count} datoteka`, few: `${count} datoteke`, other: `${count} datoteka` }),
+  },
+
+  regenerate: {
+    title: "Ponovno generiraj uz druge postavke",
+    note: "Ove postavke vrijede samo za ovaj odgovor. Za prazno polje vrijedi postavka razgovora. Skup ispunjava svoje postavke uzorkovanja, a sistemski prompt razgovora ostaje.",
+    start: "Ponovno generiraj",
+  },
+};

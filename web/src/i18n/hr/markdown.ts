@@ -1,0 +1,31 @@
+import type { MarkdownTexts } from "../en/markdown";
+
+/** Croatian texts for rendered answers. */
+export const texts: MarkdownTexts = {
+  code: (language) => `Kod, ${language}`,
+  copyCode: "Kopiraj kod",
+  wrap: "Prelomi retke",
+  download: (name) => `Preuzmi kao ${name}`,
+  preview: "Pregled",
+  previewProblem: (reason) => `Ovu komponentu nije bilo moguće prikazati: ${reason}`,
+  previewOf: (language) => `Pregled: ${language}`,
+  showCode: "Kod",
+  showDiagram: "Dijagram",
+  diagramImage: "Dijagram. Kod ga opisuje tekstom.",
+  diagramProblem: "Ovaj dijagram nije bilo moguće nacrtati.",
+  diagramError: (reason) => `Ovaj dijagram nije bilo moguće nacrtati: ${reason}.`,
+  enlarge: "Povećaj dijagram",
+  save: "Spremi dijagram",
+  notSaved: "Preglednik nije mogao nacrtati sliku. Spremite dijagram kao SVG.",
+  moveDiagram: "Dijagram. Tipke sa strelicama pomiču ga, + i - zumiraju, 0 prikazuje sve.",
+  zoomIn: "Povećaj",
+  zoomOut: "Smanji",
+  fit: "Prikaži sve",
+  plain: "tekst",
+  done: "gotovo",
+  todo: "preostaje",
+  footnotes: "Fusnote",
+  footnote: (number) => `Fusnota ${number}`,
+  backToText: (number) => `Natrag na referencu ${number}`,
+  backToOccurrence: (number, occurrence) => `Natrag na referencu ${number}, pojavljivanje ${occurrence}`,
+};

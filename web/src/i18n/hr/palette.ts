@@ -1,0 +1,13 @@
+import type { PaletteTexts } from "../en/palette";
+
+/** Croatian texts for the palette. */
+export const texts: PaletteTexts = {
+  field: "Pretraži razgovore i naredbe",
+  results: "Rezultati",
+  actions: "Naredbe",
+  chats: "Razgovori",
+  messages: "Poruke",
+  none: "Ništa nije pronađeno.",
+  sidebar: "Prikaži ili sakrij popis razgovora",
+  search: "Traži na popisu razgovora",
+};

@@ -1,0 +1,31 @@
+import type { MarkdownTexts } from "../en/markdown";
+
+/** Hungarian texts for rendered answers. */
+export const texts: MarkdownTexts = {
+  code: (language) => `Kód, ${language}`,
+  copyCode: "Kód másolása",
+  wrap: "Sorok tördelése",
+  download: (name) => `Letöltés mint ${name}`,
+  preview: "Előnézet",
+  previewProblem: (reason) => `Ezt az összetevőt nem sikerült megjeleníteni: ${reason}`,
+  previewOf: (language) => `Előnézet: ${language}`,
+  showCode: "Kód",
+  showDiagram: "Diagram",
+  diagramImage: "Diagram. A kód szövegként írja le.",
+  diagramProblem: "Ezt a diagramot nem sikerült megrajzolni.",
+  diagramError: (reason) => `Ezt a diagramot nem sikerült megrajzolni: ${reason}.`,
+  enlarge: "Diagram nagyítása",
+  save: "Diagram mentése",
+  notSaved: "A böngésző nem tudta megrajzolni a képet. Mentsd a diagramot SVG-ként.",
+  moveDiagram: "Diagram. A nyílbillentyűk mozgatják, a + és a - nagyít és kicsinyít, a 0 az egészet mutatja.",
+  zoomIn: "Nagyítás",
+  zoomOut: "Kicsinyítés",
+  fit: "Az egész megjelenítése",
+  plain: "szöveg",
+  done: "kész",
+  todo: "teendő",
+  footnotes: "Lábjegyzetek",
+  footnote: (number) => `${number}. lábjegyzet`,
+  backToText: (number) => `Vissza a(z) ${number}. hivatkozáshoz`,
+  backToOccurrence: (number, occurrence) => `Vissza a(z) ${number}. hivatkozáshoz, ${occurrence}. előfordulás`,
+};

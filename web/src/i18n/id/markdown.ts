@@ -1,0 +1,31 @@
+import type { MarkdownTexts } from "../en/markdown";
+
+/** Indonesian texts for rendered answers. */
+export const texts: MarkdownTexts = {
+  code: (language) => `Kode, ${language}`,
+  copyCode: "Salin kode",
+  wrap: "Bungkus baris",
+  download: (name) => `Unduh sebagai ${name}`,
+  preview: "Pratinjau",
+  previewProblem: (reason) => `Komponen ini tidak bisa ditampilkan: ${reason}`,
+  previewOf: (language) => `Pratinjau ${language}`,
+  showCode: "Kode",
+  showDiagram: "Diagram",
+  diagramImage: "Diagram. Kode menjelaskannya sebagai teks.",
+  diagramProblem: "Diagram ini tidak bisa digambar.",
+  diagramError: (reason) => `Diagram ini tidak bisa digambar: ${reason}.`,
+  enlarge: "Perbesar diagram",
+  save: "Simpan diagram",
+  notSaved: "Browser tidak bisa menggambar diagram. Simpan diagram sebagai SVG.",
+  moveDiagram: "Diagram. Tombol panah menggesernya, + dan - mengatur zoom, 0 menampilkan semuanya.",
+  zoomIn: "Perbesar",
+  zoomOut: "Perkecil",
+  fit: "Tampilkan semuanya",
+  plain: "teks",
+  done: "selesai",
+  todo: "belum selesai",
+  footnotes: "Catatan kaki",
+  footnote: (number) => `Catatan kaki ${number}`,
+  backToText: (number) => `Kembali ke rujukan ${number}`,
+  backToOccurrence: (number, occurrence) => `Kembali ke rujukan ${number}, kemunculan ${occurrence}`,
+};

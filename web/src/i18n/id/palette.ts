@@ -1,0 +1,13 @@
+import type { PaletteTexts } from "../en/palette";
+
+/** Indonesian texts for the palette. */
+export const texts: PaletteTexts = {
+  field: "Cari obrolan dan perintah",
+  results: "Hasil",
+  actions: "Perintah",
+  chats: "Obrolan",
+  messages: "Pesan",
+  none: "Tidak ada yang ditemukan.",
+  sidebar: "Tampilkan atau sembunyikan daftar obrolan",
+  search: "Cari di daftar obrolan",
+};

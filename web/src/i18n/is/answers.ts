@@ -1,0 +1,71 @@
+import { pluralsOf } from "../plurals";
+import type { AnswerTexts } from "../en/answers";
+
+const plural = pluralsOf("is");
+
+/** Icelandic texts for the answer tools. */
+export const texts: AnswerTexts = {
+  edit: {
+    field: "Breytt svar",
+    note: "Næstu skilaboð halda áfram út frá textanum þínum. Upprunalega svarið er geymt sem útgáfa.",
+  },
+
+  rating: {
+    field: "Hvað var að?",
+    note: "Valkvætt. Umsögnin þín er geymd með svarinu.",
+  },
+
+  compare: {
+    title: "Bera saman svör",
+    note: "Öll svörin eru skrifuð samtímis, með kerfiskvaðningu spjallsins. Svör með sömu stillingum geta samt verið ólík, nema sáðtala sé stillt.",
+    kept: "Hvert svar er áfram í spjallinu sem útgáfa.",
+    column: (index) => `Svar ${index}`,
+    temperature: (value) => `Hitastig ${value}`,
+    topP: (value) => `Top p ${value}`,
+    seed: (value) => `Sáðtala ${value}`,
+    add: "Bæta við svari",
+    remove: (index) => `Fjarlægja svar ${index}`,
+    start: "Bera saman",
+    keep: "Halda þessu",
+    merge: "Sameina í eitt svar",
+    stop: (index) => `Stöðva svar ${index}`,
+    stopAll: "Stöðva öll",
+  },
+
+  prompts: {
+    title: "Vistaðar kvaðningar",
+    search: "Finna kvaðningu",
+    none: "Engar kvaðningar fundust.",
+    empty: "Engar vistaðar kvaðningar enn. Vistaðu texta sem þú byrjar skilaboð oft á: með „/“ í tómum skilaboðum birtist hann hér.",
+    add: "Ný kvaðning",
+    edit: (name) => `Breyta „${name}“`,
+    name: "Nafn kvaðningarinnar",
+    text: "Texti",
+    placeholders: "Staðgenglar í tvöföldum slaufusvigum, eins og {{borg}}, eru valdir svo að þú getir fyllt þá út.",
+    remove: "Eyða kvaðningu",
+  },
+
+  files: {
+    search: "Finna skrá",
+    none: "Engar skrár fundust. Geymdu skrá með bókamerkinu á henni þegar þú hengir hana við.",
+    size: (characters) => `Stafir: ${characters}`,
+    remove: (name) => `Eyða ${name}`,
+    delete: "Eyða",
+    confirm: "Eyða þessari skrá úr skránum þínum? Spjöll sem innihalda hana haldast óbreytt.",
+  },
+
+  queue: {
+    title: "Skilaboð í biðröð",
+    waiting: "Í biðröð. Sent þegar svarið er tilbúið.",
+    now: "Senda núna",
+    nowTitle: "Stöðvar svarið og heldur textanum",
+    held: "Ekki sent enn: svarinu lauk ekki á meðan þú varst hér.",
+    files: (count) => plural(count, { one: `${count} skrá`, other: `${count} skrár` }),
+  },
+
+  regenerate: {
+    title: "Búa til aftur með öðrum stillingum",
+    note: "Þessar stillingar gilda aðeins fyrir þetta svar. Autt svæði notar stillingu spjallsins. Forstilling fyllir inn úrtaksstillingar sínar; kerfiskvaðning spjallsins helst.",
+    start: "Búa til aftur",
+  },
+};

@@ -1,0 +1,68 @@
+import type { AnswerTexts } from "../en/answers";
+
+/** Italian texts for the answer tools. */
+export const texts: AnswerTexts = {
+  edit: {
+    field: "Risposta modificata",
+    note: "Il prossimo messaggio parte dal tuo testo. L’originale resta come versione.",
+  },
+
+  rating: {
+    field: "Che cosa non andava?",
+    note: "Facoltativo. Il tuo commento viene conservato con la risposta.",
+  },
+
+  compare: {
+    title: "Confronta risposte",
+    note: "Tutte le risposte vengono scritte insieme, con il prompt di sistema della chat. Con le stesse impostazioni possono comunque essere diverse, a meno che non sia impostato un seed.",
+    kept: "Ogni risposta resta nella chat come versione.",
+    column: (index) => `Risposta ${index}`,
+    temperature: (value) => `Temperatura ${value}`,
+    topP: (value) => `Top p ${value}`,
+    seed: (value) => `Seed ${value}`,
+    add: "Aggiungi una risposta",
+    remove: (index) => `Rimuovi la risposta ${index}`,
+    start: "Confronta",
+    keep: "Tieni questa",
+    merge: "Unisci in una risposta",
+    stop: (index) => `Ferma la risposta ${index}`,
+    stopAll: "Ferma tutte",
+  },
+
+  prompts: {
+    title: "Prompt salvati",
+    search: "Cerca un prompt",
+    none: "Nessun prompt trovato.",
+    empty: "Non ci sono ancora prompt salvati. Salva un testo con cui inizi spesso i messaggi: «/» in un messaggio vuoto lo mostrerà qui.",
+    add: "Nuovo prompt",
+    edit: (name) => `Modifica «${name}»`,
+    name: "Nome del prompt",
+    text: "Testo",
+    placeholders: "I segnaposto tra doppie graffe, come {{città}}, vengono selezionati perché tu li compili.",
+    remove: "Elimina prompt",
+  },
+
+  files: {
+    search: "Cerca un file",
+    none: "Nessun file trovato. Quando alleghi un file, conservalo con il suo segnalibro.",
+    size: (characters) => `${characters} caratteri`,
+    remove: (name) => `Elimina ${name}`,
+    delete: "Elimina",
+    confirm: "Eliminare questo file dai tuoi file? Le chat che lo contengono restano come sono.",
+  },
+
+  queue: {
+    title: "Messaggio in coda",
+    waiting: "In coda. Sarà inviato quando la risposta è completa.",
+    now: "Invia ora",
+    nowTitle: "Ferma la risposta e ne conserva il testo",
+    held: "Non ancora inviato: la risposta non è stata completata mentre eri qui.",
+    files: (count) => `${count} file`,
+  },
+
+  regenerate: {
+    title: "Rigenera con altre impostazioni",
+    note: "Queste impostazioni valgono solo per questa risposta. Un campo vuoto usa l’impostazione della chat. Un preset inserisce i suoi valori di campionamento; il prompt di sistema della chat resta.",
+    start: "Rigenera",
+  },
+};

@@ -1,0 +1,31 @@
+import type { MarkdownTexts } from "../en/markdown";
+
+/** Italian texts for rendered answers. */
+export const texts: MarkdownTexts = {
+  code: (language) => `Codice, ${language}`,
+  copyCode: "Copia codice",
+  wrap: "Manda a capo",
+  download: (name) => `Scarica come ${name}`,
+  preview: "Anteprima",
+  previewProblem: (reason) => `Non è stato possibile mostrare questo componente: ${reason}`,
+  previewOf: (language) => `Anteprima di ${language}`,
+  showCode: "Codice",
+  showDiagram: "Diagramma",
+  diagramImage: "Diagramma. Il codice lo descrive come testo.",
+  diagramProblem: "Non è stato possibile disegnare questo diagramma.",
+  diagramError: (reason) => `Non è stato possibile disegnare questo diagramma: ${reason}.`,
+  enlarge: "Ingrandisci il diagramma",
+  save: "Salva il diagramma",
+  notSaved: "Il browser non ha potuto disegnare l’immagine. Salva il diagramma come SVG.",
+  moveDiagram: "Diagramma. Le frecce lo spostano, + e - cambiano lo zoom, 0 lo mostra per intero.",
+  zoomIn: "Aumenta lo zoom",
+  zoomOut: "Riduci lo zoom",
+  fit: "Mostra tutto",
+  plain: "testo",
+  done: "fatto",
+  todo: "da fare",
+  footnotes: "Note",
+  footnote: (number) => `Nota ${number}`,
+  backToText: (number) => `Torna al rimando ${number}`,
+  backToOccurrence: (number, occurrence) => `Torna al rimando ${number}, occorrenza ${occurrence}`,
+};

@@ -1,0 +1,135 @@
+import { pluralsOf } from "../plurals";
+import type { OrganizeTexts } from "../en/organize";
+
+const plural = pluralsOf("it");
+
+/** Italian texts for folders, tags and the selection of chats. */
+export const texts: OrganizeTexts = {
+  folders: "Cartelle",
+  tags: "Etichette",
+  inFolder: (name, count) => `${name}, ${count} chat`,
+  empty: "Questa cartella è vuota.",
+  remove: "Elimina cartella",
+  removed: (name, parent) =>
+    parent === null
+      ? `La cartella «${name}» è stata eliminata. Il suo contenuto è nell’elenco.`
+      : `La cartella «${name}» è stata eliminata. Il suo contenuto è in «${parent}».`,
+  notChanged: "La cartella non è stata modificata.",
+
+  newFolder: "Nuova cartella",
+  newInside: "Nuova cartella in questa",
+  settings: "Impostazioni della cartella",
+  place: "Si trova in",
+  top: "Nessun’altra cartella",
+  systemPromptHint: "Le nuove chat di questa cartella iniziano con questo prompt. Lo usano anche le cartelle al suo interno, se non ne hanno uno proprio.",
+
+  back: "Torna a tutte le chat",
+  backTo: (name) => `Torna a ${name}`,
+  noArchived: "Nessuna chat archiviata.",
+
+  chat: {
+    name: "Nome della chat",
+    notRenamed: "La chat non è stata rinominata.",
+    rename: "Rinomina",
+    pin: "Fissa",
+    unpin: "Non fissare più",
+    archive: "Archivia",
+    unarchive: "Rimuovi dall’archivio",
+    organize: "Cartella ed etichette…",
+    select: "Seleziona chat",
+    share: "Condividi…",
+    exportMarkdown: "Esporta in Markdown",
+    exportText: "Esporta come testo semplice",
+    exportJson: "Esporta in JSON",
+    exportAll: "Esporta tutte le chat",
+    import: "Importa chat…",
+    delete: "Elimina",
+    deleteTitle: "Eliminare questa chat?",
+    deleteText: (title) => `«${title}» passa in «Eliminate di recente». Da lì puoi ripristinarla.`,
+    deleted: (title) => `«${title}» è stata eliminata.`,
+    archivedNotice: (title) => `«${title}» è stata archiviata.`,
+    notDeleted: "La chat non è stata eliminata.",
+    notRestored: "La chat non è stata ripristinata.",
+  },
+
+  share: {
+    title: (title) => `Condividi «${title}»`,
+    list: "Link condivisi",
+    note: "Chiunque abbia il link può leggere la chat com’è ora, senza accedere. I messaggi successivi, gli altri rami, il prompt di sistema e il ragionamento non vengono mostrati.",
+    days: "Scade dopo",
+    day: (count) => plural(count, { one: `${count} giorno`, other: `${count} giorni` }),
+    receipts: "Mostra dove era in cache ogni prompt",
+    create: "Crea link",
+    link: "Link",
+    qr: "Codice QR del link",
+    once: "Copia il link ora. Non può essere mostrato di nuovo.",
+    none: "Non ci sono link condivisi.",
+    until: (time) => `scade: ${time}`,
+    remove: (title) => `Elimina il link a ${title}`,
+    delete: "Elimina",
+  },
+
+  dialog: {
+    title: (count) => plural(count, { one: "Cartella ed etichette", other: `Cartella ed etichette di ${count} chat` }),
+    folder: "Cartella",
+    none: "Nessuna cartella",
+    mixed: "Lascia come sono",
+    create: "Nuova cartella…",
+    name: "Nome della cartella",
+    tags: "Etichette",
+    add: "Aggiungi un’etichetta",
+    hint: "Invio aggiunge l’etichetta.",
+    take: (tag) => `Rimuovi l’etichetta ${tag}`,
+  },
+
+  filters: {
+    count: (count) => (count === 0 ? "Filtri" : `Filtri: ${count}`),
+    role: "Scritto da",
+    roles: {
+      "": "Chiunque",
+      user: "Te",
+      assistant: "Ebb",
+    },
+    period: "Quando",
+    periods: {
+      any: "In qualsiasi momento",
+      day: "Oggi",
+      week: "Ultimi 7 giorni",
+      month: "Ultimi 30 giorni",
+      year: "Ultimi 12 mesi",
+      range: "Tra due giorni…",
+    },
+    from: "Primo giorno",
+    to: "Ultimo giorno",
+    folder: "Cartella",
+    anyFolder: "Qualsiasi cartella",
+    tag: "Etichetta",
+    anyTag: "Qualsiasi etichetta",
+    archived: "Archivio",
+    archives: {
+      "": "Tutte le chat",
+      false: "Senza chat archiviate",
+      true: "Solo chat archiviate",
+    },
+    clear: "Azzera i filtri",
+  },
+
+  selection: {
+    label: "Chat selezionate",
+    count: (count) => plural(count, { one: `${count} selezionata`, other: `${count} selezionate` }),
+    all: "Seleziona tutto",
+    organize: "Cartella ed etichette…",
+    archive: "Archivia",
+    unarchive: "Rimuovi dall’archivio",
+    export: "Esporta in JSON",
+    delete: "Elimina",
+    done: "Termina la selezione",
+    deleteTitle: (count) => `Eliminare ${count} chat?`,
+    deleteText: "Passano in «Eliminate di recente». Da lì puoi ripristinarle.",
+    deleted: (count) => plural(count, { one: `${count} chat è stata eliminata.`, other: `${count} chat sono state eliminate.` }),
+    archived: (count) => plural(count, { one: `${count} chat è stata archiviata.`, other: `${count} chat sono state archiviate.` }),
+    unarchived: (count) => plural(count, { one: `${count} chat è stata rimossa dall’archivio.`, other: `${count} chat sono state rimosse dall’archivio.` }),
+    failed: "Le chat non sono state modificate.",
+    tooMany: (most) => `Si possono esportare al massimo ${most} chat alla volta. Esporta invece tutte le chat dal menu.`,
+  },
+};

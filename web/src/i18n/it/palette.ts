@@ -1,0 +1,13 @@
+import type { PaletteTexts } from "../en/palette";
+
+/** Italian texts for the palette. */
+export const texts: PaletteTexts = {
+  field: "Cerca chat e comandi",
+  results: "Risultati",
+  actions: "Comandi",
+  chats: "Chat",
+  messages: "Messaggi",
+  none: "Nessun risultato.",
+  sidebar: "Mostra o nascondi l’elenco delle chat",
+  search: "Cerca nell’elenco delle chat",
+};

@@ -1,0 +1,31 @@
+import type { MarkdownTexts } from "../en/markdown";
+
+/** Japanese texts for rendered answers. */
+export const texts: MarkdownTexts = {
+  code: (language) => `コード、${language}`,
+  copyCode: "コードをコピー",
+  wrap: "行を折り返す",
+  download: (name) => `${name} としてダウンロード`,
+  preview: "プレビュー",
+  previewProblem: (reason) => `このコンポーネントを表示できませんでした：${reason}`,
+  previewOf: (language) => `${language} のプレビュー`,
+  showCode: "コード",
+  showDiagram: "図",
+  diagramImage: "図。コードがその内容を表しています。",
+  diagramProblem: "この図を描画できませんでした。",
+  diagramError: (reason) => `この図を描画できませんでした：${reason}。`,
+  enlarge: "図を拡大表示",
+  save: "図を保存",
+  notSaved: "ブラウザーが画像を描画できませんでした。図を SVG で保存してください。",
+  moveDiagram: "図。矢印キーで移動、+ と - で拡大縮小、0 で全体を表示します。",
+  zoomIn: "拡大",
+  zoomOut: "縮小",
+  fit: "全体を表示",
+  plain: "テキスト",
+  done: "完了",
+  todo: "未完了",
+  footnotes: "脚注",
+  footnote: (number) => `脚注 ${number}`,
+  backToText: (number) => `参照 ${number} に戻る`,
+  backToOccurrence: (number, occurrence) => `参照 ${number} の ${occurrence} か所目に戻る`,
+};

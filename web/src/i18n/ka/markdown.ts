@@ -1,0 +1,31 @@
+import type { MarkdownTexts } from "../en/markdown";
+
+/** Georgian texts for rendered answers. */
+export const texts: MarkdownTexts = {
+  code: (language) => `კოდი, ${language}`,
+  copyCode: "კოდის კოპირება",
+  wrap: "ხაზების გადატანა",
+  download: (name) => `ჩამოტვირთვა: ${name}`,
+  preview: "გადახედვა",
+  previewProblem: (reason) => `ეს კომპონენტი ვერ გამოჩნდა: ${reason}`,
+  previewOf: (language) => `${language}: გადახედვა`,
+  showCode: "კოდი",
+  showDiagram: "დიაგრამა",
+  diagramImage: "დიაგრამა. კოდი მას ტექსტად აღწერს.",
+  diagramProblem: "ეს დიაგრამა ვერ დაიხატა.",
+  diagramError: (reason) => `ეს დიაგრამა ვერ დაიხატა: ${reason}.`,
+  enlarge: "დიაგრამის გადიდება",
+  save: "დიაგრამის შენახვა",
+  notSaved: "ბრაუზერმა სურათი ვერ დახატა. შეინახეთ დიაგრამა SVG-ად.",
+  moveDiagram: "დიაგრამა. ისრები აადგილებს, + და - მასშტაბს ცვლის, 0 სრულად აჩვენებს.",
+  zoomIn: "გადიდება",
+  zoomOut: "დაპატარავება",
+  fit: "სრულად ჩვენება",
+  plain: "ტექსტი",
+  done: "შესრულებული",
+  todo: "შესასრულებელი",
+  footnotes: "სქოლიოები",
+  footnote: (number) => `სქოლიო ${number}`,
+  backToText: (number) => `მითითებაზე ${number} დაბრუნება`,
+  backToOccurrence: (number, occurrence) => `მითითებაზე ${number} დაბრუნება, ადგილი ${occurrence}`,
+};

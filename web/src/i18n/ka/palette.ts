@@ -1,0 +1,13 @@
+import type { PaletteTexts } from "../en/palette";
+
+/** Georgian texts for the palette. */
+export const texts: PaletteTexts = {
+  field: "ჩატებისა და ბრძანებების ძიება",
+  results: "შედეგები",
+  actions: "ბრძანებები",
+  chats: "ჩატები",
+  messages: "შეტყობინებები",
+  none: "ვერაფერი მოიძებნა.",
+  sidebar: "ჩატების სიის ჩვენება ან დამალვა",
+  search: "ჩატების სიაში ძიება",
+};

@@ -1,0 +1,31 @@
+import type { MarkdownTexts } from "../en/markdown";
+
+/** Kazakh texts for rendered answers. */
+export const texts: MarkdownTexts = {
+  code: (language) => `Код, ${language}`,
+  copyCode: "Кодты көшіру",
+  wrap: "Жолдарды тасымалдау",
+  download: (name) => `${name} ретінде жүктеп алу`,
+  preview: "Алдын ала қарау",
+  previewProblem: (reason) => `Бұл компонент көрсетілмеді: ${reason}`,
+  previewOf: (language) => `${language} алдын ала қарау`,
+  showCode: "Код",
+  showDiagram: "Диаграмма",
+  diagramImage: "Диаграмма. Код оны мәтінмен сипаттайды.",
+  diagramProblem: "Бұл диаграмманы салу мүмкін болмады.",
+  diagramError: (reason) => `Бұл диаграмманы салу мүмкін болмады: ${reason}.`,
+  enlarge: "Диаграмманы үлкейту",
+  save: "Диаграмманы сақтау",
+  notSaved: "Браузер суретті сала алмады. Диаграмманы SVG ретінде сақтаңыз.",
+  moveDiagram: "Диаграмма. Көрсеткі пернелер оны жылжытады, + және - масштабты өзгертеді, 0 толық көрсетеді.",
+  zoomIn: "Үлкейту",
+  zoomOut: "Кішірейту",
+  fit: "Толық көрсету",
+  plain: "мәтін",
+  done: "орындалды",
+  todo: "орындалмаған",
+  footnotes: "Ескертпелер",
+  footnote: (number) => `${number}-ескертпе`,
+  backToText: (number) => `${number}-сілтемеге оралу`,
+  backToOccurrence: (number, occurrence) => `${number}-сілтемеге оралу, ${occurrence}-орын`,
+};

@@ -1,0 +1,13 @@
+import type { PaletteTexts } from "../en/palette";
+
+/** Kazakh texts for the palette. */
+export const texts: PaletteTexts = {
+  field: "Чаттар мен командаларды іздеу",
+  results: "Нәтижелер",
+  actions: "Командалар",
+  chats: "Чаттар",
+  messages: "Хабарлар",
+  none: "Ештеңе табылмады.",
+  sidebar: "Чаттар тізімін көрсету немесе жасыру",
+  search: "Чаттар тізімінен іздеу",
+};

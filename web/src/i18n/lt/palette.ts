@@ -1,0 +1,13 @@
+import type { PaletteTexts } from "../en/palette";
+
+/** Lithuanian texts for the palette. */
+export const texts: PaletteTexts = {
+  field: "Ieškoti pokalbių ir komandų",
+  results: "Rezultatai",
+  actions: "Komandos",
+  chats: "Pokalbiai",
+  messages: "Žinutės",
+  none: "Nieko nerasta.",
+  sidebar: "Rodyti arba slėpti pokalbių sąrašą",
+  search: "Ieškoti pokalbių sąraše",
+};

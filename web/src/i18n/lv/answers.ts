@@ -1,0 +1,71 @@
+import { pluralsOf } from "../plurals";
+import type { AnswerTexts } from "../en/answers";
+
+const plural = pluralsOf("lv");
+
+/** Latvian texts for the answer tools. */
+export const texts: AnswerTexts = {
+  edit: {
+    field: "Rediģēta atbilde",
+    note: "Nākamā ziņa turpinās no jūsu teksta. Oriģināls paliek kā versija.",
+  },
+
+  rating: {
+    field: "Kas nebija labi?",
+    note: "Nav obligāti. Atsauksme tiek glabāta kopā ar atbildi.",
+  },
+
+  compare: {
+    title: "Salīdzināt atbildes",
+    note: "Visas atbildes tiek rakstītas vienlaikus, ar tērzēšanas sistēmas uzvedni. Arī ar vienādiem iestatījumiem tās var atšķirties, ja nav norādīta sēkla.",
+    kept: "Katra atbilde paliek tērzēšanā kā versija.",
+    column: (index) => `${index}. atbilde`,
+    temperature: (value) => `Temperatūra ${value}`,
+    topP: (value) => `Top p ${value}`,
+    seed: (value) => `Sēkla ${value}`,
+    add: "Pievienot atbildi",
+    remove: (index) => `Noņemt ${index}. atbildi`,
+    start: "Salīdzināt",
+    keep: "Paturēt šo",
+    merge: "Apvienot vienā atbildē",
+    stop: (index) => `Apturēt ${index}. atbildi`,
+    stopAll: "Apturēt visas",
+  },
+
+  prompts: {
+    title: "Saglabātās uzvednes",
+    search: "Atrast uzvedni",
+    none: "Uzvednes netika atrastas.",
+    empty: "Vēl nav saglabātu uzvedņu. Saglabājiet tekstu, ar kuru bieži sākat ziņas: „/” tukšā ziņā to parādīs šeit.",
+    add: "Jauna uzvedne",
+    edit: (name) => `Rediģēt „${name}”`,
+    name: "Uzvednes nosaukums",
+    text: "Teksts",
+    placeholders: "Vietas dubultās figūriekavās, piemēram, {{pilsēta}}, tiek atlasītas, lai jūs tās aizpildītu.",
+    remove: "Dzēst uzvedni",
+  },
+
+  files: {
+    search: "Atrast failu",
+    none: "Faili netika atrasti. Pievienojot failu, saglabājiet to ar grāmatzīmi pie tā.",
+    size: (characters) => `rakstzīmes: ${characters}`,
+    remove: (name) => `Dzēst ${name}`,
+    delete: "Dzēst",
+    confirm: "Vai dzēst šo failu no jūsu failiem? Tērzēšanas, kurās tas ir, nemainās.",
+  },
+
+  queue: {
+    title: "Ziņa rindā",
+    waiting: "Rindā. Tiks nosūtīta, kad atbilde būs gatava.",
+    now: "Sūtīt tūlīt",
+    nowTitle: "Aptur atbildi un saglabā tās tekstu",
+    held: "Vēl nav nosūtīta: atbilde netika pabeigta, kamēr bijāt šeit.",
+    files: (count) => plural(count, { zero: `${count} failu`, one: `${count} fails`, other: `${count} faili` }),
+  },
+
+  regenerate: {
+    title: "Ģenerēt vēlreiz ar citiem iestatījumiem",
+    note: "Šie iestatījumi attiecas tikai uz šo atbildi. Tukšā laukā spēkā ir tērzēšanas iestatījums. Kopa aizpilda izlases iestatījumus; tērzēšanas sistēmas uzvedne paliek.",
+    start: "Ģenerēt vēlreiz",
+  },
+};

@@ -1,0 +1,31 @@
+import type { MarkdownTexts } from "../en/markdown";
+
+/** Latvian texts for rendered answers. */
+export const texts: MarkdownTexts = {
+  code: (language) => `Kods, ${language}`,
+  copyCode: "Kopēt kodu",
+  wrap: "Aplauzt rindas",
+  download: (name) => `Lejupielādēt kā ${name}`,
+  preview: "Priekšskatījums",
+  previewProblem: (reason) => `Šo komponentu neizdevās parādīt: ${reason}`,
+  previewOf: (language) => `Priekšskatījums: ${language}`,
+  showCode: "Kods",
+  showDiagram: "Diagramma",
+  diagramImage: "Diagramma. Kods to apraksta kā tekstu.",
+  diagramProblem: "Šo diagrammu neizdevās uzzīmēt.",
+  diagramError: (reason) => `Šo diagrammu neizdevās uzzīmēt: ${reason}.`,
+  enlarge: "Palielināt diagrammu",
+  save: "Saglabāt diagrammu",
+  notSaved: "Pārlūks nevarēja uzzīmēt attēlu. Saglabājiet diagrammu kā SVG.",
+  moveDiagram: "Diagramma. Bultiņas to pārvieto, + un - maina mērogu, 0 parāda to visu.",
+  zoomIn: "Tuvināt",
+  zoomOut: "Tālināt",
+  fit: "Rādīt visu",
+  plain: "teksts",
+  done: "paveikts",
+  todo: "nav paveikts",
+  footnotes: "Vēres",
+  footnote: (number) => `${number}. vēre`,
+  backToText: (number) => `Atpakaļ uz ${number}. atsauci`,
+  backToOccurrence: (number, occurrence) => `Atpakaļ uz ${number}. atsauci, ${occurrence}. vieta`,
+};

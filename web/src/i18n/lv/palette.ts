@@ -1,0 +1,13 @@
+import type { PaletteTexts } from "../en/palette";
+
+/** Latvian texts for the palette. */
+export const texts: PaletteTexts = {
+  field: "Meklēt tērzēšanas un komandas",
+  results: "Rezultāti",
+  actions: "Komandas",
+  chats: "Tērzēšanas",
+  messages: "Ziņas",
+  none: "Nekas netika atrasts.",
+  sidebar: "Rādīt vai paslēpt tērzēšanu sarakstu",
+  search: "Meklēt tērzēšanu sarakstā",
+};

@@ -1,0 +1,31 @@
+import type { MarkdownTexts } from "../en/markdown";
+
+/** Macedonian texts for rendered answers. */
+export const texts: MarkdownTexts = {
+  code: (language) => `Код, ${language}`,
+  copyCode: "Копирај го кодот",
+  wrap: "Преломи ги редовите",
+  download: (name) => `Преземи како ${name}`,
+  preview: "Преглед",
+  previewProblem: (reason) => `Оваа компонента не можеше да се прикаже: ${reason}`,
+  previewOf: (language) => `Преглед на ${language}`,
+  showCode: "Код",
+  showDiagram: "Дијаграм",
+  diagramImage: "Дијаграм. Кодот го опишува како текст.",
+  diagramProblem: "Овој дијаграм не можеше да се нацрта.",
+  diagramError: (reason) => `Овој дијаграм не можеше да се нацрта: ${reason}.`,
+  enlarge: "Зголеми го дијаграмот",
+  save: "Зачувај го дијаграмот",
+  notSaved: "Прелистувачот не можеше да ја нацрта сликата. Зачувајте го дијаграмот како SVG.",
+  moveDiagram: "Дијаграм. Стрелките го поместуваат, + и - го менуваат зумот, 0 го прикажува целиот.",
+  zoomIn: "Зголеми",
+  zoomOut: "Намали",
+  fit: "Прикажи го целиот",
+  plain: "текст",
+  done: "завршено",
+  todo: "незавршено",
+  footnotes: "Фусноти",
+  footnote: (number) => `Фуснота ${number}`,
+  backToText: (number) => `Назад кон референца ${number}`,
+  backToOccurrence: (number, occurrence) => `Назад кон референца ${number}, појавување ${occurrence}`,
+};

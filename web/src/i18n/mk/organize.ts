@@ -1,0 +1,135 @@
+import { pluralsOf } from "../plurals";
+import type { OrganizeTexts } from "../en/organize";
+
+const plural = pluralsOf("mk");
+
+/** Macedonian texts for folders, tags and the selection of chats. */
+export const texts: OrganizeTexts = {
+  folders: "Папки",
+  tags: "Ознаки",
+  inFolder: (name, count) => plural(count, { one: `${name}, ${count} разговор`, other: `${name}, ${count} разговори` }),
+  empty: "Оваа папка е празна.",
+  remove: "Избриши ја папката",
+  removed: (name, parent) =>
+    parent === null
+      ? `Папката „${name}“ е избришана. Нејзината содржина е во списокот.`
+      : `Папката „${name}“ е избришана. Нејзината содржина е во „${parent}“.`,
+  notChanged: "Папката не е променета.",
+
+  newFolder: "Нова папка",
+  newInside: "Нова папка во оваа",
+  settings: "Поставки на папката",
+  place: "Се наоѓа во",
+  top: "Надвор од други папки",
+  systemPromptHint: "Новите разговори во оваа папка почнуваат со него. Го користат и папките во неа, освен ако имаат сопствен.",
+
+  back: "Назад кон сите разговори",
+  backTo: (name) => `Назад кон ${name}`,
+  noArchived: "Нема архивирани разговори.",
+
+  chat: {
+    name: "Име на разговорот",
+    notRenamed: "Разговорот не е преименуван.",
+    rename: "Преименувај",
+    pin: "Закачи",
+    unpin: "Откачи",
+    archive: "Архивирај",
+    unarchive: "Врати од архивата",
+    organize: "Папка и ознаки…",
+    select: "Избери разговори",
+    share: "Сподели…",
+    exportMarkdown: "Извези како Markdown",
+    exportText: "Извези како обичен текст",
+    exportJson: "Извези како JSON",
+    exportAll: "Извези ги сите разговори",
+    import: "Увези разговори…",
+    delete: "Избриши",
+    deleteTitle: "Да се избрише овој разговор?",
+    deleteText: (title) => `„${title}“ се преместува во „Неодамна избришани“. Оттаму можете да го вратите.`,
+    deleted: (title) => `„${title}“ е избришан.`,
+    archivedNotice: (title) => `„${title}“ е архивиран.`,
+    notDeleted: "Разговорот не е избришан.",
+    notRestored: "Разговорот не е вратен.",
+  },
+
+  share: {
+    title: (title) => `Сподели „${title}“`,
+    list: "Споделени врски",
+    note: "Секој што ја има врската може да го прочита разговорот каков што е сега, без најава. Подоцнежните пораки, другите гранки, системскиот промпт и размислувањето не се прикажуваат.",
+    days: "Истекува по",
+    day: (count) => plural(count, { one: `${count} ден`, other: `${count} дена` }),
+    receipts: "Прикажи каде бил кеширан секој промпт",
+    create: "Создај врска",
+    link: "Врска",
+    qr: "QR-код на врската",
+    once: "Копирајте ја врската сега. Не може да се прикаже повторно.",
+    none: "Нема споделени врски.",
+    until: (time) => `истекува: ${time}`,
+    remove: (title) => `Избриши ја врската до ${title}`,
+    delete: "Избриши",
+  },
+
+  dialog: {
+    title: (count) => (count === 1 ? "Папка и ознаки" : plural(count, { one: `Папка и ознаки на ${count} разговор`, other: `Папка и ознаки на ${count} разговори` })),
+    folder: "Папка",
+    none: "Без папка",
+    mixed: "Остави како што е",
+    create: "Нова папка…",
+    name: "Име на папката",
+    tags: "Ознаки",
+    add: "Додај ознака",
+    hint: "Enter ја додава ознаката.",
+    take: (tag) => `Отстрани ја ознаката ${tag}`,
+  },
+
+  filters: {
+    count: (count) => (count === 0 ? "Филтри" : `Филтри: ${count}`),
+    role: "Автор",
+    roles: {
+      "": "Кој било",
+      user: "Вие",
+      assistant: "Ebb",
+    },
+    period: "Кога",
+    periods: {
+      any: "Кога било",
+      day: "Денес",
+      week: "Последните 7 дена",
+      month: "Последните 30 дена",
+      year: "Последните 12 месеци",
+      range: "Помеѓу два дена…",
+    },
+    from: "Прв ден",
+    to: "Последен ден",
+    folder: "Папка",
+    anyFolder: "Која било папка",
+    tag: "Ознака",
+    anyTag: "Која било ознака",
+    archived: "Архива",
+    archives: {
+      "": "Сите разговори",
+      false: "Без архивирани разговори",
+      true: "Само архивирани разговори",
+    },
+    clear: "Исчисти ги филтрите",
+  },
+
+  selection: {
+    label: "Избрани разговори",
+    count: (count) => `Избрано: ${count}`,
+    all: "Избери ги сите",
+    organize: "Папка и ознаки…",
+    archive: "Архивирај",
+    unarchive: "Врати од архивата",
+    export: "Извези како JSON",
+    delete: "Избриши",
+    done: "Заврши со избирање",
+    deleteTitle: (count) => plural(count, { one: `Да се избрише ${count} разговор?`, other: `Да се избришат ${count} разговори?` }),
+    deleteText: "Се преместуваат во „Неодамна избришани“. Оттаму можете да ги вратите.",
+    deleted: (count) => plural(count, { one: `Избришан е ${count} разговор.`, other: `Избришани се ${count} разговори.` }),
+    archived: (count) => plural(count, { one: `Архивиран е ${count} разговор.`, other: `Архивирани се ${count} разговори.` }),
+    unarchived: (count) => plural(count, { one: `Од архивата е вратен ${count} разговор.`, other: `Од архивата се вратени ${count} разговори.` }),
+    failed: "Разговорите не се променети.",
+    tooMany: (most) => `Одеднаш можат да се извезат најмногу ${most} разговори. Извезете ги сите разговори од менито.`,
+  },
+};

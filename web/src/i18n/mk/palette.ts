@@ -1,0 +1,13 @@
+import type { PaletteTexts } from "../en/palette";
+
+/** Macedonian texts for the palette. */
+export const texts: PaletteTexts = {
+  field: "Пребарај разговори и команди",
+  results: "Резултати",
+  actions: "Команди",
+  chats: "Разговори",
+  messages: "Пораки",
+  none: "Ништо не е пронајдено.",
+  sidebar: "Прикажи или скриј го списокот со разговори",
+  search: "Пребарај во списокот со разговори",
+};

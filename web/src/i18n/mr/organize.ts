@@ -1,0 +1,120 @@
+import { pluralsOf } from "../plurals";
+import type { OrganizeTexts } from "../en/organize";
+
+const plural = pluralsOf("mr");
+
+/** Marathi texts for folders, tags and the selection of chats. */
+export const texts: OrganizeTexts = {
+  folders: "फोल्डर",
+  tags: "टॅग",
+  inFolder: (name, count) => `${name}, ${count} चॅट`,
+  empty: "हे फोल्डर रिकामे आहे.",
+  remove: "फोल्डर हटवा",
+  removed: (name, parent) =>
+    parent === null
+      ? `फोल्डर “${name}” हटवले. त्यात जे होते ते सूचीत आहे.`
+      : `फोल्डर “${name}” हटवले. त्यात जे होते ते “${parent}” मध्ये आहे.`,
+  notChanged: "फोल्डर बदलले गेले नाही.",
+
+  newFolder: "नवीन फोल्डर",
+  newInside: "या फोल्डरमध्ये नवीन फोल्डर",
+  settings: "फोल्डर सेटिंग्ज",
+  place: "कशाच्या आत",
+  top: "इतर कोणत्याही फोल्डरमध्ये नाही",
+  systemPromptHint: "या फोल्डरमधील नवीन चॅट याने सुरू होतात. आतील फोल्डरही हाच वापरतात, त्यांचा स्वतःचा नसेल तर.",
+
+  back: "सर्व चॅटवर परत जा",
+  backTo: (name) => `${name} वर परत जा`,
+  noArchived: "संग्रहित चॅट नाहीत.",
+
+  chat: {
+    name: "चॅटचे नाव",
+    notRenamed: "चॅटचे नाव बदलले गेले नाही.",
+    rename: "नाव बदला",
+    pin: "पिन करा",
+    unpin: "अनपिन करा",
+    archive: "संग्रहित करा",
+    unarchive: "संग्रहातून काढा",
+    organize: "फोल्डर आणि टॅग…",
+    select: "चॅट निवडा",
+    share: "शेअर करा…",
+    exportMarkdown: "Markdown म्हणून एक्स्पोर्ट करा",
+    exportText: "साधा मजकूर म्हणून एक्स्पोर्ट करा",
+    exportJson: "JSON म्हणून एक्स्पोर्ट करा",
+    exportAll: "सर्व चॅट एक्स्पोर्ट करा",
+    import: "चॅट इंपोर्ट करा…",
+    delete: "हटवा",
+    deleteTitle: "हे चॅट हटवायचे?",
+    deleteText: (title) => `“${title}” “अलीकडे हटवलेली” मध्ये जाईल. तुम्ही ते तिथून रिस्टोअर करू शकता.`,
+    deleted: (title) => `“${title}” हटवले.`,
+    archivedNotice: (title) => `“${title}” संग्रहित केले.`,
+    notDeleted: "चॅट हटवले गेले नाही.",
+    notRestored: "चॅट रिस्टोअर झाले नाही.",
+  },
+
+  share: {
+    title: (title) => `“${title}” शेअर करा`,
+    list: "शेअर केलेल्या लिंक",
+    note: "ज्याच्याकडे लिंक आहे तो लॉग इन न करता चॅट आता जसे आहे तसे वाचू शकतो. नंतरचे मेसेज, इतर शाखा, सिस्टम प्रॉम्प्ट आणि विचार दाखवले जात नाहीत.",
+    days: "मुदत",
+    day: (count) => `${count} दिवस`,
+    receipts: "प्रत्येक प्रॉम्प्टचा कॅशे कुठे होता ते दाखवा",
+    create: "लिंक तयार करा",
+    link: "लिंक",
+    qr: "लिंकचा QR कोड",
+    once: "लिंक आताच कॉपी करा. ती पुन्हा दाखवता येणार नाही.",
+    none: "शेअर केलेल्या लिंक नाहीत.",
+    until: (time) => `मुदत समाप्त: ${time}`,
+    remove: (title) => `${title} ची लिंक हटवा`,
+    delete: "हटवा",
+  },
+
+  dialog: {
+    title: (count) => plural(count, { one: "फोल्डर आणि टॅग", other: `${count} चॅटचे फोल्डर आणि टॅग` }),
+    folder: "फोल्डर",
+    none: "फोल्डर नाही",
+    mixed: "आहेत तसे ठेवा",
+    create: "नवीन फोल्डर…",
+    name: "फोल्डरचे नाव",
+    tags: "टॅग",
+    add: "टॅग जोडा",
+    hint: "Enter ने टॅग जोडला जातो.",
+    take: (tag) => `टॅग ${tag} काढून टाका`,
+  },
+
+  filters: {
+    count: (count) => (count === 0 ? "फिल्टर" : `फिल्टर: ${count}`),
+    role: "कोणी लिहिले",
+    roles: { "": "कोणीही", user: "तुम्ही", assistant: "Ebb" },
+    period: "केव्हा",
+    periods: { any: "कधीही", day: "आज", week: "मागील 7 दिवस", month: "मागील 30 दिवस", year: "मागील 12 महिने", range: "दोन दिवसांदरम्यान…" },
+    from: "पहिला दिवस",
+    to: "शेवटचा दिवस",
+    folder: "फोल्डर",
+    anyFolder: "कोणतेही फोल्डर",
+    tag: "टॅग",
+    anyTag: "कोणताही टॅग",
+    archived: "संग्रह",
+    archives: { "": "सर्व चॅट", false: "संग्रहित चॅट वगळून", true: "फक्त संग्रहित चॅट" },
+    clear: "फिल्टर साफ करा",
+  },
+
+  selection: {
+    label: "निवडलेली चॅट",
+    count: (count) => plural(count, { one: "1 निवडले", other: `${count} निवडली` }),
+    all: "सर्व निवडा",
+    organize: "फोल्डर आणि टॅग…",
+    archive: "संग्रहित करा",
+    unarchive: "संग्रहातून काढा",
+    export: "JSON म्हणून एक्स्पोर्ट करा",
+    delete: "हटवा",
+    done: "निवड समाप्त करा",
+    deleteTitle: (count) => plural(count, { one: "1 चॅट हटवायचे?", other: `${count} चॅट हटवायची?` }),
+    deleteText: "ती “अलीकडे हटवलेली” मध्ये जातील. तुम्ही ती तिथून रिस्टोअर करू शकता.",
+    deleted: (count) => plural(count, { one: "1 चॅट हटवले.", other: `${count} चॅट हटवली.` }),
+    archived: (count) => plural(count, { one: "1 चॅट संग्रहित केले.", other: `${count} चॅट संग्रहित केली.` }),
+    unarchived: (count) => plural(count, { one: "1 चॅट संग्रहातून काढले.", other: `${count} चॅट संग्रहातून काढली.` }),
+    failed: "चॅट बदलली गेली नाहीत.",
+    tooMany: (most) => `एका वेळी जास्तीत जास्त ${most} चॅट एक्स्पोर्ट करता येतात. त्याऐवजी मेनूमधून सर्व चॅट एक्स्पोर्ट करा.`,
+  },
+};

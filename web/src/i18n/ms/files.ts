@@ -1,0 +1,43 @@
+import type { FileTexts } from "../en/files";
+
+/** Malay texts for messages and files that are too long or cannot be read: the problem, and the remedy. */
+export const texts: FileTexts = {
+  tooLong: {
+    title: "Mesej terlalu panjang",
+    text: (used, window) => `Dengan mesej ini, sembang akan mempunyai ${used} token. Model membaca kurang daripada ${window}.`,
+    farTooLong: (window) => `Mesej ini jauh lebih panjang daripada ${window} token yang dibaca model.`,
+    shorten: "Pendekkannya, atau:",
+    remove: (name) => `Alih keluar ${name}`,
+    leave: (messages) => `Hantar tanpa ${messages} mesej pertama`,
+    summarize: (messages) => `Ringkaskan ${messages} mesej pertama`,
+    summarizing: "Model sedang menulis ringkasan. Mesej dihantar selepas itu.",
+    leaveTitle: "Mesej itu kekal dalam sembang, tetapi model tidak lagi melihatnya.",
+    move: "Tanya dalam sembang baharu",
+  },
+
+  allSeen: "Mulai sini, model melihat semua mesej semula.",
+  leftOut: (messages) => `Mulai sini, model tidak lagi melihat ${messages} mesej pertama.`,
+
+  summary: "Ringkasan",
+  summarized: (messages) => `Mulai sini, model melihat ringkasan ${messages} mesej pertama.`,
+
+  overflow: {
+    server: "Pelayan tidak menyimpan draf sebesar ini: draf kekal dalam penyemak imbas ini sehingga anda menghantarnya. Pendekkannya, atau lampirkan sebagai fail.",
+    browser: "Mesej ini terlalu besar untuk disimpan sehingga anda menghantarnya. Mesej akan hilang apabila anda menutup atau memuat semula halaman.",
+  },
+
+  notRead: (name) => `${name} tidak dibaca.`,
+
+  unreadable: {
+    tooBig: (name) => `${name} mempunyai lebih daripada 512 KiB teks. Lampirkan bahagian yang penting.`,
+    tooBigPdf: (name) => `${name} lebih besar daripada 32 MiB. Lampirkan bahagian yang penting.`,
+    noText: (name) => `${name} bukan fail teks, PDF, docx, xlsx, pptx atau epub. Simpan dalam salah satu format ini dan lampirkannya.`,
+    old: (name) => `${name} dalam format Office lama. Simpan sebagai docx, xlsx atau pptx dan lampirkannya.`,
+    empty: (name) => `${name} tidak mengandungi teks. Gambar teks perlu melalui pengecaman teks dahulu.`,
+    tooCostly: (name) => `${name} memerlukan terlalu banyak memori atau masa untuk dibaca. Lampirkan bahagian yang penting.`,
+    scanned: (name) => `${name} tidak mengandungi teks, hanya halaman yang diimbas. Jalankan pengecaman teks dahulu.`,
+    encrypted: (name) => `${name} dikunci dengan kata laluan. Simpan salinan tanpa kata laluan dan lampirkannya.`,
+    broken: (name) => `${name} rosak dan tidak dapat dibaca. Simpan atau muat turun semula.`,
+    gone: (name) => `${name} tidak dapat dibuka. Jika ini folder, pilih fail di dalamnya; jika bukan, pilih semula.`,
+  },
+};

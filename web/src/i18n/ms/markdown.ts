@@ -1,0 +1,31 @@
+import type { MarkdownTexts } from "../en/markdown";
+
+/** Malay texts for rendered answers. */
+export const texts: MarkdownTexts = {
+  code: (language) => `Kod, ${language}`,
+  copyCode: "Salin kod",
+  wrap: "Balut baris",
+  download: (name) => `Muat turun sebagai ${name}`,
+  preview: "Pratonton",
+  previewProblem: (reason) => `Komponen ini tidak dapat ditunjukkan: ${reason}`,
+  previewOf: (language) => `Pratonton ${language}`,
+  showCode: "Kod",
+  showDiagram: "Rajah",
+  diagramImage: "Rajah. Kod menerangkannya sebagai teks.",
+  diagramProblem: "Rajah ini tidak dapat dilukis.",
+  diagramError: (reason) => `Rajah ini tidak dapat dilukis: ${reason}.`,
+  enlarge: "Besarkan rajah",
+  save: "Simpan rajah",
+  notSaved: "Penyemak imbas tidak dapat melukis gambar. Simpan rajah sebagai SVG.",
+  moveDiagram: "Rajah. Kekunci anak panah menggerakkannya, + dan - mengezum, 0 menunjukkan semuanya.",
+  zoomIn: "Zum masuk",
+  zoomOut: "Zum keluar",
+  fit: "Tunjukkan semuanya",
+  plain: "teks",
+  done: "selesai",
+  todo: "belum selesai",
+  footnotes: "Nota kaki",
+  footnote: (number) => `Nota kaki ${number}`,
+  backToText: (number) => `Kembali ke rujukan ${number}`,
+  backToOccurrence: (number, occurrence) => `Kembali ke rujukan ${number}, kemunculan ${occurrence}`,
+};

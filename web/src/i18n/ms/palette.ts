@@ -1,0 +1,13 @@
+import type { PaletteTexts } from "../en/palette";
+
+/** Malay texts for the palette. */
+export const texts: PaletteTexts = {
+  field: "Cari sembang dan perintah",
+  results: "Hasil",
+  actions: "Perintah",
+  chats: "Sembang",
+  messages: "Mesej",
+  none: "Tiada hasil ditemukan.",
+  sidebar: "Tunjukkan atau sembunyikan senarai sembang",
+  search: "Cari dalam senarai sembang",
+};

@@ -1,0 +1,71 @@
+import { pluralsOf } from "../plurals";
+import type { AnswerTexts } from "../en/answers";
+
+const plural = pluralsOf("nb");
+
+/** Norwegian Bokmål texts for the answer tools. */
+export const texts: AnswerTexts = {
+  edit: {
+    field: "Redigert svar",
+    note: "Den neste meldingen fortsetter fra teksten din. Originalen beholdes som en versjon.",
+  },
+
+  rating: {
+    field: "Hva var galt?",
+    note: "Valgfritt. Tilbakemeldingen lagres sammen med svaret.",
+  },
+
+  compare: {
+    title: "Sammenlign svar",
+    note: "Alle svarene skrives samtidig, med systemledeteksten til chatten. Svar med de samme innstillingene kan likevel være ulike, med mindre det er angitt et frø.",
+    kept: "Hvert svar blir værende i chatten som en versjon.",
+    column: (index) => `Svar ${index}`,
+    temperature: (value) => `Temperatur ${value}`,
+    topP: (value) => `Top p ${value}`,
+    seed: (value) => `Frø ${value}`,
+    add: "Legg til et svar",
+    remove: (index) => `Fjern svar ${index}`,
+    start: "Sammenlign",
+    keep: "Behold dette",
+    merge: "Slå sammen til ett svar",
+    stop: (index) => `Stopp svar ${index}`,
+    stopAll: "Stopp alle",
+  },
+
+  prompts: {
+    title: "Lagrede ledetekster",
+    search: "Finn en ledetekst",
+    none: "Fant ingen ledetekster.",
+    empty: "Ingen lagrede ledetekster ennå. Lagre en tekst som du ofte begynner meldinger med: Skriv «/» i en tom melding for å se den her.",
+    add: "Ny ledetekst",
+    edit: (name) => `Rediger «${name}»`,
+    name: "Navn på ledeteksten",
+    text: "Tekst",
+    placeholders: "Plassholdere i doble krøllparenteser, som {{by}}, markeres slik at du kan fylle dem ut.",
+    remove: "Slett ledeteksten",
+  },
+
+  files: {
+    search: "Finn en fil",
+    none: "Fant ingen filer. Behold en fil med bokmerket på den når du legger den ved.",
+    size: (characters) => `${characters} tegn`,
+    remove: (name) => `Slett ${name}`,
+    delete: "Slett",
+    confirm: "Slette filen fra filene dine? Chatter som inneholder den, forblir som de er.",
+  },
+
+  queue: {
+    title: "Melding i kø",
+    waiting: "I kø. Sendes når svaret er ferdig.",
+    now: "Send nå",
+    nowTitle: "Stopper svaret og beholder teksten",
+    held: "Ikke sendt ennå: Svaret ble ikke ferdig mens du var her.",
+    files: (count) => plural(count, { one: "1 fil", other: `${count} filer` }),
+  },
+
+  regenerate: {
+    title: "Generer på nytt med andre innstillinger",
+    note: "Innstillingene gjelder bare for dette svaret. Et tomt felt bruker innstillingen til chatten. Et forvalg fyller inn samplingsverdiene sine; systemledeteksten til chatten beholdes.",
+    start: "Generer på nytt",
+  },
+};

@@ -1,0 +1,31 @@
+import type { MarkdownTexts } from "../en/markdown";
+
+/** Norwegian Bokmål texts for rendered answers. */
+export const texts: MarkdownTexts = {
+  code: (language) => `Kode, ${language}`,
+  copyCode: "Kopier kode",
+  wrap: "Bryt linjer",
+  download: (name) => `Last ned som ${name}`,
+  preview: "Forhåndsvisning",
+  previewProblem: (reason) => `Komponenten kunne ikke vises: ${reason}`,
+  previewOf: (language) => `Forhåndsvisning av ${language}`,
+  showCode: "Kode",
+  showDiagram: "Diagram",
+  diagramImage: "Diagram. Koden beskriver det som tekst.",
+  diagramProblem: "Diagrammet kunne ikke tegnes.",
+  diagramError: (reason) => `Diagrammet kunne ikke tegnes: ${reason}.`,
+  enlarge: "Forstørr diagrammet",
+  save: "Lagre diagrammet",
+  notSaved: "Nettleseren kunne ikke tegne bildet. Lagre diagrammet som SVG.",
+  moveDiagram: "Diagram. Piltastene flytter det, + og - zoomer, 0 viser alt.",
+  zoomIn: "Zoom inn",
+  zoomOut: "Zoom ut",
+  fit: "Vis alt",
+  plain: "tekst",
+  done: "ferdig",
+  todo: "gjenstår",
+  footnotes: "Fotnoter",
+  footnote: (number) => `Fotnote ${number}`,
+  backToText: (number) => `Tilbake til henvisning ${number}`,
+  backToOccurrence: (number, occurrence) => `Tilbake til henvisning ${number}, forekomst ${occurrence}`,
+};

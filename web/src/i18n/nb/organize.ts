@@ -1,0 +1,135 @@
+import { pluralsOf } from "../plurals";
+import type { OrganizeTexts } from "../en/organize";
+
+const plural = pluralsOf("nb");
+
+/** Norwegian Bokmål texts for folders, tags and the selection of chats. */
+export const texts: OrganizeTexts = {
+  folders: "Mapper",
+  tags: "Etiketter",
+  inFolder: (name, count) => plural(count, { one: `${name}, 1 chat`, other: `${name}, ${count} chatter` }),
+  empty: "Mappen er tom.",
+  remove: "Slett mappen",
+  removed: (name, parent) =>
+    parent === null
+      ? `Mappen «${name}» ble slettet. Innholdet er i listen.`
+      : `Mappen «${name}» ble slettet. Innholdet er i «${parent}».`,
+  notChanged: "Mappen ble ikke endret.",
+
+  newFolder: "Ny mappe",
+  newInside: "Ny mappe i denne mappen",
+  settings: "Mappeinnstillinger",
+  place: "Ligger i",
+  top: "Ingen annen mappe",
+  systemPromptHint: "Nye chatter i mappen begynner med den. Mapper i mappen bruker den også, med mindre de har sin egen.",
+
+  back: "Tilbake til alle chatter",
+  backTo: (name) => `Tilbake til ${name}`,
+  noArchived: "Ingen arkiverte chatter.",
+
+  chat: {
+    name: "Navn på chatten",
+    notRenamed: "Chatten fikk ikke nytt navn.",
+    rename: "Gi nytt navn",
+    pin: "Fest",
+    unpin: "Løsne",
+    archive: "Arkiver",
+    unarchive: "Hent fra arkivet",
+    organize: "Mappe og etiketter…",
+    select: "Velg chatter",
+    share: "Del…",
+    exportMarkdown: "Eksporter som Markdown",
+    exportText: "Eksporter som ren tekst",
+    exportJson: "Eksporter som JSON",
+    exportAll: "Eksporter alle chatter",
+    import: "Importer chatter…",
+    delete: "Slett",
+    deleteTitle: "Slette denne chatten?",
+    deleteText: (title) => `«${title}» flyttes til «Nylig slettet». Du kan gjenopprette den derfra.`,
+    deleted: (title) => `«${title}» ble slettet.`,
+    archivedNotice: (title) => `«${title}» ble arkivert.`,
+    notDeleted: "Chatten ble ikke slettet.",
+    notRestored: "Chatten ble ikke gjenopprettet.",
+  },
+
+  share: {
+    title: (title) => `Del «${title}»`,
+    list: "Delte lenker",
+    note: "Alle som har lenken, kan lese chatten slik den er nå, uten å logge inn. Senere meldinger, andre forgreninger, systemledeteksten og tanker vises ikke.",
+    days: "Utløper etter",
+    day: (count) => plural(count, { one: "1 dag", other: `${count} dager` }),
+    receipts: "Vis hvor hver ledetekst var bufret",
+    create: "Opprett lenke",
+    link: "Lenke",
+    qr: "QR-kode for lenken",
+    once: "Kopier lenken nå. Den kan ikke vises igjen.",
+    none: "Det er ingen delte lenker.",
+    until: (time) => `utløper: ${time}`,
+    remove: (title) => `Slett lenken til ${title}`,
+    delete: "Slett",
+  },
+
+  dialog: {
+    title: (count) => plural(count, { one: "Mappe og etiketter", other: `Mappe og etiketter for ${count} chatter` }),
+    folder: "Mappe",
+    none: "Ingen mappe",
+    mixed: "La dem være som de er",
+    create: "Ny mappe…",
+    name: "Navn på mappen",
+    tags: "Etiketter",
+    add: "Legg til en etikett",
+    hint: "Enter legger til etiketten.",
+    take: (tag) => `Fjern etiketten ${tag}`,
+  },
+
+  filters: {
+    count: (count) => (count === 0 ? "Filtre" : `Filtre: ${count}`),
+    role: "Skrevet av",
+    roles: {
+      "": "Alle",
+      user: "Deg",
+      assistant: "Ebb",
+    },
+    period: "Når",
+    periods: {
+      any: "Når som helst",
+      day: "I dag",
+      week: "Siste 7 dager",
+      month: "Siste 30 dager",
+      year: "Siste 12 måneder",
+      range: "Mellom to dager…",
+    },
+    from: "Første dag",
+    to: "Siste dag",
+    folder: "Mappe",
+    anyFolder: "Alle mapper",
+    tag: "Etikett",
+    anyTag: "Alle etiketter",
+    archived: "Arkiv",
+    archives: {
+      "": "Alle chatter",
+      false: "Uten arkiverte chatter",
+      true: "Bare arkiverte chatter",
+    },
+    clear: "Fjern filtrene",
+  },
+
+  selection: {
+    label: "Valgte chatter",
+    count: (count) => `${count} valgt`,
+    all: "Velg alle",
+    organize: "Mappe og etiketter…",
+    archive: "Arkiver",
+    unarchive: "Hent fra arkivet",
+    export: "Eksporter som JSON",
+    delete: "Slett",
+    done: "Avslutt utvalget",
+    deleteTitle: (count) => plural(count, { one: "Slette 1 chat?", other: `Slette ${count} chatter?` }),
+    deleteText: "De flyttes til «Nylig slettet». Du kan gjenopprette dem derfra.",
+    deleted: (count) => plural(count, { one: "1 chat ble slettet.", other: `${count} chatter ble slettet.` }),
+    archived: (count) => plural(count, { one: "1 chat ble arkivert.", other: `${count} chatter ble arkivert.` }),
+    unarchived: (count) => plural(count, { one: "1 chat ble hentet fra arkivet.", other: `${count} chatter ble hentet fra arkivet.` }),
+    failed: "Chattene ble ikke endret.",
+    tooMany: (most) => `Maks. ${most} chatter kan eksporteres om gangen. Eksporter heller alle chatter fra menyen.`,
+  },
+};

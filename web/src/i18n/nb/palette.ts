@@ -1,0 +1,13 @@
+import type { PaletteTexts } from "../en/palette";
+
+/** Norwegian Bokmål texts for the palette. */
+export const texts: PaletteTexts = {
+  field: "Søk i chatter og kommandoer",
+  results: "Resultater",
+  actions: "Kommandoer",
+  chats: "Chatter",
+  messages: "Meldinger",
+  none: "Fant ingenting.",
+  sidebar: "Vis eller skjul chatlisten",
+  search: "Søk i chatlisten",
+};

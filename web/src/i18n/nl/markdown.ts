@@ -1,0 +1,31 @@
+import type { MarkdownTexts } from "../en/markdown";
+
+/** Dutch texts for rendered answers. */
+export const texts: MarkdownTexts = {
+  code: (language) => `Code, ${language}`,
+  copyCode: "Code kopiëren",
+  wrap: "Regels afbreken",
+  download: (name) => `Downloaden als ${name}`,
+  preview: "Voorbeeld",
+  previewProblem: (reason) => `Dit onderdeel kon niet worden getoond: ${reason}`,
+  previewOf: (language) => `Voorbeeld van ${language}`,
+  showCode: "Code",
+  showDiagram: "Diagram",
+  diagramImage: "Diagram. De code beschrijft het als tekst.",
+  diagramProblem: "Dit diagram kon niet worden getekend.",
+  diagramError: (reason) => `Dit diagram kon niet worden getekend: ${reason}.`,
+  enlarge: "Diagram vergroten",
+  save: "Diagram opslaan",
+  notSaved: "De browser kon de afbeelding niet tekenen. Sla het diagram op als SVG.",
+  moveDiagram: "Diagram. Met de pijltoetsen verplaats je het, met + en - zoom je, met 0 zie je alles.",
+  zoomIn: "Inzoomen",
+  zoomOut: "Uitzoomen",
+  fit: "Alles tonen",
+  plain: "tekst",
+  done: "klaar",
+  todo: "te doen",
+  footnotes: "Voetnoten",
+  footnote: (number) => `Voetnoot ${number}`,
+  backToText: (number) => `Terug naar verwijzing ${number}`,
+  backToOccurrence: (number, occurrence) => `Terug naar verwijzing ${number}, plaats ${occurrence}`,
+};

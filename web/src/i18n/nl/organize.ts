@@ -1,0 +1,135 @@
+import { pluralsOf } from "../plurals";
+import type { OrganizeTexts } from "../en/organize";
+
+const plural = pluralsOf("nl");
+
+/** Dutch texts for folders, tags and the selection of chats. */
+export const texts: OrganizeTexts = {
+  folders: "Mappen",
+  tags: "Tags",
+  inFolder: (name, count) => plural(count, { one: `${name}, 1 chat`, other: `${name}, ${count} chats` }),
+  empty: "Deze map is leeg.",
+  remove: "Map verwijderen",
+  removed: (name, parent) =>
+    parent === null
+      ? `De map ‘${name}’ is verwijderd. De inhoud staat in de lijst.`
+      : `De map ‘${name}’ is verwijderd. De inhoud staat in ‘${parent}’.`,
+  notChanged: "De map is niet gewijzigd.",
+
+  newFolder: "Nieuwe map",
+  newInside: "Nieuwe map in deze map",
+  settings: "Mapinstellingen",
+  place: "Staat in",
+  top: "Geen andere map",
+  systemPromptHint: "Nieuwe chats in deze map beginnen ermee. Mappen daarin gebruiken deze ook, tenzij ze een eigen systeemprompt hebben.",
+
+  back: "Terug naar alle chats",
+  backTo: (name) => `Terug naar ${name}`,
+  noArchived: "Geen gearchiveerde chats.",
+
+  chat: {
+    name: "Naam van de chat",
+    notRenamed: "De naam van de chat is niet gewijzigd.",
+    rename: "Naam wijzigen",
+    pin: "Vastzetten",
+    unpin: "Losmaken",
+    archive: "Archiveren",
+    unarchive: "Uit archief halen",
+    organize: "Map en tags…",
+    select: "Chats selecteren",
+    share: "Delen…",
+    exportMarkdown: "Exporteren als Markdown",
+    exportText: "Exporteren als platte tekst",
+    exportJson: "Exporteren als JSON",
+    exportAll: "Alle chats exporteren",
+    import: "Chats importeren…",
+    delete: "Verwijderen",
+    deleteTitle: "Deze chat verwijderen?",
+    deleteText: (title) => `‘${title}’ gaat naar ‘Recent verwijderd’. Daar kun je de chat herstellen.`,
+    deleted: (title) => `‘${title}’ is verwijderd.`,
+    archivedNotice: (title) => `‘${title}’ is gearchiveerd.`,
+    notDeleted: "De chat is niet verwijderd.",
+    notRestored: "De chat is niet hersteld.",
+  },
+
+  share: {
+    title: (title) => `‘${title}’ delen`,
+    list: "Gedeelde links",
+    note: "Iedereen met de link kan de chat lezen zoals die nu is, zonder in te loggen. Latere berichten, andere vertakkingen, de systeemprompt en gedachten worden niet getoond.",
+    days: "Verloopt na",
+    day: (count) => plural(count, { one: "1 dag", other: `${count} dagen` }),
+    receipts: "Tonen waar elke prompt in de cache stond",
+    create: "Link maken",
+    link: "Link",
+    qr: "QR-code van de link",
+    once: "Kopieer de link nu. Hij kan niet nog een keer worden getoond.",
+    none: "Er zijn geen gedeelde links.",
+    until: (time) => `verloopt: ${time}`,
+    remove: (title) => `Link naar ${title} verwijderen`,
+    delete: "Verwijderen",
+  },
+
+  dialog: {
+    title: (count) => plural(count, { one: "Map en tags", other: `Map en tags van ${count} chats` }),
+    folder: "Map",
+    none: "Geen map",
+    mixed: "Ongewijzigd laten",
+    create: "Nieuwe map…",
+    name: "Naam van de map",
+    tags: "Tags",
+    add: "Tag toevoegen",
+    hint: "Met Enter voeg je de tag toe.",
+    take: (tag) => `Tag ${tag} verwijderen`,
+  },
+
+  filters: {
+    count: (count) => (count === 0 ? "Filters" : `Filters: ${count}`),
+    role: "Geschreven door",
+    roles: {
+      "": "Iedereen",
+      user: "Jou",
+      assistant: "Ebb",
+    },
+    period: "Wanneer",
+    periods: {
+      any: "Altijd",
+      day: "Vandaag",
+      week: "Afgelopen 7 dagen",
+      month: "Afgelopen 30 dagen",
+      year: "Afgelopen 12 maanden",
+      range: "Tussen twee dagen…",
+    },
+    from: "Eerste dag",
+    to: "Laatste dag",
+    folder: "Map",
+    anyFolder: "Alle mappen",
+    tag: "Tag",
+    anyTag: "Alle tags",
+    archived: "Archief",
+    archives: {
+      "": "Alle chats",
+      false: "Zonder gearchiveerde chats",
+      true: "Alleen gearchiveerde chats",
+    },
+    clear: "Filters wissen",
+  },
+
+  selection: {
+    label: "Geselecteerde chats",
+    count: (count) => `${count} geselecteerd`,
+    all: "Alles selecteren",
+    organize: "Map en tags…",
+    archive: "Archiveren",
+    unarchive: "Uit archief halen",
+    export: "Exporteren als JSON",
+    delete: "Verwijderen",
+    done: "Selectie beëindigen",
+    deleteTitle: (count) => plural(count, { one: "1 chat verwijderen?", other: `${count} chats verwijderen?` }),
+    deleteText: "Ze gaan naar ‘Recent verwijderd’. Daar kun je ze herstellen.",
+    deleted: (count) => plural(count, { one: "1 chat is verwijderd.", other: `${count} chats zijn verwijderd.` }),
+    archived: (count) => plural(count, { one: "1 chat is gearchiveerd.", other: `${count} chats zijn gearchiveerd.` }),
+    unarchived: (count) => plural(count, { one: "1 chat is uit het archief gehaald.", other: `${count} chats zijn uit het archief gehaald.` }),
+    failed: "De chats zijn niet gewijzigd.",
+    tooMany: (most) => `Je kunt maximaal ${most} chats tegelijk exporteren. Exporteer in plaats daarvan alle chats via het menu.`,
+  },
+};

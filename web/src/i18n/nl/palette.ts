@@ -1,0 +1,13 @@
+import type { PaletteTexts } from "../en/palette";
+
+/** Dutch texts for the palette. */
+export const texts: PaletteTexts = {
+  field: "Chats en opdrachten zoeken",
+  results: "Resultaten",
+  actions: "Opdrachten",
+  chats: "Chats",
+  messages: "Berichten",
+  none: "Niets gevonden.",
+  sidebar: "Chatlijst tonen of verbergen",
+  search: "Zoeken in de chatlijst",
+};

@@ -1,0 +1,13 @@
+import type { PaletteTexts } from "../en/palette";
+
+/** Polish texts for the palette. */
+export const texts: PaletteTexts = {
+  field: "Szukaj czatów i poleceń",
+  results: "Wyniki",
+  actions: "Polecenia",
+  chats: "Czaty",
+  messages: "Wiadomości",
+  none: "Nic nie znaleziono.",
+  sidebar: "Pokaż lub ukryj listę czatów",
+  search: "Szukaj na liście czatów",
+};

@@ -1,0 +1,135 @@
+import { pluralsOf } from "../plurals";
+import type { OrganizeTexts } from "../en/organize";
+
+const plural = pluralsOf("pt-BR");
+
+/** Brazilian Portuguese texts for folders, tags and the selection of chats. */
+export const texts: OrganizeTexts = {
+  folders: "Pastas",
+  tags: "Etiquetas",
+  inFolder: (name, count) => plural(count, { one: `${name}, ${count} conversa`, other: `${name}, ${count} conversas` }),
+  empty: "Esta pasta está vazia.",
+  remove: "Excluir pasta",
+  removed: (name, parent) =>
+    parent === null
+      ? `A pasta “${name}” foi excluída. O conteúdo dela está na lista.`
+      : `A pasta “${name}” foi excluída. O conteúdo dela está em “${parent}”.`,
+  notChanged: "A pasta não foi alterada.",
+
+  newFolder: "Nova pasta",
+  newInside: "Nova pasta dentro desta",
+  settings: "Configurações da pasta",
+  place: "Dentro de",
+  top: "Nenhuma outra pasta",
+  systemPromptHint: "As novas conversas desta pasta começam com ele. As pastas dentro dela também o usam, a menos que tenham um próprio.",
+
+  back: "Voltar a todas as conversas",
+  backTo: (name) => `Voltar a ${name}`,
+  noArchived: "Nenhuma conversa arquivada.",
+
+  chat: {
+    name: "Nome da conversa",
+    notRenamed: "A conversa não foi renomeada.",
+    rename: "Renomear",
+    pin: "Fixar",
+    unpin: "Desafixar",
+    archive: "Arquivar",
+    unarchive: "Desarquivar",
+    organize: "Pasta e etiquetas…",
+    select: "Selecionar conversas",
+    share: "Compartilhar…",
+    exportMarkdown: "Exportar como Markdown",
+    exportText: "Exportar como texto simples",
+    exportJson: "Exportar como JSON",
+    exportAll: "Exportar todas as conversas",
+    import: "Importar conversas…",
+    delete: "Excluir",
+    deleteTitle: "Excluir esta conversa?",
+    deleteText: (title) => `“${title}” vai para “Excluídas recentemente”. Você pode restaurá-la de lá.`,
+    deleted: (title) => `“${title}” foi excluída.`,
+    archivedNotice: (title) => `“${title}” foi arquivada.`,
+    notDeleted: "A conversa não foi excluída.",
+    notRestored: "A conversa não foi restaurada.",
+  },
+
+  share: {
+    title: (title) => `Compartilhar “${title}”`,
+    list: "Links compartilhados",
+    note: "Quem tiver o link pode ler a conversa como está agora, sem fazer login. Mensagens posteriores, outras ramificações, o prompt do sistema e o raciocínio não são mostrados.",
+    days: "Expira após",
+    day: (count) => plural(count, { one: `${count} dia`, other: `${count} dias` }),
+    receipts: "Mostrar onde cada prompt estava em cache",
+    create: "Criar link",
+    link: "Link",
+    qr: "QR code do link",
+    once: "Copie o link agora. Ele não pode ser mostrado novamente.",
+    none: "Não há links compartilhados.",
+    until: (time) => `expira: ${time}`,
+    remove: (title) => `Excluir o link para ${title}`,
+    delete: "Excluir",
+  },
+
+  dialog: {
+    title: (count) => plural(count, { one: "Pasta e etiquetas", other: `Pasta e etiquetas de ${count} conversas` }),
+    folder: "Pasta",
+    none: "Sem pasta",
+    mixed: "Deixar como estão",
+    create: "Nova pasta…",
+    name: "Nome da pasta",
+    tags: "Etiquetas",
+    add: "Adicionar uma etiqueta",
+    hint: "Enter adiciona a etiqueta.",
+    take: (tag) => `Remover a etiqueta ${tag}`,
+  },
+
+  filters: {
+    count: (count) => (count === 0 ? "Filtros" : `Filtros: ${count}`),
+    role: "Escrita por",
+    roles: {
+      "": "Qualquer um",
+      user: "Você",
+      assistant: "Ebb",
+    },
+    period: "Quando",
+    periods: {
+      any: "Qualquer data",
+      day: "Hoje",
+      week: "Últimos 7 dias",
+      month: "Últimos 30 dias",
+      year: "Últimos 12 meses",
+      range: "Entre dois dias…",
+    },
+    from: "Primeiro dia",
+    to: "Último dia",
+    folder: "Pasta",
+    anyFolder: "Qualquer pasta",
+    tag: "Etiqueta",
+    anyTag: "Qualquer etiqueta",
+    archived: "Arquivo",
+    archives: {
+      "": "Todas as conversas",
+      false: "Sem conversas arquivadas",
+      true: "Somente conversas arquivadas",
+    },
+    clear: "Limpar os filtros",
+  },
+
+  selection: {
+    label: "Conversas selecionadas",
+    count: (count) => plural(count, { one: `${count} selecionada`, other: `${count} selecionadas` }),
+    all: "Selecionar todas",
+    organize: "Pasta e etiquetas…",
+    archive: "Arquivar",
+    unarchive: "Desarquivar",
+    export: "Exportar como JSON",
+    delete: "Excluir",
+    done: "Encerrar a seleção",
+    deleteTitle: (count) => plural(count, { one: `Excluir ${count} conversa?`, other: `Excluir ${count} conversas?` }),
+    deleteText: "Elas vão para “Excluídas recentemente”. Você pode restaurá-las de lá.",
+    deleted: (count) => plural(count, { one: `${count} conversa foi excluída.`, other: `${count} conversas foram excluídas.` }),
+    archived: (count) => plural(count, { one: `${count} conversa foi arquivada.`, other: `${count} conversas foram arquivadas.` }),
+    unarchived: (count) => plural(count, { one: `${count} conversa foi desarquivada.`, other: `${count} conversas foram desarquivadas.` }),
+    failed: "As conversas não foram alteradas.",
+    tooMany: (most) => `No máximo ${most} conversas podem ser exportadas de uma vez. Exporte todas as conversas pelo menu.`,
+  },
+};

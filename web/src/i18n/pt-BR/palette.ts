@@ -1,0 +1,13 @@
+import type { PaletteTexts } from "../en/palette";
+
+/** Brazilian Portuguese texts for the palette. */
+export const texts: PaletteTexts = {
+  field: "Buscar conversas e comandos",
+  results: "Resultados",
+  actions: "Comandos",
+  chats: "Conversas",
+  messages: "Mensagens",
+  none: "Nada encontrado.",
+  sidebar: "Mostrar ou ocultar a lista de conversas",
+  search: "Buscar na lista de conversas",
+};

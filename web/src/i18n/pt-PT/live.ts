@@ -1,0 +1,84 @@
+import { pluralsOf } from "../plurals";
+import type { LiveTexts, TierState } from "../en/live";
+
+const plural = pluralsOf("pt-PT");
+
+/** States of a tier. */
+const STATES: Record<TierState, string> = {
+  off: "Desativado.",
+  full: "Cheio: de momento, não aceita mais blocos.",
+  unused: "Não responde corretamente e, de momento, não é utilizado.",
+  refusing: "Recusa a escrita. Os blocos ainda podem ser lidos.",
+  slow: "Lento: há blocos à espera de serem escritos.",
+  other: "Com problemas. O registo do servidor tem os detalhes.",
+};
+
+/** European Portuguese texts for the view of live numbers. */
+export const texts: LiveTexts = {
+  lead: "O que todo o servidor está a fazer, segundo a segundo. Os gráficos mostram até cinco minutos.",
+  states: {
+    connecting: "A ligar…",
+    live: "Em direto",
+    away: "O servidor não está a responder. Os números são retomados automaticamente.",
+  },
+  starting: "Os números aparecem assim que o modelo estiver pronto.",
+  refused: "Estes são os números de todo o servidor.",
+  refusedTodo: "Inicie sessão com uma chave de administrador para os ver.",
+  generated: "Gerados",
+  prompts: "Prompts",
+  running: "Em execução",
+  waiting: "Em espera",
+  batch: "Tamanho do lote",
+  tokensPerSecond: "tokens/s",
+  requests: "Pedidos",
+  requestsUnit: "pedidos",
+  blocks: "blocos/s",
+  perStep: "por passo",
+  computed: "Calculados",
+  secondsAgo: (seconds) => `−${seconds} s`,
+  minutesAgo: (minutes) => `−${minutes} min`,
+  now: "agora",
+  used: (used, capacity) => `${used} de ${capacity}`,
+  usedOnly: (used) => `${used}, sem limite`,
+  state: (_said, state) => STATES[state],
+  occupancy: "Ocupação",
+  hitRate: "Taxa de acerto",
+  hitRateNote: "Dos tokens de prompts procurados neste nível no último minuto, a parte que ele tinha",
+  evictions: "Remoções",
+  blocksPerSecond: (blocks) => `${blocks} blocos/s`,
+  byTenant: "Por inquilino",
+  others: "outros",
+  shared: "partilhado por todos",
+  in: "Entrada",
+  out: "Saída",
+  traffic: (tier) => `${tier}, entrada e saída`,
+  breaker: "Disjuntor",
+  breakers: {
+    closed: "fechado",
+    open: "aberto: não utilizado",
+    "half-open": "meio aberto: em teste",
+  },
+  replicas: "Réplicas",
+  replica: (index) => `Réplica ${index}`,
+  replicaStates: {
+    ok: "em serviço",
+    starting: "a iniciar",
+    failed: "com falha",
+  },
+  replicaAnswers: (count) => plural(count, { one: `${count} resposta`, other: `${count} respostas` }),
+  replicaRestarts: (count) => plural(count, { one: `${count} reinício`, other: `${count} reinícios` }),
+  routes: "Pedidos distribuídos",
+  routesUnit: "por segundo",
+  predicted: "Primeiro token, previsto / observado",
+  predictedNote: "Tempo médio entre a escolha da réplica e o primeiro token, no último minuto",
+  takeovers: "Respostas assumidas",
+  table: "Os gráficos em forma de tabela",
+  of: (chart, series) => `${chart}: ${series}`,
+  inUnit: (name, unit) => `${name} (${unit})`,
+  column: {
+    what: "Métrica",
+    now: "Agora",
+    mean: "Média",
+    most: "Máximo",
+  },
+};

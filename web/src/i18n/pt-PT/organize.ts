@@ -1,0 +1,135 @@
+import { pluralsOf } from "../plurals";
+import type { OrganizeTexts } from "../en/organize";
+
+const plural = pluralsOf("pt-PT");
+
+/** European Portuguese texts for folders, tags and the selection of chats. */
+export const texts: OrganizeTexts = {
+  folders: "Pastas",
+  tags: "Etiquetas",
+  inFolder: (name, count) => plural(count, { one: `${name}, ${count} conversa`, other: `${name}, ${count} conversas` }),
+  empty: "Esta pasta está vazia.",
+  remove: "Eliminar pasta",
+  removed: (name, parent) =>
+    parent === null
+      ? `A pasta “${name}” foi eliminada. O que continha está na lista.`
+      : `A pasta “${name}” foi eliminada. O que continha está em “${parent}”.`,
+  notChanged: "A pasta não foi alterada.",
+
+  newFolder: "Nova pasta",
+  newInside: "Nova pasta dentro desta",
+  settings: "Definições da pasta",
+  place: "Dentro de",
+  top: "Nenhuma outra pasta",
+  systemPromptHint: "As novas conversas nesta pasta começam com ele. As pastas dentro dela também o usam, a não ser que tenham um próprio.",
+
+  back: "Voltar a todas as conversas",
+  backTo: (name) => `Voltar a ${name}`,
+  noArchived: "Nenhuma conversa arquivada.",
+
+  chat: {
+    name: "Nome da conversa",
+    notRenamed: "O nome da conversa não foi alterado.",
+    rename: "Mudar o nome",
+    pin: "Afixar",
+    unpin: "Desafixar",
+    archive: "Arquivar",
+    unarchive: "Desarquivar",
+    organize: "Pasta e etiquetas…",
+    select: "Selecionar conversas",
+    share: "Partilhar…",
+    exportMarkdown: "Exportar como Markdown",
+    exportText: "Exportar como texto simples",
+    exportJson: "Exportar como JSON",
+    exportAll: "Exportar todas as conversas",
+    import: "Importar conversas…",
+    delete: "Eliminar",
+    deleteTitle: "Eliminar esta conversa?",
+    deleteText: (title) => `“${title}” passa para “Eliminadas recentemente”. Pode restaurá-la a partir daí.`,
+    deleted: (title) => `“${title}” foi eliminada.`,
+    archivedNotice: (title) => `“${title}” foi arquivada.`,
+    notDeleted: "A conversa não foi eliminada.",
+    notRestored: "A conversa não foi restaurada.",
+  },
+
+  share: {
+    title: (title) => `Partilhar “${title}”`,
+    list: "Links partilhados",
+    note: "Quem tiver o link pode ler a conversa tal como está agora, sem iniciar sessão. As mensagens posteriores, as outras ramificações, o prompt de sistema e o raciocínio não são mostrados.",
+    days: "Expira após",
+    day: (count) => plural(count, { one: `${count} dia`, other: `${count} dias` }),
+    receipts: "Mostrar onde cada prompt estava em cache",
+    create: "Criar link",
+    link: "Link",
+    qr: "Código QR do link",
+    once: "Copie o link agora. Não pode voltar a ser mostrado.",
+    none: "Não há links partilhados.",
+    until: (time) => `expira: ${time}`,
+    remove: (title) => `Eliminar o link para ${title}`,
+    delete: "Eliminar",
+  },
+
+  dialog: {
+    title: (count) => plural(count, { one: "Pasta e etiquetas", other: `Pasta e etiquetas de ${count} conversas` }),
+    folder: "Pasta",
+    none: "Sem pasta",
+    mixed: "Deixar como estão",
+    create: "Nova pasta…",
+    name: "Nome da pasta",
+    tags: "Etiquetas",
+    add: "Adicionar uma etiqueta",
+    hint: "Enter adiciona a etiqueta.",
+    take: (tag) => `Remover a etiqueta ${tag}`,
+  },
+
+  filters: {
+    count: (count) => (count === 0 ? "Filtros" : `Filtros: ${count}`),
+    role: "Escrita por",
+    roles: {
+      "": "Qualquer pessoa",
+      user: "Você",
+      assistant: "Ebb",
+    },
+    period: "Quando",
+    periods: {
+      any: "Qualquer data",
+      day: "Hoje",
+      week: "Últimos 7 dias",
+      month: "Últimos 30 dias",
+      year: "Últimos 12 meses",
+      range: "Entre dois dias…",
+    },
+    from: "Primeiro dia",
+    to: "Último dia",
+    folder: "Pasta",
+    anyFolder: "Qualquer pasta",
+    tag: "Etiqueta",
+    anyTag: "Qualquer etiqueta",
+    archived: "Arquivo",
+    archives: {
+      "": "Todas as conversas",
+      false: "Sem conversas arquivadas",
+      true: "Apenas conversas arquivadas",
+    },
+    clear: "Limpar os filtros",
+  },
+
+  selection: {
+    label: "Conversas selecionadas",
+    count: (count) => plural(count, { one: `${count} selecionada`, other: `${count} selecionadas` }),
+    all: "Selecionar todas",
+    organize: "Pasta e etiquetas…",
+    archive: "Arquivar",
+    unarchive: "Desarquivar",
+    export: "Exportar como JSON",
+    delete: "Eliminar",
+    done: "Terminar a seleção",
+    deleteTitle: (count) => plural(count, { one: `Eliminar ${count} conversa?`, other: `Eliminar ${count} conversas?` }),
+    deleteText: "Passam para “Eliminadas recentemente”. Pode restaurá-las a partir daí.",
+    deleted: (count) => plural(count, { one: `${count} conversa foi eliminada.`, other: `${count} conversas foram eliminadas.` }),
+    archived: (count) => plural(count, { one: `${count} conversa foi arquivada.`, other: `${count} conversas foram arquivadas.` }),
+    unarchived: (count) => plural(count, { one: `${count} conversa foi desarquivada.`, other: `${count} conversas foram desarquivadas.` }),
+    failed: "As conversas não foram alteradas.",
+    tooMany: (most) => `Só é possível exportar ${most} conversas de uma vez. Em alternativa, exporte todas as conversas a partir do menu.`,
+  },
+};

@@ -1,0 +1,71 @@
+import { pluralsOf } from "../plurals";
+import type { AnswerTexts } from "../en/answers";
+
+const plural = pluralsOf("ro");
+
+/** Romanian texts for the answer tools. */
+export const texts: AnswerTexts = {
+  edit: {
+    field: "Răspuns editat",
+    note: "Următorul mesaj continuă de la textul tău. Originalul se păstrează ca versiune.",
+  },
+
+  rating: {
+    field: "Ce nu a fost bine?",
+    note: "Opțional. Feedbackul tău se păstrează împreună cu răspunsul.",
+  },
+
+  compare: {
+    title: "Compară răspunsuri",
+    note: "Toate răspunsurile se scriu în același timp, cu promptul de sistem al chatului. Chiar și cu aceleași setări, ele pot fi diferite dacă nu este setat un seed.",
+    kept: "Fiecare răspuns rămâne în chat ca versiune.",
+    column: (index) => `Răspunsul ${index}`,
+    temperature: (value) => `Temperatură ${value}`,
+    topP: (value) => `Top p ${value}`,
+    seed: (value) => `Seed ${value}`,
+    add: "Adaugă un răspuns",
+    remove: (index) => `Elimină răspunsul ${index}`,
+    start: "Compară",
+    keep: "Păstrează-l pe acesta",
+    merge: "Combină într-un singur răspuns",
+    stop: (index) => `Oprește răspunsul ${index}`,
+    stopAll: "Oprește-le pe toate",
+  },
+
+  prompts: {
+    title: "Prompturi salvate",
+    search: "Caută un prompt",
+    none: "Nu s-a găsit niciun prompt.",
+    empty: "Încă nu ai prompturi salvate. Salvează un text cu care începi des mesajele: apoi „/” într-un mesaj gol îl afișează aici.",
+    add: "Prompt nou",
+    edit: (name) => `Editează „${name}”`,
+    name: "Numele promptului",
+    text: "Text",
+    placeholders: "Câmpurile între acolade duble, ca {{oraș}}, sunt selectate ca să le completezi.",
+    remove: "Șterge promptul",
+  },
+
+  files: {
+    search: "Caută un fișier",
+    none: "Nu s-a găsit niciun fișier. Ca să păstrezi un fișier, folosește semnul de carte de pe el când îl atașezi.",
+    size: (characters) => `caractere: ${characters}`,
+    remove: (name) => `Șterge ${name}`,
+    delete: "Șterge",
+    confirm: "Ștergi acest fișier din fișierele tale? Chaturile care îl conțin nu se schimbă.",
+  },
+
+  queue: {
+    title: "Mesaj în coadă",
+    waiting: "În coadă. Se trimite când răspunsul este complet.",
+    now: "Trimite acum",
+    nowTitle: "Oprește răspunsul și îi păstrează textul",
+    held: "Încă netrimis: răspunsul nu s-a încheiat cât timp ai fost aici.",
+    files: (count) => plural(count, { one: `${count} fișier`, few: `${count} fișiere`, other: `${count} de fișiere` }),
+  },
+
+  regenerate: {
+    title: "Regenerează cu alte setări",
+    note: "Aceste setări se aplică doar acestui răspuns. Un câmp gol folosește setarea chatului. O presetare completează valorile de eșantionare; promptul de sistem al chatului rămâne.",
+    start: "Regenerează",
+  },
+};

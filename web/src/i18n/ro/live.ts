@@ -1,0 +1,84 @@
+import { pluralsOf } from "../plurals";
+import type { LiveTexts, TierState } from "../en/live";
+
+const plural = pluralsOf("ro");
+
+/** States of a tier. */
+const STATES: Record<TierState, string> = {
+  off: "Dezactivat.",
+  full: "Plin: momentan nu mai acceptă blocuri.",
+  unused: "Nu răspunde corect și momentan nu este folosit.",
+  refusing: "Respinge scrierile. Blocurile pot fi citite în continuare.",
+  slow: "Lent: blocurile așteaptă să fie scrise.",
+  other: "Are probleme. Detaliile sunt în jurnalul serverului.",
+};
+
+/** Romanian texts for the view of live numbers. */
+export const texts: LiveTexts = {
+  lead: "Ce face întregul server, secundă cu secundă. Graficele arată cel mult cinci minute.",
+  states: {
+    connecting: "Se conectează…",
+    live: "În direct",
+    away: "Serverul nu răspunde. Cifrele vor reveni de la sine.",
+  },
+  starting: "Cifrele apar imediat ce modelul este pregătit.",
+  refused: "Acestea sunt cifrele întregului server.",
+  refusedTodo: "Conectează-te cu o cheie de administrator ca să le vezi.",
+  generated: "Generate",
+  prompts: "Prompturi",
+  running: "În execuție",
+  waiting: "În așteptare",
+  batch: "Dimensiunea lotului",
+  tokensPerSecond: "tokenuri/s",
+  requests: "Cereri",
+  requestsUnit: "cereri",
+  blocks: "blocuri/s",
+  perStep: "pe pas",
+  computed: "Calculate",
+  secondsAgo: (seconds) => `−${seconds} s`,
+  minutesAgo: (minutes) => `−${minutes} min`,
+  now: "acum",
+  used: (used, capacity) => `${used} din ${capacity}`,
+  usedOnly: (used) => `${used}, fără limită`,
+  state: (_said, state) => STATES[state],
+  occupancy: "Ocupare",
+  hitRate: "Rata de succes",
+  hitRateNote: "Dintre tokenurile de prompt căutate în acest nivel în ultimul minut, partea care a fost găsită",
+  evictions: "Evacuări",
+  blocksPerSecond: (blocks) => `${blocks} blocuri/s`,
+  byTenant: "Pe tenant",
+  others: "alții",
+  shared: "comun tuturor",
+  in: "Intrare",
+  out: "Ieșire",
+  traffic: (tier) => `${tier}, intrare și ieșire`,
+  breaker: "Disjunctor",
+  breakers: {
+    closed: "închis",
+    open: "deschis: nefolosit",
+    "half-open": "pe jumătate deschis: se testează",
+  },
+  replicas: "Replici",
+  replica: (index) => `Replica ${index}`,
+  replicaStates: {
+    ok: "în serviciu",
+    starting: "pornește",
+    failed: "a eșuat",
+  },
+  replicaAnswers: (count) => plural(count, { one: `${count} răspuns`, few: `${count} răspunsuri`, other: `${count} de răspunsuri` }),
+  replicaRestarts: (count) => plural(count, { one: `${count} repornire`, few: `${count} reporniri`, other: `${count} de reporniri` }),
+  routes: "Cereri distribuite",
+  routesUnit: "pe secundă",
+  predicted: "Primul token, estimat / măsurat",
+  predictedNote: "Timpul mediu de la alegerea replicii până la primul token, în ultimul minut",
+  takeovers: "Răspunsuri preluate",
+  table: "Graficele ca tabel",
+  of: (chart, series) => `${chart}: ${series}`,
+  inUnit: (name, unit) => `${name} (${unit})`,
+  column: {
+    what: "Indicator",
+    now: "Acum",
+    mean: "Medie",
+    most: "Maxim",
+  },
+};

@@ -1,0 +1,31 @@
+import type { MarkdownTexts } from "../en/markdown";
+
+/** Romanian texts for rendered answers. */
+export const texts: MarkdownTexts = {
+  code: (language) => `Cod, ${language}`,
+  copyCode: "Copiază codul",
+  wrap: "Încadrează rândurile",
+  download: (name) => `Descarcă ca ${name}`,
+  preview: "Previzualizare",
+  previewProblem: (reason) => `Această componentă nu a putut fi afișată: ${reason}`,
+  previewOf: (language) => `Previzualizare ${language}`,
+  showCode: "Cod",
+  showDiagram: "Diagramă",
+  diagramImage: "Diagramă. Codul o descrie ca text.",
+  diagramProblem: "Această diagramă nu a putut fi desenată.",
+  diagramError: (reason) => `Această diagramă nu a putut fi desenată: ${reason}.`,
+  enlarge: "Mărește diagrama",
+  save: "Salvează diagrama",
+  notSaved: "Browserul nu a putut desena imaginea. Salvează diagrama ca SVG.",
+  moveDiagram: "Diagramă. Săgețile o mută, + și - schimbă zoomul, 0 o arată pe toată.",
+  zoomIn: "Mărește",
+  zoomOut: "Micșorează",
+  fit: "Arată tot",
+  plain: "text",
+  done: "terminat",
+  todo: "de făcut",
+  footnotes: "Note de subsol",
+  footnote: (number) => `Nota de subsol ${number}`,
+  backToText: (number) => `Înapoi la referința ${number}`,
+  backToOccurrence: (number, occurrence) => `Înapoi la referința ${number}, apariția ${occurrence}`,
+};

@@ -1,0 +1,13 @@
+import type { PaletteTexts } from "../en/palette";
+
+/** Romanian texts for the palette. */
+export const texts: PaletteTexts = {
+  field: "Caută chaturi și comenzi",
+  results: "Rezultate",
+  actions: "Comenzi",
+  chats: "Chaturi",
+  messages: "Mesaje",
+  none: "Nu s-a găsit nimic.",
+  sidebar: "Afișează sau ascunde lista de chaturi",
+  search: "Caută în lista de chaturi",
+};

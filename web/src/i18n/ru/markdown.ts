@@ -1,0 +1,31 @@
+import type { MarkdownTexts } from "../en/markdown";
+
+/** Russian texts for rendered answers. */
+export const texts: MarkdownTexts = {
+  code: (language) => `Код, ${language}`,
+  copyCode: "Копировать код",
+  wrap: "Переносить строки",
+  download: (name) => `Скачать как ${name}`,
+  preview: "Предпросмотр",
+  previewProblem: (reason) => `Этот компонент показать не удалось: ${reason}`,
+  previewOf: (language) => `Предпросмотр ${language}`,
+  showCode: "Код",
+  showDiagram: "Диаграмма",
+  diagramImage: "Диаграмма. Код описывает её в виде текста.",
+  diagramProblem: "Эту диаграмму нарисовать не удалось.",
+  diagramError: (reason) => `Эту диаграмму нарисовать не удалось: ${reason}.`,
+  enlarge: "Увеличить диаграмму",
+  save: "Сохранить диаграмму",
+  notSaved: "Браузер не смог нарисовать изображение. Сохраните диаграмму в SVG.",
+  moveDiagram: "Диаграмма. Стрелки двигают её, + и - меняют масштаб, 0 показывает целиком.",
+  zoomIn: "Увеличить",
+  zoomOut: "Уменьшить",
+  fit: "Показать целиком",
+  plain: "текст",
+  done: "сделано",
+  todo: "не сделано",
+  footnotes: "Сноски",
+  footnote: (number) => `Сноска ${number}`,
+  backToText: (number) => `Назад к ссылке ${number}`,
+  backToOccurrence: (number, occurrence) => `Назад к ссылке ${number}, место ${occurrence}`,
+};

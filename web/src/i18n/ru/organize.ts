@@ -1,0 +1,135 @@
+import { pluralsOf } from "../plurals";
+import type { OrganizeTexts } from "../en/organize";
+
+const plural = pluralsOf("ru");
+
+/** Russian texts for folders, tags and the selection of chats. */
+export const texts: OrganizeTexts = {
+  folders: "Папки",
+  tags: "Метки",
+  inFolder: (name, count) => plural(count, { one: `${name}, ${count} чат`, few: `${name}, ${count} чата`, other: `${name}, ${count} чатов` }),
+  empty: "Эта папка пуста.",
+  remove: "Удалить папку",
+  removed: (name, parent) =>
+    parent === null
+      ? `Папка «${name}» удалена. Её содержимое теперь в списке.`
+      : `Папка «${name}» удалена. Её содержимое теперь в папке «${parent}».`,
+  notChanged: "Папка не изменена.",
+
+  newFolder: "Новая папка",
+  newInside: "Новая папка внутри этой",
+  settings: "Настройки папки",
+  place: "Находится в",
+  top: "Вне других папок",
+  systemPromptHint: "С него начинаются новые чаты в этой папке. Вложенные папки тоже его используют, если у них нет своего.",
+
+  back: "Назад ко всем чатам",
+  backTo: (name) => `Назад в папку «${name}»`,
+  noArchived: "Архивных чатов нет.",
+
+  chat: {
+    name: "Название чата",
+    notRenamed: "Чат не переименован.",
+    rename: "Переименовать",
+    pin: "Закрепить",
+    unpin: "Открепить",
+    archive: "В архив",
+    unarchive: "Вернуть из архива",
+    organize: "Папка и метки…",
+    select: "Выбрать чаты",
+    share: "Поделиться…",
+    exportMarkdown: "Экспортировать в Markdown",
+    exportText: "Экспортировать как текст",
+    exportJson: "Экспортировать в JSON",
+    exportAll: "Экспортировать все чаты",
+    import: "Импортировать чаты…",
+    delete: "Удалить",
+    deleteTitle: "Удалить этот чат?",
+    deleteText: (title) => `«${title}» попадёт в «Недавно удалённые». Оттуда его можно восстановить.`,
+    deleted: (title) => `Чат «${title}» удалён.`,
+    archivedNotice: (title) => `Чат «${title}» в архиве.`,
+    notDeleted: "Чат не удалён.",
+    notRestored: "Чат не восстановлен.",
+  },
+
+  share: {
+    title: (title) => `Поделиться чатом «${title}»`,
+    list: "Ссылки",
+    note: "Любой, у кого есть ссылка, может прочитать чат в его нынешнем виде без входа. Последующие сообщения, другие ветви, системный промпт и размышления не показываются.",
+    days: "Действует",
+    day: (count) => plural(count, { one: `${count} день`, few: `${count} дня`, other: `${count} дней` }),
+    receipts: "Показывать, где был кеш каждого промпта",
+    create: "Создать ссылку",
+    link: "Ссылка",
+    qr: "QR-код ссылки",
+    once: "Скопируйте ссылку сейчас. Показать её ещё раз нельзя.",
+    none: "Ссылок нет.",
+    until: (time) => `действует до: ${time}`,
+    remove: (title) => `Удалить ссылку на «${title}»`,
+    delete: "Удалить",
+  },
+
+  dialog: {
+    title: (count) => (count === 1 ? "Папка и метки" : plural(count, { one: `Папка и метки ${count} чата`, few: `Папка и метки ${count} чатов`, other: `Папка и метки ${count} чатов` })),
+    folder: "Папка",
+    none: "Без папки",
+    mixed: "Оставить как есть",
+    create: "Новая папка…",
+    name: "Название папки",
+    tags: "Метки",
+    add: "Добавить метку",
+    hint: "Enter добавляет метку.",
+    take: (tag) => `Убрать метку ${tag}`,
+  },
+
+  filters: {
+    count: (count) => (count === 0 ? "Фильтры" : `Фильтры: ${count}`),
+    role: "Автор",
+    roles: {
+      "": "Кто угодно",
+      user: "Вы",
+      assistant: "Ebb",
+    },
+    period: "Когда",
+    periods: {
+      any: "За всё время",
+      day: "Сегодня",
+      week: "Последние 7 дней",
+      month: "Последние 30 дней",
+      year: "Последние 12 месяцев",
+      range: "Между двумя днями…",
+    },
+    from: "Первый день",
+    to: "Последний день",
+    folder: "Папка",
+    anyFolder: "Любая папка",
+    tag: "Метка",
+    anyTag: "Любая метка",
+    archived: "Архив",
+    archives: {
+      "": "Все чаты",
+      false: "Без архивных чатов",
+      true: "Только архивные чаты",
+    },
+    clear: "Сбросить фильтры",
+  },
+
+  selection: {
+    label: "Выбранные чаты",
+    count: (count) => `Выбрано: ${count}`,
+    all: "Выбрать все",
+    organize: "Папка и метки…",
+    archive: "В архив",
+    unarchive: "Вернуть из архива",
+    export: "Экспортировать в JSON",
+    delete: "Удалить",
+    done: "Завершить выбор",
+    deleteTitle: (count) => plural(count, { one: `Удалить ${count} чат?`, few: `Удалить ${count} чата?`, other: `Удалить ${count} чатов?` }),
+    deleteText: "Они попадут в «Недавно удалённые». Оттуда их можно восстановить.",
+    deleted: (count) => plural(count, { one: `Удалён ${count} чат.`, few: `Удалены ${count} чата.`, other: `Удалено ${count} чатов.` }),
+    archived: (count) => plural(count, { one: `${count} чат перемещён в архив.`, few: `${count} чата перемещены в архив.`, other: `${count} чатов перемещено в архив.` }),
+    unarchived: (count) => plural(count, { one: `${count} чат возвращён из архива.`, few: `${count} чата возвращены из архива.`, other: `${count} чатов возвращено из архива.` }),
+    failed: "Чаты не изменены.",
+    tooMany: (most) => `За один раз можно экспортировать не более ${most} чатов. Экспортируйте все чаты через меню.`,
+  },
+};

@@ -1,0 +1,147 @@
+import { pluralsOf } from "../plurals";
+import type { DialogTexts } from "../en/dialogs";
+
+const plural = pluralsOf("sk");
+
+/** Slovak texts for the dialogs. */
+export const texts: DialogTexts = {
+  deleted: {
+    note: "Obnovte chat alebo ho odstráňte natrvalo. Chaty tu sa počítajú do vášho úložiska.",
+    none: "Žiadne nedávno odstránené chaty.",
+    when: (time, left) => `Odstránené: ${time} · ${left}`,
+    left: (days) => plural(days, { one: "zostáva 1 deň", few: `zostávajú ${days} dni`, other: `zostáva ${days} dní` }),
+    leftToday: "zostáva menej ako deň",
+    restore: "Obnoviť",
+    restoreOf: (title) => `Obnoviť „${title}“`,
+    erase: "Odstrániť natrvalo",
+    eraseOf: (title) => `Odstrániť natrvalo: „${title}“`,
+    eraseAll: "Odstrániť všetko natrvalo",
+    eraseTitle: (title) => `Odstrániť „${title}“ natrvalo?`,
+    eraseAllTitle: (count) =>
+      plural(count, { one: "Odstrániť natrvalo 1 chat?", few: `Odstrániť natrvalo ${count} chaty?`, other: `Odstrániť natrvalo ${count} chatov?` }),
+    eraseText: "Túto akciu nemožno vrátiť späť.",
+    allTitle: "Odstrániť všetky chaty?",
+    allText: "Všetky chaty vrátane archivovaných sa presunú do Nedávno odstránených. Odtiaľ ich môžete obnoviť.",
+    allAction: "Odstrániť všetky",
+    allMoved: (count) => plural(count, { one: "Bol odstránený 1 chat.", few: `Boli odstránené ${count} chaty.`, other: `Bolo odstránených ${count} chatov.` }),
+    show: "Zobraziť",
+  },
+
+  import: {
+    imported: (count) =>
+      plural(count, { one: "Bol importovaný 1 chat.", few: `Boli importované ${count} chaty.`, other: `Bolo importovaných ${count} chatov.` }),
+    skipped: (count) => plural(count, { one: "1 chat tu už bol.", few: `${count} chaty tu už boli.`, other: `${count} chatov tu už bolo.` }),
+    notImported: "Nič nebolo importované.",
+    title: "Importovať chaty",
+    drop: "Presuňte sem súbor alebo ho vyberte",
+    formats: "Export z Ebb, ChatGPT, Claude, LibreChat alebo Open WebUI: súbor JSON alebo archív ZIP, ktorý ho obsahuje.",
+    reading: "Číta sa súbor…",
+    importing: "Importuje sa…",
+    found: (name, count) => plural(count, { one: `1 chat z ${name}`, few: `${count} chaty z ${name}`, other: `${count} chatov z ${name}` }),
+    all: "Všetky chaty",
+    messages: (count) => plural(count, { one: "1 správa", few: `${count} správy`, other: `${count} správ` }),
+    branches: (count) => plural(count, { one: "1 vetva", few: `${count} vetvy`, other: `${count} vetiev` }),
+    here: "už je tu",
+    leftOut: (parts) => `vynechané: ${parts}`,
+    kinds: {
+      tools: (count) => plural(count, { one: "1 správa nástroja", few: `${count} správy nástrojov`, other: `${count} správ nástrojov` }),
+      media: (count) => plural(count, { one: "1 obrázok alebo nahrávka", few: `${count} obrázky alebo nahrávky`, other: `${count} obrázkov alebo nahrávok` }),
+      files: (count) => plural(count, { one: "1 súbor", few: `${count} súbory`, other: `${count} súborov` }),
+      system: (count) => plural(count, { one: "1 systémová správa", few: `${count} systémové správy`, other: `${count} systémových správ` }),
+      failed: (count) => plural(count, { one: "1 chyba", few: `${count} chyby`, other: `${count} chýb` }),
+      other: (count) => plural(count, { one: "1 ďalšia časť", few: `${count} ďalšie časti`, other: `${count} ďalších častí` }),
+    },
+    unreadable: (count) =>
+      plural(count, { one: "1 chat sa nedá prečítať", few: `${count} chaty sa nedajú prečítať`, other: `${count} chatov sa nedá prečítať` }),
+    act: (count) => plural(count, { one: "Importovať 1 chat", few: `Importovať ${count} chaty`, other: `Importovať ${count} chatov` }),
+    again: "Vybrať iný súbor",
+    zip: {
+      none: (name) => `Súbor ${name} neobsahuje conversations.json.`,
+      broken: (name) => `Súbor ${name} je poškodený alebo ide o typ ZIP, ktorý sa tu nedá prečítať. Rozbaľte ho a vyberte súbor JSON.`,
+      tooBig: (name) => `Súbor ${name} je príliš veľký: najviac 64 MiB JSON.`,
+    },
+  },
+
+  tree: {
+    note: "Plné bodky označujú zobrazené správy. Výberom správy zobrazíte jej vetvu.",
+    empty: "(prázdne)",
+  },
+
+  settings: {
+    title: "Nastavenia chatu",
+    system: "Systémový prompt",
+    systemHint: "Ako sa má model správať",
+    temperature: "Teplota",
+    maxTokens: "Limit tokenov",
+    topP: "Top p",
+    topK: "Top k",
+    minP: "Min p",
+    repetition: "Penalizácia opakovania",
+    presence: "Penalizácia prítomnosti",
+    frequency: "Penalizácia frekvencie",
+    seed: "Seed",
+    more: "Pokročilé vzorkovanie",
+    window: (tokens) => `Kontextové okno: ${tokens} tokenov`,
+    random: "náhodný",
+    noLimit: "žiadny",
+    default: "predvolené",
+    thinking: "Premýšľanie",
+    modes: {
+      slow: "Vždy najprv premýšľať",
+      auto: "Nechať rozhodnúť model",
+      off: "Odpovedať hneď",
+    },
+    note: "Zmeny platia od ďalšej správy. Prázdne pole použije zobrazenú predvolenú hodnotu.",
+  },
+
+  presets: {
+    label: "Predvoľba",
+    none: "Vyberte predvoľbu…",
+    ofNewChats: (name) => `${name} (nové chaty)`,
+    add: "Uložiť ako predvoľbu…",
+    change: "Zmeniť predvoľbu…",
+    remove: "Odstrániť predvoľbu",
+    name: "Názov predvoľby",
+    default: "Používať pre nové chaty",
+    save: "Uložiť predvoľbu",
+  },
+
+  appearance: {
+    theme: "Motív",
+    themes: {
+      system: "Systémový",
+      light: "Svetlý",
+      dark: "Tmavý",
+    },
+    size: "Veľkosť textu",
+    language: "Jazyk",
+    notify: "Upozorniť ma, keď sa odpoveď dokončí a táto karta je skrytá",
+    notifyInsecure: "Upozornenia a inštalácia Ebb ako aplikácie vyžadujú HTTPS alebo prehliadač priamo na počítači servera.",
+    notifyRefused: "Prehliadač tejto stránke nepovoľuje upozornenia.",
+    tierMarks: "Označovať, kde je každý chat vo vyrovnávacej pamäti",
+    tierMarksNote: "Čím bližšie je vyrovnávacia pamäť chatu, tým skôr sa začne ďalšia odpoveď.",
+  },
+
+  help: {
+    title: "Klávesové skratky",
+    palette: "Hľadať chaty a príkazy",
+    search: "Hľadať v zozname chatov",
+    new: "Nový chat",
+    sidebar: "Zobraziť alebo skryť zoznam chatov",
+    send: "Odoslať správu",
+    prompts: "Uložené prompty, v prázdnej správe",
+    newline: "Nový riadok",
+    stop: "Zastaviť odpoveď alebo zavrieť otvorený panel",
+    walk: "Predchádzajúci alebo ďalší chat v zozname",
+    undo: "Vrátiť odstránenie alebo archiváciu",
+    branches: "Predchádzajúca alebo ďalšia verzia, pri výbere ‹ ›",
+    edit: "Uložiť upravenú odpoveď",
+    this: "Tento zoznam",
+    change: (action) => `Zmeniť klávesy: ${action}`,
+    press: "Stlačte nové klávesy alebo Esc",
+    without: (ctrl) => `Podržte ${ctrl} a stlačte písmeno alebo iný znak.`,
+    occupied: (keys) => `Skratku ${keys} používa prehliadač alebo textové polia. Vyberte iné klávesy.`,
+    taken: (keys, action) => `Skratka ${keys} sa už používa: ${action}. Vyberte iné klávesy.`,
+    reset: "Obnoviť predvolené klávesy",
+  },
+};

@@ -1,0 +1,13 @@
+import type { PaletteTexts } from "../en/palette";
+
+/** Slovak texts for the palette. */
+export const texts: PaletteTexts = {
+  field: "Hľadať chaty a príkazy",
+  results: "Výsledky",
+  actions: "Príkazy",
+  chats: "Chaty",
+  messages: "Správy",
+  none: "Nič sa nenašlo.",
+  sidebar: "Zobraziť alebo skryť zoznam chatov",
+  search: "Hľadať v zozname chatov",
+};

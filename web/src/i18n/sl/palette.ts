@@ -1,0 +1,13 @@
+import type { PaletteTexts } from "../en/palette";
+
+/** Slovenian texts for the palette. */
+export const texts: PaletteTexts = {
+  field: "Išči klepete in ukaze",
+  results: "Rezultati",
+  actions: "Ukazi",
+  chats: "Klepeti",
+  messages: "Sporočila",
+  none: "Ni zadetkov.",
+  sidebar: "Pokaži ali skrij seznam klepetov",
+  search: "Išči po seznamu klepetov",
+};

@@ -1,0 +1,31 @@
+import type { MarkdownTexts } from "../en/markdown";
+
+/** Albanian texts for rendered answers. */
+export const texts: MarkdownTexts = {
+  code: (language) => `Kod, ${language}`,
+  copyCode: "Kopjo kodin",
+  wrap: "Mbështill rreshtat",
+  download: (name) => `Shkarko si ${name}`,
+  preview: "Pamje paraprake",
+  previewProblem: (reason) => `Ky komponent nuk mund të shfaqej: ${reason}`,
+  previewOf: (language) => `Pamje paraprake e ${language}`,
+  showCode: "Kodi",
+  showDiagram: "Diagrami",
+  diagramImage: "Diagram. Kodi e përshkruan si tekst.",
+  diagramProblem: "Ky diagram nuk mund të vizatohej.",
+  diagramError: (reason) => `Ky diagram nuk mund të vizatohej: ${reason}.`,
+  enlarge: "Zmadho diagramin",
+  save: "Ruaj diagramin",
+  notSaved: "Shfletuesi nuk mundi ta vizatonte imazhin. Ruaje diagramin si SVG.",
+  moveDiagram: "Diagram. Shigjetat e lëvizin, + dhe - ndryshojnë zmadhimin, 0 e shfaq të tërin.",
+  zoomIn: "Zmadho",
+  zoomOut: "Zvogëlo",
+  fit: "Shfaqe të tërin",
+  plain: "tekst",
+  done: "kryer",
+  todo: "për t’u bërë",
+  footnotes: "Fusnota",
+  footnote: (number) => `Fusnota ${number}`,
+  backToText: (number) => `Kthehu te referenca ${number}`,
+  backToOccurrence: (number, occurrence) => `Kthehu te referenca ${number}, përdorimi ${occurrence}`,
+};

@@ -1,0 +1,135 @@
+import { pluralsOf } from "../plurals";
+import type { OrganizeTexts } from "../en/organize";
+
+const plural = pluralsOf("sq");
+
+/** Albanian texts for folders, tags and the selection of chats. */
+export const texts: OrganizeTexts = {
+  folders: "Dosjet",
+  tags: "Etiketat",
+  inFolder: (name, count) => plural(count, { one: `${name}, 1 bisedë`, other: `${name}, ${count} biseda` }),
+  empty: "Kjo dosje është bosh.",
+  remove: "Fshi dosjen",
+  removed: (name, parent) =>
+    parent === null
+      ? `Dosja “${name}” u fshi. Përmbajtja e saj është në listë.`
+      : `Dosja “${name}” u fshi. Përmbajtja e saj është te “${parent}”.`,
+  notChanged: "Dosja nuk u ndryshua.",
+
+  newFolder: "Dosje e re",
+  newInside: "Dosje e re brenda kësaj",
+  settings: "Cilësimet e dosjes",
+  place: "Dosja mëmë",
+  top: "Asnjë",
+  systemPromptHint: "Bisedat e reja në këtë dosje nisin me të. E përdorin edhe dosjet brenda saj, nëse nuk kanë promptin e vet.",
+
+  back: "Kthehu te të gjitha bisedat",
+  backTo: (name) => `Kthehu te ${name}`,
+  noArchived: "Nuk ka biseda të arkivuara.",
+
+  chat: {
+    name: "Emri i bisedës",
+    notRenamed: "Biseda nuk u riemërtua.",
+    rename: "Riemërto",
+    pin: "Fikso",
+    unpin: "Hiq fiksimin",
+    archive: "Arkivo",
+    unarchive: "Nxirr nga arkivi",
+    organize: "Dosja dhe etiketat…",
+    select: "Zgjidh biseda",
+    share: "Ndaj…",
+    exportMarkdown: "Eksporto si Markdown",
+    exportText: "Eksporto si tekst të thjeshtë",
+    exportJson: "Eksporto si JSON",
+    exportAll: "Eksporto të gjitha bisedat",
+    import: "Importo biseda…",
+    delete: "Fshi",
+    deleteTitle: "Të fshihet kjo bisedë?",
+    deleteText: (title) => `“${title}” kalon te “Fshirë së fundi”. Prej andej mund ta rikthesh.`,
+    deleted: (title) => `“${title}” u fshi.`,
+    archivedNotice: (title) => `“${title}” u arkivua.`,
+    notDeleted: "Biseda nuk u fshi.",
+    notRestored: "Biseda nuk u rikthye.",
+  },
+
+  share: {
+    title: (title) => `Ndaj “${title}”`,
+    list: "Lidhjet e ndara",
+    note: "Kushdo që ka lidhjen mund ta lexojë bisedën siç është tani, pa hyrë. Mesazhet e mëvonshme, degët e tjera, prompti i sistemit dhe mendimet nuk shfaqen.",
+    days: "Skadon pas",
+    day: (count) => `${count} ditë`,
+    receipts: "Trego ku ndodhej çdo prompt në memorien cache",
+    create: "Krijo lidhje",
+    link: "Lidhja",
+    qr: "Kodi QR i lidhjes",
+    once: "Kopjoje lidhjen tani. Nuk mund të shfaqet përsëri.",
+    none: "Nuk ka lidhje të ndara.",
+    until: (time) => `skadon: ${time}`,
+    remove: (title) => `Fshi lidhjen për ${title}`,
+    delete: "Fshi",
+  },
+
+  dialog: {
+    title: (count) => plural(count, { one: "Dosja dhe etiketat", other: `Dosja dhe etiketat e ${count} bisedave` }),
+    folder: "Dosja",
+    none: "Asnjë dosje",
+    mixed: "Lëri siç janë",
+    create: "Dosje e re…",
+    name: "Emri i dosjes",
+    tags: "Etiketat",
+    add: "Shto etiketë",
+    hint: "Enter e shton etiketën.",
+    take: (tag) => `Hiq etiketën ${tag}`,
+  },
+
+  filters: {
+    count: (count) => (count === 0 ? "Filtra" : `Filtra: ${count}`),
+    role: "Shkruar nga",
+    roles: {
+      "": "Kushdo",
+      user: "Ti",
+      assistant: "Ebb",
+    },
+    period: "Kur",
+    periods: {
+      any: "Kurdoherë",
+      day: "Sot",
+      week: "7 ditët e fundit",
+      month: "30 ditët e fundit",
+      year: "12 muajt e fundit",
+      range: "Mes dy ditëve…",
+    },
+    from: "Dita e parë",
+    to: "Dita e fundit",
+    folder: "Dosja",
+    anyFolder: "Çdo dosje",
+    tag: "Etiketa",
+    anyTag: "Çdo etiketë",
+    archived: "Arkivi",
+    archives: {
+      "": "Të gjitha bisedat",
+      false: "Pa bisedat e arkivuara",
+      true: "Vetëm bisedat e arkivuara",
+    },
+    clear: "Pastro filtrat",
+  },
+
+  selection: {
+    label: "Bisedat e zgjedhura",
+    count: (count) => plural(count, { one: `${count} e zgjedhur`, other: `${count} të zgjedhura` }),
+    all: "Zgjidhi të gjitha",
+    organize: "Dosja dhe etiketat…",
+    archive: "Arkivo",
+    unarchive: "Nxirr nga arkivi",
+    export: "Eksporto si JSON",
+    delete: "Fshi",
+    done: "Përfundo zgjedhjen",
+    deleteTitle: (count) => plural(count, { one: "Të fshihet 1 bisedë?", other: `Të fshihen ${count} biseda?` }),
+    deleteText: "Kalojnë te “Fshirë së fundi”. Prej andej mund t’i rikthesh.",
+    deleted: (count) => plural(count, { one: "U fshi 1 bisedë.", other: `U fshinë ${count} biseda.` }),
+    archived: (count) => plural(count, { one: "U arkivua 1 bisedë.", other: `U arkivuan ${count} biseda.` }),
+    unarchived: (count) => plural(count, { one: "1 bisedë u nxor nga arkivi.", other: `${count} biseda u nxorën nga arkivi.` }),
+    failed: "Bisedat nuk u ndryshuan.",
+    tooMany: (most) => `Mund të eksportohen njëherësh deri në ${most} biseda. Në vend të kësaj, eksporto të gjitha bisedat nga menyja.`,
+  },
+};

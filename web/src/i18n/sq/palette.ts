@@ -1,0 +1,13 @@
+import type { PaletteTexts } from "../en/palette";
+
+/** Albanian texts for the palette. */
+export const texts: PaletteTexts = {
+  field: "Kërko biseda dhe komanda",
+  results: "Rezultatet",
+  actions: "Komandat",
+  chats: "Bisedat",
+  messages: "Mesazhet",
+  none: "Nuk u gjet asgjë.",
+  sidebar: "Shfaq ose fshih listën e bisedave",
+  search: "Kërko në listën e bisedave",
+};

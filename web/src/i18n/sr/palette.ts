@@ -1,0 +1,13 @@
+import type { PaletteTexts } from "../en/palette";
+
+/** Serbian texts for the palette. */
+export const texts: PaletteTexts = {
+  field: "Претражи ћаскања и команде",
+  results: "Резултати",
+  actions: "Команде",
+  chats: "Ћаскања",
+  messages: "Поруке",
+  none: "Ништа није пронађено.",
+  sidebar: "Прикажи или сакриј листу ћаскања",
+  search: "Претражи листу ћаскања",
+};

@@ -1,0 +1,71 @@
+import { pluralsOf } from "../plurals";
+import type { AnswerTexts } from "../en/answers";
+
+const plural = pluralsOf("sv");
+
+/** Swedish texts for the answer tools. */
+export const texts: AnswerTexts = {
+  edit: {
+    field: "Redigerat svar",
+    note: "Nästa meddelande fortsätter från din text. Originalet finns kvar som en version.",
+  },
+
+  rating: {
+    field: "Vad var fel?",
+    note: "Valfritt. Din feedback sparas med svaret.",
+  },
+
+  compare: {
+    title: "Jämför svar",
+    note: "Alla svar skrivs samtidigt, med chattens systemprompt. Även svar med samma inställningar kan skilja sig åt, om inte ett frö är angivet.",
+    kept: "Varje svar finns kvar i chatten som en version.",
+    column: (index) => `Svar ${index}`,
+    temperature: (value) => `Temperatur ${value}`,
+    topP: (value) => `Top p ${value}`,
+    seed: (value) => `Frö ${value}`,
+    add: "Lägg till ett svar",
+    remove: (index) => `Ta bort svar ${index}`,
+    start: "Jämför",
+    keep: "Behåll det här",
+    merge: "Slå ihop till ett svar",
+    stop: (index) => `Stoppa svar ${index}`,
+    stopAll: "Stoppa alla",
+  },
+
+  prompts: {
+    title: "Sparade prompter",
+    search: "Sök prompt",
+    none: "Inga prompter hittades.",
+    empty: "Inga sparade prompter än. Spara en text som du ofta inleder meddelanden med. Skriv sedan ”/” i ett tomt meddelande för att se den här.",
+    add: "Ny prompt",
+    edit: (name) => `Redigera ”${name}”`,
+    name: "Promptens namn",
+    text: "Text",
+    placeholders: "Platshållare inom dubbla klamrar, som {{stad}}, markeras så att du kan fylla i dem.",
+    remove: "Radera prompten",
+  },
+
+  files: {
+    search: "Sök fil",
+    none: "Inga filer hittades. Behåll en fil med bokmärket på den när du bifogar den.",
+    size: (characters) => `${characters} tecken`,
+    remove: (name) => `Radera ${name}`,
+    delete: "Radera",
+    confirm: "Radera filen från dina filer? Chattar som innehåller den ändras inte.",
+  },
+
+  queue: {
+    title: "Meddelande i kö",
+    waiting: "I kö. Skickas när svaret är klart.",
+    now: "Skicka nu",
+    nowTitle: "Stoppar svaret och behåller texten",
+    held: "Inte skickat än: svaret blev inte klart medan du var här.",
+    files: (count) => plural(count, { one: "1 fil", other: `${count} filer` }),
+  },
+
+  regenerate: {
+    title: "Generera om med andra inställningar",
+    note: "Inställningarna gäller bara det här svaret. Ett tomt fält använder chattens inställning. En förinställning fyller i sina samplingsvärden, men chattens systemprompt behålls.",
+    start: "Generera om",
+  },
+};

@@ -1,0 +1,46 @@
+import { pluralsOf } from "../plurals";
+import type { FileTexts } from "../en/files";
+
+const plural = pluralsOf("sv");
+
+/** Swedish texts for messages and files that are too long or cannot be read: the problem, and the remedy. */
+export const texts: FileTexts = {
+  tooLong: {
+    title: "Meddelandet är för långt",
+    text: (used, window) => `Med meddelandet skulle chatten ha ${used} tokens. Modellen läser färre än ${window}.`,
+    farTooLong: (window) => `Meddelandet är mycket längre än de ${window} tokens som modellen läser.`,
+    shorten: "Korta det, eller:",
+    remove: (name) => `Ta bort ${name}`,
+    leave: (messages) => plural(messages, { one: "Skicka utan det första meddelandet", other: `Skicka utan de första ${messages} meddelandena` }),
+    summarize: (messages) => plural(messages, { one: "Sammanfatta det första meddelandet", other: `Sammanfatta de första ${messages} meddelandena` }),
+    summarizing: "Modellen skriver sammanfattningen. Därefter skickas meddelandet.",
+    leaveTitle: "De finns kvar i chatten, men modellen ser dem inte längre.",
+    move: "Fråga i en ny chatt",
+  },
+
+  allSeen: "Härifrån ser modellen alla meddelanden igen.",
+  leftOut: (messages) => plural(messages, { one: "Härifrån ser modellen inte längre det första meddelandet.", other: `Härifrån ser modellen inte längre de första ${messages} meddelandena.` }),
+
+  summary: "Sammanfattning",
+  summarized: (messages) => plural(messages, { one: "Härifrån ser modellen en sammanfattning av det första meddelandet.", other: `Härifrån ser modellen en sammanfattning av de första ${messages} meddelandena.` }),
+
+  overflow: {
+    server: "Servern sparar inte så här stora utkast: det ligger kvar i den här webbläsaren tills du skickar det. Korta det eller bifoga det som fil.",
+    browser: "Meddelandet är för stort för att sparas tills du skickar det. Det försvinner om du stänger eller laddar om sidan.",
+  },
+
+  notRead: (name) => `${name} lästes inte.`,
+
+  unreadable: {
+    tooBig: (name) => `${name} innehåller mer än 512 KiB text. Bifoga den del som är viktig.`,
+    tooBigPdf: (name) => `${name} är större än 32 MiB. Bifoga den del som är viktig.`,
+    noText: (name) => `${name} är varken textfil, PDF, docx, xlsx, pptx eller epub. Spara filen i något av de formaten och bifoga den.`,
+    old: (name) => `${name} har ett gammalt Office-format. Spara filen som docx, xlsx eller pptx och bifoga den.`,
+    empty: (name) => `${name} innehåller ingen text. Bilder av text behöver textigenkänning först.`,
+    tooCostly: (name) => `${name} kräver för mycket minne eller tid att läsa. Bifoga den del som är viktig.`,
+    scanned: (name) => `${name} innehåller ingen text, bara skannade sidor. Kör textigenkänning på filen först.`,
+    encrypted: (name) => `${name} är låst med ett lösenord. Spara en kopia utan lösenord och bifoga den.`,
+    broken: (name) => `${name} är skadad och kan inte läsas. Spara eller ladda ner filen på nytt.`,
+    gone: (name) => `${name} kan inte öppnas. Om det är en mapp, välj filerna i den. Välj annars filen på nytt.`,
+  },
+};

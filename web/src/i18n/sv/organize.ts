@@ -1,0 +1,135 @@
+import { pluralsOf } from "../plurals";
+import type { OrganizeTexts } from "../en/organize";
+
+const plural = pluralsOf("sv");
+
+/** Swedish texts for folders, tags and the selection of chats. */
+export const texts: OrganizeTexts = {
+  folders: "Mappar",
+  tags: "Taggar",
+  inFolder: (name, count) => plural(count, { one: `${name}, 1 chatt`, other: `${name}, ${count} chattar` }),
+  empty: "Mappen är tom.",
+  remove: "Radera mappen",
+  removed: (name, parent) =>
+    parent === null
+      ? `Mappen ”${name}” raderades. Innehållet finns i listan.`
+      : `Mappen ”${name}” raderades. Innehållet finns i ”${parent}”.`,
+  notChanged: "Mappen ändrades inte.",
+
+  newFolder: "Ny mapp",
+  newInside: "Ny mapp i den här mappen",
+  settings: "Mappinställningar",
+  place: "Ligger i",
+  top: "Ingen annan mapp",
+  systemPromptHint: "Nya chattar i mappen börjar med den. Mappar i mappen använder den också, om de inte har en egen.",
+
+  back: "Tillbaka till alla chattar",
+  backTo: (name) => `Tillbaka till ${name}`,
+  noArchived: "Inga arkiverade chattar.",
+
+  chat: {
+    name: "Chattens namn",
+    notRenamed: "Chatten bytte inte namn.",
+    rename: "Byt namn",
+    pin: "Fäst",
+    unpin: "Lossa",
+    archive: "Arkivera",
+    unarchive: "Hämta från arkivet",
+    organize: "Mapp och taggar…",
+    select: "Välj chattar",
+    share: "Dela…",
+    exportMarkdown: "Exportera som Markdown",
+    exportText: "Exportera som oformaterad text",
+    exportJson: "Exportera som JSON",
+    exportAll: "Exportera alla chattar",
+    import: "Importera chattar…",
+    delete: "Radera",
+    deleteTitle: "Radera chatten?",
+    deleteText: (title) => `”${title}” flyttas till ”Nyligen raderade”. Därifrån kan du återställa den.`,
+    deleted: (title) => `”${title}” raderades.`,
+    archivedNotice: (title) => `”${title}” arkiverades.`,
+    notDeleted: "Chatten raderades inte.",
+    notRestored: "Chatten återställdes inte.",
+  },
+
+  share: {
+    title: (title) => `Dela ”${title}”`,
+    list: "Delade länkar",
+    note: "Alla som har länken kan läsa chatten som den är nu, utan att logga in. Senare meddelanden, andra grenar, systemprompten och tankar visas inte.",
+    days: "Upphör efter",
+    day: (count) => plural(count, { one: "1 dag", other: `${count} dagar` }),
+    receipts: "Visa var varje prompt fanns i cachen",
+    create: "Skapa länk",
+    link: "Länk",
+    qr: "QR-kod för länken",
+    once: "Kopiera länken nu. Den kan inte visas igen.",
+    none: "Det finns inga delade länkar.",
+    until: (time) => `upphör: ${time}`,
+    remove: (title) => `Radera länken till ${title}`,
+    delete: "Radera",
+  },
+
+  dialog: {
+    title: (count) => plural(count, { one: "Mapp och taggar", other: `Mapp och taggar för ${count} chattar` }),
+    folder: "Mapp",
+    none: "Ingen mapp",
+    mixed: "Lämna oförändrat",
+    create: "Ny mapp…",
+    name: "Mappens namn",
+    tags: "Taggar",
+    add: "Lägg till en tagg",
+    hint: "Enter lägger till taggen.",
+    take: (tag) => `Ta bort taggen ${tag}`,
+  },
+
+  filters: {
+    count: (count) => (count === 0 ? "Filter" : `Filter: ${count}`),
+    role: "Skrivet av",
+    roles: {
+      "": "Vem som helst",
+      user: "Dig",
+      assistant: "Ebb",
+    },
+    period: "När",
+    periods: {
+      any: "När som helst",
+      day: "Idag",
+      week: "Senaste 7 dagarna",
+      month: "Senaste 30 dagarna",
+      year: "Senaste 12 månaderna",
+      range: "Mellan två dagar…",
+    },
+    from: "Första dagen",
+    to: "Sista dagen",
+    folder: "Mapp",
+    anyFolder: "Alla mappar",
+    tag: "Tagg",
+    anyTag: "Alla taggar",
+    archived: "Arkiv",
+    archives: {
+      "": "Alla chattar",
+      false: "Utan arkiverade chattar",
+      true: "Bara arkiverade chattar",
+    },
+    clear: "Rensa filtren",
+  },
+
+  selection: {
+    label: "Valda chattar",
+    count: (count) => plural(count, { one: "1 vald", other: `${count} valda` }),
+    all: "Välj alla",
+    organize: "Mapp och taggar…",
+    archive: "Arkivera",
+    unarchive: "Hämta från arkivet",
+    export: "Exportera som JSON",
+    delete: "Radera",
+    done: "Avsluta urvalet",
+    deleteTitle: (count) => plural(count, { one: "Radera 1 chatt?", other: `Radera ${count} chattar?` }),
+    deleteText: "De flyttas till ”Nyligen raderade”. Därifrån kan du återställa dem.",
+    deleted: (count) => plural(count, { one: "1 chatt raderades.", other: `${count} chattar raderades.` }),
+    archived: (count) => plural(count, { one: "1 chatt arkiverades.", other: `${count} chattar arkiverades.` }),
+    unarchived: (count) => plural(count, { one: "1 chatt hämtades från arkivet.", other: `${count} chattar hämtades från arkivet.` }),
+    failed: "Chattarna ändrades inte.",
+    tooMany: (most) => `Högst ${most} chattar kan exporteras på en gång. Exportera alla chattar från menyn i stället.`,
+  },
+};

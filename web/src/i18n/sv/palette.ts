@@ -1,0 +1,13 @@
+import type { PaletteTexts } from "../en/palette";
+
+/** Swedish texts for the palette. */
+export const texts: PaletteTexts = {
+  field: "Sök chattar och kommandon",
+  results: "Resultat",
+  actions: "Kommandon",
+  chats: "Chattar",
+  messages: "Meddelanden",
+  none: "Inget hittades.",
+  sidebar: "Visa eller dölj chattlistan",
+  search: "Sök i chattlistan",
+};

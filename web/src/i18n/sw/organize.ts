@@ -1,0 +1,127 @@
+import { pluralsOf } from "../plurals";
+import type { OrganizeTexts } from "../en/organize";
+
+const plural = pluralsOf("sw");
+
+/** Swahili texts for folders, tags and the selection of chats. */
+export const texts: OrganizeTexts = {
+  folders: "Folda",
+  tags: "Lebo",
+  inFolder: (name, count) => plural(count, { one: `${name}, gumzo 1`, other: `${name}, magumzo ${count}` }),
+  empty: "Folda hii ni tupu.",
+  remove: "Futa folda",
+  removed: (name, parent) =>
+    parent === null
+      ? `Folda “${name}” imefutwa. Vilivyokuwa ndani yake viko kwenye orodha.`
+      : `Folda “${name}” imefutwa. Vilivyokuwa ndani yake viko katika “${parent}”.`,
+  notChanged: "Folda haikubadilishwa.",
+
+  newFolder: "Folda mpya",
+  newInside: "Folda mpya ndani ya hii",
+  settings: "Mipangilio ya folda",
+  place: "Ndani ya",
+  top: "Si ndani ya folda nyingine",
+  systemPromptHint: "Magumzo mapya katika folda hii huanza nacho. Folda zilizo ndani yake hukitumia pia, isipokuwa zina chao.",
+
+  back: "Rudi kwenye magumzo yote",
+  backTo: (name) => `Rudi kwenye ${name}`,
+  noArchived: "Hakuna magumzo kwenye kumbukumbu.",
+
+  chat: {
+    name: "Jina la gumzo",
+    notRenamed: "Jina la gumzo halikubadilishwa.",
+    rename: "Badilisha jina",
+    pin: "Bandika",
+    unpin: "Bandua",
+    archive: "Weka kwenye kumbukumbu",
+    unarchive: "Ondoa kwenye kumbukumbu",
+    organize: "Folda na lebo…",
+    select: "Chagua magumzo",
+    share: "Shiriki…",
+    exportMarkdown: "Hamisha kama Markdown",
+    exportText: "Hamisha kama maandishi matupu",
+    exportJson: "Hamisha kama JSON",
+    exportAll: "Hamisha magumzo yote",
+    import: "Ingiza magumzo…",
+    delete: "Futa",
+    deleteTitle: "Ungependa kufuta gumzo hili?",
+    deleteText: (title) => `“${title}” litahamia “Yaliyofutwa hivi karibuni”. Unaweza kulirejesha kutoka huko.`,
+    deleted: (title) => `“${title}” limefutwa.`,
+    archivedNotice: (title) => `“${title}” limewekwa kwenye kumbukumbu.`,
+    notDeleted: "Gumzo halikufutwa.",
+    notRestored: "Gumzo halikurejeshwa.",
+  },
+
+  share: {
+    title: (title) => `Shiriki “${title}”`,
+    list: "Viungo vilivyoshirikiwa",
+    note: "Yeyote aliye na kiungo anaweza kusoma gumzo lilivyo sasa, bila kuingia katika akaunti. Ujumbe wa baadaye, matawi mengine, kidokezo cha mfumo na mawazo havionyeshwi.",
+    days: "Kitaisha muda baada ya",
+    day: (count) => plural(count, { one: "siku 1", other: `siku ${count}` }),
+    receipts: "Onyesha mahali akiba ya kila kidokezo ilipokuwa",
+    create: "Tengeneza kiungo",
+    link: "Kiungo",
+    qr: "Msimbo wa QR wa kiungo",
+    once: "Nakili kiungo sasa. Hakiwezi kuonyeshwa tena.",
+    none: "Hakuna viungo vilivyoshirikiwa.",
+    until: (time) => `kitaisha muda ${time}`,
+    remove: (title) => `Futa kiungo cha ${title}`,
+    delete: "Futa",
+  },
+
+  dialog: {
+    title: (count) => plural(count, { one: "Folda na lebo", other: `Folda na lebo za magumzo ${count}` }),
+    folder: "Folda",
+    none: "Hakuna folda",
+    mixed: "Acha zilivyo",
+    create: "Folda mpya…",
+    name: "Jina la folda",
+    tags: "Lebo",
+    add: "Ongeza lebo",
+    hint: "Enter huongeza lebo.",
+    take: (tag) => `Ondoa lebo ${tag}`,
+  },
+
+  filters: {
+    count: (count) => (count === 0 ? "Vichujio" : `Vichujio: ${count}`),
+    role: "Mwandishi",
+    roles: { "": "Yeyote", user: "Wewe", assistant: "Ebb" },
+    period: "Wakati",
+    periods: {
+      any: "Wakati wowote",
+      day: "Leo",
+      week: "Siku 7 zilizopita",
+      month: "Siku 30 zilizopita",
+      year: "Miezi 12 iliyopita",
+      range: "Kati ya siku mbili…",
+    },
+    from: "Siku ya kwanza",
+    to: "Siku ya mwisho",
+    folder: "Folda",
+    anyFolder: "Folda yoyote",
+    tag: "Lebo",
+    anyTag: "Lebo yoyote",
+    archived: "Kumbukumbu",
+    archives: { "": "Magumzo yote", false: "Bila yaliyo kwenye kumbukumbu", true: "Yaliyo kwenye kumbukumbu pekee" },
+    clear: "Futa vichujio",
+  },
+
+  selection: {
+    label: "Magumzo yaliyochaguliwa",
+    count: (count) => plural(count, { one: "1 limechaguliwa", other: `${count} yamechaguliwa` }),
+    all: "Chagua yote",
+    organize: "Folda na lebo…",
+    archive: "Weka kwenye kumbukumbu",
+    unarchive: "Ondoa kwenye kumbukumbu",
+    export: "Hamisha kama JSON",
+    delete: "Futa",
+    done: "Maliza kuchagua",
+    deleteTitle: (count) => plural(count, { one: "Ungependa kufuta gumzo 1?", other: `Ungependa kufuta magumzo ${count}?` }),
+    deleteText: "Yatahamia “Yaliyofutwa hivi karibuni”. Unaweza kuyarejesha kutoka huko.",
+    deleted: (count) => plural(count, { one: "Gumzo 1 limefutwa.", other: `Magumzo ${count} yamefutwa.` }),
+    archived: (count) => plural(count, { one: "Gumzo 1 limewekwa kwenye kumbukumbu.", other: `Magumzo ${count} yamewekwa kwenye kumbukumbu.` }),
+    unarchived: (count) => plural(count, { one: "Gumzo 1 limeondolewa kwenye kumbukumbu.", other: `Magumzo ${count} yameondolewa kwenye kumbukumbu.` }),
+    failed: "Magumzo hayakubadilishwa.",
+    tooMany: (most) => `Magumzo yasiyozidi ${most} yanaweza kuhamishwa kwa pamoja. Badala yake, hamisha magumzo yote kutoka kwenye menyu.`,
+  },
+};

@@ -1,0 +1,13 @@
+import type { PaletteTexts } from "../en/palette";
+
+/** Thai texts for the palette. */
+export const texts: PaletteTexts = {
+  field: "ค้นหาแชทและคำสั่ง",
+  results: "ผลการค้นหา",
+  actions: "คำสั่ง",
+  chats: "แชท",
+  messages: "ข้อความ",
+  none: "ไม่พบผลลัพธ์",
+  sidebar: "แสดงหรือซ่อนรายการแชท",
+  search: "ค้นหาในรายการแชท",
+};

@@ -1,0 +1,68 @@
+import type { AnswerTexts } from "../en/answers";
+
+/** Turkish texts for the answer tools. */
+export const texts: AnswerTexts = {
+  edit: {
+    field: "Düzenlenen yanıt",
+    note: "Sonraki mesaj sizin metninizden devam eder. Özgün yanıt bir sürüm olarak saklanır.",
+  },
+
+  rating: {
+    field: "Yanlış olan neydi?",
+    note: "İsteğe bağlı. Geri bildiriminiz yanıtla birlikte saklanır.",
+  },
+
+  compare: {
+    title: "Yanıtları karşılaştır",
+    note: "Tüm yanıtlar sohbetin sistem istemiyle aynı anda yazılır. Seed belirlenmemişse, aynı ayarlara sahip yanıtlar bile farklı olabilir.",
+    kept: "Her yanıt, sohbette bir sürüm olarak kalır.",
+    column: (index) => `Yanıt ${index}`,
+    temperature: (value) => `Sıcaklık ${value}`,
+    topP: (value) => `Top p ${value}`,
+    seed: (value) => `Seed ${value}`,
+    add: "Yanıt ekle",
+    remove: (index) => `Yanıt ${index}: kaldır`,
+    start: "Karşılaştır",
+    keep: "Bunu kullan",
+    merge: "Tek yanıtta birleştir",
+    stop: (index) => `Yanıt ${index}: durdur`,
+    stopAll: "Tümünü durdur",
+  },
+
+  prompts: {
+    title: "Kayıtlı istemler",
+    search: "İstem ara",
+    none: "İstem bulunamadı.",
+    empty: "Henüz kayıtlı istem yok. Mesajlarınıza sık sık başladığınız bir metni kaydedin: Boş bir mesaja “/” yazınca burada listelenir.",
+    add: "Yeni istem",
+    edit: (name) => `Düzenle: “${name}”`,
+    name: "İstemin adı",
+    text: "Metin",
+    placeholders: "{{şehir}} gibi çift süslü ayraç içindeki yer tutucular, doldurmanız için seçilir.",
+    remove: "İstemi sil",
+  },
+
+  files: {
+    search: "Dosya ara",
+    none: "Dosya bulunamadı. Bir dosyayı saklamak için eklerken üzerindeki yer imine tıklayın.",
+    size: (characters) => `${characters} karakter`,
+    remove: (name) => `Sil: ${name}`,
+    delete: "Sil",
+    confirm: "Bu dosya, dosyalarınızdan silinsin mi? Dosyayı içeren sohbetler olduğu gibi kalır.",
+  },
+
+  queue: {
+    title: "Sıradaki mesaj",
+    waiting: "Sırada. Yanıt tamamlanınca gönderilecek.",
+    now: "Şimdi gönder",
+    nowTitle: "Yanıtı durdurur ve metnini saklar",
+    held: "Henüz gönderilmedi: Siz buradayken yanıt tamamlanmadı.",
+    files: (count) => `${count} dosya`,
+  },
+
+  regenerate: {
+    title: "Başka ayarlarla yeniden oluştur",
+    note: "Bu ayarlar yalnızca bu yanıt için geçerlidir. Boş alanda sohbetin ayarı kullanılır. Ön ayar kendi örnekleme ayarlarını doldurur; sohbetin sistem istemi değişmez.",
+    start: "Yeniden oluştur",
+  },
+};

@@ -1,0 +1,31 @@
+import type { MarkdownTexts } from "../en/markdown";
+
+/** Turkish texts for rendered answers. */
+export const texts: MarkdownTexts = {
+  code: (language) => `Kod, ${language}`,
+  copyCode: "Kodu kopyala",
+  wrap: "Satırları kaydır",
+  download: (name) => `${name} olarak indir`,
+  preview: "Önizleme",
+  previewProblem: (reason) => `Bu bileşen gösterilemedi: ${reason}`,
+  previewOf: (language) => `${language} önizlemesi`,
+  showCode: "Kod",
+  showDiagram: "Diyagram",
+  diagramImage: "Diyagram. Kod, onu metin olarak açıklar.",
+  diagramProblem: "Bu diyagram çizilemedi.",
+  diagramError: (reason) => `Bu diyagram çizilemedi: ${reason}.`,
+  enlarge: "Diyagramı büyüt",
+  save: "Diyagramı kaydet",
+  notSaved: "Tarayıcı görüntüyü çizemedi. Diyagramı SVG olarak kaydedin.",
+  moveDiagram: "Diyagram. Ok tuşları kaydırır, + ve - yakınlaştırıp uzaklaştırır, 0 tümünü gösterir.",
+  zoomIn: "Yakınlaştır",
+  zoomOut: "Uzaklaştır",
+  fit: "Tümünü göster",
+  plain: "metin",
+  done: "yapıldı",
+  todo: "yapılacak",
+  footnotes: "Dipnotlar",
+  footnote: (number) => `Dipnot ${number}`,
+  backToText: (number) => `Metne dön: dipnot ${number}`,
+  backToOccurrence: (number, occurrence) => `Metne dön: dipnot ${number}, ${occurrence}. kullanım`,
+};

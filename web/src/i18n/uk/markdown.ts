@@ -1,0 +1,31 @@
+import type { MarkdownTexts } from "../en/markdown";
+
+/** Ukrainian texts for rendered answers. */
+export const texts: MarkdownTexts = {
+  code: (language) => `Код, ${language}`,
+  copyCode: "Копіювати код",
+  wrap: "Переносити рядки",
+  download: (name) => `Завантажити як ${name}`,
+  preview: "Попередній перегляд",
+  previewProblem: (reason) => `Не вдалося показати цей компонент: ${reason}`,
+  previewOf: (language) => `Попередній перегляд ${language}`,
+  showCode: "Код",
+  showDiagram: "Діаграма",
+  diagramImage: "Діаграма. Код описує її у вигляді тексту.",
+  diagramProblem: "Не вдалося намалювати цю діаграму.",
+  diagramError: (reason) => `Не вдалося намалювати цю діаграму: ${reason}.`,
+  enlarge: "Збільшити діаграму",
+  save: "Зберегти діаграму",
+  notSaved: "Браузер не зміг намалювати зображення. Збережіть діаграму як SVG.",
+  moveDiagram: "Діаграма. Стрілки рухають її, + і - змінюють масштаб, 0 показує повністю.",
+  zoomIn: "Збільшити",
+  zoomOut: "Зменшити",
+  fit: "Показати повністю",
+  plain: "текст",
+  done: "виконано",
+  todo: "не виконано",
+  footnotes: "Виноски",
+  footnote: (number) => `Виноска ${number}`,
+  backToText: (number) => `Назад до посилання ${number}`,
+  backToOccurrence: (number, occurrence) => `Назад до посилання ${number}, місце ${occurrence}`,
+};

@@ -1,0 +1,135 @@
+import { pluralsOf } from "../plurals";
+import type { OrganizeTexts } from "../en/organize";
+
+const plural = pluralsOf("uk");
+
+/** Ukrainian texts for folders, tags and the selection of chats. */
+export const texts: OrganizeTexts = {
+  folders: "Папки",
+  tags: "Мітки",
+  inFolder: (name, count) => plural(count, { one: `${name}, ${count} чат`, few: `${name}, ${count} чати`, other: `${name}, ${count} чатів` }),
+  empty: "Ця папка порожня.",
+  remove: "Видалити папку",
+  removed: (name, parent) =>
+    parent === null
+      ? `Папку «${name}» видалено. Її вміст тепер у списку.`
+      : `Папку «${name}» видалено. Її вміст тепер у папці «${parent}».`,
+  notChanged: "Папку не змінено.",
+
+  newFolder: "Нова папка",
+  newInside: "Нова папка всередині цієї",
+  settings: "Налаштування папки",
+  place: "Розташування",
+  top: "Поза іншими папками",
+  systemPromptHint: "З нього починаються нові чати в цій папці. Вкладені папки теж його використовують, якщо не мають свого.",
+
+  back: "Назад до всіх чатів",
+  backTo: (name) => `Назад до папки «${name}»`,
+  noArchived: "Архівованих чатів немає.",
+
+  chat: {
+    name: "Назва чату",
+    notRenamed: "Чат не перейменовано.",
+    rename: "Перейменувати",
+    pin: "Закріпити",
+    unpin: "Відкріпити",
+    archive: "Архівувати",
+    unarchive: "Розархівувати",
+    organize: "Папка й мітки…",
+    select: "Вибрати чати",
+    share: "Поділитися…",
+    exportMarkdown: "Експортувати в Markdown",
+    exportText: "Експортувати як текст",
+    exportJson: "Експортувати в JSON",
+    exportAll: "Експортувати всі чати",
+    import: "Імпортувати чати…",
+    delete: "Видалити",
+    deleteTitle: "Видалити цей чат?",
+    deleteText: (title) => `«${title}» потрапить до «Нещодавно видалених». Звідти його можна відновити.`,
+    deleted: (title) => `Чат «${title}» видалено.`,
+    archivedNotice: (title) => `Чат «${title}» архівовано.`,
+    notDeleted: "Чат не видалено.",
+    notRestored: "Чат не відновлено.",
+  },
+
+  share: {
+    title: (title) => `Поділитися чатом «${title}»`,
+    list: "Посилання",
+    note: "Кожен, хто має посилання, може прочитати чат у його нинішньому вигляді без входу. Пізніші повідомлення, інші гілки, системний промпт і міркування не показуються.",
+    days: "Термін дії",
+    day: (count) => plural(count, { one: `${count} день`, few: `${count} дні`, other: `${count} днів` }),
+    receipts: "Показувати, де був кеш кожного промпту",
+    create: "Створити посилання",
+    link: "Посилання",
+    qr: "QR-код посилання",
+    once: "Скопіюйте посилання зараз. Показати його ще раз не можна.",
+    none: "Посилань немає.",
+    until: (time) => `діє до: ${time}`,
+    remove: (title) => `Видалити посилання на «${title}»`,
+    delete: "Видалити",
+  },
+
+  dialog: {
+    title: (count) => (count === 1 ? "Папка й мітки" : plural(count, { one: `Папка й мітки ${count} чату`, few: `Папка й мітки ${count} чатів`, other: `Папка й мітки ${count} чатів` })),
+    folder: "Папка",
+    none: "Без папки",
+    mixed: "Залишити як є",
+    create: "Нова папка…",
+    name: "Назва папки",
+    tags: "Мітки",
+    add: "Додати мітку",
+    hint: "Enter додає мітку.",
+    take: (tag) => `Прибрати мітку ${tag}`,
+  },
+
+  filters: {
+    count: (count) => (count === 0 ? "Фільтри" : `Фільтри: ${count}`),
+    role: "Автор",
+    roles: {
+      "": "Будь-хто",
+      user: "Ви",
+      assistant: "Ebb",
+    },
+    period: "Коли",
+    periods: {
+      any: "За весь час",
+      day: "Сьогодні",
+      week: "Останні 7 днів",
+      month: "Останні 30 днів",
+      year: "Останні 12 місяців",
+      range: "Між двома днями…",
+    },
+    from: "Перший день",
+    to: "Останній день",
+    folder: "Папка",
+    anyFolder: "Будь-яка папка",
+    tag: "Мітка",
+    anyTag: "Будь-яка мітка",
+    archived: "Архів",
+    archives: {
+      "": "Усі чати",
+      false: "Без архівованих чатів",
+      true: "Лише архівовані чати",
+    },
+    clear: "Очистити фільтри",
+  },
+
+  selection: {
+    label: "Вибрані чати",
+    count: (count) => `Вибрано: ${count}`,
+    all: "Вибрати всі",
+    organize: "Папка й мітки…",
+    archive: "Архівувати",
+    unarchive: "Розархівувати",
+    export: "Експортувати в JSON",
+    delete: "Видалити",
+    done: "Завершити вибір",
+    deleteTitle: (count) => plural(count, { one: `Видалити ${count} чат?`, few: `Видалити ${count} чати?`, other: `Видалити ${count} чатів?` }),
+    deleteText: "Вони потраплять до «Нещодавно видалених». Звідти їх можна відновити.",
+    deleted: (count) => plural(count, { one: `Видалено ${count} чат.`, few: `Видалено ${count} чати.`, other: `Видалено ${count} чатів.` }),
+    archived: (count) => plural(count, { one: `Архівовано ${count} чат.`, few: `Архівовано ${count} чати.`, other: `Архівовано ${count} чатів.` }),
+    unarchived: (count) => plural(count, { one: `Розархівовано ${count} чат.`, few: `Розархівовано ${count} чати.`, other: `Розархівовано ${count} чатів.` }),
+    failed: "Чати не змінено.",
+    tooMany: (most) => `За один раз можна експортувати щонайбільше ${most} чатів. Експортуйте всі чати через меню.`,
+  },
+};

@@ -1,0 +1,135 @@
+import { pluralsOf } from "../plurals";
+import type { OrganizeTexts } from "../en/organize";
+
+const plural = pluralsOf("ur");
+
+/** Urdu texts for folders, tags and the selection of chats. */
+export const texts: OrganizeTexts = {
+  folders: "فولڈرز",
+  tags: "ٹیگز",
+  inFolder: (name, count) => plural(count, { one: `${name}، 1 چیٹ`, other: `${name}، ${count} چیٹس` }),
+  empty: "یہ فولڈر خالی ہے۔",
+  remove: "فولڈر حذف کریں",
+  removed: (name, parent) =>
+    parent === null
+      ? `فولڈر “${name}” حذف ہو گیا۔ اس کا مواد اب فہرست میں ہے۔`
+      : `فولڈر “${name}” حذف ہو گیا۔ اس کا مواد اب “${parent}” میں ہے۔`,
+  notChanged: "فولڈر تبدیل نہیں ہوا۔",
+
+  newFolder: "نیا فولڈر",
+  newInside: "اس فولڈر کے اندر نیا فولڈر",
+  settings: "فولڈر کی ترتیبات",
+  place: "کس کے اندر",
+  top: "کسی دوسرے فولڈر میں نہیں",
+  systemPromptHint: "اس فولڈر کی نئی چیٹس اسی سے شروع ہوتی ہیں۔ اندر کے فولڈرز بھی یہی استعمال کرتے ہیں، جب تک ان کا اپنا نہ ہو۔",
+
+  back: "تمام چیٹس پر واپس جائیں",
+  backTo: (name) => `${name} پر واپس جائیں`,
+  noArchived: "کوئی آرکائیو شدہ چیٹ نہیں۔",
+
+  chat: {
+    name: "چیٹ کا نام",
+    notRenamed: "چیٹ کا نام نہیں بدلا۔",
+    rename: "نام بدلیں",
+    pin: "پن کریں",
+    unpin: "پن ہٹائیں",
+    archive: "آرکائیو کریں",
+    unarchive: "آرکائیو سے نکالیں",
+    organize: "فولڈر اور ٹیگز…",
+    select: "چیٹس منتخب کریں",
+    share: "شیئر کریں…",
+    exportMarkdown: "Markdown میں ایکسپورٹ کریں",
+    exportText: "سادہ متن میں ایکسپورٹ کریں",
+    exportJson: "JSON میں ایکسپورٹ کریں",
+    exportAll: "تمام چیٹس ایکسپورٹ کریں",
+    import: "چیٹس امپورٹ کریں…",
+    delete: "حذف کریں",
+    deleteTitle: "یہ چیٹ حذف کریں؟",
+    deleteText: (title) => `“${title}” اب “حال ہی میں حذف شدہ” میں چلی جائے گی۔ آپ اسے وہاں سے بحال کر سکتے ہیں۔`,
+    deleted: (title) => `“${title}” حذف ہو گئی۔`,
+    archivedNotice: (title) => `“${title}” آرکائیو ہو گئی۔`,
+    notDeleted: "چیٹ حذف نہیں ہوئی۔",
+    notRestored: "چیٹ بحال نہیں ہوئی۔",
+  },
+
+  share: {
+    title: (title) => `“${title}” شیئر کریں`,
+    list: "شیئر کیے گئے لنکس",
+    note: "جس کے پاس لنک ہو وہ لاگ اِن کے بغیر چیٹ کو موجودہ حالت میں پڑھ سکتا ہے۔ بعد کے پیغامات، دوسری شاخیں، سسٹم پرامپٹ اور خیالات نہیں دکھائے جاتے۔",
+    days: "میعاد ختم ہوگی",
+    day: (count) => plural(count, { one: "1 دن بعد", other: `${count} دن بعد` }),
+    receipts: "دکھائیں کہ ہر پرامپٹ کا کیش کہاں تھا",
+    create: "لنک بنائیں",
+    link: "لنک",
+    qr: "لنک کا QR کوڈ",
+    once: "لنک ابھی کاپی کریں۔ یہ دوبارہ نہیں دکھایا جا سکتا۔",
+    none: "کوئی شیئر کیا گیا لنک نہیں۔",
+    until: (time) => `میعاد: ${time}`,
+    remove: (title) => `${title} کا لنک حذف کریں`,
+    delete: "حذف کریں",
+  },
+
+  dialog: {
+    title: (count) => plural(count, { one: "فولڈر اور ٹیگز", other: `${count} چیٹس کے فولڈر اور ٹیگز` }),
+    folder: "فولڈر",
+    none: "کوئی فولڈر نہیں",
+    mixed: "جیسے ہیں ویسے رہنے دیں",
+    create: "نیا فولڈر…",
+    name: "فولڈر کا نام",
+    tags: "ٹیگز",
+    add: "ٹیگ شامل کریں",
+    hint: "ٹیگ شامل کرنے کے لیے Enter دبائیں۔",
+    take: (tag) => `ٹیگ ${tag} ہٹائیں`,
+  },
+
+  filters: {
+    count: (count) => (count === 0 ? "فلٹرز" : `فلٹرز: ${count}`),
+    role: "لکھنے والا",
+    roles: {
+      "": "کوئی بھی",
+      user: "آپ",
+      assistant: "Ebb",
+    },
+    period: "کب",
+    periods: {
+      any: "کسی بھی وقت",
+      day: "آج",
+      week: "پچھلے 7 دن",
+      month: "پچھلے 30 دن",
+      year: "پچھلے 12 مہینے",
+      range: "دو دنوں کے درمیان…",
+    },
+    from: "پہلا دن",
+    to: "آخری دن",
+    folder: "فولڈر",
+    anyFolder: "کوئی بھی فولڈر",
+    tag: "ٹیگ",
+    anyTag: "کوئی بھی ٹیگ",
+    archived: "آرکائیو",
+    archives: {
+      "": "تمام چیٹس",
+      false: "آرکائیو شدہ چیٹس کے بغیر",
+      true: "صرف آرکائیو شدہ چیٹس",
+    },
+    clear: "فلٹرز صاف کریں",
+  },
+
+  selection: {
+    label: "منتخب چیٹس",
+    count: (count) => `${count} منتخب`,
+    all: "سب منتخب کریں",
+    organize: "فولڈر اور ٹیگز…",
+    archive: "آرکائیو کریں",
+    unarchive: "آرکائیو سے نکالیں",
+    export: "JSON میں ایکسپورٹ کریں",
+    delete: "حذف کریں",
+    done: "انتخاب ختم کریں",
+    deleteTitle: (count) => plural(count, { one: "1 چیٹ حذف کریں؟", other: `${count} چیٹس حذف کریں؟` }),
+    deleteText: "یہ “حال ہی میں حذف شدہ” میں چلی جائیں گی۔ آپ انہیں وہاں سے بحال کر سکتے ہیں۔",
+    deleted: (count) => plural(count, { one: "1 چیٹ حذف ہو گئی۔", other: `${count} چیٹس حذف ہو گئیں۔` }),
+    archived: (count) => plural(count, { one: "1 چیٹ آرکائیو ہو گئی۔", other: `${count} چیٹس آرکائیو ہو گئیں۔` }),
+    unarchived: (count) => plural(count, { one: "1 چیٹ آرکائیو سے نکالی گئی۔", other: `${count} چیٹس آرکائیو سے نکالی گئیں۔` }),
+    failed: "چیٹس تبدیل نہیں ہوئیں۔",
+    tooMany: (most) => `ایک بار میں زیادہ سے زیادہ ${most} چیٹس ایکسپورٹ ہو سکتی ہیں۔ اس کے بجائے مینو سے تمام چیٹس ایکسپورٹ کریں۔`,
+  },
+};

@@ -1,0 +1,13 @@
+import type { PaletteTexts } from "../en/palette";
+
+/** Urdu texts for the palette. */
+export const texts: PaletteTexts = {
+  field: "چیٹس اور کمانڈز تلاش کریں",
+  results: "نتائج",
+  actions: "کمانڈز",
+  chats: "چیٹس",
+  messages: "پیغامات",
+  none: "کچھ نہیں ملا۔",
+  sidebar: "چیٹس کی فہرست دکھائیں یا چھپائیں",
+  search: "چیٹس کی فہرست میں تلاش کریں",
+};

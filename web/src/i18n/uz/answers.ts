@@ -1,0 +1,68 @@
+import type { AnswerTexts } from "../en/answers";
+
+/** Uzbek texts for the answer tools. */
+export const texts: AnswerTexts = {
+  edit: {
+    field: "Tahrirlangan javob",
+    note: "Keyingi xabar sizning matningizdan davom etadi. Asl javob versiya sifatida saqlanadi.",
+  },
+
+  rating: {
+    field: "Nima notoʻgʻri boʻldi?",
+    note: "Ixtiyoriy. Fikringiz javob bilan birga saqlanadi.",
+  },
+
+  compare: {
+    title: "Javoblarni solishtirish",
+    note: "Barcha javoblar bir vaqtda, chatning tizim prompti bilan yoziladi. Sid belgilanmagan boʻlsa, sozlamalari bir xil javoblar ham farq qilishi mumkin.",
+    kept: "Har bir javob chatda versiya sifatida qoladi.",
+    column: (index) => `${index}-javob`,
+    temperature: (value) => `Harorat ${value}`,
+    topP: (value) => `Top p ${value}`,
+    seed: (value) => `Sid ${value}`,
+    add: "Javob qoʻshish",
+    remove: (index) => `${index}-javobni olib tashlash`,
+    start: "Solishtirish",
+    keep: "Shuni qoldirish",
+    merge: "Bitta javobga birlashtirish",
+    stop: (index) => `${index}-javobni toʻxtatish`,
+    stopAll: "Hammasini toʻxtatish",
+  },
+
+  prompts: {
+    title: "Saqlangan promptlar",
+    search: "Prompt qidirish",
+    none: "Prompt topilmadi.",
+    empty: "Hozircha saqlangan prompt yoʻq. Xabarlarni koʻp boshlaydigan matningizni saqlang: boʻsh xabarga “/” yozsangiz, u shu yerda chiqadi.",
+    add: "Yangi prompt",
+    edit: (name) => `“${name}” promptini tahrirlash`,
+    name: "Prompt nomi",
+    text: "Matn",
+    placeholders: "{{shahar}} kabi qoʻsh qavsdagi oʻrinlar toʻldirishingiz uchun belgilanadi.",
+    remove: "Promptni oʻchirish",
+  },
+
+  files: {
+    search: "Fayl qidirish",
+    none: "Fayl topilmadi. Faylni saqlab qoʻyish uchun biriktirayotganda undagi xatchoʻpni bosing.",
+    size: (characters) => `${characters} ta belgi`,
+    remove: (name) => `${name} faylini oʻchirish`,
+    delete: "Oʻchirish",
+    confirm: "Bu fayl fayllaringizdan oʻchirilsinmi? U bor chatlar oʻzgarishsiz qoladi.",
+  },
+
+  queue: {
+    title: "Navbatdagi xabar",
+    waiting: "Navbatda. Javob tugagach yuboriladi.",
+    now: "Hozir yuborish",
+    nowTitle: "Javobni toʻxtatadi va matnini saqlaydi",
+    held: "Hali yuborilmadi: siz shu yerda boʻlganingizda javob tugamadi.",
+    files: (count) => `${count} ta fayl`,
+  },
+
+  regenerate: {
+    title: "Boshqa sozlamalar bilan qayta yaratish",
+    note: "Bu sozlamalar faqat shu javobga tegishli. Boʻsh maydonda chat sozlamasi ishlatiladi. Andoza oʻz tanlash sozlamalarini toʻldiradi; chatning tizim prompti oʻzgarmaydi.",
+    start: "Qayta yaratish",
+  },
+};

@@ -1,0 +1,31 @@
+import type { MarkdownTexts } from "../en/markdown";
+
+/** Uzbek texts for rendered answers. */
+export const texts: MarkdownTexts = {
+  code: (language) => `Kod, ${language}`,
+  copyCode: "Kodni nusxalash",
+  wrap: "Qatorlarni koʻchirish",
+  download: (name) => `${name} sifatida yuklab olish`,
+  preview: "Oldindan koʻrish",
+  previewProblem: (reason) => `Bu komponentni koʻrsatib boʻlmadi: ${reason}`,
+  previewOf: (language) => `Oldindan koʻrish: ${language}`,
+  showCode: "Kod",
+  showDiagram: "Diagramma",
+  diagramImage: "Diagramma. Kod uni matn bilan tasvirlaydi.",
+  diagramProblem: "Bu diagrammani chizib boʻlmadi.",
+  diagramError: (reason) => `Bu diagrammani chizib boʻlmadi: ${reason}.`,
+  enlarge: "Diagrammani kattalashtirish",
+  save: "Diagrammani saqlash",
+  notSaved: "Brauzer rasmni chiza olmadi. Diagrammani SVG sifatida saqlang.",
+  moveDiagram: "Diagramma. Strelkali tugmalar uni suradi, + va - masshtabni oʻzgartiradi, 0 butunligicha koʻrsatadi.",
+  zoomIn: "Kattalashtirish",
+  zoomOut: "Kichiklashtirish",
+  fit: "Butunligicha koʻrsatish",
+  plain: "matn",
+  done: "bajarilgan",
+  todo: "bajarilmagan",
+  footnotes: "Izohlar",
+  footnote: (number) => `${number}-izoh`,
+  backToText: (number) => `${number}-havolaga qaytish`,
+  backToOccurrence: (number, occurrence) => `${number}-havolaga qaytish, ${occurrence}-oʻrin`,
+};

@@ -1,0 +1,13 @@
+import type { PaletteTexts } from "../en/palette";
+
+/** Uzbek texts for the palette. */
+export const texts: PaletteTexts = {
+  field: "Chat va buyruqlarni qidirish",
+  results: "Natijalar",
+  actions: "Buyruqlar",
+  chats: "Chatlar",
+  messages: "Xabarlar",
+  none: "Hech narsa topilmadi.",
+  sidebar: "Chatlar roʻyxatini koʻrsatish yoki yashirish",
+  search: "Chatlar roʻyxatidan qidirish",
+};

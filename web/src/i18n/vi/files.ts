@@ -1,0 +1,43 @@
+import type { FileTexts } from "../en/files";
+
+/** Vietnamese texts for messages and files that are too long or cannot be read: the problem, and the remedy. */
+export const texts: FileTexts = {
+  tooLong: {
+    title: "Tin nhắn quá dài",
+    text: (used, window) => `Nếu thêm tin nhắn này, đoạn chat sẽ có ${used} token. Mô hình chỉ đọc dưới ${window} token.`,
+    farTooLong: (window) => `Tin nhắn dài hơn rất nhiều so với ${window} token mà mô hình đọc được.`,
+    shorten: "Hãy rút ngắn, hoặc:",
+    remove: (name) => `Gỡ ${name}`,
+    leave: (messages) => `Gửi mà không kèm ${messages} tin nhắn đầu tiên`,
+    summarize: (messages) => `Tóm tắt ${messages} tin nhắn đầu tiên`,
+    summarizing: "Mô hình đang viết bản tóm tắt. Tin nhắn sẽ được gửi sau đó.",
+    leaveTitle: "Chúng vẫn ở trong đoạn chat nhưng mô hình không còn thấy nữa.",
+    move: "Hỏi trong đoạn chat mới",
+  },
+
+  allSeen: "Từ đây, mô hình lại thấy tất cả tin nhắn.",
+  leftOut: (messages) => `Từ đây, mô hình không còn thấy ${messages} tin nhắn đầu tiên.`,
+
+  summary: "Bản tóm tắt",
+  summarized: (messages) => `Từ đây, mô hình thấy bản tóm tắt của ${messages} tin nhắn đầu tiên.`,
+
+  overflow: {
+    server: "Máy chủ không giữ bản nháp lớn như vậy: bản nháp ở lại trong trình duyệt này cho đến khi bạn gửi. Hãy rút ngắn hoặc đính kèm dưới dạng tệp.",
+    browser: "Tin nhắn này quá lớn để giữ lại cho đến khi bạn gửi. Tin nhắn sẽ mất khi bạn đóng hoặc tải lại trang.",
+  },
+
+  notRead: (name) => `Chưa đọc được ${name}.`,
+
+  unreadable: {
+    tooBig: (name) => `${name} có hơn 512 KiB văn bản. Hãy đính kèm phần cần thiết.`,
+    tooBigPdf: (name) => `${name} lớn hơn 32 MiB. Hãy đính kèm phần cần thiết.`,
+    noText: (name) => `${name} không phải là tệp văn bản, PDF, docx, xlsx, pptx hay epub. Hãy lưu ở một trong các định dạng này rồi đính kèm.`,
+    old: (name) => `${name} có định dạng Office cũ. Hãy lưu thành docx, xlsx hoặc pptx rồi đính kèm.`,
+    empty: (name) => `${name} không có văn bản. Với ảnh chụp văn bản, hãy nhận dạng văn bản trước.`,
+    tooCostly: (name) => `Đọc ${name} tốn quá nhiều bộ nhớ hoặc thời gian. Hãy đính kèm phần cần thiết.`,
+    scanned: (name) => `${name} không có văn bản, chỉ có trang quét. Hãy nhận dạng văn bản cho tệp trước.`,
+    encrypted: (name) => `${name} được bảo vệ bằng mật khẩu. Hãy lưu một bản sao không có mật khẩu rồi đính kèm.`,
+    broken: (name) => `${name} bị hỏng và không đọc được. Hãy lưu hoặc tải xuống lại.`,
+    gone: (name) => `Không mở được ${name}. Nếu đó là thư mục, hãy chọn các tệp bên trong; nếu không, hãy chọn lại tệp.`,
+  },
+};

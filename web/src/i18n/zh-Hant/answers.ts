@@ -1,0 +1,68 @@
+import type { AnswerTexts } from "../en/answers";
+
+/** Traditional Chinese texts for the answer tools. */
+export const texts: AnswerTexts = {
+  edit: {
+    field: "編輯後的回答",
+    note: "下一則訊息會以你修改後的內容繼續，原回答會保留為另一個版本。",
+  },
+
+  rating: {
+    field: "哪裡不好？",
+    note: "可不填。意見回饋會與回答一起保存。",
+  },
+
+  compare: {
+    title: "比較回答",
+    note: "所有回答會同時產生，並使用此對話的系統提示詞。即使設定相同，回答也可能不同，除非指定了種子值。",
+    kept: "每個回答都會作為一個版本保留在對話中。",
+    column: (index) => `回答 ${index}`,
+    temperature: (value) => `溫度 ${value}`,
+    topP: (value) => `Top p ${value}`,
+    seed: (value) => `種子值 ${value}`,
+    add: "新增回答",
+    remove: (index) => `移除回答 ${index}`,
+    start: "開始比較",
+    keep: "採用此回答",
+    merge: "合併為一個回答",
+    stop: (index) => `停止產生回答 ${index}`,
+    stopAll: "全部停止",
+  },
+
+  prompts: {
+    title: "常用提示詞",
+    search: "搜尋提示詞",
+    none: "找不到提示詞。",
+    empty: "還沒有常用提示詞。把常用的訊息開頭儲存下來，之後在空白訊息中輸入「/」就會列在這裡。",
+    add: "新增提示詞",
+    edit: (name) => `編輯「${name}」`,
+    name: "提示詞名稱",
+    text: "內容",
+    placeholders: "雙大括號中的預留位置（例如 {{城市}}）會自動選取，方便填寫。",
+    remove: "刪除提示詞",
+  },
+
+  files: {
+    search: "搜尋檔案",
+    none: "找不到檔案。附加檔案時，點選檔案上的書籤圖示即可儲存。",
+    size: (characters) => `${characters} 個字元`,
+    remove: (name) => `刪除 ${name}`,
+    delete: "刪除",
+    confirm: "要從我的檔案中刪除此檔案嗎？包含它的對話不受影響。",
+  },
+
+  queue: {
+    title: "佇列中的訊息",
+    waiting: "已排入佇列，回答完成後傳送。",
+    now: "立即傳送",
+    nowTitle: "停止回答並保留已寫的內容",
+    held: "尚未傳送：你在此頁面期間，回答沒有完成。",
+    files: (count) => `${count} 個檔案`,
+  },
+
+  regenerate: {
+    title: "以其他設定重新產生",
+    note: "這些設定只用於此回答，留空則沿用對話的設定。選擇預設集只會填入取樣設定，對話的系統提示詞不變。",
+    start: "重新產生",
+  },
+};

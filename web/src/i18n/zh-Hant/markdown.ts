@@ -1,0 +1,31 @@
+import type { MarkdownTexts } from "../en/markdown";
+
+/** Traditional Chinese texts for rendered answers. */
+export const texts: MarkdownTexts = {
+  code: (language) => `程式碼，${language}`,
+  copyCode: "複製程式碼",
+  wrap: "自動換行",
+  download: (name) => `下載為 ${name}`,
+  preview: "預覽",
+  previewProblem: (reason) => `無法顯示此元件：${reason}`,
+  previewOf: (language) => `${language} 預覽`,
+  showCode: "程式碼",
+  showDiagram: "圖表",
+  diagramImage: "圖表，內容請見程式碼。",
+  diagramProblem: "無法繪製此圖表。",
+  diagramError: (reason) => `無法繪製此圖表：${reason}。`,
+  enlarge: "放大圖表",
+  save: "儲存圖表",
+  notSaved: "瀏覽器無法產生圖片，請將圖表儲存為 SVG。",
+  moveDiagram: "圖表。方向鍵移動，+ 和 - 縮放，0 顯示全圖。",
+  zoomIn: "放大",
+  zoomOut: "縮小",
+  fit: "顯示全圖",
+  plain: "文字",
+  done: "已完成",
+  todo: "待辦",
+  footnotes: "註腳",
+  footnote: (number) => `註腳 ${number}`,
+  backToText: (number) => `返回引用 ${number}`,
+  backToOccurrence: (number, occurrence) => `返回引用 ${number} 的第 ${occurrence} 處`,
+};

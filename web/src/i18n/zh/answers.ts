@@ -1,0 +1,68 @@
+import type { AnswerTexts } from "../en/answers";
+
+/** Texts of the tools for answers in Chinese. */
+export const texts: AnswerTexts = {
+  edit: {
+    field: "编辑后的回答",
+    note: "后续对话将以你修改后的回答为准，原回答会保留为另一个版本。",
+  },
+
+  rating: {
+    field: "哪里不好？",
+    note: "可不填。反馈会与回答一起保存。",
+  },
+
+  compare: {
+    title: "对比回答",
+    note: "所有回答同时生成，并使用相同的系统提示词。即使设置相同，回答也可能不同，除非指定了随机种子。",
+    kept: "每个回答都会作为一个版本保留在对话中。",
+    column: (index) => `回答 ${index}`,
+    temperature: (value) => `温度 ${value}`,
+    topP: (value) => `Top p ${value}`,
+    seed: (value) => `随机种子 ${value}`,
+    add: "添加一个回答",
+    remove: (index) => `移除回答 ${index}`,
+    start: "开始对比",
+    keep: "采用此回答",
+    merge: "合并为一个回答",
+    stop: (index) => `停止生成回答 ${index}`,
+    stopAll: "全部停止",
+  },
+
+  prompts: {
+    title: "常用提示词",
+    search: "搜索提示词",
+    none: "没有找到提示词。",
+    empty: "还没有常用提示词。把常用的消息开头保存下来，之后在空消息中输入“/”即可在此选用。",
+    add: "新建提示词",
+    edit: (name) => `编辑“${name}”`,
+    name: "提示词名称",
+    text: "内容",
+    placeholders: "双花括号中的占位符（如 {{城市}}）会自动选中，方便填写。",
+    remove: "删除提示词",
+  },
+
+  files: {
+    search: "搜索文件",
+    none: "没有找到文件。添加文件后，点击文件上的书签图标即可保存。",
+    size: (characters) => `${characters} 个字符`,
+    remove: (name) => `删除 ${name}`,
+    delete: "删除",
+    confirm: "要从我的文件中删除此文件吗？包含它的对话不受影响。",
+  },
+
+  queue: {
+    title: "排队中的消息",
+    waiting: "已排队，回答完成后发送。",
+    now: "立即发送",
+    nowTitle: "停止回答并保留已写的内容",
+    held: "尚未发送：回答没有完成，或完成时你不在此页面。",
+    files: (count) => `${count} 个文件`,
+  },
+
+  regenerate: {
+    title: "用其他设置重新生成",
+    note: "这些设置仅用于此回答，留空则沿用对话设置。选择预设只会填入采样设置，对话的系统提示词不变。",
+    start: "重新生成",
+  },
+};

@@ -40,6 +40,14 @@ export class Diagrams {
     return drawn;
   }
 
+  /**
+   * Wait for the diagrams that were asked for. Sandboxed frames share one process. A frame that is opened while a diagram is drawn
+   * stays empty until then, and the browser delays the page's own frames for it.
+   */
+  async finished(): Promise<void> {
+    await this.turn;
+  }
+
   private async request(source: string, dark: boolean): Promise<Drawing> {
     const id = this.requests++;
     const frame = await (this.frame ??= this.start());

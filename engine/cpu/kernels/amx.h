@@ -18,6 +18,10 @@ constexpr int kAmxRows = 16;
 constexpr int kAmxColumns = 16;
 constexpr int kAmxDepth = 32;
 
+// Make the compiler store to memory before later tile loads read it. GCC does not know which memory they read, and would
+// otherwise move stores behind them or leave stores to a local variable out. memory: such a variable, or null.
+inline void finish_stores(const void* memory = nullptr) { asm volatile("" : : "r"(memory) : "memory"); }
+
 // Rows per tile in this thread's tile configuration, and depth of a tile product; 0 without a configuration.
 inline thread_local int configured_rows = 0, configured_depth = 0;
 
@@ -36,6 +40,7 @@ inline void configure_tiles(int rows, int depth = kAmxDepth) {
         config.row_bytes[tile] = static_cast<uint16_t>(is_left ? depth * sizeof(bf16) : 64);
         config.rows[tile] = static_cast<uint8_t>(tile < 6 ? rows : depth / 2);
     }
+    finish_stores(&config);
     _tile_loadconfig(&config);
     configured_rows = rows;
     configured_depth = depth;

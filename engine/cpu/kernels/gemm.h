@@ -16,7 +16,7 @@ namespace ebb {
 
 // Compute out [rows, columns] = left times columns [first, first + columns) of `right`, over the first `pairs` pairs of
 // the depth. first and columns are multiples of kPanel.
-inline void multiply(Left left, int rows, const Panels& right, int pairs, int first, int columns, Out out) {
+inline void multiply(const Left& left, int rows, const Panels& right, int pairs, int first, int columns, Out out) {
 #if EBB_AMX
     if (rows > kMaxTileRows) return multiply_by_tiles(left, rows, right, pairs, first, columns, out);
 #endif
@@ -24,7 +24,7 @@ inline void multiply(Left left, int rows, const Panels& right, int pairs, int fi
 }
 
 // Multiply over the whole depth.
-inline void multiply(Left left, int rows, const Panels& right, int first, int columns, Out out) {
+inline void multiply(const Left& left, int rows, const Panels& right, int first, int columns, Out out) {
     multiply(left, rows, right, right.depth / 2, first, columns, out);
 }
 

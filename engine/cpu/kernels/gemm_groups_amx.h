@@ -91,6 +91,7 @@ void multiply_by_tiles(Left left, int rows, const GroupPanels<Format>& right, in
         for (int group = 0; group < right.groups(); group += kDecodedGroups) {
             const int count = std::min(kDecodedGroups, right.groups() - group);
             decoded.decode(right, panel, group, count);
+            finish_stores(&decoded);
             for (int row = 0; row < rows; row += taken) {
                 // The last tile starts early enough to be full.
                 const int from = std::min(row, rows - taken);

@@ -139,7 +139,11 @@ inline float sum(Vec value) {
 }
 
 inline float maximum_lane(Vec value) {
+#if defined(__AVX512F__)
+    return _mm512_reduce_max_ps((__m512)value);
+#else
     return reduce(value, [](auto a, auto b) { return a > b ? a : b; });
+#endif
 }
 
 // Return the lane numbers 0, 1, 2, ... as floats.
@@ -259,7 +263,14 @@ inline float exp2(float x) { return exp2(broadcast(x))[0]; }
 // Compute 2^x for a result that is stored as an activation, and x below 127. In bf16, a relative error of at most 3e-6 is
 // enough, and results below 2^-126 are 0.
 inline Vec exp2_as_activation(Vec x) {
-#if EBB_BF16_DOT
+#if EBB_AMX
+    // CPUs with AMX are fastest if the part after the point is taken by one instruction. `scalef` rounds down by itself.
+    const Vec part = (Vec)_mm512_reduce_ps((__m512)x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+    Vec power = broadcast(1.35341212e-2f);
+    for (const float coefficient : {5.20114824e-2f, 2.41442800e-1f, 6.93003833e-1f, 1.00000262f})
+        power = fma(power, part, broadcast(coefficient));
+    return scale_by_power_of_two(power, x);
+#elif EBB_BF16_DOT
     const Vec whole = round_to_integer(x);
     const Vec part = x - whole;
     Vec power = broadcast(9.57010106e-3f);

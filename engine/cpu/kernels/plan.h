@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <span>
 #include <utility>
 #include <vector>
@@ -23,7 +24,7 @@ class StepPlan {
 public:
     std::vector<Query> queries;  // those of the rows, in order; then copies of those that share pages, in tasks' order
     std::vector<WriteTask> writes;
-    std::vector<AttentionTask> tasks;  // longest first
+    std::vector<AttentionTask> tasks;  // roughly longest first
     std::vector<int> divided;          // decoding rows whose splits are divided among tasks
     int rows = 0;
     int partials = 0;
@@ -41,8 +42,9 @@ public:
             rows += step.query_lens[i];
         }
         add_decoding(decoding, step.sequences <= kFewSequences && threads > 1);
+        // Tasks of similar work stay in the order in which they were added, so that pages stay in the L2 cache.
         std::stable_sort(tasks.begin(), tasks.end(), [this](const AttentionTask& a, const AttentionTask& b) {
-            return work(a) > work(b);
+            return rounded_work(a) > rounded_work(b);
         });
     }
 
@@ -60,7 +62,10 @@ private:
                 writes.push_back({query, next, head});
                 query = next;
             }
-            for (int query = first; query < end; query += tile_queries()) {
+            // Longest first. The tiles of a head read the same pages.
+            const int tiles = (end - first + tile_queries() - 1) / tile_queries();
+            for (int tile = tiles - 1; tile >= 0; --tile) {
+                const int query = first + tile * tile_queries();
                 const int count = std::min(tile_queries(), end - query);
                 const int splits = num_splits(queries[query + count - 1].position);
                 tasks.push_back({query, count, head, 0, splits, false});
@@ -132,10 +137,13 @@ private:
         }
     }
 
-    long work(const AttentionTask& task) const {
+    // Return the work of a task, rounded down to its first two binary digits.
+    unsigned rounded_work(const AttentionTask& task) const {
         const int keys = queries[task.first_query + task.num_queries - 1].position + 1;
         const int seen = std::min(keys, task.end_split * kSplitKeys) - task.first_split * kSplitKeys;
-        return static_cast<long>(seen) * task.num_queries;
+        const unsigned work = static_cast<unsigned>(seen) * task.num_queries;
+        const int rest = std::max(0, static_cast<int>(std::bit_width(work)) - 2);
+        return work >> rest << rest;
     }
 
     const Model& model_;

@@ -19,6 +19,11 @@ constexpr int kSplitPages = 4;
 constexpr int kSplitKeys = kSplitPages * kPageKeys;
 // Rows of a tile: query rows times heads per group. AMX multiplies 16 rows at a time.
 constexpr int kTileRows = EBB_AMX ? 48 : 36;
+// Values of a row's scores, with a gap of one cache line. Without it the rows of a tile would compete for the same lines
+// of the L1 cache.
+constexpr int kScoreStride = kSplitKeys + 64 / static_cast<int>(sizeof(float));
+// Weights replace the scores of their row.
+constexpr int kWeightStride = kScoreStride * static_cast<int>(sizeof(float) / sizeof(Activation));
 constexpr float kBelowAllScores = -1e30f;
 
 // A query row of the step.
@@ -65,7 +70,9 @@ void merge(Softmax& into, const Softmax& next) {
     if (next.sum == 0.f) return;
     if (into.sum == 0.f) return copy<kHeadDim>(next, into);
     const float maximum = into.maximum > next.maximum ? into.maximum : next.maximum;
-    const float keep = exp2(into.maximum - maximum), take = exp2(next.maximum - maximum);
+    // One of the two factors is 2^0, which `exp2` computes exactly.
+    const float lower = exp2(std::min(into.maximum, next.maximum) - maximum);
+    const float keep = into.maximum < maximum ? lower : 1.f, take = next.maximum < maximum ? lower : 1.f;
     for (int d = 0; d < kHeadDim; d += kLanes)
         store(into.values + d, fma(load(next.values + d), broadcast(take), load(into.values + d) * broadcast(keep)));
     into.sum = into.sum * keep + next.sum * take;
@@ -78,20 +85,25 @@ void finish(const Softmax& softmax, Activation* out) {
     for (int d = 0; d < kHeadDim; d += kLanes) store_activation(out + d, load(softmax.values + d) * scale);
 }
 
+// A row of a tile: one head of a query.
+struct TileRow {
+    const Query* query;
+    int head;
+};
+
 // Scratch memory of one thread for one tile.
 struct AttentionScratch {
-    Buffer<Activation> queries, weights;  // [rows][value_columns(head_dim)], [rows][kSplitKeys]
-    Buffer<float> scores;                 // [rows][kSplitKeys]
-    Buffer<float> products;               // [rows][value_columns(head_dim)]
+    Buffer<TileRow> tile_rows;            // [rows]
+    Buffer<Activation> queries;           // [rows][value_columns(head_dim)]
+    Buffer<float> scores;                 // [rows][kScoreStride], later the weights [rows][kWeightStride]
     Buffer<float> split_values, values;   // [rows][value_columns(head_dim)]
     Buffer<Softmax> split, total;         // [rows]
 
     void reserve(int rows, int head_dim) {
         const size_t n = rows, columns = value_columns(head_dim);
+        tile_rows.reserve(n);
         queries.reserve(n * columns);
-        weights.reserve(n * kSplitKeys);
-        scores.reserve(n * kSplitKeys);
-        products.reserve(n * columns);
+        scores.reserve(n * kScoreStride);
         split_values.reserve(n * columns);
         values.reserve(n * columns);
         split.reserve(n);
@@ -149,19 +161,18 @@ public:
     void run(const AttentionTask& task, const AttentionTask* next) {
         if (task.writes_kv) write(task.first_query, task.first_query + task.num_queries, task.kv_head);
         load_queries(task);
-        const int rows = task.num_queries * layer_.group();
-        for (int row = 0; row < rows; ++row)
+        for (int row = 0; row < rows_; ++row)
             scratch_.total.data()[row] = {scratch_.values.data() + row * kColumns, kBelowAllScores, 0.f};
         for (int split = task.first_split; split < task.end_split; ++split) {
-            for (int row = 0; row < rows; ++row)
+            for (int row = 0; row < rows_; ++row)
                 scratch_.split.data()[row] = {scratch_.split_values.data() + row * kColumns, kBelowAllScores, 0.f};
             const Pages pages = pages_of(task, split);
             if (!pages.is_empty()) run_split(task, split, pages, pages_after(task, split, next));
-            for (int row = 0; row < rows; ++row) take_split(task, split, row);
+            for (int row = 0; row < rows_; ++row) take_split(split, row);
         }
-        for (int row = 0; row < rows; ++row) {
-            const Query& query = query_of(task, row);
-            if (query.partial < 0) finish<kHeadDim>(scratch_.total.data()[row], out(query.row, head_of(task, row)));
+        for (int row = 0; row < rows_; ++row) {
+            const auto [query, head] = scratch_.tile_rows.data()[row];
+            if (query->partial < 0) finish<kHeadDim>(scratch_.total.data()[row], out(query->row, head));
         }
     }
 
@@ -183,15 +194,6 @@ private:
         return layer_.qkv + row * layer_.qkv_stride() + head * kHeadDim;
     }
 
-    // Tile row r is query r / group of the task and query head kv_head * group + r % group.
-    const Query& query_of(const AttentionTask& task, int row) const {
-        return layer_.queries[task.first_query + row / layer_.group()];
-    }
-
-    int head_of(const AttentionTask& task, int row) const {
-        return task.kv_head * layer_.group() + row % layer_.group();
-    }
-
     int first_position(const AttentionTask& task) const { return layer_.queries[task.first_query].position; }
 
     int last_position(const AttentionTask& task) const {
@@ -205,13 +207,13 @@ private:
     }
 
     // Take the sums of a split into those of the splits before it, or keep them for `join`.
-    void take_split(const AttentionTask& task, int split, int row) {
-        const Query& query = query_of(task, row);
+    void take_split(int split, int row) {
+        const auto [query, head] = scratch_.tile_rows.data()[row];
         const Softmax& sums = scratch_.split.data()[row];
-        if (query.partial < 0)
+        if (query->partial < 0)
             merge<kHeadDim>(scratch_.total.data()[row], sums);
         else
-            copy<kHeadDim>(sums, partial(query, split, head_of(task, row)));
+            copy<kHeadDim>(sums, partial(*query, split, head));
     }
 
     // Normalize a head of q or k if `norm` is given, and rotate it to its position if the layer rotates.
@@ -229,17 +231,23 @@ private:
         rotate(head, kHeadDim, layer_.cos + angles, layer_.sin + angles, placed);
     }
 
-    // Load the queries of a tile, placed.
+    // Load the queries of a tile, placed. The heads of a query follow each other.
     void load_queries(const AttentionTask& task) {
-        for (int row = 0; row < task.num_queries * layer_.group(); ++row) {
-            const Query& query = query_of(task, row);
-            // AMX multiplies whole steps of the depth, and zeros after a query complete the last one.
-            float placed[kColumns] = {};
-            place(head_of(query.row, head_of(task, row)), layer_.q_norm, query.position, placed);
-            if (layer_.query_factors != nullptr) scale(layer_.query_factors[query.position], kHeadDim, placed);
-            for (int d = 0; d < kColumns; d += kLanes)
-                store_activation(scratch_.queries.data() + row * kColumns + d, load(placed + d));
-        }
+        const int group = layer_.group();
+        rows_ = 0;
+        for (int index = task.first_query; index < task.first_query + task.num_queries; ++index)
+            for (int head = task.kv_head * group; head < (task.kv_head + 1) * group; ++head)
+                load_query(layer_.queries[index], head, rows_++);
+    }
+
+    void load_query(const Query& query, int head, int row) {
+        scratch_.tile_rows.data()[row] = {&query, head};
+        // AMX multiplies whole steps of the depth, and zeros after a query complete the last one.
+        float placed[kColumns] = {};
+        place(head_of(query.row, head), layer_.q_norm, query.position, placed);
+        if (layer_.query_factors != nullptr) scale(layer_.query_factors[query.position], kHeadDim, placed);
+        for (int d = 0; d < kColumns; d += kLanes)
+            store_activation(scratch_.queries.data() + row * kColumns + d, load(placed + d));
     }
 
     // Pages [first, end) of a split, for one KV head.
@@ -278,7 +286,7 @@ private:
     // Compute the sums of one split: the scores of all of its keys, then their weights, then the sums of values. Each
     // page prefetches the one that is used kPagesAhead pages later, which may be among the pages `after` the split.
     void run_split(const AttentionTask& task, int split, const Pages& pages, const Pages& after) {
-        const int rows = task.num_queries * layer_.group(), count = pages.count();
+        const int count = pages.count();
         const int first = split * kSplitKeys, skipped = pages.first * kPageKeys;
         const auto used = [&](int index) {
             if (index < count) return keys_of(pages, index);
@@ -291,19 +299,19 @@ private:
             const int seen = std::min(kPageKeys, last_position(task) + 1 - (pages.first + i) * kPageKeys);
             const PageFactor keys{used(i), used(i + kPagesAhead), kHeadDim / 2};
             values[i] = {used(count + i), used(count + i + kPagesAhead), (seen + 1) / 2};
-            multiply_pages<Scores>(scratch_.queries.data(), rows, &keys, 1, up_to_whole(seen, kPanel),
-                                   scratch_.scores.data() + skipped - first + i * kPageKeys, nullptr);
+            multiply_pages<Scores>(scratch_.queries.data(), rows_, &keys, 1, up_to_whole(seen, kPanel),
+                                   scratch_.scores.data() + skipped - first + i * kPageKeys);
         }
         const Keys covered{skipped - first, pages.end * kPageKeys - first};
         const auto seen = [&](int row) {
-            const int position = query_of(task, row).position;
+            const int position = scratch_.tile_rows.data()[row].query->position;
             return Keys{std::max(0, layer_.first_key(position) - first), std::min(kSplitKeys, position - first + 1)};
         };
         // The maxima of all rows come first, so that no weight waits for the maximum of its own row.
-        for (int row = 0; row < rows; ++row) find_maximum(row, seen(row));
-        for (int row = 0; row < rows; ++row) weigh(row, seen(row), covered);
-        multiply_pages<Values>(scratch_.weights.data() + covered.begin, rows, values, pages.count(), kColumns,
-                               scratch_.split_values.data(), scratch_.products.data());
+        for (int row = 0; row < rows_; ++row) find_maximum(row, seen(row));
+        for (int row = 0; row < rows_; ++row) weigh(row, seen(row), covered);
+        multiply_pages<Values>(weights_of(0) + covered.begin, rows_, values, count, kColumns,
+                               scratch_.split_values.data());
     }
 
     // Keys [begin, end) of a split.
@@ -332,7 +340,7 @@ private:
     // Apply the softcap to a row's scores, and set the row's maximum to that of the keys in `seen`.
     void find_maximum(int row, Keys seen) {
         if (seen.is_empty()) return;
-        float* scores = scratch_.scores.data() + row * kSplitKeys;
+        float* scores = scores_of(row);
         const Keys steps = seen.steps();
         if (layer_.softcap != 0.f) {
             scale(layer_.scale, steps.end - steps.begin, scores + steps.begin);
@@ -349,26 +357,31 @@ private:
         scratch_.split.data()[row].maximum = maximum_lane(maximum(highest[0], highest[1])) * exponent_scale();
     }
 
+    float* scores_of(int row) const { return scratch_.scores.data() + row * kScoreStride; }
+    Activation* weights_of(int row) const { return reinterpret_cast<Activation*>(scores_of(row)); }
+
     // Convert the scores of the keys in `seen` to softmax weights, and sum them. The other keys in `covered` get weight
     // 0.
     void weigh(int row, Keys seen, Keys covered) {
-        Activation* weights = scratch_.weights.data() + row * kSplitKeys;
+        Activation* weights = weights_of(row);
         if (seen.is_empty()) return std::fill(weights + covered.begin, weights + covered.end, Activation{});
-        const float* scores = scratch_.scores.data() + row * kSplitKeys;
         Softmax& softmax = scratch_.split.data()[row];
         if (seen.is_whole_split()) {
-            softmax.sum = weigh_steps<true>(scores, seen, softmax.maximum, weights);
+            softmax.sum = weigh_steps<true>(row, seen, softmax.maximum);
         } else {
             const Keys steps = seen.steps();
+            // No weight is further back than its score. The weights after `steps` may replace scores of `seen`.
             std::fill(weights + covered.begin, weights + steps.begin, Activation{});
+            softmax.sum = weigh_steps<false>(row, seen, softmax.maximum);
             std::fill(weights + steps.end, weights + covered.end, Activation{});
-            softmax.sum = weigh_steps<false>(scores, seen, softmax.maximum, weights);
         }
     }
 
     // Weigh the keys in `seen`, two vectors at a time, and return the sum of the weights. kWhole: these are all keys.
     template <bool kWhole>
-    float weigh_steps(const float* scores, Keys seen, float maximum, Activation* weights) const {
+    float weigh_steps(int row, Keys seen, float maximum) const {
+        const float* scores = scores_of(row);
+        Activation* weights = weights_of(row);
         const Keys steps = kWhole ? Keys{0, kSplitKeys} : seen.steps();
         const Vec factor = broadcast(exponent_scale()), lowered = broadcast(-maximum);
         const auto weight = [&](int key) {
@@ -386,12 +399,13 @@ private:
     }
 
     static constexpr int kColumns = value_columns(kHeadDim);
-    using Scores = PageShape<kColumns, kHeadDim, kSplitKeys>;
-    using Values = PageShape<kSplitKeys, kPageKeys, kColumns>;
+    using Scores = PageShape<kColumns, kHeadDim, kScoreStride>;
+    using Values = PageShape<kWeightStride, kPageKeys, kColumns>;
     static constexpr int kStep = 2 * kLanes, kPagesAhead = 2;
 
     const AttentionLayer& layer_;
     AttentionScratch& scratch_;
+    int rows_ = 0;  // of the tile
 };
 
 }  // namespace ebb

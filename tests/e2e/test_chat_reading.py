@@ -23,7 +23,7 @@ WAIT_FOR_FORMATTED = """async () => {
 }"""
 
 # Asks for short paragraphs. The answer is the same each time.
-POEM = "Write a poem about the sea, in stanzas of two short lines."
+ESSAY = "Write an essay about the history of ships, in ten short paragraphs."
 
 
 async def test_tables_tasks_code_and_formulas_are_rendered(chat: ChatPage) -> None:
@@ -93,7 +93,7 @@ async def test_long_question_is_folded_until_shown_whole(chat: ChatPage) -> None
 
 async def test_selection_survives_while_answer_continues(chat: ChatPage) -> None:
     await chat.open_new_chat(tokens=2_000)
-    await chat.send(POEM)
+    await chat.send(ESSAY)
     paragraphs = chat.answers.last.locator(".markdown p")
     await expect(paragraphs.nth(1)).to_be_visible(timeout=ANSWER_MS)
     selected = await paragraphs.first.evaluate(

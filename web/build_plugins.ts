@@ -19,7 +19,10 @@ export function precompress(): Plugin {
   };
 }
 
-/** Write the worker of the page without a connection, with the files of the first load, those of the languages, and a version of all files. */
+/**
+ * Write the worker of the page without a connection. The worker knows the files of the first load, the file of each language,
+ * and a version of all files.
+ */
 export function offlineWorker(source: string): Plugin {
   return {
     name: "offline-worker",

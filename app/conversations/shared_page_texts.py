@@ -1,6 +1,7 @@
 """The texts of the page of a shared chat, in the languages of the chat page."""
 
 import json
+import unicodedata
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -35,7 +36,7 @@ class SharedPageTexts:
     @property
     def direction(self) -> str:
         """Return the direction in which the language is written, for the page's `dir`."""
-        return "rtl" if self.lang in _RIGHT_TO_LEFT else "ltr"
+        return "rtl" if unicodedata.bidirectional(self.you[0]) in ("R", "AL") else "ltr"
 
     def number(self, value: float, *, decimals: int = 0) -> str:
         """Write a number as readers of the language do."""
@@ -48,8 +49,6 @@ _FOLDER: Final = Path(__file__).parent / "shared_page_languages"
 
 LANGUAGES: Final = {file.stem.lower(): file.stem for file in sorted(_FOLDER.glob("*.json"))}
 """Tags of the languages, by their lower-case forms."""
-
-_RIGHT_TO_LEFT: Final = frozenset({"ar", "fa", "he", "ur"})
 
 _OTHER_TAGS: Final = {
     "in": "id",
@@ -78,7 +77,9 @@ def texts_for(languages: str) -> SharedPageTexts:
 @cache
 def texts_in(tag: str) -> SharedPageTexts:
     """Return the texts in one of `LANGUAGES`."""
-    return SharedPageTexts(lang=tag, **json.loads((_FOLDER / f"{tag}.json").read_text(encoding="utf-8")))
+    texts = json.loads((_FOLDER / f"{tag}.json").read_text(encoding="utf-8"))
+    # The chat page's tag of simplified Chinese leaves the script out.
+    return SharedPageTexts(lang="zh-Hans" if tag == "zh" else tag, **texts)
 
 
 def _language_of(asked: str) -> str | None:

@@ -156,7 +156,8 @@ async def test_language_theme_and_text_size_survive_reload(new_page: NewPage) ->
 
 
 @pytest.mark.parametrize(
-    ("locale", "tag", "direction"), [("de-CH", "de", "ltr"), ("ar-EG", "ar", "rtl"), ("zh-TW", "zh-Hant", "ltr")]
+    ("locale", "tag", "direction"),
+    [("de-CH", "de", "ltr"), ("ru-RU", "ru", "ltr"), ("ar-EG", "ar", "rtl"), ("zh-TW", "zh-Hant", "ltr")],
 )
 async def test_page_is_in_the_browsers_language(new_page: NewPage, locale: str, tag: str, direction: str) -> None:
     chat = await new_page(**PHONE, locale=locale, reduced_motion="reduce")

@@ -1,4 +1,4 @@
-// What a multiplication by pages of the KV cache is given: its shape, and the pages.
+// Arguments of a multiplication by pages of the KV cache: its shape, and the pages.
 #pragma once
 
 #include "panels.h"
@@ -13,7 +13,8 @@ struct PageShape {
     static constexpr size_t kPanelSize = size_t{kPanel} * kDepth;
 };
 
-// A page to multiply by, over the first `pairs` pairs of its depth, and the page to prefetch meanwhile.
+// One page as the right operand of a product. The product uses the first `pairs` pairs of the page's depth and prefetches
+// the page `ahead`.
 struct PageFactor {
     const bf16* page;
     const bf16* ahead;

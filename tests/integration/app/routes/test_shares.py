@@ -70,7 +70,7 @@ async def test_receipts_are_shown_only_if_wanted(http: aiohttp.ClientSession, ap
     _, text, _ = await page_of(api, share["path"])
     assert re.search(r"[\d,]+ of [\d,]+ prompt tokens came from the cache", text)
     _, chinese, _ = await page_of(api, share["path"], **{"Accept-Language": "zh-CN,zh;q=0.9"})
-    assert '<html lang="zh" dir="ltr">' in chinese
+    assert '<html lang="zh-Hans" dir="ltr">' in chinese
     assert "来自缓存" in chinese
 
 
@@ -85,7 +85,7 @@ async def test_page_is_in_the_language_that_the_reader_prefers(http: aiohttp.Cli
         ("pt", "pt-BR", "Compartilhada em"),
         ("de;q=many, *", "en", "Shared on"),
         ("zh-TW", "zh-Hant", "分享"),
-        ("zh-Hans-SG", "zh", "分享于"),
+        ("zh-Hans-SG", "zh-Hans", "分享于"),
         ("no", "nb", "Delt"),
     ]:
         _, text, _ = await page_of(api, path, **{"Accept-Language": asked})
@@ -101,6 +101,8 @@ def test_texts_are_in_all_languages_of_the_chat_page() -> None:
     for texts in map(texts_in, LANGUAGES.values()):
         assert set(re.findall(r"{(\w+)}", texts.note)) == {"created", "expires"}
         assert set(re.findall(r"{(\w+)}", texts.receipt)) == {"cached", "prompt", "seconds"}
+    from_the_right = [tag for tag in LANGUAGES.values() if texts_in(tag).direction == "rtl"]
+    assert from_the_right == ["ar", "fa", "he", "ur"]
     assert texts_in("de").number(1234.5, decimals=2) == "1.234,50"
     assert texts_in("en").number(1234567) == "1,234,567"
 

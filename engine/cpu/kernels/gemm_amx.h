@@ -86,30 +86,27 @@ private:
     }
 };
 
-// Call visit(row, second) with the first row of each tile, or pair of tiles, that together cover all rows. second: rows
-// from the first tile of a pair to the second one; 0 without a second one. The last tile starts early enough to be full
-// and recomputes some rows, with the same bits.
+// Call visit(sums, row, second) for each tile, or pair of tiles, that together cover all rows. sums: those of the tiles,
+// from zero. row: the first row. second: rows from the first tile of a pair to the second one; 0 without a second one.
+// The last tile starts early enough to be full and recomputes some rows, with the same bits.
 template <typename Visit>
 void each_pair_of_tiles(int rows, Visit&& visit) {
     const int last = std::max(0, rows - kAmxRows);
     for (int row = 0; row < rows; row += 2 * kAmxRows) {
-        const int from = std::min(row, last);
-        visit(from, std::min(row + kAmxRows, last) - from);
+        const int from = std::min(row, last), second = std::min(row + kAmxRows, last) - from;
+        if (second > 0)
+            visit(TileSums<2>(), from, second);
+        else
+            visit(TileSums<1>(), from, 0);
     }
 }
 
 // Multiply any number of rows by one panel, over the first `pairs` pairs of the depth.
 template <typename Prefetch>
 void multiply_panel(const Left& left, int rows, const bf16* panel, int pairs, const Out& out, Prefetch&& prefetch) {
-    const auto multiply_tiles = [&](auto sums, int row, int second) {
+    each_pair_of_tiles(rows, [&](const auto& sums, int row, int second) {
         sums.add(left.data + row * left.stride, left.stride, second, panel, pairs, prefetch);
         sums.store(out.data + row * out.stride, out.stride, second);
-    };
-    each_pair_of_tiles(rows, [&](int row, int second) {
-        if (second > 0)
-            multiply_tiles(TileSums<2>(), row, second);
-        else
-            multiply_tiles(TileSums<1>(), row, 0);
     });
 }
 

@@ -18,7 +18,7 @@ void multiply_pages_by_tiles(const Activation* left, int rows, const PageFactor*
     configure_tiles(std::min(rows, kAmxRows));
     finish_stores();
     size_t panel = 0;  // offset inside a page
-    const auto multiply_tiles = [&](auto sums, int row, int second) {
+    const auto multiply_tiles = [&](const auto& sums, int row, int second) {
         for (int index = 0; index < pages; ++index) {
             const char* const ahead = reinterpret_cast<const char*>(factors[index].ahead + panel);
             sums.add(left + row * Shape::kLeftStride + index * Shape::kDepth, Shape::kLeftStride, second,
@@ -31,12 +31,7 @@ void multiply_pages_by_tiles(const Activation* left, int rows, const PageFactor*
         sums.store(out + row * Shape::kOutStride, Shape::kOutStride, second);
     };
     for (int column = 0; column < columns; column += kPanel, panel += Shape::kPanelSize, out += kPanel)
-        each_pair_of_tiles(rows, [&](int row, int second) {
-            if (second > 0)
-                multiply_tiles(TileSums<2>(), row, second);
-            else
-                multiply_tiles(TileSums<1>(), row, 0);
-        });
+        each_pair_of_tiles(rows, multiply_tiles);
 }
 
 }  // namespace ebb

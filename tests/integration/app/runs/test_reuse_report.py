@@ -10,14 +10,14 @@ import pytest
 from bench.slow_link import FAST, SlowLink
 from cache_tiers.redis.block_commands import KEY_PREFIX
 from engine.async_llm import AsyncLLMEngine
-from engine.offload.connector import OffloadConnector
+from engine.offload.prefill_cost import PrefillCost
 from tests.integration.engine_rig import BLOCK, engine_config
 from tests.integration.real_server import cpu_cleared, serving, settled
 from tests.integration.sse_events import all_events
-from tests.model.toys import BelievedCost
 from tests.redis_server import RedisServer
 
 pytest_plugins = ["tests.store_fixtures"]
+pytestmark = pytest.mark.usefixtures("patient_loads")
 
 STORY = "The river rises in the hills, runs past the mill and the old bridge, and meets the sea at the harbour. " * 12
 QUESTION = f"{STORY} Now tell me about boats, briefly."
@@ -61,19 +61,10 @@ async def why(http: aiohttp.ClientSession, message: dict[str, Any]) -> dict[str,
     return report
 
 
-async def lose_memory(engine: AsyncLLMEngine, *, token_seconds: float | None = None) -> None:
-    """Evict every block from the device and from CPU memory.
-
-    token_seconds: the engine's estimate of the time to compute a token. None stands for no estimate: the engine then
-    waits for Redis as long as it ever does, however busy the machine is.
-    """
+async def lose_memory(engine: AsyncLLMEngine) -> None:
+    """Evict every block from the device and from CPU memory."""
     await settled(engine)
     await cpu_cleared(engine)
-    cost = BelievedCost()
-    cost.token_seconds = token_seconds
-    connector = engine._engine.core.scheduler.connector
-    assert isinstance(connector, OffloadConnector)
-    connector.prefill = cost
 
 
 async def test_new_prompt_is_reported_as_never_seen(shallow_model: Path, tmp_path: Path) -> None:
@@ -239,14 +230,17 @@ def link(redis_server: RedisServer, tmp_path: Path) -> Iterator[SlowLink]:
         yield link
 
 
-async def test_slow_redis_is_reported_as_not_worth_loading(shallow_model: Path, tmp_path: Path, link: SlowLink) -> None:
+async def test_slow_redis_is_reported_as_not_worth_loading(
+    shallow_model: Path, tmp_path: Path, link: SlowLink, monkeypatch: pytest.MonkeyPatch
+) -> None:
     link.set(0.0, FAST)
     config = engine_config(shallow_model, tmp_path / "state", redis_url=f"unix://{tmp_path / 'link'}")
     async with serving(config, tmp_path) as (http, engine):
         answer = await say(http, await converse(http), QUESTION)
         await lose_memory(engine)
         await retry(http, answer)
-        await lose_memory(engine, token_seconds=1e-4)
+        await lose_memory(engine)
+        monkeypatch.setattr(PrefillCost, "seconds", lambda _cost, start, stop: 1e-4 * (stop - start))
         link.set(0.0, 1e6)
         report = await why(http, await retry(http, answer))
         link.set(0.0, FAST)

@@ -37,9 +37,9 @@ export interface ChatSettings {
   params: ChatParams | null;
 }
 
-/** Number of characters of a question from which its chat gets a title. */
 /** Most answers that the server merges. */
 export const MAX_MERGED = 8;
+/** Number of characters of a question from which its chat gets a title. */
 const TITLED_CHARACTERS = 500;
 
 const NO_SETTINGS: ChatSettings = { system_prompt: null, params: null };
@@ -72,6 +72,8 @@ export class Chat {
   private stopRequested = false;
   /** Settings of new chats. */
   private initial = NO_SETTINGS;
+  /** For each conversation, the end of its last rating's request. Messages that were read earlier may lack the rating. */
+  private readonly rated = new Map<string, Promise<unknown>>();
 
   constructor(
     private readonly api: ApiClient,
@@ -221,8 +223,11 @@ export class Chat {
   async rate(answer: ShownMessage, rating: Rating | null, note: string | null = null): Promise<void> {
     const { rating: oldRating, rating_note: oldNote } = answer;
     this.path.update(answer.key, { rating, rating_note: note });
+    const sent = this.api.rateAnswer(answer.id, rating, note);
+    const { conversation_id: id } = answer;
+    this.rated.set(id, Promise.allSettled([this.rated.get(id), sent]));
     try {
-      this.onConversation(await this.api.rateAnswer(answer.id, rating, note), "changed");
+      this.onConversation(await sent, "changed");
     } catch (error) {
       this.path.update(answer.key, { rating: oldRating, rating_note: oldNote });
       throw error;
@@ -302,9 +307,19 @@ export class Chat {
     await this.load(id, signal);
   }
 
+  /** Read the conversation, again if an answer was rated in the meantime. */
+  private async read(id: string, signal: AbortSignal) {
+    for (;;) {
+      const rated = this.rated.get(id);
+      await rated;
+      const conversation = await this.api.conversation(id, signal);
+      if (rated === this.rated.get(id) || signal.aborted) return conversation;
+    }
+  }
+
   private async load(id: string, signal: AbortSignal): Promise<void> {
     try {
-      const { messages, ...conversation } = await this.api.conversation(id, signal);
+      const { messages, ...conversation } = await this.read(id, signal);
       signal.throwIfAborted();
       this.onConversation(conversation, "seen");
       this.title = conversation.title;
@@ -419,7 +434,7 @@ export class Chat {
 
   /** Read the end of an answer from the stored conversation, after the run's events are gone. */
   private async loadEnd(signal: AbortSignal): Promise<void> {
-    const { messages } = await this.api.conversation(this.id!, signal);
+    const { messages } = await this.read(this.id!, signal);
     this.path.replace(messages);
     const last = this.messages.at(-1);
     if (last?.status !== "in_progress") return;

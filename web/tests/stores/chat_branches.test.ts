@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 
 import { ApiError, UnreachableError } from "../../src/services/api/errors";
+import type { Conversation } from "../../src/services/api/types";
 import { Chat } from "../../src/stores/chat.svelte";
 import { HealthStore } from "../../src/stores/health.svelte";
 import { conversation, FakeApi, message, Wire } from "../fake_server";
@@ -150,5 +151,41 @@ describe("a message whose connection broke", () => {
 
     expect(api.asked.map(({ id }) => id)).toEqual([api.asked[0]!.id, api.asked[0]!.id]);
     expect(chat.messages.at(-2)!.unsent).toBeUndefined();
+  });
+});
+
+describe("ratings", () => {
+  it("keeps a rating that is given while the messages are being reread", async () => {
+    const read = Promise.withResolvers<void>();
+    const before = api.stored;
+    vi.spyOn(api, "conversation").mockImplementationOnce(async () => {
+      await read.promise;
+      return before;
+    });
+    const rated = Promise.withResolvers<Conversation>();
+    vi.spyOn(api, "rateAnswer").mockReturnValue(rated.promise);
+
+    const refreshed = chat.refresh();
+    const rating = chat.rate(chat.messages[1]!, "good");
+    read.resolve();
+    api.stored = { ...before, messages: [question, { ...answer, rating: "good" }] };
+    rated.resolve(conversation());
+    await Promise.all([refreshed, rating]);
+
+    expect(chat.messages[1]!.rating).toBe("good");
+  });
+
+  it("rereads its messages after a rating has arrived", async () => {
+    const rated = Promise.withResolvers<Conversation>();
+    vi.spyOn(api, "rateAnswer").mockReturnValue(rated.promise);
+    const read = vi.spyOn(api, "conversation");
+
+    const rating = chat.rate(chat.messages[1]!, "good");
+    const refreshed = chat.refresh();
+    expect(read).not.toHaveBeenCalled();
+    rated.resolve(conversation());
+    await Promise.all([refreshed, rating]);
+
+    expect(read).toHaveBeenCalledOnce();
   });
 });

@@ -118,46 +118,36 @@ function nudge({ layout, notices, session }: Ebb): void {
   notices.show(t().login.initialPassword, { label: t().login.choose, act: () => (layout.dialog = "account"), refusal });
 }
 
-/** Start the stores that follow the browser, the server, or each other. Return the function that stops them. */
-export function startEbb(ebb: Ebb): () => void {
+/** Start the stores that follow the browser, the server, or each other, for as long as the page is open. */
+export function startEbb(ebb: Ebb): void {
   const { chat, chatTiers, conversations, health, layout, presets, printing, refresh, router, session, tabs } = ebb;
   void session.load().then(() => (session.out ? undefined : presets.load())).then(() => nudge(ebb)).catch(() => undefined);
-  const stops = [
-    health.start(),
-    router.start(),
-    tabs.listen("left", () => session.onLeft()),
-    chatTiers.start(),
-    presets.start(),
-    printing.start(),
-    language.start(),
-    chat.onAnswerEnd((id) => {
-      void chatTiers.refresh([id]);
-      // The model may give a chat a better title after its first answer.
-      if (chat.id === id && chat.messages.length <= 2) void conversations.awaitTitle(id).catch(() => undefined);
-    }),
-    chat.followRouter(router),
-    chatTiers.followList(conversations, health),
-    refresh.start(),
-    layout.start(),
-    ebb.activity.start(chat),
-    startBackground(ebb),
-  ];
-  return () => {
-    for (const stop of stops) stop();
-  };
+  health.start();
+  router.start();
+  tabs.listen("left", () => session.onLeft());
+  chatTiers.start();
+  presets.start();
+  printing.start();
+  language.start();
+  chat.onAnswerEnd((id) => {
+    void chatTiers.refresh([id]);
+    // The model may give a chat a better title after its first answer.
+    if (chat.id === id && chat.messages.length <= 2) void conversations.awaitTitle(id).catch(() => undefined);
+  });
+  chat.followRouter(router);
+  chatTiers.followList(conversations, health);
+  refresh.start();
+  layout.start();
+  ebb.activity.start(chat);
+  startBackground(ebb);
 }
 
 /** Start what the first view does not need: changes in other browsers, notifications, the offline page and the size of drafts. */
-function startBackground(ebb: Ebb): () => void {
-  let stop: (() => void) | null = () => undefined;
+function startBackground(ebb: Ebb): void {
   withTexts(import("./background/background.svelte")).then(
-    (background) => (stop &&= background.start(ebb)),
+    (background) => background.start(ebb),
     () => undefined,
   );
-  return () => {
-    stop?.();
-    stop = null;
-  };
 }
 
 export const [useEbb, provideEbb] = createContext<Ebb>();

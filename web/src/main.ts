@@ -1,12 +1,16 @@
 import { mount } from "svelte";
 
 import App from "./App.svelte";
-import { createEbb } from "./ebb";
+import { createEbb, startEbb } from "./ebb";
 import { language } from "./i18n/language.svelte";
 import "./styles/tokens.css";
 import "./styles/base.css";
 import "./styles/markdown.css";
 
 await language.load();
-// In a task of its own: running the script and mounting the page together would take longer than a frame.
-setTimeout(() => mount(App, { target: document.getElementById("app")!, props: { ebb: createEbb() } }));
+// In tasks of their own: running the script, starting the stores and mounting the page together would delay frames.
+setTimeout(() => {
+  const ebb = createEbb();
+  startEbb(ebb);
+  setTimeout(() => mount(App, { target: document.getElementById("app")!, props: { ebb } }));
+});

@@ -3,17 +3,18 @@
 import json
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from app.domain.folder import FolderLevel
 from app.domain.records import Conversation, Message
 from app.domain.response_record import ResponseRecord
 from app.domain.tool_use import tool_use_json
 
 FORMAT = "ebb-conversations"
-FORMAT_VERSION = 2
-"""2: conversations of the API, tools and responses. Files of version 1 can still be imported."""
+FORMAT_VERSION = 3
+"""2: conversations of the API, tools and responses. 3: folders with system prompts. All versions can be imported."""
 
 _CONVERSATION = (
     "title",
@@ -56,12 +57,19 @@ def file_beginning() -> str:
     return f'{head[:-1]}, "conversations": ['
 
 
-def file_end(next_cursor: str | None = None) -> str:
+def file_end(paths: Iterable[Sequence[FolderLevel]] = (), next_cursor: str | None = None) -> str:
     """Return the part of the file after its last conversation.
 
+    paths: levels from the top down to the folders of the conversations in the file.
     next_cursor: start of the export's next part; None if this is the last.
     """
-    return f'\n], "next_cursor": {json.dumps(next_cursor)}}}\n'
+    beginnings = {tuple(path[:end]) for path in paths for end in range(1, len(path) + 1)}
+    folders = [
+        {"path": [each.name for each in path], "system_prompt": path[-1].system_prompt}
+        for path in sorted(beginnings, key=lambda path: [each.name for each in path])
+        if path[-1].system_prompt is not None
+    ]
+    return f'\n], "folders": {json.dumps(folders, ensure_ascii=False)}, "next_cursor": {json.dumps(next_cursor)}}}\n'
 
 
 def conversation_text(
@@ -69,13 +77,13 @@ def conversation_text(
     export_id: str,
     messages: Sequence[Message],
     responses: Mapping[str, ResponseRecord],
-    folder: Sequence[str] = (),
+    folder: Sequence[FolderLevel] = (),
 ) -> str:
     """Serialize one of the "conversations" of a JSON file, on one line.
 
     messages: all messages of the conversation.
     responses: records of the Responses API, by message id.
-    folder: names from the top down to the folder that the conversation is in; empty for none.
+    folder: levels from the top down to the folder that the conversation is in; empty for none.
 
     Token ids are left out: with them, a file could show its reader one text and give the model another. The text is
     made message by message, so that other threads can run in between.
@@ -86,7 +94,8 @@ def conversation_text(
         # The head may have been deleted since the conversation was read. Responses follow each other without a head.
         head_id = messages[-1].id if messages and conversation.source != "response" else None
     fields = {name: getattr(conversation, name) for name in _CONVERSATION}
-    head = json.dumps({"id": export_id, **fields, "folder": list(folder), "head_id": head_id}, ensure_ascii=False)
+    names = [level.name for level in folder]
+    head = json.dumps({"id": export_id, **fields, "folder": names, "head_id": head_id}, ensure_ascii=False)
     texts = [
         json.dumps(_message(message, responses.get(message.id), export_id), ensure_ascii=False) for message in messages
     ]

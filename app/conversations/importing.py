@@ -11,6 +11,7 @@ from typing import Any
 
 from app.conversations.json_reader import JsonReader
 from app.domain.bounds import MAX_IMPORTED
+from app.domain.folder import FolderLevel
 from app.domain.ids import new_id
 from app.domain.records import Conversation, Message
 from app.domain.response_record import ResponseRecord, message_id_of, response_id_of
@@ -75,10 +76,11 @@ def read_own(reader: JsonReader) -> list[Imported]:
                 )
             conversations.append(_imported(given, f"conversations[{index}]"))
     reader.end()
-    parse_object(ImportHead, head)
+    folders = parse_object(ImportHead, head).folders
     if len({each.source for each in conversations}) < len(conversations):
         raise InvalidRequestError("Two conversations have the same id", param="conversations")
-    return conversations
+    prompts = {tuple(each.path): each.system_prompt for each in folders}
+    return [replace(each, folder=_with_prompts(each.folder, prompts)) for each in conversations]
 
 
 def _read_conversation(reader: JsonReader, index: int) -> ImportedFields:
@@ -133,6 +135,15 @@ def _imported(given: ImportedFields, field: str) -> Imported:
         if message.response is not None
     }
     return Imported(given.id, conversation, messages, responses, given.folder_path())
+
+
+def _with_prompts(path: Sequence[FolderLevel], prompts: Mapping[tuple[str, ...], str]) -> tuple[FolderLevel, ...]:
+    """Return the levels of a path with their system prompts.
+
+    prompts: by the names from the top down to the folder.
+    """
+    names = tuple(each.name for each in path)
+    return tuple(FolderLevel(name, prompts.get(names[: depth + 1])) for depth, name in enumerate(names))
 
 
 def _message(given: MessageFields, ids: Mapping[str, str], conversation_id: str) -> Message:

@@ -18,6 +18,17 @@ class Folder:
     system_prompt: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class FolderLevel:
+    """A folder on a path from the top down, which another tenant or server may not have yet.
+
+    system_prompt: as in `Folder`.
+    """
+
+    name: str
+    system_prompt: str | None = None
+
+
 class FolderTree:
     """All folders of a tenant."""
 
@@ -36,9 +47,9 @@ class FolderTree:
             folder_id = folder.parent_id
         return way
 
-    def path(self, folder_id: str | None) -> list[str]:
-        """Return the names from the top down to a folder."""
-        return [each.name for each in reversed(self.way_up(folder_id))]
+    def path(self, folder_id: str | None) -> tuple[FolderLevel, ...]:
+        """Return the levels from the top down to a folder."""
+        return tuple(FolderLevel(each.name, each.system_prompt) for each in reversed(self.way_up(folder_id)))
 
     def height(self, folder_id: str) -> int:
         """Return the number of levels that a folder and those inside it have."""

@@ -1,7 +1,7 @@
 """Export and import of conversations as files."""
 
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator
+from collections.abc import AsyncIterable, AsyncIterator, Sequence
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
@@ -10,7 +10,7 @@ from starlette.routing import Route
 from app.conversations.export import conversation_text, file_beginning, file_end, markdown, plain_text
 from app.conversations.imported_files import ReadChat, ReadFile, read_any
 from app.domain.bounds import MAX_IMPORT_BYTES, MAX_IMPORTED
-from app.domain.folder import FolderTree
+from app.domain.folder import FolderLevel, FolderTree
 from app.domain.records import Conversation
 from app.http.attachment import attachment
 from app.http.query_params import flag, positions
@@ -39,9 +39,12 @@ async def export_conversation(request: Request) -> Response:
     match request.query_params.get("format", "json"):
         case "json":
             export_id = await services.store.conversations.export_id(conversation_id)
-            text, _ = await _exported(services, conversation, export_id, await _folders(services))
+            folder = (await _folders(services)).path(conversation.folder_id)
+            text, _ = await _exported(services, conversation, export_id, folder)
             headers = attachment(conversation.title, "json")
-            return Response(file_beginning() + text + file_end(), media_type="application/json", headers=headers)
+            return Response(
+                file_beginning() + text + file_end([folder]), media_type="application/json", headers=headers
+            )
         case "markdown":
             text = markdown(conversation, await services.turns.shown_path(conversation))
             headers = attachment(conversation.title, "md")
@@ -124,25 +127,25 @@ async def exported_file(
     """
     folders = await _folders(services)
     yield file_beginning()
-    separator, last, num_bytes, num_messages = "\n", "", 0, 0
+    separator, last, num_bytes, num_messages, paths = "\n", "", 0, 0, set[tuple[FolderLevel, ...]]()
     async for conversation, export_id in conversations:
         if in_parts and (num_bytes >= PART_BYTES or num_messages >= PART_MESSAGES):
-            yield file_end(last)
+            yield file_end(paths, last)
             return
-        text, count = await _exported(services, conversation, export_id, folders)
+        paths.add(folder := folders.path(conversation.folder_id))
+        text, count = await _exported(services, conversation, export_id, folder)
         yield separator + text
         separator, last = ",\n", conversation.id
         num_bytes, num_messages = num_bytes + len(text.encode()), num_messages + 1 + count
-    yield file_end()
+    yield file_end(paths)
 
 
 async def _exported(
-    services: Services, conversation: Conversation, export_id: str, folders: FolderTree
+    services: Services, conversation: Conversation, export_id: str, folder: Sequence[FolderLevel]
 ) -> tuple[str, int]:
     """Return the text of a conversation and the number of its messages."""
     stored = await services.turns.as_they_are(await services.store.messages.all_of(conversation.id))
     responses = await services.store.responses.all_of(conversation.id)
-    folder = folders.path(conversation.folder_id)
     text = await asyncio.to_thread(conversation_text, conversation, export_id, stored, responses, folder)
     return text, len(stored)
 

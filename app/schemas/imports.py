@@ -13,6 +13,7 @@ from app.domain.bounds import (
     MAX_SUMMARY_LENGTH,
     MAX_TITLE_LENGTH,
 )
+from app.domain.folder import FolderLevel
 from app.domain.records import ConversationSource, Rating, Role, TitleSource
 from app.domain.response_record import ResponseRecord, Truncation
 from app.schemas.conversations import Tags
@@ -155,17 +156,32 @@ class ImportedFields(RequestModel):
     head_id: Name | None
     messages: list[MessageFields]
 
-    def folder_path(self) -> tuple[str, ...]:
-        """Return the names from the top down to the folder; none if the conversation is in no folder."""
-        return (self.folder,) if isinstance(self.folder, str) else tuple(self.folder or ())
+    def folder_path(self) -> tuple[FolderLevel, ...]:
+        """Return the levels from the top down to the folder; none if the conversation is in no folder."""
+        names = [self.folder] if isinstance(self.folder, str) else self.folder or []
+        return tuple(FolderLevel(name) for name in names)
+
+
+class ExportedFolder(RequestModel):
+    """A folder with a system prompt.
+
+    path: names from the top down to the folder.
+    """
+
+    path: Annotated[list[FolderName], Field(min_length=1, max_length=MAX_FOLDER_DEPTH)]
+    system_prompt: Annotated[str, Field(min_length=1)]
 
 
 class ImportHead(RequestModel):
-    """The fields of a file alongside its conversations, which are checked one by one."""
+    """The fields of a file alongside its conversations, which are checked one by one.
+
+    folders: those with a system prompt, among the folders of the conversations and the folders around these.
+    """
 
     format: Literal["ebb-conversations"]
-    format_version: Literal[1, 2]
+    format_version: Literal[1, 2, 3]
     exported_at: Time | None = None
+    folders: list[ExportedFolder] = Field(default_factory=list)
     next_cursor: str | None = None
     conversations: list[Any]
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from app.domain.bounds import MAX_FOLDER_DEPTH
-from app.domain.folder import Folder, FolderTree
+from app.domain.folder import Folder, FolderLevel, FolderTree
 from app.domain.ids import new_id
 from app.storage.connection import Connection, Row
 from app.storage.database import Database
@@ -95,21 +95,21 @@ def check_folder(connection: Connection, tenant: str, folder_id: str | None) -> 
         raise InvalidRequestError(f"There is no folder {folder_id}", param="folder_id", code="folder_not_found")
 
 
-def folder_at(connection: Connection, tenant: str, path: Sequence[str]) -> str | None:
-    """Return the id of the folder with these names from the top down, inside the caller's transaction.
+def folder_at(connection: Connection, tenant: str, path: Sequence[FolderLevel]) -> str | None:
+    """Return the id of the folder with the names of `path`, inside the caller's transaction.
 
-    The folders that are missing are made. An empty path has no folder.
+    The folders that are missing are made, with their system prompts. An empty path has no folder.
 
     Raises ConflictError for more than MAX_FOLDERS, LimitReachedError.
     """
     parent: str | None = None
-    for name in path:
+    for level in path:
         row = connection.fetch_one(
             "SELECT id FROM folder WHERE tenant = ? AND name = ? AND coalesce(parent_id, '') = ?",
-            (tenant, name, parent or ""),
+            (tenant, level.name, parent or ""),
         )
         if row is None:
-            folder = Folder(new_id("folder"), name, parent)
+            folder = Folder(new_id("folder"), level.name, parent, level.system_prompt)
             insert_named(connection, tenant, KIND, folder, MAX_FOLDERS)
             parent = folder.id
         else:

@@ -53,7 +53,7 @@ class FormerChats:
             )
             row = connection.fetch_one("SELECT folder_id FROM conversation WHERE id = ?", (conversation_id,))
             assert row is not None
-            path = folder_tree(connection, LOCAL).path(row["folder_id"]) if row["folder_id"] else []
+            path = folder_tree(connection, LOCAL).path(row["folder_id"]) if row["folder_id"] else ()
             folder_id = folder_at(connection, tenant, path)
             connection.execute(
                 "UPDATE conversation SET tenant = ?, folder_id = ? WHERE id = ?", (tenant, folder_id, conversation_id)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from app.domain.folder import FolderLevel
 from app.domain.ids import new_id
 from app.domain.records import Conversation, Message
 from app.domain.response_record import ResponseRecord
@@ -30,14 +31,14 @@ class Imported:
     source: id of the conversation in the imported file.
     messages: the messages, each after its parent.
     responses: records of the messages that are responses, by message id.
-    folder: names from the top down to the folder to put the conversation into. Missing ones are made.
+    folder: levels from the top down to the folder to put the conversation into. Missing ones are made.
     """
 
     source: str
     conversation: Conversation
     messages: Sequence[Message]
     responses: Mapping[str, ResponseRecord] = field(default_factory=dict)
-    folder: tuple[str, ...] = ()
+    folder: tuple[FolderLevel, ...] = ()
 
 
 class ImportStore:
@@ -113,10 +114,10 @@ class ImportStore:
                 if (response := piece.of.responses.get(message.id)) is not None:
                     insert_response(connection, message.id, response)
 
-    def _show(self, connection: Connection, import_id: str, folders: Mapping[str, tuple[str, ...]]) -> set[str]:
+    def _show(self, connection: Connection, import_id: str, folders: Mapping[str, tuple[FolderLevel, ...]]) -> set[str]:
         """Make the staged conversations visible, put them into their folders, and return their ids.
 
-        folders: names from the top down to the folder by conversation, where there is one.
+        folders: levels from the top down to the folder by conversation, where there is one.
 
         If another import has added the same conversation since, the staged copy is marked for removal instead.
         """

@@ -23,7 +23,8 @@ async def test_first_admin_key_takes_over_chats_from_before(tmp_path: Path) -> N
             chat = await created(anybody, title="Sea")
             await said(anybody, chat, "When is high tide?")
             assert (await anybody.put(f"/api/conversations/{chat}/draft", json={"text": "and"})).status == 200
-            folder = (await (await anybody.post("/api/folders", json={"name": "Coast"})).json())["id"]
+            coast = {"name": "Coast", "system_prompt": "Speak of the sea."}
+            folder = (await (await anybody.post("/api/folders", json=coast)).json())["id"]
             await anybody.patch(f"/api/conversations/{chat}", json={"folder_id": folder})
             assert await read(anybody, ROUTE) == {"chats": 0}
             for name in ("Calm", "Brief"):
@@ -52,7 +53,7 @@ async def test_first_admin_key_takes_over_chats_from_before(tmp_path: Path) -> N
             assert [found["id"] for found in (await read(root, "/api/conversations"))["data"]] == [chat]
             assert (await read(root, f"/api/conversations/{chat}/draft"))["text"] == "and"
             [folder] = (await read(root, "/api/folders"))["data"]
-            assert folder["name"] == "Coast"
+            assert {name: folder[name] for name in coast} == coast
             assert (await read(root, f"/api/conversations/{chat}"))["folder_id"] == folder["id"]
             [found] = (await read(root, "/api/search", q="high tide"))["messages"]
             assert found["conversation"]["id"] == chat

@@ -89,7 +89,7 @@ async def test_list_is_limited_to_a_folder_or_a_tag(http: aiohttp.ClientSession)
 
 
 async def test_chosen_chats_are_exported_with_folder_and_tags(http: aiohttp.ClientSession) -> None:
-    sea = await folder(http, "Sea")
+    sea = await folder(http, "Sea", system_prompt="Speak of the sea.")
     one, two = await created(http, title="One", folder_id=sea, tags=["a"]), await created(http, title="Two")
     await created(http, title="Three")
     response = await http.post("/api/export", json={"conversation_ids": [two, one, "conv_none"]})
@@ -102,7 +102,7 @@ async def test_chosen_chats_are_exported_with_folder_and_tags(http: aiohttp.Clie
     [copy, filed] = (await (await http.post("/api/import?duplicates=true", json=whole)).json())["imported"]
     [again] = (await read(http, "/api/folders"))["data"]
     chats = await listed(http)
-    assert again["name"] == "Sea"
+    assert (again["name"], again["system_prompt"]) == ("Sea", "Speak of the sea.")
     assert (chats[filed]["folder_id"], chats[filed]["tags"]) == (again["id"], ["a"])
     assert chats[copy]["folder_id"] is None
 
@@ -133,6 +133,10 @@ async def test_folders_are_inside_each_other(http: aiohttp.ClientSession) -> Non
 
     exported = await (await http.post("/api/export", json={"conversation_ids": [above]})).json(content_type=None)
     assert exported["conversations"][0]["folder"] == ["Sea", "Coast", "Sea"]
+    assert exported["folders"] == [
+        {"path": ["Sea"], "system_prompt": "Speak of the sea."},
+        {"path": ["Sea", "Coast", "Sea"], "system_prompt": "Speak of cliffs."},
+    ]
     [copy] = (await (await http.post("/api/import?duplicates=true", json=exported)).json())["imported"]
     assert (await listed(http))[copy]["folder_id"] == cliff
 

@@ -49,7 +49,7 @@ async def test_import_restores_the_export(http: aiohttp.ClientSession, tmp_path:
     await said(http, await created(http), "other 日本 🌊")
     await created(http)
     whole = await exported(http)
-    assert (whole["format"], whole["format_version"], len(whole["conversations"])) == ("ebb-conversations", 2, 3)
+    assert (whole["format"], whole["format_version"], len(whole["conversations"])) == ("ebb-conversations", 3, 3)
     (tmp_path / "elsewhere").mkdir()
     async with running_server(tmp_path / "elsewhere", FakeEngine()) as other, api_client(other.url) as there:
         response = await there.post("/api/import", json=whole)
@@ -95,7 +95,8 @@ async def test_second_import_is_skipped_unless_duplicates_requested(http: aiohtt
 
 WRONG: list[tuple[str, Any]] = [
     ("format", "something else"),
-    ("format_version", 3),
+    ("format_version", 4),
+    ("folders", [{"path": [], "system_prompt": "Speak of the sea."}]),
     ("conversations", None),
     ("conversations[0].id", ""),
     ("conversations[0].title", "x" * 201),

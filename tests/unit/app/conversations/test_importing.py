@@ -35,7 +35,7 @@ EMPTY: dict[str, Any] = {
 MESSAGE: dict[str, Any] = {"parent_id": None, "role": "user", "content": "", "status": "complete", "created_at": 1.0}
 
 
-def file_of(*conversations: dict[str, Any], version: int = 2) -> bytes:
+def file_of(*conversations: dict[str, Any], version: int = 3) -> bytes:
     whole = {"format": "ebb-conversations", "format_version": version, "conversations": conversations}
     return json.dumps(whole).encode()
 

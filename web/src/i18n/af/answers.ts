@@ -7,12 +7,12 @@ const plural = pluralsOf("af");
 export const texts: AnswerTexts = {
   edit: {
     field: "Gewysigde antwoord",
-    note: "Die volgende boodskap gaan van jou teks af voort. Die oorspronklike word as weergawe gehou.",
+    note: "Die volgende boodskap gaan van jou teks af voort. Die oorspronklike word as weergawe bewaar.",
   },
 
   rating: {
     field: "Wat was verkeerd?",
-    note: "Opsioneel. Jou terugvoer word saam met die antwoord gehou.",
+    note: "Opsioneel. Jou terugvoer word saam met die antwoord bewaar.",
   },
 
   compare: {
@@ -47,7 +47,7 @@ export const texts: AnswerTexts = {
 
   files: {
     search: "Soek ’n lêer",
-    none: "Geen lêers gevind nie. Hou ’n lêer met die boekmerk daarop wanneer jy dit aanheg.",
+    none: "Geen lêers gevind nie. Om ’n lêer te hou, klik op die boekmerk daarop wanneer jy dit aanheg.",
     size: (characters) => `${characters} karakters`,
     remove: (name) => `Vee ${name} uit`,
     delete: "Vee uit",
@@ -58,7 +58,7 @@ export const texts: AnswerTexts = {
     title: "Boodskap in die tou",
     waiting: "In die tou. Word gestuur wanneer die antwoord klaar is.",
     now: "Stuur nou",
-    nowTitle: "Stop die antwoord en hou die teks daarvan",
+    nowTitle: "Stop die antwoord en behou die teks daarvan",
     held: "Nog nie gestuur nie: die antwoord is nie voltooi terwyl jy hier was nie.",
     files: (count) => plural(count, { one: `${count} lêer`, other: `${count} lêers` }),
   },

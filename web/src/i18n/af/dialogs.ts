@@ -6,7 +6,7 @@ const plural = pluralsOf("af");
 /** Afrikaans texts for the dialogs. */
 export const texts: DialogTexts = {
   deleted: {
-    note: "Herstel ’n klets, of vee dit permanent uit. Kletse hier tel by jou bergplek.",
+    note: "Herstel ’n klets, of vee dit permanent uit. Kletse hier neem steeds van jou bergplek in beslag.",
     none: "Geen kletse is onlangs uitgevee nie.",
     when: (time, left) => `Uitgevee: ${time} · ${left}`,
     left: (days) => plural(days, { one: `${days} dag oor`, other: `${days} dae oor` }),
@@ -115,8 +115,8 @@ export const texts: DialogTexts = {
     notify: "Laat weet my wanneer ’n antwoord klaar is terwyl hierdie oortjie versteek is",
     notifyInsecure: "Kennisgewings, en die installering van Ebb as ’n toep, vereis HTTPS of ’n blaaier op die bediener se eie masjien.",
     notifyRefused: "Die blaaier laat nie kennisgewings van hierdie bladsy toe nie.",
-    tierMarks: "Merk waar elke klets in die kas is",
-    tierMarksNote: "Hoe nader ’n klets se kas, hoe gouer begin die volgende antwoord.",
+    tierMarks: "Merk waar elke klets se kasgeheue is",
+    tierMarksNote: "Hoe nader ’n klets se kasgeheue, hoe gouer begin die volgende antwoord.",
   },
 
   help: {
@@ -130,7 +130,7 @@ export const texts: DialogTexts = {
     newline: "Nuwe reël",
     stop: "Stop die antwoord, of maak die oop paneel toe",
     walk: "Vorige of volgende klets in die lys",
-    undo: "Ontdoen ’n uitvee of argivering",
+    undo: "Ontdoen uitvee of argivering",
     branches: "Vorige of volgende weergawe, met die fokus op ‹ ›",
     edit: "Stoor ’n gewysigde antwoord",
     this: "Hierdie lys",

@@ -8,25 +8,25 @@ const STATES: Record<TierState, string> = {
   off: "Af.",
   full: "Vol: aanvaar tans nie meer blokke nie.",
   unused: "Reageer nie reg nie en word tans nie gebruik nie.",
-  refusing: "Weier skryfwerk. Blokke kan steeds gelees word.",
+  refusing: "Aanvaar nie skryfbewerkings nie. Blokke kan steeds gelees word.",
   slow: "Stadig: blokke wag om geskryf te word.",
-  other: "Versteur. Die bediener se loglêer het die besonderhede.",
+  other: "Ondervind probleme. Die bediener se loglêer het die besonderhede.",
 };
 
 /** Afrikaans texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "Wat die hele bediener doen, sekonde vir sekonde. Die grafieke wys tot vyf minute.",
   states: {
-    connecting: "Koppel…",
+    connecting: "Koppel tans…",
     live: "Regstreeks",
-    away: "Die bediener reageer nie. Die syfers sal vanself hervat.",
+    away: "Die bediener reageer nie. Die syfers sal vanself weer begin.",
   },
   starting: "Die syfers verskyn sodra die model gereed is.",
   refused: "Dit is die syfers van die hele bediener.",
   refusedTodo: "Meld aan met ’n administrateursleutel om hulle te sien.",
   generated: "Gegenereer",
   prompts: "Prompts",
-  running: "Aan die loop",
+  running: "Loop tans",
   waiting: "Wag",
   batch: "Bondelgrootte",
   tokensPerSecond: "tokens/s",
@@ -56,7 +56,7 @@ export const texts: LiveTexts = {
   breakers: {
     closed: "toe",
     open: "oop: nie gebruik nie",
-    "half-open": "half oop: word getoets",
+    "half-open": "halfoop: word getoets",
   },
   replicas: "Replikas",
   replica: (index) => `Replika ${index}`,
@@ -66,7 +66,7 @@ export const texts: LiveTexts = {
     failed: "het misluk",
   },
   replicaAnswers: (count) => plural(count, { one: `${count} antwoord`, other: `${count} antwoorde` }),
-  replicaRestarts: (count) => plural(count, { one: `${count} herbegin`, other: `${count} herbeginne` }),
+  replicaRestarts: (count) => plural(count, { one: `${count} keer herbegin`, other: `${count} keer herbegin` }),
   routes: "Versoeke versprei",
   routesUnit: "per sekonde",
   predicted: "Eerste token, voorspel / gemeet",

@@ -58,7 +58,7 @@ export const texts: OrganizeTexts = {
     note: "Enigiemand wat die skakel het, kan die klets lees soos dit nou is, sonder om aan te meld. Latere boodskappe, ander takke, die stelselprompt en gedagtes word nie gewys nie.",
     days: "Verval ná",
     day: (count) => plural(count, { one: `${count} dag`, other: `${count} dae` }),
-    receipts: "Wys waar elke prompt in die kas was",
+    receipts: "Wys waar elke prompt se kasgeheue was",
     create: "Skep skakel",
     link: "Skakel",
     qr: "QR-kode van die skakel",

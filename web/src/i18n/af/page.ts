@@ -68,7 +68,7 @@ const STEPS: Record<StartStep, string> = {
   verify: "Die model word geverifieer",
   convert: "Die model word omgeskakel",
   check: "Die versneller word nagegaan",
-  compile: "Die berekeningskerne word saamgestel",
+  compile: "Die berekeningskerne word gekompileer",
   load: "Die model word gelaai",
 };
 
@@ -185,7 +185,7 @@ export const texts: Catalogue = {
     stopped: "Gestop.",
     interrupted: "Onderbreek.",
     cut: "Gestop by die tokenlimiet.",
-    joining: "Verbinding verloor. Koppel weer…",
+    joining: "Verbinding verloor. Koppel tans weer…",
     copy: "Kopieer antwoord",
     again: "Genereer weer",
     againWith: "Genereer weer met…",
@@ -198,7 +198,7 @@ export const texts: Catalogue = {
     continue: "Gaan voort",
     raw: "Ongeformateerde teks",
     formatted: "Geformateerde teks",
-    thinking: "Dink…",
+    thinking: "Dink tans…",
     thoughts: "Gedagtes",
     notStarted: "Die antwoord is nie begin nie.",
     notStopped: "Die antwoord is nie gestop nie.",
@@ -221,7 +221,7 @@ export const texts: Catalogue = {
     edit: "Wysig vraag",
     copy: "Kopieer vraag",
     field: "Gewysigde vraag",
-    note: "Albei weergawes word gehou.",
+    note: "Albei weergawes word bewaar.",
     answer: "Kry ’n antwoord",
     showAll: "Wys alles",
     showLess: "Wys minder",
@@ -266,7 +266,7 @@ export const texts: Catalogue = {
       from: "Redis",
       mark: "Koud: in Redis",
       off: "Redis is af.",
-      offTodo: "Installeer redis-server of valkey-server op hierdie masjien, of stel --redis-url, en herbegin Ebb. Dan oorleef die kletse se kas ook herbeginne.",
+      offTodo: "Installeer redis-server of valkey-server op hierdie masjien, of stel --redis-url, en herbegin Ebb. Dan oorleef die kletse se kasgeheue ook ’n herbegin.",
     },
   },
 
@@ -281,7 +281,7 @@ export const texts: Catalogue = {
 
   receipt: {
     title: "Waar hierdie antwoord se konteks vandaan kom",
-    cached: (share, time) => `${share} uit die kas · ${time}`,
+    cached: (share, time) => `${share} uit die kasgeheue · ${time}`,
     restored: (share, from, time) => `${share} herstel uit ${from} · ${time}`,
     typed: (share, from, time) => `${share} herstel uit ${from} terwyl jy getik het · ${time}`,
     computed: (tokens, time) => `${tokens} bereken · ${time}`,
@@ -336,7 +336,7 @@ export const texts: Catalogue = {
   },
 
   server: {
-    unreachable: "Bediener onbereikbaar, probeer weer…",
+    unreachable: "Bediener onbereikbaar, probeer tans weer…",
     loading: (_said, step, figure) => (figure ? `${STEPS[step]} (${figure})` : STEPS[step]),
     stopping: "Die bediener stop. Ebb gaan voort wanneer dit terug is.",
     recovering: "Die model se prosesse herbegin. Versoeke sal wag.",

@@ -108,7 +108,7 @@ export const texts: DialogTexts = {
     zip: {
       none: (name) => `لا يحتوي ${name} على conversations.json.`,
       broken: (name) => `الملف ${name} تالف، أو من نوع ZIP تتعذّر قراءته هنا. فُكّ ضغطه واختر ملف JSON.`,
-      tooBig: (name) => `الملف ${name} كبير جدًا: الحد الأقصى 64 MiB من JSON.`,
+      tooBig: (name) => `الملف ${name} كبير جدًا: الحد الأقصى \u206664 MiB\u2069 من JSON.`,
     },
   },
 
@@ -128,7 +128,7 @@ export const texts: DialogTexts = {
     minP: "Min p",
     repetition: "عقوبة التكرار",
     presence: "عقوبة الحضور",
-    frequency: "عقوبة التردد",
+    frequency: "عقوبة معدّل التكرار",
     seed: "البذرة",
     more: "إعدادات متقدمة لأخذ العينات",
     window: (tokens) => `نافذة السياق: ${tokens} توكن`,
@@ -165,7 +165,7 @@ export const texts: DialogTexts = {
     },
     size: "حجم النص",
     language: "اللغة",
-    notify: "إشعاري عند انتهاء إجابة وعلامة التبويب هذه مخفية",
+    notify: "إرسال إشعار عند انتهاء إجابة وعلامة التبويب هذه مخفية",
     notifyInsecure: "تتطلب الإشعارات وتثبيت Ebb كتطبيق اتصال HTTPS أو متصفحًا على حاسوب الخادم نفسه.",
     notifyRefused: "لا يسمح المتصفح بالإشعارات لهذه الصفحة.",
     tierMarks: "إظهار مكان التخزين المؤقت لكل دردشة",

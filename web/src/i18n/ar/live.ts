@@ -49,9 +49,9 @@ export const texts: LiveTexts = {
   byTenant: "حسب المستأجر",
   others: "آخرون",
   shared: "مشتركة بين الجميع",
-  in: "داخل",
-  out: "خارج",
-  traffic: (tier) => `${tier}، الداخل والخارج`,
+  in: "الوارد",
+  out: "الصادر",
+  traffic: (tier) => `${tier}، الوارد والصادر`,
   breaker: "القاطع",
   breakers: {
     closed: "مغلق",

@@ -40,7 +40,7 @@ export const texts: DialogTexts = {
     leftOut: (parts) => `daxil edilməyib: ${parts}`,
     kinds: {
       tools: (count) => `${count} alət mesajı`,
-      media: (count) => `${count} şəkil və ya yazı`,
+      media: (count) => `${count} şəkil və ya səs yazısı`,
       files: (count) => `${count} fayl`,
       system: (count) => `${count} sistem mesajı`,
       failed: (count) => `${count} xəta`,

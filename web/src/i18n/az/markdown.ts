@@ -4,7 +4,7 @@ import type { MarkdownTexts } from "../en/markdown";
 export const texts: MarkdownTexts = {
   code: (language) => `Kod, ${language}`,
   copyCode: "Kodu kopyala",
-  wrap: "Sətirləri keçir",
+  wrap: "Sətirdən-sətrə keçir",
   download: (name) => `${name} kimi endir`,
   preview: "Önbaxış",
   previewProblem: (reason) => `Bu komponenti göstərmək olmadı: ${reason}`,

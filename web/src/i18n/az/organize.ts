@@ -52,7 +52,7 @@ export const texts: OrganizeTexts = {
   share: {
     title: (title) => `Paylaş: “${title}”`,
     list: "Paylaşılan keçidlər",
-    note: "Keçidi olan hər kəs söhbətin indiki halını daxil olmadan oxuya bilər. Sonrakı mesajlar, digər budaqlar, sistem promptu və fikirlər göstərilmir.",
+    note: "Keçidi olan hər kəs söhbətin indiki halını daxil olmadan oxuya bilər. Sonrakı mesajlar, digər budaqlar, sistem promptu və düşüncələr göstərilmir.",
     days: "Etibarlılıq müddəti",
     day: (count) => `${count} gün`,
     receipts: "Hər promptun keşdəki yerini göstər",

@@ -71,7 +71,7 @@ export const texts: LiveTexts = {
   routesUnit: "за секунду",
   predicted: "Першы токен, прагноз / факт",
   predictedNote: "Сярэдні час ад выбару рэплікі да першага токена за апошнюю хвіліну",
-  takeovers: "Перахопленыя адказы",
+  takeovers: "Падхопленыя адказы",
   table: "Графікі ў выглядзе табліцы",
   of: (chart, series) => `${chart}: ${series}`,
   inUnit: (name, unit) => `${name} (${unit})`,

@@ -23,7 +23,7 @@ export const texts: MarkdownTexts = {
   fit: "Показване на цялата",
   plain: "текст",
   done: "готово",
-  todo: "за правене",
+  todo: "за изпълнение",
   footnotes: "Бележки под линия",
   footnote: (number) => `Бележка под линия ${number}`,
   backToText: (number) => `Обратно към препратка ${number}`,

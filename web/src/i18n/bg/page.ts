@@ -326,7 +326,7 @@ export const texts: Catalogue = {
       npu: "NPU",
     },
     recent: "Скорошни чатове",
-    better: (name) => `По-подходящ модел за нея: ebb pull ${name}`,
+    better: (name) => `По-подходящ модел за тази машина: ebb pull ${name}`,
   },
 
   live: {

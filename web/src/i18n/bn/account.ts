@@ -3,7 +3,7 @@ import type { AccountTexts } from "../en/account";
 /** Bengali texts for logins, accounts, administration and unknown addresses. */
 export const texts: AccountTexts = {
   former: {
-    offer: (count) => `প্রথম অ্যাক্সেস কী-র আগের ${count}টি চ্যাট কোনো কী-র অধীনে নেই। এগুলি নিজের করে নেবেন?`,
+    offer: (count) => `প্রথম অ্যাক্সেস কী-র আগের ${count}টি চ্যাট কোনো কী-র অধীনে নেই। ${count === 1 ? "এটি" : "এগুলি"} নিজের করে নেবেন?`,
     take: "নিজের করে নিন",
     refuse: "না",
     taken: (count) => `${count}টি চ্যাট এখন আপনার।`,
@@ -58,7 +58,7 @@ export const texts: AccountTexts = {
     cost: "খরচ",
     prices: (input, cached, output) => `দশ লাখ টোকেনের দাম: প্রম্পটে ${input}, ক্যাশে থেকে ${cached}, উত্তরে ${output}।`,
     keys: "অ্যাক্সেস কী",
-    keysNote: "যেসব প্রোগ্রাম আপনার চ্যাট ও আপনার সীমা ব্যবহার করে, তাদের জন্য।",
+    keysNote: "যেসব প্রোগ্রাম আপনার চ্যাট ও আপনার সীমা ব্যবহার করে, সেগুলির জন্য।",
     noKeys: "কোনো অ্যাক্সেস কী নেই।",
     newKey: "নতুন অ্যাক্সেস কী-র নাম",
     create: "অ্যাক্সেস কী তৈরি করুন",
@@ -156,7 +156,7 @@ export const texts: AccountTexts = {
     save: "সেভ করুন",
     health: "সার্ভার",
     status: "অবস্থা",
-    version: "ভার্সন",
+    version: "সংস্করণ",
     model: "মডেল",
     noModel: "এখনও নেই",
     live: "লাইভ পরিসংখ্যান",

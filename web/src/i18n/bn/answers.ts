@@ -24,7 +24,7 @@ export const texts: AnswerTexts = {
     remove: (index) => `উত্তর ${index} সরান`,
     start: "তুলনা করুন",
     keep: "এটি রাখুন",
-    merge: "একটি উত্তরে মেলান",
+    merge: "একটি উত্তরে একত্র করুন",
     stop: (index) => `উত্তর ${index} থামান`,
     stopAll: "সব থামান",
   },

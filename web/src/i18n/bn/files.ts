@@ -8,18 +8,18 @@ export const texts: FileTexts = {
     farTooLong: (window) => `মডেল ${window}টি টোকেন পড়ে, মেসেজটি তার চেয়ে অনেক বড়।`,
     shorten: "এটি ছোট করুন, অথবা:",
     remove: (name) => `${name} সরান`,
-    leave: (messages) => `প্রথম ${messages}টি মেসেজ ছাড়া পাঠান`,
-    summarize: (messages) => `প্রথম ${messages}টি মেসেজের সারাংশ করুন`,
+    leave: (messages) => `প্রথম ${messages === 1 ? "মেসেজটি" : `${messages}টি মেসেজ`} ছাড়া পাঠান`,
+    summarize: (messages) => `প্রথম ${messages === 1 ? "মেসেজের" : `${messages}টি মেসেজের`} সারাংশ করুন`,
     summarizing: "মডেল সারাংশ লিখছে। তারপর মেসেজটি পাঠানো হবে।",
     leaveTitle: "এগুলি চ্যাটে থাকবে, তবে মডেল আর এগুলি দেখবে না।",
     move: "নতুন চ্যাটে জিজ্ঞাসা করুন",
   },
 
   allSeen: "এখান থেকে মডেল আবার সব মেসেজ দেখে।",
-  leftOut: (messages) => `এখান থেকে মডেল প্রথম ${messages}টি মেসেজ আর দেখে না।`,
+  leftOut: (messages) => `এখান থেকে মডেল প্রথম ${messages === 1 ? "মেসেজটি" : `${messages}টি মেসেজ`} আর দেখে না।`,
 
   summary: "সারাংশ",
-  summarized: (messages) => `এখান থেকে মডেল প্রথম ${messages}টি মেসেজের সারাংশ দেখে।`,
+  summarized: (messages) => `এখান থেকে মডেল প্রথম ${messages === 1 ? "মেসেজের" : `${messages}টি মেসেজের`} সারাংশ দেখে।`,
 
   overflow: {
     server: "সার্ভার এত বড় খসড়া রাখে না: পাঠানো পর্যন্ত এটি এই ব্রাউজারেই থাকবে। এটি ছোট করুন বা ফাইল হিসেবে যোগ করুন।",

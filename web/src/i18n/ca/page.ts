@@ -330,8 +330,8 @@ export const texts: Catalogue = {
   },
 
   live: {
-    title: "En directe",
-    open: "Xifres del servidor en directe",
+    title: "En temps real",
+    open: "Mètriques del servidor en temps real",
     notLoaded: "No s’ha pogut carregar aquesta pàgina.",
   },
 

@@ -36,7 +36,7 @@ export const texts: AccountTexts = {
       login_provider_unavailable: "Adresář neodpovídá. Zkuste to později nebo se přihlaste klíčem.",
     },
     note: "O klíč požádejte správce.",
-    wrong: "Klíč je neplatný nebo zneplatněný.",
+    wrong: "Klíč je neplatný nebo byl zneplatněn.",
     refused: {
       failed: "Přihlášení se nezdařilo: přihlašovací služba poslala neplatnou odpověď. Zkuste to znovu.",
       expired: "Přihlášení trvalo příliš dlouho nebo začalo na jiné kartě. Zkuste to znovu.",

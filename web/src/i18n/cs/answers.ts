@@ -47,7 +47,7 @@ export const texts: AnswerTexts = {
 
   files: {
     search: "Najít soubor",
-    none: "Žádné soubory se nenašly. Přikládaný soubor si uložíte jeho záložkou.",
+    none: "Žádné soubory se nenašly. Soubor si uložíte kliknutím na záložku, když ho přikládáte.",
     size: (characters) => `znaků: ${characters}`,
     remove: (name) => `Smazat ${name}`,
     delete: "Smazat",

@@ -131,7 +131,7 @@ export const texts: DialogTexts = {
     stop: "Zastavit odpověď nebo zavřít otevřený panel",
     walk: "Předchozí nebo další chat v seznamu",
     undo: "Vrátit smazání nebo archivaci",
-    branches: "Předchozí nebo další verze, při výběru ‹ ›",
+    branches: "Předchozí nebo další verze, když je vybráno ‹ ›",
     edit: "Uložit upravenou odpověď",
     this: "Tento seznam",
     change: (action) => `Změnit klávesy: ${action}`,

@@ -42,7 +42,7 @@ export const texts: FileTexts = {
 
   overflow: {
     server: "Tak velký koncept server neuchovává: do odeslání zůstane v tomto prohlížeči. Zkraťte ho, nebo ho přiložte jako soubor.",
-    browser: "Tato zpráva je příliš velká, aby se uchovala do odeslání. Když stránku zavřete nebo znovu načtete, ztratí se.",
+    browser: "Tato zpráva je příliš velká na to, aby se uchovala do odeslání. Když stránku zavřete nebo znovu načtete, ztratí se.",
   },
 
   notRead: (name) => `Soubor ${name} nebyl přečten.`,

@@ -89,8 +89,8 @@ export const texts: AccountTexts = {
   },
 
   factor: {
-    title: "Anden faktor",
-    isOff: "Fra. Med en anden faktor kræver login også en kode fra en app på din telefon.",
+    title: "Tofaktorgodkendelse",
+    isOff: "Fra. Med tofaktorgodkendelse kræver login også en kode fra en app på din telefon.",
     isOn: "Til. Login kræver også en kode fra din app.",
     setUp: "Konfigurér…",
     scan: "Scan koden med en godkendelsesapp, eller skriv teksten ind. Indtast derefter de seks cifre, som appen viser.",
@@ -132,7 +132,7 @@ export const texts: AccountTexts = {
     reset: "Ny adgangskode",
     resetOf: (name) => `Ny adgangskode til ${name}`,
     resetTitle: (name) => `Giv ${name} en ny adgangskode?`,
-    resetText: "Personen bliver logget ud overalt, og den anden faktor fjernes.",
+    resetText: "Personen bliver logget ud overalt, og tofaktorgodkendelsen slås fra.",
     allowed: "Tilladt",
     disabled: "Spærret",
     disable: "Spær",
@@ -147,7 +147,7 @@ export const texts: AccountTexts = {
     stored: "Gemt",
     tokens: "Tokens",
     requests: "Anmodninger",
-    sinceStart: "Tokens og anmodninger tælles, siden serveren blev startet.",
+    sinceStart: "Tokens og anmodninger tælles fra serverens start.",
     edit: "Grænser",
     editOf: (tenant) => `Grænser for ${tenant}`,
     limits: {
@@ -166,7 +166,7 @@ export const texts: AccountTexts = {
     version: "Version",
     model: "Model",
     noModel: "Ingen endnu",
-    live: "Tal live",
+    live: "Livetal",
     refused: "Kun administratorer kan se denne side.",
     refusedTodo: "Log ind med en administrators konto eller nøgle.",
   },

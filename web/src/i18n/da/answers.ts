@@ -47,7 +47,7 @@ export const texts: AnswerTexts = {
 
   files: {
     search: "Find en fil",
-    none: "Ingen filer fundet. Behold en fil med bogmærket på den, når du vedhæfter den.",
+    none: "Ingen filer fundet. Brug bogmærket på en fil, når du vedhæfter den, for at beholde den her.",
     size: (characters) => `${characters} tegn`,
     remove: (name) => `Slet ${name}`,
     delete: "Slet",

@@ -40,7 +40,7 @@ const REFUSALS: Refusals = {
   requests_per_minute_limit: "Du har nået grænsen for anmodninger pr. minut.",
   run_in_progress: "Svaret skrives stadig.",
   search_too_slow: "Søgningen tog for lang tid og blev stoppet. Søg efter længere eller sjældnere ord.",
-  second_factor_exists: "Den anden faktor er allerede konfigureret.",
+  second_factor_exists: "Tofaktorgodkendelse er allerede konfigureret.",
   second_factor_needed: "Du skal bruge en kode fra godkendelsesappen.",
   server_restart: "Serveren stoppes eller genstartes.",
   share_links_off: "Delte links er slået fra på denne server.",
@@ -191,7 +191,7 @@ export const texts: Catalogue = {
     againWith: "Generér igen med…",
     compare: "Sammenlign svar…",
     merge: "Flet versioner",
-    merged: (count) => `Flettet af ${count} svar.`,
+    merged: (count) => `Flettet sammen af ${count} svar.`,
     edit: "Redigér svaret",
     edited: "Redigeret",
     notEdited: "Det redigerede svar blev ikke gemt.",
@@ -331,7 +331,7 @@ export const texts: Catalogue = {
 
   live: {
     title: "Live",
-    open: "Serverens tal live",
+    open: "Serverens livetal",
     notLoaded: "Siden kunne ikke indlæses.",
   },
 

@@ -13,7 +13,7 @@ const CAUSES: Causes = {
   expired: "Resten var beregnet, men blev ikke brugt i for lang tid og er udløbet.",
   rejected: "Resten var beregnet, men dens data er beskadigede, hører til en anden model eller er ikke skrevet med denne servers nøgle.",
   breaker_open: "Resten var beregnet, men et niveau i cachen svarer ikke og springes midlertidigt over.",
-  not_worth_loading: "Resten var beregnet, men det går forventeligt hurtigere at beregne den igen.",
+  not_worth_loading: "Resten var beregnet, men det går formentlig hurtigere at beregne den igen.",
   not_brought: "Resten var beregnet, men kunne ikke indlæses: Der var ikke plads i CPU-hukommelsen, eller kopieringen til enheden mislykkedes.",
   partial_block: "Resten var beregnet, men fylder ikke en hel blok. Kun hele blokke bevares sikkert.",
   off: "Serveren kører med --no-prefix-cache og genbruger intet.",

@@ -11,7 +11,7 @@ export const texts: AccountTexts = {
     refuse: "Nein",
     taken: (count) => plural(count, { one: "Ein Chat gehört jetzt dir.", other: `${count} Chats gehören jetzt dir.` }),
     notTaken: "Die Chats wurden nicht übernommen.",
-    notRefused: "Das Angebot wurde nicht abgestellt.",
+    notRefused: "Das Angebot wurde nicht ausgeblendet.",
   },
 
   login: {

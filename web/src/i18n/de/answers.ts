@@ -47,7 +47,7 @@ export const texts: AnswerTexts = {
 
   files: {
     search: "Datei suchen",
-    none: "Keine Dateien gefunden. Behalte eine Datei beim Anhängen mit ihrem Lesezeichen.",
+    none: "Keine Dateien gefunden. Um eine Datei zu behalten, klicke beim Anhängen auf ihr Lesezeichen.",
     size: (characters) => `${characters} Zeichen`,
     remove: (name) => `${name} löschen`,
     delete: "Löschen",

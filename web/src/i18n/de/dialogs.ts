@@ -136,7 +136,7 @@ export const texts: DialogTexts = {
     this: "Diese Liste",
     change: (action) => `Tasten ändern: ${action}`,
     press: "Drücke die neuen Tasten oder Esc",
-    without: (ctrl) => `Halte ${ctrl} und drücke einen Buchstaben oder ein anderes Zeichen.`,
+    without: (ctrl) => `Halte ${ctrl} gedrückt und drücke einen Buchstaben oder ein anderes Zeichen.`,
     occupied: (keys) => `${keys} gehört dem Browser oder Textfeldern. Wähle andere Tasten.`,
     taken: (keys, action) => `${keys} ist schon vergeben: ${action}. Wähle andere Tasten.`,
     reset: "Standardtasten wiederherstellen",

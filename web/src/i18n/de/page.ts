@@ -240,7 +240,7 @@ export const texts: Catalogue = {
   },
 
   tree: {
-    title: "Verzweigungen dieses Chats",
+    title: "Zweige dieses Chats",
   },
 
   tiers: {

@@ -17,7 +17,7 @@ export const texts: AnswerTexts = {
 
   compare: {
     title: "Comparar respuestas",
-    note: "Todas las respuestas se escriben a la vez, con el prompt del sistema del chat. Con los mismos ajustes pueden ser distintas, salvo que se fije una semilla.",
+    note: "Todas las respuestas se escriben a la vez, con el prompt del sistema del chat. Aun con los mismos ajustes pueden ser distintas, salvo que se fije una semilla.",
     kept: "Todas las respuestas quedan en el chat como versiones.",
     column: (index) => `Respuesta ${index}`,
     temperature: (value) => `Temperatura ${value}`,

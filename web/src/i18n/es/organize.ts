@@ -130,6 +130,6 @@ export const texts: OrganizeTexts = {
     archived: (count) => plural(count, { one: `Se ha archivado ${count} chat.`, other: `Se han archivado ${count} chats.` }),
     unarchived: (count) => plural(count, { one: `Se ha desarchivado ${count} chat.`, other: `Se han desarchivado ${count} chats.` }),
     failed: "No se han modificado los chats.",
-    tooMany: (most) => `Se pueden exportar como máximo ${most} chats a la vez. Exporta todos los chats desde el menú.`,
+    tooMany: (most) => `Se pueden exportar como máximo ${most} chats a la vez. Para exportar más, exporta todos los chats desde el menú.`,
   },
 };

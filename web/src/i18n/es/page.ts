@@ -43,7 +43,7 @@ const REFUSALS: Refusals = {
   second_factor_exists: "El segundo factor ya está configurado.",
   second_factor_needed: "Hace falta un código de la aplicación de autenticación.",
   server_restart: "El servidor se está deteniendo o reiniciando.",
-  share_links_off: "Los enlaces para compartir están desactivados en este servidor.",
+  share_links_off: "Los enlaces compartidos están desactivados en este servidor.",
   storage_failed: "La respuesta aún no se ha podido guardar. El servidor lo sigue intentando.",
   storage_full: "El servidor no tiene espacio de almacenamiento libre.",
   storage_unavailable: "No se puede acceder a la base de datos en este momento.",
@@ -330,8 +330,8 @@ export const texts: Catalogue = {
   },
 
   live: {
-    title: "En directo",
-    open: "Cifras del servidor en directo",
+    title: "En tiempo real",
+    open: "Métricas del servidor en tiempo real",
     notLoaded: "No se ha podido cargar esta página.",
   },
 

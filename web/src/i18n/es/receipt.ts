@@ -6,16 +6,16 @@ const plural = pluralsOf("es");
 /** Reasons for which no more was reused. */
 const CAUSES: Causes = {
   complete: "Se reutilizó todo menos el último token, que siempre se calcula.",
-  never_seen: "Hasta donde sabe el servidor, lo siguiente no se había calculado nunca.",
+  never_seen: "Hasta donde sabe el servidor, el resto no se había calculado nunca.",
   template_changed: "El prompt del sistema, la plantilla de chat o el tokenizador es distinto del de la vez anterior.",
   messages_left_out: "Desde este mensaje, el prompt ya no contiene los primeros mensajes del chat, o vuelve a contenerlos.",
-  evicted: "Lo siguiente estaba calculado, pero fue expulsado.",
-  expired: "Lo siguiente estaba calculado, pero llevaba demasiado tiempo sin usarse y caducó.",
-  rejected: "Lo siguiente estaba calculado, pero sus datos están dañados, son de otro modelo o no se escribieron con la clave de este servidor.",
-  breaker_open: "Lo siguiente estaba calculado, pero un nivel de la caché no responde y de momento no se usa.",
-  not_worth_loading: "Lo siguiente estaba calculado, pero se espera que volver a calcularlo sea más rápido.",
-  not_brought: "Lo siguiente estaba calculado, pero no se pudo cargar: no había sitio en la memoria de la CPU o falló la copia al dispositivo.",
-  partial_block: "Lo siguiente estaba calculado, pero no llena un bloque entero. Solo los bloques enteros se conservan con seguridad.",
+  evicted: "El resto estaba calculado, pero fue expulsado de la caché.",
+  expired: "El resto estaba calculado, pero llevaba demasiado tiempo sin usarse y caducó.",
+  rejected: "El resto estaba calculado, pero sus datos están dañados, son de otro modelo o no se escribieron con la clave de este servidor.",
+  breaker_open: "El resto estaba calculado, pero un nivel de la caché no responde y de momento no se usa.",
+  not_worth_loading: "El resto estaba calculado, pero se espera que volver a calcularlo sea más rápido.",
+  not_brought: "El resto estaba calculado, pero no se pudo cargar: no había sitio en la memoria de la CPU o falló la copia al dispositivo.",
+  partial_block: "El resto estaba calculado, pero no llena un bloque entero. Solo los bloques enteros se conservan con seguridad.",
   off: "El servidor funciona con --no-prefix-cache y no reutiliza nada.",
 };
 
@@ -49,7 +49,7 @@ export const texts: ReceiptTexts = {
   cause: (_said, cause) => CAUSES[cause] ?? "El registro del servidor indica el motivo.",
   advanced: "Avanzado",
   leftOut: "Mensajes omitidos",
-  diverges: (at) => `En el token ${at}, este prompt se aparta:`,
+  diverges: (at) => `A partir del token ${at}, este prompt es distinto:`,
   goesOn: (at) => `Todo estaba en caché hasta el token ${at}. Después venía:`,
   here: "aquí",
   before: "antes",

@@ -31,7 +31,7 @@ export const texts: AccountTexts = {
       login_provider_unavailable: "Kataloog ei vasta. Proovi hiljem uuesti või logi sisse võtmega.",
     },
     note: "Võtme saad administraatorilt.",
-    wrong: "Võti on vigane või tühistatud.",
+    wrong: "Võti ei kehti või on tühistatud.",
     refused: {
       failed: "Sisselogimine ebaõnnestus: sisselogimisteenus saatis vigase vastuse. Proovi uuesti.",
       expired: "Sisselogimine kestis liiga kaua või alustati seda teisel vahelehel. Proovi uuesti.",
@@ -166,7 +166,7 @@ export const texts: AccountTexts = {
     version: "Versioon",
     model: "Mudel",
     noModel: "Veel pole",
-    live: "Reaalajas näitajad",
+    live: "Näitajad reaalajas",
     refused: "Seda lehte näevad ainult administraatorid.",
     refusedTodo: "Logi sisse administraatori konto või võtmega.",
   },

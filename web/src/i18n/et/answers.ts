@@ -41,7 +41,7 @@ export const texts: AnswerTexts = {
     edit: (name) => `Muuda: „${name}“`,
     name: "Viiba nimi",
     text: "Tekst",
-    placeholders: "Topeltsulgudes kohatäited, näiteks {{linn}}, valitakse sulle täitmiseks.",
+    placeholders: "Kahekordsetes looksulgudes kohatäited, näiteks {{linn}}, valitakse sulle täitmiseks.",
     remove: "Kustuta viip",
   },
 
@@ -55,17 +55,17 @@ export const texts: AnswerTexts = {
   },
 
   queue: {
-    title: "Järjekorras sõnum",
+    title: "Järjekorras olev sõnum",
     waiting: "Järjekorras. Saadetakse, kui vastus on valmis.",
     now: "Saada kohe",
     nowTitle: "Peatab vastuse ja jätab selle teksti alles",
-    held: "Pole veel saadetud: vastus ei saanud valmis, kuni siin olid.",
+    held: "Pole veel saadetud: vastus ei saanud valmis ajal, mil siin olid.",
     files: (count) => plural(count, { one: "1 fail", other: `${count} faili` }),
   },
 
   regenerate: {
     title: "Loo muude seadetega uuesti",
-    note: "Need seaded kehtivad ainult sellele vastusele. Tühi väli kasutab vestluse seadet. Eelseadistus täidab oma valimise seaded; vestluse süsteemiviip jääb samaks.",
+    note: "Need seaded kehtivad ainult sellele vastusele. Tühi väli kasutab vestluse seadet. Eelseadistus täidab oma tokenivaliku seaded; vestluse süsteemiviip jääb samaks.",
     start: "Loo uuesti",
   },
 };

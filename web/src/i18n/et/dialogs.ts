@@ -28,7 +28,7 @@ export const texts: DialogTexts = {
 
   import: {
     imported: (count) => plural(count, { one: "1 vestlus imporditi.", other: `${count} vestlust imporditi.` }),
-    skipped: (count) => plural(count, { one: "1 vestlus oli juba siin.", other: `${count} vestlust olid juba siin.` }),
+    skipped: (count) => plural(count, { one: "1 vestlus oli juba siin.", other: `${count} vestlust oli juba siin.` }),
     notImported: "Midagi ei imporditud.",
     title: "Vestluste import",
     drop: "Lohista fail siia või vali see",
@@ -42,7 +42,7 @@ export const texts: DialogTexts = {
     here: "juba siin",
     leftOut: (parts) => `välja jäetud: ${parts}`,
     kinds: {
-      tools: (count) => plural(count, { one: "1 tööriista sõnum", other: `${count} tööriistade sõnumit` }),
+      tools: (count) => plural(count, { one: "1 tööriistasõnum", other: `${count} tööriistasõnumit` }),
       media: (count) => plural(count, { one: "1 pilt või salvestis", other: `${count} pilti või salvestist` }),
       files: (count) => plural(count, { one: "1 fail", other: `${count} faili` }),
       system: (count) => plural(count, { one: "1 süsteemisõnum", other: `${count} süsteemisõnumit` }),
@@ -77,7 +77,7 @@ export const texts: DialogTexts = {
     presence: "Esinemise karistus",
     frequency: "Sageduse karistus",
     seed: "Seeme",
-    more: "Valimi lisaseaded",
+    more: "Tokenivaliku lisaseaded",
     window: (tokens) => `Kontekstiaken: ${tokens} tokenit`,
     random: "juhuslik",
     noLimit: "puudub",

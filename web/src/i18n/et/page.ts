@@ -19,7 +19,7 @@ const REFUSALS: Refusals = {
   engine_error: "Vastuse arvutamisel tekkis viga.",
   head_moved: "Sellesse vestlusse saadeti vahepeal teine sõnum.",
   internal_error: "Serveris tekkis viga.",
-  invalid_api_key: "Võti on vigane või tühistatud.",
+  invalid_api_key: "Võti ei kehti või on tühistatud.",
   invalid_request_error: "Server ei saa sellest päringust aru.",
   items_per_conversation_limit: "See vestlus on jõudnud sõnumite piiranguni. Jätka uues vestluses.",
   login_provider_unavailable: "Sisselogimisteenus ei vasta.",
@@ -37,7 +37,7 @@ const REFUSALS: Refusals = {
   question_unanswered: "Viimasel küsimusel pole veel vastust. Loo kõigepealt see.",
   queue_timeout: "Server on ülekoormatud, päring ootas liiga kaua.",
   request_too_slow: "Päring saabus liiga aeglaselt.",
-  requests_per_minute_limit: "Oled jõudnud päringute piiranguni minutis.",
+  requests_per_minute_limit: "Oled jõudnud minutis lubatud päringute piiranguni.",
   run_in_progress: "Seda vastust alles kirjutatakse.",
   search_too_slow: "Otsing kestis liiga kaua ja peatati. Otsi pikemaid või haruldasemaid sõnu.",
   second_factor_exists: "Kaheastmeline kinnitamine on juba seadistatud.",
@@ -48,7 +48,7 @@ const REFUSALS: Refusals = {
   storage_full: "Serveris pole enam vaba ruumi.",
   storage_unavailable: "Andmebaasi ei saa praegu lugeda ega kirjutada.",
   stored_bytes_limit: "Oled jõudnud oma salvestusruumi piiranguni.",
-  tokens_per_minute_limit: "Oled jõudnud tokenite piiranguni minutis.",
+  tokens_per_minute_limit: "Oled jõudnud minutis lubatud tokenite piiranguni.",
   too_many_connections: "Serveril on liiga palju ühendusi.",
   too_many_failed_logins: "Liiga palju ebaõnnestunud sisselogimisi.",
   too_many_files: "Oled jõudnud failide suurima arvuni. Kustuta enne mõni.",
@@ -152,9 +152,9 @@ export const texts: Catalogue = {
     insert: "Lisa tekstina",
     reading: "Failide lugemine…",
     kept: "Sinu failid",
-    keep: (name) => `Jäta ${name} oma failidesse`,
+    keep: (name) => `Salvesta ${name} oma failide hulka`,
     isKept: (name) => `${name} on sinu failides`,
-    notKept: "Faili ei jäetud alles.",
+    notKept: "Faili ei salvestatud.",
   },
 
   activity: {
@@ -326,7 +326,7 @@ export const texts: Catalogue = {
       npu: "NPU-l",
     },
     recent: "Hiljutised vestlused",
-    better: (name) => `Selle jaoks parem mudel: ebb pull ${name}`,
+    better: (name) => `Sellele arvutile sobivam mudel: ebb pull ${name}`,
   },
 
   live: {

@@ -54,7 +54,7 @@ export const texts: ReceiptTexts = {
   here: "siin",
   before: "varem",
   end: "(lõpp)",
-  verified: (count, text) => plural(count, { one: "Kontrolliti ühte madalama taseme plokki.", other: `Kontrolliti ${text} madalamate tasemete plokki.` }),
+  verified: (count, text) => plural(count, { one: "Kontrolliti ühte plokki madalamalt tasemelt.", other: `Kontrolliti ${text} plokki madalamatelt tasemetelt.` }),
   removedLines: (names) => `Välja jäetud, et süsteemiviip püsiks muutumatuna: ${names}`,
   movedLines: (names) => `Esimesse sõnumisse tõstetud, et süsteemiviip püsiks muutumatuna: ${names}`,
 

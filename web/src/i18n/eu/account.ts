@@ -8,8 +8,8 @@ export const texts: AccountTexts = {
   former: {
     offer: (count) =>
       plural(count, {
-        one: `Lehen gakoaren aurreko txat ${count} ez da inongo gakorena. Zuretzat hartu nahi duzu?`,
-        other: `Lehen gakoaren aurreko ${count} txat ez dira inongo gakorenak. Zuretzat hartu nahi dituzu?`,
+        one: `Lehen gakoaren aurreko txat ${count} ez dagokio inongo gakori. Zuretzat hartu nahi duzu?`,
+        other: `Lehen gakoaren aurreko ${count} txat ez dagozkio inongo gakori. Zuretzat hartu nahi dituzu?`,
       }),
     take: "Hartu",
     refuse: "Ez",
@@ -38,8 +38,8 @@ export const texts: AccountTexts = {
     wrong: "Gako baliogabea edo errebokatua.",
     refused: {
       failed: "Ezin izan da saioa hasi: zerbitzuak erantzun baliogabea bidali du. Saiatu berriro.",
-      expired: "Saio-hasiera honek gehiegi iraun du, edo beste fitxa batean egin da. Saiatu berriro.",
-      denied: "Ez duzu saioa hasi saioa hasteko zerbitzuan.",
+      expired: "Saio-hasiera honek gehiegi iraun du, edo beste fitxa batean hasi da. Saiatu berriro.",
+      denied: "Ez zara identifikatu saioa hasteko zerbitzuan.",
       disabled: "Zerbitzari honetako zure kontua desgaituta dago. Jo administratzailearengana.",
       groups: "Zure kontuak ez du zerbitzari hau erabiltzeko baimenik. Jo administratzailearengana.",
       unavailable: "Saioa hasteko zerbitzuak ez du erantzuten. Saiatu geroago, edo hasi saioa gako batekin.",

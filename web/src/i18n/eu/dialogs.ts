@@ -113,7 +113,7 @@ export const texts: DialogTexts = {
     size: "Testuaren tamaina",
     language: "Hizkuntza",
     notify: "Jakinarazi erantzun bat amaitzen denean fitxa hau ezkutuan dagoela",
-    notifyInsecure: "Jakinarazpenek, eta Ebb aplikazio gisa instalatzeak, HTTPS edo zerbitzariaren makinako bertako nabigatzaile bat behar dute.",
+    notifyInsecure: "Jakinarazpenek, eta Ebb aplikazio gisa instalatzeak, HTTPS edo zerbitzariaren makinan bertan dagoen nabigatzaile bat behar dute.",
     notifyRefused: "Nabigatzaileak ez du orri honen jakinarazpenik onartzen.",
     tierMarks: "Markatu non dagoen txat bakoitzaren cachea",
     tierMarksNote: "Zenbat eta hurbilago egon txat baten cachea, orduan eta lehenago hasten da hurrengo erantzuna.",

@@ -8,10 +8,10 @@ export const texts: FileTexts = {
   tooLong: {
     title: "Mezua luzeegia da",
     text: (used, window) => `Mezuarekin, txat honek ${used} token izango lituzke. Ereduak ${window} baino gutxiago irakurtzen ditu.`,
-    farTooLong: (window) => `Mezua ereduak irakurtzen dituen ${window} tokenak baino askoz luzeagoa da.`,
+    farTooLong: (window) => `Mezua askoz luzeagoa da ereduak irakurtzen dituen ${window} tokenak baino.`,
     shorten: "Laburtu, edo:",
     remove: (name) => `Kendu ${name}`,
-    leave: (messages) => plural(messages, { one: "Bidali lehen mezurik gabe", other: `Bidali lehen ${messages} mezurik gabe` }),
+    leave: (messages) => plural(messages, { one: "Bidali lehen mezua kanpoan utzita", other: `Bidali lehen ${messages} mezuak kanpoan utzita` }),
     summarize: (messages) => plural(messages, { one: "Laburbildu lehen mezua", other: `Laburbildu lehen ${messages} mezuak` }),
     summarizing: "Eredua laburpena idazten ari da. Mezua ondoren bidaliko da.",
     leaveTitle: "Txatean geratzen dira, baina ereduak ez ditu gehiago ikusten.",

@@ -10,7 +10,7 @@ const STATES: Record<TierState, string> = {
   unused: "Ez du ondo erantzuten, eta une honetan ez da erabiltzen.",
   refusing: "Ez du idazketarik onartzen. Blokeak irakur daitezke oraindik.",
   slow: "Motela: blokeak idatziak izateko zain daude.",
-  other: "Arazoekin. Zerbitzariaren erregistroan daude xehetasunak.",
+  other: "Arazoak ditu. Zerbitzariaren erregistroan daude xehetasunak.",
 };
 
 /** Basque texts for the view of live numbers. */
@@ -33,7 +33,7 @@ export const texts: LiveTexts = {
   requests: "Eskaerak",
   requestsUnit: "eskaera",
   blocks: "bloke/s",
-  perStep: "urratseko",
+  perStep: "eskaera/urrats",
   computed: "Kalkulatuta",
   secondsAgo: (seconds) => `−${seconds} s`,
   minutesAgo: (minutes) => `−${minutes} min`,
@@ -68,7 +68,7 @@ export const texts: LiveTexts = {
   replicaAnswers: (count) => plural(count, { one: `erantzun ${count}`, other: `${count} erantzun` }),
   replicaRestarts: (count) => plural(count, { one: `berrabiarazte ${count}`, other: `${count} berrabiarazte` }),
   routes: "Banatutako eskaerak",
-  routesUnit: "segundoko",
+  routesUnit: "eskaera/s",
   predicted: "Lehen tokena, aurreikusia / neurtua",
   predictedNote: "Erreplika aukeratzen denetik lehen tokena iritsi arteko batez besteko denbora, azken minutuan",
   takeovers: "Bere gain hartutako erantzunak",

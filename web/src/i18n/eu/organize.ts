@@ -21,7 +21,7 @@ export const texts: OrganizeTexts = {
   settings: "Karpetaren ezarpenak",
   place: "Non",
   top: "Beste karpetarik ez",
-  systemPromptHint: "Karpeta honetako txat berriak honekin hasten dira. Barruko karpetek ere erabiltzen dute, berea izan ezean.",
+  systemPromptHint: "Karpeta honetako txat berriak prompt honekin hasten dira. Barruko karpetek ere hori erabiltzen dute, berena izan ezean.",
 
   back: "Itzuli txat guztietara",
   backTo: (name) => `Itzuli hona: ${name}`,
@@ -45,7 +45,7 @@ export const texts: OrganizeTexts = {
     import: "Inportatu txatak…",
     delete: "Ezabatu",
     deleteTitle: "Txat hau ezabatu nahi duzu?",
-    deleteText: (title) => `“${title}” “Duela gutxi ezabatuak” atalera joango da. Handik leheneratu dezakezu.`,
+    deleteText: (title) => `“${title}” txata “Duela gutxi ezabatuak” atalera joango da. Handik leheneratu dezakezu.`,
     deleted: (title) => `“${title}” ezabatu da.`,
     archivedNotice: (title) => `“${title}” artxibatu da.`,
     notDeleted: "Ez da txata ezabatu.",

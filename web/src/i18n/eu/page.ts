@@ -13,7 +13,7 @@ const REFUSALS: Refusals = {
   concurrent_runs_limit: "Aldi bereko erantzunen mugara iritsi zara.",
   context_length_exceeded: "Txata ereduaren testuinguru-leihoa baino luzeagoa da.",
   conversation_empty: "Txatak ez du mezurik.",
-  conversation_locked: "Txat honetan erantzun bat idazten ari da oraindik.",
+  conversation_locked: "Eredua erantzun bat idazten ari da oraindik txat honetan.",
   conversations_limit: "Gordetako txaten mugara iritsi zara.",
   deleted_with_another: "Mezu hau beste batekin ezabatu zen. Leheneratu beste mezu hori.",
   engine_error: "Errore bat gertatu da erantzuna kalkulatzean.",
@@ -38,7 +38,7 @@ const REFUSALS: Refusals = {
   queue_timeout: "Zerbitzaria lanpetuta dago, eta eskaerak gehiegi itxaron du.",
   request_too_slow: "Eskaera motelegi iritsi da.",
   requests_per_minute_limit: "Minutuko eskaeren mugara iritsi zara.",
-  run_in_progress: "Erantzun hau idazten ari da oraindik.",
+  run_in_progress: "Eredua erantzun hau idazten ari da oraindik.",
   search_too_slow: "Bilaketak gehiegi iraun du eta gelditu egin da. Bilatu hitz luzeagoak edo bakanagoak.",
   second_factor_exists: "Bigarren faktorea konfiguratuta dago lehendik.",
   second_factor_needed: "Autentifikazio-aplikazioaren kode bat behar da.",
@@ -50,7 +50,7 @@ const REFUSALS: Refusals = {
   stored_bytes_limit: "Zure biltegiratze-mugara iritsi zara.",
   tokens_per_minute_limit: "Minutuko tokenen mugara iritsi zara.",
   too_many_connections: "Zerbitzariak konexio gehiegi ditu.",
-  too_many_failed_logins: "Saioa hasteko huts egindako saiakera gehiegi.",
+  too_many_failed_logins: "Saioa hasteko saiakera huts gehiegi.",
   too_many_files: "Gehieneko fitxategi kopurura iritsi zara. Ezabatu bat lehenbizi.",
   too_many_keys: "Gehieneko gako kopurura iritsi zara. Errebokatu bat lehenbizi.",
   too_many_shares: "Gehieneko esteka kopurura iritsi zara. Ezabatu bat lehenbizi.",
@@ -313,7 +313,7 @@ export const texts: Catalogue = {
   },
 
   welcome: {
-    promise: "Hemen elkarrizketa batek ez du inoiz birritan ordaintzen token berengatik.",
+    promise: "Hemen elkarrizketa batek ez du inoiz birritan ordaintzen token berberengatik.",
     prompts: [
       "Azaldu hiru paragrafo laburretan zergatik dituen itsasoak mareak",
       "Idatzi testu bateko hitzik luzeena aurkitzen duen Python funtzio bat",

@@ -3,9 +3,9 @@ import type { FileTexts } from "../en/files";
 /** Persian texts for messages and files that are too long or cannot be read: the problem, and the remedy. */
 export const texts: FileTexts = {
   tooLong: {
-    title: "پیام بیش از حد بلند است",
+    title: "پیام بیش از حد طولانی است",
     text: (used, window) => `این گفتگو با پیام ${used} توکن خواهد داشت. مدل کمتر از ${window} توکن می‌خواند.`,
-    farTooLong: (window) => `پیام بسیار بلندتر از ${window} توکنی است که مدل می‌خواند.`,
+    farTooLong: (window) => `پیام بسیار طولانی‌تر از ${window} توکنی است که مدل می‌خواند.`,
     shorten: "آن را کوتاه کنید، یا:",
     remove: (name) => `برداشتن ${name}`,
     leave: (messages) => (messages === 1 ? "ارسال بدون پیام نخست" : `ارسال بدون ${messages} پیام نخست`),
@@ -29,10 +29,10 @@ export const texts: FileTexts = {
   notRead: (name) => `${name} خوانده نشد.`,
 
   unreadable: {
-    tooBig: (name) => `فایل ${name} بیش از ۵۱۲ KiB متن دارد. بخش مهم آن را پیوست کنید.`,
-    tooBigPdf: (name) => `فایل ${name} بزرگ‌تر از ۳۲ MiB است. بخش مهم آن را پیوست کنید.`,
+    tooBig: (name) => `فایل ${name} بیش از \u2066512 KiB\u2069 متن دارد. بخش مهم آن را پیوست کنید.`,
+    tooBigPdf: (name) => `فایل ${name} بزرگ‌تر از \u206632 MiB\u2069 است. بخش مهم آن را پیوست کنید.`,
     noText: (name) => `فایل ${name} متنی، PDF، docx، xlsx، pptx یا epub نیست. آن را با یکی از این قالب‌ها ذخیره و پیوست کنید.`,
-    old: (name) => `فایل ${name} قالب اداری قدیمی دارد. آن را با قالب docx، xlsx یا pptx ذخیره و پیوست کنید.`,
+    old: (name) => `فایل ${name} قالب قدیمی Office دارد. آن را با قالب docx، xlsx یا pptx ذخیره و پیوست کنید.`,
     empty: (name) => `فایل ${name} متنی ندارد. تصویر متن ابتدا به تشخیص متن نیاز دارد.`,
     tooCostly: (name) => `خواندن ${name} حافظه یا زمان زیادی می‌خواهد. بخش مهم آن را پیوست کنید.`,
     scanned: (name) => `فایل ${name} متنی ندارد و فقط صفحه‌های اسکن‌شده است. ابتدا تشخیص متن را روی آن اجرا کنید.`,

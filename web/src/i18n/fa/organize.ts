@@ -91,9 +91,9 @@ export const texts: OrganizeTexts = {
     periods: {
       any: "هر زمان",
       day: "امروز",
-      week: "۷ روز گذشته",
-      month: "۳۰ روز گذشته",
-      year: "۱۲ ماه گذشته",
+      week: "7 روز گذشته",
+      month: "30 روز گذشته",
+      year: "12 ماه گذشته",
       range: "بین دو روز…",
     },
     from: "روز نخست",

@@ -8,7 +8,7 @@ const REFUSALS: Refusals = {
   body_too_complex: "محتوا بیش از حد تودرتوست و سرور آن را نپذیرفت.",
   body_too_large: "محتوا بیش از حد بزرگ است و سرور آن را نپذیرفت.",
   concurrent_runs_limit: "به سقف پاسخ‌های هم‌زمان رسیده‌اید.",
-  context_length_exceeded: "گفتگو از پنجرهٔ متن مدل بلندتر است.",
+  context_length_exceeded: "گفتگو از پنجرهٔ زمینهٔ مدل طولانی‌تر است.",
   conversation_empty: "گفتگو هیچ پیامی ندارد.",
   conversation_locked: "هنوز پاسخی در این گفتگو در حال نوشته شدن است.",
   conversations_limit: "به سقف گفتگوهای ذخیره‌شده رسیده‌اید.",
@@ -37,7 +37,7 @@ const REFUSALS: Refusals = {
   requests_per_minute_limit: "به سقف درخواست در دقیقه رسیده‌اید.",
   run_in_progress: "این پاسخ هنوز در حال نوشته شدن است.",
   search_too_slow: "جستجو بیش از حد طول کشید و متوقف شد. واژه‌های بلندتر یا کمیاب‌تری را جستجو کنید.",
-  second_factor_exists: "عامل دوم از قبل راه‌اندازی شده است.",
+  second_factor_exists: "تأیید دومرحله‌ای از قبل راه‌اندازی شده است.",
   second_factor_needed: "کد برنامهٔ احراز هویت لازم است.",
   server_restart: "سرور در حال توقف یا راه‌اندازی دوباره است.",
   share_links_off: "اشتراک‌گذاری پیوند در این سرور خاموش است.",
@@ -101,14 +101,14 @@ export const texts: Catalogue = {
     week: "هفت روز گذشته",
     archived: "گفتگوهای بایگانی‌شده",
     menu: "بیشتر",
-    menuOf: (title) => `بیشتر دربارهٔ ${title}`,
+    menuOf: (title) => `گزینه‌های بیشتر برای ${title}`,
     selected: (title) => `انتخاب ${title}`,
     notChanged: "گفتگو تغییر نکرد.",
   },
 
   temporary: {
     title: "گفتگوی موقت",
-    note: "گفتگوی موقت در فهرست و جستجو نمی‌آید و ۲۴ ساعت پس از آخرین پیام حذف می‌شود.",
+    note: "گفتگوی موقت در فهرست و جستجو نمی‌آید و 24 ساعت پس از آخرین پیام حذف می‌شود.",
     keep: "نگه داشتن این گفتگو",
     kept: "گفتگو اکنون در فهرست است.",
     remove: "حذف همین حالا",
@@ -175,13 +175,13 @@ export const texts: Catalogue = {
   context: {
     used: (used, window) => `${used} از ${window} توکن`,
     over: (window) => `بیش از ${window} توکن`,
-    title: "سهم این گفتگو و پیام از پنجرهٔ متن مدل",
+    title: "سهم این گفتگو و پیام از پنجرهٔ زمینهٔ مدل",
   },
 
   answer: {
     stopped: "متوقف شد.",
     interrupted: "قطع شد.",
-    cut: "در سقف توکن متوقف شد.",
+    cut: "با رسیدن به سقف توکن متوقف شد.",
     joining: "اتصال قطع شد. در حال اتصال دوباره…",
     copy: "کپی پاسخ",
     again: "تولید دوباره",
@@ -200,7 +200,7 @@ export const texts: Catalogue = {
     notStarted: "پاسخ آغاز نشد.",
     notStopped: "پاسخ متوقف نشد.",
     notContinued: "پاسخ ادامه نیافت.",
-    more: "بیشتر دربارهٔ این پاسخ",
+    more: "گزینه‌های بیشتر برای این پاسخ",
     good: "پاسخ خوب",
     bad: "پاسخ بد",
     ratingNote: (note) => `بازخورد شما: ${note}`,
@@ -222,7 +222,7 @@ export const texts: Catalogue = {
     answer: "دریافت پاسخ",
     showAll: "نمایش همه",
     showLess: "نمایش کمتر",
-    more: "بیشتر دربارهٔ این پرسش",
+    more: "گزینه‌های بیشتر برای این پرسش",
     remove: "حذف این و همهٔ موارد پس از آن",
     removed: "پرسش و همهٔ آنچه پس از آن بود حذف شد.",
     notRemoved: "پرسش حذف نشد.",
@@ -277,13 +277,13 @@ export const texts: Catalogue = {
   }),
 
   receipt: {
-    title: "متن زمینهٔ این پاسخ از کجا آمد",
+    title: "زمینهٔ این پاسخ از کجا آمد",
     cached: (share, time) => `${share} از کش · ${time}`,
     restored: (share, from, time) => `${share} بازیابی‌شده از ${from} · ${time}`,
     typed: (share, from, time) => `${share} بازیابی‌شده از ${from} هنگام تایپ · ${time}`,
     computed: (tokens, time) => `${tokens} محاسبه شد · ${time}`,
     tokens: (_count, text) => `${text} توکن`,
-    underMillisecond: "کمتر از ۱ ms",
+    underMillisecond: "کمتر از \u20661 ms\u2069",
     notLoaded: "جزئیات بارگذاری نشد.",
   },
 
@@ -314,7 +314,7 @@ export const texts: Catalogue = {
     prompts: [
       "در سه بند کوتاه توضیح بده که چرا دریا جزر و مد دارد",
       "یک تابع Python بنویس که بلندترین واژهٔ یک متن را پیدا کند",
-      "فهرست وسایل لازم برای یک آخر هفته کنار دریا را به من بده",
+      "فهرست وسایل لازم برای یک آخر هفته قایقرانی بادبانی را به من بده",
     ],
     runs: (model, where) => `${model} روی ${where} اجرا می‌شود.`,
     devices: {

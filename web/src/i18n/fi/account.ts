@@ -6,8 +6,8 @@ const plural = pluralsOf("fi");
 /** Finnish texts for logins, accounts, administration and unknown addresses. */
 export const texts: AccountTexts = {
   former: {
-    offer: (count) => plural(count, { one: "Yksi keskustelu ensimmäistä avainta edeltävältä ajalta ei kuulu millekään avaimelle. Otetaanko se sinulle?", other: `${count} keskustelua ensimmäistä avainta edeltävältä ajalta ei kuulu millekään avaimelle. Otetaanko ne sinulle?` }),
-    take: "Ota",
+    offer: (count) => plural(count, { one: "Yksi keskustelu ensimmäistä avainta edeltävältä ajalta ei kuulu millekään avaimelle. Siirretäänkö se sinulle?", other: `${count} keskustelua ensimmäistä avainta edeltävältä ajalta ei kuulu millekään avaimelle. Siirretäänkö ne sinulle?` }),
+    take: "Siirrä",
     refuse: "Ei",
     taken: (count) => plural(count, { one: "Yksi keskustelu on nyt sinun.", other: `${count} keskustelua on nyt sinun.` }),
     notTaken: "Keskusteluja ei siirretty sinulle.",
@@ -15,7 +15,7 @@ export const texts: AccountTexts = {
   },
 
   login: {
-    at: (provider) => `Kirjaudu palvelussa ${provider}`,
+    at: (provider) => `Kirjaudu palvelun ${provider} kautta`,
     directory: "Kirjaudu hakemistotililläsi.",
     or: "tai avaimella",
     key: "Avain",
@@ -74,8 +74,8 @@ export const texts: AccountTexts = {
     sessions: "Kirjautumiset",
     here: "Tämä selain",
     since: (when) => `Alkaen: ${when}`,
-    end: "Päätä",
-    endOf: (client) => `Päätä kirjautuminen: ${client}`,
+    end: "Kirjaa ulos",
+    endOf: (client) => `Kirjaa ulos: ${client}`,
     unknownClient: "Tuntematon selain",
   },
 

@@ -131,7 +131,7 @@ export const texts: DialogTexts = {
     stop: "Pysäytä vastaus tai sulje avoin paneeli",
     walk: "Luettelon edellinen tai seuraava keskustelu",
     undo: "Kumoa poisto tai arkistointi",
-    branches: "Edellinen tai seuraava versio, kun kohdistus on ‹ ›",
+    branches: "Edellinen tai seuraava versio, kun kohdistus on painikkeessa ‹ ›",
     edit: "Tallenna muokattu vastaus",
     this: "Tämä luettelo",
     change: (action) => `Vaihda näppäimet: ${action}`,

@@ -11,18 +11,18 @@ export const texts: FileTexts = {
     farTooLong: (window) => `Viesti on paljon pidempi kuin ${window} tokenia, jotka malli lukee.`,
     shorten: "Lyhennä sitä tai:",
     remove: (name) => `Poista ${name}`,
-    leave: (messages) => plural(messages, { one: "Lähetä ilman ensimmäistä viestiä", other: `Lähetä ilman ensimmäisiä ${messages} viestiä` }),
-    summarize: (messages) => plural(messages, { one: "Tiivistä ensimmäinen viesti", other: `Tiivistä ensimmäiset ${messages} viestiä` }),
+    leave: (messages) => plural(messages, { one: "Lähetä ilman ensimmäistä viestiä", other: `Lähetä ilman ${messages} ensimmäistä viestiä` }),
+    summarize: (messages) => plural(messages, { one: "Tiivistä ensimmäinen viesti", other: `Tiivistä ${messages} ensimmäistä viestiä` }),
     summarizing: "Malli kirjoittaa tiivistelmää. Viesti lähetetään sen jälkeen.",
     leaveTitle: "Ne jäävät keskusteluun, mutta malli ei enää näe niitä.",
     move: "Kysy uudessa keskustelussa",
   },
 
   allSeen: "Tästä alkaen malli näkee taas kaikki viestit.",
-  leftOut: (messages) => plural(messages, { one: "Tästä alkaen malli ei enää näe ensimmäistä viestiä.", other: `Tästä alkaen malli ei enää näe ensimmäisiä ${messages} viestiä.` }),
+  leftOut: (messages) => plural(messages, { one: "Tästä alkaen malli ei enää näe ensimmäistä viestiä.", other: `Tästä alkaen malli ei enää näe ${messages} ensimmäistä viestiä.` }),
 
   summary: "Tiivistelmä",
-  summarized: (messages) => plural(messages, { one: "Tästä alkaen malli näkee tiivistelmän ensimmäisestä viestistä.", other: `Tästä alkaen malli näkee tiivistelmän ensimmäisistä ${messages} viestistä.` }),
+  summarized: (messages) => plural(messages, { one: "Tästä alkaen malli näkee tiivistelmän ensimmäisestä viestistä.", other: `Tästä alkaen malli näkee tiivistelmän ${messages} ensimmäisestä viestistä.` }),
 
   overflow: {
     server: "Palvelin ei säilytä näin suurta luonnosta: se pysyy tässä selaimessa, kunnes lähetät sen. Lyhennä sitä tai liitä se tiedostona.",

@@ -20,7 +20,7 @@ const REFUSALS: Refusals = {
   head_moved: "Tähän keskusteluun on sillä välin lähetetty toinen viesti.",
   internal_error: "Palvelimella tapahtui virhe.",
   invalid_api_key: "Avain on virheellinen tai mitätöity.",
-  invalid_request_error: "Palvelin ei ymmärrä näitä tietoja.",
+  invalid_request_error: "Palvelin ei ymmärrä tätä pyyntöä.",
   items_per_conversation_limit: "Keskustelun viestiraja on täynnä. Jatka uudessa keskustelussa.",
   login_provider_unavailable: "Kirjautumispalvelu ei vastaa.",
   login_refused: "Tililläsi ei ole oikeutta käyttää tätä palvelinta.",
@@ -330,7 +330,7 @@ export const texts: Catalogue = {
   },
 
   live: {
-    title: "Reaaliaikainen",
+    title: "Reaaliajassa",
     open: "Palvelimen luvut reaaliajassa",
     notLoaded: "Sivua ei voitu ladata.",
   },
@@ -350,7 +350,7 @@ export const texts: Catalogue = {
     unreachable: "Palvelimeen ei saada yhteyttä.",
     seeRunning: "Varmista, että Ebb on käynnissä, ja yritä uudelleen.",
     page: "Sivulla tapahtui virhe.",
-    reload: "Lataa sivu ja yritä uudelleen.",
+    reload: "Lataa sivu uudelleen ja yritä sitten uudestaan.",
     status: (status) => `Palvelin vastasi tilakoodilla ${status}.`,
     unfinished: "Vastausta ei voitu viimeistellä.",
     tooLong: "Aloita uusi keskustelu tai pyydä asetuksissa lyhyempää vastausta.",

@@ -3,7 +3,7 @@ import type { AccountTexts } from "../en/account";
 /** Filipino texts for logins, accounts, administration and unknown addresses. */
 export const texts: AccountTexts = {
   former: {
-    offer: (count) => `May ${count} chat mula bago ang unang key na walang nagmamay-aring key. Kunin?`,
+    offer: (count) => `May ${count} chat na mas nauna sa unang key at hindi sakop ng anumang key. Kukunin mo ba?`,
     take: "Kunin",
     refuse: "Hindi",
     taken: (count) => `Sa iyo na ang ${count} chat.`,
@@ -66,10 +66,10 @@ export const texts: AccountTexts = {
     copy: "Kopyahin ang key",
     revoke: "Bawiin",
     revokeOf: (name) => `Bawiin ang key na “${name}”`,
-    used: (when) => `Huling ginamit ${when}`,
+    used: (when) => `Huling ginamit: ${when}`,
     unused: "Hindi pa nagamit",
     sessions: "Mga pag-log in",
-    here: "Itong browser",
+    here: "Ang browser na ito",
     since: (when) => `Mula ${when}`,
     end: "Tapusin",
     endOf: (client) => `Tapusin ang pag-log in sa ${client}`,
@@ -165,7 +165,7 @@ export const texts: AccountTexts = {
   },
 
   notHere: {
-    text: "Walang anuman sa address na ito.",
+    text: "Walang makikita sa address na ito.",
     todo: "Magsimula ng bagong chat, o pumili ng isa mula sa listahan.",
     home: "Bagong chat",
   },

@@ -9,7 +9,7 @@ export const texts: AnswerTexts = {
 
   rating: {
     field: "Ano ang mali?",
-    note: "Opsyonal. Itatago ang feedback mo kasama ng sagot.",
+    note: "Opsyonal. Ise-save ang feedback mo kasama ng sagot.",
   },
 
   compare: {
@@ -33,18 +33,18 @@ export const texts: AnswerTexts = {
     title: "Mga naka-save na prompt",
     search: "Maghanap ng prompt",
     none: "Walang nahanap na prompt.",
-    empty: "Wala pang naka-save na prompt. Mag-save ng text na madalas mong ipansimula ng mensahe: ililista ito rito ng “/” sa blangkong mensahe.",
+    empty: "Wala pang naka-save na prompt. Mag-save ng text na madalas mong ipansimula ng mensahe: kapag nag-type ka ng “/” sa blangkong mensahe, makikita mo ito rito.",
     add: "Bagong prompt",
     edit: (name) => `I-edit ang “${name}”`,
     name: "Pangalan ng prompt",
     text: "Text",
-    placeholders: "Pinipili para punan mo ang mga placeholder sa dobleng brace, gaya ng {{lungsod}}.",
+    placeholders: "Pinipili ang mga placeholder sa dobleng brace, gaya ng {{lungsod}}, para mapunan mo.",
     remove: "I-delete ang prompt",
   },
 
   files: {
     search: "Maghanap ng file",
-    none: "Walang nahanap na file. Para magtago ng file, i-click ang bookmark nito kapag ina-attach mo ito.",
+    none: "Walang nahanap na file. Para mag-save ng file, i-click ang bookmark nito kapag ina-attach mo ito.",
     size: (characters) => `${characters} character`,
     remove: (name) => `I-delete ang ${name}`,
     delete: "I-delete",

@@ -5,9 +5,9 @@ export const texts: DialogTexts = {
   deleted: {
     note: "I-restore ang chat, o permanenteng i-delete ito. Kasama pa rin sa storage mo ang mga chat dito.",
     none: "Walang kamakailang na-delete na chat.",
-    when: (time, left) => `Na-delete ${time} · ${left}`,
+    when: (time, left) => `Na-delete: ${time} · ${left}`,
     left: (days) => `${days} araw na lang`,
-    leftToday: "wala nang isang araw",
+    leftToday: "wala pang isang araw ang natitira",
     restore: "I-restore",
     restoreOf: (title) => `I-restore ang “${title}”`,
     erase: "Permanenteng i-delete",
@@ -17,7 +17,7 @@ export const texts: DialogTexts = {
     eraseAllTitle: (count) => `Permanenteng i-delete ang ${count} chat?`,
     eraseText: "Hindi na ito maa-undo.",
     allTitle: "I-delete ang lahat ng chat?",
-    allText: "Lilipat sa “Kamakailang na-delete” ang lahat ng chat, pati ang mga naka-archive. Puwede mong i-restore ang mga ito mula roon.",
+    allText: "Ililipat sa “Kamakailang na-delete” ang lahat ng chat, pati ang mga naka-archive. Puwede mong i-restore ang mga ito mula roon.",
     allAction: "I-delete lahat",
     allMoved: (count) => `Na-delete ang ${count} chat.`,
     show: "Ipakita",
@@ -57,7 +57,7 @@ export const texts: DialogTexts = {
   },
 
   tree: {
-    note: "Ang mga punong tuldok ang mga mensaheng ipinapakita. Pumili ng mensahe para ipakita ang sangay nito.",
+    note: "Minamarkahan ng mga solidong tuldok ang mga mensaheng ipinapakita. Pumili ng mensahe para ipakita ang sangay nito.",
     empty: "(walang laman)",
   },
 

@@ -8,22 +8,22 @@ export const texts: FileTexts = {
     farTooLong: (window) => `Mas mahaba nang husto ang mensahe kaysa sa ${window} token na nababasa ng model.`,
     shorten: "Paikliin ito, o:",
     remove: (name) => `Alisin ang ${name}`,
-    leave: (messages) => `Ipadala nang wala ang unang ${messages} mensahe`,
-    summarize: (messages) => `Ibuod ang unang ${messages} mensahe`,
+    leave: (messages) => (messages === 1 ? "Ipadala nang wala ang unang mensahe" : `Ipadala nang wala ang unang ${messages} mensahe`),
+    summarize: (messages) => (messages === 1 ? "Ibuod ang unang mensahe" : `Ibuod ang unang ${messages} mensahe`),
     summarizing: "Isinusulat ng model ang buod. Ipapadala ang mensahe pagkatapos nito.",
     leaveTitle: "Mananatili sa chat ang mga ito, pero hindi na makikita ng model.",
     move: "Magtanong sa bagong chat",
   },
 
   allSeen: "Mula rito, nakikita na ulit ng model ang lahat ng mensahe.",
-  leftOut: (messages) => `Mula rito, hindi na nakikita ng model ang unang ${messages} mensahe.`,
+  leftOut: (messages) => `Mula rito, hindi na nakikita ng model ang ${messages === 1 ? "unang mensahe" : `unang ${messages} mensahe`}.`,
 
   summary: "Buod",
-  summarized: (messages) => `Mula rito, buod ng unang ${messages} mensahe ang nakikita ng model.`,
+  summarized: (messages) => `Mula rito, buod ng ${messages === 1 ? "unang mensahe" : `unang ${messages} mensahe`} ang nakikita ng model.`,
 
   overflow: {
-    server: "Hindi nagtatago ang server ng ganito kalaking draft: mananatili ito sa browser na ito hanggang sa ipadala mo ito. Paikliin ito, o i-attach bilang file.",
-    browser: "Masyadong malaki ang mensaheng ito para maitago hanggang sa ipadala mo. Mawawala ito kapag isinara o ni-reload mo ang page.",
+    server: "Hindi nagse-save ang server ng ganito kalaking draft: mananatili ito sa browser na ito hanggang sa ipadala mo ito. Paikliin ito, o i-attach bilang file.",
+    browser: "Masyadong malaki ang mensaheng ito para ma-save hanggang sa ipadala mo. Mawawala ito kapag isinara o ni-reload mo ang page.",
   },
 
   notRead: (name) => `Hindi nabasa ang ${name}.`,
@@ -36,7 +36,7 @@ export const texts: FileTexts = {
     empty: (name) => `Walang text ang ${name}. Kailangan muna ng text recognition ang mga larawan ng text.`,
     tooCostly: (name) => `Masyadong maraming memory o oras ang kailangan para mabasa ang ${name}. I-attach ang bahaging mahalaga.`,
     scanned: (name) => `Walang text ang ${name}, mga na-scan na pahina lang. Gamitan muna ito ng text recognition.`,
-    encrypted: (name) => `Naka-lock ng password ang ${name}. Mag-save ng kopyang walang password at iyon ang i-attach.`,
+    encrypted: (name) => `Protektado ng password ang ${name}. Mag-save ng kopyang walang password at iyon ang i-attach.`,
     broken: (name) => `Sira ang ${name} at hindi mabasa. I-save o i-download ito ulit.`,
     gone: (name) => `Hindi mabuksan ang ${name}. Kung folder ito, piliin ang mga file sa loob; kung hindi, piliin ito ulit.`,
   },

@@ -18,7 +18,7 @@ export const texts: OrganizeTexts = {
   settings: "Mga setting ng folder",
   place: "Nasa loob ng",
   top: "Walang ibang folder",
-  systemPromptHint: "Dito magsisimula ang mga bagong chat sa folder na ito. Gagamitin din ito ng mga folder sa loob, maliban kung may sarili ang mga ito.",
+  systemPromptHint: "Magsisimula sa prompt na ito ang mga bagong chat sa folder na ito. Gagamitin din ito ng mga folder sa loob nito, maliban kung may sarili silang prompt.",
 
   back: "Bumalik sa lahat ng chat",
   backTo: (name) => `Bumalik sa ${name}`,
@@ -42,7 +42,7 @@ export const texts: OrganizeTexts = {
     import: "Mag-import ng mga chat…",
     delete: "I-delete",
     deleteTitle: "I-delete ang chat na ito?",
-    deleteText: (title) => `Lilipat sa “Kamakailang na-delete” ang “${title}”. Puwede mo itong i-restore mula roon.`,
+    deleteText: (title) => `Ililipat sa “Kamakailang na-delete” ang “${title}”. Puwede mo itong i-restore mula roon.`,
     deleted: (title) => `Na-delete ang “${title}”.`,
     archivedNotice: (title) => `Na-archive ang “${title}”.`,
     notDeleted: "Hindi na-delete ang chat.",
@@ -61,7 +61,7 @@ export const texts: OrganizeTexts = {
     qr: "QR code ng link",
     once: "Kopyahin na ang link. Hindi na ito maipapakita ulit.",
     none: "Walang ibinahaging link.",
-    until: (time) => `mag-e-expire ${time}`,
+    until: (time) => `mag-e-expire: ${time}`,
     remove: (title) => `I-delete ang link sa ${title}`,
     delete: "I-delete",
   },
@@ -81,7 +81,7 @@ export const texts: OrganizeTexts = {
 
   filters: {
     count: (count) => (count === 0 ? "Mga filter" : `Mga filter: ${count}`),
-    role: "Isinulat ni",
+    role: "May-akda",
     roles: { "": "Sinuman", user: "Ikaw", assistant: "Ebb" },
     period: "Kailan",
     periods: {
@@ -114,7 +114,7 @@ export const texts: OrganizeTexts = {
     delete: "I-delete",
     done: "Tapusin ang pagpili",
     deleteTitle: (count) => `I-delete ang ${count} chat?`,
-    deleteText: "Lilipat sa “Kamakailang na-delete” ang mga ito. Puwede mong i-restore ang mga ito mula roon.",
+    deleteText: "Ililipat sa “Kamakailang na-delete” ang mga ito. Puwede mong i-restore ang mga ito mula roon.",
     deleted: (count) => `Na-delete ang ${count} chat.`,
     archived: (count) => `Na-archive ang ${count} chat.`,
     unarchived: (count) => `Na-unarchive ang ${count} chat.`,

@@ -40,7 +40,7 @@ const REFUSALS: Refusals = {
   second_factor_exists: "Naka-set up na ang two-factor authentication.",
   second_factor_needed: "Kailangan ng code mula sa authenticator app.",
   server_restart: "Humihinto o nagre-restart ang server.",
-  share_links_off: "Naka-off ang mga link sa pagbabahagi sa server na ito.",
+  share_links_off: "Naka-off ang mga ibinahaging link sa server na ito.",
   storage_failed: "Hindi pa ma-save ang sagot. Patuloy na susubukan ng server.",
   storage_full: "Wala nang bakanteng storage ang server.",
   storage_unavailable: "Hindi mabasa o masulatan ang database sa ngayon.",
@@ -149,9 +149,9 @@ export const texts: Catalogue = {
     insert: "Ilagay bilang text",
     reading: "Binabasa ang mga file…",
     kept: "Mga file mo",
-    keep: (name) => `Itago ang ${name} sa mga file mo`,
+    keep: (name) => `I-save ang ${name} sa mga file mo`,
     isKept: (name) => `Nasa mga file mo ang ${name}`,
-    notKept: "Hindi naitago ang file.",
+    notKept: "Hindi na-save ang file.",
   },
 
   activity: {
@@ -180,7 +180,7 @@ export const texts: Catalogue = {
 
   answer: {
     stopped: "Inihinto.",
-    interrupted: "Naantala.",
+    interrupted: "Naputol.",
     cut: "Huminto sa limitasyon ng token.",
     joining: "Nawala ang koneksyon. Kumokonekta ulit…",
     copy: "Kopyahin ang sagot",
@@ -254,7 +254,7 @@ export const texts: Catalogue = {
       short: "CPU",
       from: "memory ng CPU",
       mark: "Maligamgam: nasa memory ng CPU",
-      off: "Walang itinatagong block ang memory ng CPU.",
+      off: "Walang naka-store na block sa memory ng CPU.",
       offTodo: "Bigyan ito ng memory gamit ang --cpu-kv-memory para manatiling malapit ang mga block na inalis sa device.",
     },
     redis: {
@@ -279,9 +279,9 @@ export const texts: Catalogue = {
   receipt: {
     title: "Saan galing ang konteksto ng sagot na ito",
     cached: (share, time) => `${share} mula sa cache · ${time}`,
-    restored: (share, from, time) => `${share} na-restore mula sa ${from} · ${time}`,
-    typed: (share, from, time) => `${share} na-restore mula sa ${from} habang nagta-type ka · ${time}`,
-    computed: (tokens, time) => `${tokens} na-compute · ${time}`,
+    restored: (share, from, time) => `${share} ang na-restore mula sa ${from} · ${time}`,
+    typed: (share, from, time) => `${share} ang na-restore mula sa ${from} habang nagta-type ka · ${time}`,
+    computed: (tokens, time) => `${tokens} ang na-compute · ${time}`,
     tokens: (_count, text) => `${text} token`,
     underMillisecond: "wala pang 1 ms",
     notLoaded: "Hindi ma-load ang mga detalye.",
@@ -298,7 +298,7 @@ export const texts: Catalogue = {
     account: "Account",
     palette: "Paghahanap at mga command",
     admin: "Mga tao at limitasyon",
-    unknown: "Walang narito",
+    unknown: "Walang makikita rito",
   },
 
   appearance: {
@@ -323,7 +323,7 @@ export const texts: Catalogue = {
       npu: "isang NPU",
     },
     recent: "Mga kamakailang chat",
-    better: (name) => `Mas bagay na model dito: ebb pull ${name}`,
+    better: (name) => `Mas magandang model para dito: ebb pull ${name}`,
   },
 
   live: {

@@ -12,16 +12,16 @@ const CAUSES: Causes = {
   breaker_open: "Na-compute na ang natitira, pero hindi tumutugon ang isang antas ng cache at pansamantala itong nilalaktawan.",
   not_worth_loading: "Na-compute na ang natitira, pero inaasahang mas mabilis kung iko-compute ito ulit.",
   not_brought: "Na-compute na ang natitira, pero hindi ito na-load: walang lugar sa memory ng CPU, o hindi nakopya sa device.",
-  partial_block: "Na-compute na ang natitira, pero hindi nito napupuno ang isang block. Mga buong block lang ang siguradong naitatago.",
+  partial_block: "Na-compute na ang natitira, pero hindi nito napupuno ang isang block. Mga buong block lang ang siguradong nase-save.",
   off: "Tumatakbo ang server nang may --no-prefix-cache at walang muling ginagamit.",
 };
 
 /** Filipino texts for the details of a receipt. */
 export const texts: ReceiptTexts = {
-  computed: (tokens) => `${tokens} na-compute`,
+  computed: (tokens) => `${tokens} ang na-compute`,
   first: (tokens, total, from) => `${tokens} sa ${total} token mula sa ${from}`,
   other: (tokens, from) => `${tokens} mula sa ${from}`,
-  firstToken: (time) => `unang token ${time}`,
+  firstToken: (time) => `unang token pagkalipas ng ${time}`,
   insteadOf: (time) => ` sa halip na mga ${time}`,
   speed: (tokens) => `${tokens} token/s`,
   prompt: "Prompt",

@@ -77,7 +77,7 @@ export const texts: AccountTexts = {
     unused: "Jamais utilisée",
     sessions: "Connexions",
     here: "Ce navigateur",
-    since: (when) => `Depuis ${when}`,
+    since: (when) => `Début : ${when}`,
     end: "Déconnecter",
     endOf: (client) => `Mettre fin à la connexion dans ${client}`,
     unknownClient: "Navigateur inconnu",

@@ -36,7 +36,7 @@ export const texts: AnswerTexts = {
     title: "Prompts enregistrés",
     search: "Trouver un prompt",
     none: "Aucun prompt trouvé.",
-    empty: "Aucun prompt enregistré pour l’instant. Enregistrez un texte par lequel vous commencez souvent vos messages : « / » dans un message vide l’affichera ici.",
+    empty: "Aucun prompt enregistré pour l’instant. Enregistrez un texte par lequel vous commencez souvent vos messages : « / » dans un message vide l’affichera ici.",
     add: "Nouveau prompt",
     edit: (name) => `Modifier « ${name} »`,
     name: "Nom du prompt",

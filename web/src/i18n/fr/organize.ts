@@ -12,13 +12,13 @@ export const texts: OrganizeTexts = {
   remove: "Supprimer le dossier",
   removed: (name, parent) =>
     parent === null
-      ? `Le dossier « ${name} » a été supprimé. Son contenu est dans la liste.`
-      : `Le dossier « ${name} » a été supprimé. Son contenu est dans « ${parent} ».`,
+      ? `Le dossier « ${name} » a été supprimé. Son contenu est dans la liste.`
+      : `Le dossier « ${name} » a été supprimé. Son contenu est dans « ${parent} ».`,
   notChanged: "Le dossier n’a pas été modifié.",
 
   newFolder: "Nouveau dossier",
   newInside: "Nouveau dossier dans celui-ci",
-  settings: "Paramètres du dossier",
+  settings: "Réglages du dossier",
   place: "Se trouve dans",
   top: "Aucun autre dossier",
   systemPromptHint: "Les nouvelles conversations de ce dossier commencent par ce prompt. Les dossiers qu’il contient l’utilisent aussi, sauf s’ils ont le leur.",

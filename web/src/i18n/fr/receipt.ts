@@ -7,9 +7,9 @@ const plural = pluralsOf("fr");
 const CAUSES: Causes = {
   complete: "Tout a été réutilisé sauf le dernier token, qui est toujours calculé.",
   never_seen: "Pour autant que le serveur le sache, la suite n’avait jamais été calculée.",
-  template_changed: "Le prompt système, le modèle de conversation ou le tokeniseur diffère de la fois précédente.",
+  template_changed: "Le prompt système, le gabarit de conversation ou le tokeniseur diffère de celui de la fois précédente.",
   messages_left_out: "Depuis ce message, le prompt ne contient plus les premiers messages de la conversation, ou les contient de nouveau.",
-  evicted: "La suite avait été calculée, mais elle a été évincée.",
+  evicted: "La suite avait été calculée, mais elle a été évincée du cache.",
   expired: "La suite avait été calculée, mais elle a expiré faute d’utilisation.",
   rejected: "La suite avait été calculée, mais ses données sont endommagées, appartiennent à un autre modèle ou n’ont pas été écrites avec la clé de ce serveur.",
   breaker_open: "La suite avait été calculée, mais un niveau du cache ne répond pas et n’est pas utilisé pour l’instant.",

@@ -11,7 +11,7 @@ export const texts: AnswerTexts = {
   },
 
   rating: {
-    field: "Que foi mal?",
+    field: "Que estaba mal?",
     note: "Opcional. O teu comentario gárdase coa resposta.",
   },
 
@@ -41,7 +41,7 @@ export const texts: AnswerTexts = {
     edit: (name) => `Editar «${name}»`,
     name: "Nome do prompt",
     text: "Texto",
-    placeholders: "Os campos entre chaves dobres, como {{cidade}}, selecciónanse para que os enchas.",
+    placeholders: "Os campos entre chaves dobres, como {{cidade}}, selecciónanse para que os cubras.",
     remove: "Eliminar o prompt",
   },
 
@@ -65,7 +65,7 @@ export const texts: AnswerTexts = {
 
   regenerate: {
     title: "Xerar de novo con outros axustes",
-    note: "Estes axustes só se aplican a esta resposta. Un campo baleiro usa o axuste do chat. Un preaxuste enche os valores de mostraxe; o prompt do sistema do chat mantense.",
+    note: "Estes axustes só se aplican a esta resposta. Un campo baleiro usa o axuste do chat. Un preaxuste define os valores de mostraxe; o prompt do sistema do chat mantense.",
     start: "Xerar de novo",
   },
 };

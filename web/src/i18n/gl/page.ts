@@ -330,8 +330,8 @@ export const texts: Catalogue = {
   },
 
   live: {
-    title: "En directo",
-    open: "Cifras do servidor en directo",
+    title: "En tempo real",
+    open: "Métricas do servidor en tempo real",
     notLoaded: "Non se puido cargar esta páxina.",
   },
 
@@ -349,7 +349,7 @@ export const texts: Catalogue = {
   errors: {
     unreachable: "Non se pode acceder ao servidor.",
     seeRunning: "Comproba que Ebb se está executando e téntao de novo.",
-    page: "Algo foi mal nesta páxina.",
+    page: "Algo saíu mal nesta páxina.",
     reload: "Cárgaa de novo e volve tentalo.",
     status: (status) => `O servidor respondeu co estado ${status}.`,
     unfinished: "Non se puido completar a resposta.",

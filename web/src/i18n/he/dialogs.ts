@@ -58,7 +58,7 @@ export const texts: DialogTexts = {
     zip: {
       none: (name) => `הקובץ ${name} לא מכיל conversations.json.`,
       broken: (name) => `הקובץ ${name} פגום, או מסוג ZIP שאי אפשר לקרוא כאן. יש לחלץ אותו ולבחור את קובץ ה-JSON.`,
-      tooBig: (name) => `הקובץ ${name} גדול מדי: לכל היותר 64 MiB של JSON.`,
+      tooBig: (name) => `הקובץ ${name} גדול מדי: לכל היותר \u206664 MiB\u2069 של JSON.`,
     },
   },
 

@@ -40,7 +40,7 @@ const REFUSALS: Refusals = {
   requests_per_minute_limit: "הגעת למגבלת הבקשות לדקה.",
   run_in_progress: "התשובה הזו עדיין נכתבת.",
   search_too_slow: "החיפוש נמשך זמן רב מדי והופסק. כדאי לחפש מילים ארוכות או נדירות יותר.",
-  second_factor_exists: "הגורם השני כבר מוגדר.",
+  second_factor_exists: "האימות הדו-שלבי כבר מוגדר.",
   second_factor_needed: "נדרש קוד מאפליקציית האימות.",
   server_restart: "השרת נעצר או מופעל מחדש.",
   share_links_off: "שיתוף קישורים כבוי בשרת הזה.",
@@ -64,11 +64,11 @@ const REFUSALS: Refusals = {
 
 /** Steps of a start. */
 const STEPS: Record<StartStep, string> = {
-  download: "המודל יורד",
+  download: "מתבצעת הורדה של המודל",
   verify: "המודל נבדק",
   convert: "המודל מומר",
   check: "המאיץ נבדק",
-  compile: "ליבות החישוב מהודרות",
+  compile: "ליבות החישוב עוברות הידור",
   load: "המודל נטען",
 };
 
@@ -104,7 +104,7 @@ export const texts: Catalogue = {
     week: "שבעת הימים האחרונים",
     archived: "צ׳אטים בארכיון",
     menu: "עוד",
-    menuOf: (title) => `עוד על ${title}`,
+    menuOf: (title) => `אפשרויות נוספות עבור ${title}`,
     selected: (title) => `בחירת ${title}`,
     notChanged: "הצ׳אט לא השתנה.",
   },
@@ -203,7 +203,7 @@ export const texts: Catalogue = {
     notStarted: "התשובה לא התחילה.",
     notStopped: "התשובה לא נעצרה.",
     notContinued: "התשובה לא נמשכה.",
-    more: "עוד על התשובה הזו",
+    more: "אפשרויות נוספות לתשובה הזו",
     good: "תשובה טובה",
     bad: "תשובה גרועה",
     ratingNote: (note) => `המשוב שלך: ${note}`,
@@ -225,7 +225,7 @@ export const texts: Catalogue = {
     answer: "קבלת תשובה",
     showAll: "הצגת הכול",
     showLess: "הצגת פחות",
-    more: "עוד על השאלה הזו",
+    more: "אפשרויות נוספות לשאלה הזו",
     remove: "מחיקת השאלה וכל מה שאחריה",
     removed: "השאלה נמחקה, עם כל מה שבא אחריה.",
     notRemoved: "השאלה לא נמחקה.",
@@ -256,7 +256,7 @@ export const texts: Catalogue = {
       name: "זיכרון ה-CPU",
       short: "CPU",
       from: "מזיכרון ה-CPU",
-      mark: "פושר: שמור בזיכרון ה-CPU",
+      mark: "חמים: שמור בזיכרון ה-CPU",
       off: "זיכרון ה-CPU לא שומר בלוקים.",
       offTodo: "כדאי להקצות לו זיכרון באמצעות \u2066--cpu-kv-memory\u2069, כדי שבלוקים שפונו מההתקן יישארו קרובים.",
     },
@@ -286,7 +286,7 @@ export const texts: Catalogue = {
     typed: (share, from, time) => `${share} שוחזרו ${from} בזמן ההקלדה · ${time}`,
     computed: (tokens, time) => `חושבו ${tokens} · ${time}`,
     tokens: (count, text) => plural(count, { one: "טוקן אחד", two: "שני טוקנים", other: `${text} טוקנים` }),
-    underMillisecond: "פחות מ-1 ms",
+    underMillisecond: "פחות מ-\u20661 ms\u2069",
     notLoaded: "לא ניתן לטעון את הפרטים.",
   },
 

@@ -5,7 +5,7 @@ const plural = pluralsOf("he");
 
 /** Reasons for which no more was reused. */
 const CAUSES: Causes = {
-  complete: "הכול חוץ מהטוקן האחרון נוצל מחדש. הטוקן האחרון תמיד מחושב.",
+  complete: "נעשה שימוש חוזר בכול חוץ מהטוקן האחרון. הטוקן האחרון תמיד מחושב.",
   never_seen: "למיטב ידיעת השרת, השאר עוד לא חושב.",
   template_changed: "הנחיית המערכת, תבנית הצ׳אט או ה-tokenizer שונים מהפעם הקודמת.",
   messages_left_out: "מההודעה הזו ההנחיה כבר לא כוללת את ההודעות הראשונות של הצ׳אט, או שוב כוללת אותן.",
@@ -16,7 +16,7 @@ const CAUSES: Causes = {
   not_worth_loading: "השאר חושב, אבל כנראה מהיר יותר לחשב אותו שוב.",
   not_brought: "השאר חושב, אבל לא ניתן היה לטעון אותו: לא היה מקום בזיכרון ה-CPU, או שההעתקה להתקן נכשלה.",
   partial_block: "השאר חושב, אבל לא ממלא בלוק שלם. רק בלוקים שלמים נשמרים בוודאות.",
-  off: "השרת פועל עם \u2066--no-prefix-cache\u2069 ולא מנצל דבר מחדש.",
+  off: "השרת פועל עם \u2066--no-prefix-cache\u2069 ולא עושה שימוש חוזר בדבר.",
 };
 
 /** Hebrew texts for the details of a receipt. */
@@ -41,11 +41,11 @@ export const texts: ReceiptTexts = {
   rate: "מהירות",
   total: "סך הכול",
   cost: "עלות",
-  why: "למה לא נוצל מחדש יותר?",
+  why: "למה לא נעשה שימוש חוזר ביותר טוקנים?",
   looking: "ההסבר נטען…",
   failed: "לא ניתן לטעון את ההסבר.",
-  reusedAll: (until) => `כל ${until} הטוקנים שבמטמון נוצלו מחדש. השאר חדש.`,
-  reused: (until, reusable) => `נוצלו מחדש ${until} מתוך ${reusable} טוקנים שבמטמון.`,
+  reusedAll: (until) => `נעשה שימוש חוזר בכל ${until} הטוקנים שבמטמון. השאר חדש.`,
+  reused: (until, reusable) => `נעשה שימוש חוזר ב-${until} מתוך ${reusable} הטוקנים שבמטמון.`,
   cause: (_said, cause) => CAUSES[cause] ?? "הסיבה מופיעה ביומן השרת.",
   advanced: "מתקדם",
   leftOut: "הודעות שהושמטו",

@@ -41,7 +41,7 @@ export const texts: AnswerTexts = {
     edit: (name) => `Uredi „${name}”`,
     name: "Naziv prompta",
     text: "Tekst",
-    placeholders: "Mjesta u dvostrukim vitičastim zagradama, primjerice {{grad}}, označuju se da ih ispunite.",
+    placeholders: "Rezervirana mjesta u dvostrukim vitičastim zagradama, primjerice {{grad}}, označuju se kako biste ih ispunili.",
     remove: "Izbriši prompt",
   },
 

@@ -43,7 +43,7 @@ const REFUSALS: Refusals = {
   second_factor_exists: "Drugi faktor već je postavljen.",
   second_factor_needed: "Potreban je kod iz aplikacije za autentifikaciju.",
   server_restart: "Poslužitelj se zaustavlja ili ponovno pokreće.",
-  share_links_off: "Dijeljenje poveznica isključeno je na ovom poslužitelju.",
+  share_links_off: "Podijeljene su poveznice na ovom poslužitelju isključene.",
   storage_failed: "Odgovor još nije bilo moguće spremiti. Poslužitelj pokušava i dalje.",
   storage_full: "Na poslužitelju više nema mjesta.",
   storage_unavailable: "Baza podataka trenutačno nije dostupna.",

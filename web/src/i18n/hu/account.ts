@@ -24,7 +24,7 @@ export const texts: AccountTexts = {
     passwordErrors: {
       wrong_password: "Hibás név vagy jelszó.",
       wrong_code: "A kód hibás, vagy már felhasználták.",
-      login_refused: "A fiókod nem használhatja ezt a kiszolgálót. Fordulj a rendszergazdához.",
+      login_refused: "A fiókoddal nem használhatod ezt a kiszolgálót. Fordulj a rendszergazdához.",
       login_provider_unavailable: "A címtár nem válaszol. Próbáld újra később, vagy jelentkezz be kulccsal.",
     },
     note: "Kulcsot a rendszergazdától kérhetsz.",
@@ -34,7 +34,7 @@ export const texts: AccountTexts = {
       expired: "A bejelentkezés túl sokáig tartott, vagy egy másik lapon indult. Próbáld újra.",
       denied: "Nem jelentkeztél be a bejelentkezési szolgáltatónál.",
       disabled: "A fiókod le van tiltva ezen a kiszolgálón. Fordulj a rendszergazdához.",
-      groups: "A fiókod nem használhatja ezt a kiszolgálót. Fordulj a rendszergazdához.",
+      groups: "A fiókoddal nem használhatod ezt a kiszolgálót. Fordulj a rendszergazdához.",
       unavailable: "A bejelentkezési szolgáltató nem válaszol. Próbáld újra később, vagy jelentkezz be kulccsal.",
     },
   },
@@ -71,8 +71,8 @@ export const texts: AccountTexts = {
     sessions: "Bejelentkezések",
     here: "Ez a böngésző",
     since: (when) => `Kezdete: ${when}`,
-    end: "Befejezés",
-    endOf: (client) => `Bejelentkezés befejezése: ${client}`,
+    end: "Kijelentkeztetés",
+    endOf: (client) => `Kijelentkeztetés: ${client}`,
     unknownClient: "Ismeretlen böngésző",
   },
 

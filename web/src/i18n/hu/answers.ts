@@ -48,7 +48,7 @@ export const texts: AnswerTexts = {
     size: (characters) => `${characters} karakter`,
     remove: (name) => `${name} törlése`,
     delete: "Törlés",
-    confirm: "Törlöd ezt a fájlt a fájljaid közül? Az őt tartalmazó csevegések nem változnak.",
+    confirm: "Törlöd ezt a fájlt a fájljaid közül? Az ezt tartalmazó csevegések nem változnak.",
   },
 
   queue: {

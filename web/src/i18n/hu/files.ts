@@ -12,7 +12,7 @@ export const texts: FileTexts = {
     summarize: (messages) => (messages === 1 ? "Az első üzenet összefoglalása" : `Az első ${messages} üzenet összefoglalása`),
     summarizing: "A modell az összefoglalót írja. Utána elküldjük az üzenetet.",
     leaveTitle: "A csevegésben maradnak, de a modell már nem látja őket.",
-    move: "Kérdezés új csevegésben",
+    move: "Kérdés új csevegésben",
   },
 
   allSeen: "Innentől a modell újra látja az összes üzenetet.",
@@ -31,7 +31,7 @@ export const texts: FileTexts = {
   unreadable: {
     tooBig: (name) => `${name} több mint 512 KiB szöveget tartalmaz. Csak a lényeges részt csatold.`,
     tooBigPdf: (name) => `${name} nagyobb, mint 32 MiB. Csak a lényeges részt csatold.`,
-    noText: (name) => `${name} nem szövegfájl, PDF, docx, xlsx, pptx vagy epub. Mentsd valamelyik formátumban, és azt csatold.`,
+    noText: (name) => `${name} nem szövegfájl, PDF, docx, xlsx, pptx vagy epub. Mentsd e formátumok egyikében, és azt csatold.`,
     old: (name) => `${name} régi Office-formátumú. Mentsd docx, xlsx vagy pptx formátumban, és azt csatold.`,
     empty: (name) => `${name} nem tartalmaz szöveget. A képként tárolt szöveghez előbb szövegfelismerés kell.`,
     tooCostly: (name) => `${name} beolvasása túl sok memóriát vagy időt igényel. Csak a lényeges részt csatold.`,

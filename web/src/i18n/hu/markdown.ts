@@ -5,7 +5,7 @@ export const texts: MarkdownTexts = {
   code: (language) => `Kód, ${language}`,
   copyCode: "Kód másolása",
   wrap: "Sorok tördelése",
-  download: (name) => `Letöltés mint ${name}`,
+  download: (name) => `Letöltés: ${name}`,
   preview: "Előnézet",
   previewProblem: (reason) => `Ezt az összetevőt nem sikerült megjeleníteni: ${reason}`,
   previewOf: (language) => `Előnézet: ${language}`,

@@ -121,7 +121,7 @@ export const texts: OrganizeTexts = {
     export: "Exportálás JSON-ként",
     delete: "Törlés",
     done: "Kijelölés befejezése",
-    deleteTitle: (count) => `Törölsz ${count} csevegést?`,
+    deleteTitle: (count) => `Törlöd a kijelölt ${count} csevegést?`,
     deleteText: "A Nemrég töröltek közé kerülnek. Onnan visszaállíthatod őket.",
     deleted: (count) => `${count} csevegés törölve.`,
     archived: (count) => `${count} csevegés archiválva.`,

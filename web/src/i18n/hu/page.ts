@@ -2,7 +2,7 @@ import type { Catalogue, Refusals, StartStep } from "../en/page";
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
 const REFUSALS: Refusals = {
-  account_refused: "A fiókod nem használhatja ezt a kiszolgálót.",
+  account_refused: "A fiókoddal nem használhatod ezt a kiszolgálót.",
   admin_scope_required: "Ehhez rendszergazdai jog szükséges.",
   answer_not_cut: "Ez a válasz nem szakadt meg, ezért nem folytatható.",
   body_too_complex: "A tartalom túl mélyen egymásba ágyazott, a kiszolgáló nem fogadta el.",
@@ -20,7 +20,7 @@ const REFUSALS: Refusals = {
   invalid_request_error: "A kiszolgáló nem érti ezt a kérést.",
   items_per_conversation_limit: "Ez a csevegés elérte az üzenetek korlátját. Folytasd egy újban.",
   login_provider_unavailable: "A bejelentkezési szolgáltató nem válaszol.",
-  login_refused: "A fiókod nem használhatja ezt a kiszolgálót.",
+  login_refused: "A fiókoddal nem használhatod ezt a kiszolgálót.",
   message_exists: "Ez az üzenet már létezik.",
   missing_api_key: "Be kell jelentkezned.",
   not_ready: "A kiszolgáló még nem áll készen.",

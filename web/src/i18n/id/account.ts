@@ -159,7 +159,7 @@ export const texts: AccountTexts = {
     version: "Versi",
     model: "Model",
     noModel: "Belum ada",
-    live: "Angka langsung",
+    live: "Statistik langsung",
     refused: "Hanya administrator yang dapat melihat halaman ini.",
     refusedTodo: "Masuk dengan akun atau kunci administrator.",
   },

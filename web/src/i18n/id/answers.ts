@@ -44,7 +44,7 @@ export const texts: AnswerTexts = {
 
   files: {
     search: "Cari file",
-    none: "Tidak ada file yang ditemukan. Untuk menyimpan file, klik penanda pada file saat melampirkannya.",
+    none: "Tidak ada file yang ditemukan. Untuk menyimpan file, klik ikon penanda pada file saat melampirkannya.",
     size: (characters) => `${characters} karakter`,
     remove: (name) => `Hapus ${name}`,
     delete: "Hapus",

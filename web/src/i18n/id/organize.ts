@@ -17,8 +17,8 @@ export const texts: OrganizeTexts = {
   newInside: "Folder baru di dalam folder ini",
   settings: "Pengaturan folder",
   place: "Di dalam",
-  top: "Bukan di folder lain",
-  systemPromptHint: "Obrolan baru di folder ini dimulai dengannya. Folder di dalamnya juga memakainya, kecuali punya prompt sendiri.",
+  top: "Tidak di dalam folder lain",
+  systemPromptHint: "Obrolan baru di folder ini dimulai dengan prompt ini. Folder di dalamnya juga memakainya, kecuali punya prompt sendiri.",
 
   back: "Kembali ke semua obrolan",
   backTo: (name) => `Kembali ke ${name}`,

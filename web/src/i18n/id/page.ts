@@ -36,7 +36,7 @@ const REFUSALS: Refusals = {
   request_too_slow: "Permintaan diterima terlalu lambat.",
   requests_per_minute_limit: "Anda telah mencapai batas permintaan per menit.",
   run_in_progress: "Jawaban ini masih ditulis.",
-  search_too_slow: "Pencarian terlalu lama dan dihentikan. Gunakan kata yang lebih panjang atau lebih jarang.",
+  search_too_slow: "Pencarian terlalu lama dan dihentikan. Gunakan kata yang lebih panjang atau lebih jarang dipakai.",
   second_factor_exists: "Autentikasi dua faktor sudah disiapkan.",
   second_factor_needed: "Diperlukan kode dari aplikasi autentikator.",
   server_restart: "Server sedang berhenti atau dimulai ulang.",
@@ -328,7 +328,7 @@ export const texts: Catalogue = {
 
   live: {
     title: "Langsung",
-    open: "Angka langsung server",
+    open: "Statistik langsung server",
     notLoaded: "Halaman ini tidak bisa dimuat.",
   },
 

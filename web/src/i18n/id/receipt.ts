@@ -22,7 +22,7 @@ export const texts: ReceiptTexts = {
   first: (tokens, total, from) => `${tokens} dari ${total} token berasal dari ${from}`,
   other: (tokens, from) => `${tokens} dari ${from}`,
   firstToken: (time) => `token pertama ${time}`,
-  insteadOf: (time) => ` dan bukan sekitar ${time}`,
+  insteadOf: (time) => ` alih-alih sekitar ${time}`,
   speed: (tokens) => `${tokens} token/dtk`,
   prompt: "Prompt",
   recomputed: "Dihitung",
@@ -51,7 +51,7 @@ export const texts: ReceiptTexts = {
   here: "di sini",
   before: "sebelumnya",
   end: "(akhir)",
-  verified: (_count, text) => `${text} blok dari tingkat lebih rendah diverifikasi.`,
+  verified: (_count, text) => `${text} blok dari tingkat yang lebih rendah diverifikasi.`,
   removedLines: (names) => `Dikeluarkan agar prompt sistem tetap sama: ${names}`,
   movedLines: (names) => `Dipindahkan ke pesan pertama agar prompt sistem tetap sama: ${names}`,
 

@@ -153,10 +153,10 @@ export const texts: AccountTexts = {
     limits: {
       requests_per_minute: "Beiðnir á mínútu",
       tokens_per_minute: "Tókar á mínútu",
-      concurrent_runs: "Samtímis svör",
+      concurrent_runs: "Svör samtímis",
       conversations: "Vistuð spjöll",
       open_requests: "Opnar beiðnir",
-      items_per_conversation: "Skilaboð í spjalli",
+      items_per_conversation: "Skilaboð í hverju spjalli",
       stored_bytes: "Vistuð bæti",
     },
     limitsNote: "Autt svæði þýðir að engin takmörk eru.",

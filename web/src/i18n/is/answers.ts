@@ -17,12 +17,12 @@ export const texts: AnswerTexts = {
 
   compare: {
     title: "Bera saman svör",
-    note: "Öll svörin eru skrifuð samtímis, með kerfiskvaðningu spjallsins. Svör með sömu stillingum geta samt verið ólík, nema sáðtala sé stillt.",
+    note: "Öll svörin eru skrifuð samtímis, með kerfiskvaðningu spjallsins. Svör með sömu stillingum geta samt verið ólík, nema slembifræ sé stillt.",
     kept: "Hvert svar er áfram í spjallinu sem útgáfa.",
     column: (index) => `Svar ${index}`,
     temperature: (value) => `Hitastig ${value}`,
     topP: (value) => `Top p ${value}`,
-    seed: (value) => `Sáðtala ${value}`,
+    seed: (value) => `Slembifræ ${value}`,
     add: "Bæta við svari",
     remove: (index) => `Fjarlægja svar ${index}`,
     start: "Bera saman",
@@ -47,7 +47,7 @@ export const texts: AnswerTexts = {
 
   files: {
     search: "Finna skrá",
-    none: "Engar skrár fundust. Geymdu skrá með bókamerkinu á henni þegar þú hengir hana við.",
+    none: "Engar skrár fundust. Til að geyma skrá skaltu smella á bókamerkið á henni þegar þú hengir hana við.",
     size: (characters) => `Stafir: ${characters}`,
     remove: (name) => `Eyða ${name}`,
     delete: "Eyða",

@@ -7,10 +7,10 @@ const plural = pluralsOf("is");
 const REFUSALS: Refusals = {
   account_refused: "Aðgangurinn þinn hefur ekki leyfi til að nota þennan þjón.",
   admin_scope_required: "Þetta krefst stjórnandaréttinda.",
-  answer_not_cut: "Svarið var ekki stytt og því er ekki hægt að halda því áfram.",
-  body_too_complex: "Innihaldið er of margskipt. Þjónninn tók ekki við því.",
+  answer_not_cut: "Svarið endaði ekki í miðju kafi og því er ekki hægt að halda því áfram.",
+  body_too_complex: "Innihaldið er of flókið. Þjónninn tók ekki við því.",
   body_too_large: "Innihaldið er of stórt. Þjónninn tók ekki við því.",
-  concurrent_runs_limit: "Þú hefur náð hámarki samtímis svara.",
+  concurrent_runs_limit: "Þú hefur náð hámarksfjölda svara samtímis.",
   context_length_exceeded: "Spjallið er lengra en samhengisgluggi líkansins.",
   conversation_empty: "Engin skilaboð eru í spjallinu.",
   conversation_locked: "Enn er verið að skrifa svar í þessu spjalli.",
@@ -20,7 +20,7 @@ const REFUSALS: Refusals = {
   head_moved: "Önnur skilaboð hafa verið send í þessu spjalli í millitíðinni.",
   internal_error: "Villa kom upp á þjóninum.",
   invalid_api_key: "Lykillinn er ógildur eða afturkallaður.",
-  invalid_request_error: "Þjónninn skilur ekki þessar upplýsingar.",
+  invalid_request_error: "Þjónninn skilur ekki þessa beiðni.",
   items_per_conversation_limit: "Spjallið hefur náð hámarksfjölda skilaboða. Haltu áfram í nýju spjalli.",
   login_provider_unavailable: "Innskráningarþjónustan svarar ekki.",
   login_refused: "Aðgangurinn þinn hefur ekki leyfi til að nota þennan þjón.",
@@ -97,7 +97,7 @@ export const texts: Catalogue = {
     close: "Loka spjallalistanum",
     new: "Nýtt spjall",
     none: "Engin spjöll enn.",
-    opening: "Opna spjallið",
+    opening: "Verið er að opna spjallið",
     pinned: "Fest",
     today: "Í dag",
     yesterday: "Í gær",
@@ -126,7 +126,7 @@ export const texts: Catalogue = {
 
   search: {
     field: "Leita í spjöllum",
-    results: "Fannst",
+    results: "Niðurstöður",
     count: (count) => plural(count, { one: `${count} fannst.`, other: `${count} fundust.` }),
     titles: "Titlar",
     messages: "Skilaboð",
@@ -343,7 +343,7 @@ export const texts: Catalogue = {
     slower: () => "Hraðallinn stóðst ekki prófið. CPU sér um útreikninga og svör taka lengri tíma.",
     degraded: (_said, code) => `Ekki er hægt að vista spjöll í augnablikinu. ${REFUSALS[code] ?? "Ástæðan er í annál þjónsins."}`,
     restarting: "Verið er að endurræsa þjóninn.",
-    failed: () => "Ekki var hægt að hlaða líkaninu. Ástæðan er í annál þjónsins.",
+    failed: () => "Ekki var hægt að hlaða líkaninu inn. Ástæðan er í annál þjónsins.",
   },
 
   errors: {

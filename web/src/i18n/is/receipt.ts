@@ -14,7 +14,7 @@ const CAUSES: Causes = {
   rejected: "Afgangurinn hafði verið reiknaður en gögnin eru skemmd, tilheyra öðru líkani eða eru ekki skrifuð með lykli þessa þjóns.",
   breaker_open: "Afgangurinn hafði verið reiknaður en eitt þrep skyndiminnisins svarar ekki og er tímabundið sniðgengið.",
   not_worth_loading: "Afgangurinn hafði verið reiknaður en líklega er fljótlegra að reikna hann aftur.",
-  not_brought: "Afgangurinn hafði verið reiknaður en ekki var hægt að hlaða honum: ekkert pláss var í CPU-minninu eða afritun á tækið mistókst.",
+  not_brought: "Afgangurinn hafði verið reiknaður en ekki var hægt að hlaða honum inn: ekkert pláss var í CPU-minninu eða afritun á tækið mistókst.",
   partial_block: "Afgangurinn hafði verið reiknaður en fyllir ekki heila blokk. Aðeins heilar blokkir geymast örugglega.",
   off: "Þjónninn keyrir með --no-prefix-cache og endurnýtir ekkert.",
 };
@@ -25,7 +25,7 @@ export const texts: ReceiptTexts = {
   first: (tokens, total, from) => `${tokens} af ${total} tókum úr ${from}`,
   other: (tokens, from) => `${tokens} úr ${from}`,
   firstToken: (time) => `fyrsti tóki eftir ${time}`,
-  insteadOf: (time) => ` í stað um ${time}`,
+  insteadOf: (time) => ` í stað u.þ.b. ${time}`,
   speed: (tokens) => `${tokens} tókar/s`,
   prompt: "Kvaðning",
   recomputed: "Reiknað",

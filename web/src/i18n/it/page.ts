@@ -57,7 +57,7 @@ const REFUSALS: Refusals = {
   unknown_format: "Il server non riconosce il formato di questa esportazione.",
   version_mismatch: "La chat è stata modificata altrove.",
   wrong_code: "Il codice è errato o è già stato usato.",
-  wrong_password: "Il nome o la password non è corretto.",
+  wrong_password: "Nome o password non corretti.",
   "429": "Troppe richieste.",
   "503": "Il server non è ancora pronto.",
 };
@@ -331,7 +331,7 @@ export const texts: Catalogue = {
 
   live: {
     title: "In tempo reale",
-    open: "Numeri del server in tempo reale",
+    open: "Metriche del server in tempo reale",
     notLoaded: "Non è stato possibile caricare questa pagina.",
   },
 

@@ -6,8 +6,8 @@ const plural = pluralsOf("it");
 /** Reasons for which no more was reused. */
 const CAUSES: Causes = {
   complete: "Tutto è stato riutilizzato tranne l’ultimo token, che viene sempre calcolato.",
-  never_seen: "Per quanto ne sa il server, il seguito non era mai stato calcolato.",
-  template_changed: "Il prompt di sistema, il modello di chat o il tokenizzatore è diverso dalla volta precedente.",
+  never_seen: "Per quanto ne sa il server, il resto non era mai stato calcolato.",
+  template_changed: "Il prompt di sistema, il template di chat o il tokenizzatore è diverso da quello della volta precedente.",
   messages_left_out: "Da questo messaggio in poi, il prompt non contiene più i primi messaggi della chat, o li contiene di nuovo.",
   evicted: "Il resto era stato calcolato, ma è stato rimosso dalla cache.",
   expired: "Il resto era stato calcolato, ma è rimasto inutilizzato troppo a lungo ed è scaduto.",

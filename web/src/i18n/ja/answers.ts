@@ -44,7 +44,7 @@ export const texts: AnswerTexts = {
 
   files: {
     search: "ファイルを検索",
-    none: "ファイルが見つかりません。添付するときに、ファイルのしおりを押すと保存できます。",
+    none: "ファイルが見つかりません。添付するときに、ファイルのしおりアイコンを押すと保存できます。",
     size: (characters) => `${characters} 文字`,
     remove: (name) => `${name} を削除`,
     delete: "削除",

@@ -14,14 +14,14 @@ export const texts: OrganizeTexts = {
   notChanged: "フォルダーを変更できませんでした。",
 
   newFolder: "新しいフォルダー",
-  newInside: "この中に新しいフォルダー",
+  newInside: "この中に新しいフォルダーを作成",
   settings: "フォルダーの設定",
   place: "場所",
-  top: "ほかのフォルダーの外",
+  top: "親フォルダーなし",
   systemPromptHint: "このフォルダーで始める新しいチャットに使われます。中のフォルダーにも、独自のものがなければ使われます。",
 
   back: "すべてのチャットに戻る",
-  backTo: (name) => `${name}に戻る`,
+  backTo: (name) => `「${name}」に戻る`,
   noArchived: "アーカイブ済みのチャットはありません。",
 
   chat: {

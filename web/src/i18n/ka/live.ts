@@ -12,10 +12,10 @@ const STATES: Record<TierState, string> = {
 
 /** Georgian texts for the view of live numbers. */
 export const texts: LiveTexts = {
-  lead: "რას აკეთებს მთელი სერვერი ყოველ წამს. დიაგრამები ბოლო ხუთ წუთამდე აჩვენებს.",
+  lead: "რას აკეთებს მთელი სერვერი ყოველ წამს. დიაგრამები მაქსიმუმ ბოლო ხუთ წუთს აჩვენებს.",
   states: {
     connecting: "უკავშირდება…",
-    live: "პირდაპირ",
+    live: "რეალურ დროში",
     away: "სერვერი არ პასუხობს. მაჩვენებლები თავისით განახლდება.",
   },
   starting: "მაჩვენებლები გამოჩნდება, როცა მოდელი მზად იქნება.",
@@ -30,7 +30,7 @@ export const texts: LiveTexts = {
   requests: "მოთხოვნები",
   requestsUnit: "მოთხოვნა",
   blocks: "ბლოკი/წმ",
-  perStep: "ბიჯზე",
+  perStep: "მოთხოვნა/ბიჯი",
   computed: "გამოთვლილი",
   secondsAgo: (seconds) => `−${seconds} წმ`,
   minutesAgo: (minutes) => `−${minutes} წთ`,
@@ -46,9 +46,9 @@ export const texts: LiveTexts = {
   byTenant: "ტენანტების მიხედვით",
   others: "სხვები",
   shared: "ყველასთვის საერთო",
-  in: "შიგნით",
-  out: "გარეთ",
-  traffic: (tier) => `${tier}, შიგნით და გარეთ`,
+  in: "შემავალი",
+  out: "გამავალი",
+  traffic: (tier) => `${tier}, შემავალი და გამავალი`,
   breaker: "ამომრთველი",
   breakers: { closed: "ჩაკეტილი", open: "ღია: არ გამოიყენება", "half-open": "ნახევრად ღია: მოწმდება" },
   replicas: "რეპლიკები",
@@ -57,7 +57,7 @@ export const texts: LiveTexts = {
   replicaAnswers: (count) => `${count} პასუხი`,
   replicaRestarts: (count) => `${count} გადატვირთვა`,
   routes: "გაგზავნილი მოთხოვნები",
-  routesUnit: "წამში",
+  routesUnit: "მოთხოვნა/წმ",
   predicted: "პირველი ტოკენი, ნავარაუდევი / რეალური",
   predictedNote: "საშუალო დრო რეპლიკის არჩევიდან პირველ ტოკენამდე ბოლო წუთში",
   takeovers: "გადაბარებული პასუხები",

@@ -8,7 +8,7 @@ export const texts: MarkdownTexts = {
   download: (name) => `${name} ретінде жүктеп алу`,
   preview: "Алдын ала қарау",
   previewProblem: (reason) => `Бұл компонент көрсетілмеді: ${reason}`,
-  previewOf: (language) => `${language} алдын ала қарау`,
+  previewOf: (language) => `Алдын ала қарау: ${language}`,
   showCode: "Код",
   showDiagram: "Диаграмма",
   diagramImage: "Диаграмма. Код оны мәтінмен сипаттайды.",

@@ -45,7 +45,7 @@ export const texts: ReceiptTexts = {
   reused: (until, reusable) => `Кэштегі ${reusable} токеннің ${until} токені қайта пайдаланылды.`,
   cause: (_said, cause) => CAUSES[cause] ?? "Себебі сервер журналында көрсетілген.",
   advanced: "Қосымша",
-  leftOut: "Қалдырып кетілген хабарлар",
+  leftOut: "Қосылмаған хабарлар",
   diverges: (at) => `${at}-токеннен бастап бұл промпт өзгеше:`,
   goesOn: (at) => `${at}-токенге дейінгінің бәрі кэште болды. Одан кейін:`,
   here: "мұнда",

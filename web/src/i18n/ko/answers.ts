@@ -44,7 +44,7 @@ export const texts: AnswerTexts = {
 
   files: {
     search: "파일 찾기",
-    none: "파일이 없습니다. 파일을 첨부할 때 책갈피를 누르면 보관됩니다.",
+    none: "파일이 없습니다. 파일을 첨부할 때 책갈피 아이콘을 누르면 내 파일에 저장됩니다.",
     size: (characters) => `${characters}자`,
     remove: (name) => `${name} 삭제`,
     delete: "삭제",
@@ -55,7 +55,7 @@ export const texts: AnswerTexts = {
     title: "대기 중인 메시지",
     waiting: "대기 중입니다. 답변이 끝나면 보냅니다.",
     now: "지금 보내기",
-    nowTitle: "답변을 중지하고 쓰인 내용은 보관합니다",
+    nowTitle: "답변을 중지하고 지금까지 작성된 내용은 유지합니다",
     held: "아직 보내지 않았습니다. 이 페이지에 있는 동안 답변이 완료되지 않았습니다.",
     files: (count) => `파일 ${count}개`,
   },

@@ -14,10 +14,10 @@ export const texts: OrganizeTexts = {
   notChanged: "폴더를 변경하지 못했습니다.",
 
   newFolder: "새 폴더",
-  newInside: "이 안에 새 폴더",
+  newInside: "이 폴더 안에 새 폴더",
   settings: "폴더 설정",
   place: "위치",
-  top: "다른 폴더 밖",
+  top: "상위 폴더 없음",
   systemPromptHint: "이 폴더에서 시작하는 새 채팅에 사용됩니다. 안에 있는 폴더도 자체 프롬프트가 없으면 이를 사용합니다.",
 
   back: "모든 채팅으로 돌아가기",

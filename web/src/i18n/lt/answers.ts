@@ -7,7 +7,7 @@ const plural = pluralsOf("lt");
 export const texts: AnswerTexts = {
   edit: {
     field: "Pakeistas atsakymas",
-    note: "Kita žinutė tęs nuo jūsų teksto. Originalas lieka kaip versija.",
+    note: "Kita žinutė pratęs jūsų tekstą. Originalas lieka kaip versija.",
   },
 
   rating: {

@@ -8,14 +8,14 @@ export const texts: AccountTexts = {
   former: {
     offer: (count) =>
       plural(count, {
-        zero: `${count} tērzēšanu, kas radušās pirms pirmās atslēgas, nepieder nevienai atslēgai. Vai pārņemt tās?`,
+        zero: `${count} tērzēšanas, kas radušās pirms pirmās atslēgas, nepieder nevienai atslēgai. Vai pārņemt tās?`,
         one: `${count} tērzēšana, kas radusies pirms pirmās atslēgas, nepieder nevienai atslēgai. Vai pārņemt to?`,
         other: `${count} tērzēšanas, kas radušās pirms pirmās atslēgas, nepieder nevienai atslēgai. Vai pārņemt tās?`,
       }),
     take: "Pārņemt",
     refuse: "Nē",
     taken: (count) =>
-      plural(count, { zero: `${count} tērzēšanu tagad ir jūsu.`, one: `${count} tērzēšana tagad ir jūsu.`, other: `${count} tērzēšanas tagad ir jūsu.` }),
+      plural(count, { zero: `${count} tērzēšanas tagad ir jūsu.`, one: `${count} tērzēšana tagad ir jūsu.`, other: `${count} tērzēšanas tagad ir jūsu.` }),
     notTaken: "Tērzēšanas netika pārņemtas.",
     notRefused: "Piedāvājums netika izslēgts.",
   },
@@ -172,7 +172,7 @@ export const texts: AccountTexts = {
     version: "Versija",
     model: "Modelis",
     noModel: "Vēl nav",
-    live: "Rādītāji tiešraidē",
+    live: "Rādītāji reāllaikā",
     refused: "Šo lapu var redzēt tikai administratori.",
     refusedTodo: "Pierakstieties ar administratora kontu vai atslēgu.",
   },

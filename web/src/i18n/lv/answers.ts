@@ -65,7 +65,7 @@ export const texts: AnswerTexts = {
 
   regenerate: {
     title: "Ģenerēt vēlreiz ar citiem iestatījumiem",
-    note: "Šie iestatījumi attiecas tikai uz šo atbildi. Tukšā laukā spēkā ir tērzēšanas iestatījums. Kopa aizpilda izlases iestatījumus; tērzēšanas sistēmas uzvedne paliek.",
+    note: "Šie iestatījumi attiecas tikai uz šo atbildi. Tukšā laukā spēkā ir tērzēšanas iestatījums. Iestatījumu kopa aizpilda izlases iestatījumus; tērzēšanas sistēmas uzvedne paliek.",
     start: "Ģenerēt vēlreiz",
   },
 };

@@ -62,7 +62,7 @@ export const texts: DialogTexts = {
     again: "Izvēlēties citu failu",
     zip: {
       none: (name) => `Failā ${name} nav conversations.json.`,
-      broken: (name) => `${name} ir bojāts vai ir tāds ZIP, ko šeit nevar nolasīt. Atspiediet to un izvēlieties JSON failu.`,
+      broken: (name) => `${name} ir bojāts vai ir tāds ZIP, ko šeit nevar nolasīt. Izpakojiet to un izvēlieties JSON failu.`,
       tooBig: (name) => `${name} ir pārāk liels: ne vairāk kā 64 MiB JSON.`,
     },
   },

@@ -330,8 +330,8 @@ export const texts: Catalogue = {
   },
 
   live: {
-    title: "Tiešraide",
-    open: "Servera rādītāji tiešraidē",
+    title: "Reāllaikā",
+    open: "Servera rādītāji reāllaikā",
     notLoaded: "Šo lapu neizdevās ielādēt.",
   },
 

@@ -42,7 +42,7 @@ export const texts: AccountTexts = {
   account: {
     user: "Pengguna",
     admin: "Pentadbir",
-    key: "Log masuk dengan kunci",
+    key: "Anda log masuk dengan kunci",
     out: "Log keluar",
     appearance: "Penampilan dan bahasa",
     people: "Pengguna dan had",
@@ -159,7 +159,7 @@ export const texts: AccountTexts = {
     version: "Versi",
     model: "Model",
     noModel: "Belum ada",
-    live: "Angka langsung",
+    live: "Angka secara langsung",
     refused: "Hanya pentadbir boleh melihat halaman ini.",
     refusedTodo: "Log masuk dengan akaun atau kunci pentadbir.",
   },

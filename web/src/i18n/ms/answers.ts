@@ -9,7 +9,7 @@ export const texts: AnswerTexts = {
 
   rating: {
     field: "Apa yang salah?",
-    note: "Pilihan. Maklum balas anda disimpan bersama jawapan.",
+    note: "Tidak wajib. Maklum balas anda disimpan bersama jawapan.",
   },
 
   compare: {
@@ -32,7 +32,7 @@ export const texts: AnswerTexts = {
   prompts: {
     title: "Gesaan disimpan",
     search: "Cari gesaan",
-    none: "Tiada gesaan ditemukan.",
+    none: "Tiada gesaan ditemui.",
     empty: "Belum ada gesaan disimpan. Simpan teks yang sering anda gunakan untuk memulakan mesej: “/” dalam mesej kosong akan menyenaraikannya di sini.",
     add: "Gesaan baharu",
     edit: (name) => `Edit “${name}”`,
@@ -44,7 +44,7 @@ export const texts: AnswerTexts = {
 
   files: {
     search: "Cari fail",
-    none: "Tiada fail ditemukan. Untuk menyimpan fail, klik penanda pada fail semasa melampirkannya.",
+    none: "Tiada fail ditemui. Untuk menyimpan fail, klik penanda pada fail semasa melampirkannya.",
     size: (characters) => `${characters} aksara`,
     remove: (name) => `Padam ${name}`,
     delete: "Padam",

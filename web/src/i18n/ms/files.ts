@@ -15,11 +15,11 @@ export const texts: FileTexts = {
     move: "Tanya dalam sembang baharu",
   },
 
-  allSeen: "Mulai sini, model melihat semua mesej semula.",
-  leftOut: (messages) => `Mulai sini, model tidak lagi melihat ${messages} mesej pertama.`,
+  allSeen: "Dari sini, model melihat semua mesej semula.",
+  leftOut: (messages) => `Dari sini, model tidak lagi melihat ${messages} mesej pertama.`,
 
   summary: "Ringkasan",
-  summarized: (messages) => `Mulai sini, model melihat ringkasan ${messages} mesej pertama.`,
+  summarized: (messages) => `Dari sini, model melihat ringkasan ${messages} mesej pertama.`,
 
   overflow: {
     server: "Pelayan tidak menyimpan draf sebesar ini: draf kekal dalam penyemak imbas ini sehingga anda menghantarnya. Pendekkannya, atau lampirkan sebagai fail.",

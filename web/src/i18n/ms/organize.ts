@@ -52,7 +52,7 @@ export const texts: OrganizeTexts = {
   share: {
     title: (title) => `Kongsi “${title}”`,
     list: "Pautan dikongsi",
-    note: "Sesiapa yang ada pautan boleh membaca sembang seperti keadaannya sekarang, tanpa log masuk. Mesej kemudian, cabang lain, gesaan sistem dan pemikiran tidak ditunjukkan.",
+    note: "Sesiapa yang ada pautan boleh membaca sembang seperti keadaannya sekarang, tanpa log masuk. Mesej selepas ini, cabang lain, gesaan sistem dan pemikiran tidak ditunjukkan.",
     days: "Tamat tempoh selepas",
     day: (count) => `${count} hari`,
     receipts: "Tunjukkan tempat setiap gesaan dicache",

@@ -124,11 +124,11 @@ export const texts: Catalogue = {
   search: {
     field: "Cari sembang",
     results: "Hasil",
-    count: (count) => `${count} ditemukan.`,
+    count: (count) => `${count} ditemui.`,
     titles: "Tajuk",
     messages: "Mesej",
-    corrected: "Turut ditemukan:",
-    none: "Tiada hasil ditemukan.",
+    corrected: "Turut ditemui:",
+    none: "Tiada hasil ditemui.",
     failed: "Carian gagal.",
     clear: "Kosongkan carian",
   },
@@ -328,7 +328,7 @@ export const texts: Catalogue = {
 
   live: {
     title: "Langsung",
-    open: "Angka langsung pelayan",
+    open: "Angka pelayan secara langsung",
     notLoaded: "Halaman ini tidak dapat dimuatkan.",
   },
 

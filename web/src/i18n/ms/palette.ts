@@ -7,7 +7,7 @@ export const texts: PaletteTexts = {
   actions: "Perintah",
   chats: "Sembang",
   messages: "Mesej",
-  none: "Tiada hasil ditemukan.",
+  none: "Tiada hasil ditemui.",
   sidebar: "Tunjukkan atau sembunyikan senarai sembang",
   search: "Cari dalam senarai sembang",
 };

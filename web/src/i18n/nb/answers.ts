@@ -47,7 +47,7 @@ export const texts: AnswerTexts = {
 
   files: {
     search: "Finn en fil",
-    none: "Fant ingen filer. Behold en fil med bokmerket på den når du legger den ved.",
+    none: "Fant ingen filer. Bruk bokmerket på en fil når du legger den ved, for å beholde den her.",
     size: (characters) => `${characters} tegn`,
     remove: (name) => `Slett ${name}`,
     delete: "Slett",

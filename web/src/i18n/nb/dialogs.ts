@@ -116,7 +116,7 @@ export const texts: DialogTexts = {
     notifyInsecure: "Varsler og installasjon av Ebb som app krever HTTPS eller en nettleser på maskinen til serveren.",
     notifyRefused: "Nettleseren tillater ikke varsler fra denne siden.",
     tierMarks: "Marker hvor hver chat er bufret",
-    tierMarksNote: "Jo nærmere bufferen til en chat er, desto før begynner det neste svaret.",
+    tierMarksNote: "Jo nærmere hurtigbufferen til en chat er, desto før begynner det neste svaret.",
   },
 
   help: {

@@ -22,7 +22,7 @@ const REFUSALS: Refusals = {
   invalid_api_key: "Nøkkelen er ugyldig eller tilbakekalt.",
   invalid_request_error: "Serveren forstår ikke opplysningene.",
   items_per_conversation_limit: "Chatten har nådd grensen for antall meldinger. Fortsett i en ny chat.",
-  login_provider_unavailable: "Påloggingstjenesten svarer ikke.",
+  login_provider_unavailable: "Innloggingstjenesten svarer ikke.",
   login_refused: "Kontoen din har ikke tilgang til denne serveren.",
   message_exists: "Meldingen finnes allerede.",
   missing_api_key: "Du må logge inn.",
@@ -40,7 +40,7 @@ const REFUSALS: Refusals = {
   requests_per_minute_limit: "Du har nådd grensen for forespørsler per minutt.",
   run_in_progress: "Svaret skrives fortsatt.",
   search_too_slow: "Søket tok for lang tid og ble stoppet. Søk etter lengre eller mer uvanlige ord.",
-  second_factor_exists: "Den andre faktoren er allerede satt opp.",
+  second_factor_exists: "Tofaktorautentisering er allerede satt opp.",
   second_factor_needed: "Du trenger en kode fra autentiseringsappen.",
   server_restart: "Serveren stoppes eller startes på nytt.",
   share_links_off: "Delte lenker er slått av på denne serveren.",
@@ -191,7 +191,7 @@ export const texts: Catalogue = {
     againWith: "Generer på nytt med…",
     compare: "Sammenlign svar…",
     merge: "Slå sammen versjoner",
-    merged: (count) => `Slått sammen av ${count} svar.`,
+    merged: (count) => `Sammenslått fra ${count} svar.`,
     edit: "Rediger svaret",
     edited: "Redigert",
     notEdited: "Det redigerte svaret ble ikke lagret.",
@@ -331,7 +331,7 @@ export const texts: Catalogue = {
 
   live: {
     title: "Direkte",
-    open: "Serverens tall direkte",
+    open: "Sanntidstall for serveren",
     notLoaded: "Siden kunne ikke lastes inn.",
   },
 

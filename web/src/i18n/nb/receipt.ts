@@ -32,7 +32,7 @@ export const texts: ReceiptTexts = {
   typed: (from) => `Hentet fra ${from} mens du skrev`,
   phases: {
     queue: "I kø",
-    lookup: "Oppslag i buffer",
+    lookup: "Oppslag i hurtigbufferen",
     load: "Blokker lastet inn",
     prefill: "Beregnet",
   },

@@ -47,7 +47,7 @@ export const texts: AnswerTexts = {
 
   files: {
     search: "Bestand zoeken",
-    none: "Geen bestanden gevonden. Bewaar een bestand met de bladwijzer erop wanneer je het toevoegt.",
+    none: "Geen bestanden gevonden. Gebruik bij het toevoegen de bladwijzer op een bestand om het te bewaren.",
     size: (characters) => `${characters} tekens`,
     remove: (name) => `${name} verwijderen`,
     delete: "Verwijderen",

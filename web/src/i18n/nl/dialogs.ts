@@ -137,7 +137,7 @@ export const texts: DialogTexts = {
     change: (action) => `Toetsen wijzigen: ${action}`,
     press: "Druk op de nieuwe toetsen, of op Esc",
     without: (ctrl) => `Houd ${ctrl} ingedrukt en druk op een letter of een ander teken.`,
-    occupied: (keys) => `${keys} is van de browser of van tekstvelden. Kies andere toetsen.`,
+    occupied: (keys) => `${keys} wordt gebruikt door de browser of door tekstvelden. Kies andere toetsen.`,
     taken: (keys, action) => `${keys} is al in gebruik: ${action}. Kies andere toetsen.`,
     reset: "Standaardtoetsen herstellen",
   },

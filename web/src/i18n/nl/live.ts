@@ -52,7 +52,7 @@ export const texts: LiveTexts = {
   in: "In",
   out: "Uit",
   traffic: (tier) => `${tier}, in en uit`,
-  breaker: "Stroomonderbreker",
+  breaker: "Circuitonderbreker",
   breakers: {
     closed: "gesloten",
     open: "open: niet gebruikt",

@@ -22,7 +22,7 @@ const REFUSALS: Refusals = {
   invalid_api_key: "De sleutel is ongeldig of ingetrokken.",
   invalid_request_error: "De server begrijpt deze gegevens niet.",
   items_per_conversation_limit: "Deze chat heeft het maximale aantal berichten bereikt. Ga verder in een nieuwe chat.",
-  login_provider_unavailable: "De aanmeldservice reageert niet.",
+  login_provider_unavailable: "De inlogservice reageert niet.",
   login_refused: "Je account mag deze server niet gebruiken.",
   message_exists: "Dit bericht bestaat al.",
   missing_api_key: "Je moet eerst inloggen.",

@@ -22,16 +22,16 @@ export const texts: AccountTexts = {
 
   login: {
     at: (provider) => `Zaloguj się przez ${provider}`,
-    directory: "Zaloguj się kontem z katalogu.",
+    directory: "Zaloguj się za pomocą konta katalogowego.",
     or: "lub kluczem",
     key: "Klucz",
     withKey: "Zaloguj się kluczem",
-    name: "Nazwa",
+    name: "Nazwa użytkownika",
     password: "Hasło",
     code: "Kod",
     codeNote: "Wpisz sześć cyfr z aplikacji uwierzytelniającej lub jeden z kodów odzyskiwania.",
     passwordErrors: {
-      wrong_password: "Nieprawidłowa nazwa lub hasło.",
+      wrong_password: "Nieprawidłowa nazwa użytkownika lub hasło.",
       wrong_code: "Kod jest nieprawidłowy lub został już użyty.",
       login_refused: "Twoje konto nie ma dostępu do tego serwera. Skontaktuj się z administratorem.",
       login_provider_unavailable: "Katalog nie odpowiada. Spróbuj później lub zaloguj się kluczem.",
@@ -95,9 +95,9 @@ export const texts: AccountTexts = {
   },
 
   factor: {
-    title: "Drugi składnik",
-    isOff: "Wyłączony. Z drugim składnikiem logowanie wymaga też kodu z aplikacji w telefonie.",
-    isOn: "Włączony. Logowanie wymaga też kodu z aplikacji.",
+    title: "Uwierzytelnianie dwuskładnikowe",
+    isOff: "Wyłączone. Po włączeniu logowanie będzie wymagać też kodu z aplikacji w telefonie.",
+    isOn: "Włączone. Logowanie wymaga też kodu z aplikacji.",
     setUp: "Skonfiguruj…",
     scan: "Zeskanuj ten kod aplikacją uwierzytelniającą lub przepisz tekst. Potem wpisz sześć cyfr, które pokaże aplikacja.",
     qr: "Kod QR dla aplikacji uwierzytelniającej",
@@ -138,7 +138,7 @@ export const texts: AccountTexts = {
     reset: "Nowe hasło",
     resetOf: (name) => `Nowe hasło użytkownika ${name}`,
     resetTitle: (name) => `Nadać użytkownikowi ${name} nowe hasło?`,
-    resetText: "Wszystkie sesje tego użytkownika zostaną zakończone, a drugi składnik usunięty.",
+    resetText: "Wszystkie sesje tego użytkownika zostaną zakończone, a uwierzytelnianie dwuskładnikowe wyłączone.",
     allowed: "Dozwolony",
     disabled: "Zablokowany",
     disable: "Zablokuj",
@@ -174,7 +174,7 @@ export const texts: AccountTexts = {
     noModel: "Jeszcze brak",
     live: "Statystyki na żywo",
     refused: "Tę stronę mogą zobaczyć tylko administratorzy.",
-    refusedTodo: "Zaloguj się kontem lub kluczem administratora.",
+    refusedTodo: "Zaloguj się na konto administratora lub kluczem administratora.",
   },
 
   notHere: {

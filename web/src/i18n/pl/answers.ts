@@ -47,7 +47,7 @@ export const texts: AnswerTexts = {
 
   files: {
     search: "Znajdź plik",
-    none: "Nie znaleziono plików. Gdy dołączasz plik, zachowaj go ikoną zakładki.",
+    none: "Nie znaleziono plików. Aby zachować plik, kliknij przy nim zakładkę podczas dołączania.",
     size: (characters) => `znaki: ${characters}`,
     remove: (name) => `Usuń ${name}`,
     delete: "Usuń",
@@ -59,7 +59,7 @@ export const texts: AnswerTexts = {
     waiting: "W kolejce. Zostanie wysłana, gdy odpowiedź będzie gotowa.",
     now: "Wyślij teraz",
     nowTitle: "Zatrzymuje odpowiedź i zachowuje jej tekst",
-    held: "Jeszcze nie wysłano: odpowiedź nie została ukończona podczas twojej obecności.",
+    held: "Jeszcze nie wysłano: odpowiedź nie zdążyła się zakończyć, zanim opuszczono stronę.",
     files: (count) => plural(count, { one: "1 plik", few: `${count} pliki`, other: `${count} plików` }),
   },
 

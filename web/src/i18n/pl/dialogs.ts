@@ -6,7 +6,7 @@ const plural = pluralsOf("pl");
 /** Polish texts for the dialogs. */
 export const texts: DialogTexts = {
   deleted: {
-    note: "Przywróć czat lub usuń go trwale. Czaty w tym miejscu zajmują twoje miejsce na dane.",
+    note: "Przywróć czat lub usuń go trwale. Znajdujące się tu czaty wliczają się do twojego limitu miejsca.",
     none: "Brak ostatnio usuniętych czatów.",
     when: (time, left) => `Usunięto: ${time} · ${left}`,
     left: (days) => plural(days, { one: "został 1 dzień", few: `zostały ${days} dni`, other: `zostało ${days} dni` }),
@@ -20,7 +20,7 @@ export const texts: DialogTexts = {
     eraseAllTitle: (count) => plural(count, { one: "Usunąć trwale 1 czat?", few: `Usunąć trwale ${count} czaty?`, other: `Usunąć trwale ${count} czatów?` }),
     eraseText: "Tej operacji nie można cofnąć.",
     allTitle: "Usunąć wszystkie czaty?",
-    allText: "Wszystkie czaty, także zarchiwizowane, trafią do „Ostatnio usunięte”. Możesz je stamtąd przywrócić.",
+    allText: "Wszystkie czaty, także zarchiwizowane, trafią do sekcji „Ostatnio usunięte”. Możesz je stamtąd przywrócić.",
     allAction: "Usuń wszystkie",
     allMoved: (count) => plural(count, { one: "Usunięto 1 czat.", few: `Usunięto ${count} czaty.`, other: `Usunięto ${count} czatów.` }),
     show: "Pokaż",
@@ -39,7 +39,7 @@ export const texts: DialogTexts = {
     all: "Wszystkie czaty",
     messages: (count) => plural(count, { one: "1 wiadomość", few: `${count} wiadomości`, other: `${count} wiadomości` }),
     branches: (count) => plural(count, { one: "1 gałąź", few: `${count} gałęzie`, other: `${count} gałęzi` }),
-    here: "już tutaj",
+    here: "już tu jest",
     leftOut: (parts) => `pominięto: ${parts}`,
     kinds: {
       tools: (count) => plural(count, { one: "1 wiadomość narzędzia", few: `${count} wiadomości narzędzi`, other: `${count} wiadomości narzędzi` }),

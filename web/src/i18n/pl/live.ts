@@ -10,7 +10,7 @@ const STATES: Record<TierState, string> = {
   unused: "Nie odpowiada prawidłowo i jest tymczasowo nieużywany.",
   refusing: "Nie przyjmuje już bloków. Odczyt nadal działa.",
   slow: "Wolny: bloki czekają na zapis.",
-  other: "Zakłócony. Szczegóły podaje dziennik serwera.",
+  other: "Działa nieprawidłowo. Szczegóły są w dzienniku serwera.",
 };
 
 /** Polish texts for the view of live numbers. */

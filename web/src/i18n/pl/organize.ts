@@ -45,7 +45,7 @@ export const texts: OrganizeTexts = {
     import: "Importuj czaty…",
     delete: "Usuń",
     deleteTitle: "Usunąć ten czat?",
-    deleteText: (title) => `„${title}” trafi do „Ostatnio usunięte”. Możesz go stamtąd przywrócić.`,
+    deleteText: (title) => `„${title}” trafi do sekcji „Ostatnio usunięte”. Możesz go stamtąd przywrócić.`,
     deleted: (title) => `Usunięto „${title}”.`,
     archivedNotice: (title) => `Zarchiwizowano „${title}”.`,
     notDeleted: "Czat nie został usunięty.",
@@ -125,7 +125,7 @@ export const texts: OrganizeTexts = {
     delete: "Usuń",
     done: "Zakończ zaznaczanie",
     deleteTitle: (count) => plural(count, { one: "Usunąć 1 czat?", few: `Usunąć ${count} czaty?`, other: `Usunąć ${count} czatów?` }),
-    deleteText: "Trafią do „Ostatnio usunięte”. Możesz je stamtąd przywrócić.",
+    deleteText: "Trafią do sekcji „Ostatnio usunięte”. Możesz je stamtąd przywrócić.",
     deleted: (count) => plural(count, { one: "Usunięto 1 czat.", few: `Usunięto ${count} czaty.`, other: `Usunięto ${count} czatów.` }),
     archived: (count) => plural(count, { one: "Zarchiwizowano 1 czat.", few: `Zarchiwizowano ${count} czaty.`, other: `Zarchiwizowano ${count} czatów.` }),
     unarchived: (count) =>

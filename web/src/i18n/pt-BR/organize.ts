@@ -130,6 +130,6 @@ export const texts: OrganizeTexts = {
     archived: (count) => plural(count, { one: `${count} conversa foi arquivada.`, other: `${count} conversas foram arquivadas.` }),
     unarchived: (count) => plural(count, { one: `${count} conversa foi desarquivada.`, other: `${count} conversas foram desarquivadas.` }),
     failed: "As conversas não foram alteradas.",
-    tooMany: (most) => `No máximo ${most} conversas podem ser exportadas de uma vez. Exporte todas as conversas pelo menu.`,
+    tooMany: (most) => `No máximo ${most} conversas podem ser exportadas de uma vez. Para exportar mais, exporte todas as conversas pelo menu.`,
   },
 };

@@ -50,14 +50,14 @@ const REFUSALS: Refusals = {
   stored_bytes_limit: "Você atingiu seu limite de armazenamento.",
   tokens_per_minute_limit: "Você atingiu o limite de tokens por minuto.",
   too_many_connections: "O servidor tem conexões demais.",
-  too_many_failed_logins: "Tentativas de login malsucedidas demais.",
+  too_many_failed_logins: "Muitas tentativas de login sem sucesso.",
   too_many_files: "Você atingiu o número máximo de arquivos. Exclua um primeiro.",
   too_many_keys: "Você atingiu o número máximo de chaves. Revogue uma primeiro.",
   too_many_shares: "Você atingiu o número máximo de links. Exclua um primeiro.",
   unknown_format: "O servidor não reconhece o formato desta exportação.",
   version_mismatch: "A conversa foi alterada em outro lugar.",
   wrong_code: "O código está incorreto ou já foi usado.",
-  wrong_password: "O nome ou a senha está incorreto.",
+  wrong_password: "Nome ou senha incorretos.",
   "429": "Solicitações demais.",
   "503": "O servidor ainda não está pronto.",
 };
@@ -140,7 +140,7 @@ export const texts: Catalogue = {
     field: "Mensagem",
     placeholder: "Mensagem para o Ebb",
     hint: "Enter envia, Shift+Enter insere uma nova linha",
-    busyHint: "Enter coloca a mensagem na fila, Esc para a resposta",
+    busyHint: "Enter coloca a mensagem na fila, Esc interrompe a resposta",
     queue: "Enviar quando a resposta terminar",
   },
 
@@ -191,7 +191,7 @@ export const texts: Catalogue = {
     againWith: "Gerar novamente com…",
     compare: "Comparar respostas…",
     merge: "Mesclar versões",
-    merged: (count) => `Mesclada de ${count} respostas.`,
+    merged: (count) => `Mesclada a partir de ${count} respostas.`,
     edit: "Editar resposta",
     edited: "Editada",
     notEdited: "A resposta editada não foi salva.",
@@ -330,8 +330,8 @@ export const texts: Catalogue = {
   },
 
   live: {
-    title: "Ao vivo",
-    open: "Números do servidor ao vivo",
+    title: "Em tempo real",
+    open: "Métricas do servidor em tempo real",
     notLoaded: "Não foi possível carregar esta página.",
   },
 

@@ -6,8 +6,8 @@ const plural = pluralsOf("pt-BR");
 /** Reasons for which no more was reused. */
 const CAUSES: Causes = {
   complete: "Tudo foi reutilizado, menos o último token, que é sempre calculado.",
-  never_seen: "Até onde o servidor sabe, o que vem depois nunca tinha sido calculado.",
-  template_changed: "O prompt do sistema, o modelo de conversa ou o tokenizador é diferente da vez anterior.",
+  never_seen: "Até onde o servidor sabe, o resto nunca tinha sido calculado.",
+  template_changed: "O prompt do sistema, o template de chat ou o tokenizador é diferente do da vez anterior.",
   messages_left_out: "Desde esta mensagem, o prompt não contém mais as primeiras mensagens da conversa, ou voltou a contê-las.",
   evicted: "O resto estava calculado, mas foi removido do cache.",
   expired: "O resto estava calculado, mas ficou tempo demais sem uso e expirou.",

@@ -58,7 +58,7 @@ export const texts: AnswerTexts = {
     title: "Mensagem na fila",
     waiting: "Na fila. Será enviada quando a resposta terminar.",
     now: "Enviar agora",
-    nowTitle: "Para a resposta e mantém o texto dela",
+    nowTitle: "Interrompe a resposta e mantém o texto dela",
     held: "Ainda não enviada: a resposta não terminou enquanto esteve aqui.",
     files: (count) => plural(count, { one: `${count} ficheiro`, other: `${count} ficheiros` }),
   },

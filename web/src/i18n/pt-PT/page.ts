@@ -57,7 +57,7 @@ const REFUSALS: Refusals = {
   unknown_format: "O servidor não reconhece o formato desta exportação.",
   version_mismatch: "A conversa foi alterada noutro local.",
   wrong_code: "O código está incorreto ou já foi utilizado.",
-  wrong_password: "O nome ou a palavra-passe está incorreto.",
+  wrong_password: "Nome ou palavra-passe incorretos.",
   "429": "Demasiados pedidos.",
   "503": "O servidor ainda não está pronto.",
 };
@@ -140,7 +140,7 @@ export const texts: Catalogue = {
     field: "Mensagem",
     placeholder: "Mensagem para o Ebb",
     hint: "Enter envia, Shift+Enter insere uma nova linha",
-    busyHint: "Enter coloca a mensagem na fila, Esc para a resposta",
+    busyHint: "Enter coloca a mensagem na fila, Esc interrompe a resposta",
     queue: "Enviar quando a resposta terminar",
   },
 
@@ -330,8 +330,8 @@ export const texts: Catalogue = {
   },
 
   live: {
-    title: "Em direto",
-    open: "Números do servidor em direto",
+    title: "Em tempo real",
+    open: "Métricas do servidor em tempo real",
     notLoaded: "Não foi possível carregar esta página.",
   },
 

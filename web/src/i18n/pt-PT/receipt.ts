@@ -7,7 +7,7 @@ const plural = pluralsOf("pt-PT");
 const CAUSES: Causes = {
   complete: "Tudo foi reutilizado, exceto o último token, que é sempre calculado.",
   never_seen: "Tanto quanto o servidor sabe, o resto nunca tinha sido calculado.",
-  template_changed: "O prompt de sistema, o modelo de conversa ou o tokenizador é diferente do da vez anterior.",
+  template_changed: "O prompt de sistema, o template de chat ou o tokenizador é diferente do da vez anterior.",
   messages_left_out: "Desde esta mensagem, o prompt deixou de conter as primeiras mensagens da conversa, ou voltou a contê-las.",
   evicted: "O resto estava calculado, mas foi removido da cache.",
   expired: "O resto estava calculado, mas ficou demasiado tempo sem ser utilizado e expirou.",

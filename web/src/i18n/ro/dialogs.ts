@@ -26,7 +26,7 @@ export const texts: DialogTexts = {
     eraseText: "Această acțiune nu poate fi anulată.",
     allTitle: "Ștergi toate chaturile?",
     allText: "Toate chaturile, inclusiv cele arhivate, trec în „Șterse recent”. Le poți restaura de acolo.",
-    allAction: "Șterge toate",
+    allAction: "Șterge-le pe toate",
     allMoved: (count) =>
       plural(count, { one: `${count} chat a fost șters.`, few: `${count} chaturi au fost șterse.`, other: `${count} de chaturi au fost șterse.` }),
     show: "Arată",

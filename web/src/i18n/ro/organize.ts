@@ -20,7 +20,7 @@ export const texts: OrganizeTexts = {
   newFolder: "Dosar nou",
   newInside: "Dosar nou în acesta",
   settings: "Setările dosarului",
-  place: "În interiorul",
+  place: "În dosarul",
   top: "Niciun alt dosar",
   systemPromptHint: "Chaturile noi din acest dosar încep cu el. Îl folosesc și dosarele din interior, dacă nu au unul propriu.",
 
@@ -149,9 +149,9 @@ export const texts: OrganizeTexts = {
     failed: "Chaturile nu au fost modificate.",
     tooMany: (most) =>
       plural(most, {
-        one: `Se poate exporta cel mult ${most} chat odată. Exportă toate chaturile din meniu.`,
-        few: `Se pot exporta cel mult ${most} chaturi odată. Exportă toate chaturile din meniu.`,
-        other: `Se pot exporta cel mult ${most} de chaturi odată. Exportă toate chaturile din meniu.`,
+        one: `Se poate exporta cel mult ${most} chat odată. Pentru mai multe, exportă toate chaturile din meniu.`,
+        few: `Se pot exporta cel mult ${most} chaturi odată. Pentru mai multe, exportă toate chaturile din meniu.`,
+        other: `Se pot exporta cel mult ${most} de chaturi odată. Pentru mai multe, exportă toate chaturile din meniu.`,
       }),
   },
 };

@@ -335,8 +335,8 @@ export const texts: Catalogue = {
   },
 
   live: {
-    title: "În direct",
-    open: "Cifrele serverului în direct",
+    title: "În timp real",
+    open: "Statisticile serverului în timp real",
     notLoaded: "Această pagină nu a putut fi încărcată.",
   },
 

@@ -7,7 +7,7 @@ const plural = pluralsOf("ro");
 const CAUSES: Causes = {
   complete: "Totul a fost reutilizat, în afară de ultimul token, care se calculează întotdeauna.",
   never_seen: "Din câte știe serverul, restul nu a mai fost calculat.",
-  template_changed: "Promptul de sistem, șablonul de chat sau tokenizatorul diferă față de data anterioară.",
+  template_changed: "Promptul de sistem, șablonul de chat sau tokenizatorul diferă față de ultima dată.",
   messages_left_out: "De la acest mesaj, promptul nu mai conține primele mesaje ale chatului sau le conține din nou.",
   evicted: "Restul era calculat, dar a fost evacuat din cache.",
   expired: "Restul era calculat, dar nu a fost folosit prea mult timp și a expirat.",

@@ -15,7 +15,7 @@ export const texts: DialogTexts = {
     restoreOf: (title) => `Восстановить «${title}»`,
     erase: "Удалить навсегда",
     eraseOf: (title) => `Удалить навсегда: «${title}»`,
-    eraseAll: "Удалить всё навсегда",
+    eraseAll: "Удалить все навсегда",
     eraseTitle: (title) => `Удалить «${title}» навсегда?`,
     eraseAllTitle: (count) => plural(count, { one: `Удалить ${count} чат навсегда?`, few: `Удалить ${count} чата навсегда?`, other: `Удалить ${count} чатов навсегда?` }),
     eraseText: "Отменить это нельзя.",

@@ -47,7 +47,7 @@ export const texts: ReceiptTexts = {
   reusedAll: (until) => `Все токены из кеша (${until}) использованы повторно, остальное новое.`,
   reused: (until, reusable) => `Из ${reusable} токенов в кеше использовано ${until}.`,
   cause: (_said, cause) => CAUSES[cause] ?? "Причина указана в журнале сервера.",
-  advanced: "Подробно",
+  advanced: "Дополнительно",
   leftOut: "Пропущенные сообщения",
   diverges: (at) => `С токена ${at} этот промпт отличается:`,
   goesOn: (at) => `До токена ${at} всё было в кеше. Дальше шло:`,
@@ -60,7 +60,7 @@ export const texts: ReceiptTexts = {
   movedLines: (names) => `Перемещено в первое сообщение, чтобы системный промпт не менялся: ${names}`,
 
   promptLines: {
-    "claude-code-billing-header": "заголовок оплаты Claude Code",
+    "claude-code-billing-header": "заголовок биллинга Claude Code",
     "claude-code-git-status": "статус Git из Claude Code",
     "todays-date": "сегодняшняя дата",
     "current-date": "текущая дата",

@@ -47,7 +47,7 @@ export const texts: AnswerTexts = {
 
   files: {
     search: "Nájsť súbor",
-    none: "Nenašli sa žiadne súbory. Prikladaný súbor si uložíte jeho záložkou.",
+    none: "Nenašli sa žiadne súbory. Súbor si uložíte kliknutím na záložku, keď ho prikladáte.",
     size: (characters) => `znakov: ${characters}`,
     remove: (name) => `Odstrániť ${name}`,
     delete: "Odstrániť",

@@ -134,7 +134,7 @@ export const texts: DialogTexts = {
     stop: "Zastaviť odpoveď alebo zavrieť otvorený panel",
     walk: "Predchádzajúci alebo ďalší chat v zozname",
     undo: "Vrátiť odstránenie alebo archiváciu",
-    branches: "Predchádzajúca alebo ďalšia verzia, pri výbere ‹ ›",
+    branches: "Predchádzajúca alebo ďalšia verzia, keď je vybraté ‹ ›",
     edit: "Uložiť upravenú odpoveď",
     this: "Tento zoznam",
     change: (action) => `Zmeniť klávesy: ${action}`,

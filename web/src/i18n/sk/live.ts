@@ -8,7 +8,7 @@ const STATES: Record<TierState, string> = {
   off: "Vypnuté.",
   full: "Plné: ďalšie bloky sa zatiaľ neprijímajú.",
   unused: "Neodpovedá správne a dočasne sa nepoužíva.",
-  refusing: "Nové bloky sa neprijímajú. Čítať možno ďalej.",
+  refusing: "Nové bloky sa neprijímajú. Čítať možno naďalej.",
   slow: "Pomalé: bloky čakajú na zápis.",
   other: "Porucha. Podrobnosti nájdete v denníku servera.",
 };

@@ -43,7 +43,7 @@ const REFUSALS: Refusals = {
   second_factor_exists: "Druhý faktor je už nastavený.",
   second_factor_needed: "Je potrebný kód z overovacej aplikácie.",
   server_restart: "Server sa zastavuje alebo reštartuje.",
-  share_links_off: "Zdieľanie odkazov je na tomto serveri vypnuté.",
+  share_links_off: "Zdieľané odkazy sú na tomto serveri vypnuté.",
   storage_failed: "Odpoveď sa zatiaľ nepodarilo uložiť. Server to skúša ďalej.",
   storage_full: "Na serveri sa minulo miesto.",
   storage_unavailable: "Databáza teraz nie je dostupná.",

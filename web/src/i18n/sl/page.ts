@@ -43,7 +43,7 @@ const REFUSALS: Refusals = {
   second_factor_exists: "Drugi faktor je že nastavljen.",
   second_factor_needed: "Potrebna je koda iz aplikacije za preverjanje pristnosti.",
   server_restart: "Strežnik se ustavlja ali znova zaganja.",
-  share_links_off: "Deljenje povezav je v tem strežniku izklopljeno.",
+  share_links_off: "Deljene povezave so v tem strežniku izklopljene.",
   storage_failed: "Odgovora še ni bilo mogoče shraniti. Strežnik poskuša naprej.",
   storage_full: "V strežniku je zmanjkalo prostora.",
   storage_unavailable: "Zbirka podatkov trenutno ni na voljo.",

@@ -6,7 +6,7 @@ const plural = pluralsOf("sq");
 /** Albanian texts for logins, accounts, administration and unknown addresses. */
 export const texts: AccountTexts = {
   former: {
-    offer: (count) => plural(count, { one: "Një bisedë nga koha para çelësit të parë nuk i përket asnjë çelësi. Ta marrësh ti?", other: `${count} biseda nga koha para çelësit të parë nuk i përkasin asnjë çelësi. T’i marrësh ti?` }),
+    offer: (count) => plural(count, { one: "Një bisedë nga koha para çelësit të parë nuk i përket asnjë çelësi. Do ta marrësh?", other: `${count} biseda nga koha para çelësit të parë nuk i përkasin asnjë çelësi. Do t’i marrësh?` }),
     take: "Merri",
     refuse: "Jo",
     taken: (count) => plural(count, { one: "Një bisedë tani është jotja.", other: `${count} biseda tani janë të tuat.` }),
@@ -71,11 +71,11 @@ export const texts: AccountTexts = {
     revokeOf: (name) => `Revoko çelësin “${name}”`,
     used: (when) => `Përdorur së fundi: ${when}`,
     unused: "Nuk është përdorur kurrë",
-    sessions: "Hyrjet",
+    sessions: "Sesionet",
     here: "Ky shfletues",
     since: (when) => `Që nga: ${when}`,
-    end: "Mbyll",
-    endOf: (client) => `Mbyll hyrjen në ${client}`,
+    end: "Përfundo",
+    endOf: (client) => `Përfundo sesionin në ${client}`,
     unknownClient: "Shfletues i panjohur",
   },
 
@@ -132,7 +132,7 @@ export const texts: AccountTexts = {
     reset: "Fjalëkalim i ri",
     resetOf: (name) => `Fjalëkalim i ri për ${name}`,
     resetTitle: (name) => `Të krijohet fjalëkalim i ri për ${name}?`,
-    resetText: "Të gjitha hyrjet e këtij personi mbyllen dhe verifikimi me dy hapa hiqet.",
+    resetText: "Të gjitha sesionet e këtij personi përfundojnë dhe verifikimi me dy hapa hiqet.",
     allowed: "Lejohet",
     disabled: "Çaktivizuar",
     disable: "Çaktivizo",
@@ -140,7 +140,7 @@ export const texts: AccountTexts = {
     enable: "Lejo përsëri",
     enableOf: (name) => `Lejo përsëri ${name}`,
     disableTitle: (name) => `Të çaktivizohet ${name}?`,
-    disableText: "Hyrjet dhe çelësat e këtij personi pushojnë menjëherë së funksionuari. Bisedat ruhen.",
+    disableText: "Sesionet dhe çelësat e këtij personi pushojnë menjëherë së funksionuari. Bisedat ruhen.",
     tenants: "Qiramarrësit, përdorimi dhe kufijtë",
     tenant: "Qiramarrësi",
     chats: "Biseda",

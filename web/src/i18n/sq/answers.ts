@@ -17,7 +17,7 @@ export const texts: AnswerTexts = {
 
   compare: {
     title: "Krahaso përgjigjet",
-    note: "Të gjitha përgjigjet shkruhen njëkohësisht, me promptin e sistemit të bisedës. Edhe me të njëjtat cilësime ato mund të ndryshojnë, përveçse kur caktohet seed.",
+    note: "Të gjitha përgjigjet shkruhen njëkohësisht, me promptin e sistemit të bisedës. Edhe me të njëjtat cilësime ato mund të ndryshojnë, përveçse kur caktohet një seed.",
     kept: "Çdo përgjigje mbetet në bisedë si version.",
     column: (index) => `Përgjigjja ${index}`,
     temperature: (value) => `Temperatura ${value}`,
@@ -41,7 +41,7 @@ export const texts: AnswerTexts = {
     edit: (name) => `Redakto “${name}”`,
     name: "Emri i promptit",
     text: "Teksti",
-    placeholders: "Vendmbajtësit në kllapa të dyfishta, si {{qyteti}}, përzgjidhen që t’i plotësosh.",
+    placeholders: "Vendmbajtësit në kllapa gjarpëruese të dyfishta, si {{qyteti}}, përzgjidhen që t’i plotësosh.",
     remove: "Fshi promptin",
   },
 

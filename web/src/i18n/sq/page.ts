@@ -15,7 +15,7 @@ const REFUSALS: Refusals = {
   conversation_empty: "Biseda nuk përmban mesazhe.",
   conversation_locked: "Në këtë bisedë ende po shkruhet një përgjigje.",
   conversations_limit: "Ke arritur kufirin e bisedave të ruajtura.",
-  deleted_with_another: "Ky mesazh u fshi bashkë me një tjetër. Rikthe atë.",
+  deleted_with_another: "Ky mesazh u fshi bashkë me një tjetër. Rikthe mesazhin tjetër.",
   engine_error: "Ndodhi një gabim gjatë llogaritjes së përgjigjes.",
   head_moved: "Ndërkohë në këtë bisedë u dërgua një mesazh tjetër.",
   internal_error: "Ndodhi një gabim në server.",
@@ -49,16 +49,16 @@ const REFUSALS: Refusals = {
   storage_unavailable: "Baza e të dhënave nuk mund të lexohet ose të shkruhet tani.",
   stored_bytes_limit: "Ke arritur kufirin e hapësirës tënde.",
   tokens_per_minute_limit: "Ke arritur kufirin e tokenëve në minutë.",
-  too_many_connections: "Serveri ka shumë lidhje.",
-  too_many_failed_logins: "Shumë hyrje të dështuara.",
-  too_many_files: "Ke arritur numrin më të madh të skedarëve. Fshi më parë një.",
-  too_many_keys: "Ke arritur numrin më të madh të çelësave. Revoko më parë një.",
-  too_many_shares: "Ke arritur numrin më të madh të lidhjeve. Fshi më parë një.",
+  too_many_connections: "Serveri ka tepër shumë lidhje.",
+  too_many_failed_logins: "Tepër shumë përpjekje të dështuara për të hyrë.",
+  too_many_files: "Ke arritur numrin maksimal të skedarëve. Fshi më parë një.",
+  too_many_keys: "Ke arritur numrin maksimal të çelësave. Revoko më parë një.",
+  too_many_shares: "Ke arritur numrin maksimal të lidhjeve. Fshi më parë një.",
   unknown_format: "Ky nuk është eksportim që serveri e njeh.",
   version_mismatch: "Biseda u ndryshua diku tjetër.",
   wrong_code: "Kodi është i gabuar ose është përdorur më parë.",
   wrong_password: "Emri ose fjalëkalimi është i gabuar.",
-  "429": "Shumë kërkesa.",
+  "429": "Tepër shumë kërkesa.",
   "503": "Serveri nuk është ende gati.",
 };
 
@@ -126,7 +126,7 @@ export const texts: Catalogue = {
 
   search: {
     field: "Kërko biseda",
-    results: "Gjetur",
+    results: "Rezultatet",
     count: (count) => plural(count, { one: `U gjet ${count}.`, other: `U gjetën ${count}.` }),
     titles: "Titujt",
     messages: "Mesazhet",
@@ -284,7 +284,7 @@ export const texts: Catalogue = {
     cached: (share, time) => `${share} nga memoria cache · ${time}`,
     restored: (share, from, time) => `${share} ngarkuar nga ${from} · ${time}`,
     typed: (share, from, time) => `${share} ngarkuar nga ${from} ndërsa shkruaje · ${time}`,
-    computed: (tokens, time) => `${tokens} të llogaritur · ${time}`,
+    computed: (tokens, time) => `Llogaritur: ${tokens} · ${time}`,
     tokens: (count, text) => plural(count, { one: "1 token", other: `${text} tokenë` }),
     underMillisecond: "nën 1 ms",
     notLoaded: "Hollësitë nuk mund të ngarkoheshin.",
@@ -326,7 +326,7 @@ export const texts: Catalogue = {
       npu: "një NPU",
     },
     recent: "Bisedat e fundit",
-    better: (name) => `Një model më i mirë për të: ebb pull ${name}`,
+    better: (name) => `Një model më i mirë për këtë kompjuter: ebb pull ${name}`,
   },
 
   live: {

@@ -47,7 +47,7 @@ export const texts: AnswerTexts = {
 
   files: {
     search: "Sök fil",
-    none: "Inga filer hittades. Behåll en fil med bokmärket på den när du bifogar den.",
+    none: "Inga filer hittades. Använd bokmärket på en fil när du bifogar den för att behålla den här.",
     size: (characters) => `${characters} tecken`,
     remove: (name) => `Radera ${name}`,
     delete: "Radera",

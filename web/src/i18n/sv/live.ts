@@ -46,7 +46,7 @@ export const texts: LiveTexts = {
   hitRateNote: "Andel av de prompttokens som söktes i nivån under den senaste minuten och som fanns där",
   evictions: "Undanträngningar",
   blocksPerSecond: (blocks) => `${blocks} block/s`,
-  byTenant: "Per kund",
+  byTenant: "Per innehavare",
   others: "övriga",
   shared: "delas av alla",
   in: "In",

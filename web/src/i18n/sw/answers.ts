@@ -26,7 +26,7 @@ export const texts: AnswerTexts = {
     add: "Ongeza jibu",
     remove: (index) => `Ondoa jibu la ${index}`,
     start: "Linganisha",
-    keep: "Weka hili",
+    keep: "Baki na hili",
     merge: "Unganisha kuwa jibu moja",
     stop: (index) => `Simamisha jibu la ${index}`,
     stopAll: "Simamisha yote",

@@ -8,7 +8,7 @@ export const texts: FileTexts = {
   tooLong: {
     title: "Ujumbe ni mrefu mno",
     text: (used, window) => `Gumzo hili litakuwa na tokeni ${used} pamoja na ujumbe huu. Modeli husoma chini ya ${window}.`,
-    farTooLong: (window) => `Ujumbe huu ni mrefu kupita kiasi kuliko tokeni ${window} ambazo modeli husoma.`,
+    farTooLong: (window) => `Ujumbe huu umezidi kwa mbali tokeni ${window} ambazo modeli husoma.`,
     shorten: "Ufupishe, au:",
     remove: (name) => `Ondoa ${name}`,
     leave: (messages) => plural(messages, { one: "Tuma bila ujumbe wa kwanza", other: `Tuma bila ujumbe ${messages} wa kwanza` }),

@@ -112,7 +112,7 @@ export const texts: Catalogue = {
   temporary: {
     title: "Gumzo la muda",
     note: "Gumzo la muda halionekani kwenye orodha wala utafutaji. Hufutwa saa 24 baada ya ujumbe wake wa mwisho.",
-    keep: "Weka gumzo hili",
+    keep: "Hifadhi gumzo hili",
     kept: "Gumzo sasa liko kwenye orodha.",
     remove: "Futa sasa",
     removed: "Gumzo la muda limefutwa kabisa.",

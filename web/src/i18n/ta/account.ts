@@ -75,7 +75,7 @@ export const texts: AccountTexts = {
     here: "இந்த உலாவி",
     since: (when) => `தொடக்கம்: ${when}`,
     end: "வெளியேற்று",
-    endOf: (client) => `${client} உள்நுழைவை முடி`,
+    endOf: (client) => `${client}: வெளியேற்று`,
     unknownClient: "அறியப்படாத உலாவி",
   },
 
@@ -123,7 +123,7 @@ export const texts: AccountTexts = {
     roles: { user: "பயனர்", admin: "நிர்வாகி", none: "எந்தக் குழுவிலும் இல்லை" },
     newName: "புதிய பயனரின் பெயர்",
     add: "பயனரைச் சேர்",
-    initial: (name) => `இந்தக் கடவுச்சொல்லை இப்போதே ${name} இடம் கொடுக்கவும். மீண்டும் காட்டப்படாது.`,
+    initial: (name) => `இந்தக் கடவுச்சொல்லை இப்போதே ${name}-இடம் கொடுக்கவும். மீண்டும் காட்டப்படாது.`,
     copyPassword: "கடவுச்சொல்லை நகலெடு",
     reset: "புதிய கடவுச்சொல்",
     resetOf: (name) => `${name}: புதிய கடவுச்சொல்`,

@@ -15,7 +15,7 @@ const STATES: Record<TierState, string> = {
 
 /** Tamil texts for the view of live numbers. */
 export const texts: LiveTexts = {
-  lead: "முழுச் சர்வரும் ஒவ்வொரு நொடியும் என்ன செய்கிறது என்பது. விளக்கப்படங்கள் அதிகபட்சம் ஐந்து நிமிடங்களைக் காட்டும்.",
+  lead: "முழுச் சர்வரும் ஒவ்வொரு விநாடியும் என்ன செய்கிறது எனப் பார்க்கலாம். விளக்கப்படங்கள் அதிகபட்சம் ஐந்து நிமிடங்களைக் காட்டும்.",
   states: {
     connecting: "இணைகிறது…",
     live: "நேரலை",
@@ -33,7 +33,7 @@ export const texts: LiveTexts = {
   requests: "கோரிக்கைகள்",
   requestsUnit: "கோரிக்கைகள்",
   blocks: "பிளாக்குகள்/வி",
-  perStep: "ஒரு படிக்கு",
+  perStep: "கோரிக்கைகள்/படி",
   computed: "கணக்கிட்டவை",
   secondsAgo: (seconds) => `−${seconds} வி`,
   minutesAgo: (minutes) => `−${minutes} நிமி`,
@@ -60,10 +60,10 @@ export const texts: LiveTexts = {
   replicaAnswers: (count) => plural(count, { one: "1 பதில்", other: `${count} பதில்கள்` }),
   replicaRestarts: (count) => plural(count, { one: "1 மறுதொடக்கம்", other: `${count} மறுதொடக்கங்கள்` }),
   routes: "அனுப்பிய கோரிக்கைகள்",
-  routesUnit: "நொடிக்கு",
+  routesUnit: "கோரிக்கைகள்/வி",
   predicted: "முதல் டோக்கன், கணித்தது / கண்டது",
   predictedNote: "கடந்த ஒரு நிமிடத்தில், பிரதியைத் தேர்ந்தெடுத்ததிலிருந்து முதல் டோக்கன் வரையிலான சராசரி நேரம்",
-  takeovers: "ஏற்றெடுத்த பதில்கள்",
+  takeovers: "வேறு பிரதி தொடர்ந்த பதில்கள்",
   table: "விளக்கப்படங்கள் அட்டவணையாக",
   of: (chart, series) => `${chart}: ${series}`,
   inUnit: (name, unit) => `${name} (${unit})`,

@@ -13,7 +13,7 @@ export const texts: OrganizeTexts = {
   removed: (name, parent) =>
     parent === null
       ? `“${name}” கோப்புறை நீக்கப்பட்டது. அதிலிருந்தவை பட்டியலில் உள்ளன.`
-      : `“${name}” கோப்புறை நீக்கப்பட்டது. அதிலிருந்தவை “${parent}” இல் உள்ளன.`,
+      : `“${name}” கோப்புறை நீக்கப்பட்டது. அதிலிருந்தவை “${parent}”-இல் உள்ளன.`,
   notChanged: "கோப்புறை மாற்றப்படவில்லை.",
 
   newFolder: "புதிய கோப்புறை",
@@ -38,9 +38,9 @@ export const texts: OrganizeTexts = {
     organize: "கோப்புறையும் குறிச்சொற்களும்…",
     select: "சாட்களைத் தேர்ந்தெடு",
     share: "பகிர்…",
-    exportMarkdown: "Markdown ஆக ஏற்றுமதி செய்",
+    exportMarkdown: "Markdown-ஆக ஏற்றுமதி செய்",
     exportText: "எளிய உரையாக ஏற்றுமதி செய்",
-    exportJson: "JSON ஆக ஏற்றுமதி செய்",
+    exportJson: "JSON-ஆக ஏற்றுமதி செய்",
     exportAll: "எல்லாச் சாட்களையும் ஏற்றுமதி செய்",
     import: "சாட்களை இறக்குமதி செய்…",
     delete: "நீக்கு",
@@ -53,7 +53,7 @@ export const texts: OrganizeTexts = {
   },
 
   share: {
-    title: (title) => `“${title}” ஐப் பகிர்`,
+    title: (title) => `“${title}”-ஐப் பகிர்`,
     list: "பகிர்ந்த இணைப்புகள்",
     note: "இணைப்பை வைத்திருப்பவர் எவரும் உள்நுழையாமலே இந்தச் சாட்டை இப்போதுள்ளபடி படிக்கலாம். பிந்தைய மெசேஜ்கள், மற்ற கிளைகள், சிஸ்டம் ப்ராம்ப்ட், சிந்தனைகள் காட்டப்படாது.",
     days: "காலாவதி",
@@ -85,9 +85,9 @@ export const texts: OrganizeTexts = {
   filters: {
     count: (count) => (count === 0 ? "வடிப்பான்கள்" : `வடிப்பான்கள்: ${count}`),
     role: "எழுதியவர்",
-    roles: { "": "யாரும்", user: "நீங்கள்", assistant: "Ebb" },
+    roles: { "": "எவரும்", user: "நீங்கள்", assistant: "Ebb" },
     period: "எப்போது",
-    periods: { any: "எப்போதும்", day: "இன்று", week: "கடந்த 7 நாட்கள்", month: "கடந்த 30 நாட்கள்", year: "கடந்த 12 மாதங்கள்", range: "இரு நாட்களுக்கு இடையே…" },
+    periods: { any: "எந்த நேரத்திலும்", day: "இன்று", week: "கடந்த 7 நாட்கள்", month: "கடந்த 30 நாட்கள்", year: "கடந்த 12 மாதங்கள்", range: "இரு நாட்களுக்கு இடையே…" },
     from: "முதல் நாள்",
     to: "கடைசி நாள்",
     folder: "கோப்புறை",
@@ -101,12 +101,12 @@ export const texts: OrganizeTexts = {
 
   selection: {
     label: "தேர்ந்தெடுத்த சாட்கள்",
-    count: (count) => `${count} தேர்ந்தெடுக்கப்பட்டது`,
+    count: (count) => plural(count, { one: "1 தேர்ந்தெடுக்கப்பட்டது", other: `${count} தேர்ந்தெடுக்கப்பட்டன` }),
     all: "அனைத்தையும் தேர்ந்தெடு",
     organize: "கோப்புறையும் குறிச்சொற்களும்…",
     archive: "காப்பகப்படுத்து",
     unarchive: "காப்பகத்திலிருந்து எடு",
-    export: "JSON ஆக ஏற்றுமதி செய்",
+    export: "JSON-ஆக ஏற்றுமதி செய்",
     delete: "நீக்கு",
     done: "தேர்வை முடி",
     deleteTitle: (count) => plural(count, { one: "1 சாட்டை நீக்கவா?", other: `${count} சாட்களை நீக்கவா?` }),

@@ -29,13 +29,13 @@ const REFUSALS: Refusals = {
   not_ready: "சர்வர் இன்னும் தயாராகவில்லை.",
   not_resumed: "இந்தப் பதிலின்போது சர்வர் நின்றுவிட்டது, அதைத் தொடர முடியவில்லை. “தொடர்” என்பதைத் தேர்வுசெய்யவும் அல்லது மீண்டும் கேட்கவும்.",
   open_requests_limit: "நிலுவையில் உள்ள கோரிக்கைகளின் வரம்பை எட்டிவிட்டீர்கள்.",
-  overloaded: "சர்வர் பரபரப்பாக உள்ளது.",
+  overloaded: "சர்வர் பிஸியாக உள்ளது.",
   own_account: "உங்கள் சொந்தக் கணக்கை முடக்க முடியாது.",
   password_length: "கடவுச்சொல் மிகச் சிறியது அல்லது மிக நீளமானது.",
   person_exists: "இந்தப் பெயர் ஏற்கெனவே உள்ளது.",
   prompt_changed: "மாடல் அல்லது சிஸ்டம் ப்ராம்ப்ட் மாறியுள்ளது. இந்தப் பதிலை மீண்டும் உருவாக்கவும்.",
   question_unanswered: "முந்தைய கேள்விக்கு இன்னும் பதில் இல்லை. முதலில் அதை உருவாக்கவும்.",
-  queue_timeout: "சர்வர் பரபரப்பாக உள்ளது, கோரிக்கை அதிக நேரம் காத்திருந்தது.",
+  queue_timeout: "சர்வர் பிஸியாக உள்ளது, கோரிக்கை அதிக நேரம் காத்திருந்தது.",
   request_too_slow: "கோரிக்கை மிக மெதுவாக வந்தது.",
   requests_per_minute_limit: "நிமிடத்திற்கான கோரிக்கைகளின் வரம்பை எட்டிவிட்டீர்கள்.",
   run_in_progress: "இந்தப் பதில் இன்னும் எழுதப்படுகிறது.",
@@ -68,7 +68,7 @@ const STEPS: Record<StartStep, string> = {
   verify: "மாடல் சரிபார்க்கப்படுகிறது",
   convert: "மாடல் மாற்றப்படுகிறது",
   check: "ஆக்சிலரேட்டர் சோதிக்கப்படுகிறது",
-  compile: "கணிப்புக் கர்னல்கள் தொகுக்கப்படுகின்றன",
+  compile: "கணக்கீட்டுக் கர்னல்கள் தொகுக்கப்படுகின்றன",
   load: "மாடல் ஏற்றப்படுகிறது",
 };
 
@@ -105,7 +105,7 @@ export const texts: Catalogue = {
     archived: "காப்பகப்படுத்திய சாட்கள்",
     menu: "மேலும்",
     menuOf: (title) => `${title}: மேலும் விருப்பங்கள்`,
-    selected: (title) => `${title} ஐத் தேர்ந்தெடு`,
+    selected: (title) => `${title}-ஐத் தேர்ந்தெடு`,
     notChanged: "சாட் மாற்றப்படவில்லை.",
   },
 
@@ -147,12 +147,12 @@ export const texts: Catalogue = {
   attachments: {
     attach: "கோப்புகளை இணை",
     list: "இந்த மெசேஜின் கோப்புகள்",
-    remove: (name) => `${name} ஐ அகற்று`,
+    remove: (name) => `${name}-ஐ அகற்று`,
     pasted: (number) => `ஒட்டிய உரை ${number}`,
     insert: "உரையாகச் செருகு",
     reading: "கோப்புகள் படிக்கப்படுகின்றன…",
     kept: "உங்கள் கோப்புகள்",
-    keep: (name) => `${name} ஐ உங்கள் கோப்புகளில் வைத்திரு`,
+    keep: (name) => `${name}-ஐ உங்கள் கோப்புகளில் வைத்திரு`,
     isKept: (name) => `${name} உங்கள் கோப்புகளில் உள்ளது`,
     notKept: "கோப்பை வைத்திருக்க முடியவில்லை.",
   },
@@ -163,7 +163,7 @@ export const texts: Catalogue = {
   },
 
   conversation: {
-    waitingModel: "மாடல் தயாராகக் காத்திருக்கிறது…",
+    waitingModel: "மாடல் தயாராகும்வரை காத்திருக்கிறது…",
     waitingServer: "சர்வருக்காகக் காத்திருக்கிறது…",
     answering: "Ebb பதிலளிக்கிறது",
     finished: "பதில் முடிந்தது",
@@ -176,7 +176,7 @@ export const texts: Catalogue = {
   },
 
   context: {
-    used: (used, window) => `${window} இல் ${used} டோக்கன்கள்`,
+    used: (used, window) => `${window}-இல் ${used} டோக்கன்கள்`,
     over: (window) => `${window} டோக்கன்களுக்கு மேல்`,
     title: "இந்தச் சாட்டும் மெசேஜும் மாடலின் சூழல் சாளரத்தில் எடுத்துக்கொள்ளும் அளவு",
   },
@@ -266,7 +266,7 @@ export const texts: Catalogue = {
       from: "Redis-இலிருந்து",
       mark: "கோல்ட்: Redis-இல் உள்ளது",
       off: "Redis முடக்கத்தில் உள்ளது.",
-      offTodo: "இந்தக் கணினியில் redis-server அல்லது valkey-server ஐ நிறுவவும், அல்லது --redis-url ஐ அமைக்கவும். பிறகு Ebb-ஐ மறுதொடக்கம் செய்யவும். அதன்பின் சாட்களின் கேச் மறுதொடக்கத்திற்குப் பிறகும் நிலைக்கும்.",
+      offTodo: "இந்தக் கணினியில் redis-server அல்லது valkey-server நிறுவவும், அல்லது --redis-url விருப்பத்தை அமைக்கவும். பிறகு Ebb-ஐ மறுதொடக்கம் செய்யவும். அதன்பின் சாட்களின் கேச் மறுதொடக்கத்திற்குப் பிறகும் நிலைக்கும்.",
     },
   },
 
@@ -284,7 +284,7 @@ export const texts: Catalogue = {
     cached: (share, time) => `${share} கேச்சிலிருந்து · ${time}`,
     restored: (share, from, time) => `${share} ${from} மீட்கப்பட்டது · ${time}`,
     typed: (share, from, time) => `நீங்கள் தட்டச்சு செய்தபோது ${share} ${from} மீட்கப்பட்டது · ${time}`,
-    computed: (tokens, time) => `${tokens} கணக்கிடப்பட்டது · ${time}`,
+    computed: (tokens, time) => `கணக்கீடு: ${tokens} · ${time}`,
     tokens: (count, text) => plural(count, { one: "1 டோக்கன்", other: `${text} டோக்கன்கள்` }),
     underMillisecond: "1 ms-க்கும் குறைவு",
     notLoaded: "விவரங்களை ஏற்ற முடியவில்லை.",

@@ -21,7 +21,7 @@ const CAUSES: Causes = {
 
 /** Tamil texts for the details of a receipt. */
 export const texts: ReceiptTexts = {
-  computed: (tokens) => `${tokens} கணக்கிடப்பட்டது`,
+  computed: (tokens) => `கணக்கீடு: ${tokens}`,
   first: (tokens, total, from) => `${total} டோக்கன்களில் ${tokens} ${from}`,
   other: (tokens, from) => `${tokens} ${from}`,
   firstToken: (time) => `முதல் டோக்கன் ${time}`,
@@ -36,7 +36,7 @@ export const texts: ReceiptTexts = {
   rate: "வேகம்",
   total: "மொத்தம்",
   cost: "செலவு",
-  why: "ஏன் மேலும் மீண்டும் பயன்படுத்தப்படவில்லை?",
+  why: "ஏன் இதைவிட அதிகம் மீண்டும் பயன்படுத்தப்படவில்லை?",
   looking: "விளக்கம் ஏற்றப்படுகிறது…",
   failed: "விளக்கத்தை ஏற்ற முடியவில்லை.",
   reusedAll: (until) => `கேச்சிலிருந்த ${until} டோக்கன்களும் மீண்டும் பயன்படுத்தப்பட்டன; மீதி புதியவை.`,
@@ -44,7 +44,7 @@ export const texts: ReceiptTexts = {
   cause: (_said, cause) => CAUSES[cause] ?? "காரணம் சர்வரின் பதிவில் உள்ளது.",
   advanced: "மேம்பட்டவை",
   leftOut: "விடுபட்ட மெசேஜ்கள்",
-  diverges: (at) => `டோக்கன் ${at} இல் இந்த ப்ராம்ப்ட் வேறுபடுகிறது:`,
+  diverges: (at) => `டோக்கன் ${at}-இல் இந்த ப்ராம்ப்ட் வேறுபடுகிறது:`,
   goesOn: (at) => `டோக்கன் ${at} வரை அனைத்தும் கேச்சில் இருந்தன. பிறகு வந்தது:`,
   here: "இங்கே",
   before: "முன்பு",
@@ -54,14 +54,14 @@ export const texts: ReceiptTexts = {
   movedLines: (names) => `சிஸ்டம் ப்ராம்ப்ட் மாறாமல் இருக்க முதல் மெசேஜுக்கு நகர்த்தப்பட்டவை: ${names}`,
 
   promptLines: {
-    "claude-code-billing-header": "Claude Code இன் பில்லிங் தலைப்பு",
-    "claude-code-git-status": "Claude Code இன் Git நிலை",
+    "claude-code-billing-header": "Claude Code-இன் பில்லிங் தலைப்பு",
+    "claude-code-git-status": "Claude Code-இன் Git நிலை",
     "todays-date": "இன்றைய தேதி",
     "current-date": "தற்போதைய தேதி",
     "current-date-and-time": "தற்போதைய தேதியும் நேரமும்",
-    "goose-date": "goose இன் தேதி",
-    "kimi-cli-date": "Kimi CLI இன் தேதி",
-    "home-assistant-clock": "Home Assistant இன் கடிகாரம்",
+    "goose-date": "goose-இன் தேதி",
+    "kimi-cli-date": "Kimi CLI-இன் தேதி",
+    "home-assistant-clock": "Home Assistant-இன் கடிகாரம்",
     "removed-lines": "removed-lines அமைப்பின் வரிகள்",
     "moved-lines": "moved-lines அமைப்பின் வரிகள்",
   },

@@ -3,7 +3,7 @@ import type { AccountTexts } from "../en/account";
 /** Thai texts for logins, accounts, administration and unknown addresses. */
 export const texts: AccountTexts = {
   former: {
-    offer: (count) => `แชท ${count} รายการจากก่อนมีคีย์แรกยังไม่เป็นของคีย์ใด ต้องการรับเป็นของคุณไหม?`,
+    offer: (count) => `แชท ${count} รายการที่สร้างก่อนมีคีย์แรกยังไม่เป็นของคีย์ใด ต้องการรับเป็นของคุณไหม?`,
     take: "รับ",
     refuse: "ไม่",
     taken: (count) => `แชท ${count} รายการเป็นของคุณแล้ว`,
@@ -159,13 +159,13 @@ export const texts: AccountTexts = {
     version: "เวอร์ชัน",
     model: "โมเดล",
     noModel: "ยังไม่มี",
-    live: "ตัวเลขสด",
+    live: "ตัวเลขเรียลไทม์",
     refused: "เฉพาะผู้ดูแลระบบเท่านั้นที่ดูหน้านี้ได้",
     refusedTodo: "เข้าสู่ระบบด้วยบัญชีหรือคีย์ของผู้ดูแลระบบ",
   },
 
   notHere: {
-    text: "ไม่มีอะไรที่ที่อยู่นี้",
+    text: "ไม่พบสิ่งใดในที่อยู่นี้",
     todo: "เริ่มแชทใหม่ หรือเลือกแชทจากรายการ",
     home: "แชทใหม่",
   },

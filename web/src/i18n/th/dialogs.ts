@@ -12,7 +12,7 @@ export const texts: DialogTexts = {
     restoreOf: (title) => `กู้คืน “${title}”`,
     erase: "ลบถาวร",
     eraseOf: (title) => `ลบถาวร: “${title}”`,
-    eraseAll: "ลบทั้งหมดถาวร",
+    eraseAll: "ลบทั้งหมดอย่างถาวร",
     eraseTitle: (title) => `ลบ “${title}” อย่างถาวรไหม?`,
     eraseAllTitle: (count) => `ลบแชท ${count} รายการอย่างถาวรไหม?`,
     eraseText: "การดำเนินการนี้ย้อนกลับไม่ได้",
@@ -85,7 +85,7 @@ export const texts: DialogTexts = {
       auto: "ให้โมเดลตัดสินใจ",
       off: "ตอบทันที",
     },
-    note: "การเปลี่ยนแปลงมีผลตั้งแต่ข้อความถัดไป ช่องว่างจะใช้ค่าเริ่มต้นที่แสดง",
+    note: "การเปลี่ยนแปลงมีผลตั้งแต่ข้อความถัดไป ช่องที่เว้นว่างจะใช้ค่าเริ่มต้นที่แสดง",
   },
 
   presets: {

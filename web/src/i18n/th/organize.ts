@@ -83,7 +83,7 @@ export const texts: OrganizeTexts = {
     count: (count) => (count === 0 ? "ตัวกรอง" : `ตัวกรอง: ${count}`),
     role: "เขียนโดย",
     roles: { "": "ทุกคน", user: "คุณ", assistant: "Ebb" },
-    period: "เมื่อใด",
+    period: "ช่วงเวลา",
     periods: {
       any: "เวลาใดก็ได้",
       day: "วันนี้",

@@ -71,7 +71,7 @@ export const texts: LiveTexts = {
   routesUnit: "за секунду",
   predicted: "Перший токен, прогноз / факт",
   predictedNote: "Середній час від вибору репліки до першого токена за останню хвилину",
-  takeovers: "Перехоплені відповіді",
+  takeovers: "Перейняті відповіді",
   table: "Графіки у вигляді таблиці",
   of: (chart, series) => `${chart}: ${series}`,
   inUnit: (name, unit) => `${name} (${unit})`,

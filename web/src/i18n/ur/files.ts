@@ -7,7 +7,7 @@ const plural = pluralsOf("ur");
 export const texts: FileTexts = {
   tooLong: {
     title: "پیغام بہت لمبا ہے",
-    text: (used, window) => `پیغام سمیت اس چیٹ میں ${used} ٹوکن ہوں گے۔ ماڈل ${window} سے کم پڑھتا ہے۔`,
+    text: (used, window) => `پیغام سمیت اس چیٹ میں ${used} ٹوکنز ہوں گے۔ ماڈل ${window} سے کم پڑھتا ہے۔`,
     farTooLong: (window) => `پیغام اُن ${window} ٹوکنز سے کہیں لمبا ہے جو ماڈل پڑھتا ہے۔`,
     shorten: "اسے مختصر کریں، یا:",
     remove: (name) => `${name} ہٹائیں`,
@@ -18,11 +18,11 @@ export const texts: FileTexts = {
     move: "نئی چیٹ میں پوچھیں",
   },
 
-  allSeen: "یہاں سے ماڈل دوبارہ تمام پیغامات دیکھتا ہے۔",
-  leftOut: (messages) => plural(messages, { one: "یہاں سے ماڈل پہلا پیغام مزید نہیں دیکھتا۔", other: `یہاں سے ماڈل پہلے ${messages} پیغامات مزید نہیں دیکھتا۔` }),
+  allSeen: "یہاں سے آگے ماڈل دوبارہ تمام پیغامات دیکھتا ہے۔",
+  leftOut: (messages) => plural(messages, { one: "یہاں سے آگے ماڈل پہلا پیغام نہیں دیکھتا۔", other: `یہاں سے آگے ماڈل پہلے ${messages} پیغامات نہیں دیکھتا۔` }),
 
   summary: "خلاصہ",
-  summarized: (messages) => plural(messages, { one: "یہاں سے ماڈل پہلے پیغام کا خلاصہ دیکھتا ہے۔", other: `یہاں سے ماڈل پہلے ${messages} پیغامات کا خلاصہ دیکھتا ہے۔` }),
+  summarized: (messages) => plural(messages, { one: "یہاں سے آگے ماڈل پہلے پیغام کا خلاصہ دیکھتا ہے۔", other: `یہاں سے آگے ماڈل پہلے ${messages} پیغامات کا خلاصہ دیکھتا ہے۔` }),
 
   overflow: {
     server: "سرور اتنا بڑا مسودہ نہیں رکھتا: بھیجنے تک یہ اسی براؤزر میں رہے گا۔ اسے مختصر کریں یا فائل کے طور پر منسلک کریں۔",

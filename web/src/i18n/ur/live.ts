@@ -17,7 +17,7 @@ const STATES: Record<TierState, string> = {
 export const texts: LiveTexts = {
   lead: "پورا سرور کیا کر رہا ہے، لمحہ بہ لمحہ۔ چارٹس پانچ منٹ تک کا احوال دکھاتے ہیں۔",
   states: {
-    connecting: "جڑ رہا ہے…",
+    connecting: "کنیکٹ ہو رہا ہے…",
     live: "لائیو",
     away: "سرور جواب نہیں دے رہا۔ اعداد و شمار خود بخود دوبارہ شروع ہو جائیں گے۔",
   },
@@ -54,7 +54,7 @@ export const texts: LiveTexts = {
   traffic: (tier) => `${tier}، اندر اور باہر`,
   breaker: "بریکر",
   breakers: {
-    closed: "بند",
+    closed: "بند: استعمال میں",
     open: "کھلا: استعمال نہیں ہو رہا",
     "half-open": "آدھا کھلا: جانچ جاری ہے",
   },
@@ -71,7 +71,7 @@ export const texts: LiveTexts = {
   routesUnit: "فی سیکنڈ",
   predicted: "پہلا ٹوکن، متوقع / اصل",
   predictedNote: "ریپلیکا کے انتخاب سے پہلے ٹوکن تک اوسط وقت، پچھلے ایک منٹ میں",
-  takeovers: "سنبھالے گئے جوابات",
+  takeovers: "منتقل شدہ جوابات",
   table: "چارٹس بطور جدول",
   of: (chart, series) => `${chart}: ${series}`,
   inUnit: (name, unit) => `${name} (${unit})`,

@@ -40,7 +40,7 @@ const REFUSALS: Refusals = {
   requests_per_minute_limit: "آپ فی منٹ درخواستوں کی حد تک پہنچ گئے ہیں۔",
   run_in_progress: "یہ جواب ابھی لکھا جا رہا ہے۔",
   search_too_slow: "تلاش میں بہت وقت لگا اور اسے روک دیا گیا۔ زیادہ لمبے یا کم عام الفاظ تلاش کریں۔",
-  second_factor_exists: "دوسرا عنصر پہلے سے سیٹ ہے۔",
+  second_factor_exists: "دو قدمی توثیق پہلے سے آن ہے۔",
   second_factor_needed: "تصدیقی ایپ کا کوڈ درکار ہے۔",
   server_restart: "سرور رک رہا ہے یا دوبارہ شروع ہو رہا ہے۔",
   share_links_off: "اس سرور پر شیئر لنکس بند ہیں۔",
@@ -85,7 +85,7 @@ export const texts: Catalogue = {
   stop: "روکیں",
   copy: "کاپی کریں",
   copied: "کاپی ہو گیا",
-  undo: "واپس لیں",
+  undo: "کالعدم کریں",
   dismiss: "بند کریں",
   tryAgain: "دوبارہ کوشش کریں",
   skip: "چیٹس کی فہرست چھوڑیں",
@@ -127,7 +127,7 @@ export const texts: Catalogue = {
   search: {
     field: "چیٹس میں تلاش کریں",
     results: "نتائج",
-    count: (count) => `${count} نتائج ملے۔`,
+    count: (count) => plural(count, { one: "1 نتیجہ ملا۔", other: `${count} نتائج ملے۔` }),
     titles: "عنوانات",
     messages: "پیغامات",
     corrected: "یہ بھی ملا:",
@@ -176,8 +176,8 @@ export const texts: Catalogue = {
   },
 
   context: {
-    used: (used, window) => `${window} میں سے ${used} ٹوکن`,
-    over: (window) => `${window} سے زیادہ ٹوکن`,
+    used: (used, window) => `${window} میں سے ${used} ٹوکنز`,
+    over: (window) => `${window} سے زیادہ ٹوکنز`,
     title: "یہ چیٹ اور پیغام ماڈل کی کانٹیکسٹ ونڈو کا کتنا حصہ بھرتے ہیں",
   },
 
@@ -185,10 +185,10 @@ export const texts: Catalogue = {
     stopped: "روک دیا گیا۔",
     interrupted: "رکاوٹ آ گئی۔",
     cut: "ٹوکن کی حد پر رک گیا۔",
-    joining: "کنکشن ٹوٹ گیا۔ دوبارہ جڑ رہا ہے…",
+    joining: "کنکشن ٹوٹ گیا۔ دوبارہ کنیکٹ ہو رہا ہے…",
     copy: "جواب کاپی کریں",
     again: "دوبارہ بنائیں",
-    againWith: "ان کے ساتھ دوبارہ بنائیں…",
+    againWith: "دوسری ترتیبات کے ساتھ دوبارہ بنائیں…",
     compare: "جوابات کا موازنہ کریں…",
     merge: "ورژن ضم کریں",
     merged: (count) => plural(count, { one: "1 جواب سے ضم کیا گیا۔", other: `${count} جوابات سے ضم کیا گیا۔` }),
@@ -209,7 +209,7 @@ export const texts: Catalogue = {
     ratingNote: (note) => `آپ کی رائے: ${note}`,
     notRated: "ریٹنگ محفوظ نہیں ہوئی۔",
     fork: "یہاں سے نئی چیٹ",
-    forked: "یہ چیٹ ایک نقل ہے جو یہاں سے آگے چلتی ہے۔ اصل میں کوئی تبدیلی نہیں ہوئی۔",
+    forked: "یہ چیٹ ایک نقل سے آگے چلتی ہے۔ اصل چیٹ میں کوئی تبدیلی نہیں ہوئی۔",
     notForked: "نئی چیٹ نہیں بنی۔",
     remove: "یہ جواب حذف کریں",
     removed: "جواب اور اس کے بعد کا سب کچھ حذف ہو گیا۔",
@@ -280,7 +280,7 @@ export const texts: Catalogue = {
   }),
 
   receipt: {
-    title: "اس جواب کا سیاق کہاں سے آیا",
+    title: "اس جواب کا کانٹیکسٹ کہاں سے آیا",
     cached: (share, time) => `${share} کیش سے · ${time}`,
     restored: (share, from, time) => `${share} بحال، ${from} سے · ${time}`,
     typed: (share, from, time) => `${share} ٹائپنگ کے دوران بحال، ${from} سے · ${time}`,
@@ -313,7 +313,7 @@ export const texts: Catalogue = {
   },
 
   welcome: {
-    promise: "یہاں کوئی گفتگو ایک ہی ٹوکنز کی قیمت دو بار ادا نہیں کرتی۔",
+    promise: "یہاں کوئی گفتگو ایک ہی ٹوکن کی قیمت دو بار ادا نہیں کرتی۔",
     prompts: [
       "تین مختصر پیراگراف میں سمجھائیں کہ سمندر میں مدوجزر کیوں آتا ہے",
       "ایک Python فنکشن لکھیں جو متن کا سب سے لمبا لفظ تلاش کرے",

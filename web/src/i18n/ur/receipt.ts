@@ -22,10 +22,10 @@ const CAUSES: Causes = {
 /** Urdu texts for the details of a receipt. */
 export const texts: ReceiptTexts = {
   computed: (tokens) => `${tokens} کا حساب کیا گیا`,
-  first: (tokens, total, from) => `${total} میں سے ${tokens} ٹوکن، ${from} سے`,
+  first: (tokens, total, from) => `${total} میں سے ${tokens} ٹوکنز، ${from} سے`,
   other: (tokens, from) => `${tokens}، ${from} سے`,
   firstToken: (time) => `پہلا ٹوکن ${time} بعد`,
-  insteadOf: (time) => ` تقریباً ${time} کے بجائے`,
+  insteadOf: (time) => `، تقریباً ${time} کے بجائے`,
   speed: (tokens) => `${tokens} ٹوکن/سیکنڈ`,
   prompt: "پرامپٹ",
   recomputed: "حساب شدہ",
@@ -54,7 +54,7 @@ export const texts: ReceiptTexts = {
   here: "یہاں",
   before: "پہلے",
   end: "(اختتام)",
-  verified: (count, text) => plural(count, { one: "نچلے درجے کے ایک بلاک کی تصدیق ہوئی۔", other: `نچلے درجوں کے ${text} بلاکس کی تصدیق ہوئی۔` }),
+  verified: (count, text) => plural(count, { one: "نچلے درجے کے ایک بلاک کی تصدیق ہوئی۔", other: `نچلے درجوں کے ${text} بلاک کی تصدیق ہوئی۔` }),
   removedLines: (names) => `سسٹم پرامپٹ کو یکساں رکھنے کے لیے چھوڑا گیا: ${names}`,
   movedLines: (names) => `سسٹم پرامپٹ کو یکساں رکھنے کے لیے پہلے پیغام میں منتقل کیا گیا: ${names}`,
 

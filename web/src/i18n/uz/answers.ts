@@ -33,7 +33,7 @@ export const texts: AnswerTexts = {
     title: "Saqlangan promptlar",
     search: "Prompt qidirish",
     none: "Prompt topilmadi.",
-    empty: "Hozircha saqlangan prompt yoʻq. Xabarlarni koʻp boshlaydigan matningizni saqlang: boʻsh xabarga “/” yozsangiz, u shu yerda chiqadi.",
+    empty: "Hozircha saqlangan prompt yoʻq. Xabarlarni tez-tez boshlaydigan matningizni saqlang: boʻsh xabarga “/” yozsangiz, u shu yerda chiqadi.",
     add: "Yangi prompt",
     edit: (name) => `“${name}” promptini tahrirlash`,
     name: "Prompt nomi",

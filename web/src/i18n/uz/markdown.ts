@@ -4,7 +4,7 @@ import type { MarkdownTexts } from "../en/markdown";
 export const texts: MarkdownTexts = {
   code: (language) => `Kod, ${language}`,
   copyCode: "Kodni nusxalash",
-  wrap: "Qatorlarni koʻchirish",
+  wrap: "Uzun qatorlarni boʻlish",
   download: (name) => `${name} sifatida yuklab olish`,
   preview: "Oldindan koʻrish",
   previewProblem: (reason) => `Bu komponentni koʻrsatib boʻlmadi: ${reason}`,

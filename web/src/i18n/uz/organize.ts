@@ -52,7 +52,7 @@ export const texts: OrganizeTexts = {
   share: {
     title: (title) => `“${title}” chatini ulashish`,
     list: "Ulashilgan havolalar",
-    note: "Havolasi bor har kim chatning hozirgi holatini tizimga kirmasdan oʻqiy oladi. Keyingi xabarlar, boshqa tarmoqlar, tizim prompti va fikrlar koʻrsatilmaydi.",
+    note: "Havolasi bor har kim chatning hozirgi holatini tizimga kirmasdan oʻqiy oladi. Keyingi xabarlar, boshqa tarmoqlar, tizim prompti va mulohazalar koʻrsatilmaydi.",
     days: "Amal qilish muddati",
     day: (count) => `${count} kun`,
     receipts: "Har bir promptning keshi qayerda boʻlganini koʻrsatish",
@@ -62,7 +62,7 @@ export const texts: OrganizeTexts = {
     once: "Havolani hozir nusxalab oling. Uni qayta koʻrsatib boʻlmaydi.",
     none: "Ulashilgan havola yoʻq.",
     until: (time) => `muddati tugaydi: ${time}`,
-    remove: (title) => `${title} havolasini oʻchirish`,
+    remove: (title) => `“${title}” chati havolasini oʻchirish`,
     delete: "Oʻchirish",
   },
 

@@ -45,7 +45,7 @@ export const texts: ReceiptTexts = {
   reused: (until, reusable) => `Keshdagi ${reusable} tokendan ${until} tasi qayta ishlatildi.`,
   cause: (_said, cause) => CAUSES[cause] ?? "Sababi server jurnalida yozilgan.",
   advanced: "Qoʻshimcha",
-  leftOut: "Qoldirib ketilgan xabarlar",
+  leftOut: "Qoʻshilmagan xabarlar",
   diverges: (at) => `${at}-tokendan boshlab bu prompt farq qiladi:`,
   goesOn: (at) => `${at}-tokengacha hammasi keshda edi. Keyin shu keldi:`,
   here: "bu yerda",

@@ -109,7 +109,7 @@ export const texts: DialogTexts = {
     },
     size: "Cỡ chữ",
     language: "Ngôn ngữ",
-    notify: "Thông báo cho tôi khi có câu trả lời xong lúc thẻ này bị ẩn",
+    notify: "Thông báo cho tôi khi câu trả lời hoàn tất trong lúc thẻ này bị ẩn",
     notifyInsecure: "Để nhận thông báo và cài Ebb làm ứng dụng, cần có HTTPS hoặc trình duyệt trên chính máy chủ.",
     notifyRefused: "Trình duyệt không cho phép trang này gửi thông báo.",
     tierMarks: "Đánh dấu nơi lưu đệm của từng đoạn chat",

@@ -8,18 +8,18 @@ export const texts: FileTexts = {
     farTooLong: (window) => `Tin nhắn dài hơn rất nhiều so với ${window} token mà mô hình đọc được.`,
     shorten: "Hãy rút ngắn, hoặc:",
     remove: (name) => `Gỡ ${name}`,
-    leave: (messages) => `Gửi mà không kèm ${messages} tin nhắn đầu tiên`,
-    summarize: (messages) => `Tóm tắt ${messages} tin nhắn đầu tiên`,
+    leave: (messages) => (messages === 1 ? "Gửi mà không kèm tin nhắn đầu tiên" : `Gửi mà không kèm ${messages} tin nhắn đầu tiên`),
+    summarize: (messages) => (messages === 1 ? "Tóm tắt tin nhắn đầu tiên" : `Tóm tắt ${messages} tin nhắn đầu tiên`),
     summarizing: "Mô hình đang viết bản tóm tắt. Tin nhắn sẽ được gửi sau đó.",
     leaveTitle: "Chúng vẫn ở trong đoạn chat nhưng mô hình không còn thấy nữa.",
     move: "Hỏi trong đoạn chat mới",
   },
 
   allSeen: "Từ đây, mô hình lại thấy tất cả tin nhắn.",
-  leftOut: (messages) => `Từ đây, mô hình không còn thấy ${messages} tin nhắn đầu tiên.`,
+  leftOut: (messages) => `Từ đây, mô hình không còn thấy ${messages === 1 ? "tin nhắn đầu tiên" : `${messages} tin nhắn đầu tiên`}.`,
 
   summary: "Bản tóm tắt",
-  summarized: (messages) => `Từ đây, mô hình thấy bản tóm tắt của ${messages} tin nhắn đầu tiên.`,
+  summarized: (messages) => `Từ đây, mô hình thấy bản tóm tắt của ${messages === 1 ? "tin nhắn đầu tiên" : `${messages} tin nhắn đầu tiên`}.`,
 
   overflow: {
     server: "Máy chủ không giữ bản nháp lớn như vậy: bản nháp ở lại trong trình duyệt này cho đến khi bạn gửi. Hãy rút ngắn hoặc đính kèm dưới dạng tệp.",

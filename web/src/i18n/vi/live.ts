@@ -49,7 +49,7 @@ export const texts: LiveTexts = {
   in: "Vào",
   out: "Ra",
   traffic: (tier) => `${tier}, vào và ra`,
-  breaker: "Bộ ngắt",
+  breaker: "Bộ ngắt mạch",
   breakers: {
     closed: "đóng",
     open: "mở: không dùng",

@@ -112,7 +112,7 @@ export const texts: OrganizeTexts = {
     unarchive: "Hủy lưu trữ",
     export: "Xuất dưới dạng JSON",
     delete: "Xóa",
-    done: "Kết thúc chọn",
+    done: "Thoát chế độ chọn",
     deleteTitle: (count) => `Xóa ${count} đoạn chat?`,
     deleteText: "Các đoạn chat sẽ chuyển vào “Đã xóa gần đây”. Bạn có thể khôi phục từ đó.",
     deleted: (count) => `Đã xóa ${count} đoạn chat.`,

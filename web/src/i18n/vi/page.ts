@@ -13,7 +13,7 @@ const REFUSALS: Refusals = {
   conversation_locked: "Một câu trả lời vẫn đang được viết trong đoạn chat này.",
   conversations_limit: "Bạn đã đạt giới hạn số đoạn chat được lưu.",
   deleted_with_another: "Tin nhắn này đã bị xóa cùng một tin nhắn khác. Hãy khôi phục tin nhắn đó.",
-  engine_error: "Đã xảy ra lỗi khi tính câu trả lời.",
+  engine_error: "Đã xảy ra lỗi khi tạo câu trả lời.",
   head_moved: "Trong lúc đó, một tin nhắn khác đã được gửi trong đoạn chat này.",
   internal_error: "Đã xảy ra lỗi trên máy chủ.",
   invalid_api_key: "Khóa không hợp lệ hoặc đã bị thu hồi.",

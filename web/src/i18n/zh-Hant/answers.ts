@@ -9,7 +9,7 @@ export const texts: AnswerTexts = {
 
   rating: {
     field: "哪裡不好？",
-    note: "可不填。意見回饋會與回答一起保存。",
+    note: "選填。意見回饋會與回答一起保存。",
   },
 
   compare: {

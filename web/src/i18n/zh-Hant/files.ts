@@ -4,11 +4,11 @@ import type { FileTexts } from "../en/files";
 export const texts: FileTexts = {
   tooLong: {
     title: "訊息太長",
-    text: (used, window) => `加上此訊息，對話會達到 ${used} 個 token，而模型能讀取的不到 ${window} 個。`,
+    text: (used, window) => `加上此訊息，對話會達到 ${used} 個 token，而模型要求少於 ${window} 個。`,
     farTooLong: (window) => `此訊息遠遠超過模型能讀取的 ${window} 個 token。`,
     shorten: "請縮短訊息，或是：",
     remove: (name) => `移除 ${name}`,
-    leave: (messages) => `不含前 ${messages} 則訊息傳送`,
+    leave: (messages) => `略過前 ${messages} 則訊息後傳送`,
     summarize: (messages) => `將前 ${messages} 則訊息換成摘要`,
     summarizing: "模型正在撰寫摘要，完成後會傳送訊息。",
     leaveTitle: "這些訊息仍會留在對話中，但模型不會再看到它們。",
@@ -22,7 +22,7 @@ export const texts: FileTexts = {
   summarized: (messages) => `從這裡開始，模型看到的是前 ${messages} 則訊息的摘要。`,
 
   overflow: {
-    server: "草稿太大，伺服器無法保存，傳送前只會留在此瀏覽器中。請縮短草稿，或改為附加檔案。",
+    server: "草稿太大，伺服器無法保存，傳送前只會留在此瀏覽器中。請縮短草稿，或將它附加為檔案。",
     browser: "此訊息太大，傳送前無法保存。關閉或重新載入頁面後，訊息就會遺失。",
   },
 

@@ -31,7 +31,7 @@ const REFUSALS: Refusals = {
   password_length: "密碼過短或過長。",
   person_exists: "此名稱已存在。",
   prompt_changed: "模型或系統提示詞已變更，請重新產生此回答。",
-  question_unanswered: "上一個問題還沒有回答，請先重新產生。",
+  question_unanswered: "上一個問題還沒有回答，請先產生回答。",
   queue_timeout: "伺服器忙碌中，請求等候逾時。",
   request_too_slow: "請求傳送得太慢，伺服器已停止等候。",
   requests_per_minute_limit: "每分鐘請求數已達上限。",

@@ -9,7 +9,7 @@ export const texts: AnswerTexts = {
 
   rating: {
     field: "哪里不好？",
-    note: "可不填。反馈会与回答一起保存。",
+    note: "选填。反馈会与回答一起保存。",
   },
 
   compare: {

@@ -3,11 +3,11 @@ import type { FileTexts } from "../en/files";
 export const texts: FileTexts = {
   tooLong: {
     title: "消息太长",
-    text: (used, window) => `加上此消息，对话将达到 ${used} 个 token，而模型能读取的不到 ${window} 个。`,
+    text: (used, window) => `加上此消息，对话将达到 ${used} 个 token，而模型要求少于 ${window} 个。`,
     farTooLong: (window) => `此消息远远超过模型能读取的 ${window} 个 token。`,
     shorten: "请缩短消息，或者：",
     remove: (name) => `移除 ${name}`,
-    leave: (messages) => `不带前 ${messages} 条消息发送`,
+    leave: (messages) => `略过前 ${messages} 条消息后发送`,
     summarize: (messages) => `将前 ${messages} 条消息换成摘要`,
     summarizing: "模型正在写摘要，写完后会发送消息。",
     leaveTitle: "这些消息仍保留在对话中，但模型不再看到它们。",
@@ -21,7 +21,7 @@ export const texts: FileTexts = {
   summarized: (messages) => `从这里开始，模型看到的是前 ${messages} 条消息的摘要。`,
 
   overflow: {
-    server: "草稿太大，服务器无法保存，发送之前只保留在此浏览器中。请缩短草稿，或改为添加文件。",
+    server: "草稿太大，服务器无法保存，发送之前只保留在此浏览器中。请缩短草稿，或将其作为文件添加。",
     browser: "此消息太大，发送之前无法保存。关闭或重新加载页面后，消息会丢失。",
   },
 

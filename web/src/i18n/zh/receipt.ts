@@ -37,7 +37,7 @@ export const texts: ReceiptTexts = {
   failed: "未能加载说明。",
   reusedAll: (until) => `缓存中的 ${until} 个 token 已全部复用，其余是新内容。`,
   reused: (until, reusable) => `缓存中的 ${reusable} 个 token 复用了 ${until} 个。`,
-  cause: (_said, cause) => CAUSES[cause] ?? "原因未知。",
+  cause: (_said, cause) => CAUSES[cause] ?? "原因见服务器日志。",
   advanced: "高级",
   leftOut: "未发给模型的消息",
   diverges: (at) => `提示词在第 ${at} 个 token 之后与缓存的内容不同：`,

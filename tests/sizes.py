@@ -18,6 +18,7 @@ T = TypeVar("T")
 MANY_PROCESSES = pytest.mark.many_processes
 TOOL = pytest.mark.tool
 LARGE = pytest.mark.large
+LONG = pytest.mark.long
 
 _LEFT_OUT = {"small": (MANY_MODELS, MANY_PROCESSES, TOOL, LARGE), "services": (LARGE,), "full": ()}
 
@@ -49,4 +50,5 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         (left_out if any(item.get_closest_marker(mark.name) for mark in marks) else kept).append(item)
     config.hook.pytest_deselected(items=left_out)
-    items[:] = kept
+    # A long test that starts last keeps one process busy while the others have nothing left to do.
+    items[:] = sorted(kept, key=lambda item: item.get_closest_marker(LONG.name) is None)

@@ -418,6 +418,7 @@ class SchedulerAtRest(SchedulerLife):
         self.schedule()
 
 
+@pytest.mark.long
 def test_every_answer_equals_one_computed_alone_without_leaks(size: Size) -> None:
     run_lives(SchedulerLife, lives=size.pick(small=90, full=1000), steps=100)
 

@@ -13,6 +13,7 @@ CHAT = r"^/v1/chat/completions$"
 LIMITS = r"^/api/admin/tenants/.*/limits$"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("paths", ["", LIMITS])
 async def test_no_generated_request_causes_a_server_fault(tmp_path: Path, size: Size, paths: str) -> None:
     paths = paths or size.pick(small=CHAT, full="")

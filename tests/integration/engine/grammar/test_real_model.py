@@ -49,6 +49,7 @@ def form_of(schema: dict[str, Any]) -> StructuredOutput:
     return StructuredOutput("json", json.dumps(schema, ensure_ascii=False))
 
 
+@pytest.mark.long
 def test_complete_answers_validate_and_others_are_prefixes(llm: LLM, size: Size) -> None:
     asked = schemas(size.pick(small=8, full=500))
     params = [

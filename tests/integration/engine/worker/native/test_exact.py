@@ -240,6 +240,7 @@ def test_rows_on_shared_blocks_equal_rows_alone(
     assert expected.compared == 31 * DECODED
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("weights", representatives(["bfloat16"], BFLOAT16_FORMATS))
 def test_logits_of_the_real_model_are_batch_invariant(
     model_path: Path, kernels: KernelsFor, weights: str, size: Size

@@ -198,6 +198,7 @@ def check_everything(exactness: Exactness, *, chunks: Sequence[int], blocks: int
         exactness.check_chunks(expected, chunk=chunk, blocks=2 * blocks, threads=1 if chunk == 64 else 2)
 
 
+@pytest.mark.long
 @pytest.mark.many_models
 @pytest.mark.parametrize("quantization", ["none", "int8"])
 def test_logits_of_the_real_model_are_exact_in_every_way(

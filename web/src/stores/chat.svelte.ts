@@ -74,6 +74,8 @@ export class Chat {
   private initial = NO_SETTINGS;
   /** For each conversation, the end of its last rating's request. Messages that were read earlier may lack the rating. */
   private readonly rated = new Map<string, Promise<unknown>>();
+  /** Version of the conversation that was read; null if its last answer was still being written. */
+  private version: number | null = null;
 
   constructor(
     private readonly api: ApiClient,
@@ -130,6 +132,7 @@ export class Chat {
     this.id = id;
     this.path.replace([]);
     this.title = null;
+    this.version = null;
     this.temporary = false;
     this.settings = id === null ? this.initial : null;
     this.problem = null;
@@ -139,9 +142,13 @@ export class Chat {
     if (id !== null) await this.load(id, signal);
   }
 
-  /** Reread the conversation, which another tab may have changed. */
-  async refresh(): Promise<void> {
+  /**
+   * Reread the conversation, which another tab may have changed.
+   * listed: the conversation as the server lists it now. Messages that were read at its version are not read again.
+   */
+  async refresh(listed?: Conversation): Promise<void> {
     if (this.id === null || this.phase !== "idle" || this.messages.some((message) => message.unsent)) return;
+    if (listed?.id === this.id && listed.version === this.version && listed.head_id === (this.messages.at(-1)?.id ?? null)) return;
     await this.load(this.id, this.following.signal);
   }
 
@@ -326,6 +333,7 @@ export class Chat {
       this.temporary = conversation.temporary;
       this.settings = { system_prompt: conversation.system_prompt, params: conversation.params };
       this.path.replace(messages);
+      this.version = messages.at(-1)?.status === "in_progress" ? null : conversation.version;
       this.problem = null;
       this.phase = "idle";
     } catch (error) {

@@ -48,9 +48,11 @@ export class Refresh {
     void this.drafts.refresh();
   }
 
-  /** Reread the list of chats and the open one. */
+  /** Reread the list of chats, and the open one unless the list shows that it is unchanged. */
   rereadChats(): void {
-    this.conversations.load().catch(() => undefined);
-    void this.chat.refresh();
+    void this.conversations.load().then(
+      () => this.chat.refresh(this.conversations.list.find(({ id }) => id === this.chat.id)),
+      () => this.chat.refresh(),
+    );
   }
 }

@@ -189,3 +189,31 @@ describe("ratings", () => {
     expect(read).toHaveBeenCalledOnce();
   });
 });
+
+describe("the shown messages", () => {
+  const listed = { ...conversation(), head_id: "msg_a" };
+
+  it("are not reread while the list has their version", async () => {
+    const read = vi.spyOn(api, "conversation");
+
+    await chat.refresh(listed);
+    expect(read).not.toHaveBeenCalled();
+    await chat.refresh({ ...listed, head_id: "msg_b" });
+    await chat.refresh({ ...listed, version: listed.version + 1 });
+    await chat.refresh();
+
+    expect(read).toHaveBeenCalledTimes(3);
+  });
+
+  it("are reread after a run whose connection was lost", async () => {
+    api.stored = { ...conversation(), messages: [question, message({ ...answer, status: "in_progress", run_id: "run_1" })] };
+    api.followed = [new ApiError(401, { message: "Log in first.", code: "missing_api_key" })];
+    await chat.open("conv_1");
+    await vi.waitFor(() => expect(texts()[1]).toEqual(["The moon", "failed"]));
+    api.stored = { ...conversation(), messages: [question, answer] };
+
+    await chat.refresh(listed);
+
+    expect(texts()[1]).toEqual(["The moon", "incomplete"]);
+  });
+});

@@ -108,4 +108,20 @@ describe("a refresh", () => {
     dispatchEvent(new Event("focus"));
     expect(loaded).toHaveBeenCalledTimes(2);
   });
+
+  it("rereads the open chat only if its version in the list is another one", async () => {
+    const open = { ...conversation(), head_id: null };
+    api.stored = { ...open, messages: [] };
+    const listed = vi.spyOn(api, "conversations").mockResolvedValue([open]);
+    const read = vi.spyOn(api, "conversation");
+    await chat.open(open.id);
+    const session = new Session(api, () => undefined, () => undefined);
+    const refresh = new Refresh(health, session, new Conversations(api), chat, new Drafts(api), new Tabs());
+    refresh.rereadChats();
+    await listed.mock.results[0]!.value;
+    expect(read).toHaveBeenCalledOnce();
+    listed.mockResolvedValue([{ ...open, version: open.version + 1 }]);
+    refresh.rereadChats();
+    await vi.waitFor(() => expect(read).toHaveBeenCalledTimes(2));
+  });
 });

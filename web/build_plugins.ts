@@ -41,7 +41,10 @@ export function offlineWorker(source: string): Plugin {
         const tag = output.type === "chunk" ? CATALOGUE.exec(output.facadeModuleId ?? "")?.[1] : undefined;
         return tag === undefined ? [] : [[tag, `/${output.fileName}`]];
       });
-      const styles = Object.keys(bundle).filter((name) => /\/index-[^/]*\.css$/.test(name));
+      const styles = [...first].flatMap((name) => {
+        const chunk = bundle[name];
+        return chunk?.type === "chunk" ? [...(chunk.viteMetadata?.importedCss ?? [])] : [];
+      });
       const files = [...first, ...styles].map((name) => `/${name}`).sort();
       const version = createHash("sha256").update(Object.keys(bundle).sort().join()).digest("hex").slice(0, 16);
       const code = readFileSync(source, "utf8")

@@ -5,6 +5,11 @@ import { boundFirstLoad, offlineWorker, precompress, woff2Only } from "./build_p
 
 const server = process.env["EBB_URL"] ?? "http://127.0.0.1:8000";
 
+/** All modules but texts, of which the page reads those of one language. */
+const NO_TEXTS = /^(?!.*\/src\/i18n\/[\w-]+\/)/;
+/** Components and icons, but the view of Markdown. */
+const PARTS = /\/src\/components\/(?!chat\/markdown\/)|\/@lucide\//;
+
 export default defineConfig({
   plugins: [svelte(), woff2Only(), boundFirstLoad(100_000), offlineWorker("src/background/offline_worker.js"), precompress()],
   build: {
@@ -13,6 +18,17 @@ export default defineConfig({
     target: "es2022",
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0,
+    // One script and one style for the first load, and one for what the views share: each request takes time on both sides.
+    rolldownOptions: {
+      output: {
+        codeSplitting: {
+          groups: [
+            { name: "first", test: NO_TEXTS, tags: ["$initial"], priority: 1 },
+            { name: "shared", test: PARTS, minShareCount: 2 },
+          ],
+        },
+      },
+    },
   },
   server: {
     proxy: { "/api": server, "/health": server, "/tokenize": server },

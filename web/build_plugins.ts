@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import type { Plugin } from "vite";
+import type { Plugin, Rolldown } from "vite";
 
 /** Write a compressed copy of each script and style, for browsers that accept gzip. */
 export function precompress(): Plugin {
@@ -24,6 +24,7 @@ export function precompress(): Plugin {
  * and a version of all files.
  */
 export function offlineWorker(source: string): Plugin {
+  let files: string[] = [];
   return {
     name: "offline-worker",
     apply: "build",
@@ -45,13 +46,19 @@ export function offlineWorker(source: string): Plugin {
         const chunk = bundle[name];
         return chunk?.type === "chunk" ? [...(chunk.viteMetadata?.importedCss ?? [])] : [];
       });
-      const files = [...first, ...styles].map((name) => `/${name}`).sort();
+      // Vite leaves out an entry whose modules are all in other chunks.
+      const scripts = [...first].filter((name) => (bundle[name] as Rolldown.OutputChunk).moduleIds.length > 0);
+      files = [...scripts, ...styles].sort();
       const version = createHash("sha256").update(Object.keys(bundle).sort().join()).digest("hex").slice(0, 16);
       const code = readFileSync(source, "utf8")
-        .replace("const FILES = [];", `const FILES = ${JSON.stringify(files)};`)
+        .replace("const FILES = [];", `const FILES = ${JSON.stringify(files.map((name) => `/${name}`))};`)
         .replace("const TEXTS = {};", `const TEXTS = ${JSON.stringify(Object.fromEntries(texts))};`)
         .replace('const VERSION = "";', `const VERSION = ${JSON.stringify(version)};`);
       this.emitFile({ type: "asset", fileName: "offline.js", source: code });
+    },
+    writeBundle(_options, bundle) {
+      // A browser installs the worker only if it gets all of its files.
+      for (const name of files) if (!(name in bundle)) this.error(`The offline worker needs ${name}, which was not built.`);
     },
   };
 }

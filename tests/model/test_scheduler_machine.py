@@ -13,6 +13,7 @@ from collections import deque
 from dataclasses import replace
 from math import inf
 
+import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,

@@ -19,46 +19,60 @@ export function precompress(): Plugin {
   };
 }
 
+/** List the chunks that loading `names` needs. */
+function loadedWith(bundle: Rolldown.OutputBundle, names: readonly string[]): Rolldown.OutputChunk[] {
+  const found = new Map<string, Rolldown.OutputChunk>();
+  const visit = (name: string): void => {
+    const chunk = bundle[name];
+    if (chunk?.type !== "chunk" || found.has(name)) return;
+    found.set(name, chunk);
+    chunk.imports.forEach(visit);
+  };
+  names.forEach(visit);
+  return [...found.values()];
+}
+
+function chunksOf(bundle: Rolldown.OutputBundle): Rolldown.OutputChunk[] {
+  return Object.values(bundle).filter((output) => output.type === "chunk");
+}
+
+function entriesOf(bundle: Rolldown.OutputBundle): string[] {
+  return chunksOf(bundle).filter(({ isEntry }) => isEntry).map(({ fileName }) => fileName);
+}
+
 /**
- * Write the worker of the page without a connection. The worker knows the files of the first load, the file of each language,
- * and a version of all files.
+ * Write the worker of the page without a connection. The worker knows the files of the first load, the files of each
+ * language, and a version of all files.
  */
 export function offlineWorker(source: string): Plugin {
-  let files: string[] = [];
+  let needed: string[] = [];
   return {
     name: "offline-worker",
     apply: "build",
     generateBundle(_options, bundle) {
-      const entries = Object.values(bundle).filter((output) => output.type === "chunk" && output.isEntry);
-      const first = new Set<string>();
-      const visit = (name: string): void => {
-        const chunk = bundle[name];
-        if (chunk?.type !== "chunk" || first.has(name)) return;
-        first.add(name);
-        chunk.imports.forEach(visit);
-      };
-      for (const { fileName } of entries) visit(fileName);
-      const texts = Object.values(bundle).flatMap((output) => {
-        const tag = output.type === "chunk" ? CATALOGUE.exec(output.facadeModuleId ?? "")?.[1] : undefined;
-        return tag === undefined ? [] : [[tag, `/${output.fileName}`]];
-      });
-      const styles = [...first].flatMap((name) => {
-        const chunk = bundle[name];
-        return chunk?.type === "chunk" ? [...(chunk.viteMetadata?.importedCss ?? [])] : [];
-      });
       // Vite leaves out an entry whose modules are all in other chunks.
-      const scripts = [...first].filter((name) => (bundle[name] as Rolldown.OutputChunk).moduleIds.length > 0);
-      files = [...scripts, ...styles].sort();
+      const first = loadedWith(bundle, entriesOf(bundle)).filter(({ moduleIds }) => moduleIds.length > 0);
+      const scripts = first.map(({ fileName }) => fileName);
+      const files = first.flatMap(({ fileName, viteMetadata }) => [fileName, ...(viteMetadata?.importedCss ?? [])]);
+      const texts = new Map<string, string[]>();
+      for (const { facadeModuleId, fileName } of chunksOf(bundle)) {
+        const tag = CATALOGUE.exec(facadeModuleId ?? "")?.[1];
+        const loaded = loadedWith(bundle, [fileName]).map((chunk) => chunk.fileName);
+        if (tag !== undefined) texts.set(tag, loaded.filter((name) => !scripts.includes(name)));
+      }
+      needed = [...files, ...[...texts.values()].flat()];
       const version = createHash("sha256").update(Object.keys(bundle).sort().join()).digest("hex").slice(0, 16);
+      const pathsOf = (names: readonly string[]) => names.map((name) => `/${name}`);
+      const textPaths = Object.fromEntries([...texts].map(([tag, names]) => [tag, pathsOf(names)]));
       const code = readFileSync(source, "utf8")
-        .replace("const FILES = [];", `const FILES = ${JSON.stringify(files.map((name) => `/${name}`))};`)
-        .replace("const TEXTS = {};", `const TEXTS = ${JSON.stringify(Object.fromEntries(texts))};`)
+        .replace("const FILES = [];", `const FILES = ${JSON.stringify(pathsOf(files))};`)
+        .replace("const TEXTS = {};", `const TEXTS = ${JSON.stringify(textPaths)};`)
         .replace('const VERSION = "";', `const VERSION = ${JSON.stringify(version)};`);
       this.emitFile({ type: "asset", fileName: "offline.js", source: code });
     },
     writeBundle(_options, bundle) {
       // A browser installs the worker only if it gets all of its files.
-      for (const name of files) if (!(name in bundle)) this.error(`The offline worker needs ${name}, which was not built.`);
+      for (const name of needed) if (!(name in bundle)) this.error(`The offline worker needs ${name}, which was not built.`);
     },
   };
 }
@@ -81,20 +95,11 @@ export function boundFirstLoad(limit: number): Plugin {
   return {
     name: "bound-first-load",
     generateBundle(_options, bundle) {
-      const needed = new Set<string>();
-      const visit = (name: string): void => {
-        const chunk = bundle[name];
-        if (chunk?.type !== "chunk" || needed.has(name)) return;
-        needed.add(name);
-        chunk.imports.forEach(visit);
-      };
-      const sizeOf = (name: string): number => gzipSync((bundle[name] as { code: string }).code).length;
-      const chunks = Object.values(bundle).filter((output) => output.type === "chunk");
-      for (const chunk of chunks) if (chunk.isEntry) visit(chunk.fileName);
-      const catalogues = chunks.filter(({ facadeModuleId }) => CATALOGUE.test(facadeModuleId ?? ""));
+      const sizeOf = ({ code }: Rolldown.OutputChunk): number => gzipSync(code).length;
+      const catalogues = chunksOf(bundle).filter(({ facadeModuleId }) => CATALOGUE.test(facadeModuleId ?? ""));
       if (catalogues.length < 2) this.error("The texts of the languages are not in chunks of their own.");
-      const texts = Math.max(...catalogues.map(({ fileName }) => sizeOf(fileName)));
-      const size = [...needed].reduce((sum, name) => sum + sizeOf(name), texts);
+      const texts = Math.max(...catalogues.map(sizeOf));
+      const size = loadedWith(bundle, entriesOf(bundle)).reduce((sum, chunk) => sum + sizeOf(chunk), texts);
       if (size > limit) this.error(`The first load takes ${size} bytes of compressed script; at most ${limit} may be.`);
     },
   };

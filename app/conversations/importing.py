@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from app.conversations.json_reader import JsonReader
-from app.domain.bounds import MAX_IMPORTED
+from app.domain.bounds import MAX_FOLDERS, MAX_IMPORTED
 from app.domain.folder import FolderLevel
 from app.domain.ids import new_id
 from app.domain.records import Conversation, Message
@@ -61,6 +61,9 @@ def read_own(reader: JsonReader) -> list[Imported]:
         raise InvalidRequestError("The body must be a JSON object", code="invalid_json")
     head, conversations, count = dict[str, Any](), list[Imported](), 0
     for name in reader.members():
+        if name == "folders" and reader.next_is("["):
+            head[name] = _read_folders(reader)
+            continue
         if name != "conversations" or not reader.next_is("["):
             head[name] = reader.value()
             continue
@@ -81,6 +84,15 @@ def read_own(reader: JsonReader) -> list[Imported]:
         raise InvalidRequestError("Two conversations have the same id", param="conversations")
     prompts = {tuple(each.path): each.system_prompt for each in folders}
     return [replace(each, folder=_with_prompts(each.folder, prompts)) for each in conversations]
+
+
+def _read_folders(reader: JsonReader) -> list[Any]:
+    folders = list[Any]()
+    for _ in reader.elements():
+        if len(folders) == MAX_FOLDERS:
+            raise InvalidRequestError(f"The file has more than {MAX_FOLDERS} folders with prompts", param="folders")
+        folders.append(reader.value())
+    return folders
 
 
 def _read_conversation(reader: JsonReader, index: int) -> ImportedFields:

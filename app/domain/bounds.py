@@ -36,6 +36,10 @@ MAX_TITLE_LENGTH = 200
 MAX_FOLDER_NAME = 100
 MAX_FOLDER_DEPTH = 5
 """Levels of folders inside each other."""
+MAX_FOLDERS = 200
+"""Folders of a tenant, and folders with a system prompt in an imported file."""
+MAX_FOLDER_PROMPT = 1 << 16
+"""Length of a folder's system prompt. All of them are read whenever the folders are listed."""
 
 MAX_TAGS = 20
 MAX_TAG_LENGTH = 50

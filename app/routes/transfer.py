@@ -130,14 +130,17 @@ async def exported_file(
     separator, last, num_bytes, num_messages, paths = "\n", "", 0, 0, set[tuple[FolderLevel, ...]]()
     async for conversation, export_id in conversations:
         if in_parts and (num_bytes >= PART_BYTES or num_messages >= PART_MESSAGES):
-            yield file_end(paths, last)
+            yield await asyncio.to_thread(file_end, paths, last)
             return
-        paths.add(folder := folders.path(conversation.folder_id))
+        folder = folders.path(conversation.folder_id)
+        if folder not in paths:
+            paths.add(folder)
+            num_bytes += sum(len((level.system_prompt or "").encode()) for level in folder)
         text, count = await _exported(services, conversation, export_id, folder)
         yield separator + text
         separator, last = ",\n", conversation.id
         num_bytes, num_messages = num_bytes + len(text.encode()), num_messages + 1 + count
-    yield file_end(paths)
+    yield await asyncio.to_thread(file_end, paths)
 
 
 async def _exported(

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from app.domain.bounds import MAX_FOLDER_NAME
+from app.domain.bounds import MAX_FOLDER_NAME, MAX_FOLDER_PROMPT
 from app.domain.folder import Folder
 from app.schemas.parsing import RequestModel
 
@@ -18,7 +18,7 @@ class FolderFields(RequestModel):
 
     name: Annotated[str, Field(min_length=1, max_length=MAX_FOLDER_NAME)]
     parent_id: str | None = None
-    system_prompt: str | None = None
+    system_prompt: Annotated[str, Field(max_length=MAX_FOLDER_PROMPT)] | None = None
 
     def folder(self, folder_id: str) -> Folder:
         """Return the folder with these fields."""

@@ -7,6 +7,8 @@ from pydantic import AfterValidator, Discriminator, Field, Tag
 from app.domain.bounds import (
     MAX_FOLDER_DEPTH,
     MAX_FOLDER_NAME,
+    MAX_FOLDER_PROMPT,
+    MAX_FOLDERS,
     MAX_IMPORTED,
     MAX_MERGED,
     MAX_RATING_NOTE,
@@ -169,7 +171,7 @@ class ExportedFolder(RequestModel):
     """
 
     path: Annotated[list[FolderName], Field(min_length=1, max_length=MAX_FOLDER_DEPTH)]
-    system_prompt: Annotated[str, Field(min_length=1)]
+    system_prompt: Annotated[str, Field(min_length=1, max_length=MAX_FOLDER_PROMPT)]
 
 
 class ImportHead(RequestModel):
@@ -181,7 +183,7 @@ class ImportHead(RequestModel):
     format: Literal["ebb-conversations"]
     format_version: Literal[1, 2, 3]
     exported_at: Time | None = None
-    folders: list[ExportedFolder] = Field(default_factory=list)
+    folders: Annotated[list[ExportedFolder], Field(max_length=MAX_FOLDERS)] = Field(default_factory=list)
     next_cursor: str | None = None
     conversations: list[Any]
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 
-from app.domain.bounds import MAX_FOLDER_DEPTH
+from app.domain.bounds import MAX_FOLDER_DEPTH, MAX_FOLDERS
 from app.domain.folder import Folder, FolderLevel, FolderTree
 from app.domain.ids import new_id
 from app.storage.connection import Connection, Row
@@ -11,9 +11,6 @@ from app.storage.database import Database
 from app.storage.errors import DuplicateError
 from app.storage.named_rows import NamedKind, NamedRows, insert_named
 from engine.errors import ConflictError, InvalidRequestError
-
-MAX_FOLDERS = 200
-"""Maximum number of folders of a tenant."""
 
 
 class FolderStore:

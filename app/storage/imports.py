@@ -4,6 +4,7 @@ Conversations are first staged: written but hidden, in batches, so that other wr
 transaction then makes them visible. If an import fails or its process ends, its staged conversations are removed later.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -137,11 +138,13 @@ class ImportStore:
         connection.execute("DELETE FROM staged WHERE import_id = ?", (import_id,))
         check_room(connection, self._tenant, 0)
         shown = {row["id"] for row in rows}
-        for path in {folders[each] for each in shown & folders.keys()}:
+        filed = defaultdict[tuple[FolderLevel, ...], list[str]](list)
+        for each in shown & folders.keys():
+            filed[folders[each]].append(each)
+        for path, conversations in filed.items():
             folder_id = folder_at(connection, self._tenant, path)
             connection.execute_many(
-                "UPDATE conversation SET folder_id = ? WHERE id = ?",
-                [(folder_id, each) for each in shown if folders.get(each) == path],
+                "UPDATE conversation SET folder_id = ? WHERE id = ?", [(folder_id, each) for each in conversations]
             )
         return shown
 

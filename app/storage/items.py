@@ -104,7 +104,8 @@ def _head_of(connection: Connection, tenant: str, conversation_id: str) -> Row |
 def _move_head(connection: Connection, conversation_id: str, message_id: str | None) -> None:
     at = act_at(connection, time.time())
     connection.execute(
-        "UPDATE conversation SET head_id = ?, updated_at = ? WHERE id = ?", (message_id, at, conversation_id)
+        "UPDATE conversation SET head_id = ?, updated_at = ?, version = version + 1 WHERE id = ?",
+        (message_id, at, conversation_id),
     )
 
 

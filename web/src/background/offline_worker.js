@@ -1,6 +1,6 @@
 // Worker of the page. Keeps the page's own files for times without a connection, and never an answer of the API. Opens the
 // chats of clicked notifications. The build replaces FILES, TEXTS and VERSION, so that a new build is a new worker with a new
-// cache. TEXTS has a file for each language. The worker keeps the file of the language in its own address.
+// cache. TEXTS has the files of each language. The worker keeps those of the language in its own address.
 const FILES = [];
 const TEXTS = {};
 const VERSION = "";
@@ -11,7 +11,7 @@ self.addEventListener("install", (event) => {
   event.waitUntil(
     caches
       .open(CACHE)
-      .then((cache) => cache.addAll(["/", ...FILES, TEXTS[LANGUAGE] ?? TEXTS.en]))
+      .then((cache) => cache.addAll(["/", ...FILES, ...(TEXTS[LANGUAGE] ?? TEXTS.en)]))
       .then(() => self.skipWaiting()),
   );
 });

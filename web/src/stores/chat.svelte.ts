@@ -74,7 +74,7 @@ export class Chat {
   private initial = NO_SETTINGS;
   /** For each conversation, the end of its last rating's request. Messages that were read earlier may lack the rating. */
   private readonly rated = new Map<string, Promise<unknown>>();
-  /** Version of the conversation that was read; null if its last answer was still being written. */
+  /** Version of the conversation whose messages are shown; null if an answer was still being written, or none are. */
   private version: number | null = null;
 
   constructor(
@@ -148,7 +148,8 @@ export class Chat {
    */
   async refresh(listed?: Conversation): Promise<void> {
     if (this.id === null || this.phase !== "idle" || this.messages.some((message) => message.unsent)) return;
-    if (listed?.id === this.id && listed.version === this.version && listed.head_id === (this.messages.at(-1)?.id ?? null)) return;
+    const known = this.problem === null && listed?.id === this.id && listed.version === this.version;
+    if (known && listed.head_id === (this.messages.at(-1)?.id ?? null)) return;
     await this.load(this.id, this.following.signal);
   }
 
@@ -232,7 +233,7 @@ export class Chat {
     this.path.update(answer.key, { rating, rating_note: note });
     const sent = this.api.rateAnswer(answer.id, rating, note);
     const { conversation_id: id } = answer;
-    this.rated.set(id, Promise.allSettled([this.rated.get(id), sent]));
+    this.rated.set(id, Promise.allSettled([this.rated.get(id), sent]).then(() => undefined));
     try {
       this.onConversation(await sent, "changed");
     } catch (error) {
@@ -333,7 +334,7 @@ export class Chat {
       this.temporary = conversation.temporary;
       this.settings = { system_prompt: conversation.system_prompt, params: conversation.params };
       this.path.replace(messages);
-      this.version = messages.at(-1)?.status === "in_progress" ? null : conversation.version;
+      this.version = messages.some(({ status }) => status === "in_progress") ? null : conversation.version;
       this.problem = null;
       this.phase = "idle";
     } catch (error) {

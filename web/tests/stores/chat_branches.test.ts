@@ -205,6 +205,29 @@ describe("the shown messages", () => {
     expect(read).toHaveBeenCalledTimes(3);
   });
 
+  it("are reread if one of them was being written", async () => {
+    api.stored = { ...conversation(), messages: [question, message({ ...answer, status: "in_progress" }), message({ id: "msg_n", role: "user", status: "complete" })] };
+    await chat.open("conv_1");
+    const read = vi.spyOn(api, "conversation");
+
+    await chat.refresh({ ...listed, head_id: "msg_n" });
+
+    expect(read).toHaveBeenCalledOnce();
+  });
+
+  it("are reread after an empty chat could not be reread", async () => {
+    const empty = { ...conversation(), head_id: null };
+    api.stored = { ...empty, messages: [] };
+    await chat.open("conv_1");
+    vi.spyOn(api, "conversation").mockRejectedValueOnce(new UnreachableError());
+    await chat.refresh();
+    expect(chat.ready).toBe(false);
+
+    await chat.refresh(empty);
+
+    expect(chat.ready).toBe(true);
+  });
+
   it("are reread after a run whose connection was lost", async () => {
     api.stored = { ...conversation(), messages: [question, message({ ...answer, status: "in_progress", run_id: "run_1" })] };
     api.followed = [new ApiError(401, { message: "Log in first.", code: "missing_api_key" })];

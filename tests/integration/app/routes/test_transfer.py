@@ -97,6 +97,8 @@ WRONG: list[tuple[str, Any]] = [
     ("format", "something else"),
     ("format_version", 4),
     ("folders", [{"path": [], "system_prompt": "Speak of the sea."}]),
+    ("folders", [{"path": ["Sea"], "system_prompt": "x" * 65_537}]),
+    ("folders", [{"path": ["Sea"], "system_prompt": "Speak of the sea."}] * 201),
     ("conversations", None),
     ("conversations[0].id", ""),
     ("conversations[0].title", "x" * 201),

@@ -127,6 +127,20 @@ async def test_item_is_retrieved_and_deleted(client: AsyncOpenAI, api: Api) -> N
     )
 
 
+async def test_changed_items_raise_the_version(client: AsyncOpenAI, api: Api) -> None:
+    conversation = await client.conversations.create(items=SAID)
+
+    async def version() -> int:
+        return (await api.services.store.conversations.get(conversation.id)).version
+
+    before = await version()
+    added = await client.conversations.items.create(conversation.id, items=SAID)
+    assert await version() == before + 1
+    assert added.data[0].id is not None
+    await client.conversations.items.delete(added.data[0].id, conversation_id=conversation.id)
+    assert await version() == before + 2
+
+
 async def test_deleted_answer_leaves_its_question_in_the_prompt(client: AsyncOpenAI, api: Api) -> None:
     conversation = await client.conversations.create()
     response = await respond(client, conversation.id, "one")

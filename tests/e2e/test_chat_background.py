@@ -84,7 +84,7 @@ async def test_answer_in_a_hidden_tab_is_notified_if_asked(browser: Browser, ser
     )
     async with chat.page.expect_response("**/api/events"):
         await chat.page.goto("/")
-    await chat.page.wait_for_function("navigator.serviceWorker.ready.then(() => true)")
+    await chat.page.wait_for_function("() => navigator.serviceWorker.ready.then(() => true)")
     await chat.page.evaluate("window.tabIsHidden = true")
     await chat.send("Nobody asked.")
     await chat.expect_status("complete")
@@ -93,7 +93,7 @@ async def test_answer_in_a_hidden_tab_is_notified_if_asked(browser: Browser, ser
     await chat.page.keyboard.press("Enter")
     await chat.page.get_by_label("Notify me when an answer ends").check()
     # The browser's permission arrives later than the mark in the checkbox.
-    await chat.page.wait_for_function("localStorage.getItem('ebb-notify') === 'on'")
+    await chat.page.wait_for_function("() => localStorage.getItem('ebb-notify') === 'on'")
     await chat.page.keyboard.press("Escape")
     await chat.send("Tell me.")
     async with asyncio.timeout(20):
@@ -185,7 +185,7 @@ async def test_page_opens_without_connection_and_keeps_no_chats(
     await chat.page.goto("/")
     await chat.send("Keep this private.")
     await chat.expect_status("complete")
-    await chat.page.wait_for_function("navigator.serviceWorker.ready.then(() => true)")
+    await chat.page.wait_for_function("() => navigator.serviceWorker.ready.then(() => true)")
     await chat.page.reload()
     await expect(chat.answers).to_have_count(1)
     cached = await chat.page.evaluate(CACHED)

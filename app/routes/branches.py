@@ -1,10 +1,11 @@
 """The tree of a conversation: its branches, the shown branch, forks, ratings, and deletion of single messages."""
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from app.domain.ids import new_id
+from app.http.large_json import LargeJSONResponse
 from app.http.request_body import read_body
 from app.routes.versioned import changed, expected_versions, version_headers
 from app.schemas.conversations import EditedAnswer, MessageChoice, RatingFields
@@ -23,7 +24,7 @@ async def get_tree(request: Request) -> Response:
         version=conversation.version,
         messages=[_outline(message) for message in messages],
     )
-    return JSONResponse(body, headers=version_headers(conversation.version))
+    return LargeJSONResponse(body, headers=version_headers(conversation.version))
 
 
 async def choose_head(request: Request) -> Response:

@@ -3,11 +3,12 @@
 from functools import partial
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from app.domain import records
 from app.domain.bounds import MAX_PAGE
+from app.http.large_json import LargeJSONResponse
 from app.http.query_params import flag, source_of, whole_number
 from app.http.request_body import read_body
 from app.routes.cursors import parse_position, position_cursor
@@ -35,7 +36,7 @@ async def list_conversations(request: Request) -> Response:
         tag=request.query_params.get("tag"),
     )
     following = position_cursor(page.following) if page.following is not None else None
-    return JSONResponse(
+    return LargeJSONResponse(
         ConversationPage(data=[conversation_body(one) for one in page.conversations], next_cursor=following)
     )
 
@@ -59,7 +60,7 @@ async def get_conversation(request: Request) -> Response:
         **conversation_body(conversation),
         "messages": [_beside(message, siblings[message.parent_id]) for message in path],
     }
-    return JSONResponse(body, headers=version_headers(conversation.version))
+    return LargeJSONResponse(body, headers=version_headers(conversation.version))
 
 
 async def change_conversation(request: Request) -> Response:

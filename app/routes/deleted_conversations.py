@@ -5,6 +5,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from app.domain.bounds import MAX_PAGE
+from app.http.large_json import LargeJSONResponse
 from app.http.query_params import source_of, whole_number
 from app.routes.cursors import deletion_cursor, parse_deletion
 from app.schemas.response_bodies.conversations import DeletedConversationPage, NumDeleted, deleted_conversation_body
@@ -23,7 +24,7 @@ async def list_deleted(request: Request) -> Response:
     )
     kept = services.deletions.seconds_kept
     following = deletion_cursor(page.following) if page.following is not None else None
-    return JSONResponse(
+    return LargeJSONResponse(
         DeletedConversationPage(
             data=[deleted_conversation_body(each.conversation, each.deleted_at, kept) for each in page.deleted],
             next_cursor=following,

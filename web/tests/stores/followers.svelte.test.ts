@@ -118,7 +118,9 @@ describe("a refresh", () => {
     const session = new Session(api, () => undefined, () => undefined);
     const refresh = new Refresh(health, session, new Conversations(api), chat, new Drafts(api), new Tabs());
     refresh.rereadChats();
-    await listed.mock.results[0]!.value;
+    // All that the resolved list sets off has run before the next task.
+    await new Promise((resolve) => setTimeout(resolve));
+    expect(listed).toHaveBeenCalledOnce();
     expect(read).toHaveBeenCalledOnce();
     listed.mockResolvedValue([{ ...open, version: open.version + 1 }]);
     refresh.rereadChats();

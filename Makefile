@@ -86,7 +86,7 @@ test-ray: test-setup .make/ray ## run replicas on a Ray cluster of four machines
 test-logins: test-setup .make/logins ## test logins at a directory (OpenLDAP) and a SAML provider (pysaml2) of their own, a minute
 	@PYTHONPATH=.make/logins $(BIN)/python -m pytest tests/logins $(ARGS)
 
-test-desktop: test-setup .make/desktop ## open the window of `ebb desktop` on a virtual screen (Debian: apt-get install xvfb)
+test-desktop: test-setup .make/desktop ## open the window of `ebb desktop` on a virtual screen, a minute
 	@PYTHONPATH=.make/desktop $(BIN)/python -m pytest tests/desktop $(ARGS)
 
 test-clients: test-setup ## drive clients of the APIs, each in an environment of its own, against a server
@@ -224,6 +224,7 @@ $(TORCH_STAMP): .make/venv scripts/install_torch.py
 	@$(BIN)/python -m pip --disable-pip-version-check install --quiet --no-deps --target $@ --requirement tests/deploy/requirements.txt
 
 .make/desktop: .make/dev
+	@scripts/get-test-tools desktop
 	@echo "==> Installing the library of ebb desktop beside .venv (900 MB)"
 	@$(PIP_INSTALL) --target $@ 'pywebview[pyside6]==6.2.1'
 

@@ -154,6 +154,7 @@ bench-links: ## measure restoring from a Redis behind a slow network; JSON and t
 bench-loop: ## measure how hostile clients stall the event loop and delay a stream; JSON and table in bench/results
 bench-neighbour: ## measure a tenant alongside a hostile one, 50 minutes; JSON and table in bench/results
 bench-page: test-setup ## measure in Chromium how the page streams 20,000 tokens and shows a long chat; JSON and table in bench/results
+bench-page-peer: test-setup ## compare the page with Open WebUI's in Chromium, 20 minutes; JSON and table in bench/results
 bench-pipeline: ## measure how long the stages of a pipeline wait for each other; JSON and table in bench/results
 bench-sampler: ## measure what sampling settings add to a step of 32 decodes; JSON and table in bench/results
 bench-sampler-vocabulary: ## measure what sampling settings add to a step with 151,936 and 262,144 ids, on random weights; JSON and table in bench/results

@@ -10,57 +10,37 @@ waits.
 import argparse
 import asyncio
 import json
-import os
 import shutil
 import tempfile
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import date
 from pathlib import Path
 from statistics import median, median_low
-from typing import Any, Self, TypeVar
 
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 
 from bench.api.replay_server import replay_server
+from bench.long_chat import ebb_file
 from bench.machine import Machine, describe_machine
-from bench.page_answer import MARKDOWN, code, drawings, table
+from bench.page_answer import MARKDOWN, Answer, code, drawings, table
 from bench.report import Target
 from bench.report_tables import table as report_table
 from bench.report_tables import targets_table
 from bench.rounding import rounded
 from bench.server import EbbServer
-
-T = TypeVar("T")
+from bench.smoothness import FRAME_GAP_MS, WATCH, Smoothness, measured
 
 RESULTS = Path(__file__).parent / "results"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 MAX_TASK_MS = 50.0
 MAX_OPEN_SECONDS = 1.0
 CODE_LINES, TABLE_ROWS, DRAWINGS = 3_000, 1_000, 20
-FRAME_GAP_MS = 50.0
-"""Duration of three frames at 60 Hz, which a person sees as a jerk."""
 POLL_MS, SETTLED_MS = 500, 1_000
 """Polling interval for the end of an answer, and the time in which a loaded page finishes drawing.
 
 Polling in every frame would itself load the page.
 """
-RENDERER, TASK = "CrRendererMain", "ThreadControllerImpl::RunTask"
-"""Names in Chromium's traces: of a page's main thread, and of one task on it."""
-
-WATCH = """() => {
-    const seen = window.seen = {tasks: [], gaps: []};
-    new PerformanceObserver(list => seen.tasks.push(...list.getEntries().map(({duration}) => duration)))
-        .observe({type: "longtask"});
-    let last = performance.now();
-    const frame = () => {
-        const now = performance.now();
-        seen.gaps.push(now - last);
-        last = now;
-        requestAnimationFrame(frame);
-    };
-    requestAnimationFrame(frame);
-}"""
 ANSWERED = """() => {
     const status = [...document.querySelectorAll("article[data-status]")].at(-1)?.dataset.status;
     return status !== undefined && status !== "in_progress";
@@ -79,55 +59,6 @@ SCROLL_UP = """async () => {
     }
     return drawn.size;
 }"""
-
-
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    """Streamed answer: the first `tokens` words of `text`, which is repeated from its beginning after its end.
-
-    has_drawings: whether the answer has Mermaid diagrams, which must be drawn, and previews of HTML and SVG, of which
-    the first ones are opened while the answer continues.
-    """
-
-    name: str
-    text: str
-    tokens: int
-    has_drawings: bool = False
-
-    @classmethod
-    def whole(cls, name: str, text: str, most: int, *, has_drawings: bool = False) -> Self:
-        """Create an answer with all of `text`, cut after `most` tokens."""
-        return cls(name, text, min(most, len(text.split())), has_drawings)
-
-    def written(self, folder: Path) -> Path:
-        """Create `folder` and write the text to a file in it. Return the file's path."""
-        folder.mkdir()
-        path = folder / "words.md"
-        path.write_text(self.text, encoding="utf-8")
-        return path
-
-
-@dataclass(frozen=True, slots=True)
-class Smoothness:
-    """Frames and tasks of the page during a stretch of time.
-
-    dropped: frames that came more than FRAME_GAP_MS after their predecessor.
-    long_tasks: tasks of over 50 ms.
-    longest_task_computed_ms: computing time of the longest task. During the rest of it, other work had the processor.
-    most_computed_ms: computing time of the task that computed longest, which need not be the longest task.
-    stolen_ms: time for which the host of a virtual machine kept back one of its processors.
-    """
-
-    name: str
-    seconds: float
-    frames: int
-    dropped: int
-    longest_gap_ms: float
-    long_tasks: int
-    longest_task_ms: float
-    longest_task_computed_ms: float
-    most_computed_ms: float
-    stolen_ms: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,54 +104,7 @@ def targets(report: PageReport) -> list[Target]:
     ]
 
 
-async def _measured(page: Page, name: str, doing: Awaitable[T]) -> tuple[Smoothness, T]:
-    """Measure the page while `doing` runs. Return its smoothness and the result of `doing`."""
-    browser = page.context.browser
-    assert browser is not None
-    await browser.start_tracing(page=page, categories=["-*", "toplevel"])
-    await page.evaluate(WATCH)
-    stolen_ms = _stolen_ms()
-    result = await doing
-    stolen_ms = _stolen_ms() - stolen_ms
-    seen: dict[str, list[float]] = await page.evaluate("window.seen")
-    traced = _tasks_ms(json.loads(await browser.stop_tracing())["traceEvents"])
-    tasks, gaps = seen["tasks"], seen["gaps"]
-    smooth = Smoothness(
-        name,
-        sum(gaps) / 1e3,
-        len(gaps),
-        sum(gap > FRAME_GAP_MS for gap in gaps),
-        max(gaps, default=0.0),
-        len(tasks),
-        max(tasks, default=0.0),
-        max(traced)[1],
-        max(computed for _, computed in traced),
-        stolen_ms,
-    )
-    return smooth, result
-
-
-def _stolen_ms() -> float:
-    """Return the time since the start of Linux for which the host kept back a processor, summed over all of them."""
-    ticks = int(Path("/proc/stat").read_text().split(maxsplit=9)[8])
-    return ticks * 1e3 / os.sysconf("SC_CLK_TCK")
-
-
-def _tasks_ms(events: Sequence[Mapping[str, Any]]) -> list[tuple[float, float]]:
-    """List the duration and the computing time of the page's tasks, in ms.
-
-    The page's thread is the renderer thread that computed most.
-    """
-    renderers = {(each["pid"], each["tid"]) for each in events if each.get("args", {}).get("name") == RENDERER}
-    tasks: dict[tuple[int, int], list[tuple[float, float]]] = {}
-    for each in events:
-        thread = (each["pid"], each["tid"])
-        if each["name"] == TASK and thread in renderers:
-            tasks.setdefault(thread, []).append((each.get("dur", 0) / 1e3, each.get("tdur", 0) / 1e3))
-    return max(tasks.values(), key=lambda found: sum(computed for _, computed in found))
-
-
-async def _stream(browser: Browser, rate: float, answer: _Answer, root: Path) -> tuple[Smoothness, float]:
+async def _stream(browser: Browser, rate: float, answer: Answer, root: Path) -> tuple[Smoothness, float]:
     """Ask for an answer. Return the page's smoothness and the tokens received per second."""
     flags = ("--window", str(2 * answer.tokens + 8192), "--words", str(answer.written(root)))
     params = {"temperature": 0, "max_tokens": answer.tokens, "min_tokens": answer.tokens, "ignore_eos": True}
@@ -237,7 +121,7 @@ async def _stream(browser: Browser, rate: float, answer: _Answer, root: Path) ->
             most_ms = (2 * answer.tokens / rate + 30) * 1e3
             await page.wait_for_function(ANSWERED, timeout=most_ms, polling=POLL_MS)
 
-        smooth, _ = await _measured(page, f"{answer.name} streamed", ask())
+        smooth, _ = await measured(page, f"{answer.name} streamed", ask())
         if answer.has_drawings:
             await page.get_by_role("img", name="Diagram").last.wait_for()
         stored = await (await page.request.get(f"/api/conversations/{made['id']}")).json()
@@ -257,7 +141,7 @@ async def _long_chat(browser: Browser, messages: int, root: Path) -> tuple[float
     """Open a chat of `messages` messages, and scroll to its beginning."""
     async with replay_server(root) as server:
         page = await (await _context(browser, server)).new_page()
-        response = await page.request.post("/api/import", data=_file(messages))
+        response = await page.request.post("/api/import", data=ebb_file(messages))
         conversation = (await response.json())["imported"][0]
         await page.add_init_script(f"({WATCH})()")
 
@@ -269,45 +153,14 @@ async def _long_chat(browser: Browser, messages: int, root: Path) -> tuple[float
             await page.wait_for_timeout(SETTLED_MS)
             return usable_ms
 
-        opening, milliseconds = await _measured(page, f"{messages:,} messages opened", open_it())
-        scrolled, drawn = await _measured(page, f"{messages:,} messages scrolled", page.evaluate(SCROLL_UP))
+        opening, milliseconds = await measured(page, f"{messages:,} messages opened", open_it())
+        scrolled, drawn = await measured(page, f"{messages:,} messages scrolled", page.evaluate(SCROLL_UP))
         await page.context.close()
     return milliseconds / 1e3, opening, scrolled, int(drawn)
 
 
 async def _context(browser: Browser, server: EbbServer) -> BrowserContext:
     return await browser.new_context(base_url=server.base_url, viewport={"width": 1280, "height": 800})
-
-
-def _file(messages: int) -> dict[str, Any]:
-    """Build a chat for the import, in which every answer is Markdown."""
-    ids = [None, *(f"msg_page_streaming_{number}" for number in range(messages))]
-    said = [
-        {
-            "id": ids[number + 1],
-            "parent_id": ids[number],
-            "role": ("user", "assistant")[number % 2],
-            "content": f"Message {number} of the log." + (MARKDOWN if number % 2 else ""),
-            "status": "complete",
-            "created_at": float(number),
-            "completed_at": float(number),
-        }
-        for number in range(messages)
-    ]
-    chat: dict[str, Any] = {
-        "id": "conv_page_streaming",
-        "title": "A long log",
-        "title_source": "user",
-        "system_prompt": None,
-        "params": {},
-        "pinned": False,
-        "archived": False,
-        "created_at": 0.0,
-        "updated_at": 0.0,
-        "head_id": ids[-1],
-        "messages": said,
-    }
-    return {"format": "ebb-conversations", "format_version": 1, "exported_at": 0.0, "conversations": [chat]}
 
 
 async def _measure(tokens: int, rate: float, messages: int, folders: Sequence[Path]) -> PageReport:
@@ -340,10 +193,10 @@ def _median_of(stretches: Sequence[Smoothness]) -> Smoothness:
 
 async def _measure_round(tokens: int, rate: float, messages: int, root: Path) -> Round:
     answers = (
-        _Answer(f"{tokens:,} tokens", MARKDOWN, tokens),
-        _Answer.whole(f"{CODE_LINES:,} lines of code", code(CODE_LINES), tokens),
-        _Answer.whole(f"{TABLE_ROWS:,} rows of a table", table(TABLE_ROWS), tokens),
-        _Answer.whole(f"{DRAWINGS} diagrams and previews", drawings(DRAWINGS), tokens, has_drawings=True),
+        Answer(f"{tokens:,} tokens", MARKDOWN, tokens),
+        Answer.whole(f"{CODE_LINES:,} lines of code", code(CODE_LINES), tokens),
+        Answer.whole(f"{TABLE_ROWS:,} rows of a table", table(TABLE_ROWS), tokens),
+        Answer.whole(f"{DRAWINGS} diagrams and previews", drawings(DRAWINGS), tokens, has_drawings=True),
     )
     chromium = next(found for name in BROWSERS if (found := shutil.which(name)) is not None)
     async with async_playwright() as playwright:

@@ -1,4 +1,10 @@
-"""Texts of the streamed answers of `bench.page`."""
+"""Streamed answers of the benchmarks of the page."""
+
+import re
+from dataclasses import dataclass
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Self
 
 MARKDOWN = r"""
 
@@ -71,3 +77,30 @@ def _diagram(number: int) -> str:
 def _image(number: int) -> str:
     bars = "".join(f'  <rect x="{10 * bar}" width="8" height="{(bar * number) % 90 + 5}" />\n' for bar in range(20))
     return f'```svg\n<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 200 100">\n{bars}</svg>\n```\n'
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Streamed answer: the first `tokens` words of `text`, which is repeated from its beginning after its end.
+
+    has_drawings: whether the answer has Mermaid diagrams, which must be drawn, and previews of HTML and SVG, of which
+    the first ones are opened while the answer continues.
+    """
+
+    name: str
+    text: str
+    tokens: int
+    has_drawings: bool = False
+
+    @classmethod
+    def whole(cls, name: str, text: str, most: int, *, has_drawings: bool = False) -> Self:
+        """Create an answer with all of `text`, cut after `most` tokens."""
+        return cls(name, text, min(most, len(text.split())), has_drawings)
+
+    def written(self, folder: Path) -> Path:
+        """Create `folder` and write the answer to a file in it. Return the file's path."""
+        folder.mkdir()
+        path = folder / "words.md"
+        words = islice(cycle(re.findall(r"\s*\S+", self.text)), self.tokens)
+        path.write_text("".join(words), encoding="utf-8")
+        return path

@@ -30,7 +30,7 @@ from engine.trail import Trail
 MODEL = "replay"
 WINDOW = 8192
 ANSWER_TOKENS = 12
-"""Length of an answer that may end by itself."""
+"""Length of an answer that may end by itself, unless the engine has words."""
 
 EMBEDDING = struct.pack("<4f", 1.0, 0.0, 0.0, 0.0)
 """Embedding of every text."""
@@ -109,7 +109,8 @@ class ReplayEngine:
         """Create an engine that has not started.
 
         step_seconds: time between two tokens of a stream.
-        words: tokens of every answer, repeated from the first after the last. Without words, a token names its step.
+        words: tokens of every answer. An answer that may end by itself has each of them once. Others repeat them from
+            the first after the last. Without words, a token names its step.
         window: context window in tokens.
         """
         self.model_name = MODEL
@@ -172,12 +173,13 @@ class ReplayEngine:
         stream = RequestStream(request.request_id, request.sampling, self.abort)
         most = request.sampling.max_tokens
         assert most is not None
-        ends_itself = not request.sampling.ignore_eos and most > ANSWER_TOKENS
+        own_end = len(self._words) or ANSWER_TOKENS
+        ends_itself = not request.sampling.ignore_eos and most > own_end
         answer = _Answer(
             request,
             stream,
             self._step,
-            ANSWER_TOKENS if ends_itself else most,
+            own_end if ends_itself else most,
             "stop" if ends_itself else "length",
             len(request.output_token_ids),
         )

@@ -19,7 +19,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.api.serve", description=__doc__)
     parser.add_argument("--step-seconds", type=float, default=STEP_SECONDS)
     parser.add_argument("--window", type=int, default=WINDOW, help="context window of the model, in tokens")
-    parser.add_argument("--words", type=Path, help="file whose words, repeated, are the tokens of every answer")
+    parser.add_argument("--words", type=Path, help="file whose words are the tokens of every answer")
     parser.add_argument("--host", required=True)
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--state-dir", type=Path, required=True)

@@ -14,6 +14,7 @@ from tests.e2e.server_process import ebb_serve
 
 EBB = (sys.executable, "-c", "from app.cli.main import main; raise SystemExit(main())")
 PROGRAM_SECONDS = 300.0
+TORCH_CPU_INDEX = os.environ.get("TORCH_CPU_INDEX", "https://download.pytorch.org/whl/cpu")
 
 
 @dataclass(frozen=True)
@@ -65,5 +66,4 @@ def client_program(pins: Sequence[str], program: str, size: str, *, with_torch: 
 
     with_torch: install the CPU build of torch first, since the client depends on torch.
     """
-    index = os.environ.get("TORCH_CPU_INDEX", "https://download.pytorch.org/whl/cpu") if with_torch else ""
-    return install_python_program(default_cache_dir(), pins, program, size, index)
+    return install_python_program(default_cache_dir(), pins, program, size, TORCH_CPU_INDEX if with_torch else "")

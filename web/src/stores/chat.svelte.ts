@@ -227,19 +227,32 @@ export class Chat {
     await this.reshape(async () => this.onConversation(await this.api.editAnswer(answer.id, id, content), "changed"));
   }
 
-  /** Rate an answer, and show the rating at once; null removes it. Rejects like the API; the old rating is then shown. */
+  /** Rate an answer, and show the rating at once; null removes it. Rejects like the API, and shows the old rating again then. */
   async rate(answer: ShownMessage, rating: Rating | null, note: string | null = null): Promise<void> {
-    const { rating: oldRating, rating_note: oldNote } = answer;
-    this.path.update(answer.key, { rating, rating_note: note });
-    const sent = this.api.rateAnswer(answer.id, rating, note);
-    const { conversation_id: id } = answer;
-    this.rated.set(id, Promise.allSettled([this.rated.get(id), sent]).then(() => undefined));
+    const { key, conversation_id: id, rating: oldRating, rating_note: oldNote } = answer;
+    this.path.update(key, { rating, rating_note: note });
+    const sent = this.sendRating(answer.id, rating, note, this.rated.get(id));
+    this.rated.set(id, sent.then(() => undefined, () => undefined));
     try {
       this.onConversation(await sent, "changed");
     } catch (error) {
-      this.path.update(answer.key, { rating: oldRating, rating_note: oldNote });
+      const shown = this.messages.find((message) => message.key === key);
+      // Another rating, given since, is still to arrive.
+      const replaced = shown?.rating !== rating || shown.rating_note !== note;
+      if (!replaced) this.path.update(key, { rating: oldRating, rating_note: oldNote });
       throw error;
     }
+  }
+
+  /** Send a rating after the earlier one, so that the server keeps the later one. */
+  private async sendRating(
+    answerId: string,
+    rating: Rating | null,
+    note: string | null,
+    earlier: Promise<unknown> | undefined,
+  ): Promise<Conversation> {
+    await earlier;
+    return this.api.rateAnswer(answerId, rating, note);
   }
 
   /** Generate the answer of the last question, which has none. Rejects if the run does not start. */

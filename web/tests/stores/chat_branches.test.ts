@@ -188,6 +188,21 @@ describe("ratings", () => {
 
     expect(read).toHaveBeenCalledOnce();
   });
+
+  it("are sent in their order, and the later one stays if the earlier one fails", async () => {
+    const first = Promise.withResolvers<Conversation>();
+    const sent = vi.spyOn(api, "rateAnswer").mockReturnValueOnce(first.promise).mockResolvedValueOnce(conversation());
+
+    const good = chat.rate(chat.messages[1]!, "good");
+    const bad = chat.rate(chat.messages[1]!, "bad");
+    await vi.waitFor(() => expect(sent).toHaveBeenCalledOnce());
+    first.reject(new UnreachableError());
+
+    await expect(good).rejects.toThrow();
+    await bad;
+    expect(sent.mock.calls.map(([, rating]) => rating)).toEqual(["good", "bad"]);
+    expect(chat.messages[1]!.rating).toBe("bad");
+  });
 });
 
 describe("the shown messages", () => {

@@ -18,7 +18,7 @@ from typing import Final
 from app.domain.ids import new_id
 from app.domain.records import Conversation, Message, Role
 from app.storage.imports import Imported
-from app.storage.runs import MessageEnd, RunRecord, Turn
+from app.storage.run_records import MessageEnd, RunRecord, Turn
 from app.storage.store import Store
 from bench.stats import Spread, spread
 

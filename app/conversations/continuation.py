@@ -14,7 +14,7 @@ from app.prompts.turn_prompt import PromptMaker
 from app.runs.run import Run
 from app.runs.run_log import OPENING, RunLog, opening_event
 from app.runs.service import RunRegistry
-from app.storage.runs import RunRecord
+from app.storage.run_records import RunRecord
 from app.storage.store import Store
 from app.storage.versions import Versions
 from app.tenants.gate import TenantGate

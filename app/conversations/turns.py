@@ -33,7 +33,7 @@ from app.schemas.parsing import parse_object
 from app.schemas.response_bodies.reuse_report import ReuseReport
 from app.schemas.sampling import ChatParams
 from app.schemas.urgency import UrgencyFields
-from app.storage.runs import RunRecord, Turn
+from app.storage.run_records import RunRecord, Turn
 from app.storage.store import Store
 from app.storage.versions import VersionMismatchError, Versions
 from app.tenants.gate import TenantGate

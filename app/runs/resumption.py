@@ -25,7 +25,7 @@ from app.runs.run import Run
 from app.runs.run_log import RunLog, opening_event
 from app.runs.service import RunRegistry
 from app.runs.unstored_ends import REFUSALS
-from app.storage.runs import RunRecord, UnfinishedRun
+from app.storage.run_records import RunRecord, UnfinishedRun
 from app.storage.store import Store
 from engine.errors import EbbError, NotReadyError, OutageError, OverloadedError, ServerError
 from engine.generate_request import GenerateRequest

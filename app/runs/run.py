@@ -10,7 +10,7 @@ from app.domain.token_history import pack_ids
 from app.prompts.stateless import Remember
 from app.prompts.volatile_lines import UNTREATED, TreatedLines
 from app.runs.run_log import RunLog
-from app.storage.runs import RunProgress
+from app.storage.run_records import RunProgress
 from engine.errors import EbbError
 from engine.outputs import RequestOutput, Reuse
 

@@ -29,7 +29,8 @@ from app.runs.run_log import RunLog
 from app.runs.unstored_ends import REFUSALS, UnstoredEnds
 from app.runs.usage import message_usage
 from app.schemas.response_bodies.run_events import OpeningRecords
-from app.storage.runs import MessageEnd, RunStore
+from app.storage.run_records import MessageEnd
+from app.storage.runs import RunStore
 from engine.errors import FOR_THE_PROCESS, EbbError, EngineError, NotReadyError
 from engine.outputs import RequestOutput
 

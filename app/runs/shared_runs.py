@@ -18,7 +18,8 @@ from app.runs.run import Run
 from app.runs.run_log import RunLog, opening_event
 from app.runs.service import error_of
 from app.runs.unstored_ends import REFUSALS
-from app.storage.runs import CANCEL, PROGRESS, RunNews, UnfinishedRun
+from app.storage.run_records import RunNews, UnfinishedRun
+from app.storage.runs import CANCEL, PROGRESS
 from app.storage.store import Store
 from engine.errors import NotFoundError
 

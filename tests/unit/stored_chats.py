@@ -8,7 +8,7 @@ from app.domain.ids import new_id
 from app.domain.records import Conversation, Message, Role, TitleSource
 from app.domain.token_history import MessageTokens, pack_ids
 from app.storage.imports import Imported
-from app.storage.runs import MessageEnd, RunRecord, Turn
+from app.storage.run_records import MessageEnd, RunRecord, Turn
 from app.storage.store import Store
 
 

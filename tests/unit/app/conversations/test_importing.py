@@ -18,7 +18,7 @@ from app.domain.records import Message
 from app.domain.response_record import ResponseRecord, response_id_of
 from app.domain.tool_use import IsCall, IsResult, MayCall
 from app.storage.items import NewItem
-from app.storage.runs import MessageEnd, Turn
+from app.storage.run_records import MessageEnd, Turn
 from app.storage.store import Store
 from engine.errors import InvalidRequestError
 from tests.sizes import Size

@@ -19,7 +19,8 @@ from app.schemas.conversations import NewMessage, RetryFields
 from app.schemas.parsing import parse_object
 from app.services import Services
 from app.storage.messages import MessageStore
-from app.storage.runs import RunProgress, RunStore
+from app.storage.run_records import RunProgress
+from app.storage.runs import RunStore
 from engine.errors import ConflictError, InvalidRequestError, NotFoundError, NotReadyError, OverloadedError
 from tests.unit.fake_engine import ANSWER_WORDS, END, FAILING, WINDOW, FakeEngine, text_of
 

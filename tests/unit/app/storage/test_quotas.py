@@ -9,7 +9,7 @@ import pytest
 from app.domain.response_record import ResponseRecord
 from app.storage.connection import Connection
 from app.storage.items import NewItem
-from app.storage.runs import MessageEnd, Turn
+from app.storage.run_records import MessageEnd, Turn
 from app.storage.store import Store
 from app.tenants.limits import LimitReachedError, TenantLimits
 from tests.unit.stored_chats import answered, imported, message, record, turn

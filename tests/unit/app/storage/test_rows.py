@@ -11,7 +11,7 @@ from app.domain.ids import new_id
 from app.domain.records import Message
 from app.domain.token_history import MessageTokens, pack_ids
 from app.domain.tool_use import MayCall
-from app.storage.runs import MessageEnd, Turn
+from app.storage.run_records import MessageEnd, Turn
 from app.storage.store import Store
 from tests.unit.stored_chats import message, record
 

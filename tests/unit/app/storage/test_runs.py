@@ -16,7 +16,7 @@ from app.domain.response_record import ResponseRecord
 from app.domain.token_history import pack_ids, unpack_ids
 from app.storage.connection import Connection
 from app.storage.errors import ConstraintError, UnusableDatabaseError
-from app.storage.runs import MessageEnd, RunProgress, Turn
+from app.storage.run_records import MessageEnd, RunProgress, Turn
 from app.storage.sqlite.database import SqliteDatabase
 from app.storage.sqlite.migrating import migrations
 from app.storage.store import Store

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.storage.runs import MessageEnd
+from app.storage.run_records import MessageEnd
 from app.storage.store import Store
 from tests.unit.stored_chats import answered, turn
 

@@ -8,7 +8,7 @@ import pytest
 from app.domain.records import Message
 from app.storage.conversations import ListPosition
 from app.storage.items import NewItem
-from app.storage.runs import Turn
+from app.storage.run_records import Turn
 from app.storage.store import Store
 from engine.errors import NotFoundError
 from tests.unit.stored_chats import answered, message, record

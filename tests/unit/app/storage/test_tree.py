@@ -8,7 +8,7 @@ import pytest
 
 from app.domain.ids import new_id
 from app.domain.records import Conversation, Message
-from app.storage.runs import MessageEnd, RunProgress, Turn
+from app.storage.run_records import MessageEnd, RunProgress, Turn
 from app.storage.store import Store
 from app.storage.versions import VersionMismatchError
 from engine.errors import ConflictError, NotFoundError

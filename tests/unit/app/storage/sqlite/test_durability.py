@@ -10,7 +10,7 @@ import pytest
 
 from app.domain.token_history import pack_ids
 from app.storage.keys import Login
-from app.storage.runs import MessageEnd, RunProgress
+from app.storage.run_records import MessageEnd, RunProgress
 from app.storage.sqlite.database import SqliteDatabase
 from app.storage.store import Store
 from app.tenants.limits import TenantLimits

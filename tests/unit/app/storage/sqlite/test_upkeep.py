@@ -11,7 +11,7 @@ from app.domain.deltas import Delta
 from app.domain.folder import Folder
 from app.domain.records import Message
 from app.domain.token_history import MessageTokens, pack_ids
-from app.storage.runs import RunProgress, RunRecord
+from app.storage.run_records import RunProgress, RunRecord
 from app.storage.search_words import segmented
 from app.storage.sqlite.migrating import migrations
 from app.storage.store import Store

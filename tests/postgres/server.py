@@ -1,0 +1,80 @@
+"""A server on a shared database, with an engine without a model."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from app.domain.records import Message
+from app.host.engine_host import EngineHost
+from app.runs.run import Run
+from app.schemas.conversations import NewMessage
+from app.services import Services
+from app.storage.connection import Connection
+from tests.on_postgres import url_of
+from tests.unit.fake_engine import FakeEngine
+
+
+class Server:
+    """A server whose lease is renewed only when a test says so."""
+
+    def __init__(self, services: Services, engine: FakeEngine) -> None:
+        self.services = services
+        self.engine = engine
+        self.lease = services.lease
+        # Time stands still, so that no renewal is late, and a takeover may begin at once.
+        self.lease._clock = lambda: 0.0
+        self.lease._renewed_at = self.lease._trusted_at = 0.0
+
+    async def ask(self, content: str = "one") -> Run:
+        conversation = await self.services.store.conversations.create({})
+        return await self.services.turns.ask(conversation.id, NewMessage(content=content))
+
+    async def asked(self, num_tokens: int) -> Run:
+        """Start an answer, and hold it after `num_tokens` stored tokens."""
+        self.engine.hold()
+        run = await self.ask()
+        self.engine.allow(num_tokens)
+        await self.engine.until_produced(self.engine.requests[-1], num_tokens)
+        await self.services.runs._save([run])
+        return run
+
+    async def expire(self) -> None:
+        """End the lease as if this server had not renewed it for long."""
+
+        def write(connection: Connection) -> None:
+            connection.execute(
+                "UPDATE server SET lease_until = lease_until - 60 WHERE id = ?", (self.services.store.database.server,)
+            )
+
+        await self.services.store.database.write(write)
+
+    async def stored(self, run: Run) -> Message:
+        return await self.services.store.messages.get(run.answer.id)
+
+    def run(self, run_id: str) -> Run:
+        found = self.services.runs.get(run_id, "local")
+        assert found is not None
+        return found
+
+
+@asynccontextmanager
+async def server(path: Path, name: str, *, secret: bytes = b"secret", is_held: bool = False) -> AsyncIterator[Server]:
+    """Run a server with a state directory of its own.
+
+    is_held: whether its engine computes nothing.
+    """
+    (path / name).mkdir(exist_ok=True)
+    engine, host = FakeEngine(), EngineHost()
+    await engine.start()
+    if is_held:
+        engine.hold()
+    host.ready(engine, "identity")
+    services = await Services.open(
+        path / name / "conversations.db", host, database_url=url_of(path), secret_digest=secret
+    )
+    made = Server(services, engine)
+    assert services.lease._task is not None
+    services.lease._task.cancel()
+    yield made
+    await engine.stop(0)
+    await services.close()

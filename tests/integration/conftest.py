@@ -22,7 +22,7 @@ from tests.integration.api_server import RunningServer, api_client, running_serv
 from tests.unit.fake_engine import FakeEngine
 
 # oneDNN packs bfloat16 weights on some CPUs only. test_without_native_step.py covers the other CPUs.
-collect_ignore = [] if can_prepack(torch.bfloat16) else ["test_prepacked.py"]
+collect_ignore = [] if can_prepack(torch.bfloat16) else ["models/test_prepacked.py"]
 
 
 @pytest.fixture(scope="session", autouse=True)

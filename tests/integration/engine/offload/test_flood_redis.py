@@ -10,6 +10,7 @@ from engine.config import EngineConfig
 from engine.generate_request import GenerateRequest
 from engine.llm import LLM
 from engine.sampling_params import SamplingParams
+from engine.scheduling import held_back
 from tests.conftest import default_cache_dir
 from tests.integration.engine.test_memory_shares import BLOCK_BYTES, CHATS, CPU_BLOCKS, FLOOD
 from tests.redis_server import RedisServer
@@ -21,6 +22,12 @@ DEVICE_BLOCKS = 48
 # A prompt waits for room only if loading it later takes less time than computing it. A tiny model computes too fast for
 # that whenever Redis is slow for a moment.
 pytestmark = pytest.mark.usefixtures("patient_loads")
+
+
+@pytest.fixture(autouse=True)
+def _patient_prompts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a prompt wait for room for as long as a busy machine takes to copy blocks."""
+    monkeypatch.setattr(held_back, "MAX_HELD_BACK_SECONDS", 60.0)
 
 
 @pytest.fixture

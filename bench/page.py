@@ -10,7 +10,6 @@ waits.
 import argparse
 import asyncio
 import json
-import shutil
 import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
@@ -21,6 +20,7 @@ from statistics import median, median_low
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 
 from bench.api.replay_server import replay_server
+from bench.chromium import launch_chromium
 from bench.long_chat import ebb_file
 from bench.machine import Machine, describe_machine
 from bench.page_answer import MARKDOWN, Answer, code, drawings, table
@@ -32,7 +32,6 @@ from bench.server import EbbServer
 from bench.smoothness import FRAME_GAP_MS, WATCH, Smoothness, measured
 
 RESULTS = Path(__file__).parent / "results"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 MAX_TASK_MS = 50.0
 MAX_OPEN_SECONDS = 1.0
 CODE_LINES, TABLE_ROWS, DRAWINGS = 3_000, 1_000, 20
@@ -198,9 +197,8 @@ async def _measure_round(tokens: int, rate: float, messages: int, root: Path) ->
         Answer.whole(f"{TABLE_ROWS:,} rows of a table", table(TABLE_ROWS), tokens),
         Answer.whole(f"{DRAWINGS} diagrams and previews", drawings(DRAWINGS), tokens, has_drawings=True),
     )
-    chromium = next(found for name in BROWSERS if (found := shutil.which(name)) is not None)
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        browser = await launch_chromium(playwright)
         streamed = [await _stream(browser, rate, answer, root / str(n)) for n, answer in enumerate(answers)]
         usable, opening, scrolled, drawn = await _long_chat(browser, messages, root / "chat")
         await browser.close()

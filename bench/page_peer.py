@@ -10,7 +10,6 @@ import argparse
 import asyncio
 import json
 import os
-import shutil
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -25,6 +24,7 @@ from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 from app.config.settings import load_settings
 from bench.api.replay_engine import MODEL
 from bench.api.replay_server import replay_server
+from bench.chromium import launch_chromium
 from bench.long_chat import ebb_file, open_webui_body, text_of
 from bench.machine import Machine, describe_machine
 from bench.open_webui import VERSION, install_open_webui, open_webui
@@ -35,7 +35,6 @@ from bench.smoothness import FRAME_GAP_MS, WATCH, Smoothness, measured
 from bench.stats import median
 
 RESULTS = Path(__file__).parent / "results"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 TORCH_CPU_INDEX = os.environ.get("TORCH_CPU_INDEX", "https://download.pytorch.org/whl/cpu")
 QUESTION = "Tell me everything about the tides."
 PEER = f"Open WebUI {VERSION}"
@@ -270,9 +269,8 @@ async def _measure(given: argparse.Namespace, program: Path, root: Path) -> Page
         Answer("one block of code streamed", code(given.tokens), given.tokens),
         Answer("one table streamed", table(given.tokens), given.tokens),
     )
-    chromium = next(found for name in BROWSERS if (found := shutil.which(name)) is not None)
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        browser = await launch_chromium(playwright)
         bench = _Bench(browser, program, given.rate, given.rounds)
         contests = [await bench.long_chat(given.messages, root / "chat")]
         contests += [await bench.answer(answer, root / str(number)) for number, answer in enumerate(answers)]

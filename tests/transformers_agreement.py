@@ -23,9 +23,12 @@ TOLERANCE = 2e-4
 
 
 def assert_equals_transformers_alone(network: PreTrainedModel, backend: str = "reference") -> TransformersForCausalLM:
-    """Assert that the logits of every position equal those of eager attention, each prompt alone and at once."""
+    """Assert that the logits of every position equal those of eager attention, each prompt alone and at once.
+
+    The network computes on its own device.
+    """
     generator = torch.Generator().manual_seed(1)
-    prompts = [torch.randint(3, VOCAB, (count,), generator=generator) for count in LENGTHS]
+    prompts = [torch.randint(3, VOCAB, (count,), generator=generator).to(network.device) for count in LENGTHS]
     with torch.inference_mode():
         expected = [network(input_ids=ids[None], use_cache=False).logits[0].float() for ids in prompts]
     model = TransformersForCausalLM(network)

@@ -1,11 +1,12 @@
 """The attention kernel alone, with the chosen tile shape and with others."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import torch
+from torch.nn.attention.bias import causal_lower_right
 
 from bench.gpu.rig import Scale
 from engine.attention.tiles import Tiles, TileShape, cut_rows, decode_shape, num_splits, prompt_shape
@@ -38,9 +39,9 @@ def kernel(scale: Scale) -> Mapping[str, Any]:
     """Measure GB/s of KV for decodes and TFLOP/s for prompts, by load and tile shape, the chosen shape first."""
     if scale.device != "cuda":
         return {"skipped": "the kernel needs a GPU"}
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = {"limits": _limits()}
     for load in LOADS:
-        found[load.name] = {}
+        found[load.name] = {"torch, contiguous keys": _torch(scale, load)}
         for shape in _shapes(scale, load):
             label = f"{shape.rows} rows, {shape.keys} keys, {shape.warps} warps, {shape.stages} stages"
             try:
@@ -55,9 +56,10 @@ def _shapes(scale: Scale, load: Load) -> list[TileShape]:
     make = decode_shape if load.rows == 1 else prompt_shape
     chosen = make(model.num_heads // model.num_kv_heads, model.head_dim * 2, size)
     others = [replace(chosen, stages=stages) for stages in (2, 3, 4) if stages != chosen.stages]
-    others += [replace(chosen, warps=warps) for warps in (2, 4, 8) if warps != chosen.warps]
     if load.rows > 1:
-        others.append(replace(chosen, lines=64, rows=64, warps=4))
+        others += [replace(chosen, lines=128, rows=128, warps=8), replace(chosen, lines=128, rows=128, warps=4)]
+    else:
+        others += [replace(chosen, warps=warps) for warps in (2, 8)]
     return [chosen, replace(chosen, keys=32), *others]
 
 
@@ -82,19 +84,53 @@ def _measure(scale: Scale, load: Load, shape: TileShape) -> str:
     rows = load.count * load.rows
     q = torch.randn((rows, model.num_heads, model.head_dim), device=device).to(torch.bfloat16)
     out = torch.empty_like(q)
-    attend((keys, values), q, tables, tiles, out, scale=model.head_dim**-0.5)
+    call = model.attention_calls()[0]
+    return _speed(scale, load, _seconds(lambda: attend(call, (keys, values), q, tables, tiles, out)))
+
+
+def _torch(scale: Scale, load: Load) -> str:
+    """Measure torch's attention over contiguous keys: the fastest that torch has, without blocks."""
+    model, length = scale.model, load.context + load.rows
+    q, k, v = (
+        torch.randn((load.count, heads, rows, model.head_dim), device="cuda", dtype=torch.bfloat16)
+        for heads, rows in ((model.num_heads, load.rows), (model.num_kv_heads, length), (model.num_kv_heads, length))
+    )
+    mask = None if load.rows == 1 else causal_lower_right(load.rows, length)
+    attention = torch.nn.functional.scaled_dot_product_attention
+    try:
+        return _speed(scale, load, _seconds(lambda: attention(q, k, v, attn_mask=mask, enable_gqa=True)))
+    except Exception as error:  # a version of torch without a kernel for this load
+        return type(error).__name__
+
+
+def _limits() -> Mapping[str, str]:
+    """Measure the memory's speed with a long copy, and the tensor cores' with a large product."""
+    there, here = (torch.empty(1 << 30, dtype=torch.uint8, device="cuda") for _ in range(2))
+    a, b, c = (torch.randn((8192, 8192), device="cuda", dtype=torch.bfloat16) for _ in range(3))
+    copied = 2 * len(here) / _seconds(lambda: there.copy_(here))
+    multiplied = 2 * 8192**3 / _seconds(lambda: torch.mm(a, b, out=c))
+    return {"memory": f"{copied / 1e9:.0f} GB/s", "matrix product": f"{multiplied / 1e12:.0f} TFLOP/s"}
+
+
+def _seconds(compute: Callable[[], object]) -> float:
+    """Return the seconds of one call, of TIMES in a graph: a launch from Python takes longer than some kernels."""
+    compute()
     torch.cuda.synchronize()
-    # Recorded, as decodes are: a launch from Python takes longer than the kernel.
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         for _ in range(TIMES):
-            attend((keys, values), q, tables, tiles, out, scale=model.head_dim**-0.5)
+            compute()
     graph.replay()
     torch.cuda.synchronize()
     began = time.perf_counter()
     graph.replay()
     torch.cuda.synchronize()
-    seconds = (time.perf_counter() - began) / TIMES
+    return (time.perf_counter() - began) / TIMES
+
+
+def _speed(scale: Scale, load: Load, seconds: float) -> str:
+    """Format the time, and the speed: GB/s of KV for decodes, TFLOP/s for prompts."""
+    model, length = scale.model, load.context + load.rows
     if load.rows == 1:
         read = 4 * load.count * length * model.num_kv_heads * model.head_dim
         return f"{seconds * 1e6:.0f} us, {read / seconds / 1e9:.0f} GB/s"

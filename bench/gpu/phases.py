@@ -183,8 +183,9 @@ def returning(scale: Scale) -> Figures:
         computed, compute_seconds = rig.prefill(rig.request("first", tokens, 0))
         _, down_seconds = rig.step(stores=rig.moves(Direction.STORE, kept))
         resident, resident_seconds = rig.prefill(rig.request("device", tokens, 0, computed=kept * size))
-        loads = rig.moves(Direction.LOAD, kept, first_block=room)
-        restored, restore_seconds = rig.prefill(again, loads=loads)
+        load_seconds = rig.load(rig.moves(Direction.LOAD, kept, first_block=room))
+        restored, restore_seconds = rig.prefill(again)
+        restore_seconds += load_seconds
         return {
             "tokens": scale.chat,
             "restored_tokens": kept * size,

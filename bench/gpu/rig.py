@@ -196,7 +196,14 @@ class Rig:
         """Create jobs that copy the first `count` blocks of host memory to or from the blocks from `first_block` on."""
         return [TransferJob(at, direction, first_block + at, at * self.block_nbytes) for at in range(count)]
 
-    def prefill(self, request: NewRequestData, *, loads: Sequence[TransferJob] = ()) -> tuple[int, float]:
+    def load(self, jobs: Sequence[TransferJob]) -> float:
+        """Copy blocks from host memory, and return the seconds. No step may use the blocks before this returns."""
+        result, seconds = self.step(loads=jobs)
+        for move in result.transfers:
+            assert move.error is None, move.error
+        return seconds
+
+    def prefill(self, request: NewRequestData) -> tuple[int, float]:
         """Compute a request's tokens in chunks, then drop it. Return its first token and the seconds until then."""
         done, seconds = request.num_computed_tokens, 0.0
         sampled: tuple[int, ...] = ()
@@ -207,10 +214,7 @@ class Rig:
                 {request.request_id: count},
                 new=[request] if first else [],
                 cached={} if first else {request.request_id: done},
-                loads=loads if first else (),
             )
-            for move in result.transfers:
-                assert move.error is None, move.error
             seconds, done = seconds + took, done + count
             sampled = result.sampled_token_ids.get(request.request_id, ())
         self.step(dropped=[request.request_id])

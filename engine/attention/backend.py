@@ -64,6 +64,7 @@ class AttentionSupport:
 
     block_multiple: divisor of every supported block size.
     max_block_size: in tokens; 0 means no limit.
+    max_head_dim: of K and V; 0 means no limit.
     max_group: maximum number of query heads per KV head; 0 means no limit.
     packages: packages that must be installed.
     """
@@ -74,6 +75,7 @@ class AttentionSupport:
     head_dims: tuple[int, ...] = ()
     block_multiple: int = 1
     max_block_size: int = 0
+    max_head_dim: int = 0
     max_group: int = 0
     packages: tuple[str, ...] = ()
 
@@ -111,6 +113,8 @@ class AttentionSupport:
                 return reason
         if self.head_dims and call.k_dim not in self.head_dims:
             return f"head size {call.k_dim} is not one of {', '.join(map(str, self.head_dims))}"
+        if self.max_head_dim and max(call.k_dim, call.v_dim) > self.max_head_dim:
+            return f"heads are wider than {self.max_head_dim}"
         if self.max_group and call.group > self.max_group:
             return f"more than {self.max_group} query heads share a KV head"
         return None

@@ -4,8 +4,9 @@ Triton ships with torch's CUDA build. The kernels are imported only when they ru
 module on any machine and report why the backend is unavailable.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, Final
 
 import numpy as np
@@ -13,14 +14,30 @@ import torch
 
 from cache_tiers.kv_pool import KVPool
 from cache_tiers.layout import PoolOrder
-from engine.attention.backend import AttentionMetadata, AttentionSpec, AttentionSupport, Feature
-from engine.attention.tiles import Tiles, TileShape, cut_rows, decode_shape, num_splits, prompt_shape
+from engine.attention.backend import ALL_CALLS, AttentionMetadata, AttentionSpec, AttentionSupport, Feature
+from engine.attention.tiles import Tiles, TileShape, cut_rows, decode_shape, num_splits, padded, prompt_shape
 from engine.upload import upload
 from models.attention_call import AttentionCall
 from models.interface import ForwardContext
 
 PROMPTS: Final = (2, 4096)
 """Prompt lengths, in rows, to compile kernels for before the first request: one with split keys, one without."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Shapes:
+    """Tile shapes of the calls with the same heads."""
+
+    group: int
+    kv_heads: int
+    prompt: TileShape
+    decode: TileShape
+
+    @classmethod
+    def of(cls, call: AttentionCall, spec: AttentionSpec) -> "_Shapes":
+        row_bytes = padded(max(call.k_dim, call.v_dim)) * spec.dtype.itemsize
+        shapes = [make(call.group, row_bytes, spec.block_size) for make in (prompt_shape, decode_shape)]
+        return cls(call.group, call.kv_heads, *shapes)
 
 
 class CudaAttention:
@@ -30,12 +47,12 @@ class CudaAttention:
     The number of key splits depends on the batch and the GPU, so the last bits of a result do too.
     """
 
-    numerics: ClassVar[str] = "triton-1"
+    numerics: ClassVar[str] = "triton-2"
     support: ClassVar[AttentionSupport] = AttentionSupport(
-        features=(Feature.ATTENTION, Feature.GRAPHS),
+        features=(Feature.ATTENTION, Feature.GRAPHS, *ALL_CALLS),
         devices=("cuda",),
         dtypes=(torch.bfloat16, torch.float32),
-        head_dims=(16, 32, 64, 128, 256),
+        max_head_dim=256,
         block_multiple=16,
         max_group=32,
         packages=("triton",),
@@ -48,12 +65,7 @@ class CudaAttention:
         self._pool = pool
         self._device = pool.tensor.device
         self._processors = _processors(self._device)
-        # All calls have the same heads and sizes.
-        call = spec.calls[0]
-        self._kv_heads, self._group = call.kv_heads, call.group
-        row_bytes = call.k_dim * spec.dtype.itemsize
-        self._prompt = prompt_shape(call.group, row_bytes, spec.block_size)
-        self._decode = decode_shape(call.group, row_bytes, spec.block_size)
+        self._shapes = tuple(_Shapes.of(call, spec) for call in spec.calls)
         if self._device.type == "cuda":
             self._compile(spec)
 
@@ -62,10 +74,12 @@ class CudaAttention:
         for rows in PROMPTS:
             slots = torch.zeros(rows, dtype=torch.int64, device=self._device)
             table = [0] * -(-rows // spec.block_size)
-            call = spec.calls[0]
-            q = torch.zeros((rows, call.heads, call.k_dim), dtype=spec.dtype, device=self._device)
-            k = q[:, : call.kv_heads]
-            self.begin_step(AttentionMetadata((rows,), (rows,), (table,), slots)).attention(0, q, k, k)
+            context = self.begin_step(AttentionMetadata((rows,), (rows,), (table,), slots))
+            for call in dict.fromkeys(spec.calls):
+                zeros = partial(torch.zeros, dtype=spec.dtype, device=self._device)
+                q, k = zeros((rows, call.heads, call.k_dim)), zeros((rows, call.kv_heads, call.k_dim))
+                v, sinks = zeros((rows, call.kv_heads, call.v_dim)), zeros(call.heads) if call.sinks else None
+                context.attention(spec.calls.index(call), q, k, v, sinks)
 
     def begin_step(self, metadata: AttentionMetadata) -> ForwardContext:
         """Copy the block tables and the tiles to the device."""
@@ -76,24 +90,38 @@ class CudaAttention:
             kind = decodes if query_len == 1 else prompts
             kind.append((index, row, query_len, seq_len - query_len))
             row += query_len
-        tiles = [
-            self._tiles(*cut_rows(sequences, shape.lines // self._group), shape)
-            for sequences, shape in ((prompts, self._prompt), (decodes, self._decode))
-            if sequences
-        ]
-        return _CudaContext(self._calls, self._pool, self._tables(metadata), metadata.slot_mapping, tiles)
+        tiles = {
+            shapes: [
+                self._tiles(*cut_rows(sequences, shape.lines // shapes.group), shape, shapes.kv_heads)
+                for sequences, shape in ((prompts, shapes.prompt), (decodes, shapes.decode))
+                if sequences
+            ]
+            for shapes in dict.fromkeys(self._shapes)
+        }
+        return self._context(self._tables(metadata), metadata.slot_mapping, tiles)
 
     def decode_context(
         self, block_tables: torch.Tensor, slot_mapping: torch.Tensor, positions: torch.Tensor
     ) -> ForwardContext:
         """See GraphedAttention. The kernel derives lengths from the positions, so a replay needs only these tensors."""
         rows = list(range(len(positions)))
-        tiles = self._tiles([rows, rows, [1] * len(rows)], positions, self._decode)
-        return _CudaContext(self._calls, self._pool, block_tables, slot_mapping, [tiles])
+        spans = [rows, rows, [1] * len(rows)]
+        tiles = {
+            shapes: [self._tiles(spans, positions, shapes.decode, shapes.kv_heads)]
+            for shapes in dict.fromkeys(self._shapes)
+        }
+        return self._context(block_tables, slot_mapping, tiles)
 
-    def _tiles(self, spans: list[list[int]], starts: Sequence[int] | torch.Tensor, shape: TileShape) -> Tiles:
+    def _context(
+        self, tables: torch.Tensor, slots: torch.Tensor, tiles: Mapping[_Shapes, Sequence[Tiles]]
+    ) -> ForwardContext:
+        return _CudaContext(self._calls, self._pool, tables, slots, [tiles[shapes] for shapes in self._shapes])
+
+    def _tiles(
+        self, spans: list[list[int]], starts: Sequence[int] | torch.Tensor, shape: TileShape, kv_heads: int
+    ) -> Tiles:
         on_device = starts if isinstance(starts, torch.Tensor) else self._ints(starts)
-        splits = num_splits(len(starts), self._kv_heads, self._processors)
+        splits = num_splits(len(starts), kv_heads, self._processors)
         return Tiles(self._ints(spans), on_device, splits, shape)
 
     def _tables(self, metadata: AttentionMetadata) -> torch.Tensor:
@@ -114,13 +142,14 @@ class _CudaContext:
     """State of one step, shared by all layers.
 
     tables: [sequences, blocks] int32.
+    tiles: those of each call.
     """
 
     calls: tuple[AttentionCall, ...]
     pool: KVPool
     tables: torch.Tensor
     slots: torch.Tensor
-    tiles: list[Tiles]
+    tiles: Sequence[Sequence[Tiles]]
 
     def attention(
         self,
@@ -128,16 +157,16 @@ class _CudaContext:
         q: torch.Tensor,
         k: torch.Tensor,
         v: torch.Tensor,
-        sinks: torch.Tensor | None = None,  # noqa: ARG002
+        sinks: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """See `models.interface.ForwardContext`. No call has sinks: `support` refuses them."""
+        """See `models.interface.ForwardContext`."""
         from engine.attention import triton_kernels
 
-        pages = self.pool.pages[index]
+        call, pages = self.calls[index], self.pool.pages[index]
         triton_kernels.write(pages, self.slots, k, v)
-        out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
-        for tiles in self.tiles:
-            triton_kernels.attend(pages, q, self.tables, tiles, out, scale=self.calls[index].scale)
+        out = torch.empty((len(q), call.heads, call.v_dim), dtype=q.dtype, device=q.device)
+        for tiles in self.tiles[index]:
+            triton_kernels.attend(call, pages, q, self.tables, tiles, out, sinks)
         return out
 
 

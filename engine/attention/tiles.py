@@ -54,8 +54,8 @@ def prompt_shape(group: int, row_bytes: int, block_size: int) -> TileShape:
     group: query heads per KV head.
     row_bytes: size of one head of one row.
     """
-    rows = max(MIN_LINES, min(128, SHARED_BYTES // row_bytes), 1 << (group - 1).bit_length())
-    return TileShape(rows // group * group, rows, _keys(row_bytes, block_size), warps=8 if rows >= 128 else 4, stages=2)
+    rows = max(MIN_LINES, min(64, SHARED_BYTES // row_bytes), 1 << (group - 1).bit_length())
+    return TileShape(rows // group * group, rows, _keys(row_bytes, block_size), warps=4, stages=2)
 
 
 def decode_shape(group: int, row_bytes: int, block_size: int) -> TileShape:
@@ -67,6 +67,11 @@ def decode_shape(group: int, row_bytes: int, block_size: int) -> TileShape:
 def _keys(row_bytes: int, block_size: int) -> int:
     """Return the largest number of keys that fits and divides the block size, so that an iteration reads one block."""
     return gcd(block_size, max(16, min(64, SHARED_BYTES // 2 // row_bytes)))
+
+
+def padded(head_dim: int) -> int:
+    """Return the width of a tile's matrix for heads of `head_dim` elements: a power of 2, at least 16."""
+    return max(16, 1 << (head_dim - 1).bit_length())
 
 
 def num_splits(tiles: int, kv_heads: int, processors: int) -> int:

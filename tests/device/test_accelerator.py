@@ -11,7 +11,7 @@ from cache_tiers.transfer import Direction, TransferJob
 from engine.attention.backend import AttentionSpec
 from engine.worker.cache_engine import CacheEngine
 from engine.worker.torch.accelerator import AcceleratorDevice
-from models.attention_call import plain_calls
+from models.attention_call import AttentionCall, plain_calls
 from models.layers.kinds import TORCH_LAYERS
 from tests.kv_layouts import equal_layers
 from tests.tensors.paged_history import Life, PagedHistory
@@ -69,6 +69,29 @@ def test_cuda_kernel_matches_reference(
     *heads, dim, block_size = shape
     spec = AttentionSpec("cuda", dtype, plain_calls(2, heads[0], heads[1], dim), block_size)
     play(PagedHistory(spec, ["cuda", "reference"], blocks=48, device=cuda.torch_device), "cuda")
+
+
+RULES = {
+    "gemma 2": AttentionCall(16, 8, 256, 256, 0.06, window=100, softcap=5.0),
+    "gpt-oss": AttentionCall(64, 8, 64, 64, 0.125, window=128, sinks=True),
+    "llama 4": AttentionCall(10, 2, 128, 128, 0.09, chunk=96),
+    "phi 3": AttentionCall(8, 8, 96, 96, 0.1, window=64),
+    "deepseek v3": AttentionCall(16, 16, 192, 128, 0.07),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32], ids=str)
+@pytest.mark.parametrize("call", RULES.values(), ids=RULES.keys())
+def test_cuda_kernel_computes_the_rules_of_a_call(
+    cuda: AcceleratorDevice, call: AttentionCall, dtype: torch.dtype
+) -> None:
+    calls = (call, AttentionCall(8, 4, 64, 64, 0.125))
+    play(
+        PagedHistory(
+            AttentionSpec("cuda", dtype, calls, 64), ["cuda", "reference"], blocks=48, device=cuda.torch_device
+        ),
+        "cuda",
+    )
 
 
 def test_copies_overlap_computation(cuda: AcceleratorDevice) -> None:

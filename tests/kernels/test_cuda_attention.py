@@ -57,6 +57,34 @@ def test_random_batches_on_recycled_blocks_match_reference(shape: str, size: Siz
         assert_equal(played.step(work))
 
 
+RULES = {
+    "window": (AttentionCall(4, 2, 16, 16, 0.3, window=20),),
+    "window of less than a tile's keys": (AttentionCall(4, 2, 16, 16, 0.3, window=3),),
+    "chunk": (AttentionCall(4, 2, 16, 16, 0.3, chunk=24),),
+    "window and chunk": (AttentionCall(4, 2, 16, 16, 0.3, window=20, chunk=24),),
+    "softcap": (AttentionCall(4, 2, 16, 16, 1.0, softcap=2.0),),
+    "sinks": (AttentionCall(6, 2, 16, 16, 0.3, sinks=True),),
+    "sinks in a window": (AttentionCall(6, 2, 16, 16, 0.3, window=20, sinks=True),),
+    "heads of 80": (AttentionCall(2, 2, 80, 80, 0.1),),
+    "wider keys": (AttentionCall(4, 4, 24, 16, 0.3),),
+    "wider values": (AttentionCall(4, 4, 16, 40, 0.3),),
+    "layers that differ": (AttentionCall(4, 2, 32, 32, 0.2), AttentionCall(4, 1, 16, 16, 0.3, window=20)),
+}
+
+
+@pytest.mark.usefixtures("processors")
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("calls", RULES.values(), ids=RULES.keys())
+def test_rules_of_calls_match_reference(calls: tuple[AttentionCall, ...], dtype: torch.dtype, size: Size) -> None:
+    played = PagedHistory(AttentionSpec("cuda", dtype, calls, 16), ["cuda", "reference"], blocks=24)
+    lives = [Life() for _ in range(3)]
+    for _ in range(size.pick(small=5, full=20)):
+        work = [(life, played.random.choice((1, 1, 7, 40))) for life in lives if life.length < 80]
+        if not work:
+            break
+        assert_equal(played.step(work))
+
+
 @pytest.mark.usefixtures("processors")
 @pytest.mark.parametrize("context", [15, 16, 17, 64])
 def test_decode_with_chunk_at_block_edges_matches_reference(context: int) -> None:

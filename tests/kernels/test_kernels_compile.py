@@ -11,14 +11,17 @@ ROOT = Path(__file__).parent.parent.parent
 SHARED_LIMIT = 99 << 10
 """Bytes per program of GPUs with compute capability 8.6 and 8.9, the least of all that are supported."""
 
+EVERY_RULE = {"WINDOW": 128, "CHUNK": 8192, "SOFTCAP": 50.0, "SINKS": True}
 SHAPES = [
-    ("bf16", 4, 128, 64),
-    ("bf16", 2, 128, 64),
-    ("bf16", 7, 64, 128),
-    ("bf16", 1, 16, 16),
-    ("bf16", 32, 256, 64),
-    ("fp32", 4, 128, 64),
-    ("fp32", 32, 256, 64),
+    ("bf16", 4, 128, 64, {}),
+    ("bf16", 2, 128, 64, {}),
+    ("bf16", 7, 64, 128, {}),
+    ("bf16", 1, 96, 64, {}),
+    ("bf16", 1, 16, 16, {}),
+    ("bf16", 32, 256, 64, EVERY_RULE),
+    ("bf16", 8, 64, 64, EVERY_RULE),
+    ("fp32", 4, 128, 64, {}),
+    ("fp32", 32, 256, 64, EVERY_RULE),
 ]
 
 

@@ -118,8 +118,9 @@ class _Bucket:
         self._slots = self._pad_slots.clone()
         self._tables = _TableRows((slots // shape.block_size).numpy(), shape.max_blocks)
         self._table = torch.tensor(self._tables.numbers, device=at)
-        context = attention.decode_context(self._table, self._slots, self._positions)
-        self._hidden = graph.capture(lambda: model.forward(self._ids, self._positions, context))
+        # A replay reads the context's tensors. If they were freed, their memory would be given to others.
+        self._context = attention.decode_context(self._table, self._slots, self._positions)
+        self._hidden = graph.capture(lambda: model.forward(self._ids, self._positions, self._context))
 
     def run(self, step: StepInput, input_ids: torch.Tensor) -> torch.Tensor:
         attention, used = step.attention, len(input_ids)

@@ -55,13 +55,13 @@ def prompt_shape(group: int, row_bytes: int, block_size: int) -> TileShape:
     row_bytes: size of one head of one row.
     """
     rows = max(MIN_LINES, min(64, SHARED_BYTES // row_bytes), 1 << (group - 1).bit_length())
-    return TileShape(rows // group * group, rows, _keys(row_bytes, block_size), warps=4, stages=2)
+    return TileShape(rows // group * group, rows, _keys(row_bytes, block_size), warps=4, stages=3)
 
 
 def decode_shape(group: int, row_bytes: int, block_size: int) -> TileShape:
     """Choose the tile shape for one row per sequence. See `prompt_shape` for the parameters."""
     rows = max(MIN_LINES, 1 << (group - 1).bit_length())
-    return TileShape(group, rows, _keys(row_bytes, block_size), warps=4, stages=3)
+    return TileShape(group, rows, _keys(row_bytes, block_size), warps=2, stages=3)
 
 
 def _keys(row_bytes: int, block_size: int) -> int:

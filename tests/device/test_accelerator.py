@@ -123,11 +123,13 @@ def test_fused_npu_attention_matches_reference(npu: AcceleratorDevice, heads: tu
     play(PagedHistory(spec, ["npu", "reference"], blocks=24, device=npu.torch_device), "npu")
 
 
-def test_fused_npu_layers_match_torch(npu: AcceleratorDevice) -> None:
-    at, dtype = npu.torch_device, torch.bfloat16
+def test_fused_layers_match_torch(device: AcceleratorDevice) -> None:
+    at, dtype = device.torch_device, torch.bfloat16
     x, change, gate_up = (torch.randn(5, 256, device=at).to(dtype) for _ in range(3))
     results = []
-    for kinds in (npu.layers(check=True), TORCH_LAYERS):
+    fused = device.layers(check=True)
+    assert fused is not TORCH_LAYERS
+    for kinds in (fused, TORCH_LAYERS):
         norm = kinds.rms_norm(256, 1e-5, dtype=dtype, device=at)
         norm.weight.fill_(0.5)
         table = kinds.rotary(128, 64, 16e6, None, at)

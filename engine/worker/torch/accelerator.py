@@ -9,7 +9,8 @@ import torch
 from cache_tiers.npu.streams import DeviceMemory, Event, Stream
 from engine.errors import EngineError
 from engine.worker.torch.device import Graph
-from models.layers.kinds import TORCH_LAYERS, LayerKinds
+from models.layers.cuda import cuda_layers
+from models.layers.kinds import LayerKinds
 from models.layers.npu import npu_layers
 
 logger = logging.getLogger(__name__)
@@ -63,8 +64,8 @@ class AcceleratorDevice:
         return f"{self.name}-{module.get_device_name(self.torch_device)}".replace(" ", "-")
 
     def layers(self, *, check: bool) -> LayerKinds:
-        """Return the fused operators on an npu, else plain torch."""
-        return npu_layers(check=check) if self.name == "npu" else TORCH_LAYERS
+        """Return fused layers: operators on an npu, Triton's kernels on a GPU."""
+        return npu_layers(check=check) if self.name == "npu" else cuda_layers()
 
     def new_graph(self) -> Graph | None:
         """Create a CUDA graph, or an ACL graph on an npu."""

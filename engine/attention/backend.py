@@ -42,7 +42,6 @@ class Feature(Enum):
     SOFTCAP: soft-capped scores.
     SINKS: attention sinks.
     UNEQUAL_KV: heads of K and V that differ in width.
-    MIXED_CALLS: calls that differ in their heads or widths.
     """
 
     ATTENTION = "attention"
@@ -51,10 +50,9 @@ class Feature(Enum):
     SOFTCAP = "softcap"
     SINKS = "sinks"
     UNEQUAL_KV = "unequal_kv"
-    MIXED_CALLS = "mixed_calls"
 
 
-ALL_CALLS: Final = (Feature.WINDOWS, Feature.SOFTCAP, Feature.SINKS, Feature.UNEQUAL_KV, Feature.MIXED_CALLS)
+ALL_CALLS: Final = (Feature.WINDOWS, Feature.SOFTCAP, Feature.SINKS, Feature.UNEQUAL_KV)
 """Features of a backend that computes every kind of call."""
 
 
@@ -91,9 +89,6 @@ class AttentionSupport:
             reason = self._refusal(call)
             if reason is not None:
                 return reason
-        shapes = {(call.heads, call.kv_heads, call.k_dim, call.v_dim) for call in spec.calls}
-        if len(shapes) > 1 and Feature.MIXED_CALLS not in self.features:
-            return "layers differ in their heads"
         if spec.block_size % self.block_multiple:
             return f"blocks of {spec.block_size} tokens are not a multiple of {self.block_multiple}"
         if self.max_block_size and spec.block_size > self.max_block_size:

@@ -31,7 +31,7 @@ class NpuAttention:
 
     numerics: ClassVar[str] = "npu-1"
     support: ClassVar[AttentionSupport] = AttentionSupport(
-        features=(Feature.ATTENTION, Feature.GRAPHS, Feature.MIXED_CALLS),
+        features=(Feature.ATTENTION, Feature.GRAPHS),
         devices=("npu",),
         dtypes=(torch.bfloat16,),
         head_dims=limits.HEAD_DIMS,

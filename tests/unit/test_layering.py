@@ -336,7 +336,8 @@ def test_every_imported_package_is_a_declared_dependency() -> None:
         "markdown_it": "markdown_it_py",
     }
     # These are imported only if a setting enables the extra, or if torch for a GPU has installed the package.
-    optional = {("app.observability.tracing", "opentelemetry"), ("engine.attention.triton_kernels", "triton")}
+    triton = {("engine.attention.triton_kernels", "triton"), ("models.layers.triton_layers", "triton")}
+    optional = {("app.observability.tracing", "opentelemetry"), *triton}
     optional |= {("app.accounts.directory", "ldap"), ("app.cli.desktop", "webview")}
     optional |= {(name, "psycopg") for name in modules() if name.startswith("app.storage.postgres.")}
     on_ray = ("engine.fleet.ray_", "engine.executor.ray_")

@@ -62,8 +62,8 @@ test-full: test-setup ## check and test everything with large sizes
 
 test-services: wheel test-deploy test-kernels test-models test-replicas test-tools test-postgres test-ray test-logins test-desktop test-clients ## test the wheel, the image and the charts, the GPU kernels, all architectures, replicas, the benchmarks, PostgreSQL, Ray, logins elsewhere, the window of the desktop and the clients
 
-test-kernels: test-setup .make/triton ## simulate the GPU kernels on the CPU and compile them, five minutes
-	@PYTHONPATH=.make/triton $(BIN)/python -m pytest tests/kernels $(ARGS)
+test-kernels: test-setup .make/triton ## simulate the GPU kernels on the CPU and compile them, three minutes
+	@PYTHONPATH=.make/triton $(PYTEST) tests/kernels $(ARGS)
 
 test-deploy: test-setup .make/deploy ## check the image, the Compose file and the Helm chart with their own tools, and install the wheel, two minutes
 	@PYTHONPATH=.make/deploy TORCH_CPU_INDEX="$(TORCH_CPU_INDEX)" $(BIN)/python -m pytest tests/deploy $(ARGS)

@@ -15,6 +15,7 @@ from app.config.secret import load_secret
 from app.config.settings import Settings
 from app.host.backend import Backend
 from app.host.engine_host import EngineHost
+from app.host.hidden_folders import without_folders
 from engine.config import EngineConfig
 from engine.errors import EbbError
 from engine.lasting_objects import objects_that_stay
@@ -166,10 +167,10 @@ class Startup:
         return await result
 
     def _report(self, sentence: str) -> None:
-        self._host.report(sentence)
+        self._host.report(without_folders(sentence))
         logger.info("%s", sentence)
 
     def _fail(self, sentence: str) -> None:
         logger.error("%s", sentence)
-        self._host.fail(sentence)
+        self._host.fail(without_folders(sentence))
         self._on_failure()

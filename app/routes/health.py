@@ -9,6 +9,7 @@ from starlette.routing import Route
 from app.conversations.turns import sampling_of_chats
 from app.host.backend import Backend
 from app.host.engine_host import RETRY_AFTER_SECONDS, EngineHost
+from app.host.hidden_folders import without_folders
 from app.observability.figures import TierFigures, tier_figures
 from app.observability.tier_words import tier_words
 from app.schemas.response_bodies.health import Health, ModelHealth, ReplicaHealth, TierHealth
@@ -112,7 +113,7 @@ def _reason(host: EngineHost) -> str | None:
     """Return why not all requests are served, or what was lost before the start; None if all is well."""
     match host.status:
         case "ok":
-            return host.storage.lost
+            return None if host.storage.lost is None else without_folders(host.storage.lost)
         case "starting":
             return f"The server is starting: {host.progress}"
         case "stopping":
@@ -125,7 +126,8 @@ def _reason(host: EngineHost) -> str | None:
         case "recovering":
             return f"The processes that compute the model are being restarted: {host.lost_workers}"
         case "degraded":
-            return f"Nothing can be stored: {host.storage.reason}"
+            assert host.storage.reason is not None
+            return f"Nothing can be stored: {without_folders(host.storage.reason)}"
 
 
 def _model(engine: Backend) -> ModelHealth:

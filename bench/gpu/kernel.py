@@ -59,7 +59,7 @@ def _shapes(scale: Scale, load: Load) -> list[TileShape]:
     if load.rows > 1:
         others += [replace(chosen, lines=128, rows=128, warps=8), replace(chosen, lines=128, rows=128, warps=4)]
     else:
-        others += [replace(chosen, warps=warps) for warps in (2, 8)]
+        others += [replace(chosen, warps=warps) for warps in (4, 8)]
     return [chosen, replace(chosen, keys=32), *others]
 
 
@@ -77,7 +77,7 @@ def _measure(scale: Scale, load: Load, shape: TileShape) -> str:
     processors = torch.cuda.get_device_properties(device).multi_processor_count
     tiles = Tiles(
         torch.tensor(spans, dtype=torch.int32, device=device),
-        torch.tensor(starts, dtype=torch.int32, device=device),
+        torch.tensor(starts, dtype=torch.int64, device=device),
         num_splits(len(starts), model.num_kv_heads, processors),
         shape,
     )
@@ -113,7 +113,10 @@ def _limits() -> Mapping[str, str]:
 
 
 def _seconds(compute: Callable[[], object]) -> float:
-    """Return the seconds of one call, of TIMES in a graph: a launch from Python takes longer than some kernels."""
+    """Return the seconds of one call, averaged over TIMES calls in a graph.
+
+    A launch from Python takes longer than some kernels.
+    """
     compute()
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()

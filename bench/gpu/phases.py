@@ -142,7 +142,7 @@ def copies(scale: Scale) -> Figures:
             found[name] = {"gb_per_second": speed, "limit": limit[name], "share": speed / limit[name]}
         quiet = median(_decode_steps(rig, streams))
         loud = median(_decode_steps(rig, streams, stored=min(4, count)))
-        found["step_ms"] = {"alone": quiet * 1e3, "4 blocks down beside each": loud * 1e3, "streams": streams}
+        found["step_ms"] = {"alone": quiet * 1e3, "4 blocks down alongside each": loud * 1e3, "streams": streams}
         return found | {"met": min(found["down"]["share"], found["up"]["share"]) >= 0.8}
 
 

@@ -13,3 +13,6 @@ BACKENDS: Final = MappingProxyType(
     }
 )
 """Import string of each backend, in order of preference. A backend is imported only when it is tried."""
+
+PLAIN: Final = ("torch", "reference")
+"""Backends of plain torch."""

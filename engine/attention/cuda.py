@@ -15,21 +15,25 @@ import torch
 from cache_tiers.kv_pool import KVPool
 from cache_tiers.layout import PoolOrder
 from engine.attention.backend import ALL_CALLS, AttentionMetadata, AttentionSpec, AttentionSupport, Feature
-from engine.attention.tiles import Tiles, TileShape, cut_rows, decode_shape, num_splits, padded, prompt_shape
+from engine.attention.tiles import Tiles, TileShape, cut_rows, decode_shape, num_splits, padded, parts_of, prompt_shape
 from engine.upload import upload
 from models.attention_call import AttentionCall
 from models.interface import ForwardContext
 
-PROMPTS: Final = (2, 4096)
-"""Prompt lengths, in rows, to compile kernels for before the first request: one with split keys, one without."""
+COMPILED: Final = ((2,), (4096,), (1,), (1,) * 256)
+"""Numbers of rows, by sequence, to compile kernels for before the first request: with and without split keys."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Shapes:
-    """Tile shapes of the calls with the same heads."""
+    """Tile shapes of the calls with the same heads.
+
+    visible: positions that a row sees at most; 0 for all.
+    """
 
     group: int
     kv_heads: int
+    visible: int
     prompt: TileShape
     decode: TileShape
 
@@ -37,7 +41,11 @@ class _Shapes:
     def of(cls, call: AttentionCall, spec: AttentionSpec) -> "_Shapes":
         row_bytes = padded(max(call.k_dim, call.v_dim)) * spec.dtype.itemsize
         shapes = [make(call.group, row_bytes, spec.block_size) for make in (prompt_shape, decode_shape)]
-        return cls(call.group, call.kv_heads, *shapes)
+        return cls(call.group, call.kv_heads, call.window or call.chunk, *shapes)
+
+    def splits(self, tiles: int, shape: TileShape, processors: int) -> int:
+        most_parts = parts_of(self.visible, shape.lines // self.group, shape.keys)
+        return num_splits(tiles, self.kv_heads, processors, most_parts)
 
 
 class CudaAttention:
@@ -71,10 +79,11 @@ class CudaAttention:
 
     def _compile(self, spec: AttentionSpec) -> None:
         """Compile the kernels by attending over zeros. Every row is written to slot 0, which no request owns yet."""
-        for rows in PROMPTS:
+        for query_lens in COMPILED:
+            rows = sum(query_lens)
             slots = torch.zeros(rows, dtype=torch.int64, device=self._device)
-            table = [0] * -(-rows // spec.block_size)
-            context = self.begin_step(AttentionMetadata((rows,), (rows,), (table,), slots))
+            tables = [[0] * -(-length // spec.block_size) for length in query_lens]
+            context = self.begin_step(AttentionMetadata(query_lens, query_lens, tuple(tables), slots))
             for call in dict.fromkeys(spec.calls):
                 zeros = partial(torch.zeros, dtype=spec.dtype, device=self._device)
                 q, k = zeros((rows, call.heads, call.k_dim)), zeros((rows, call.kv_heads, call.k_dim))
@@ -92,7 +101,7 @@ class CudaAttention:
             row += query_len
         tiles = {
             shapes: [
-                self._tiles(*cut_rows(sequences, shape.lines // shapes.group), shape, shapes.kv_heads)
+                self._tiles(*cut_rows(sequences, shape.lines // shapes.group), shape, shapes)
                 for sequences, shape in ((prompts, shapes.prompt), (decodes, shapes.decode))
                 if sequences
             ]
@@ -107,8 +116,7 @@ class CudaAttention:
         rows = list(range(len(positions)))
         spans = [rows, rows, [1] * len(rows)]
         tiles = {
-            shapes: [self._tiles(spans, positions, shapes.decode, shapes.kv_heads)]
-            for shapes in dict.fromkeys(self._shapes)
+            shapes: [self._tiles(spans, positions, shapes.decode, shapes)] for shapes in dict.fromkeys(self._shapes)
         }
         return self._context(block_tables, slot_mapping, tiles)
 
@@ -118,11 +126,13 @@ class CudaAttention:
         return _CudaContext(self._calls, self._pool, tables, slots, [tiles[shapes] for shapes in self._shapes])
 
     def _tiles(
-        self, spans: list[list[int]], starts: Sequence[int] | torch.Tensor, shape: TileShape, kv_heads: int
+        self, spans: list[list[int]], starts: Sequence[int] | torch.Tensor, shape: TileShape, shapes: _Shapes
     ) -> Tiles:
-        on_device = starts if isinstance(starts, torch.Tensor) else self._ints(starts)
-        splits = num_splits(len(starts), kv_heads, self._processors)
-        return Tiles(self._ints(spans), on_device, splits, shape)
+        splits = shapes.splits(len(starts), shape, self._processors)
+        if not isinstance(starts, torch.Tensor):
+            # The type of the positions of a captured decode, for which the kernels are compiled already.
+            starts = upload(np.array(starts, dtype=np.int64), self._device)
+        return Tiles(self._ints(spans), starts, splits, shape)
 
     def _tables(self, metadata: AttentionMetadata) -> torch.Tensor:
         """Build the block table [sequences, blocks of the longest]. Entries past a sequence's end are never read."""
@@ -163,6 +173,7 @@ class _CudaContext:
         from engine.attention import triton_kernels
 
         call, pages = self.calls[index], self.pool.pages[index]
+        q, k, v = (x if x.stride(-1) == 1 else x.contiguous() for x in (q, k, v))
         triton_kernels.write(pages, self.slots, k, v)
         out = torch.empty((len(q), call.heads, call.v_dim), dtype=q.dtype, device=q.device)
         for tiles in self.tiles[index]:

@@ -38,7 +38,7 @@ class Tiles:
     """A batch of n tiles on the device.
 
     spans: [3, n] int32: sequence, first row in the batch and number of rows of each tile.
-    starts: [n] int32 or int64: position of each tile's first row in its sequence.
+    starts: [n] int64: position of each tile's first row in its sequence.
     splits: number of parts that the keys of each tile are split into.
     """
 
@@ -74,12 +74,23 @@ def padded(head_dim: int) -> int:
     return max(16, 1 << (head_dim - 1).bit_length())
 
 
-def num_splits(tiles: int, kv_heads: int, processors: int) -> int:
+def num_splits(tiles: int, kv_heads: int, processors: int, most_parts: int = MAX_SPLITS) -> int:
     """Return how many parts to split keys into so that every multiprocessor has work.
 
     Sequence lengths are ignored, because they change between replays of a captured graph.
+
+    most_parts: parts that can have keys, because of a window or a chunk.
     """
-    return max(1, min(MAX_SPLITS, WAVES * processors // (tiles * kv_heads)))
+    return max(1, min(MAX_SPLITS, most_parts, WAVES * processors // (tiles * kv_heads)))
+
+
+def parts_of(visible: int, rows: int, keys: int) -> int:
+    """Return how many groups of `keys` keys the rows of a tile can see.
+
+    visible: positions that a row sees at most; 0 for all.
+    rows: of a tile.
+    """
+    return (visible + rows - 2) // keys + 2 if visible else MAX_SPLITS
 
 
 def cut_rows(sequences: Sequence[tuple[int, int, int, int]], rows_per_tile: int) -> tuple[list[list[int]], list[int]]:

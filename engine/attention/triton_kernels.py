@@ -121,7 +121,7 @@ def _attend(
     lines, k_dims, v_dims = tl.arange(0, ROWS), tl.arange(0, K_PADDED), tl.arange(0, V_PADDED)
     row = lines // GROUP
     inside = row < count
-    heads = kv_head * GROUP + lines % GROUP
+    heads = (kv_head * GROUP + lines % GROUP).to(tl.int64)
     at = (first_row + row) * q_row + heads * q_head
     known_query = inside[:, None] & (k_dims < K_DIM)[None, :]
     queries = tl.load(q + at[:, None] + k_dims[None, :], mask=known_query, other=0.0)
@@ -145,16 +145,16 @@ def _attend(
         highest = tl.where(split == 0, sink, highest)
         total += tl.where(split == 0, 1.0, 0.0)
     mixed = tl.zeros([ROWS, V_PADDED], tl.float32)
-    # All rows see all keys before `plain`. Masks there would cost a tenth of the time.
+    # All rows see all keys before `plain`, which need no masks.
     plain = begin
     if (not WINDOW) and (not CHUNK):
         plain = tl.maximum(begin, tl.minimum(stop, (start + 1) // KEYS * KEYS))
-    for position in range(begin, plain, KEYS):
-        highest, total, mixed = _mix_block(
-            position, highest, total, mixed, queries, keys, values, table, kv_head, scale, last, end,
-            key_block, key_head, value_block, value_head, BLOCK_SIZE, K_DIM, V_DIM, K_PADDED, V_PADDED, KEYS,
-            WINDOW, CHUNK, SOFTCAP, False, PRECISION,
-        )  # fmt: skip
+        for position in range(begin, plain, KEYS):
+            highest, total, mixed = _mix_block(
+                position, highest, total, mixed, queries, keys, values, table, kv_head, scale, last, end,
+                key_block, key_head, value_block, value_head, BLOCK_SIZE, K_DIM, V_DIM, K_PADDED, V_PADDED, KEYS,
+                WINDOW, CHUNK, SOFTCAP, False, PRECISION,
+            )  # fmt: skip
     for position in range(plain, stop, KEYS):
         highest, total, mixed = _mix_block(
             position, highest, total, mixed, queries, keys, values, table, kv_head, scale, last, end,
@@ -232,8 +232,10 @@ def attend(
 
     `out` must be contiguous. Split sums use memory of torch's allocator, which may allocate during a graph capture.
 
-    sinks: [heads], for a call with sinks.
+    sinks: [heads], contiguous, for a call with sinks.
     """
+    if call.sinks != (sinks is not None):
+        raise ValueError(f"the call {'has' if call.sinks else 'has no'} sinks")
     keys, values = pages
     shape: TileShape = tiles.shape
     count, splits = len(tiles.starts), tiles.splits

@@ -12,6 +12,7 @@ import torch
 from cache_tiers.layout import BlockLayout, PoolOrder
 from cache_tiers.npu.owed_results import OwedResults
 from engine.attention.backend import AttentionBackend, AttentionSpec, Feature, kv_shapes
+from engine.attention.backends import PLAIN
 from engine.attention.selector import Selection, select_backend
 from engine.config import EngineConfig
 from engine.cpu.weights import PackedModel
@@ -35,7 +36,7 @@ from engine.worker.torch.stage_runner import StageRunner
 from models import registry
 from models.decoder.model import DecoderForCausalLM
 from models.interface import CausalLM, ModelShape
-from models.layers.kinds import LayerKinds
+from models.layers.kinds import TORCH_LAYERS, LayerKinds
 from models.parallel import ALONE, RankGroup
 from models.partition import Stage
 
@@ -137,7 +138,9 @@ class Worker:
         """
         check_quantization(self._config)
         self._device.prepare()
-        layers = self._device.layers(check=self._config.check_operators)
+        # The plain backends of attention come with plain layers, so that both can be compared with the fused ones.
+        fused = self._config.attention not in PLAIN
+        layers = self._device.layers(check=self._config.check_operators) if fused else TORCH_LAYERS
         if self._num_sharers > 1:
             torch.set_num_threads(min(self._threads, torch.get_num_threads()))
         config = self._config

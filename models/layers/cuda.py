@@ -1,4 +1,4 @@
-"""A decoder's small layers on a CUDA GPU: one launch each instead of a dozen. Plain torch where Triton is missing."""
+"""A decoder's small layers on a CUDA GPU: one launch each, not up to nine. Plain torch where Triton is missing."""
 
 from importlib.util import find_spec
 from typing import Final
@@ -10,7 +10,7 @@ from models.layers.rms_norm import RMSNorm
 from models.layers.rope import RotaryTable
 
 MAX_SIZE: Final = 16384
-"""Elements of a row that one program normalizes. A longer row goes to torch."""
+"""Largest row, in elements, that one program normalizes. A longer row goes to torch."""
 
 
 def cuda_layers() -> LayerKinds:
@@ -24,7 +24,7 @@ class CudaRMSNorm(RMSNorm):
     """RMSNorm in one launch, with the sum that precedes it."""
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
-        """Normalize x [T, size] or [T, heads, size]. Return the same shape and dtype; x is not changed."""
+        """Normalize x [T, size]. Return the same shape and dtype; x is not changed."""
         if x.shape[-1] > MAX_SIZE:
             return super().__call__(x)
         from models.layers import triton_layers

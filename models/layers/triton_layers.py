@@ -17,14 +17,13 @@ _GATED: int = 1024
 
 @triton.jit
 def _norm(
-    x, change, weight, out, x_row, x_head, change_row, eps,
-    SIZE: tl.constexpr, PADDED: tl.constexpr, HEADS: tl.constexpr, ADDS: tl.constexpr,
+    x, change, weight, out, x_row, change_row, eps, SIZE: tl.constexpr, PADDED: tl.constexpr, ADDS: tl.constexpr,
 ):  # fmt: skip
-    """Normalize one head of one row. Program: (row x head)."""
+    """Normalize one row. Program: (row)."""
     program = tl.program_id(0).to(tl.int64)
     places = tl.arange(0, PADDED)
     inside = places < SIZE
-    at = x + program // HEADS * x_row + program % HEADS * x_head + places
+    at = x + program * x_row + places
     row = tl.load(at, mask=inside, other=0.0)
     if ADDS:
         row = (row.to(tl.float32) + tl.load(change + program * change_row + places, mask=inside, other=0.0)).to(
@@ -72,25 +71,24 @@ def _gate(gate_up, out, row_stride, INNER: tl.constexpr, COUNT: tl.constexpr):
 
 
 def norm(x: torch.Tensor, weight: torch.Tensor, eps: float, change: torch.Tensor | None = None) -> torch.Tensor:
-    """Return x / rms(x) * weight for x [T, size] or [T, heads, size], contiguous, in the same shape and dtype.
+    """Return x / rms(x) * weight for x [T, size]. The result is contiguous and has x's dtype.
 
     change: [T, size], added to x in place before the norm.
     """
-    heads = x.shape[1] if x.dim() == 3 else 1
-    size = x.shape[-1]
+    rows, size = x.shape
     out = torch.empty(x.shape, dtype=x.dtype, device=x.device)
-    _norm[(x.numel() // size,)](
-        x, x if change is None else change, weight, out, x.stride(0), x.stride(1) if heads > 1 else 0,
-        0 if change is None else change.stride(0), eps,
-        SIZE=size, PADDED=triton.next_power_of_2(size), HEADS=heads, ADDS=change is not None,
+    _norm[(rows,)](
+        x, x if change is None else change, weight, out, x.stride(0), 0 if change is None else change.stride(0), eps,
+        SIZE=size, PADDED=triton.next_power_of_2(size), ADDS=change is not None,
         num_warps=8 if size >= 2048 else 4 if size > 256 else 1,
     )  # fmt: skip
     return out
 
 
 def rotate(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
-    """Rotate x [T, heads, head_dim] by cos and sin float32 [T, 1, head_dim]; contiguous, in the same shape and dtype.
+    """Rotate x [T, heads, head_dim] by cos and sin float32 [T, 1, head_dim]. The result is contiguous, with x's dtype.
 
+    x may be a slice whose last stride is 1.
     sin: with the sign of `RotaryTable`.
     """
     rows, heads, dim = x.shape

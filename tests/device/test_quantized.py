@@ -21,7 +21,7 @@ SIZES = {"hidden_size": 256, "intermediate_size": 512, "head_dim": 64, "num_hidd
 
 
 def smooth_network() -> PreTrainedModel:
-    """Make a network in float32 whose weights are so small that 16 bits move its logits by 0.9 % only."""
+    """Make a float32 network with small weights, so that rounding to 16 bits moves its logits by only 0.9 %."""
     network = tiny_network(tiny_config("llama", **SIZES))
     with torch.no_grad():
         for parameter in network.parameters():

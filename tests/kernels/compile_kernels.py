@@ -12,14 +12,14 @@ from triton.compiler import ASTSource
 from engine.attention.tiles import TileShape, decode_shape, padded, prompt_shape
 from engine.attention.triton_kernels import _attend
 
-TYPES = {"tables": "*i32", "tiles": "*i32", "sums": "*fp32", "logs": "*fp32", "scale": "fp32"}
+TYPES = {"tables": "*i32", "tiles": "*i32", "starts": "*i64", "sums": "*fp32", "logs": "*fp32", "scale": "fp32"}
 UNALIGNED = ("scale", "num_tiles", "table_width")
 ALIGNED = [["tt.divisibility", 16]]
 
 
-def compiled(capability: int, dtype: str, constants: dict[str, object], starts: str, shape: TileShape) -> int:
+def compiled(capability: int, dtype: str, constants: dict[str, object], shape: TileShape) -> int:
     """Compile a program, and return its bytes of shared memory."""
-    pointers = {**TYPES, "starts": starts} | dict.fromkeys(("q", "keys", "values", "sinks", "out"), f"*{dtype}")
+    pointers = TYPES | dict.fromkeys(("q", "keys", "values", "sinks", "out"), f"*{dtype}")
     names = _attend.arg_names
     signature = {name: "constexpr" if name in constants else pointers.get(name, "i32") for name in names}
     attributes = {(at,): ALIGNED for at, name in enumerate(names) if name not in constants and name not in UNALIGNED}
@@ -34,7 +34,7 @@ def main(asked: str) -> None:
     for dtype, group, dim, block_size, rules in shapes:
         row_bytes = padded(dim) * (4 if dtype == "fp32" else 2)
         precision = "ieee" if dtype == "fp32" else "tf32"
-        for kind, make, starts in (("prompt", prompt_shape, "*i32"), ("decode", decode_shape, "*i64")):
+        for kind, make in (("prompt", prompt_shape), ("decode", decode_shape)):
             shape = make(group, row_bytes, block_size)
             for split in (False, True):
                 constants = {"GROUP": group, "BLOCK_SIZE": block_size, "K_DIM": dim, "V_DIM": dim, "ROWS": shape.rows}
@@ -42,7 +42,7 @@ def main(asked: str) -> None:
                 constants |= {"WINDOW": 0, "CHUNK": 0, "SOFTCAP": 0.0, "SINKS": False} | rules
                 constants |= {"SPLIT": split, "PRECISION": precision}
                 name = f"{dtype} {group} {dim} {block_size} {rules} {kind} split={split}"
-                shared[name] = compiled(capability, dtype, constants, starts, shape)
+                shared[name] = compiled(capability, dtype, constants, shape)
     print(json.dumps(shared))
 
 

@@ -47,13 +47,6 @@ def test_norm_with_and_without_sum_matches_torch(size: int, dtype: torch.dtype) 
 
 
 @DTYPES
-def test_norm_of_heads_in_a_merged_row_matches_torch(dtype: torch.dtype) -> None:
-    ours, plain = both(lambda kinds: kinds.rms_norm(32, 1e-5, dtype=dtype, device=CPU), 32, dtype)
-    heads = random(5, 7 * 32, dtype=dtype)[:, 32 : 4 * 32].unflatten(1, (3, 32))
-    assert_near(ours(heads), plain(heads))
-
-
-@DTYPES
 @pytest.mark.parametrize(("heads", "dim", "rotary_dim"), [(8, 128, 0), (3, 80, 0), (2, 64, 32)])
 def test_rotation_of_heads_in_a_merged_row_matches_torch(
     heads: int, dim: int, rotary_dim: int, dtype: torch.dtype

@@ -11,7 +11,8 @@ from cache_tiers.transfer import Direction, TransferJob
 from engine.config import EngineConfig
 from engine.scheduler_output import NewRequestData
 from engine.worker.torch.device import Graph
-from models.layers.kinds import TORCH_LAYERS, LayerKinds
+from models.layers.cuda import cuda_layers
+from models.layers.kinds import LayerKinds
 from tests.contract.npu_rig import prompt
 from tests.fake_npu.device import FakeNpu
 from tests.integration.worker_driver import GREEDY, WorkerDriver, tokens_of
@@ -51,7 +52,7 @@ class FakeCuda(FakeNpu):
         self.called: list[CalledGraph] = []
 
     def layers(self, *, check: bool) -> LayerKinds:
-        return TORCH_LAYERS
+        return cuda_layers()
 
     def new_graph(self) -> Graph | None:
         self.called.append(CalledGraph())

@@ -118,7 +118,7 @@ class _Bucket:
         self._slots = self._pad_slots.clone()
         self._tables = _TableRows((slots // shape.block_size).numpy(), shape.max_blocks)
         self._table = torch.tensor(self._tables.numbers, device=at)
-        # A replay reads the context's tensors. If they were freed, their memory would be given to others.
+        # A replay reads the context's tensors. The allocator would reuse the memory of freed ones.
         self._context = attention.decode_context(self._table, self._slots, self._positions)
         self._hidden = graph.capture(lambda: model.forward(self._ids, self._positions, self._context))
 

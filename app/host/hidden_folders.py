@@ -1,0 +1,11 @@
+"""Messages without the folders of this machine. The log keeps them."""
+
+import re
+from typing import Final
+
+_FOLDERS: Final = re.compile(r"(?<![\w.:/])(?:/[^\s/:;,'\"]+)+/(?=[^\s/:;,'\"])")
+
+
+def without_folders(sentence: str) -> str:
+    """Return `sentence` with only the last part of each absolute path."""
+    return _FOLDERS.sub("", sentence)

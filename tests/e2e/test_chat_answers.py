@@ -274,6 +274,8 @@ async def test_new_chat_begins_with_default_preset(chat: ChatPage) -> None:
         await page.get_by_role("combobox", name="Preset").select_option(label="Sailor (new chats)")
         await chat.button("Delete preset").click()
         await expect(page.get_by_role("combobox", name="Preset")).to_have_count(0)
+        await page.get_by_role("dialog").get_by_role("button", name="Undo").click()
+        await expect(page.get_by_role("combobox", name="Preset")).to_contain_text("Sailor (new chats)")
     finally:
         for preset in (await (await page.request.get("/api/presets")).json())["data"]:
             await page.request.delete(f"/api/presets/{preset['id']}")
@@ -300,6 +302,10 @@ async def test_slash_begins_message_with_saved_prompt(chat: ChatPage) -> None:
     await expect(chat.composer).to_have_value("Translate into French: tide")
     await chat.composer.fill("")
     await chat.composer.press_sequentially("/")
+    await dialog.get_by_role("button", name="Edit “Translate”").click()
+    await dialog.get_by_role("button", name="Delete prompt").click()
+    await expect(dialog).to_contain_text("No saved prompts yet.")
+    await dialog.get_by_role("button", name="Undo").click()
     await dialog.get_by_role("button", name="Edit “Translate”").click()
     await dialog.get_by_role("button", name="Delete prompt").click()
     await expect(dialog).to_contain_text("No saved prompts yet.")

@@ -106,6 +106,8 @@ async def test_palette_finds_chats_and_commands_by_keyboard(
     browser: Browser, server: RunningServer[FakeEngine]
 ) -> None:
     context, chat = await opened(browser, server)
+    preset = {"name": "Sailor", "system_prompt": "Answer like a sailor.", "params": {"max_tokens": 3}}
+    created = await (await chat.page.request.post("/api/presets", data=preset)).json()
     await chat.page.goto("/")
     for title in ("Anchor", "Bollard"):
         await chat.page.request.post("/api/conversations", data={"title": title})
@@ -120,6 +122,13 @@ async def test_palette_finds_chats_and_commands_by_keyboard(
     await chat.page.keyboard.press("Enter")
     await expect(palette).to_have_count(0)
     await expect(chat.page.get_by_role("heading", name="Bollard", level=1)).to_be_visible()
+    await chat.page.keyboard.press("Control+k")
+    await chat.page.keyboard.type("sail")
+    await chat.page.keyboard.press("Enter")
+    await expect(chat.page.get_by_text("Preset: Sailor")).to_be_visible()
+    stored = await chat.stored(chat.page.url.rpartition("/")[2])
+    assert (stored["system_prompt"], stored["params"]) == ("Answer like a sailor.", {"max_tokens": 3})
+    await chat.page.request.delete(f"/api/presets/{created['id']}")
     await chat.page.keyboard.press("Control+k")
     await chat.page.keyboard.type("keyb")
     await chat.page.keyboard.press("Enter")

@@ -1,6 +1,6 @@
 import type { Conversation, SearchResponse } from "./api/types";
 
-/** Command of the palette. Presets and other parts of the page add theirs as further actions. */
+/** Command of the palette. */
 export interface PaletteAction {
   key: string;
   label: string;

@@ -1,5 +1,7 @@
+import { t } from "../i18n/language.svelte";
 import type { ApiClient } from "../services/api/client";
 import type { Health } from "../services/api/types";
+import { startStep } from "../services/start_step";
 
 /** Pauses between requests while the server is not ready, and while it is. */
 const NOT_READY_MS = 1_000;
@@ -11,6 +13,29 @@ export class HealthStore {
   current = $state<Health | null>(null);
   reachable = $state(true);
   readonly ready = $derived(this.reachable && this.current?.status === "ok");
+  /** Text of why the server is not ready, or slower than it could be; null if all is well. */
+  readonly trouble = $derived.by(() => {
+    const texts = t().server;
+    if (!this.reachable) return texts.unreachable;
+    if (this.current === null) return null;
+    const { status, model, reason, reason_code } = this.current;
+    const progress = capitalised(this.current.starting ?? "");
+    const start = startStep(progress);
+    switch (status) {
+      case "ok":
+        return model?.device_note ? texts.slower(model.device_note) : null;
+      case "starting":
+        return texts.loading(progress, start.step, start.figure);
+      case "stopping":
+        return texts.stopping;
+      case "recovering":
+        return texts.recovering;
+      case "degraded":
+        return texts.degraded(reason ?? "", reason_code ?? "");
+      case "failed":
+        return model === null ? texts.failed(progress) : texts.restarting;
+    }
+  });
 
   private timer: ReturnType<typeof setTimeout> | undefined;
   private requests = 0;
@@ -59,4 +84,8 @@ export class HealthStore {
       signal.addEventListener("abort", () => reject(signal.reason));
     });
   }
+}
+
+function capitalised(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

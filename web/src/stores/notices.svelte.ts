@@ -1,3 +1,4 @@
+import { t } from "../i18n/language.svelte";
 import { describeError } from "../services/api/errors";
 
 const SHOWN_MS = 6_000;
@@ -72,10 +73,16 @@ export class Notices {
     this.timer = setTimeout(() => this.dismiss(), shown + (lines - 1) * FURTHER_LINE_MS);
   }
 
-  /** Show a failure, as in "The chat was not renamed.", with its reason. about: as in `show`. */
+  /** Show a change with a button that reverts it. `failure` is shown with the reason if that fails; about: as in `show`. */
+  offerUndo(text: string, undo: () => Promise<unknown>, failure = "", about: AboutChat | null = null): void {
+    const act = () => void undo().catch((error: unknown) => this.failed(failure, error, about));
+    this.show(text, { label: t().undo, act }, about);
+  }
+
+  /** Show a failure, as in "The chat was not renamed.", with its reason; about: as in `show`. An empty failure leaves the reason. */
   failed(failure: string, error: unknown, about: AboutChat | null = null): void {
     const { what, todo } = describeError(error);
-    this.show(`${failure} ${what} ${todo}`, null, about);
+    this.show(`${failure} ${what} ${todo}`.trim(), null, about);
   }
 
   dismiss(): void {

@@ -1,7 +1,7 @@
 import { SvelteSet } from "svelte/reactivity";
 
 import type { ApiClient } from "../services/api/client";
-import type { BulkChanges, Conversation } from "../services/api/types";
+import type { BulkChanges, Conversation, Folder } from "../services/api/types";
 import { FolderTree } from "../services/folder_tree";
 import type { Conversations } from "./conversations.svelte";
 
@@ -57,6 +57,30 @@ export class Organizer {
 
   toggle(id: string): void {
     if (this.selected?.delete(id) === false) this.selected.add(id);
+  }
+
+  /**
+   * Delete a folder. Return the function that creates it again with its system prompt, its chats and the folders inside
+   * it, and returns its new id. Chats that were deleted before stay outside. Both reject like the API.
+   */
+  async remove({ id, name, parent_id, system_prompt }: Folder): Promise<() => Promise<string>> {
+    const inside = this.tree.inside(id);
+    const lists = await Promise.all([false, true].map((archived) => this.api.conversations(archived, id)));
+    const chats = lists.flat().filter(({ folder_id }) => folder_id === id);
+    await this.api.deleteFolder(id);
+    return async () => {
+      const restored = await this.api.createFolder({ name, parent_id, system_prompt });
+      // The folders inside may have changed since, or may be gone.
+      for (const folder of inside.flatMap((each) => this.tree.get(each.id) ?? [])) {
+        await this.api.replaceFolder(folder.id, { name: folder.name, parent_id: restored.id, system_prompt: folder.system_prompt });
+      }
+      await this.load();
+      await this.change(
+        chats.map((chat) => chat.id),
+        { folder_id: restored.id },
+      );
+      return restored.id;
+    };
   }
 
   /** Change, delete or restore chats, and reread the list. Rejects like the API. */

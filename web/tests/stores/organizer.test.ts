@@ -46,6 +46,25 @@ describe("the organized list", () => {
     expect(shown()).toHaveLength(4);
   });
 
+  it("restores a deleted folder with its prompt, its chats and the folders inside it", async () => {
+    const sea = { id: "f", name: "Sea", parent_id: null, system_prompt: "Speak of the sea." };
+    const [inner, deep] = [{ ...sea, id: "inner", name: "Bay", parent_id: "f" }, { ...sea, id: "deep", name: "Reef", parent_id: "inner" }];
+    vi.spyOn(api, "folders").mockResolvedValue([sea, inner, deep]);
+    vi.spyOn(api, "conversations").mockImplementation((archived) =>
+      Promise.resolve(archived ? [conversation({ id: "old", folder_id: "f" })] : [conversation({ id: "new", folder_id: "f" }), conversation({ id: "below", folder_id: "inner" })]),
+    );
+    const [removed, created] = [vi.spyOn(api, "deleteFolder").mockResolvedValue(), vi.spyOn(api, "createFolder").mockResolvedValue({ ...sea, id: "g" })];
+    const [replaced, changed] = [vi.spyOn(api, "replaceFolder").mockResolvedValue(inner), vi.spyOn(api, "changeConversations").mockResolvedValue({ changed: [], missing: [] })];
+    await organizer.load();
+
+    const restore = await organizer.remove(sea);
+    expect(removed).toHaveBeenCalledExactlyOnceWith("f");
+    expect(await restore()).toBe("g");
+    expect(created).toHaveBeenCalledExactlyOnceWith({ name: "Sea", parent_id: null, system_prompt: "Speak of the sea." });
+    expect(replaced).toHaveBeenCalledExactlyOnceWith("inner", { name: "Bay", parent_id: "g", system_prompt: "Speak of the sea." });
+    expect(changed).toHaveBeenCalledExactlyOnceWith(["new", "old"], { folder_id: "g" });
+  });
+
   it("changes many chats in several requests", async () => {
     const request = vi.spyOn(api, "changeConversations").mockResolvedValue({ changed: [], missing: [] });
     const ids = Array.from({ length: 501 }, (_, index) => `${index}`);

@@ -167,6 +167,7 @@ export const texts: AccountTexts = {
     save: "Stoor",
     health: "Bediener",
     status: "Status",
+    ready: "Gereed",
     version: "Weergawe",
     model: "Model",
     noModel: "Nog geen",

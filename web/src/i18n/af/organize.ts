@@ -15,6 +15,7 @@ export const texts: OrganizeTexts = {
       ? `Die vouer “${name}” is uitgevee. Wat daarin was, is in die lys.`
       : `Die vouer “${name}” is uitgevee. Wat daarin was, is in “${parent}”.`,
   notChanged: "Die vouer is nie verander nie.",
+  deleted: (name) => `“${name}” is uitgevee.`,
 
   newFolder: "Nuwe vouer",
   newInside: "Nuwe vouer in hierdie een",

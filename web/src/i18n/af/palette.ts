@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "Niks gevind nie.",
   sidebar: "Wys of versteek die lys kletse",
   search: "Soek in die lys kletse",
+  preset: (name) => `Voorinstelling: ${name}`,
 };

@@ -179,6 +179,7 @@ export const texts: AccountTexts = {
     save: "حفظ",
     health: "الخادم",
     status: "الحالة",
+    ready: "جاهز",
     version: "الإصدار",
     model: "النموذج",
     noModel: "لا يوجد بعد",

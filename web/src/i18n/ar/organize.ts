@@ -27,6 +27,7 @@ export const texts: OrganizeTexts = {
       ? `تم حذف المجلد «${name}». انتقل محتواه إلى القائمة.`
       : `تم حذف المجلد «${name}». انتقل محتواه إلى «${parent}».`,
   notChanged: "لم يتغيّر المجلد.",
+  deleted: (name) => `تم حذف «${name}».`,
 
   newFolder: "مجلد جديد",
   newInside: "مجلد جديد داخل هذا المجلد",

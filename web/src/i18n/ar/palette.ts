@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "لم يُعثر على شيء.",
   sidebar: "إظهار قائمة الدردشات أو إخفاؤها",
   search: "البحث في قائمة الدردشات",
+  preset: (name) => `الإعداد المسبق: ${name}`,
 };

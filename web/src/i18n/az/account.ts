@@ -160,6 +160,7 @@ export const texts: AccountTexts = {
     save: "Yadda saxla",
     health: "Server",
     status: "Status",
+    ready: "Hazırdır",
     version: "Versiya",
     model: "Model",
     noModel: "Hələ yoxdur",

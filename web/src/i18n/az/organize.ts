@@ -12,6 +12,7 @@ export const texts: OrganizeTexts = {
       ? `“${name}” qovluğu silindi. İçindəkilər indi siyahıdadır.`
       : `“${name}” qovluğu silindi. İçindəkilər indi “${parent}” qovluğundadır.`,
   notChanged: "Qovluq dəyişdirilmədi.",
+  deleted: (name) => `“${name}” silindi.`,
 
   newFolder: "Yeni qovluq",
   newInside: "Bu qovluğun içində yeni qovluq",

@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "Heç nə tapılmadı.",
   sidebar: "Söhbət siyahısını göstər və ya gizlət",
   search: "Söhbət siyahısında axtar",
+  preset: (name) => `Hazır ayar: ${name}`,
 };

@@ -168,6 +168,7 @@ export const texts: AccountTexts = {
     save: "Захаваць",
     health: "Сервер",
     status: "Стан",
+    ready: "Гатовы",
     version: "Версія",
     model: "Мадэль",
     noModel: "Пакуль няма",

@@ -15,6 +15,7 @@ export const texts: OrganizeTexts = {
       ? `Папка «${name}» выдалена. Яе змесціва цяпер у спісе.`
       : `Папка «${name}» выдалена. Яе змесціва цяпер у папцы «${parent}».`,
   notChanged: "Папка не зменена.",
+  deleted: (name) => `Выдалена: «${name}».`,
 
   newFolder: "Новая папка",
   newInside: "Новая папка ўнутры гэтай",

@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "Нічога не знойдзена.",
   sidebar: "Паказаць або схаваць спіс чатаў",
   search: "Пошук у спісе чатаў",
+  preset: (name) => `Набор налад: ${name}`,
 };

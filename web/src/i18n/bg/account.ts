@@ -167,6 +167,7 @@ export const texts: AccountTexts = {
     save: "Запазване",
     health: "Сървър",
     status: "Състояние",
+    ready: "Готов",
     version: "Версия",
     model: "Модел",
     noModel: "Още няма",

@@ -15,6 +15,7 @@ export const texts: OrganizeTexts = {
       ? `Папката „${name}“ е изтрита. Съдържанието ѝ е в списъка.`
       : `Папката „${name}“ е изтрита. Съдържанието ѝ е в „${parent}“.`,
   notChanged: "Папката не е променена.",
+  deleted: (name) => `Изтрито: „${name}“.`,
 
   newFolder: "Нова папка",
   newInside: "Нова папка вътре в тази",

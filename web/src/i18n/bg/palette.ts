@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "Няма резултати.",
   sidebar: "Показване или скриване на списъка с чатове",
   search: "Търсене в списъка с чатове",
+  preset: (name) => `Комплект настройки: ${name}`,
 };

@@ -156,6 +156,7 @@ export const texts: AccountTexts = {
     save: "সেভ করুন",
     health: "সার্ভার",
     status: "অবস্থা",
+    ready: "প্রস্তুত",
     version: "সংস্করণ",
     model: "মডেল",
     noModel: "এখনও নেই",

@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "কিছু পাওয়া যায়নি।",
   sidebar: "চ্যাটের তালিকা দেখান বা লুকান",
   search: "চ্যাটের তালিকায় খুঁজুন",
+  preset: (name) => `প্রিসেট: ${name}`,
 };

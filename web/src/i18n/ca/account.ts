@@ -167,6 +167,7 @@ export const texts: AccountTexts = {
     save: "Desa",
     health: "Servidor",
     status: "Estat",
+    ready: "A punt",
     version: "Versió",
     model: "Model",
     noModel: "Cap encara",

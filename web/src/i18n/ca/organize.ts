@@ -15,6 +15,7 @@ export const texts: OrganizeTexts = {
       ? `S’ha suprimit la carpeta «${name}». El que hi havia és a la llista.`
       : `S’ha suprimit la carpeta «${name}». El que hi havia és a «${parent}».`,
   notChanged: "No s’ha modificat la carpeta.",
+  deleted: (name) => `S’ha suprimit «${name}».`,
 
   newFolder: "Carpeta nova",
   newInside: "Carpeta nova dins d’aquesta",

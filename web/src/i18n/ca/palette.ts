@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "No s’ha trobat res.",
   sidebar: "Mostra o amaga la llista de xats",
   search: "Cerca a la llista de xats",
+  preset: (name) => `Preajust: ${name}`,
 };

@@ -168,6 +168,7 @@ export const texts: AccountTexts = {
     save: "Uložit",
     health: "Server",
     status: "Stav",
+    ready: "Připraven",
     version: "Verze",
     model: "Model",
     noModel: "Zatím žádný",

@@ -15,6 +15,7 @@ export const texts: OrganizeTexts = {
       ? `Složka „${name}“ byla smazána. Její obsah je v seznamu.`
       : `Složka „${name}“ byla smazána. Její obsah je ve složce „${parent}“.`,
   notChanged: "Složka nebyla změněna.",
+  deleted: (name) => `Smazáno: „${name}“.`,
 
   newFolder: "Nová složka",
   newInside: "Nová složka uvnitř této",

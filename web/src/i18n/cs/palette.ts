@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "Nic se nenašlo.",
   sidebar: "Zobrazit nebo skrýt seznam chatů",
   search: "Hledat v seznamu chatů",
+  preset: (name) => `Předvolba: ${name}`,
 };

@@ -163,6 +163,7 @@ export const texts: AccountTexts = {
     save: "Gem",
     health: "Server",
     status: "Status",
+    ready: "Klar",
     version: "Version",
     model: "Model",
     noModel: "Ingen endnu",

@@ -15,6 +15,7 @@ export const texts: OrganizeTexts = {
       ? `Mappen ”${name}” blev slettet. Indholdet er på listen.`
       : `Mappen ”${name}” blev slettet. Indholdet er i ”${parent}”.`,
   notChanged: "Mappen blev ikke ændret.",
+  deleted: (name) => `”${name}” blev slettet.`,
 
   newFolder: "Ny mappe",
   newInside: "Ny mappe i denne mappe",

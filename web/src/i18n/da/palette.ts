@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "Intet fundet.",
   sidebar: "Vis eller skjul chatlisten",
   search: "Søg på chatlisten",
+  preset: (name) => `Forudindstilling: ${name}`,
 };

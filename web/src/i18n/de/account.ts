@@ -163,6 +163,7 @@ export const texts: AccountTexts = {
     save: "Speichern",
     health: "Server",
     status: "Status",
+    ready: "Bereit",
     version: "Version",
     model: "Modell",
     noModel: "Noch keins",

@@ -15,6 +15,7 @@ export const texts: OrganizeTexts = {
       ? `Der Ordner „${name}“ wurde gelöscht. Sein Inhalt ist in der Liste.`
       : `Der Ordner „${name}“ wurde gelöscht. Sein Inhalt ist in „${parent}“.`,
   notChanged: "Der Ordner wurde nicht geändert.",
+  deleted: (name) => `„${name}“ wurde gelöscht.`,
 
   newFolder: "Neuer Ordner",
   newInside: "Neuer Ordner in diesem Ordner",

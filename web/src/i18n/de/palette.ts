@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "Nichts gefunden.",
   sidebar: "Chatliste ein- oder ausblenden",
   search: "In der Chatliste suchen",
+  preset: (name) => `Vorlage: ${name}`,
 };

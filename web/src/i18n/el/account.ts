@@ -163,6 +163,7 @@ export const texts: AccountTexts = {
     save: "Αποθήκευση",
     health: "Διακομιστής",
     status: "Κατάσταση",
+    ready: "Έτοιμος",
     version: "Έκδοση",
     model: "Μοντέλο",
     noModel: "Κανένα ακόμη",

@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "Δεν βρέθηκε τίποτα.",
   sidebar: "Εμφάνιση ή απόκρυψη της λίστας συνομιλιών",
   search: "Αναζήτηση στη λίστα συνομιλιών",
+  preset: (name) => `Προρύθμιση: ${name}`,
 };

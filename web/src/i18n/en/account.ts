@@ -158,6 +158,7 @@ export const texts = {
     save: "Save",
     health: "Server",
     status: "Status",
+    ready: "Ready",
     version: "Version",
     model: "Model",
     noModel: "None yet",

@@ -10,6 +10,8 @@ export const texts = {
       ? `The folder “${name}” was deleted. What was in it is in the list.`
       : `The folder “${name}” was deleted. What was in it is in “${parent}”.`,
   notChanged: "The folder was not changed.",
+  /** Notice about the deletion of anything that has a name. */
+  deleted: (name: string) => `“${name}” was deleted.`,
 
   newFolder: "New folder",
   newInside: "New folder inside this one",

@@ -8,6 +8,7 @@ export const texts = {
   none: "Nothing found.",
   sidebar: "Show or hide the list of chats",
   search: "Search in the list of chats",
+  preset: (name: string) => `Preset: ${name}`,
 };
 
 export type PaletteTexts = typeof texts;

@@ -167,6 +167,7 @@ export const texts: AccountTexts = {
     save: "Guardar",
     health: "Servidor",
     status: "Estado",
+    ready: "Listo",
     version: "Versión",
     model: "Modelo",
     noModel: "Ninguno todavía",

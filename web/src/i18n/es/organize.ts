@@ -15,6 +15,7 @@ export const texts: OrganizeTexts = {
       ? `Se ha eliminado la carpeta «${name}». Su contenido está en la lista.`
       : `Se ha eliminado la carpeta «${name}». Su contenido está en «${parent}».`,
   notChanged: "No se ha modificado la carpeta.",
+  deleted: (name) => `Se ha eliminado «${name}».`,
 
   newFolder: "Nueva carpeta",
   newInside: "Nueva carpeta dentro de esta",

@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "No se ha encontrado nada.",
   sidebar: "Mostrar u ocultar la lista de chats",
   search: "Buscar en la lista de chats",
+  preset: (name) => `Preajuste: ${name}`,
 };

@@ -163,6 +163,7 @@ export const texts: AccountTexts = {
     save: "Salvesta",
     health: "Server",
     status: "Olek",
+    ready: "Valmis",
     version: "Versioon",
     model: "Mudel",
     noModel: "Veel pole",

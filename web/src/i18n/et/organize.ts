@@ -15,6 +15,7 @@ export const texts: OrganizeTexts = {
       ? `Kaust „${name}“ kustutati. Selle sisu on loendis.`
       : `Kaust „${name}“ kustutati. Selle sisu on kaustas „${parent}“.`,
   notChanged: "Kausta ei muudetud.",
+  deleted: (name) => `„${name}“ kustutati.`,
 
   newFolder: "Uus kaust",
   newInside: "Uus kaust selle sees",

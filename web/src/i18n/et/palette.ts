@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "Midagi ei leitud.",
   sidebar: "Näita või peida vestluste loend",
   search: "Otsi vestluste loendist",
+  preset: (name) => `Eelseadistus: ${name}`,
 };

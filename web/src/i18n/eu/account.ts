@@ -167,6 +167,7 @@ export const texts: AccountTexts = {
     save: "Gorde",
     health: "Zerbitzaria",
     status: "Egoera",
+    ready: "Prest",
     version: "Bertsioa",
     model: "Eredua",
     noModel: "Bat ere ez oraindik",

@@ -15,6 +15,7 @@ export const texts: OrganizeTexts = {
       ? `“${name}” karpeta ezabatu da. Barruan zegoena zerrendan dago.`
       : `“${name}” karpeta ezabatu da. Barruan zegoena “${parent}” karpetan dago.`,
   notChanged: "Ez da karpeta aldatu.",
+  deleted: (name) => `“${name}” ezabatu da.`,
 
   newFolder: "Karpeta berria",
   newInside: "Karpeta berria honen barruan",

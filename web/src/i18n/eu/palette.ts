@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "Ez da ezer aurkitu.",
   sidebar: "Erakutsi edo ezkutatu txaten zerrenda",
   search: "Bilatu txaten zerrendan",
+  preset: (name) => `Aurrezarpena: ${name}`,
 };

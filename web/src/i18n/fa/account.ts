@@ -160,6 +160,7 @@ export const texts: AccountTexts = {
     save: "ذخیره",
     health: "سرور",
     status: "وضعیت",
+    ready: "آماده",
     version: "نسخه",
     model: "مدل",
     noModel: "هنوز هیچ",

@@ -12,6 +12,7 @@ export const texts: OrganizeTexts = {
       ? `پوشهٔ «${name}» حذف شد. محتوای آن در فهرست است.`
       : `پوشهٔ «${name}» حذف شد. محتوای آن در «${parent}» است.`,
   notChanged: "پوشه تغییر نکرد.",
+  deleted: (name) => `«${name}» حذف شد.`,
 
   newFolder: "پوشهٔ جدید",
   newInside: "پوشهٔ جدید درون این پوشه",

@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "چیزی یافت نشد.",
   sidebar: "نمایش یا پنهان کردن فهرست گفتگوها",
   search: "جستجو در فهرست گفتگوها",
+  preset: (name) => `پیش‌تنظیم: ${name}`,
 };

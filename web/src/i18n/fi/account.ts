@@ -163,6 +163,7 @@ export const texts: AccountTexts = {
     save: "Tallenna",
     health: "Palvelin",
     status: "Tila",
+    ready: "Valmis",
     version: "Versio",
     model: "Malli",
     noModel: "Ei vielä",

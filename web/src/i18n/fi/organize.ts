@@ -15,6 +15,7 @@ export const texts: OrganizeTexts = {
       ? `Kansio ”${name}” poistettiin. Sen sisältö on luettelossa.`
       : `Kansio ”${name}” poistettiin. Sen sisältö on kansiossa ”${parent}”.`,
   notChanged: "Kansiota ei muutettu.",
+  deleted: (name) => `”${name}” poistettiin.`,
 
   newFolder: "Uusi kansio",
   newInside: "Uusi kansio tähän kansioon",

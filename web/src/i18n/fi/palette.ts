@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "Mitään ei löytynyt.",
   sidebar: "Näytä tai piilota keskusteluluettelo",
   search: "Hae keskusteluluettelosta",
+  preset: (name) => `Esiasetus: ${name}`,
 };

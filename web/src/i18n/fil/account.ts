@@ -156,6 +156,7 @@ export const texts: AccountTexts = {
     save: "I-save",
     health: "Server",
     status: "Status",
+    ready: "Handa na",
     version: "Bersyon",
     model: "Model",
     noModel: "Wala pa",

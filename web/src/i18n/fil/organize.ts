@@ -12,6 +12,7 @@ export const texts: OrganizeTexts = {
       ? `Na-delete ang folder na “${name}”. Nasa listahan ang mga laman nito.`
       : `Na-delete ang folder na “${name}”. Nasa “${parent}” ang mga laman nito.`,
   notChanged: "Hindi nabago ang folder.",
+  deleted: (name) => `Na-delete ang “${name}”.`,
 
   newFolder: "Bagong folder",
   newInside: "Bagong folder sa loob nito",

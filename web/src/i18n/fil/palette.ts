@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "Walang nahanap.",
   sidebar: "Ipakita o itago ang listahan ng mga chat",
   search: "Maghanap sa listahan ng mga chat",
+  preset: (name) => `Preset: ${name}`,
 };

@@ -167,6 +167,7 @@ export const texts: AccountTexts = {
     save: "Enregistrer",
     health: "Serveur",
     status: "État",
+    ready: "Prêt",
     version: "Version",
     model: "Modèle",
     noModel: "Aucun pour l’instant",

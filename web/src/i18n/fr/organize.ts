@@ -15,6 +15,7 @@ export const texts: OrganizeTexts = {
       ? `Le dossier « ${name} » a été supprimé. Son contenu est dans la liste.`
       : `Le dossier « ${name} » a été supprimé. Son contenu est dans « ${parent} ».`,
   notChanged: "Le dossier n’a pas été modifié.",
+  deleted: (name) => `« ${name} » a été supprimé.`,
 
   newFolder: "Nouveau dossier",
   newInside: "Nouveau dossier dans celui-ci",

@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "Aucun résultat.",
   sidebar: "Afficher ou masquer la liste des conversations",
   search: "Rechercher dans la liste des conversations",
+  preset: (name) => `Préréglage : ${name}`,
 };

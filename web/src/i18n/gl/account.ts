@@ -167,6 +167,7 @@ export const texts: AccountTexts = {
     save: "Gardar",
     health: "Servidor",
     status: "Estado",
+    ready: "Listo",
     version: "Versión",
     model: "Modelo",
     noModel: "Aínda ningún",

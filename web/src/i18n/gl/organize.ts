@@ -15,6 +15,7 @@ export const texts: OrganizeTexts = {
       ? `Eliminouse o cartafol «${name}». O que contiña está na lista.`
       : `Eliminouse o cartafol «${name}». O que contiña está en «${parent}».`,
   notChanged: "Non se modificou o cartafol.",
+  deleted: (name) => `Eliminouse «${name}».`,
 
   newFolder: "Novo cartafol",
   newInside: "Novo cartafol dentro deste",

@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "Non se atopou nada.",
   sidebar: "Mostrar ou ocultar a lista de chats",
   search: "Buscar na lista de chats",
+  preset: (name) => `Preaxuste: ${name}`,
 };

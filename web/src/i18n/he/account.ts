@@ -168,6 +168,7 @@ export const texts: AccountTexts = {
     save: "שמירה",
     health: "שרת",
     status: "סטטוס",
+    ready: "מוכן",
     version: "גרסה",
     model: "מודל",
     noModel: "אין עדיין",

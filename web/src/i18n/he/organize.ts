@@ -18,6 +18,7 @@ export const texts: OrganizeTexts = {
       ? `התיקייה ״${name}״ נמחקה. מה שהיה בה נמצא ברשימה.`
       : `התיקייה ״${name}״ נמחקה. מה שהיה בה נמצא בתיקייה ״${parent}״.`,
   notChanged: "התיקייה לא השתנתה.",
+  deleted: (name) => `מחקת את ״${name}״.`,
 
   newFolder: "תיקייה חדשה",
   newInside: "תיקייה חדשה בתוך התיקייה הזו",

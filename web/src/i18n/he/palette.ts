@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "לא נמצא דבר.",
   sidebar: "הצגה או הסתרה של רשימת הצ׳אטים",
   search: "חיפוש ברשימת הצ׳אטים",
+  preset: (name) => `ערכת הגדרות: ${name}`,
 };

@@ -159,6 +159,7 @@ export const texts: AccountTexts = {
     save: "सेव करें",
     health: "सर्वर",
     status: "स्थिति",
+    ready: "तैयार",
     version: "वर्शन",
     model: "मॉडल",
     noModel: "अभी कोई नहीं",

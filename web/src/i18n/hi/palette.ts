@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "कुछ नहीं मिला।",
   sidebar: "चैट की सूची दिखाएँ या छिपाएँ",
   search: "चैट की सूची में खोजें",
+  preset: (name) => `प्रीसेट: ${name}`,
 };

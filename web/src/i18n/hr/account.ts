@@ -169,6 +169,7 @@ export const texts: AccountTexts = {
     save: "Spremi",
     health: "Poslužitelj",
     status: "Status",
+    ready: "Spreman",
     version: "Verzija",
     model: "Model",
     noModel: "Još nema modela",

@@ -16,6 +16,7 @@ export const texts: OrganizeTexts = {
       ? `Mapa „${name}” izbrisana je. Njezin je sadržaj na popisu.`
       : `Mapa „${name}” izbrisana je. Njezin je sadržaj u mapi „${parent}”.`,
   notChanged: "Mapa nije promijenjena.",
+  deleted: (name) => `Izbrisano: „${name}”.`,
 
   newFolder: "Nova mapa",
   newInside: "Nova mapa u ovoj mapi",

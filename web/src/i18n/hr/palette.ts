@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "Ništa nije pronađeno.",
   sidebar: "Prikaži ili sakrij popis razgovora",
   search: "Traži na popisu razgovora",
+  preset: (name) => `Skup postavki: ${name}`,
 };

@@ -160,6 +160,7 @@ export const texts: AccountTexts = {
     save: "Mentés",
     health: "Kiszolgáló",
     status: "Állapot",
+    ready: "Készen áll",
     version: "Verzió",
     model: "Modell",
     noModel: "Még nincs",

@@ -12,6 +12,7 @@ export const texts: OrganizeTexts = {
       ? `„${name}” mappa törölve. A tartalma a listában van.`
       : `„${name}” mappa törölve. A tartalma ide került: „${parent}”.`,
   notChanged: "A mappa nem változott.",
+  deleted: (name) => `„${name}” törölve.`,
 
   newFolder: "Új mappa",
   newInside: "Új mappa ezen belül",

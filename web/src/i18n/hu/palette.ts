@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "Nincs találat.",
   sidebar: "Csevegések listájának megjelenítése vagy elrejtése",
   search: "Keresés a csevegések listájában",
+  preset: (name) => `Előbeállítás: ${name}`,
 };

@@ -156,6 +156,7 @@ export const texts: AccountTexts = {
     save: "Simpan",
     health: "Server",
     status: "Status",
+    ready: "Siap",
     version: "Versi",
     model: "Model",
     noModel: "Belum ada",

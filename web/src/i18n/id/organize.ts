@@ -12,6 +12,7 @@ export const texts: OrganizeTexts = {
       ? `Folder “${name}” dihapus. Isinya ada di daftar.`
       : `Folder “${name}” dihapus. Isinya ada di “${parent}”.`,
   notChanged: "Folder tidak berhasil diubah.",
+  deleted: (name) => `“${name}” dihapus.`,
 
   newFolder: "Folder baru",
   newInside: "Folder baru di dalam folder ini",

@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "Tidak ada yang ditemukan.",
   sidebar: "Tampilkan atau sembunyikan daftar obrolan",
   search: "Cari di daftar obrolan",
+  preset: (name) => `Preset: ${name}`,
 };

@@ -163,6 +163,7 @@ export const texts: AccountTexts = {
     save: "Vista",
     health: "Þjónn",
     status: "Staða",
+    ready: "Tilbúinn",
     version: "Útgáfa",
     model: "Líkan",
     noModel: "Ekkert enn",

@@ -15,6 +15,7 @@ export const texts: OrganizeTexts = {
       ? `Möppunni „${name}“ var eytt. Innihaldið er á listanum.`
       : `Möppunni „${name}“ var eytt. Innihaldið er í „${parent}“.`,
   notChanged: "Möppunni var ekki breytt.",
+  deleted: (name) => `„${name}“ var eytt.`,
 
   newFolder: "Ný mappa",
   newInside: "Ný mappa í þessari möppu",

@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "Ekkert fannst.",
   sidebar: "Sýna eða fela spjallalistann",
   search: "Leita í spjallalistanum",
+  preset: (name) => `Forstilling: ${name}`,
 };

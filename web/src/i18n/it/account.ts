@@ -167,6 +167,7 @@ export const texts: AccountTexts = {
     save: "Salva",
     health: "Server",
     status: "Stato",
+    ready: "Pronto",
     version: "Versione",
     model: "Modello",
     noModel: "Ancora nessuno",

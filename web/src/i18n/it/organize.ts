@@ -15,6 +15,7 @@ export const texts: OrganizeTexts = {
       ? `La cartella «${name}» è stata eliminata. Il suo contenuto è nell’elenco.`
       : `La cartella «${name}» è stata eliminata. Il suo contenuto è in «${parent}».`,
   notChanged: "La cartella non è stata modificata.",
+  deleted: (name) => `«${name}» è stato eliminato.`,
 
   newFolder: "Nuova cartella",
   newInside: "Nuova cartella in questa",

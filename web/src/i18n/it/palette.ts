@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "Nessun risultato.",
   sidebar: "Mostra o nascondi l’elenco delle chat",
   search: "Cerca nell’elenco delle chat",
+  preset: (name) => `Preset: ${name}`,
 };

@@ -160,6 +160,7 @@ export const texts: AccountTexts = {
     save: "保存",
     health: "サーバー",
     status: "状態",
+    ready: "準備完了",
     version: "バージョン",
     model: "モデル",
     noModel: "まだありません",

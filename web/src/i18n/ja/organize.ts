@@ -12,6 +12,7 @@ export const texts: OrganizeTexts = {
       ? `フォルダー「${name}」を削除しました。中身は一覧にあります。`
       : `フォルダー「${name}」を削除しました。中身は「${parent}」にあります。`,
   notChanged: "フォルダーを変更できませんでした。",
+  deleted: (name) => `「${name}」を削除しました。`,
 
   newFolder: "新しいフォルダー",
   newInside: "この中に新しいフォルダーを作成",

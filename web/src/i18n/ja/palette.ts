@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "見つかりませんでした。",
   sidebar: "チャット一覧の表示／非表示",
   search: "チャット一覧を検索",
+  preset: (name) => `プリセット：${name}`,
 };

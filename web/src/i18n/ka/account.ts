@@ -156,6 +156,7 @@ export const texts: AccountTexts = {
     save: "შენახვა",
     health: "სერვერი",
     status: "სტატუსი",
+    ready: "მზადაა",
     version: "ვერსია",
     model: "მოდელი",
     noModel: "ჯერ არ არის",

@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "ვერაფერი მოიძებნა.",
   sidebar: "ჩატების სიის ჩვენება ან დამალვა",
   search: "ჩატების სიაში ძიება",
+  preset: (name) => `შაბლონი: ${name}`,
 };

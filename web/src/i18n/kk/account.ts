@@ -160,6 +160,7 @@ export const texts: AccountTexts = {
     save: "Сақтау",
     health: "Сервер",
     status: "Күйі",
+    ready: "Дайын",
     version: "Нұсқасы",
     model: "Модель",
     noModel: "Әзірге жоқ",

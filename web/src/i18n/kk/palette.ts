@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "Ештеңе табылмады.",
   sidebar: "Чаттар тізімін көрсету немесе жасыру",
   search: "Чаттар тізімінен іздеу",
+  preset: (name) => `Дайын баптау: ${name}`,
 };

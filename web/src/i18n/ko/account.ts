@@ -160,6 +160,7 @@ export const texts: AccountTexts = {
     save: "저장",
     health: "서버",
     status: "상태",
+    ready: "준비됨",
     version: "버전",
     model: "모델",
     noModel: "아직 없음",

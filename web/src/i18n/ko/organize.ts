@@ -12,6 +12,7 @@ export const texts: OrganizeTexts = {
       ? `‘${name}’ 폴더를 삭제했습니다. 폴더에 있던 항목은 목록에 있습니다.`
       : `‘${name}’ 폴더를 삭제했습니다. 폴더에 있던 항목은 ‘${parent}’에 있습니다.`,
   notChanged: "폴더를 변경하지 못했습니다.",
+  deleted: (name) => `‘${name}’을(를) 삭제했습니다.`,
 
   newFolder: "새 폴더",
   newInside: "이 폴더 안에 새 폴더",

@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "검색 결과가 없습니다.",
   sidebar: "채팅 목록 표시 또는 숨기기",
   search: "채팅 목록에서 검색",
+  preset: (name) => `프리셋: ${name}`,
 };

@@ -173,6 +173,7 @@ export const texts: AccountTexts = {
     save: "Išsaugoti",
     health: "Serveris",
     status: "Būsena",
+    ready: "Parengtas",
     version: "Versija",
     model: "Modelis",
     noModel: "Dar nėra",

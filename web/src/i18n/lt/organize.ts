@@ -16,6 +16,7 @@ export const texts: OrganizeTexts = {
       ? `Aplankas „${name}“ ištrintas. Jo turinys yra sąraše.`
       : `Aplankas „${name}“ ištrintas. Jo turinys yra aplanke „${parent}“.`,
   notChanged: "Aplankas nepakeistas.",
+  deleted: (name) => `Ištrinta: „${name}“.`,
 
   newFolder: "Naujas aplankas",
   newInside: "Naujas aplankas šiame aplanke",

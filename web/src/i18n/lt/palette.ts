@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "Nieko nerasta.",
   sidebar: "Rodyti arba slėpti pokalbių sąrašą",
   search: "Ieškoti pokalbių sąraše",
+  preset: (name) => `Nustatymų rinkinys: ${name}`,
 };

@@ -169,6 +169,7 @@ export const texts: AccountTexts = {
     save: "Saglabāt",
     health: "Serveris",
     status: "Stāvoklis",
+    ready: "Gatavs",
     version: "Versija",
     model: "Modelis",
     noModel: "Vēl nav",

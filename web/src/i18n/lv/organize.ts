@@ -13,6 +13,7 @@ export const texts: OrganizeTexts = {
   removed: (name, parent) =>
     parent === null ? `Mape „${name}” ir izdzēsta. Tās saturs ir sarakstā.` : `Mape „${name}” ir izdzēsta. Tās saturs ir mapē „${parent}”.`,
   notChanged: "Mape netika mainīta.",
+  deleted: (name) => `Izdzēsts: „${name}”.`,
 
   newFolder: "Jauna mape",
   newInside: "Jauna mape šajā mapē",

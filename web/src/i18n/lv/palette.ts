@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "Nekas netika atrasts.",
   sidebar: "Rādīt vai paslēpt tērzēšanu sarakstu",
   search: "Meklēt tērzēšanu sarakstā",
+  preset: (name) => `Iestatījumu kopa: ${name}`,
 };

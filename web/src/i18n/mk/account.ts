@@ -167,6 +167,7 @@ export const texts: AccountTexts = {
     save: "Зачувај",
     health: "Сервер",
     status: "Состојба",
+    ready: "Подготвен",
     version: "Верзија",
     model: "Модел",
     noModel: "Сѐ уште нема",

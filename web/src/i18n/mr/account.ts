@@ -159,6 +159,7 @@ export const texts: AccountTexts = {
     save: "सेव्ह करा",
     health: "सर्व्हर",
     status: "स्थिती",
+    ready: "तयार",
     version: "आवृत्ती",
     model: "मॉडेल",
     noModel: "अजून नाही",

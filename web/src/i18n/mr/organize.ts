@@ -15,6 +15,7 @@ export const texts: OrganizeTexts = {
       ? `फोल्डर “${name}” हटवले. त्यात जे होते ते सूचीत आहे.`
       : `फोल्डर “${name}” हटवले. त्यात जे होते ते “${parent}” मध्ये आहे.`,
   notChanged: "फोल्डर बदलले गेले नाही.",
+  deleted: (name) => `“${name}” हटवले.`,
 
   newFolder: "नवीन फोल्डर",
   newInside: "या फोल्डरमध्ये नवीन फोल्डर",

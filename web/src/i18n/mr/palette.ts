@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "काहीही सापडले नाही.",
   sidebar: "चॅटची सूची दाखवा किंवा लपवा",
   search: "चॅटच्या सूचीत शोधा",
+  preset: (name) => `प्रीसेट: ${name}`,
 };

@@ -156,6 +156,7 @@ export const texts: AccountTexts = {
     save: "Simpan",
     health: "Pelayan",
     status: "Status",
+    ready: "Sedia",
     version: "Versi",
     model: "Model",
     noModel: "Belum ada",

@@ -12,6 +12,7 @@ export const texts: OrganizeTexts = {
       ? `Folder “${name}” dipadamkan. Kandungannya ada dalam senarai.`
       : `Folder “${name}” dipadamkan. Kandungannya ada dalam “${parent}”.`,
   notChanged: "Folder tidak dapat diubah.",
+  deleted: (name) => `“${name}” dipadamkan.`,
 
   newFolder: "Folder baharu",
   newInside: "Folder baharu dalam folder ini",

@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "Tiada hasil ditemui.",
   sidebar: "Tunjukkan atau sembunyikan senarai sembang",
   search: "Cari dalam senarai sembang",
+  preset: (name) => `Pratetap: ${name}`,
 };

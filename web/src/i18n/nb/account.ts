@@ -163,6 +163,7 @@ export const texts: AccountTexts = {
     save: "Lagre",
     health: "Server",
     status: "Status",
+    ready: "Klar",
     version: "Versjon",
     model: "Modell",
     noModel: "Ingen ennå",

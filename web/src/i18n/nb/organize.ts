@@ -15,6 +15,7 @@ export const texts: OrganizeTexts = {
       ? `Mappen «${name}» ble slettet. Innholdet er i listen.`
       : `Mappen «${name}» ble slettet. Innholdet er i «${parent}».`,
   notChanged: "Mappen ble ikke endret.",
+  deleted: (name) => `«${name}» ble slettet.`,
 
   newFolder: "Ny mappe",
   newInside: "Ny mappe i denne mappen",

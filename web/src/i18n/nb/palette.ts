@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "Fant ingenting.",
   sidebar: "Vis eller skjul chatlisten",
   search: "Søk i chatlisten",
+  preset: (name) => `Forvalg: ${name}`,
 };

@@ -163,6 +163,7 @@ export const texts: AccountTexts = {
     save: "Opslaan",
     health: "Server",
     status: "Status",
+    ready: "Gereed",
     version: "Versie",
     model: "Model",
     noModel: "Nog geen",

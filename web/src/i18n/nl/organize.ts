@@ -15,6 +15,7 @@ export const texts: OrganizeTexts = {
       ? `De map ‘${name}’ is verwijderd. De inhoud staat in de lijst.`
       : `De map ‘${name}’ is verwijderd. De inhoud staat in ‘${parent}’.`,
   notChanged: "De map is niet gewijzigd.",
+  deleted: (name) => `‘${name}’ is verwijderd.`,
 
   newFolder: "Nieuwe map",
   newInside: "Nieuwe map in deze map",

@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "Niets gevonden.",
   sidebar: "Chatlijst tonen of verbergen",
   search: "Zoeken in de chatlijst",
+  preset: (name) => `Voorinstelling: ${name}`,
 };

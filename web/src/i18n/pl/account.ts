@@ -169,6 +169,7 @@ export const texts: AccountTexts = {
     save: "Zapisz",
     health: "Serwer",
     status: "Stan",
+    ready: "Gotowy",
     version: "Wersja",
     model: "Model",
     noModel: "Jeszcze brak",

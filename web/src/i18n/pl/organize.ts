@@ -15,6 +15,7 @@ export const texts: OrganizeTexts = {
       ? `Usunięto folder „${name}”. Jego zawartość jest na liście.`
       : `Usunięto folder „${name}”. Jego zawartość jest w folderze „${parent}”.`,
   notChanged: "Folder nie został zmieniony.",
+  deleted: (name) => `Usunięto „${name}”.`,
 
   newFolder: "Nowy folder",
   newInside: "Nowy folder w tym folderze",

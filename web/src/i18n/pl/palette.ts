@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "Nic nie znaleziono.",
   sidebar: "Pokaż lub ukryj listę czatów",
   search: "Szukaj na liście czatów",
+  preset: (name) => `Zestaw ustawień: ${name}`,
 };

@@ -167,6 +167,7 @@ export const texts: AccountTexts = {
     save: "Salvar",
     health: "Servidor",
     status: "Status",
+    ready: "Pronto",
     version: "Versão",
     model: "Modelo",
     noModel: "Nenhum ainda",

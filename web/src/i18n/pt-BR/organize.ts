@@ -15,6 +15,7 @@ export const texts: OrganizeTexts = {
       ? `A pasta “${name}” foi excluída. O conteúdo dela está na lista.`
       : `A pasta “${name}” foi excluída. O conteúdo dela está em “${parent}”.`,
   notChanged: "A pasta não foi alterada.",
+  deleted: (name) => `Você excluiu “${name}”.`,
 
   newFolder: "Nova pasta",
   newInside: "Nova pasta dentro desta",

@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "Nada encontrado.",
   sidebar: "Mostrar ou ocultar a lista de conversas",
   search: "Buscar na lista de conversas",
+  preset: (name) => `Predefinição: ${name}`,
 };

@@ -167,6 +167,7 @@ export const texts: AccountTexts = {
     save: "Guardar",
     health: "Servidor",
     status: "Estado",
+    ready: "Pronto",
     version: "Versão",
     model: "Modelo",
     noModel: "Ainda nenhum",

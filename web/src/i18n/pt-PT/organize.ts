@@ -15,6 +15,7 @@ export const texts: OrganizeTexts = {
       ? `A pasta “${name}” foi eliminada. O que continha está na lista.`
       : `A pasta “${name}” foi eliminada. O que continha está em “${parent}”.`,
   notChanged: "A pasta não foi alterada.",
+  deleted: (name) => `Eliminou “${name}”.`,
 
   newFolder: "Nova pasta",
   newInside: "Nova pasta dentro desta",

@@ -173,6 +173,7 @@ export const texts: AccountTexts = {
     save: "Salvează",
     health: "Server",
     status: "Stare",
+    ready: "Pregătit",
     version: "Versiune",
     model: "Model",
     noModel: "Încă niciunul",

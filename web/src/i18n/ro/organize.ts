@@ -16,6 +16,7 @@ export const texts: OrganizeTexts = {
       ? `Dosarul „${name}” a fost șters. Conținutul lui este în listă.`
       : `Dosarul „${name}” a fost șters. Conținutul lui este în „${parent}”.`,
   notChanged: "Dosarul nu a fost modificat.",
+  deleted: (name) => `S-a șters „${name}”.`,
 
   newFolder: "Dosar nou",
   newInside: "Dosar nou în acesta",

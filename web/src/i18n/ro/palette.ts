@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "Nu s-a găsit nimic.",
   sidebar: "Afișează sau ascunde lista de chaturi",
   search: "Caută în lista de chaturi",
+  preset: (name) => `Presetare: ${name}`,
 };

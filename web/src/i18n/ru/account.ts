@@ -168,6 +168,7 @@ export const texts: AccountTexts = {
     save: "Сохранить",
     health: "Сервер",
     status: "Состояние",
+    ready: "Готов",
     version: "Версия",
     model: "Модель",
     noModel: "Пока нет",

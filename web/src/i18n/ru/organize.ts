@@ -15,6 +15,7 @@ export const texts: OrganizeTexts = {
       ? `Папка «${name}» удалена. Её содержимое теперь в списке.`
       : `Папка «${name}» удалена. Её содержимое теперь в папке «${parent}».`,
   notChanged: "Папка не изменена.",
+  deleted: (name) => `Удалено: «${name}».`,
 
   newFolder: "Новая папка",
   newInside: "Новая папка внутри этой",

@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "Ничего не найдено.",
   sidebar: "Показать или скрыть список чатов",
   search: "Поиск в списке чатов",
+  preset: (name) => `Набор настроек: ${name}`,
 };

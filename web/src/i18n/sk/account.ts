@@ -168,6 +168,7 @@ export const texts: AccountTexts = {
     save: "Uložiť",
     health: "Server",
     status: "Stav",
+    ready: "Pripravený",
     version: "Verzia",
     model: "Model",
     noModel: "Zatiaľ žiadny",

@@ -15,6 +15,7 @@ export const texts: OrganizeTexts = {
       ? `Priečinok „${name}“ bol odstránený. Jeho obsah je v zozname.`
       : `Priečinok „${name}“ bol odstránený. Jeho obsah je v priečinku „${parent}“.`,
   notChanged: "Priečinok nebol zmenený.",
+  deleted: (name) => `Odstránené: „${name}“.`,
 
   newFolder: "Nový priečinok",
   newInside: "Nový priečinok v tomto priečinku",

@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "Nič sa nenašlo.",
   sidebar: "Zobraziť alebo skryť zoznam chatov",
   search: "Hľadať v zozname chatov",
+  preset: (name) => `Predvoľba: ${name}`,
 };

@@ -175,6 +175,7 @@ export const texts: AccountTexts = {
     save: "Shrani",
     health: "Strežnik",
     status: "Stanje",
+    ready: "Pripravljen",
     version: "Različica",
     model: "Model",
     noModel: "Še ni modela",

@@ -16,6 +16,7 @@ export const texts: OrganizeTexts = {
       ? `Mapa »${name}« je izbrisana. Njena vsebina je na seznamu.`
       : `Mapa »${name}« je izbrisana. Njena vsebina je v mapi »${parent}«.`,
   notChanged: "Mapa ni bila spremenjena.",
+  deleted: (name) => `Izbrisano: »${name}«.`,
 
   newFolder: "Nova mapa",
   newInside: "Nova mapa v tej mapi",

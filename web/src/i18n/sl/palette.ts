@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "Ni zadetkov.",
   sidebar: "Pokaži ali skrij seznam klepetov",
   search: "Išči po seznamu klepetov",
+  preset: (name) => `Prednastavitev: ${name}`,
 };

@@ -163,6 +163,7 @@ export const texts: AccountTexts = {
     save: "Ruaj",
     health: "Serveri",
     status: "Gjendja",
+    ready: "Gati",
     version: "Versioni",
     model: "Modeli",
     noModel: "Ende asnjë",

@@ -15,6 +15,7 @@ export const texts: OrganizeTexts = {
       ? `Dosja “${name}” u fshi. Përmbajtja e saj është në listë.`
       : `Dosja “${name}” u fshi. Përmbajtja e saj është te “${parent}”.`,
   notChanged: "Dosja nuk u ndryshua.",
+  deleted: (name) => `“${name}” u fshi.`,
 
   newFolder: "Dosje e re",
   newInside: "Dosje e re brenda kësaj",

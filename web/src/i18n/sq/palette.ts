@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "Nuk u gjet asgjë.",
   sidebar: "Shfaq ose fshih listën e bisedave",
   search: "Kërko në listën e bisedave",
+  preset: (name) => `Paravendosja: ${name}`,
 };

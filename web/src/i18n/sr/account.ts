@@ -168,6 +168,7 @@ export const texts: AccountTexts = {
     save: "Сачувај",
     health: "Сервер",
     status: "Стање",
+    ready: "Спреман",
     version: "Верзија",
     model: "Модел",
     noModel: "Још нема",

@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "Ништа није пронађено.",
   sidebar: "Прикажи или сакриј листу ћаскања",
   search: "Претражи листу ћаскања",
+  preset: (name) => `Скуп подешавања: ${name}`,
 };

@@ -163,6 +163,7 @@ export const texts: AccountTexts = {
     save: "Spara",
     health: "Server",
     status: "Status",
+    ready: "Redo",
     version: "Version",
     model: "Modell",
     noModel: "Ingen än",

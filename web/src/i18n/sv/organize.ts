@@ -15,6 +15,7 @@ export const texts: OrganizeTexts = {
       ? `Mappen ”${name}” raderades. Innehållet finns i listan.`
       : `Mappen ”${name}” raderades. Innehållet finns i ”${parent}”.`,
   notChanged: "Mappen ändrades inte.",
+  deleted: (name) => `”${name}” raderades.`,
 
   newFolder: "Ny mapp",
   newInside: "Ny mapp i den här mappen",

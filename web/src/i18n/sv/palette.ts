@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "Inget hittades.",
   sidebar: "Visa eller dölj chattlistan",
   search: "Sök i chattlistan",
+  preset: (name) => `Förinställning: ${name}`,
 };

@@ -159,6 +159,7 @@ export const texts: AccountTexts = {
     save: "Hifadhi",
     health: "Seva",
     status: "Hali",
+    ready: "Iko tayari",
     version: "Toleo",
     model: "Modeli",
     noModel: "Bado hakuna",

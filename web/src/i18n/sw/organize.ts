@@ -15,6 +15,7 @@ export const texts: OrganizeTexts = {
       ? `Folda “${name}” imefutwa. Vilivyokuwa ndani yake viko kwenye orodha.`
       : `Folda “${name}” imefutwa. Vilivyokuwa ndani yake viko katika “${parent}”.`,
   notChanged: "Folda haikubadilishwa.",
+  deleted: (name) => `Umefuta “${name}”.`,
 
   newFolder: "Folda mpya",
   newInside: "Folda mpya ndani ya hii",

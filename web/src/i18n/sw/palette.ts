@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "Hakuna kilichopatikana.",
   sidebar: "Onyesha au ufiche orodha ya magumzo",
   search: "Tafuta katika orodha ya magumzo",
+  preset: (name) => `Seti ya mipangilio: ${name}`,
 };

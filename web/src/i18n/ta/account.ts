@@ -159,6 +159,7 @@ export const texts: AccountTexts = {
     save: "சேமி",
     health: "சர்வர்",
     status: "நிலை",
+    ready: "தயார்",
     version: "பதிப்பு",
     model: "மாடல்",
     noModel: "இன்னும் இல்லை",

@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "எதுவும் கிடைக்கவில்லை.",
   sidebar: "சாட் பட்டியலைக் காட்டு அல்லது மறை",
   search: "சாட் பட்டியலில் தேடு",
+  preset: (name) => `முன்னமைவு: ${name}`,
 };

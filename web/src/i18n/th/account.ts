@@ -156,6 +156,7 @@ export const texts: AccountTexts = {
     save: "บันทึก",
     health: "เซิร์ฟเวอร์",
     status: "สถานะ",
+    ready: "พร้อมใช้งาน",
     version: "เวอร์ชัน",
     model: "โมเดล",
     noModel: "ยังไม่มี",

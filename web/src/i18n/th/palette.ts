@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "ไม่พบผลลัพธ์",
   sidebar: "แสดงหรือซ่อนรายการแชท",
   search: "ค้นหาในรายการแชท",
+  preset: (name) => `พรีเซ็ต: ${name}`,
 };

@@ -160,6 +160,7 @@ export const texts: AccountTexts = {
     save: "Kaydet",
     health: "Sunucu",
     status: "Durum",
+    ready: "Hazır",
     version: "Sürüm",
     model: "Model",
     noModel: "Henüz yok",

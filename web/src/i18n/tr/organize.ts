@@ -12,6 +12,7 @@ export const texts: OrganizeTexts = {
       ? `“${name}” klasörü silindi. İçindekiler artık listede.`
       : `“${name}” klasörü silindi. İçindekiler artık “${parent}” klasöründe.`,
   notChanged: "Klasör değiştirilmedi.",
+  deleted: (name) => `“${name}” silindi.`,
 
   newFolder: "Yeni klasör",
   newInside: "Bu klasörün içinde yeni klasör",

@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "Hiçbir şey bulunamadı.",
   sidebar: "Sohbet listesini göster veya gizle",
   search: "Sohbet listesinde ara",
+  preset: (name) => `Ön ayar: ${name}`,
 };

@@ -168,6 +168,7 @@ export const texts: AccountTexts = {
     save: "Зберегти",
     health: "Сервер",
     status: "Стан",
+    ready: "Готовий",
     version: "Версія",
     model: "Модель",
     noModel: "Поки немає",

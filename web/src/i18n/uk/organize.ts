@@ -15,6 +15,7 @@ export const texts: OrganizeTexts = {
       ? `Папку «${name}» видалено. Її вміст тепер у списку.`
       : `Папку «${name}» видалено. Її вміст тепер у папці «${parent}».`,
   notChanged: "Папку не змінено.",
+  deleted: (name) => `Видалено: «${name}».`,
 
   newFolder: "Нова папка",
   newInside: "Нова папка всередині цієї",

@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "Нічого не знайдено.",
   sidebar: "Показати або приховати список чатів",
   search: "Пошук у списку чатів",
+  preset: (name) => `Набір налаштувань: ${name}`,
 };

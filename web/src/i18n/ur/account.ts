@@ -167,6 +167,7 @@ export const texts: AccountTexts = {
     save: "محفوظ کریں",
     health: "سرور",
     status: "اسٹیٹس",
+    ready: "تیار",
     version: "ورژن",
     model: "ماڈل",
     noModel: "ابھی کوئی نہیں",

@@ -15,6 +15,7 @@ export const texts: OrganizeTexts = {
       ? `فولڈر “${name}” حذف ہو گیا۔ اس کا مواد اب فہرست میں ہے۔`
       : `فولڈر “${name}” حذف ہو گیا۔ اس کا مواد اب “${parent}” میں ہے۔`,
   notChanged: "فولڈر تبدیل نہیں ہوا۔",
+  deleted: (name) => `“${name}” کو حذف کر دیا گیا۔`,
 
   newFolder: "نیا فولڈر",
   newInside: "اس فولڈر کے اندر نیا فولڈر",

@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "کچھ نہیں ملا۔",
   sidebar: "چیٹس کی فہرست دکھائیں یا چھپائیں",
   search: "چیٹس کی فہرست میں تلاش کریں",
+  preset: (name) => `پری سیٹ: ${name}`,
 };

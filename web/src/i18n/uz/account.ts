@@ -160,6 +160,7 @@ export const texts: AccountTexts = {
     save: "Saqlash",
     health: "Server",
     status: "Holat",
+    ready: "Tayyor",
     version: "Versiya",
     model: "Model",
     noModel: "Hozircha yoʻq",

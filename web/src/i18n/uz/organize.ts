@@ -12,6 +12,7 @@ export const texts: OrganizeTexts = {
       ? `“${name}” jildi oʻchirildi. Ichidagilar roʻyxatda.`
       : `“${name}” jildi oʻchirildi. Ichidagilar “${parent}” jildida.`,
   notChanged: "Jild oʻzgartirilmadi.",
+  deleted: (name) => `“${name}” oʻchirildi.`,
 
   newFolder: "Yangi jild",
   newInside: "Bu jild ichida yangi jild",

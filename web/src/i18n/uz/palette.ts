@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "Hech narsa topilmadi.",
   sidebar: "Chatlar roʻyxatini koʻrsatish yoki yashirish",
   search: "Chatlar roʻyxatidan qidirish",
+  preset: (name) => `Andoza: ${name}`,
 };

@@ -156,6 +156,7 @@ export const texts: AccountTexts = {
     save: "Lưu",
     health: "Máy chủ",
     status: "Trạng thái",
+    ready: "Sẵn sàng",
     version: "Phiên bản",
     model: "Mô hình",
     noModel: "Chưa có",

@@ -12,6 +12,7 @@ export const texts: OrganizeTexts = {
       ? `Đã xóa thư mục “${name}”. Nội dung của thư mục nằm trong danh sách.`
       : `Đã xóa thư mục “${name}”. Nội dung của thư mục nằm trong “${parent}”.`,
   notChanged: "Chưa thay đổi được thư mục.",
+  deleted: (name) => `Đã xóa “${name}”.`,
 
   newFolder: "Thư mục mới",
   newInside: "Thư mục mới trong thư mục này",

@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "Không tìm thấy kết quả nào.",
   sidebar: "Hiện hoặc ẩn danh sách đoạn chat",
   search: "Tìm trong danh sách đoạn chat",
+  preset: (name) => `Cấu hình mẫu: ${name}`,
 };

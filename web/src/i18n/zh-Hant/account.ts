@@ -156,6 +156,7 @@ export const texts: AccountTexts = {
     save: "儲存",
     health: "伺服器",
     status: "狀態",
+    ready: "就緒",
     version: "版本",
     model: "模型",
     noModel: "尚無",

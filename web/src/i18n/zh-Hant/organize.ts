@@ -12,6 +12,7 @@ export const texts: OrganizeTexts = {
       ? `資料夾「${name}」已刪除，其中的內容已回到列表。`
       : `資料夾「${name}」已刪除，其中的內容已移到「${parent}」。`,
   notChanged: "無法變更資料夾。",
+  deleted: (name) => `「${name}」已刪除。`,
 
   newFolder: "新增資料夾",
   newInside: "在此資料夾中新增資料夾",

@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "找不到相關內容。",
   sidebar: "顯示或隱藏對話列表",
   search: "在對話列表中搜尋",
+  preset: (name) => `預設集：${name}`,
 };

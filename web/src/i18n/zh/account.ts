@@ -156,6 +156,7 @@ export const texts: AccountTexts = {
     save: "保存",
     health: "服务器",
     status: "状态",
+    ready: "就绪",
     version: "版本",
     model: "模型",
     noModel: "暂无",

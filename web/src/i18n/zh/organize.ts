@@ -12,6 +12,7 @@ export const texts: OrganizeTexts = {
       ? `文件夹“${name}”已删除，其中的内容已回到列表。`
       : `文件夹“${name}”已删除，其中的内容已移到“${parent}”。`,
   notChanged: "未能更改文件夹。",
+  deleted: (name) => `“${name}”已删除。`,
 
   newFolder: "新建文件夹",
   newInside: "在此文件夹中新建文件夹",

@@ -10,4 +10,5 @@ export const texts: PaletteTexts = {
   none: "没有找到相关内容。",
   sidebar: "显示或隐藏对话列表",
   search: "在对话列表中搜索",
+  preset: (name) => `预设：${name}`,
 };

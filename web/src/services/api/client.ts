@@ -174,12 +174,13 @@ export class ApiClient {
     return this.json("get", "/health", { signal });
   }
 
-  /** Read all chats outside the archive, or all in it, page by page. */
-  async conversations(archived = false): Promise<Conversation[]> {
+  /** Read all chats outside the archive, or all in it, page by page. folderId: folder that they are in, also inside another one. */
+  async conversations(archived = false, folderId: string | null = null): Promise<Conversation[]> {
     const all: Conversation[] = [];
     let cursor: string | null = null;
     do {
-      const query = { limit: 500, archived: archived ? "true" : "false", ...(cursor === null ? {} : { cursor }) } as const;
+      const place = { ...(cursor === null ? {} : { cursor }), ...(folderId === null ? {} : { folder_id: folderId }) };
+      const query = { limit: 500, archived: archived ? "true" : "false", ...place } as const;
       const page: ResponseBody<"get", "/api/conversations"> = await this.json("get", "/api/conversations", { query });
       all.push(...page.data);
       cursor = page.next_cursor;

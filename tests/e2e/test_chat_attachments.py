@@ -224,7 +224,7 @@ KINDS: dict[str, tuple[bytes, str]] = {
     "tides.pptx": (pptx_file(), "## Slide 1\n\nSpring tides\n\nFundy | 16 m\n\nNotes: Speak slowly"),
     "tides.epub": (epub(), "# Ebb\n\nHigh water at six."),
     "tides.docx": (docx(docx_paragraph("Low water at noon.")), "Low water at noon."),
-    "tides.html": (b"<title>No</title><h1>Tides</h1><p>Ebb, <b>then</b> flood.", "# Tides\n\nEbb, **then** flood."),
+    "tides.html": (b"<head><title>No</title></head><h1>Tides</h1><p>Ebb, <b>then</b> flood.", "# Tides\n\nEbb, **then** flood."),
     "utf16.txt": ("Hochwasser um sechs: 潮汐".encode("utf-16"), "Hochwasser um sechs: 潮汐"),
     "cp1252.txt": ("Ebbe über Büsum".encode("cp1252"), "Ebbe über Büsum"),
 }

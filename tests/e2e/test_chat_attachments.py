@@ -8,6 +8,7 @@ from playwright.async_api import FilePayload, Page, expect
 
 from tests.document_files import docx, docx_paragraph, epub, pptx_file, xlsx
 from tests.e2e.chat_page import ChatPage
+from tests.e2e.file_drag import FileDrag
 from tests.e2e.pdf_files import chinese, latin, pdf_of
 from tests.e2e.test_chat_accessibility import ALL, violations
 
@@ -184,19 +185,14 @@ async def drop(page: Page, file: Path) -> None:
 
     No dragover event on the button precedes the drop, as when a user moves fast.
     """
-    devtools = await page.context.new_cdp_session(page)
-    data = {"items": [], "files": [str(file)], "dragOperationsMask": 1}
-
-    async def move(kind: str, x: float, y: float) -> None:
-        await devtools.send("Input.dispatchDragEvent", {"type": kind, "x": x, "y": y, "data": data})
-
+    drag = await FileDrag.begin(page, file)
     await page.evaluate(WATCH)
-    await move("dragEnter", 600, 200)
+    await drag.move("dragEnter", 600, 200)
     while not await page.locator("body[data-takes]").count():
-        await move("dragOver", 600, 200)
+        await drag.move("dragOver", 600, 200)
     button = await page.get_by_role("button", name="Chat settings").bounding_box()
     assert button is not None
-    await move("drop", button["x"] + button["width"] / 2, button["y"] + button["height"] / 2)
+    await drag.move("drop", button["x"] + button["width"] / 2, button["y"] + button["height"] / 2)
 
 
 async def test_pdf_can_be_dropped_anywhere_and_pasted(chat: ChatPage, tmp_path: Path) -> None:
@@ -224,7 +220,10 @@ KINDS: dict[str, tuple[bytes, str]] = {
     "tides.pptx": (pptx_file(), "## Slide 1\n\nSpring tides\n\nFundy | 16 m\n\nNotes: Speak slowly"),
     "tides.epub": (epub(), "# Ebb\n\nHigh water at six."),
     "tides.docx": (docx(docx_paragraph("Low water at noon.")), "Low water at noon."),
-    "tides.html": (b"<head><title>No</title></head><h1>Tides</h1><p>Ebb, <b>then</b> flood.", "# Tides\n\nEbb, **then** flood."),
+    "tides.html": (
+        b"<head><title>No</title></head><h1>Tides</h1><p>Ebb, <b>then</b> flood.",
+        "# Tides\n\nEbb, **then** flood.",
+    ),
     "utf16.txt": ("Hochwasser um sechs: 潮汐".encode("utf-16"), "Hochwasser um sechs: 潮汐"),
     "cp1252.txt": ("Ebbe über Büsum".encode("cp1252"), "Ebbe über Büsum"),
 }

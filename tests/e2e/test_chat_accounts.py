@@ -15,7 +15,7 @@ from app.accounts.rules import GroupRules
 from app.domain.token_prices import TokenPrices
 from tests.e2e.chat_page import ChatPage
 from tests.e2e.conftest import STATIC
-from tests.e2e.test_chat_accessibility import ALL, violations
+from tests.e2e.test_chat_accessibility import violations_in_both
 from tests.integration.api_server import RunningServer, running_server
 from tests.oidc_provider import oidc_provider
 from tests.unit.fake_engine import FakeEngine
@@ -60,7 +60,7 @@ async def test_two_people_log_in_chat_apart_and_log_out(browser: Browser, server
     ada, bob = [ChatPage(await (await browser.new_context(base_url=server.url)).new_page()) for _ in range(2)]
     await ada.page.goto("/")
     await expect(ada.button("Log in at 127.0.0.1")).to_be_focused()
-    assert await violations(ada, ALL) == []
+    assert await violations_in_both(ada) == []
     await log_in(ada.page, "ada")
     await ada.send("Hello.")
     await ada.expect_status("complete")
@@ -80,13 +80,13 @@ async def test_two_people_log_in_chat_apart_and_log_out(browser: Browser, server
     await dialog.get_by_label("Name of the new key").fill("laptop")
     await ada.button("Create a key").click()
     await expect(dialog.get_by_text("sk-ebb-")).to_be_visible()
-    assert await violations(ada, ALL) == []
+    assert await violations_in_both(ada) == []
     await ada.button("People and limits").click()
     await expect(ada.page.get_by_role("rowheader", name="Bob").first).to_be_visible()
-    assert await violations(ada, ALL) == []
+    assert await violations_in_both(ada) == []
     await ada.button("Limits of Ada").click()
     await ada.page.get_by_label("Answers at once").fill("3")
-    assert await violations(ada, ALL) == []
+    assert await violations_in_both(ada) == []
     await ada.button("Save").click()
     await expect(ada.page.get_by_role("dialog")).to_have_count(0)
     [limited] = (await server.services.store.limits.all()).values()
@@ -135,5 +135,5 @@ async def test_answers_and_chats_have_costs(browser: Browser, server: RunningSer
     await chat.button("Ada").click()
     usage_table = chat.page.get_by_role("region", name=re.compile("^Usage"))
     await expect(usage_table.get_by_role("cell", name=f"€{cost:,.2f}")).to_have_count(2)
-    assert await violations(chat, ALL) == []
+    assert await violations_in_both(chat) == []
     await context.close()

@@ -6,8 +6,9 @@ from typing import cast
 
 from playwright.async_api import FilePayload, Page, expect
 
-from tests.document_files import docx, docx_paragraph
+from tests.document_files import docx, docx_paragraph, epub, pptx_file, xlsx
 from tests.e2e.chat_page import ChatPage
+from tests.e2e.file_drag import FileDrag
 from tests.e2e.pdf_files import chinese, latin, pdf_of
 from tests.e2e.test_chat_accessibility import ALL, violations
 
@@ -184,19 +185,14 @@ async def drop(page: Page, file: Path) -> None:
 
     No dragover event on the button precedes the drop, as when a user moves fast.
     """
-    devtools = await page.context.new_cdp_session(page)
-    data = {"items": [], "files": [str(file)], "dragOperationsMask": 1}
-
-    async def move(kind: str, x: float, y: float) -> None:
-        await devtools.send("Input.dispatchDragEvent", {"type": kind, "x": x, "y": y, "data": data})
-
+    drag = await FileDrag.begin(page, file)
     await page.evaluate(WATCH)
-    await move("dragEnter", 600, 200)
+    await drag.move("dragEnter", 600, 200)
     while not await page.locator("body[data-takes]").count():
-        await move("dragOver", 600, 200)
+        await drag.move("dragOver", 600, 200)
     button = await page.get_by_role("button", name="Chat settings").bounding_box()
     assert button is not None
-    await move("drop", button["x"] + button["width"] / 2, button["y"] + button["height"] / 2)
+    await drag.move("drop", button["x"] + button["width"] / 2, button["y"] + button["height"] / 2)
 
 
 async def test_pdf_can_be_dropped_anywhere_and_pasted(chat: ChatPage, tmp_path: Path) -> None:
@@ -217,3 +213,32 @@ async def test_pdf_can_be_dropped_anywhere_and_pasted(chat: ChatPage, tmp_path: 
     question = (await chat.stored(conversation))["messages"][0]["content"]
     text = "High water at six.\n\n潮汐"
     assert question == "\n\n".join(f'<file name="{name}.pdf">\n{text}\n</file>' for name in ("dropped", "pasted"))
+
+
+KINDS: dict[str, tuple[bytes, str]] = {
+    "tides.xlsx": (xlsx(), '## Tides\n\nday,"height, m"\nMonday,4.5'),
+    "tides.pptx": (pptx_file(), "## Slide 1\n\nSpring tides\n\nFundy | 16 m\n\nNotes: Speak slowly"),
+    "tides.epub": (epub(), "# Ebb\n\nHigh water at six."),
+    "tides.docx": (docx(docx_paragraph("Low water at noon.")), "Low water at noon."),
+    "tides.html": (
+        b"<head><title>No</title></head><h1>Tides</h1><p>Ebb, <b>then</b> flood.",
+        "# Tides\n\nEbb, **then** flood.",
+    ),
+    "utf16.txt": ("Hochwasser um sechs: 潮汐".encode("utf-16"), "Hochwasser um sechs: 潮汐"),
+    "cp1252.txt": ("Ebbe über Büsum".encode("cp1252"), "Ebbe über Büsum"),
+}
+
+
+async def test_text_of_each_kind_of_file_reaches_the_model(chat: ChatPage) -> None:
+    conversation = await chat.open_new_chat(tokens=1)
+    payloads: list[FilePayload] = [
+        {"name": name, "mimeType": "", "buffer": content} for name, (content, _) in KINDS.items()
+    ]
+    await chat.page.get_by_label("Attach files").first.set_input_files(payloads)
+    files = chat.page.get_by_role("list", name="Files of this message").get_by_role("listitem")
+    await expect(files).to_have_text([re.compile(rf"^\s*{re.escape(name)}\s*\d+ tokens\s*$") for name in KINDS])
+
+    await chat.composer.press("Enter")
+    await chat.expect_status("incomplete")
+    question = (await chat.stored(conversation))["messages"][0]["content"]
+    assert question == "\n\n".join(f'<file name="{name}">\n{text}\n</file>' for name, (_, text) in KINDS.items())

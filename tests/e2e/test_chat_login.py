@@ -7,6 +7,7 @@ from playwright.async_api import Browser, expect
 
 from tests.e2e.chat_page import ChatPage
 from tests.e2e.conftest import STATIC
+from tests.e2e.test_chat_accessibility import violations_in_both
 from tests.integration.api_server import running_server
 from tests.unit.fake_engine import FakeEngine
 
@@ -27,6 +28,7 @@ async def test_user_logs_in_chats_and_logs_out(browser: Browser, tmp_path: Path)
         await chat.page.goto("/c/conv_none")
         await expect(field).to_be_focused()
         await expect(chat.page).to_have_title("Log in · Ebb")
+        assert await violations_in_both(chat) == []
         await log_in("sk-ebb-wrong")
         await expect(chat.page.get_by_role("alert")).to_contain_text("Invalid or revoked key")
         await log_in(key)
@@ -70,3 +72,23 @@ async def test_user_logs_in_chats_and_logs_out(browser: Browser, tmp_path: Path)
         await expect(field).to_be_focused()
         for opened in browser.contexts:
             await opened.close()
+
+
+async def test_first_key_is_offered_chats_from_before_it(browser: Browser, tmp_path: Path) -> None:
+    if not (STATIC / "index.html").is_file():
+        pytest.skip("The page is not built; run make setup")
+    async with running_server(tmp_path, FakeEngine(), static=STATIC) as server:
+        context = await browser.new_context(base_url=server.url)
+        chat = ChatPage(await context.new_page())
+        await chat.new_chat(tokens=1, title="From before")
+        _, key = await server.services.administration.create_key("root", "root", "admin")
+        await chat.page.goto("/")
+        await chat.page.get_by_label("Key", exact=True).fill(key)
+        await chat.button("Log in").click()
+        offer = chat.page.get_by_role("alert").filter(has_text="One chat from before the first key")
+        await expect(offer.get_by_role("paragraph")).to_be_visible()
+        assert await violations_in_both(chat) == []
+        await offer.get_by_role("button", name="Take over").click()
+        await expect(chat.page.get_by_text("One chat is yours now.")).to_be_visible()
+        await expect(chat.chats).to_have_text(["From before"])
+        await context.close()

@@ -14,7 +14,7 @@ from app.accounts.rules import GroupRules
 from app.accounts.second_factor import STEP_SECONDS
 from tests.e2e.chat_page import ChatPage
 from tests.e2e.conftest import STATIC
-from tests.e2e.test_chat_accessibility import ALL, violations
+from tests.e2e.test_chat_accessibility import violations_in_both
 from tests.integration.api_server import RunningServer, running_server
 from tests.second_factor_device import code_at
 from tests.unit.fake_engine import FakeEngine
@@ -44,7 +44,7 @@ async def test_password_is_changed_and_second_factor_asked_for(
     ada = ChatPage(await (await browser.new_context(base_url=server.url)).new_page())
     await ada.page.goto("/")
     await expect(ada.page.get_by_label("Name", exact=True)).to_be_focused()
-    assert await violations(ada, ALL) == []
+    assert await violations_in_both(ada) == []
     await log_in(ada.page, "ada", "wrong")
     await expect(ada.page.get_by_role("alert")).to_have_text("The name or the password is wrong.")
     await log_in(ada.page, "ada", password)
@@ -60,12 +60,12 @@ async def test_password_is_changed_and_second_factor_asked_for(
 
     await ada.button("Set up…").click()
     await expect(dialog.get_by_role("img", name="QR code for an authenticator app")).to_be_visible()
-    assert await violations(ada, ALL) == []
+    assert await violations_in_both(ada) == []
     secret = await dialog.locator("code").inner_text()
     await dialog.get_by_label("Code", exact=True).fill(code_at(secret, time.time()))
     await ada.button("Turn on").click()
     await expect(dialog.get_by_role("listitem").filter(has_text="-")).to_have_count(10)
-    assert await violations(ada, ALL) == []
+    assert await violations_in_both(ada) == []
     await ada.button("Log out").click()
 
     await log_in(ada.page, "ada", CHOSEN)
@@ -91,7 +91,7 @@ async def test_administrator_adds_person_and_resets_password(
     status = root.page.get_by_role("status").filter(has_text="Give bob this password now.")
     first = await status.locator("code").inner_text()
     await expect(root.page.get_by_role("rowheader", name="bob").first).to_be_visible()
-    assert await violations(root, ALL) == []
+    assert await violations_in_both(root) == []
     await bob.page.goto("/")
     await log_in(bob.page, "bob", first)
     await expect(bob.button("bob")).to_be_visible()

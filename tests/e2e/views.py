@@ -4,7 +4,12 @@ import json
 import re
 from collections.abc import Awaitable, Callable
 
+from playwright.async_api import FilePayload, Locator
+
 from tests.e2e.chat_page import ANSWER_MS, ChatPage
+
+# Tokens of an answer that is still being written during the next steps.
+ENDLESS = 2_000
 
 
 class Views:
@@ -45,6 +50,7 @@ class Views:
             self.admin,
             self.nowhere,
             self.deleting,
+            self.deleting_all,
             self.deleted,
             self.importing,
             self.organizing,
@@ -52,6 +58,9 @@ class Views:
             self.selecting,
             self.sharing,
             self.shared,
+            self.too_long,
+            self.queued,
+            self.held,
             self.trouble,
         ]
 
@@ -167,6 +176,37 @@ class Views:
     async def deleting(self) -> None:
         await self.menu()
         await self._chat.page.get_by_role("menuitem", name="Delete").click()
+
+    async def deleting_all(self) -> None:
+        await self._list()
+        await self._item("Delete all chats…")
+        await self._chat.page.get_by_role("dialog", name="Delete all chats?").wait_for()
+
+    async def too_long(self) -> None:
+        await self.resumed()
+        log: FilePayload = {"name": "log.txt", "mimeType": "text/plain", "buffer": b"The tide is out.\n" * 12_000}
+        await self._chat.page.get_by_label("Attach files").first.set_input_files(log)
+        warning = self._chat.page.get_by_role("group", name="The message is too long")
+        await warning.get_by_role("button", name="Ask in a new chat").wait_for()
+        await self._chat.button("Remove log.txt").last.wait_for()
+
+    async def queued(self) -> None:
+        await self._chat.open_new_chat(tokens=ENDLESS)
+        await self._chat.send("How deep is the sea?")
+        await self._chat.until_writing()
+        for text in ("And how wide?", "And how cold?"):
+            await self._chat.send(text)
+        await self._queue.nth(1).wait_for()
+
+    async def held(self) -> None:
+        if await self._queue.count() == 0:
+            await self.queued()
+        await self._chat.button("Stop").click()
+        await self._queue.get_by_text("Not sent yet").wait_for()
+
+    @property
+    def _queue(self) -> Locator:
+        return self._chat.page.get_by_role("group", name="Queued message")
 
     async def deleted(self) -> None:
         for title in ("A first attempt", "Notes for the crossing"):

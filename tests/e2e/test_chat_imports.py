@@ -1,0 +1,106 @@
+"""Exports of other applications, dropped on the page: previewed, imported and opened."""
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.async_api import expect
+
+from tests.e2e.chat_page import ChatPage
+from tests.e2e.file_drag import FileDrag
+
+QUESTION, FIRST, SECOND = "When is high water?", "At six.", "At seven, in summer."
+
+
+def claude() -> list[dict[str, Any]]:
+    def message(minute: int, *content: dict[str, Any], **fields: Any) -> dict[str, Any]:
+        name, parent, sender = ("q", "root", "human") if minute == 0 else (f"a{minute}", "q", "assistant")
+        written = {"content": content, "created_at": f"2026-03-01T10:{minute:02}:00.5Z"}
+        return {"uuid": name, "parent_message_uuid": parent, "sender": sender, **written, **fields}
+
+    def text(text: str) -> dict[str, Any]:
+        return {"type": "text", "text": text}
+
+    messages = [
+        message(0, text(QUESTION), files=[{"file_name": "chart.png"}]),
+        message(1, text(FIRST)),
+        message(2, {"type": "thinking", "thinking": "Which season?"}, text(SECOND)),
+    ]
+    chat = {"uuid": "claude-tides", "name": "Tides of Claude", "created_at": "2026-03-01T10:00:00Z"}
+    return [{**chat, "chat_messages": messages}]
+
+
+def librechat() -> dict[str, Any]:
+    def message(minute: int, **fields: Any) -> dict[str, Any]:
+        created = f"2026-03-01T10:{minute:02}:00Z"
+        return {"messageId": str(minute), "isCreatedByUser": minute == 0, "createdAt": created, **fields}
+
+    thought = [{"type": "think", "think": "Which season?"}, {"type": "text", "text": {"value": SECOND}}]
+    answers = [message(1, text=FIRST), message(2, content=thought)]
+    question = message(0, text=QUESTION, files=[{"filename": "chart.png"}], children=answers)
+    return {"conversationId": "librechat-tides", "title": "Tides of LibreChat", "messages": [question]}
+
+
+def open_webui() -> list[dict[str, Any]]:
+    def message(minute: int, content: str, **fields: Any) -> dict[str, Any]:
+        parent, role = (None, "user") if minute == 0 else ("0", "assistant")
+        written = {"content": content, "timestamp": 1_700_000_000 + minute}
+        return {"parentId": parent, "role": role, **written, **fields}
+
+    folded = '<details type="reasoning" done="true"><summary>Thought</summary>\n&gt; Which season?\n</details>\n'
+    messages = {
+        "0": message(0, QUESTION, files=[{"type": "file"}]),
+        "1": message(1, FIRST),
+        "2": message(2, folded + SECOND),
+    }
+    inner = {"history": {"currentId": "2", "messages": messages}}
+    return [{"id": "open-webui-tides", "title": "Tides of Open WebUI", "chat": inner, "created_at": 1_700_000_000}]
+
+
+EXPORTS = {"Claude": claude, "LibreChat": librechat, "Open WebUI": open_webui}
+
+
+def file_of(application: str, folder: Path) -> Path:
+    """Write the export as the application provides it: Claude as an archive, the others as JSON."""
+    text = json.dumps(EXPORTS[application]())
+    file = folder / ("export.zip" if application == "Claude" else "export.json")
+    if file.suffix == ".json":
+        file.write_text(text)
+        return file
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("users.json", "[]")
+        archive.writestr("conversations.json", text)
+    return file
+
+
+@pytest.mark.parametrize("application", EXPORTS)
+async def test_dropped_export_is_previewed_and_opened(chat: ChatPage, tmp_path: Path, application: str) -> None:
+    await chat.page.goto("/")
+    await chat.open_menu_item("Import chats…")
+    dialog = chat.page.get_by_role("dialog", name="Import chats")
+    zone = await dialog.locator("label").filter(has_text="Drop a file here").bounding_box()
+    assert zone is not None
+    centre = zone["x"] + zone["width"] / 2, zone["y"] + zone["height"] / 2
+    drag = await FileDrag.begin(chat.page, file_of(application, tmp_path))
+    await drag.move("dragEnter", *centre)
+    await drag.move("dragOver", *centre)
+    await drag.move("drop", *centre)
+
+    await expect(dialog.get_by_text(f"1 chat from {application}")).to_be_visible()
+    row = dialog.get_by_role("listitem")
+    await expect(row).to_contain_text(f"Tides of {application}")
+    await expect(row).to_contain_text("3 messages · 2 branches · left out: 1 file")
+    await expect(dialog.get_by_role("button", name="Import 1 chat")).to_be_focused()
+    await chat.page.keyboard.press("Enter")
+    await expect(chat.page.get_by_text("1 chat was imported.")).to_be_visible()
+    # The composer accepts files everywhere else on the page.
+    await expect(chat.page.get_by_role("list", name="Files of this message")).to_have_count(0)
+
+    await chat.chats.get_by_text(f"Tides of {application}", exact=True).click()
+    await expect(chat.questions).to_have_text([QUESTION])
+    await expect(chat.answers.get_by_text(SECOND)).to_be_visible()
+    await expect(chat.answers.get_by_text("Which season?")).to_be_hidden()
+    await chat.page.get_by_role("group", name="Version 2 of 2").get_by_role("button").first.click()
+    await expect(chat.answers.get_by_text(FIRST)).to_be_visible()

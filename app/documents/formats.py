@@ -14,7 +14,7 @@ MAX_UNPACKED_BYTES: Final = 256 << 20
 MAX_PARTS: Final = 10_000
 """Unpacked bytes and parts of a zip file, as its directory declares them. No part yields more than it declares."""
 
-INVISIBLE: Final = ["script", "style", "template", "noscript", "svg", "head"]
+INVISIBLE: Final = ["script", "style", "template", "noscript", "svg", "head", "title"]
 
 
 def text_of(data: bytes, *, is_html: bool) -> str:

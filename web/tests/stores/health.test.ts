@@ -29,4 +29,15 @@ describe("the state of the server", () => {
     await before;
     expect(health.reachable).toBe(false);
   });
+
+  it("tells why a device does not compute", async () => {
+    const api = new SlowApi();
+    const health = new HealthStore(api);
+    const poll = health.poll();
+    const ok = await new FakeApi().health();
+    api.questions[0]!.resolve({ ...ok, model: { ...ok.model!, device_note: "cuda failed its check." } });
+    await poll;
+    expect(health.ready).toBe(true);
+    expect(health.trouble).toBe("Answers are slower than they could be: cuda failed its check.");
+  });
 });

@@ -1,0 +1,37 @@
+"""A start on a machine whose GPU fails its check: the CPU computes, and `/health` has the reason."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from app.config.settings import Settings, load_settings
+from app.host.startup import serving_config
+from tests.integration.real_server import serving
+from tests.tiny_models import make_tiny_model
+
+REASON = "cuda failed its check: this machine has no usable cuda device (found: none)"
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """Load the settings of a server on a machine that seems to have a GPU."""
+    monkeypatch.setattr("app.config.settings.choose_device", lambda wanted: "cuda" if wanted == "auto" else wanted)
+    model = make_tiny_model(tmp_path / "tiny")
+    folders = {"state-dir": str(tmp_path / "state"), "cache-dir": str(tmp_path / "cache")}
+    return load_settings(folders | {"model": str(model), "no-prefix-cache": "true"}, environ={})
+
+
+async def test_failed_check_leaves_the_cpu_and_its_reason_in_health(settings: Settings, tmp_path: Path) -> None:
+    config = serving_config(settings, Path(settings.model), lambda _: None)
+    assert (config.device, config.block_size) == ("cpu", 64)
+    async with serving(config, tmp_path) as (http, _):
+        health = await (await http.get("/health")).json()
+    note = f"{REASON}. The CPU computes instead; --device cuda skips the check."
+    assert (health["model"]["device"], health["model"]["device_note"]) == ("cpu", note)
+
+
+def test_named_device_is_not_checked(settings: Settings) -> None:
+    named = replace(settings, device="cuda")
+    config = serving_config(named, Path(settings.model), lambda _: None)
+    assert (config.device, config.device_note) == ("cuda", "")

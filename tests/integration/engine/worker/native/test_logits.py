@@ -34,6 +34,9 @@ SHAPES = {
     "group of 3": {"hidden": 192, "heads": 3, "kv_heads": 1},
     "group of 4, 128 wide": {"hidden": 512, "heads": 4, "kv_heads": 1},
     "group of 5, biases": {"hidden": 320, "heads": 5, "kv_heads": 1, "bias": True},
+    "group of 6": {"hidden": 384, "heads": 6, "kv_heads": 1},
+    "group of 7": {"hidden": 448, "heads": 7, "kv_heads": 1},
+    "group of 8, 128 wide": {"hidden": 1024, "heads": 8, "kv_heads": 1},
     "128 wide, biases, tied": {"hidden": 256, "heads": 2, "kv_heads": 2, "bias": True, "tied": True},
     "openPangu": {
         "hidden": 256,

@@ -138,9 +138,9 @@ class Worker:
         """
         check_quantization(self._config)
         self._device.prepare()
-        # The plain backends of attention come with plain layers, so that both can be compared with the fused ones.
-        fused = self._config.attention not in PLAIN
-        layers = self._device.layers(check=self._config.check_operators) if fused else TORCH_LAYERS
+        # On a GPU, the plain backends of attention come with plain layers, so that nothing needs Triton.
+        plain = self._config.device == "cuda" and self._config.attention in PLAIN
+        layers = TORCH_LAYERS if plain else self._device.layers(check=self._config.check_operators)
         if self._num_sharers > 1:
             torch.set_num_threads(min(self._threads, torch.get_num_threads()))
         config = self._config

@@ -125,6 +125,7 @@ async def test_palette_finds_chats_and_commands_by_keyboard(
     await chat.page.keyboard.press("Control+k")
     await chat.page.keyboard.type("sail")
     await chat.page.keyboard.press("Enter")
+    await expect(palette).to_have_count(0)
     await expect(chat.page.get_by_text("Preset: Sailor")).to_be_visible()
     stored = await chat.stored(chat.page.url.rpartition("/")[2])
     assert (stored["system_prompt"], stored["params"]) == ("Answer like a sailor.", {"max_tokens": 3})

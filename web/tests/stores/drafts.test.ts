@@ -221,9 +221,9 @@ describe("a draft without room", () => {
   it("on the server is discarded like others", async () => {
     await drafts.open("conv_1");
     drafts.type("x".repeat(MAX_LENGTH + 1));
-    await vi.runAllTimersAsync();
+    await vi.runOnlyPendingTimersAsync();
     drafts.type("");
-    await vi.runAllTimersAsync();
+    await vi.runOnlyPendingTimersAsync();
     expect(emptied).toEqual(["conv_1"]);
   });
 

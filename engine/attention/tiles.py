@@ -54,14 +54,13 @@ def prompt_shape(group: int, row_bytes: int, block_size: int) -> TileShape:
     group: query heads per KV head.
     row_bytes: size of one head of one row.
     """
-    rows = max(MIN_LINES, min(64, SHARED_BYTES // row_bytes), 1 << (group - 1).bit_length())
+    rows = max(min(64, SHARED_BYTES // row_bytes), padded(group))
     return TileShape(rows // group * group, rows, _keys(row_bytes, block_size), warps=4, stages=3)
 
 
 def decode_shape(group: int, row_bytes: int, block_size: int) -> TileShape:
     """Choose the tile shape for one row per sequence. See `prompt_shape` for the parameters."""
-    rows = max(MIN_LINES, 1 << (group - 1).bit_length())
-    return TileShape(group, rows, _keys(row_bytes, block_size), warps=2, stages=3)
+    return TileShape(group, padded(group), _keys(row_bytes, block_size), warps=2, stages=3)
 
 
 def _keys(row_bytes: int, block_size: int) -> int:
@@ -69,9 +68,9 @@ def _keys(row_bytes: int, block_size: int) -> int:
     return gcd(block_size, max(16, min(64, SHARED_BYTES // 2 // row_bytes)))
 
 
-def padded(head_dim: int) -> int:
-    """Return the width of a tile's matrix for heads of `head_dim` elements: a power of 2, at least 16."""
-    return max(16, 1 << (head_dim - 1).bit_length())
+def padded(size: int) -> int:
+    """Return the side of a matrix on tensor cores that has room for `size` lines or elements: a power of 2."""
+    return max(MIN_LINES, 1 << (size - 1).bit_length())
 
 
 def num_splits(tiles: int, kv_heads: int, processors: int, most_parts: int = MAX_SPLITS) -> int:

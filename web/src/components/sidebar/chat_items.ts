@@ -34,11 +34,8 @@ export function chatItems({ id, title, pinned, archived }: Conversation, ebb: Eb
   const { change } = actions;
   const archive = async () => {
     if (!(await change({ archived: true }))) return;
-    const act = () =>
-      void ebb.conversations
-        .change(id, { archived: false })
-        .catch((error: unknown) => ebb.notices.failed(t().chats.notChanged, error));
-    ebb.notices.show(organizeTexts().chat.archivedNotice(title || t().chats.new), { label: t().undo, act });
+    const undo = () => ebb.conversations.change(id, { archived: false });
+    ebb.notices.offerUndo(organizeTexts().chat.archivedNotice(title || t().chats.new), undo, t().chats.notChanged);
   };
   return [
     { label: organizeTexts().chat.rename, icon: Pencil, act: actions.rename },

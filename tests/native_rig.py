@@ -43,8 +43,8 @@ def load_oracle(folder: Path) -> DecoderForCausalLM:
     return oracle
 
 
-COMPUTES_IN_BYTES = "avx512_bf16"
-"""Instruction set whose products with weights of up to six bits are those of bytes."""
+COMPUTES_IN_BYTES = ("avx512_bf16", "avx512", "avx2")
+"""Instruction sets whose products with weights of up to six bits are those of bytes."""
 
 
 def quantized(matrix: torch.Tensor) -> torch.Tensor:

@@ -24,7 +24,8 @@ class InstructionSet:
     needs: tuple[str, ...]
 
 
-_AVX2: Final = ("-mavx2", "-mfma")
+# Every CPU with AVX2 has F16C, which torch does not name.
+_AVX2: Final = ("-mavx2", "-mfma", "-mf16c")
 _AVX512: Final = (*_AVX2, "-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl")
 _AVX512_NEEDS: Final = ("avx2", "fma3", "avx512_f", "avx512_bw", "avx512_dq", "avx512_vl")
 

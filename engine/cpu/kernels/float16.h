@@ -14,6 +14,8 @@ inline Vec load_halves(const uint8_t* from) {
     const Halves halves = *reinterpret_cast<const Halves*>(from);
 #if defined(__AVX512F__)
     return (Vec)_mm512_cvtph_ps((__m256i)halves);
+#elif defined(__AVX2__)
+    return (Vec)_mm256_cvtph_ps((__m128i)halves);
 #else
     const Words wide = __builtin_convertvector(halves, Words);
     const Words bits = (wide & 0x7fff) << 13, sign = (wide & 0x8000) << 16;

@@ -34,7 +34,7 @@ struct DecodedGroups {
             const uint8_t* const integers = right.group(panel, first + index).integers;
             for (int line = 0; line < kGroupPairs / Integers::kLinePairs; ++line) {
                 __builtin_prefetch(integers + line * kLineBytes + kFetchedGroups * Format::kGroupBytes, 0, 3);
-                decoder.decode(integers, line,
+                decoder.decode(integers, line, 0,
                                reinterpret_cast<Pair*>(values[index] + line * Integers::kLinePairs * 2 * kPanel));
             }
         }

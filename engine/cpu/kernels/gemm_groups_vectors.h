@@ -32,9 +32,13 @@ constexpr int kMaxGroupRows = 12;
 #else
 constexpr int kMaxGroupRows = 8;
 #endif
-// The same for tiles of bytes if there are too many rows for one tile. The sums of all groups then fit the registers too.
-// A single tile, which waits for memory anyway, has up to kMaxGroupRows rows.
-constexpr int kMaxByteRows = 7;
+// The same for tiles of bytes. With AVX-512 and kMaxByteRows, the sums of all groups fit the registers too. A single tile
+// waits for memory anyway, so it may have more rows.
+#if defined(__AVX512F__)
+constexpr int kMaxByteRows = 7, kMaxSingleByteRows = 12;
+#else
+constexpr int kMaxByteRows = 6, kMaxSingleByteRows = 6;
+#endif
 
 // Return the sum of the values of one row in a group. It is the factor of the group's offset.
 inline float sum_of_group(const Activation* values) {
@@ -48,7 +52,7 @@ inline float sum_of_group(const Activation* values) {
 #endif
 }
 
-// Multiply one tile of kRows rows by one panel.
+// Multiply one tile of kRows rows by one panel, a slice of the panel's vectors at a time.
 template <typename Format, int kRows>
 void multiply_group_tile(Left left, const GroupPanels<Format>& right, int panel, Out out) {
     using Scales = typename Format::Scales;
@@ -64,30 +68,34 @@ void multiply_group_tile(Left left, const GroupPanels<Format>& right, int panel,
         const Activation* values_of_group = left.data + group * kGroup;
 #pragma GCC unroll 2
         for (int span = 0; span < Scales::kSpans; ++span) {
-            Chain partial[kRows][kVectors];
+#pragma GCC unroll 4
+            for (int slice = 0; slice < kVectors; slice += kSliceVectors) {
+                Chain partial[kRows][kSliceVectors];
 #pragma GCC unroll 12
-            for (int row = 0; row < kRows; ++row)
-#pragma GCC unroll 8
-                for (int v = 0; v < kVectors; ++v) partial[row][v] = {Vec{}};
-            for (int line = span * Format::kSpanLines; line < (span + 1) * Format::kSpanLines; ++line) {
-                Pair weights[kLinePairs][kVectors];
-                __builtin_prefetch(part.integers + line * kLineBytes + kGroupPrefetchBytes, 0, 3);
-                decoder.decode(part.integers, line, weights[0]);
+                for (int row = 0; row < kRows; ++row)
 #pragma GCC unroll 2
-                for (int pair = 0; pair < kLinePairs; ++pair)
+                    for (int v = 0; v < kSliceVectors; ++v) partial[row][v] = {Vec{}};
+                for (int line = span * Format::kSpanLines; line < (span + 1) * Format::kSpanLines; ++line) {
+                    Pair weights[kLinePairs][kSliceVectors];
+                    if (slice == 0) __builtin_prefetch(part.integers + line * kLineBytes + kGroupPrefetchBytes, 0, 3);
+                    decoder.decode(part.integers, line, slice, weights[0]);
+#pragma GCC unroll 2
+                    for (int pair = 0; pair < kLinePairs; ++pair)
 #pragma GCC unroll 12
-                    for (int row = 0; row < kRows; ++row) {
-                        const Activation* from = values_of_group + row * left.stride;
-                        const Pair values = broadcast_pair(from + 2 * (line * kLinePairs + pair));
-#pragma GCC unroll 8
-                        for (int v = 0; v < kVectors; ++v) partial[row][v].add(weights[pair][v], values);
-                    }
-            }
-#pragma GCC unroll 8
-            for (int v = 0; v < kVectors; ++v) {
-                const Vec scale = Scales::scale(part, span, v * kLanes);
+                        for (int row = 0; row < kRows; ++row) {
+                            const Activation* from = values_of_group + row * left.stride;
+                            const Pair values = broadcast_pair(from + 2 * (line * kLinePairs + pair));
+#pragma GCC unroll 2
+                            for (int v = 0; v < kSliceVectors; ++v) partial[row][v].add(weights[pair][v], values);
+                        }
+                }
+#pragma GCC unroll 2
+                for (int v = 0; v < kSliceVectors; ++v) {
+                    const Vec scale = Scales::scale(part, span, (slice + v) * kLanes);
 #pragma GCC unroll 12
-                for (int row = 0; row < kRows; ++row) sums[row][v] = fma(scale, partial[row][v].end(), sums[row][v]);
+                    for (int row = 0; row < kRows; ++row)
+                        sums[row][slice + v] = fma(scale, partial[row][v].end(), sums[row][slice + v]);
+                }
             }
         }
         if constexpr (Scales::kHasOffset) {
@@ -129,8 +137,8 @@ constexpr std::array<GroupTile<Format>, sizeof...(kRows)> make_group_tiles(std::
 template <typename Format>
 void multiply_group_panel(Left left, int rows, const GroupPanels<Format>& right, int panel, Out out) {
     static constexpr auto kTiles = make_group_tiles<Format>(std::make_integer_sequence<int, kMaxGroupRows>());
-    const int most =
-        Format::kInBytes && rows > kMaxGroupRows ? std::min(kMaxGroupRows, kMaxByteRows) : kMaxGroupRows;
+    const int most_in_bytes = rows > kMaxSingleByteRows ? kMaxByteRows : kMaxSingleByteRows;
+    const int most = Format::kInBytes ? most_in_bytes : kMaxGroupRows;
     for (int tiles = (rows + most - 1) / most; rows > 0; --tiles) {
         const int taken = (rows + tiles - 1) / tiles;
         kTiles[taken - 1](left, right, panel, out);

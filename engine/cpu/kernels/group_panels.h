@@ -19,6 +19,7 @@ constexpr int kGroupPairs = kGroup / 2;
 constexpr int kLineBytes = 64;
 constexpr int kGroupPrefetchBytes = 3072;              // prefetch distance
 constexpr int kPairVectors = kPanel / kLanes;  // vectors that hold one pair of all columns of a panel
+constexpr int kSliceVectors = 2;               // vectors that are decoded together
 
 template <typename Integers_, typename Scales_>
 struct GroupFormat {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 
+#include "byte_vectors.h"
 #include "group_scales.h"
 #include "small_values.h"
 
@@ -21,7 +22,7 @@ inline int nibble_shift(int column, int k) { return 4 * (2 * (k / 2 % 2) + colum
 template <typename Values>
 class NibbleDecoder {
 public:
-    void decode(const uint8_t* integers, int line, Pair* pairs) const {
+    void decode(const uint8_t* integers, int line, [[maybe_unused]] int slice, Pair* pairs) const {
         const uint8_t* from = integers + line * kLineBytes;
 #if EBB_BF16_DOT
         const __m512i packed = _mm512_loadu_si512(from);
@@ -32,10 +33,10 @@ public:
 #else
         // The two words of a column are the halves of 32 bits.
         for (int pair = 0; pair < 2; ++pair)
-            for (int v = 0; v < kPairVectors; ++v) {
-                const int column = v * kLanes;
+            for (int v = 0; v < kSliceVectors; ++v) {
+                const int column = (slice + v) * kLanes;
                 const Words words = load_words(from + column % 16 * sizeof(uint32_t)) >> nibble_shift(column, 2 * pair);
-                pairs[pair * kPairVectors + v] = {table_.look_up(words & 15), table_.look_up(words >> 16 & 15)};
+                pairs[pair * kSliceVectors + v] = {table_.look_up(words & 15), table_.look_up(words >> 16 & 15)};
             }
 #endif
     }
@@ -45,42 +46,40 @@ private:
 };
 
 #if EBB_BYTE_DOT
-// Decoder of stored values to bytes that are not negative: values plus `kZero`. The words of a line hold four weights of
-// either half of the columns at the low and the high bits of all bytes.
+// Decoder of stored values to bytes: values plus `kByteZero`, up to `kMostByte`. The words of a line hold four weights of
+// either half of the columns at the low and the high bits of all bytes. `slice` counts the vectors of a line.
 template <typename Values>
 class NibbleByteDecoder;
 
 template <int kZero>
 class NibbleByteDecoder<Below<kZero>> {
 public:
-    static constexpr int kByteZero = kZero;
+    static constexpr int kByteZero = kZero, kMostByte = 15;
+    static constexpr bool kIsSigned = false;
 
-    void decode(const uint8_t* integers, int quad, __m512i* bytes) const {
-        const __m512i packed = _mm512_loadu_si512(integers + quad * kLineBytes), low = _mm512_set1_epi8(15);
-        bytes[0] = _mm512_and_si512(packed, low);
-        bytes[1] = _mm512_and_si512(_mm512_srli_epi16(packed, 4), low);
+    Quads decode(const uint8_t* integers, int quad, int slice, int half) const {
+        const Quads packed = load_quads(integers + quad * kLineBytes + slice * sizeof(Quads));
+        return shift_right(packed, 4 * half) & 15;
     }
 };
 
 template <>
 class NibbleByteDecoder<Iq4NlValues> {
 public:
-    static constexpr int kByteZero = 128;
+    static constexpr bool kIsSigned = !kAddsAnyBytes;
+    static constexpr int kByteZero = kIsSigned ? 0 : 128, kMostByte = kIsSigned ? 127 : 241;
 
     NibbleByteDecoder() {
-        uint8_t values[16];
-        for (int stored = 0; stored < 16; ++stored) values[stored] = Iq4NlValues::value(stored) + kByteZero;
-        table_ = _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(values)));
+        for (int at = 0; at < static_cast<int>(sizeof table_); ++at)
+            table_[at] = static_cast<uint8_t>(Iq4NlValues::value(at % 16) + kByteZero);
     }
 
-    void decode(const uint8_t* integers, int quad, __m512i* bytes) const {
-        stored_.decode(integers, quad, bytes);
-        bytes[0] = _mm512_shuffle_epi8(table_, bytes[0]);
-        bytes[1] = _mm512_shuffle_epi8(table_, bytes[1]);
+    Quads decode(const uint8_t* integers, int quad, int slice, int half) const {
+        return look_up(table_, stored_.decode(integers, quad, slice, half));
     }
 
 private:
-    __m512i table_;
+    Quads table_;  // the sixteen values, repeated
     [[no_unique_address]] NibbleByteDecoder<Below<0>> stored_;
 };
 #endif
@@ -89,7 +88,6 @@ template <typename Values>
 struct Nibbles {
 #if EBB_BYTE_DOT
     using ByteDecoder = NibbleByteDecoder<Values>;
-    static constexpr int kByteZero = ByteDecoder::kByteZero;
 #endif
     static constexpr int kLinePairs = 2;
     static constexpr int kBytes = kGroupPairs / kLinePairs * kLineBytes;

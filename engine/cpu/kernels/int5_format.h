@@ -12,7 +12,7 @@ constexpr int kLowBytes = kGroupPairs / 2 * kLineBytes;
 template <typename Values>
 class FiveBitDecoder {
 public:
-    void decode(const uint8_t* integers, int line, Pair* pairs) const {
+    void decode(const uint8_t* integers, int line, [[maybe_unused]] int slice, Pair* pairs) const {
         const uint8_t* lows = integers + line * kLineBytes;
         const uint8_t* fifths = integers + kLowBytes + line / 4 * kLineBytes;
 #if EBB_BF16_DOT
@@ -24,12 +24,12 @@ public:
         pairs[3] = look_up(_mm512_srli_epi16(low, 12), _mm512_srli_epi16(fifth, 8));
 #else
         for (int pair = 0; pair < 2; ++pair)
-            for (int v = 0; v < kPairVectors; ++v) {
-                const int column = v * kLanes, shift = nibble_shift(column, 2 * pair);
+            for (int v = 0; v < kSliceVectors; ++v) {
+                const int column = (slice + v) * kLanes, shift = nibble_shift(column, 2 * pair);
                 const int at = column % 16 * static_cast<int>(sizeof(uint32_t));
                 const Words low = load_words(lows + at) >> shift;
                 const Words fifth = load_words(fifths + at) >> (shift + line % 4);
-                pairs[pair * kPairVectors + v] = {look_up(low, fifth), look_up(low >> 16, fifth >> 16)};
+                pairs[pair * kSliceVectors + v] = {look_up(low, fifth), look_up(low >> 16, fifth >> 16)};
             }
 #endif
     }
@@ -51,19 +51,14 @@ private:
 #if EBB_BYTE_DOT
 class FiveBitByteDecoder {
 public:
-    void decode(const uint8_t* integers, int quad, __m512i* bytes) const {
-        const uint8_t* further = integers + kLowBytes + quad / 4 * kLineBytes;
-        const __m512i low = _mm512_set1_epi8(15), fifth = _mm512_set1_epi8(16);
-        const __m512i packed = _mm512_loadu_si512(integers + quad * kLineBytes);
-        const __m512i fifths = _mm512_srl_epi16(_mm512_loadu_si512(further), _mm_cvtsi32_si128(quad % 4));
-        bytes[0] = join(low, packed, fifth, _mm512_slli_epi16(fifths, 4));
-        bytes[1] = join(low, _mm512_srli_epi16(packed, 4), fifth, fifths);
-    }
+    static constexpr int kByteZero = 0, kMostByte = 31;
+    static constexpr bool kIsSigned = false;
 
-private:
-    // Take the bits `low` of a byte of `packed`, and the bit `fifth` of the same byte of `fifths`.
-    static __m512i join(__m512i low, __m512i packed, __m512i fifth, __m512i fifths) {
-        return _mm512_or_si512(_mm512_and_si512(packed, low), _mm512_and_si512(fifths, fifth));
+    Quads decode(const uint8_t* integers, int quad, int slice, int half) const {
+        const uint8_t* from = integers + slice * sizeof(Quads);
+        const Quads packed = load_quads(from + quad * kLineBytes);
+        const Quads fifths = shift_right(load_quads(from + kLowBytes + quad / 4 * kLineBytes), quad % 4);
+        return (shift_right(packed, 4 * half) & 15) | (shift_left(fifths, 4 - 4 * half) & 16);
     }
 };
 #endif
@@ -71,7 +66,6 @@ private:
 struct FiveBits {
 #if EBB_BYTE_DOT
     using ByteDecoder = FiveBitByteDecoder;
-    static constexpr int kByteZero = 0;
 #endif
     using Values = Below<0>;
     static constexpr int kLinePairs = 2;

@@ -13,26 +13,27 @@ namespace ebb {
 
 #if EBB_BYTE_DOT
 struct SixBits {
-    static constexpr int kByteZero = 32;
     static constexpr int kLinePairs = 2;
     static constexpr int kLowBytes = kGroupQuads * kLineBytes;
     static constexpr int kBytes = kLowBytes + kGroupQuads / 2 * kLineBytes;
 
     class ByteDecoder {
     public:
-        void decode(const uint8_t* integers, int quad, __m512i* bytes) const {
-            const __m512i low = _mm512_set1_epi8(0x0f), high = _mm512_set1_epi8(0x30);
-            const __m512i lows = _mm512_loadu_si512(integers + quad * kLineBytes);
-            const __m512i further = _mm512_loadu_si512(integers + kLowBytes + quad / 2 * kLineBytes);
-            const __m512i highs = quad % 2 == 0 ? _mm512_slli_epi16(further, 4) : further;
-            bytes[0] = _mm512_or_si512(_mm512_and_si512(lows, low), _mm512_and_si512(highs, high));
-            bytes[1] = _mm512_or_si512(_mm512_and_si512(_mm512_srli_epi16(lows, 4), low),
-                                       _mm512_and_si512(_mm512_srli_epi16(highs, 2), high));
+        static constexpr int kByteZero = 32, kMostByte = 63;
+        static constexpr bool kIsSigned = false;
+
+        Quads decode(const uint8_t* integers, int quad, int slice, int half) const {
+            const uint8_t* from = integers + slice * sizeof(Quads);
+            const Quads lows = load_quads(from + quad * kLineBytes);
+            const Quads further = load_quads(from + kLowBytes + quad / 2 * kLineBytes);
+            // The two bits are at 0, 2, 4 or 6, and belong at 4.
+            const Quads highs = quad % 2 == 0 ? shift_left(further, 4 - 2 * half) : shift_right(further, 2 * half);
+            return (shift_right(lows, 4 * half) & 15) | (highs & 48);
         }
     };
 
     static void put(uint8_t* integers, int column, int k, int integer) {
-        const int stored = integer + kByteZero;
+        const int stored = integer + ByteDecoder::kByteZero;
         Nibbles<Below<0>>::put(integers, column, k, stored & 15);
         uint8_t& byte = integers[further_byte(column, k)];
         const int shift = further_shift(column, k);
@@ -40,7 +41,7 @@ struct SixBits {
     }
     static int get(const uint8_t* integers, int column, int k) {
         const int upper = integers[further_byte(column, k)] >> further_shift(column, k) & 3;
-        return (upper << 4 | Nibbles<Below<0>>::get(integers, column, k)) - kByteZero;
+        return (upper << 4 | Nibbles<Below<0>>::get(integers, column, k)) - ByteDecoder::kByteZero;
     }
 
 private:

@@ -30,7 +30,7 @@ public:
         }
     }
 
-    void decode(const uint8_t* integers, int line, Pair* pairs) const {
+    void decode(const uint8_t* integers, int line, int, Pair* pairs) const {
         const __m512i packed = _mm512_loadu_si512(integers + line * kLineBytes);
         const __m512i low = _mm512_permutex2var_epi8(low_[0], packed, low_[1]);
         const __m512i magnitude = _mm512_permutex2var_epi8(high_[0], packed, high_[1]);
@@ -54,10 +54,11 @@ private:
 // Decoder of bytes in two's complement. Shifts separate the two bytes of a pair and extend their signs.
 class Int8Decoder {
 public:
-    void decode(const uint8_t* integers, int line, Pair* pairs) const {
+    void decode(const uint8_t* integers, int line, int slice, Pair* pairs) const {
         typedef int16_t Halves __attribute__((vector_size(2 * kLanes), aligned(1), may_alias));
-        for (int v = 0; v < kPairVectors; ++v) {
-            const Ints both = __builtin_convertvector(reinterpret_cast<const Halves*>(integers + line * kLineBytes)[v], Ints);
+        const auto* from = reinterpret_cast<const Halves*>(integers + line * kLineBytes) + slice;
+        for (int v = 0; v < kSliceVectors; ++v) {
+            const Ints both = __builtin_convertvector(from[v], Ints);
             pairs[v] = {__builtin_convertvector(both << 24 >> 24, Vec), __builtin_convertvector(both >> 8, Vec)};
         }
     }

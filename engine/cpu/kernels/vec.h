@@ -1,6 +1,6 @@
 // Vectors of one instruction set. The other kernels compute with Vec, Activation and the functions of this file. Other
-// intrinsics are used only for AMX tiles (amx.h, gemm_amx.h, gemm_groups_amx.h) and for decoding integers
-// (int8_format.h, int4_format.h, group_scales.h).
+// intrinsics are used only for AMX tiles (amx.h, gemm_amx.h, gemm_groups_amx.h), for products of bytes (byte_vectors.h),
+// and for decoding integers (int8_format.h, int4_format.h, int5_format.h, group_scales.h, float16.h).
 //
 // The kernels are compiled with -ffp-contract=off, so the compiler never fuses a multiplication and an addition by
 // itself. Fused multiply-adds are written as `fma`, which the portable build on x86 computes as two operations.
@@ -29,7 +29,7 @@
 #endif
 
 // Whether products of integer weights are products of bytes (byte_rows.h). AMX builds multiply bf16 in tiles instead.
-#if defined(__AVX512VNNI__) && EBB_BF16_DOT && !EBB_AMX
+#if defined(__AVX2__) && !EBB_AMX
 #define EBB_BYTE_DOT 1
 #else
 #define EBB_BYTE_DOT 0
@@ -180,6 +180,15 @@ inline void store_activations(Activation* to, Vec low, Vec high) {
 #else
     store(to, low);
     store(to + kLanes, high);
+#endif
+}
+
+inline Vec load_activations(const Activation* from) {
+#if EBB_BF16_DOT
+    typedef uint16_t Halves __attribute__((vector_size(2 * kLanes), aligned(2), may_alias));
+    return (Vec)(__builtin_convertvector(*reinterpret_cast<const Halves*>(from), Words) << 16);
+#else
+    return load(from);
 #endif
 }
 

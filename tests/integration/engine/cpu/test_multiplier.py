@@ -4,13 +4,17 @@ import pytest
 import torch
 
 from engine.cpu.instruction_set import usable_instruction_sets
-from engine.cpu.library import BFLOAT16_FORMATS
-from engine.cpu.multiplier import Multiplier
+from engine.cpu.library import BFLOAT16_FORMATS, BLOCK_FORMATS
+from engine.cpu.multiplier import Multiplier, PackedMatrix
+from models.block_types import BLOCK_TYPES
 from models.interface import MatrixRole
+from models.packed_tensor import PackedTensor
+from tests.many_models import combinations
 from tests.native_rig import COMPUTES_IN_BYTES, KernelsFor, held_by_four_bits, quantized, rounded_to_bytes
 from tests.sizes import Size
 
 BATCHES = (2, 8, 130)
+INSTRUCTION_SETS = [each.name for each in usable_instruction_sets()]
 
 
 def random(*shape: int, seed: int = 1) -> torch.Tensor:
@@ -22,12 +26,12 @@ def bits(x: torch.Tensor) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("weights", BFLOAT16_FORMATS)
-@pytest.mark.parametrize("instruction_set", [each.name for each in usable_instruction_sets()])
+@pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)
 def test_row_alone_equals_the_row_in_any_batch(
     kernels: KernelsFor, instruction_set: str, weights: str, size: Size
 ) -> None:
     depth, rows = size.pick(small=(1024, 1408), full=(2048, 5632))
-    if instruction_set == usable_instruction_sets()[0].name and weights == "bfloat16":
+    if instruction_set == INSTRUCTION_SETS[0] and weights == "bfloat16":
         depth, rows = 2048, 5632
     multiplier = Multiplier(kernels(instruction_set), threads=2, weights=weights)
     matrix = multiplier.pack(random(rows, depth), random(rows, seed=2), MatrixRole.LAYER)
@@ -44,7 +48,7 @@ def test_row_alone_equals_the_row_in_any_batch(
 @pytest.mark.parametrize(("rows", "depth"), [(96, 64), (4, 64), (33, 24), (1, 96)])
 def test_products_equal_those_in_float64(kernels: KernelsFor, rows: int, depth: int, threads: int) -> None:
     weight, bias, x = random(rows, depth), random(rows, seed=2), random(3, 5, depth, seed=3)
-    for name in {usable_instruction_sets()[0].name, "portable"}:
+    for name in {INSTRUCTION_SETS[0], "portable"}:
         multiplier = Multiplier(kernels(name), threads=threads, weights="bfloat16")
         for added in (None, bias):
             found = multiplier.pack(weight, added, MatrixRole.LAYER)(x)
@@ -60,7 +64,7 @@ def test_int8_matrix_multiplies_its_rounded_values(kernels: KernelsFor) -> None:
     assert not matrix.keeps_values
 
 
-@pytest.mark.parametrize("instruction_set", [each.name for each in usable_instruction_sets()])
+@pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)
 def test_int4_matrix_multiplies_rows_in_bytes(kernels: KernelsFor, instruction_set: str) -> None:
     weight = held_by_four_bits(torch.ones(96, 256), torch.Generator().manual_seed(4))
     x = random(21, 256, seed=3)
@@ -68,9 +72,39 @@ def test_int4_matrix_multiplies_rows_in_bytes(kernels: KernelsFor, instruction_s
     x[3, 7] = 1000
     multiplier = Multiplier(kernels(instruction_set), threads=1, weights="int4")
     matrix = multiplier.pack(weight.to(torch.bfloat16), None, MatrixRole.LAYER)
-    left = rounded_to_bytes(x) if instruction_set == COMPUTES_IN_BYTES else x
+    left = rounded_to_bytes(x) if instruction_set in COMPUTES_IN_BYTES else x
     expected = left.double() @ weight.double().T
     torch.testing.assert_close(matrix(x).double(), expected, rtol=2**-8, atol=1e-3)
+
+
+def extreme_and_random_blocks(type_: str, rows: int, depth: int) -> PackedTensor:
+    """Return rows with all bits of the integers set, rows with none set, and random rows. All scales are small."""
+    kind = BLOCK_TYPES[type_]
+    blocks = torch.randint(
+        0, 256, (rows, depth // kind.places, kind.nbytes), generator=torch.Generator().manual_seed(6)
+    )
+    blocks[:8], blocks[8:16] = 0xFF, 0
+    if type_ == "Q8_0":
+        blocks[blocks == 0x80] = 0x7F  # the file format has no -128
+    scale = torch.tensor([0x14, 0xA0] * 2)  # float16 of -1/126, little endian
+    blocks[..., kind.scales] = scale[: len(range(*kind.scales.indices(kind.nbytes)))]
+    return PackedTensor(type_, blocks.to(torch.uint8).flatten(1))
+
+
+@pytest.mark.parametrize(("type_", "instruction_set"), combinations(list(BLOCK_TYPES), INSTRUCTION_SETS))
+def test_blocks_multiply_rows_in_bytes_without_overflow(kernels: KernelsFor, type_: str, instruction_set: str) -> None:
+    rows, depth = 64, 256
+    tensor, built = extreme_and_random_blocks(type_, rows, depth), kernels(instruction_set)
+    weights = BLOCK_FORMATS[type_]
+    memory = torch.zeros(2 * built.panel_bytes(weights, depth), dtype=torch.uint8)
+    built.pack_blocks(tensor.blocks, rows, depth, memory, type_=type_, first_panel=0, step=1)
+    matrix = PackedMatrix(Multiplier(built, threads=1, weights="int4"), memory, None, rows, depth, weights)
+    x = random(21, depth, seed=3)
+    x[0], x[1], x[2, ::2], x[2, 1::2] = 1, -1, 1, -1
+    left = rounded_to_bytes(x) if instruction_set in COMPUTES_IN_BYTES and type_ != "Q8_0" else x
+    expected = left.double() @ tensor.dequantize().double().T
+    atol = 1e-6 * float(left.double().abs().sum(dim=1).max() * tensor.dequantize().abs().max())
+    torch.testing.assert_close(matrix(x).double(), expected, rtol=2**-8, atol=atol)
 
 
 def test_rows_of_a_bfloat16_matrix_are_those_packed(kernels: KernelsFor) -> None:

@@ -15,7 +15,6 @@ from models.tokenizer import Tokenizer
 from tests.family_models import FAMILIES, save_family
 from tests.many_models import combinations, representatives
 from tests.native_rig import (
-    COMPUTES_IN_BYTES,
     KernelsFor,
     NativeRig,
     held_by_four_bits,
@@ -131,8 +130,9 @@ def test_int4_logits_match_weights_that_four_bits_can_hold(
         NativeRig(kernels(instruction_set), folder, num_blocks=8, weights=weights) for weights in ("bfloat16", "int4")
     )
     # These weights amplify every rounding, so four bits may only not be further away than sixteen are. Activations in
-    # bytes are: they have a bit less than bfloat16, and a scale per group in place of one per value.
-    factor = 3.5 if instruction_set == COMPUTES_IN_BYTES else 1.1
+    # bytes are: they have a bit less than bfloat16, and a scale per group in place of one per value. Without dot
+    # products of bfloat16, the activations of sixteen bits are not rounded at all.
+    factor = {"avx512_bf16": 3.5, "avx512": 6, "avx2": 6}.get(instruction_set, 1.1)
     assert distance(bits4.rows(tokens, 10), with_int8_head) < factor * distance(bits16.rows(tokens, 10), exact)
 
 

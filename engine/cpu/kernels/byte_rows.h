@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <utility>
 
 #include "byte_vectors.h"
 #include "group_panels.h"
@@ -24,7 +25,7 @@ struct ByteGroup {
 };
 
 #if EBB_BYTE_DOT
-// Round a group to bytes. The largest magnitude becomes 127.
+// Round a group to bytes. The largest magnitude becomes 127, unless it is so small that its inverse could be infinite.
 inline void to_bytes(const Activation* values, ByteGroup& to) {
     constexpr int kVectors = kGroup / kLanes;
     Vec value[kVectors];
@@ -34,7 +35,7 @@ inline void to_bytes(const Activation* values, ByteGroup& to) {
         most = maximum(most, maximum(value[v], -value[v]));
     }
     const float largest = maximum_lane(most);
-    const Vec inverse = broadcast(largest > 0.f ? 127.f / largest : 0.f);
+    const Vec inverse = broadcast(largest > 1e-30f ? 127.f / largest : 0.f);
     typedef int8_t Bytes __attribute__((vector_size(kLanes), aligned(1), may_alias));
     Vec halves[2] = {Vec{}, Vec{}};
     for (int v = 0; v < kVectors; ++v) {

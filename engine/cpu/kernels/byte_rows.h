@@ -3,7 +3,6 @@
 // Exactness: a group depends only on its own values. Sums of products of integers have no rounding.
 #pragma once
 
-#include <algorithm>
 #include <utility>
 
 #include "byte_vectors.h"
@@ -20,11 +19,19 @@ constexpr int kGroupQuads = kGroup / 4;
 struct ByteGroup {
     int8_t integers[kGroup];  // from -127 to 127, each four in the order of kBytePlaces
     float scale;
-    float total;      // scale times the sum of the integers, which is the factor of an offset of the weights
-    int32_t sums[2];  // of the integers of either half
+    float total;  // scale times the sum of the integers, which is the factor of an offset of the weights
+    QuadSums whole, halves[2];
 };
 
 #if EBB_BYTE_DOT
+// Add up half a group of integers.
+inline QuadSums sum_of_quads(const int8_t* integers) {
+    QuadSums sums{};
+    for (int k = 0; k < kGroup / 2; ++k) sums.minus_by_two[k % 4 / 2] -= integers[k];
+    sums.all = -sums.minus_by_two[0] - sums.minus_by_two[1];
+    return sums;
+}
+
 // Round a group to bytes. The largest magnitude becomes 127, unless it is so small that its inverse could be infinite.
 inline void to_bytes(const Activation* values, ByteGroup& to) {
     constexpr int kVectors = kGroup / kLanes;
@@ -37,18 +44,15 @@ inline void to_bytes(const Activation* values, ByteGroup& to) {
     const float largest = maximum_lane(most);
     const Vec inverse = broadcast(largest > 1e-30f ? 127.f / largest : 0.f);
     typedef int8_t Bytes __attribute__((vector_size(kLanes), aligned(1), may_alias));
-    Vec halves[2] = {Vec{}, Vec{}};
-    for (int v = 0; v < kVectors; ++v) {
-        const Vec rounded = round_to_integer(value[v] * inverse);
-        halves[2 * v / kVectors] += rounded;
+    for (int v = 0; v < kVectors; ++v)
         *reinterpret_cast<Bytes*>(to.integers + v * kLanes) =
-            __builtin_convertvector(__builtin_convertvector(rounded, Ints), Bytes);
-    }
+            __builtin_convertvector(__builtin_convertvector(round_to_integer(value[v] * inverse), Ints), Bytes);
     for (int at = 0; at < kGroup; at += 4) std::swap(to.integers[at + 1], to.integers[at + 2]);
+    for (int half = 0; half < 2; ++half) to.halves[half] = sum_of_quads(to.integers + half * kGroup / 2);
+    for (int i = 0; i < 2; ++i) to.whole.minus_by_two[i] = to.halves[0].minus_by_two[i] + to.halves[1].minus_by_two[i];
+    to.whole.all = to.halves[0].all + to.halves[1].all;
     to.scale = largest / 127.f;
-    // Sums of so small integers are exact in float.
-    for (int half = 0; half < 2; ++half) to.sums[half] = static_cast<int32_t>(sum(halves[half]));
-    to.total = to.scale * static_cast<float>(to.sums[0] + to.sums[1]);
+    to.total = to.scale * static_cast<float>(to.whole.all);
 }
 
 // Multiply one tile of kRows rows by one panel. See multiply_group_tile (gemm_groups_vectors.h).
@@ -62,7 +66,6 @@ void multiply_byte_tile(Left left, const GroupPanels<Format>& right, int panel, 
     using Decoder = typename Integers::ByteDecoder;
     constexpr int kVectors = kPairVectors, kSlices = kVectors / 2, kSpanQuads = kGroupQuads / Scales::kSpans;
     constexpr int kQuadBytes = Integers::kBytes / kGroupQuads;
-    constexpr int kUnsettled = std::min(unsettled_quads(Decoder::kMostByte), kSpanQuads);
     const Decoder decoder;
     Vec sums[kRows][kVectors];
 #pragma GCC unroll 12
@@ -76,42 +79,30 @@ void multiply_byte_tile(Left left, const GroupPanels<Format>& right, int panel, 
         for (int slice = 0; slice < kSlices; ++slice) {
 #pragma GCC unroll 2
             for (int span = 0; span < Scales::kSpans; ++span) {
-                ByteSum products[kRows][2];
+                const auto sums_of = [&](int row) -> const QuadSums& {
+                    const ByteGroup& of_row = values[row * left.group_stride];
+                    return Scales::kSpans == 1 ? of_row.whole : of_row.halves[span];
+                };
+                ByteSum<Decoder> products[kRows][2];
 #pragma GCC unroll 12
-                for (int row = 0; row < kRows; ++row) {
-                    const int32_t* of_halves = values[row * left.group_stride].sums;
-                    const int32_t sum = Scales::kSpans == 1 ? of_halves[0] + of_halves[1] : of_halves[span];
-#pragma GCC unroll 2
-                    for (int half = 0; half < 2; ++half) products[row][half] = ByteSum(-Decoder::kByteZero * sum);
-                }
-#pragma GCC unroll 1
-                for (int settled = span * kSpanQuads; settled < (span + 1) * kSpanQuads; settled += kUnsettled) {
+                for (int row = 0; row < kRows; ++row)
+                    products[row][0] = products[row][1] = ByteSum<Decoder>(sums_of(row));
 #pragma GCC unroll kUnrolledQuads
-                    for (int quad = settled; quad < settled + kUnsettled; ++quad) {
-                        const uint8_t* ahead = part.integers + quad * kQuadBytes + kGroupPrefetchBytes;
+                for (int quad = span * kSpanQuads; quad < (span + 1) * kSpanQuads; ++quad) {
+                    const uint8_t* ahead = part.integers + quad * kQuadBytes + kGroupPrefetchBytes;
 #pragma GCC unroll 2
-                        for (int at = 0; at < kQuadBytes && slice == 0; at += kLineBytes)
-                            __builtin_prefetch(ahead + at, 0, 3);
-                        Quads weights[2];
+                    for (int at = 0; at < kQuadBytes && slice == 0; at += kLineBytes)
+                        __builtin_prefetch(ahead + at, 0, 3);
+                    Quads weights[2];
 #pragma GCC unroll 2
-                        for (int half = 0; half < 2; ++half)
-                            weights[half] = decoder.decode(part.integers, quad, slice, half);
+                    for (int half = 0; half < 2; ++half)
+                        weights[half] = decoder.decode(part.integers, quad, slice, half);
 #pragma GCC unroll 12
-                        for (int row = 0; row < kRows; ++row) {
-                            const Ints four = broadcast_quad(values[row * left.group_stride].integers + 4 * quad);
+                    for (int row = 0; row < kRows; ++row) {
+                        const Ints four = broadcast_quad(values[row * left.group_stride].integers + 4 * quad);
 #pragma GCC unroll 2
-                            for (int half = 0; half < 2; ++half) {
-                                if constexpr (Decoder::kIsSigned)
-                                    products[row][half].add_signed(weights[half], four);
-                                else
-                                    products[row][half].add(weights[half], four);
-                            }
-                        }
+                        for (int half = 0; half < 2; ++half) products[row][half].add(weights[half], four);
                     }
-#pragma GCC unroll 12
-                    for (int row = 0; row < kRows; ++row)
-#pragma GCC unroll 2
-                        for (int half = 0; half < 2; ++half) products[row][half].settle();
                 }
                 const bool is_last = span == Scales::kSpans - 1;
 #pragma GCC unroll 2
@@ -123,7 +114,7 @@ void multiply_byte_tile(Left left, const GroupPanels<Format>& right, int panel, 
 #pragma GCC unroll 12
                     for (int row = 0; row < kRows; ++row) {
                         const ByteGroup& of_row = values[row * left.group_stride];
-                        const Vec product = __builtin_convertvector(products[row][half].end(), Vec);
+                        const Vec product = __builtin_convertvector(products[row][half].end(sums_of(row)), Vec);
                         sums[row][v] = fma(scale, product * broadcast(of_row.scale), sums[row][v]);
                         // Here the sum is in a register. A loop of its own would load and store it once more.
                         if constexpr (Scales::kHasOffset)

@@ -1,16 +1,31 @@
 // Sums of products of bytes, for kLanes columns.
 //
-// VNNI multiplies four bytes of each column and adds the products up in one instruction. Without VNNI, two of the four
-// products are added up in 16 bits, so the sums are widened before they can overflow. Both give the same integers.
+// VNNI multiplies four bytes of each column and adds the products up in 32 bits, in one instruction. Without VNNI, two
+// products are added up in 16 bits. Both give the same integers.
+//
+// The `Weights` of a sum are the decoder of a format (int4_format.h to int8_format.h). It stores a weight as the byte
+// weight + kByteZero, which has a sign if kIsSigned.
 #pragma once
+
+#include <bit>
+#include <cstring>
+#include <type_traits>
 
 #include "vec.h"
 
 namespace ebb {
 
+// Sums of the bytes of activations in several quads.
+struct QuadSums {
+    int32_t all;
+    int16_t minus_by_two[2];  // of the first two bytes and of the last two bytes of each quad, negated
+};
+
 #if EBB_BYTE_DOT
 // Four bytes of each of kLanes columns.
 typedef uint8_t Quads __attribute__((vector_size(4 * kLanes)));
+// Numbers of 16 bits, which wrap around.
+typedef uint16_t Shorts __attribute__((vector_size(4 * kLanes)));
 
 inline Quads load_quads(const uint8_t* from) {
     typedef uint8_t Unaligned __attribute__((vector_size(4 * kLanes), aligned(1), may_alias));
@@ -18,14 +33,8 @@ inline Quads load_quads(const uint8_t* from) {
 }
 
 // Shift words of 16 bits, so that bits move from one byte into the other.
-inline Quads shift_right(Quads quads, int bits) {
-    typedef uint16_t Shorts __attribute__((vector_size(4 * kLanes)));
-    return (Quads)((Shorts)quads >> bits);
-}
-inline Quads shift_left(Quads quads, int bits) {
-    typedef uint16_t Shorts __attribute__((vector_size(4 * kLanes)));
-    return (Quads)((Shorts)quads << bits);
-}
+inline Quads shift_right(Quads quads, int bits) { return (Quads)((Shorts)quads >> bits); }
+inline Quads shift_left(Quads quads, int bits) { return (Quads)((Shorts)quads << bits); }
 
 // Look up bytes from 0 to 15 in a table that repeats after sixteen bytes.
 inline Quads look_up(Quads table, Quads indices) {
@@ -44,75 +53,102 @@ inline Ints broadcast_quad(const int8_t* from) {
 }
 
 #if defined(__AVX512VNNI__)
-// Return how many products of a quad can be added up before `settle` must be called: any number.
-constexpr int unsettled_quads(int) { return 1 << 30; }
 // Whether weights may be any bytes without a sign.
 constexpr bool kAddsAnyBytes = true;
 constexpr int kUnrolledQuads = 8;
 
+// Sum of the products of activations and weights. values: the sums of the activations.
+template <typename Weights>
 class ByteSum {
 public:
     ByteSum() = default;
-    explicit ByteSum(int32_t start) : sum_(Ints{} + start) {}
-    // Add the products of `weights`, which have no sign, and `values`, which have one.
+    explicit ByteSum(const QuadSums& values) : sum_(Ints{} - Weights::kByteZero * values.all) {}
     void add(Quads weights, Ints values) {
         sum_ = (Ints)_mm512_dpbusd_epi32((__m512i)sum_, (__m512i)weights, (__m512i)values);
     }
-    void add_signed(Quads, Ints) = delete;
-    void settle() {}
-    Ints end() const { return sum_; }
+    Ints end(const QuadSums&) const { return sum_; }
 
 private:
     Ints sum_{};
 };
 #else
-// Return how many products of a quad, with weights up to `most`, can be added up before `settle` must be called.
-constexpr int unsettled_quads(int most) { return INT16_MAX / (2 * INT8_MAX * most); }
 constexpr bool kAddsAnyBytes = false;
 // In one long block of code, compilers change the order of the additions, and then keep more sums than there are
 // registers.
-constexpr int kUnrolledQuads = 2;
+constexpr int kUnrolledQuads = 1;
 
+// Multiply bytes without a sign by bytes with one, and add up each two adjacent products.
+inline Shorts multiply_pairs(Quads weights, Ints values) {
+#if defined(__AVX512F__)
+    return (Shorts)_mm512_maddubs_epi16((__m512i)weights, (__m512i)values);
+#else
+    return (Shorts)_mm256_maddubs_epi16((__m256i)weights, (__m256i)values);
+#endif
+}
+
+// Add up each two adjacent numbers.
+inline Ints add_pairs(Shorts shorts) {
+#if defined(__AVX512F__)
+    return (Ints)_mm512_madd_epi16((__m512i)shorts, _mm512_set1_epi16(1));
+#else
+    return (Ints)_mm256_madd_epi16((__m256i)shorts, _mm256_set1_epi16(1));
+#endif
+}
+
+inline Quads magnitudes(Quads weights) {
+#if defined(__AVX512F__)
+    return (Quads)_mm512_abs_epi8((__m512i)weights);
+#else
+    return (Quads)_mm256_abs_epi8((__m256i)weights);
+#endif
+}
+
+// Negate the values of negative weights.
+inline Ints with_signs(Ints values, Quads weights) {
+#if defined(__AVX512F__)
+    const __mmask64 negative = _mm512_movepi8_mask((__m512i)weights);
+    return (Ints)_mm512_mask_sub_epi8((__m512i)values, negative, __m512i{}, (__m512i)values);
+#else
+    return (Ints)_mm256_sign_epi8((__m256i)values, (__m256i)weights);
+#endif
+}
+
+// Sum of the products of activations and weights. values: the sums of the activations.
+//
+// Weights without a sign: the sum of bytes times activations may need more than 16 bits. The sum of (byte - kCentre) times
+// activations does not, for all quads of a span. It begins with -kCentre times the sum of the activations. On the way it
+// may wrap around, but its last value is right.
+//
+// Weights with a sign, from -127 to 127: only two products fit in 16 bits.
+template <typename Weights>
 class ByteSum {
 public:
     ByteSum() = default;
-    explicit ByteSum(int32_t start) : start_(start) {}
-    // Add the products of `weights`, which have no sign, and `values`, which have one.
+    explicit ByteSum(const QuadSums& values) {
+        if constexpr (!Weights::kIsSigned) start(values);
+    }
     void add(Quads weights, Ints values) {
-#if defined(__AVX512F__)
-        held_ += (Shorts)_mm512_maddubs_epi16((__m512i)weights, (__m512i)values);
-#else
-        held_ += (Shorts)_mm256_maddubs_epi16((__m256i)weights, (__m256i)values);
-#endif
+        if constexpr (Weights::kIsSigned)
+            sum_ += add_pairs(multiply_pairs(magnitudes(weights), with_signs(values, weights)));
+        else
+            sum_ += multiply_pairs(weights, values);
     }
-    // Add the products of bytes that have signs. No weight is -128.
-    void add_signed(Quads weights, Ints values) {
-#if defined(__AVX512F__)
-        const __m512i signed_ = (__m512i)weights, from = (__m512i)values;
-        const __m512i to = _mm512_mask_sub_epi8(from, _mm512_movepi8_mask(signed_), __m512i{}, from);
-        add((Quads)_mm512_abs_epi8(signed_), (Ints)to);
-#else
-        const __m256i signed_ = (__m256i)weights;
-        add((Quads)_mm256_abs_epi8(signed_), (Ints)_mm256_sign_epi8((__m256i)values, signed_));
-#endif
+    Ints end(const QuadSums& values) const {
+        if constexpr (Weights::kIsSigned)
+            return sum_;
+        else
+            return add_pairs(sum_) + (Weights::kCentre - Weights::kByteZero) * values.all;
     }
-    void settle() {
-#if defined(__AVX512F__)
-        settled_ += (Ints)_mm512_madd_epi16((__m512i)held_, _mm512_set1_epi16(1));
-#else
-        settled_ += (Ints)_mm256_madd_epi16((__m256i)held_, _mm256_set1_epi16(1));
-#endif
-        held_ = Shorts{};
-    }
-    // Return the sum. `settle` must have been called after the last product.
-    Ints end() const { return settled_ + start_; }
 
 private:
-    typedef int16_t Shorts __attribute__((vector_size(4 * kLanes)));
+    void start(const QuadSums& values) {
+        int32_t both;
+        std::memcpy(&both, values.minus_by_two, sizeof both);
+        if constexpr (Weights::kCentre != 0)
+            sum_ = (Shorts)(Ints{} + both) << std::countr_zero(static_cast<unsigned>(Weights::kCentre));
+    }
 
-    int32_t start_ = 0;  // added last, so that it takes no vector register before
-    Shorts held_{};
-    Ints settled_{};
+    std::conditional_t<Weights::kIsSigned, Ints, Shorts> sum_{};
 };
 #endif
 #endif

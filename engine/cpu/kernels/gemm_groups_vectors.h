@@ -37,7 +37,7 @@ constexpr int kMaxGroupRows = 8;
 #if defined(__AVX512F__)
 constexpr int kMaxByteRows = 7, kMaxSingleByteRows = 12;
 #else
-constexpr int kMaxByteRows = 6, kMaxSingleByteRows = 6;
+constexpr int kMaxByteRows = 5, kMaxSingleByteRows = 5;
 #endif
 
 // Return the sum of the values of one row in a group. It is the factor of the group's offset.

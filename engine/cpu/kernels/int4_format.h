@@ -46,7 +46,7 @@ private:
 };
 
 #if EBB_BYTE_DOT
-// Decoder of stored values to bytes: values plus `kByteZero`, up to `kMostByte`. The words of a line hold four weights of
+// Decoder of stored values to bytes, for a ByteSum (byte_vectors.h). The words of a line hold four weights of
 // either half of the columns at the low and the high bits of all bytes. `slice` counts the vectors of a line.
 template <typename Values>
 class NibbleByteDecoder;
@@ -54,7 +54,7 @@ class NibbleByteDecoder;
 template <int kZero>
 class NibbleByteDecoder<Below<kZero>> {
 public:
-    static constexpr int kByteZero = kZero, kMostByte = 15;
+    static constexpr int kByteZero = kZero, kCentre = kZero;
     static constexpr bool kIsSigned = false;
 
     Quads decode(const uint8_t* integers, int quad, int slice, int half) const {
@@ -67,7 +67,7 @@ template <>
 class NibbleByteDecoder<Iq4NlValues> {
 public:
     static constexpr bool kIsSigned = !kAddsAnyBytes;
-    static constexpr int kByteZero = kIsSigned ? 0 : 128, kMostByte = kIsSigned ? 127 : 241;
+    static constexpr int kByteZero = kIsSigned ? 0 : 128;
 
     NibbleByteDecoder() {
         for (int at = 0; at < static_cast<int>(sizeof table_); ++at)

@@ -51,7 +51,7 @@ private:
 #if EBB_BYTE_DOT
 class FiveBitByteDecoder {
 public:
-    static constexpr int kByteZero = 0, kMostByte = 31;
+    static constexpr int kByteZero = 0, kCentre = 16;
     static constexpr bool kIsSigned = false;
 
     Quads decode(const uint8_t* integers, int quad, int slice, int half) const {

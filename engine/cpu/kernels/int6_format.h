@@ -19,7 +19,7 @@ struct SixBits {
 
     class ByteDecoder {
     public:
-        static constexpr int kByteZero = 32, kMostByte = 63;
+        static constexpr int kByteZero = 32, kCentre = 32;
         static constexpr bool kIsSigned = false;
 
         Quads decode(const uint8_t* integers, int quad, int slice, int half) const {

@@ -2,8 +2,7 @@
 
 One column in a hundred of the matrices after a norm is multiplied by 16, and the norm's weight is divided by it, which
 leaves every float result as it is. A group of 32 weights with such a column has a scale that is too coarse for the
-others. Levelling moves the size of each column into the norm the same way, before the weights are quantized. Factors
-are powers of 2, so that no weight is rounded. Writes outliers.json and outliers.md. The numbers depend on the build,
+others. The arms quantize with and without levelling (engine/cpu/levelling.py). Writes outliers.json and outliers.md. The numbers depend on the build,
 not on how busy the machine is.
 """
 
@@ -11,6 +10,7 @@ import argparse
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from itertools import product
 from pathlib import Path
 from shutil import copyfile
 from tempfile import TemporaryDirectory
@@ -67,28 +67,7 @@ def add_outliers(weights: Weights) -> None:
         scale_columns(weights, norm, matrices, factors)
 
 
-def level(weights: Weights) -> None:
-    """Give all columns after a norm nearly the same size."""
-    for norm, matrices in norms(weights):
-        squares = torch.stack([weights[name].float().square().sum(0) for name in matrices]).sum(0)
-        sizes = squares.sqrt() / squares.sqrt().mean()
-        scale_columns(weights, norm, matrices, torch.exp2(-sizes.log2().round()))
-
-
-def add_outliers_and_level(weights: Weights) -> None:
-    """Make outliers, then level all columns."""
-    add_outliers(weights)
-    level(weights)
-
-
-CHANGES: Final[Mapping[str, Change]] = MappingProxyType(
-    {
-        "as published": lambda _: None,
-        "levelled": level,
-        "with outliers": add_outliers,
-        "with outliers, levelled": add_outliers_and_level,
-    }
-)
+CHANGES: Final[Mapping[str, Change]] = MappingProxyType({"as published": lambda _: None, "with outliers": add_outliers})
 
 
 def changed(source: Path, target: Path, change: Change) -> Path:
@@ -114,10 +93,10 @@ def measure(model: Path, cache_dir: Path) -> list[Quality]:
     for name, change in CHANGES.items():
         with TemporaryDirectory() as parent:
             folder = changed(model, Path(parent), change)
-            for weights in FORMATS:
-                logits = NativeArm(folder, kernels, weights, longest=max(map(len, texts)))(texts)
+            for weights, level in product(FORMATS, (False, True)):
+                logits = NativeArm(folder, kernels, weights, longest=max(map(len, texts)), level=level)(texts)
                 found = [compare(*each) for each in zip(logits, exact, (text[1:] for text in texts), strict=True)]
-                results.append(summarise(f"{weights}, {name}", found))
+                results.append(summarise(f"{weights}, {name}{', not levelled' * (not level)}", found))
                 print(results[-1], flush=True)
     return results
 

@@ -108,11 +108,12 @@ class TorchArm:
 class NativeArm:
     """The native step, one token at a time. A server would compute the same bits for these texts."""
 
-    def __init__(self, folder: Path, kernels: Kernels, weights: str, *, longest: int) -> None:
+    def __init__(self, folder: Path, kernels: Kernels, weights: str, *, longest: int, level: bool = True) -> None:
+        """longest: length of the longest text. level: see PackedModel."""
         config = read_config(ModelFolder(folder).config())
         model = load_model(folder, torch.bfloat16, torch.device("cpu"))
         assert isinstance(model, DecoderForCausalLM)
-        packed = PackedModel(kernels, config, model, threads=usable_cores(), weights=weights)
+        packed = PackedModel(kernels, config, model, threads=usable_cores(), weights=weights, level=level)
         blocks = list(range(-(-longest // PAGE_KEYS) * TEXTS_AT_ONCE))
         self._tables = [blocks[text::TEXTS_AT_ONCE] for text in range(TEXTS_AT_ONCE)]
         shape = (len(blocks), config.num_layers, 2, config.num_kv_heads, PAGE_KEYS, config.head_dim)

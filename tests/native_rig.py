@@ -71,10 +71,10 @@ def rounded_to_bytes(x: torch.Tensor) -> torch.Tensor:
 def held_by_four_bits(matrix: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     """Return random weights of the same shape and size: per group of 32, a power of two times integers down to -8.
 
-    A group of zeros is among them.
+    A group of zeros is among them. All columns have nearly the same size, so levelling changes nothing.
     """
     integers = torch.randint(-8, 8, matrix.shape, generator=generator).view(len(matrix), -1, 32)
-    integers[..., 5] = -8
+    integers.scatter_(-1, torch.randint(0, 32, (*integers.shape[:-1], 1), generator=generator), -8)
     integers[0, 0] = 0
     signs = torch.randint(0, 2, integers.shape[:2], generator=generator) * 2 - 1
     exponents = torch.randint(-2, 3, integers.shape[:2], generator=generator)

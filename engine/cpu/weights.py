@@ -16,6 +16,7 @@ import torch
 if sys.platform == "linux":
     from mmap import MADV_HUGEPAGE
 
+from engine.cpu.levelling import ROWS_AT_ONCE, column_factors
 from engine.cpu.library import BLOCK_FORMATS, GATES, WEIGHT_FORMATS, Kernels, LayerWeights, Matrix, Model, Part
 from models.attention_call import AttentionCall
 from models.decoder.config import DecoderConfig, LayerPlan
@@ -68,6 +69,7 @@ class PackedModel:
         *,
         threads: int,
         weights: str = "bfloat16",
+        level: bool = True,
     ) -> None:
         """Pack the weights of `model`, whose dtype must be bfloat16. `model` is unusable afterwards.
 
@@ -78,6 +80,7 @@ class PackedModel:
         weights: format of all other matrices: "bfloat16" to keep the values, "int8" or "int4" for groups of 32 with a
             float16 scale. With int4, the head (and with it a tied embedding) is int8, since its errors reach the logits
             directly.
+        level: whether to level the columns that follow a norm before they are quantized. False is for measurements.
         """
         self.attention = stored_calls(config)
         self.vocab_size = config.vocab_size
@@ -87,6 +90,7 @@ class PackedModel:
         self.stage = model.stage
         self._config = config
         self._weights = weights
+        self._levels = level and weights != "bfloat16"
         self._head_weights = "int8" if weights == "int4" else weights
         self._slots = model.slots()
         self._blocks, model.packed = model.packed, {}
@@ -125,7 +129,8 @@ class PackedModel:
         """
         build = self.kernels.build
         name = "-".join(filter(None, (f"native-{build.instruction_set.name}-{build.digest}", self._config.rope_choice)))
-        return f"{name};{'+'.join([self._weights, *self._block_types])}"
+        weights = f"{self._weights}-levelled" if self._levels else self._weights
+        return f"{name};{'+'.join([weights, *self._block_types])}"
 
     def _layer(self, index: int, plan: LayerPlan) -> LayerWeights:
         """Plan the weights of the layer that the whole model has at `index`."""
@@ -135,9 +140,11 @@ class PackedModel:
         out = config.num_heads * config.head_dim
         cos, sin = (None, None) if plan.rope is None else (table.data_ptr() for table in self._ropes[plan.rope])
         attended, before_mlp, after_mlp = _norms(prefix, config)
+        before_attention = self._slots[f"{prefix}.input_layernorm.weight"].float()
+        before_gate = self._slots[before_mlp].float()
         return LayerWeights(
-            attention_norm=self._vector(f"{prefix}.input_layernorm.weight"),
-            qkv=self._matrix(qkv, config.hidden_size),
+            attention_norm=self._address(before_attention),
+            qkv=self._matrix(qkv, config.hidden_size, norm=before_attention),
             qkv_bias=self._biases(qkv) if config.qkv_bias else None,
             q_norm=self._vector(f"{prefix}.self_attn.q_norm.weight") if config.qk_norm else None,
             k_norm=self._vector(f"{prefix}.self_attn.k_norm.weight") if config.qk_norm else None,
@@ -147,8 +154,8 @@ class PackedModel:
             output=self._matrix([f"{prefix}.self_attn.o_proj"], out),
             output_bias=self._biases([f"{prefix}.self_attn.o_proj"]) if config.output_bias else None,
             attended_norm=self._vector(attended) if attended else None,
-            mlp_norm=self._vector(before_mlp),
-            gate_up=self._matrix(mlp, config.hidden_size, alternate=True),
+            mlp_norm=self._address(before_gate),
+            gate_up=self._matrix(mlp, config.hidden_size, alternate=True, norm=before_gate),
             down=self._matrix([f"{prefix}.mlp.down_proj"], config.intermediate_size),
             down_norm=self._vector(after_mlp) if after_mlp else None,
         )
@@ -186,22 +193,29 @@ class PackedModel:
         )
 
     def _vector(self, name: str) -> int:
-        self._vectors.append(self._slots[name].float())
-        return self._vectors[-1].data_ptr()
+        return self._address(self._slots[name].float())
+
+    def _address(self, vector: torch.Tensor) -> int:
+        self._vectors.append(vector)
+        return vector.data_ptr()
 
     def _query_factors(self) -> int | None:
         scaling = self._config.query_scaling
         if scaling is None:
             return None
-        self._vectors.append(scaling.factors(self._config.max_position_embeddings))
-        return self._vectors[-1].data_ptr()
+        return self._address(scaling.factors(self._config.max_position_embeddings))
 
     def _biases(self, names: Sequence[str]) -> int:
-        self._vectors.append(torch.cat([self._slots[f"{name}.bias"] for name in names]).float())
-        return self._vectors[-1].data_ptr()
+        return self._address(torch.cat([self._slots[f"{name}.bias"] for name in names]).float())
 
     def _matrix(
-        self, names: Sequence[str], depth: int, *, weights: str | None = None, alternate: bool = False
+        self,
+        names: Sequence[str],
+        depth: int,
+        *,
+        weights: str | None = None,
+        alternate: bool = False,
+        norm: torch.Tensor | None = None,
     ) -> Matrix:
         """Plan one packed matrix of the rows of the weights `names`.
 
@@ -209,6 +223,7 @@ class PackedModel:
 
         weights: format of weights that are not in blocks; None for that of the layers.
         alternate: whether panels of the weights alternate, instead of the weights following one another.
+        norm: weight of the norm whose result the matrix multiplies. If columns are levelled, packing changes it.
         """
         sources = [self._source(f"{name}.weight", depth, weights or self._weights) for name in names]
         runs = [list(run) for _, run in groupby(sources, key=lambda source: source.format)]
@@ -225,8 +240,9 @@ class PackedModel:
             ]
 
         def pack() -> None:
+            factors = None if norm is None else self._level(sources, norm)
             for offset, run in zip(offsets, runs, strict=True):
-                self._pack(run, depth, self._arena.slice(offset, sum(source.nbytes for source in run)), step)
+                self._pack(run, depth, self._arena.slice(offset, sum(source.nbytes for source in run)), step, factors)
             # The slots are views of one merged matrix. Resizing its storage frees the memory immediately.
             self._slots[f"{names[0]}.weight"].untyped_storage().resize_(0)
 
@@ -238,8 +254,23 @@ class PackedModel:
         format_ = BLOCK_FORMATS[values.type_] if isinstance(values, PackedTensor) else weights
         return _Source(values, format_, self.kernels.panel_bytes(format_, depth))
 
-    def _pack(self, run: Sequence["_Source"], depth: int, packed: torch.Tensor, step: int) -> None:
-        """Fill the memory `packed` with weights of one format. step: distance between the panels of a weight."""
+    def _level(self, sources: Sequence["_Source"], norm: torch.Tensor) -> torch.Tensor | None:
+        """Divide `norm` by the factors of the columns, and return these. Return None if columns are not levelled."""
+        matrices = [source.values for source in sources if isinstance(source.values, torch.Tensor)]
+        if not self._levels or len(matrices) < len(sources):
+            return None
+        factors = column_factors(matrices)
+        norm /= factors
+        return factors.to(torch.bfloat16)
+
+    def _pack(
+        self, run: Sequence["_Source"], depth: int, packed: torch.Tensor, step: int, factors: torch.Tensor | None
+    ) -> None:
+        """Fill the memory `packed` with weights of one format.
+
+        step: distance between the panels of a weight.
+        factors: those of the columns, or None.
+        """
         if any(source.rows % PANEL for source in run):
             packed.zero_()
         first = 0
@@ -248,9 +279,13 @@ class PackedModel:
                 blocks, type_ = source.values.blocks, source.values.type_
                 self.kernels.pack_blocks(blocks, source.rows, depth, packed, type_=type_, first_panel=first, step=step)
             else:
-                self.kernels.pack_rows(
-                    source.values, source.rows, depth, packed, weights=source.format, first_panel=first, step=step
-                )
+                panel = first
+                for rows in source.values.split(ROWS_AT_ONCE if factors is not None else source.rows):
+                    levelled = rows if factors is None else rows * factors
+                    self.kernels.pack_rows(
+                        levelled, len(rows), depth, packed, weights=source.format, first_panel=panel, step=step
+                    )
+                    panel += math.ceil(len(rows) / PANEL) * step
             first += source.panels if step == 1 else 1
 
 

@@ -225,7 +225,7 @@ def test_quantized_weights_have_a_numerics_id_of_their_own(
     model: Path, config: EngineConfig, quantization: str
 ) -> None:
     driver = WorkerDriver(model, config=changed(config, quantization=quantization))
-    assert driver.worker.numerics_id().endswith(f";{quantization}")
+    assert driver.worker.numerics_id().endswith(f";{quantization}-levelled")
     assert driver.generate(PROMPT, 8, chunk=50) == driver.generate(PROMPT, 8)
     driver.executor.close()
 

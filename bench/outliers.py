@@ -2,8 +2,8 @@
 
 One column in a hundred of the matrices after a norm is multiplied by 16, and the norm's weight is divided by it, which
 leaves every float result as it is. A group of 32 weights with such a column has a scale that is too coarse for the
-others. The arms quantize with and without levelling (engine/cpu/levelling.py). Writes outliers.json and outliers.md. The
-numbers depend on the build, not on how busy the machine is.
+others. The arms quantize with and without levelling (engine/cpu/levelling.py). Writes outliers.json and outliers.md.
+The numbers depend on the build, not on how busy the machine is.
 """
 
 import argparse

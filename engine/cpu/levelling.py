@@ -25,6 +25,6 @@ def column_factors(matrices: Sequence[torch.Tensor]) -> torch.Tensor:
         for rows in matrix.split(ROWS_AT_ONCE):
             squares += rows.float().square().sum(dim=0)
     sizes = squares.sqrt()
-    # Of a column of zeros the quotient is infinite, and of nothing but zeros it is not a number.
+    # The quotient of a column of zeros is infinite. If all weights are zeros, it is not a number.
     exponents = (sizes.mean() / sizes).log2().round().nan_to_num(0).clamp(-LARGEST_EXPONENT, LARGEST_EXPONENT)
     return torch.ldexp(torch.ones_like(exponents), exponents)

@@ -10,11 +10,17 @@ from engine.errors import EngineError
 _INT = ctypes.c_int32
 _POINTER = ctypes.c_void_p
 
-WEIGHT_FORMATS: Final = ("bfloat16", "int8", "int4", "IQ4_NL", "Q4_1", "Q5_1", "Q4_K", "Q5_K", "Q6_K")
-"""Names of the formats of a matrix, in the order of WeightFormat in kernels/interface.h."""
+WEIGHT_FORMATS: Final = ("bfloat16", "int8", "int4", "IQ4_NL", "Q4_1", "Q5_1", "Q4_K", "Q5_K", "Q6_K", "int8_bytes")
+"""Names of the formats of a matrix, in the order of WeightFormat in kernels/interface.h.
+
+"int8_bytes" has the weights of "int8". Its activations are rounded to bytes where the kernels multiply bytes.
+"""
 
 BFLOAT16_FORMATS: Final = WEIGHT_FORMATS[:3]
-"""Formats into which bfloat16 weights can be packed."""
+"""Formats into which the bfloat16 weights of a network can be packed."""
+
+HEAD_FORMATS: Final = MappingProxyType({"bfloat16": "bfloat16", "int8": "int8", "int4": "int8_bytes"})
+"""Format of the head for each format of a network. Its errors reach the logits directly, so it is never int4."""
 
 BLOCK_FORMATS: Final = MappingProxyType(
     {
@@ -213,6 +219,7 @@ class Kernels:
             "bfloat16": library.ebb_pack_rows,
             "int8": library.ebb_pack_rows_int8,
             "int4": library.ebb_pack_rows_int4,
+            "int8_bytes": library.ebb_pack_rows_int8_bytes,
         }
         for function in self._pack.values():
             function.argtypes = [_POINTER, _INT, _INT, _POINTER, _INT, _INT]
@@ -252,7 +259,7 @@ class Kernels:
         """Pack rows into panels first_panel, first_panel + step, ...
 
         source: row-major bfloat16 [rows, depth].
-        weights: format of the panels, one of BFLOAT16_FORMATS.
+        weights: format of the panels, one of BFLOAT16_FORMATS or HEAD_FORMATS.
         """
         self._pack[weights](source.data_ptr(), rows, depth, packed.data_ptr(), first_panel, step)
 

@@ -9,7 +9,7 @@ from typing import Final
 import torch
 from torch.nn import functional
 
-from engine.cpu.library import WEIGHT_FORMATS, Kernels, Matrix, Part, Product
+from engine.cpu.library import BFLOAT16_FORMATS, HEAD_FORMATS, WEIGHT_FORMATS, Kernels, Matrix, Part, Product
 from engine.cpu.weights import ALIGNMENT, PANEL
 from models.interface import MatrixRole
 
@@ -17,13 +17,12 @@ _BFLOAT16: Final = "bfloat16"
 
 FORMATS: Final[Mapping[str, Mapping[MatrixRole, str]]] = MappingProxyType(
     {
-        _BFLOAT16: dict.fromkeys(MatrixRole, _BFLOAT16),
-        "int8": {MatrixRole.LAYER: "int8", MatrixRole.HEAD: "int8", MatrixRole.ROUTER: _BFLOAT16},
-        "int4": {MatrixRole.LAYER: "int4", MatrixRole.HEAD: "int8", MatrixRole.ROUTER: _BFLOAT16},
+        weights: {MatrixRole.LAYER: weights, MatrixRole.HEAD: HEAD_FORMATS[weights], MatrixRole.ROUTER: _BFLOAT16}
+        for weights in BFLOAT16_FORMATS
     }
 )
-"""Format of a matrix by its role, for each format of a network's weights. Errors of a head reach the logits directly,
-and those of a router change the chosen experts."""
+"""Format of a matrix by its role, for each format of a network's weights. Errors of a router change the chosen
+experts."""
 
 
 class Multiplier:

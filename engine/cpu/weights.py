@@ -17,7 +17,17 @@ if sys.platform == "linux":
     from mmap import MADV_HUGEPAGE
 
 from engine.cpu.levelling import ROWS_AT_ONCE, column_factors
-from engine.cpu.library import BLOCK_FORMATS, GATES, WEIGHT_FORMATS, Kernels, LayerWeights, Matrix, Model, Part
+from engine.cpu.library import (
+    BLOCK_FORMATS,
+    GATES,
+    HEAD_FORMATS,
+    WEIGHT_FORMATS,
+    Kernels,
+    LayerWeights,
+    Matrix,
+    Model,
+    Part,
+)
 from models.attention_call import AttentionCall
 from models.decoder.config import DecoderConfig, LayerPlan
 from models.decoder.model import DecoderForCausalLM
@@ -91,7 +101,7 @@ class PackedModel:
         self._config = config
         self._weights = weights
         self._levels = level and weights != "bfloat16"
-        self._head_weights = "int8" if weights == "int4" else weights
+        self._head_weights = HEAD_FORMATS[weights]
         self._slots = model.slots()
         self._blocks, model.packed = model.packed, {}
         self._block_types = sorted({each.type_ for each in self._blocks.values()})

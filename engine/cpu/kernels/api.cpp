@@ -22,6 +22,11 @@ EBB_EXPORT void ebb_pack_rows_int8(const bf16* source, int32_t rows, int32_t dep
     pack_rows_in_groups<Int8>(source, rows, depth, packed, first_panel, step);
 }
 
+EBB_EXPORT void ebb_pack_rows_int8_bytes(const bf16* source, int32_t rows, int32_t depth, uint8_t* packed,
+                                         int32_t first_panel, int32_t step) {
+    pack_rows_in_groups<Int8Bytes>(source, rows, depth, packed, first_panel, step);
+}
+
 EBB_EXPORT void ebb_pack_rows_int4(const bf16* source, int32_t rows, int32_t depth, uint8_t* packed,
                                    int32_t first_panel, int32_t step) {
     pack_rows_in_groups<Int4>(source, rows, depth, packed, first_panel, step);

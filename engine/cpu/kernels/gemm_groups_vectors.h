@@ -136,9 +136,10 @@ constexpr std::array<GroupTile<Format>, sizeof...(kRows)> make_group_tiles(std::
 
 template <typename Format>
 void multiply_group_panel(Left left, int rows, const GroupPanels<Format>& right, int panel, Out out) {
-    static constexpr auto kTiles = make_group_tiles<Format>(std::make_integer_sequence<int, kMaxGroupRows>());
-    const int most_in_bytes = rows > kMaxSingleByteRows ? kMaxByteRows : kMaxSingleByteRows;
-    const int most = Format::kInBytes ? most_in_bytes : kMaxGroupRows;
+    constexpr int kMostInOneTile = Format::kInBytes ? kMaxSingleByteRows : kMaxGroupRows;
+    constexpr int kMostInManyTiles = Format::kInBytes ? kMaxByteRows : kMaxGroupRows;
+    static constexpr auto kTiles = make_group_tiles<Format>(std::make_integer_sequence<int, kMostInOneTile>());
+    const int most = rows > kMostInOneTile ? kMostInManyTiles : kMostInOneTile;
     for (int tiles = (rows + most - 1) / most; rows > 0; --tiles) {
         const int taken = (rows + tiles - 1) / tiles;
         kTiles[taken - 1](left, right, panel, out);

@@ -1,9 +1,11 @@
-// Weights of 8 bits: integers from -127 to 127. A line holds one pair of the depth.
+// Weights of 8 bits: integers from -127 to 127. A line holds one pair of the depth. For products of bytes, it holds four
+// places of the depth, of half the columns.
 #pragma once
 
 #include <algorithm>
 #include <array>
 
+#include "byte_rows.h"
 #include "group_scales.h"
 
 namespace ebb {
@@ -82,6 +84,38 @@ struct Bytes {
     }
 };
 
+#if EBB_BYTE_DOT
+struct QuadBytes {
+    static constexpr int kLinePairs = 1;
+    static constexpr int kBytes = Bytes::kBytes;
+
+    class ByteDecoder {
+    public:
+        static constexpr bool kIsSigned = !kAddsAnyBytes;
+        static constexpr int kByteZero = kIsSigned ? 0 : 128;
+
+        Quads decode(const uint8_t* integers, int quad, int slice, int half) const {
+            return load_quads(integers + (2 * quad + half) * kLineBytes + slice * sizeof(Quads));
+        }
+    };
+
+    static void put(uint8_t* integers, int column, int k, int integer) {
+        integers[byte_of(column, k)] = static_cast<uint8_t>(integer + ByteDecoder::kByteZero);
+    }
+    static int get(const uint8_t* integers, int column, int k) {
+        const uint8_t byte = integers[byte_of(column, k)];
+        return ByteDecoder::kIsSigned ? static_cast<int8_t>(byte) : byte - ByteDecoder::kByteZero;
+    }
+
+private:
+    static int byte_of(int column, int k) {
+        return (k / 4 * 2 + column / 16) * kLineBytes + column % 16 * 4 + kBytePlaces[k % 4];
+    }
+};
+#else
+using QuadBytes = Bytes;
+#endif
+
 // Weights quantized by Ebb, and Q8_0.
 struct Int8 : GroupFormat<Bytes, HalfScales> {
     // Return the scale of a group. It is rounded up, so that no magnitude exceeds 127.
@@ -98,5 +132,9 @@ struct Int8 : GroupFormat<Bytes, HalfScales> {
     }
 };
 
+// The same weights, multiplied by bytes.
+struct Int8Bytes : GroupFormat<QuadBytes, HalfScales> {
+    static uint16_t quantize(const float* values, int* integers) { return Int8::quantize(values, integers); }
+};
 
 }  // namespace ebb

@@ -8,7 +8,7 @@
 namespace ebb {
 
 // Format of panels: bf16 (panels.h), or integers in groups (group_panels.h).
-enum class WeightFormat : int32_t { kBf16, kInt8, kInt4, kIq4Nl, kQ4_1, kQ5_1, kQ4K, kQ5K, kQ6K };
+enum class WeightFormat : int32_t { kBf16, kInt8, kInt4, kIq4Nl, kQ4_1, kQ5_1, kQ4K, kQ5K, kQ6K, kInt8Bytes };
 
 // Type of the blocks of a matrix in a GGUF file (gguf_blocks.h).
 enum class BlockType : int32_t { kQ8_0, kQ4_0, kIq4Nl, kQ4_1, kQ5_0, kQ5_1, kQ4K, kQ5K, kQ6K };

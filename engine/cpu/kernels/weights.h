@@ -35,6 +35,8 @@ void with_panels(const Part& part, int depth, Use&& use) {
             return use(GroupPanels<Q5K>{static_cast<const uint8_t*>(part.data), depth});
         case WeightFormat::kQ6K:
             return use(GroupPanels<Q6K>{static_cast<const uint8_t*>(part.data), depth});
+        case WeightFormat::kInt8Bytes:
+            return use(GroupPanels<Int8Bytes>{static_cast<const uint8_t*>(part.data), depth});
     }
 }
 

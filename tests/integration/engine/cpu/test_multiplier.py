@@ -114,13 +114,22 @@ def test_rows_of_a_bfloat16_matrix_are_those_packed(kernels: KernelsFor) -> None
     assert torch.equal(matrix.row_values(ids), weight[ids])
 
 
-@pytest.mark.parametrize(("weights", "head"), [("int8", "int8"), ("int4", "int8"), ("bfloat16", "bfloat16")])
-def test_heads_and_routers_stay_more_precise(kernels: KernelsFor, weights: str, head: str) -> None:
+@pytest.mark.parametrize("weights", BFLOAT16_FORMATS)
+def test_routers_stay_more_precise(kernels: KernelsFor, weights: str) -> None:
     weight, x = random(64, 64), random(4, 64, seed=3)
     multiplier = Multiplier(kernels("auto"), threads=1, weights=weights)
-    for role, expected in ((MatrixRole.HEAD, head), (MatrixRole.ROUTER, "bfloat16"), (MatrixRole.LAYER, weights)):
+    for role, expected in ((MatrixRole.ROUTER, "bfloat16"), (MatrixRole.LAYER, weights)):
         plain = Multiplier(kernels("auto"), threads=1, weights=expected).pack(weight, None, MatrixRole.LAYER)
         assert torch.equal(multiplier.pack(weight, None, role)(x), plain(x))
+
+
+@pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)
+def test_head_of_int4_multiplies_eight_bits_by_bytes(kernels: KernelsFor, instruction_set: str) -> None:
+    weight, x = random(96, 256), random(21, 256, seed=3)
+    matrix = Multiplier(kernels(instruction_set), threads=1, weights="int4").pack(weight, None, MatrixRole.HEAD)
+    left = rounded_to_bytes(x) if instruction_set in COMPUTES_IN_BYTES else x
+    expected = left.double() @ quantized(weight).double().T
+    torch.testing.assert_close(matrix(x).double(), expected, rtol=2**-7, atol=1e-2)
 
 
 def test_name_tells_builds_and_formats_apart(kernels: KernelsFor) -> None:

@@ -265,6 +265,7 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     ),
     "DELETE /api/deleted-conversations": Operation(answer=NumDeleted),
     "POST /api/conversations/{id}/restore": Operation(answer=Conversation),
+    "POST /api/conversations/{id}/seen": Operation(answers=(), status=204),
     "POST /api/conversations/{id}/messages": Operation(NewMessage, headers=_VERSIONED, answers=(EVENTS,), events=_RUN),
     "PUT /api/messages/{id}/rating": Operation(RatingFields, headers=_VERSIONED, answer=Conversation),
     "POST /api/messages/{id}/edit": Operation(EditedAnswer, headers=_VERSIONED, answer=Conversation, status=201),

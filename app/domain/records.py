@@ -29,6 +29,7 @@ class Conversation:
     version: see `app.storage.versions`.
     folder_id: None if the conversation is in no folder.
     temporary: whether it is in no list, no search and no export of all chats, and is removed a day after its last use.
+    unread: whether an answer in it has ended that the person has not seen. Only chats of the page have such answers.
     """
 
     id: str
@@ -47,6 +48,7 @@ class Conversation:
     folder_id: str | None = None
     tags: tuple[str, ...] = ()
     temporary: bool = False
+    unread: bool = False
 
 
 @dataclass(frozen=True)

@@ -89,6 +89,14 @@ async def restore_conversation(request: Request) -> Response:
     return changed(request, await services_of(request).deletions.restore_conversation(request.path_params["id"]))
 
 
+async def see_conversation(request: Request) -> Response:
+    """Mark the answers of a conversation as seen. Repeating this changes nothing."""
+    services, conversation_id = services_of(request), request.path_params["id"]
+    if await services.store.conversations.see(conversation_id):
+        services.changes.announce(services.store.tenant, conversation_id)
+    return Response(status_code=204)
+
+
 async def post_message(request: Request) -> Response:
     """Post a message, and stream the events of the run that answers it."""
     services = services_of(request)
@@ -134,6 +142,7 @@ routes = [
     Route("/api/conversations/{id}", change_conversation, methods=["PATCH"]),
     Route("/api/conversations/{id}", delete_conversation, methods=["DELETE"]),
     Route("/api/conversations/{id}/restore", restore_conversation, methods=["POST"]),
+    Route("/api/conversations/{id}/seen", see_conversation, methods=["POST"]),
     Route("/api/conversations/{id}/messages", post_message, methods=["POST"]),
     Route("/api/messages/{id}/retry", retry_message, methods=["POST"]),
     Route("/api/messages/{id}/continue", continue_message, methods=["POST"]),

@@ -63,7 +63,8 @@ class RunRegistry:
 
         keep_seconds, keep_runs: time for which ended runs are kept, and their maximum number.
         save_seconds: interval at which progress is stored.
-        announce: called with the tenant and the conversation when a run begins (False) and when it has ended (True).
+        announce: called with the tenant and the conversation when a run begins (False), when it has ended (True), and
+            when an end that the database had refused is stored (False).
         bus: the runs of other servers; None for a server that has its database for itself.
         """
         self._store = store
@@ -304,6 +305,8 @@ class RunRegistry:
         if answer.status != "failed":
             run.failure = None
         run.log.close(answer, len(run.token_ids), error_of(answer))
+        # Only now is the answer unread in the store.
+        self._announce(run.tenant, answer.conversation_id, False)
         self._retire(run)
 
     async def _save_progress(self) -> None:

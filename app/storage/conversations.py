@@ -228,6 +228,24 @@ class ConversationStore:
         )
         return after
 
+    async def see(self, conversation_id: str) -> bool:
+        """Note that the person has seen the answers of a conversation, and return whether one of them was unread.
+
+        The version and the place in the list stay the same. Raises NotFoundError.
+        """
+        if not (await self.get(conversation_id)).unread:
+            return False
+
+        def update(connection: Connection) -> bool:
+            changed = connection.execute(
+                "UPDATE conversation SET unread = FALSE WHERE id = ? AND tenant = ? AND unread AND deleted_at IS NULL",
+                (conversation_id, self._tenant),
+            )
+            return changed > 0
+
+        # A power cut may bring the mark back, which costs the person one look.
+        return await self._database.write(update, durable=False)
+
     async def name_by_model(self, conversation_id: str, title: str) -> bool:
         """Set a title written by the model, and return whether it was set.
 

@@ -97,7 +97,7 @@ def conversation_of(row: Row) -> Conversation:
     values = {each.name: row[each.name] for each in fields(Conversation)}
     for name in ("params", "metadata"):
         values[name] = json.loads(row[name])
-    for name in ("pinned", "archived", "temporary"):
+    for name in ("pinned", "archived", "temporary", "unread"):
         values[name] = bool(row[name])
     values["tags"] = () if row["tags"] is None else tuple(json.loads(row["tags"]))
     return Conversation(**values)

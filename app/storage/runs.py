@@ -152,9 +152,10 @@ class RunStore:
         await self._database.write(insert, durable=False)
 
     async def finish(self, answer: Message, epoch: int = 0) -> bool:
-        """Store the final form of an answer, and return whether its run was still this server's in `epoch`.
+        """Store the final form of an answer and mark its chat as unread.
 
-        Writes nothing otherwise: the conversation was removed, or another server took the run over.
+        Returns whether the run was still this server's in `epoch`. Writes nothing otherwise: the conversation was
+        removed, or another server took the run over.
         """
 
         def update(connection: Connection) -> bool:
@@ -179,6 +180,10 @@ class RunStore:
             )
             if ended:
                 connection.execute("DELETE FROM run WHERE id = ?", (answer.run_id,))
+                connection.execute(
+                    "UPDATE conversation SET unread = TRUE WHERE id = ? AND source = 'chat' AND NOT unread",
+                    (answer.conversation_id,),
+                )
                 _notify(connection, PROGRESS, [answer.run_id or ""])
             return ended > 0
 

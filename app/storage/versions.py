@@ -1,8 +1,8 @@
 """Versions of conversations, with which a client notices that another one changed the conversation first.
 
 Each action of a user raises the version by one: a change of a field, a question, another answer, a deletion, a restore,
-another branch. Additions by the server do not: the text and the end of an answer, a title by the model, a draft. A
-client that has seen the user's latest action is therefore never refused.
+another branch. Additions by the server do not: the text and the end of an answer, a title by the model, a draft. Nor
+does a look at an answer. A client that has seen the user's latest action is therefore never refused.
 """
 
 from app.domain.records import Conversation

@@ -1,6 +1,7 @@
 """Changes from other browsers, the palette, unknown addresses, and the page without a connection."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -57,14 +58,17 @@ async def test_second_browser_sees_chats_and_messages_at_once(
     await first.send("Hello from the first.")
     await expect(second.chats.first).to_have_text("Hello from the first.")
     await expect(second.page.get_by_role("img", name="Answering")).to_be_visible()
+    # In a chat that a browser shows, the answer would count as seen.
+    await first.page.goto("/")
     server.engine.allow(None)
-    await first.expect_status("complete")
     await expect(second.page).to_have_title("(1) Ebb")
     await expect(second.page.get_by_role("img", name="New answer")).to_be_visible()
     await second.chats.first.click()
     await expect(second.answers).to_have_count(1)
     await expect(second.page.get_by_role("img", name="New answer")).to_have_count(0)
 
+    await first.chats.first.click()
+    await first.expect_status("complete")
     server.engine.hold()
     await first.send("And another.")
     await expect(second.questions).to_have_count(2)
@@ -72,6 +76,45 @@ async def test_second_browser_sees_chats_and_messages_at_once(
     server.engine.allow(None)
     await second.expect_status("complete")
     await expect(second.answers).to_have_count(2)
+    for context in (first_context, second_context):
+        await context.close()
+
+
+async def test_unread_answer_has_mark_in_every_browser_until_seen(
+    browser: Browser, server: RunningServer[FakeEngine]
+) -> None:
+    first_context, first = await opened(browser, server)
+    second_context, second = await opened(browser, server)
+    marks = [each.page.get_by_role("img", name="New answer") for each in (first, second)]
+    await first.page.goto("/")
+    await first.page.request.post("/api/conversations", data={"title": "Another chat"})
+    server.engine.hold()
+    await first.send("Think about tides.")
+    await expect(first.page.get_by_role("img", name="Answering")).to_be_visible()
+    await first.chats.filter(has_text="Another chat").click()
+    server.engine.allow(None)
+    await expect(marks[0]).to_be_visible()
+    await first.page.reload()
+    await second.page.goto("/")
+    for page, mark in zip((first, second), marks, strict=True):
+        await expect(mark).to_be_visible()
+        await expect(page.page).to_have_title(re.compile(r"^\(1\) "))
+
+    await first.chats.filter(has_text="Think about tides.").click()
+    for page, mark in zip((first, second), marks, strict=True):
+        await expect(mark).to_have_count(0)
+        await page.page.reload()
+        await expect(page.chats).to_have_count(2)
+        await expect(mark).to_have_count(0)
+        await expect(page.page).not_to_have_title(re.compile(r"^\("))
+
+    # An answer that ends in a visible chat was seen, also by the browser that shows another one.
+    await first.send("And about the moon.")
+    await first.expect_status("complete")
+    await expect(marks[1]).to_have_count(0)
+    await second.page.reload()
+    await expect(second.chats).to_have_count(2)
+    await expect(marks[1]).to_have_count(0)
     for context in (first_context, second_context):
         await context.close()
 

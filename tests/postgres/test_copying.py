@@ -58,7 +58,7 @@ async def test_copy_has_every_row_and_can_be_searched(tmp_path: Path) -> None:
     await copy(path, url)
     store = await Store.open_postgres(url)
     found = await store.conversations.get(conversation)
-    assert (found.title, found.tags) == ("Tides", ("a", "b"))
+    assert (found.title, found.tags, found.unread) == ("Tides", ("a", "b"), True)
     assert [each.id for each in await store.search.messages("tide", limit=5)] == [question]
     assert len((await store.recently_deleted.page()).deleted) == 1
     assert await store.passwords.find("ADA") is not None

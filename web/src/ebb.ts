@@ -57,7 +57,7 @@ export interface Ebb {
 /** Create the stores of a page and wire them. */
 export function createEbb(): Ebb {
   const api = new ApiClient(() => session.onLost());
-  const activity = new Activity();
+  const activity = new Activity(api);
   const drafts = new Drafts(api, (id) => discardQuestion(id));
   const tabs = new Tabs();
   const session = new Session(api, () => forget(), () => tabs.broadcast("left"));
@@ -67,8 +67,10 @@ export function createEbb(): Ebb {
   const conversations = new Conversations(api, () => tabs.broadcast("changed"));
   const organizer = new Organizer(api, conversations);
   conversations.onReread = () => void organizer.load().catch(() => undefined);
+  conversations.onList = (list, archived) => activity.list(list, archived);
   const chat = new Chat(api, health, (conversation, how) => {
     conversations.put(conversation);
+    if (how === "seen") activity.list([conversation], true);
     if (how === "created") router.go(conversation.id);
     if (how !== "seen") tabs.broadcast("changed");
   });

@@ -39,6 +39,7 @@ export class FakeApi extends ApiClient {
   followed: (Response | Error)[] = [];
   sent: (Response | Error)[] = [];
   cancelled: string[] = [];
+  seen: string[] = [];
   asked: NewMessage[] = [];
   retried: [string, string][] = [];
   retriedWith: Retry[] = [];
@@ -94,6 +95,11 @@ export class FakeApi extends ApiClient {
     return next(this.followed);
   }
 
+  override see(id: string): Promise<void> {
+    this.seen.push(id);
+    return Promise.resolve();
+  }
+
   override cancelRun(runId: string): Promise<Message> {
     this.cancelled.push(runId);
     return Promise.resolve(message({ status: "cancelled", content: "part" }));
@@ -123,6 +129,7 @@ export function conversation(changes: Partial<Conversation> = {}): Conversation 
     folder_id: null,
     tags: [],
     temporary: false,
+    unread: false,
     ...changes,
   };
 }

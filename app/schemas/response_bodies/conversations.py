@@ -18,6 +18,7 @@ class Conversation(TypedDict):
     version: counter that each of the user's changes raises.
     folder_id: null if the conversation is in no folder.
     temporary: whether it is in no list and is removed a day after its last message.
+    unread: whether an answer in it has ended that the person has not seen.
     """
 
     id: str
@@ -36,6 +37,7 @@ class Conversation(TypedDict):
     folder_id: str | None
     tags: list[str]
     temporary: bool
+    unread: bool
 
 
 class ConversationPage(TypedDict):
@@ -148,4 +150,5 @@ def conversation_body(conversation: records.Conversation) -> Conversation:
         "folder_id": conversation.folder_id,
         "tags": list(conversation.tags),
         "temporary": conversation.temporary,
+        "unread": conversation.unread,
     }

@@ -84,7 +84,7 @@ export class ChangeFollower {
   private apply(change: Change): string | null {
     const { activity, chat, conversations, refresh } = this.ebb;
     if (change.event === "opened") {
-      activity.renew(change.data.answering, chat.id);
+      activity.renew(change.data.answering);
       refresh.rereadChats();
     } else if (change.event === "reload") refresh.rereadChats();
     else if (change.event === "gone") {
@@ -98,10 +98,8 @@ export class ChangeFollower {
       if (chat.id === id && (known !== conversation.version || chat.messages.at(-1)?.id !== conversation.head_id)) {
         void chat.refresh();
       }
-      activity.note(id, answering);
-      if (!answered) return null;
-      activity.ended(id, chat.id);
-      return id;
+      activity.note(conversation, answering);
+      return answered ? id : null;
     }
     return null;
   }

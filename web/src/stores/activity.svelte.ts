@@ -1,16 +1,23 @@
+import type { ApiClient } from "../services/api/client";
+import type { Conversation } from "../services/api/types";
 import type { Chat } from "./chat.svelte";
 
-/** Chats in which an answer is being generated, and chats with an answer that the person has not seen. */
+type Marked = Pick<Conversation, "id" | "unread">;
+
+/** Chats in which an answer is being generated, and chats with an answer that the person has not seen in any browser. */
 export class Activity {
   answering = $state.raw<ReadonlySet<string>>(new Set());
   unread = $state.raw<ReadonlySet<string>>(new Set());
 
+  constructor(private readonly api: Pick<ApiClient, "see">) {}
+
   /** Mark the open chat as seen while the page is visible. Return the function that stops this. */
   start(chat: Pick<Chat, "id">): () => void {
     const see = () => {
-      if (document.visibilityState === "visible" && chat.id !== null && this.unread.has(chat.id)) {
-        this.unread = without(this.unread, chat.id);
-      }
+      if (document.visibilityState !== "visible" || chat.id === null || !this.unread.has(chat.id)) return;
+      this.unread = without(this.unread, chat.id);
+      // If the server was not reached, the next list has the mark again.
+      void this.api.see(chat.id).catch(() => undefined);
     };
     document.addEventListener("visibilitychange", see);
     const stop = $effect.root(() => {
@@ -22,22 +29,24 @@ export class Activity {
     };
   }
 
-  /** Note whether an answer is being generated in a chat. */
-  note(id: string, answering: boolean): void {
+  /** Note a change of a chat: whether an answer is being generated in it, and whether an answer is unread. */
+  note(chat: Marked, answering: boolean): void {
+    const { id, unread } = chat;
     if (answering) this.answering = new Set(this.answering).add(id);
     else if (this.answering.has(id)) this.answering = without(this.answering, id);
+    if (unread !== this.unread.has(id)) this.list([chat], true);
   }
 
   /** Note all chats in which an answer is being generated, after changes may have been missed. */
-  renew(answering: readonly string[], openId: string | null): void {
-    const ended = [...this.answering].filter((id) => !answering.includes(id));
+  renew(answering: readonly string[]): void {
     this.answering = new Set(answering);
-    for (const id of ended) this.ended(id, openId);
   }
 
-  /** Mark the answer of a chat as not seen, unless the person is looking at it. */
-  ended(id: string, openId: string | null): void {
-    if (document.visibilityState !== "visible" || id !== openId) this.unread = new Set(this.unread).add(id);
+  /** Note which chats of a list have an unread answer. keepsOthers: whether the marks of chats outside the list stay. */
+  list(chats: readonly Marked[], keepsOthers: boolean): void {
+    const listed = new Set(chats.map(({ id }) => id));
+    const others = keepsOthers ? [...this.unread].filter((id) => !listed.has(id)) : [];
+    this.unread = new Set([...others, ...chats.filter(({ unread }) => unread).map(({ id }) => id)]);
   }
 
   /** Forget a chat that was deleted. */

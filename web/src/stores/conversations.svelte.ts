@@ -23,6 +23,8 @@ export class Conversations {
   private edits = 0;
   /** Called when the list is about to be read again. */
   onReread: () => void = () => undefined;
+  /** Called with each list that was read, and whether it is the archive. */
+  onList: (list: readonly Conversation[], archived: boolean) => void = () => undefined;
 
   constructor(
     private readonly api: ApiClient,
@@ -42,6 +44,7 @@ export class Conversations {
       if (edits !== this.edits && tries < MAX_TRIES) continue;
       this.list = list;
       this.loaded = true;
+      this.onList(list, archived);
       return;
     }
   }

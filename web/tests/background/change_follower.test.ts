@@ -5,6 +5,7 @@ import { Activity } from "../../src/stores/activity.svelte";
 import { Conversations } from "../../src/stores/conversations.svelte";
 import { conversation, FakeApi, Wire } from "../fake_server";
 
+let api: FakeApi;
 let wire: Wire;
 let activity: Activity;
 let conversations: Conversations;
@@ -17,13 +18,14 @@ beforeEach(() => {
   [refreshed, ended] = [[], []];
   wire = new Wire();
   vi.spyOn(document, "visibilityState", "get").mockReturnValue("visible");
-  const api = new FakeApi();
+  api = new FakeApi();
   api.followed = [wire.response];
-  activity = new Activity();
+  activity = new Activity(api);
   conversations = new Conversations(api);
   const refresh = { rereadChats: () => void refreshed.push("list") };
   const follower = new ChangeFollower({ api, activity, chat, conversations, refresh } as never, (id) => ended.push(id));
-  stop = follower.start();
+  const stops = [follower.start(), activity.start(chat)];
+  stop = () => stops.forEach((each) => each());
 });
 
 afterEach(() => stop());
@@ -36,7 +38,7 @@ it("lists chats of other browsers, and marks answers that ended unseen", async (
   send("opened", { answering: ["far"] });
   await vi.waitFor(() => expect([...activity.answering]).toEqual(["far"]));
   expect(refreshed).toEqual(["list"]);
-  send("conversation", { conversation: conversation({ id: "far", title: "Far" }), answering: false, answered: true });
+  send("conversation", { conversation: conversation({ id: "far", title: "Far", unread: true }), answering: false, answered: true });
   await vi.waitFor(() => expect(ended).toEqual(["far"]));
   expect([conversations.list.map(({ title }) => title), [...activity.unread], activity.answering.size]).toEqual([["Far"], ["far"], 0]);
   send("gone", { conversation_id: "far" });
@@ -56,18 +58,24 @@ it("rereads the open chat only if it differs from the one shown", async () => {
 
 it("leaves an answer read that ended before the eyes of the person", async () => {
   send("conversation", { conversation: conversation({ id: "open", head_id: "m1" }), answering: true, answered: false });
-  send("conversation", { conversation: conversation({ id: "open", head_id: "m1" }), answering: false, answered: true });
-  await vi.waitFor(() => expect(ended).toEqual(["open"]));
-  expect(activity.unread.size).toBe(0);
+  send("conversation", { conversation: conversation({ id: "open", head_id: "m1", unread: true }), answering: false, answered: true });
+  await vi.waitFor(() => expect(api.seen).toEqual(["open"]));
+  expect([ended, activity.unread.size]).toEqual([["open"], 0]);
 });
 
-it("marks answers that ended within one event, or while the stream was broken", async () => {
-  send("conversation", { conversation: conversation({ id: "quick" }), answering: false, answered: true });
+it("removes the mark of an answer that was seen in another browser", async () => {
+  send("conversation", { conversation: conversation({ id: "quick", unread: true }), answering: false, answered: true });
   await vi.waitFor(() => expect([...activity.unread]).toEqual(["quick"]));
+  send("conversation", { conversation: conversation({ id: "quick" }), answering: false, answered: false });
+  await vi.waitFor(() => expect(activity.unread.size).toBe(0));
+  expect(api.seen).toEqual([]);
+});
+
+it("rereads the list, with its marks, after the stream was broken", async () => {
   send("opened", { answering: ["slow", "slower"] });
   send("opened", { answering: ["slower"] });
-  await vi.waitFor(() => expect([...activity.unread]).toEqual(["quick", "slow"]));
-  expect([...activity.answering]).toEqual(["slower"]);
+  await vi.waitFor(() => expect([...activity.answering]).toEqual(["slower"]));
+  expect(refreshed).toEqual(["list", "list"]);
 });
 
 it("ignores an event that is older than a change of this page", async () => {

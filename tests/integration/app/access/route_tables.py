@@ -54,6 +54,7 @@ OWN: dict[Call, Any] = {
     ("DELETE", "/api/conversations/{id}?permanently=true"): None,
     ("DELETE", "/api/conversations/{busy}?permanently=true"): None,
     ("POST", "/api/conversations/{deleted}/restore"): None,
+    ("POST", "/api/conversations/{id}/seen"): None,
     ("POST", "/api/conversations/{id}/messages"): {"content": "and?"},
     ("GET", "/api/conversations/{id}/tree"): None,
     ("PUT", "/api/conversations/{id}/head"): {"message_id": "{message}"},

@@ -61,6 +61,30 @@ async def test_second_browser_sees_chats_answers_and_deletions(people: People) -
     await until(stream, "reload")
 
 
+async def test_seen_answer_loses_its_mark_in_all_pages(people: People) -> None:
+    conversation, other = await created(people.alice, title="Tides"), await created(people.alice)
+    stream = followed(people.alice)
+    await until(stream, "opened")
+    await said(people.alice, conversation, "hi")
+    assert (await until(stream, "conversation", answered=True)).data["conversation"]["unread"]
+    before = await (await people.alice.get(f"/api/conversations/{conversation}")).json()
+    assert before["unread"]
+    for _ in range(2):
+        response = await people.alice.post(f"/api/conversations/{conversation}/seen")
+        assert (response.status, await response.read()) == (204, b"")
+    assert not (await until(stream, "conversation")).data["conversation"]["unread"]
+    # The second call changed nothing, so the next event is of another chat.
+    await people.alice.patch(f"/api/conversations/{other}", json={"pinned": True})
+    assert (await until(stream, "conversation")).data["conversation"]["id"] == other
+    listed = (await (await people.alice.get("/api/conversations")).json())["data"]
+    [after] = [each for each in listed if each["id"] == conversation]
+    assert [after[name] for name in ("unread", "version", "updated_at")] == [
+        False,
+        before["version"],
+        before["updated_at"],
+    ]
+
+
 async def test_changes_of_other_tenants_and_of_api_calls_are_unseen(people: People) -> None:
     stream = followed(people.alice)
     await until(stream, "opened")

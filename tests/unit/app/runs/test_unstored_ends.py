@@ -83,6 +83,15 @@ async def test_refused_end_is_stored_after_lock_is_released(
     assert await services.store.runs.unfinished() == []
 
 
+async def test_pages_learn_when_refused_end_is_stored(services: Services, engine: FakeEngine, tmp_path: Path) -> None:
+    run = await ended_under_lock(services, engine, tmp_path)
+    conversation_id = run.answer.conversation_id
+    with services.changes.followed("local") as follower:
+        await services.runs.settle()
+        assert follower.take() == {conversation_id: False}
+    assert (await services.store.conversations.get(conversation_id)).unread
+
+
 async def limit_pages(services: Services, pages: int | None) -> None:
     """Limit the database file to `pages` pages. None stands for its current size."""
 

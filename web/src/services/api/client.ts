@@ -244,6 +244,11 @@ export class ApiClient {
     return this.json("post", "/api/conversations/{id}/restore", { path: { id } });
   }
 
+  /** Mark the answers of a chat as seen. */
+  async see(id: string): Promise<void> {
+    await this.request("post", "/api/conversations/{id}/seen", { path: { id } });
+  }
+
   /** Start a run; the response is its event stream. Sending the same message again leads to the same run. */
   sendMessage(conversationId: string, message: NewMessage, signal: AbortSignal): Promise<Response> {
     const path = { id: conversationId };

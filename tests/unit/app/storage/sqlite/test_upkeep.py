@@ -77,9 +77,9 @@ async def test_file_of_schema_two_keeps_all_rows_and_gets_new_fields(tmp_path: P
         ("conv_1", "Tides", "msg_4", "Be brief.", {"top_k": 4}, 10.0, 40.0),
         ("conv_2", None, None, None, {}, 20.0, 20.0),
     ]
-    assert [(each.version, each.pinned, each.archived, each.title_source) for each in listed] == [
-        (1, False, False, "user"),
-        (1, False, False, None),
+    assert [(each.version, each.pinned, each.archived, each.unread, each.title_source) for each in listed] == [
+        (1, False, False, False, "user"),
+        (1, False, False, False, None),
     ]
     messages = await store.messages.all_of("conv_1")
     assert [each.id for each in messages] == ["msg_1", "msg_2", "msg_3", "msg_4"]

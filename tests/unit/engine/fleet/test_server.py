@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -75,14 +75,25 @@ async def sockets() -> AsyncIterator[Sockets]:
     await made.close()
 
 
+@pytest.fixture(scope="module")
+def exit_codes() -> Iterator[list["asyncio.Queue[int]"]]:
+    """Put the codes with which replicas end their process into the last queue of the returned list.
+
+    A timer of a replica may end it once more while its event loop is being closed, after the fixtures of the test.
+    """
+    queues = list[asyncio.Queue[int]]()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("engine.fleet.server.os._exit", lambda code: queues[-1].put_nowait(code))
+        yield queues
+
+
 @pytest.fixture
-def exited(monkeypatch: pytest.MonkeyPatch) -> "asyncio.Queue[int]":
+def exited(monkeypatch: pytest.MonkeyPatch, exit_codes: list["asyncio.Queue[int]"]) -> "asyncio.Queue[int]":
     """Return the queue of the codes with which the replica ends its process. Times are shortened."""
-    codes = asyncio.Queue[int]()
-    monkeypatch.setattr("engine.fleet.server.os._exit", codes.put_nowait)
+    exit_codes.append(asyncio.Queue[int]())
     monkeypatch.setattr(server_module, "BEAT_SECONDS", BEAT)
     monkeypatch.setattr(server_module, "ORPHAN_SECONDS", BEAT)
-    return codes
+    return exit_codes[-1]
 
 
 async def test_private_replica_ends_with_its_gateway(sockets: Sockets, exited: "asyncio.Queue[int]") -> None:

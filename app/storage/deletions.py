@@ -66,7 +66,7 @@ class DeletionStore:
         await self._database.write(update)
 
     async def show_conversation(self, conversation_id: str) -> Conversation:
-        """Restore a conversation, whose answers count as seen. Does nothing if the conversation is not deleted.
+        """Restore a conversation. Does nothing if the conversation is not deleted.
 
         Raises:
             NotFoundError: the conversation never existed, is being removed or has been removed.
@@ -74,7 +74,7 @@ class DeletionStore:
 
         def update(connection: Connection) -> Conversation:
             connection.execute(
-                "UPDATE conversation SET deleted_at = NULL, keeps_kv = TRUE, unread = FALSE, version = version + 1 "
+                "UPDATE conversation SET deleted_at = NULL, keeps_kv = TRUE, version = version + 1 "
                 "WHERE id = ? AND tenant = ? AND deleted_at IS NOT NULL "
                 "AND id NOT IN (SELECT conversation_id FROM staged) "
                 "AND id NOT IN (SELECT conversation_id FROM removal WHERE message_id IS NULL)",

@@ -65,13 +65,16 @@ async def test_conversations_of_the_api_are_never_unread(store: Store) -> None:
         assert not (await store.conversations.get(conversation.id)).unread
 
 
-async def test_restored_and_imported_chats_count_as_seen(store: Store) -> None:
+async def test_restored_chat_is_as_unread_as_before(store: Store) -> None:
     conversation = await store.conversations.create({})
     await answered(store, conversation, "one")
     await store.deletions.hide_conversation(conversation.id)
     with pytest.raises(NotFoundError):
         await store.conversations.see(conversation.id)
-    assert not (await store.deletions.show_conversation(conversation.id)).unread
+    assert (await store.deletions.show_conversation(conversation.id)).unread
+
+
+async def test_imported_chats_count_as_seen(store: Store) -> None:
     await store.imports.add([imported("conv_1", ["one", "Yes."])], duplicates=False)
     assert await unread(store) == []
 

@@ -290,7 +290,7 @@ class PackedModel:
                 self.kernels.pack_blocks(blocks, source.rows, depth, packed, type_=type_, first_panel=first, step=step)
             else:
                 panel = first
-                for rows in source.values.split(ROWS_AT_ONCE if factors is not None else source.rows):
+                for rows in source.values.split(ROWS_AT_ONCE):
                     levelled = rows if factors is None else rows * factors
                     self.kernels.pack_rows(
                         levelled, len(rows), depth, packed, weights=source.format, first_panel=panel, step=step

@@ -27,10 +27,7 @@ typedef uint8_t Quads __attribute__((vector_size(4 * kLanes)));
 // Numbers of 16 bits, which wrap around.
 typedef uint16_t Shorts __attribute__((vector_size(4 * kLanes)));
 
-inline Quads load_quads(const uint8_t* from) {
-    typedef uint8_t Unaligned __attribute__((vector_size(4 * kLanes), aligned(1), may_alias));
-    return *reinterpret_cast<const Unaligned*>(from);
-}
+inline Quads load_quads(const uint8_t* from) { return (Quads)load_words(from); }
 
 // Shift words of 16 bits, so that bits move from one byte into the other.
 inline Quads shift_right(Quads quads, int bits) { return (Quads)((Shorts)quads >> bits); }
@@ -46,7 +43,7 @@ inline Quads look_up(Quads table, Quads indices) {
 }
 
 // Broadcast four bytes to all columns.
-inline Ints broadcast_quad(const int8_t* from) {
+inline Ints broadcast_quad(const void* from) {
     int32_t four;
     std::memcpy(&four, from, sizeof four);
     return Ints{} + four;
@@ -125,7 +122,10 @@ class ByteSum {
 public:
     ByteSum() = default;
     explicit ByteSum(const QuadSums& values) {
-        if constexpr (!Weights::kIsSigned) start(values);
+        if constexpr (!Weights::kIsSigned)
+            if constexpr (Weights::kCentre != 0)
+                sum_ = (Shorts)broadcast_quad(values.minus_by_two)
+                       << std::countr_zero(static_cast<unsigned>(Weights::kCentre));
     }
     void add(Quads weights, Ints values) {
         if constexpr (Weights::kIsSigned)
@@ -141,13 +141,6 @@ public:
     }
 
 private:
-    void start(const QuadSums& values) {
-        int32_t both;
-        std::memcpy(&both, values.minus_by_two, sizeof both);
-        if constexpr (Weights::kCentre != 0)
-            sum_ = (Shorts)(Ints{} + both) << std::countr_zero(static_cast<unsigned>(Weights::kCentre));
-    }
-
     std::conditional_t<Weights::kIsSigned, Ints, Shorts> sum_{};
 };
 #endif

@@ -4,7 +4,6 @@ import asyncio
 import sqlite3
 import threading
 import time
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,18 +21,6 @@ from app.storage.sqlite.migrating import migrations
 from app.storage.store import Store
 from engine.errors import ConflictError, NotFoundError
 from tests.unit.stored_chats import message, record, turn
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "conversations.db"
-
-
-@pytest.fixture
-async def store(path: Path) -> AsyncIterator[Store]:
-    store = await Store.open(path)
-    yield store
-    await store.close()
 
 
 async def listed(store: Store) -> list[Conversation]:

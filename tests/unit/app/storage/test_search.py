@@ -1,7 +1,6 @@
 """Full-text search in the store, on a real SQLite file with its real FTS5."""
 
 import sqlite3
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -9,18 +8,6 @@ import pytest
 from app.storage.run_records import MessageEnd
 from app.storage.store import Store
 from tests.unit.stored_chats import answered, turn
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "conversations.db"
-
-
-@pytest.fixture
-async def store(path: Path) -> AsyncIterator[Store]:
-    store = await Store.open(path)
-    yield store
-    await store.close()
 
 
 async def said(store: Store, *contents: str) -> str:

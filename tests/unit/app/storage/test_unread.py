@@ -1,6 +1,5 @@
 """Answers that the person has not seen: from their end until a page shows them, also after a restart."""
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,18 +10,6 @@ from app.storage.run_records import MessageEnd
 from app.storage.store import Store
 from engine.errors import NotFoundError
 from tests.unit.stored_chats import answered, imported, turn
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "conversations.db"
-
-
-@pytest.fixture
-async def store(path: Path) -> AsyncIterator[Store]:
-    store = await Store.open(path)
-    yield store
-    await store.close()
 
 
 async def unread(store: Store) -> list[str | None]:

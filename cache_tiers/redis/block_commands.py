@@ -35,11 +35,10 @@ def put_block(connection: RespConnection, block: Block, layout: BlockFormat) -> 
     """
     first, *others = _values(block, layout)
     connection.start_exchange(block.payload.nbytes)
-    error = _put_values(connection, others, layout)
-    if error is None:
-        return _put_values(connection, [first], layout)
-    # The values stored so far can never be found: remove them.
-    erase_blocks(connection, [block.key], layout)
+    error = _put_values(connection, others, layout) or _put_values(connection, [first], layout)
+    if error is not None:
+        # The values stored so far can never be found: remove them.
+        erase_blocks(connection, [block.key], layout)
     return error
 
 

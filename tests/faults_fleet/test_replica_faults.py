@@ -63,13 +63,18 @@ class Fault:
     """One fault, with times in `time.perf_counter` seconds.
 
     noticed: the loss of the replica; 0 until then.
-    gaps: interruption of each answer that continued on another replica.
+    gaps: interruption of each answer that continued on another replica, with the length of the prompt.
     """
 
     kind: str
     at: float
     noticed: float = 0.0
-    gaps: list[float] = field(default_factory=list)
+    gaps: list[tuple[int, float]] = field(default_factory=list)
+
+    @property
+    def detection(self) -> float:
+        """Time until the loss was noticed."""
+        return self.noticed - self.at
 
 
 class Watched(keeper.ReplicaKeeper):
@@ -102,20 +107,33 @@ class Load:
             prompt, params, num_answers = QUESTIONS[number]
             streams = await self._engine.generate(GenerateRequest(prompt, params, num_answers=num_answers))
             async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(self._read(stream)) for stream in streams]
-            assert [task.result() for task in tasks] == self._expected[number], f"question {number}"
+                tasks = [group.create_task(self._read(stream, len(prompt))) for stream in streams]
+            for task, expected in zip(tasks, self._expected[number], strict=True):
+                assert task.result() == expected, f"question {number}: {difference(task.result(), expected)}"
             self.num_answers += num_answers
 
-    async def _read(self, stream: GenerationStream) -> Told:
+    async def _read(self, stream: GenerationStream, length: int) -> Told:
         outputs, last = [], time.perf_counter()
         async for output in stream:
             now = time.perf_counter()
             if output.request_id in Watched.lost and Watched.fault is not None:
                 Watched.lost.discard(output.request_id)
-                Watched.fault.gaps.append(now - last)
+                Watched.fault.gaps.append((length, now - last))
             outputs.append(output)
             last = now
+        if outputs[-1].error is not None:
+            raise AssertionError(f"{stream.request_id}: {outputs[-1].error}")
         return told(joined(outputs))
+
+
+def difference(answer: Told, expected: Told) -> str:
+    """Describe in a line where an answer differs."""
+    pairs = zip(answer.token_ids, expected.token_ids, strict=False)
+    at = next((at for at, (one, other) in enumerate(pairs) if one != other), "none")
+    lengths = f"{len(answer.token_ids)} tokens of {len(expected.token_ids)}"
+    return (
+        f"{lengths}, first other token {at}, ended with {answer.finish_reason!r} instead of {expected.finish_reason!r}"
+    )
 
 
 @pytest.fixture
@@ -173,6 +191,7 @@ async def test_no_answer_differs_after_any_fault(
     fleet: RemoteEngine, model_path: Path, tmp_path: Path, redis_server: RedisServer
 ) -> None:
     expected = await answers_alone(model_path, tmp_path)
+    alone = await seconds_alone(fleet)
     load, source = Load(fleet, expected), random.Random(1)
     kinds = ("killed", "frozen", "cut off", "killed, without Redis", "frozen, without Redis")
     faults = []
@@ -192,7 +211,20 @@ async def test_no_answer_differs_after_any_fault(
     clients.cancel()
     with suppress(asyncio.CancelledError):
         await clients
-    print_table(faults)
+    print_table(faults, alone)
+
+
+async def seconds_alone(engine: RemoteEngine) -> dict[int, float]:
+    """Return the time to compute a prompt of each length while the replicas do nothing else."""
+    seconds = {}
+    for length in PROMPTS:
+        tries = []
+        for salt in range(3):
+            began = time.perf_counter()
+            await answers_of(engine, prompt_of(length, 500_000 + 10 * length + salt), replace(GREEDY, max_tokens=1))
+            tries.append(time.perf_counter() - began)
+        seconds[length] = percentile(tries, 50)
+    return seconds
 
 
 async def until_continued(fault: Fault, clients: asyncio.Future[list[None]]) -> None:
@@ -202,21 +234,28 @@ async def until_continued(fault: Fault, clients: asyncio.Future[list[None]]) -> 
     """
     try:
         async with asyncio.timeout(CONTINUED_SECONDS):
-            while not fault.noticed or Watched.lost:  # noqa: ASYNC110
+            while not clients.done() and (not fault.noticed or Watched.lost):  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
     except TimeoutError:
         clients.cancel()
         raise AssertionError(f"{fault.kind}: {sorted(Watched.lost)} wait after {CONTINUED_SECONDS} s") from None
 
 
-def print_table(faults: Sequence[Fault]) -> None:
-    """Print the times until a loss was noticed, and the interruptions, in milliseconds."""
-    print("\n| fault | faults | noticed p50 | max | answers continued | gap p50 | p99 | max |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+def print_table(faults: Sequence[Fault], alone: dict[int, float]) -> None:
+    """Print the times until a loss was noticed, and the interruptions, in milliseconds.
+
+    The last two columns are the interruption after the notice, over the time to compute the prompt alone.
+    """
+    shown = ", ".join(f"{length:,} tokens {1000 * seconds:,.0f} ms" for length, seconds in alone.items())
+    print(f"\nComputing a prompt alone: {shown}")
+    print("\n| fault | faults | noticed p50 | max | answers continued | gap p50 | p99 | max | over alone p50 | p99 |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     for kind in dict.fromkeys(fault.kind for fault in faults):
         own = [fault for fault in faults if fault.kind == kind]
-        noticed = [1000 * (fault.noticed - fault.at) for fault in own]
-        gaps = [1000 * gap for fault in own for gap in fault.gaps] or [0.0]
+        noticed = [1000 * fault.detection for fault in own]
+        gaps = [1000 * gap for fault in own for _, gap in fault.gaps] or [0.0]
+        over = [(gap - fault.detection) / alone[length] for fault in own for length, gap in fault.gaps] or [0.0]
         cells = [percentile(noticed, 50), max(noticed), percentile(gaps, 50), percentile(gaps, 99), max(gaps)]
-        shown = [f"{cell:,.0f}" for cell in cells]
-        print(f"| {kind} | {len(own)} | {shown[0]} | {shown[1]} | {len(gaps)} | {shown[2]} | {shown[3]} | {shown[4]} |")
+        first, most, *rest = [f"{cell:,.0f}" for cell in cells]
+        ratios = [f"{percentile(over, share):.1f}" for share in (50, 99)]
+        print("|", " | ".join([kind, str(len(own)), first, most, str(len(gaps)), *rest, *ratios]), "|")

@@ -6,7 +6,7 @@ from app.domain.beginning import beginning_of
 from app.domain.deltas import Delta
 from app.domain.ids import new_id
 from app.domain.records import Conversation, Message
-from app.domain.sampling_json import params_from_json, params_to_json
+from app.domain.sampling_json import beside_sampling, params_from_json, params_to_json
 from app.domain.token_history import pack_ids, unpack_ids
 from app.host.backend import Backend, GenerationStream
 from app.host.engine_host import EngineHost
@@ -83,13 +83,13 @@ class Continuation:
         path = await self._store.messages.path(answer.parent_id)
         identity, beginning = self._host.prompt_identity, beginning_of(path)
         maker = PromptMaker(self._gate, engine, identity, conversation.system_prompt, beginning=beginning)
-        prompt = await maker.prompt(path)
+        prompt, own = await maker.prompt(path), await self._store.messages.own_prompt(answer.id)
         if prompt.tokens.prompt_key != answer.tokens.prompt_key:
             raise ConflictError(
                 "The model or the system prompt has changed since this answer was generated: retry the answer instead",
                 code="prompt_changed",
             )
-        return prompt.ids
+        return prompt.ids if own is None else unpack_ids(own)
 
     async def _generate(
         self, prompt_ids: list[int], conversation: Conversation, answer: Message, run_id: str
@@ -122,7 +122,7 @@ def _reopened(answer: Message, tenant: str, stream: GenerationStream, run_id: st
         usage=None,
         completed_at=None,
         run_id=run_id,
-        params=params_to_json(stream.params),
+        params=params_to_json(stream.params) | beside_sampling(answer.params or {}),
     )
     # Number the deltas so that the last one has the number implied by the token count. Numbers must increase.
     before = [(stream.reasoning_before, True), (stream.text_before, False)]

@@ -151,21 +151,26 @@ class Turns:
         params = _params(engine, conversation, fields.params)
         thinking = _thinking(engine, conversation, fields.params)
         self._gate.check(engine)
-        beginning = beginning_of(path)
+        beginning, system_prompt = beginning_of(path), fields.params.system_prompt if fields.params else None
         prompts = self._prompts(engine, conversation, beginning)
-        prompt = await prompts.prompt(path, thinking=thinking)
+        prompt = of_answer = await prompts.prompt(path, thinking=thinking)
         merged = await answers_to_merge(self._store, path[-1], fields.merge) if fields.merge else []
+        if system_prompt is not None:
+            prompts = replace(prompts, system_prompt=system_prompt or None, param="params.system_prompt")
+            of_answer = await prompts.prompt(path, thinking=thinking)
         if merged:
-            # The question keeps its own prompt: the next turn follows this answer as if it were the only one.
-            prompt = replace(prompt, ids=await merging_ids(prompts, path, merged, thinking=thinking))
+            of_answer = replace(of_answer, ids=await merging_ids(prompts, path, merged, thinking=thinking))
         turn = TurnDraft(
             conversation,
             path[-1],
-            prompt,
+            # The question keeps its own tokens: the next turn follows this answer as if it were the only one.
+            replace(of_answer, tokens=prompt.tokens),
             sampling=with_seed(params.sampling_params()),
             thinking=thinking,
             urgency=fields.urgency(),
             answer_id=fields.id,
+            system_prompt=system_prompt,
+            has_own_prompt=of_answer.ids != prompt.ids,
             expected=expected,
             left_out=beginning.left_out,
             merged=len(merged),
@@ -304,6 +309,8 @@ class TurnDraft:
     is_kept: False stores nothing.
     thinking: the mode that the client chose; None leaves it to the model.
     answer_id: the id that the client chose for the answer; None draws one.
+    system_prompt: in place of the conversation's, empty for none; None for the conversation's.
+    has_own_prompt: whether the ids of the prompt are not those of the path.
     remember: as in `Run`.
     tool_use: the tools that the answer may call; None without tools.
     is_marked: whether the client marked the prompt for caching.
@@ -325,6 +332,8 @@ class TurnDraft:
     response: ResponseRecord | None = None
     answer_id: str | None = None
     expected: Versions = None
+    system_prompt: str | None = None
+    has_own_prompt: bool = False
     remember: Remember | None = None
     tool_use: ToolUse | None = None
     is_marked: bool = False
@@ -333,6 +342,7 @@ class TurnDraft:
 
     def answer(self, run_id: str, params: SamplingParams) -> Message:
         """Make the answer in progress. `params` are the parameters that the engine resolved."""
+        chosen = {"thinking": self.thinking, "system_prompt": self.system_prompt}
         return Message(
             id=self.answer_id or new_id("msg"),
             conversation_id=self.conversation.id,
@@ -342,7 +352,7 @@ class TurnDraft:
             status="in_progress",
             created_at=time.time(),
             run_id=run_id,
-            params=params_to_json(params) | ({"thinking": self.thinking} if self.thinking is not None else {}),
+            params=params_to_json(params) | {name: value for name, value in chosen.items() if value is not None},
             tokens=MessageTokens(prompt_key=self.prompt.tokens.prompt_key),
             tool_use=self.tool_use,
             left_out=self.left_out or None,
@@ -373,6 +383,7 @@ class TurnDraft:
             moves_head=self.moves_head,
             conversation=self.conversation if self.makes_conversation else None,
             response=self.response,
+            own_prompt=pack_ids(self.prompt.ids) if self.has_own_prompt else None,
         )
 
 
@@ -382,7 +393,8 @@ def sampling_of_chats(engine: Backend) -> Mapping[str, float]:
 
 
 def _params(engine: Backend, conversation: Conversation, params: ChatParams | None) -> ChatParams:
-    return parse_object(ChatParams, {**sampling_of_chats(engine), **conversation.params, **given_params(params)})
+    chosen = {**sampling_of_chats(engine), **conversation.params, **given_params(params)}
+    return parse_object(ChatParams, {name: chosen[name] for name in ChatParams.model_fields if name in chosen})
 
 
 def with_seed(params: SamplingParams) -> SamplingParams:

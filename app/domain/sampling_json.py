@@ -1,5 +1,6 @@
 """JSON of an answer's sampling parameters, as its message stores them and clients see them."""
 
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, Final
 
@@ -26,6 +27,11 @@ def params_to_json(params: SamplingParams) -> dict[str, Any]:
 def params_from_json(stored: dict[str, Any]) -> SamplingParams:
     """Parse serialized parameters. Other keys are ignored."""
     return SamplingParams(**{name: _from_json(stored[name]) for name in _NAMES if name in stored})
+
+
+def beside_sampling(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the serialized parameters that are not the engine's, such as the thinking mode."""
+    return {name: value for name, value in stored.items() if name not in _NAMES}
 
 
 def _as_json(value: object) -> object:

@@ -49,10 +49,13 @@ def look_back(messages: Iterable[Message], answer: Message, tokenizer: TextToken
 
     messages: all messages of the conversation, in order of creation.
     """
+    if _has_own_instructions(answer):
+        return Earlier(None, Known(), prompt_changed=True)
     tree = {message.id: message for message in messages}
     path = _path(tree, answer.parent_id)
     before = sorted(
-        (other for other in tree.values() if _ended_before(other, answer)), key=lambda each: each.created_at
+        (each for each in tree.values() if _ended_before(each, answer) and not _has_own_instructions(each)),
+        key=lambda each: each.created_at,
     )
     own = answer.tokens.prompt_key
     latest = _latest_key(before, path, answer) or own
@@ -66,6 +69,11 @@ def look_back(messages: Iterable[Message], answer: Message, tokenizer: TextToken
         known = _compare(ids, tree, other, tokenizer)
         best = known if known.num_computed >= best.num_computed else best
     return Earlier(tuple(ids), best, changed, cut)
+
+
+def _has_own_instructions(answer: Message) -> bool:
+    """Return whether another system prompt than the conversation's was in the answer's prompt."""
+    return "system_prompt" in (answer.params or {})
 
 
 def _compare(prompt: list[int], tree: Mapping[str, Message], other: Message, tokenizer: TextTokenizer) -> Known:

@@ -18,7 +18,7 @@ from app.domain.bounds import (
 )
 from app.domain.records import Rating
 from app.schemas.parsing import RequestModel
-from app.schemas.sampling import ChatParams
+from app.schemas.sampling import AnswerParams, ChatParams
 from app.schemas.urgency import UrgencyFields
 
 Title = Annotated[str, Field(max_length=MAX_TITLE_LENGTH)]
@@ -111,7 +111,7 @@ class RetryFields(UrgencyFields):
     """
 
     id: MessageId | None = None
-    params: ChatParams | None = None
+    params: AnswerParams | None = None
     merge: Annotated[list[str], Field(min_length=2, max_length=MAX_MERGED)] | None = None
 
 

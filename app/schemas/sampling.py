@@ -132,6 +132,15 @@ class ChatParams(SamplingFields):
     thinking: ThinkingMode | None = None
 
 
+class AnswerParams(ChatParams):
+    """Parameters of one answer.
+
+    system_prompt: in place of the conversation's, for this answer only. Empty for none; null for the conversation's.
+    """
+
+    system_prompt: str | None = None
+
+
 class AnswerRequest(UrgencyFields, CompatibleRequest):
     """Fields of every route that generates an answer without storing it."""
 

@@ -45,6 +45,15 @@ class MessageStore:
             raise no_message(message_id)
         return message
 
+    async def own_prompt(self, message_id: str) -> bytes | None:
+        """Return the packed ids of an answer's prompt; None if they are those of its path."""
+        sql = (
+            "SELECT answer_prompt.token_ids FROM answer_prompt JOIN shown_message ON id = message_id "
+            "WHERE id = ? AND tenant = ?"
+        )
+        rows = await self._database.read(sql, (message_id, self._tenant), tenant=self._tenant)
+        return rows[0][0] if rows else None
+
     async def first_answer(self, message_id: str) -> Message | None:
         """Return the oldest of the messages that follow one."""
         sql = "SELECT * FROM shown_message WHERE parent_id = ? AND tenant = ? ORDER BY created_at, id LIMIT 1"

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.domain.token_trails import TokenNode
+from app.storage.answer_prompts import prompt_nodes
 from app.storage.connection import Connection
 from app.storage.database import Database
 from app.storage.next_prefixes import NEXT_PREFIXES
@@ -20,6 +21,7 @@ NODE_COLUMNS = "id, parent_id, role, token_ids, prompt_key, starts_prompt"
 CONVERSATION_NODES = f"""
     SELECT {NODE_COLUMNS} FROM message WHERE conversation_id = :id
     UNION ALL {NEXT_PREFIXES} WHERE message_id IN (SELECT id FROM message WHERE conversation_id = :id)
+    UNION ALL {prompt_nodes("SELECT id FROM message WHERE conversation_id = :id")}
 """
 BRANCH_AND_ABOVE = f"""
     WITH RECURSIVE branch(id) AS (
@@ -30,6 +32,7 @@ BRANCH_AND_ABOVE = f"""
       UNION ALL SELECT message.parent_id FROM above JOIN message ON message.id = above.id)
     SELECT {NODE_COLUMNS} FROM message WHERE id IN (SELECT id FROM branch) OR id IN (SELECT id FROM above)
     UNION ALL {NEXT_PREFIXES} WHERE message_id IN (SELECT id FROM branch)
+    UNION ALL {prompt_nodes("SELECT id FROM branch")}
 """
 # The recursion is evaluated as a queue, so each message comes after its parent.
 CONVERSATION_IDS = """

@@ -93,6 +93,7 @@ class Turn:
     moves_head: whether the answer becomes the head.
     conversation: the conversation, if the turn creates it.
     response: the record, if the answer is a response.
+    own_prompt: packed ids of the answer's prompt; None if they are those of its path.
     expected: versions of the conversation that the client has seen; None for any.
     """
 
@@ -106,6 +107,7 @@ class Turn:
     moves_head: bool = True
     conversation: Conversation | None = None
     response: ResponseRecord | None = None
+    own_prompt: bytes | None = None
     expected: Versions = None
 
 

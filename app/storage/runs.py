@@ -7,6 +7,7 @@ from typing import Final
 
 from app.domain.deltas import Delta
 from app.domain.records import Conversation, Message
+from app.storage.answer_prompts import insert_answer_prompt
 from app.storage.connection import NOTICE_CHARACTERS, Connection, Row
 from app.storage.database import Database
 from app.storage.drafts import forget_sent
@@ -78,6 +79,8 @@ class RunStore:
             for message in (*turn.questions, turn.answer):
                 insert_message(connection, message)
             _insert_run(connection, turn.run, self._database.server)
+            if turn.own_prompt is not None:
+                insert_answer_prompt(connection, turn.answer.id, turn.own_prompt)
             if turn.response is not None:
                 insert_response(connection, turn.answer.id, turn.response)
             [row] = connection.fetch_all(

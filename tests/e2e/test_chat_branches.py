@@ -136,6 +136,39 @@ async def test_answer_is_regenerated_with_other_settings(chat: ChatPage) -> None
     assert stored["params"]["max_tokens"] == 2
 
 
+async def test_answers_take_system_prompts_of_presets(chat: ChatPage) -> None:
+    preset = {"name": "Gulls", "system_prompt": "Speak of gulls.", "params": {"max_tokens": 4}}
+    created = await chat.page.request.post("/api/presets", data=preset)
+    assert created.ok
+    conversation = await chat.open_new_chat(tokens=2)
+    await chat.send("Name a fish.")
+    await chat.expect_status("incomplete")
+
+    await chat.choose_of_answer("Regenerate with…")
+    dialog = chat.page.get_by_role("dialog")
+    await dialog.get_by_label("Preset").select_option("Gulls")
+    await expect(dialog.get_by_label("System prompt")).to_have_value("Speak of gulls.")
+    await dialog.get_by_role("button", name="Regenerate").click()
+    await expect(chat.page.get_by_role("group", name="Version 2 of 2")).to_be_visible()
+    await chat.expect_status("incomplete")
+    await expect(chat.answers.last.get_by_title("Speak of gulls.")).to_be_visible()
+    stored = await chat.stored(conversation)
+    assert stored["messages"][-1]["params"]["system_prompt"] == "Speak of gulls."
+    assert stored["messages"][-1]["usage"]["completion_tokens"] == 4
+    assert stored["system_prompt"] is None
+
+    await chat.choose_of_answer("Compare answers…")
+    dialog = chat.page.get_by_role("dialog", name="Compare answers")
+    await dialog.get_by_role("region", name="Answer 2").get_by_label("System prompt").fill("Speak of crabs.")
+    await dialog.get_by_role("button", name="Compare").click()
+    kept = dialog.get_by_role("region", name="Answer 2").get_by_role("button", name="Keep this one")
+    await kept.click(timeout=ANSWER_MS)
+    await expect(chat.answers.last.get_by_title("Speak of crabs.")).to_be_visible()
+    await chat.send("And a bird.")
+    await chat.expect_status("incomplete")
+    await expect(chat.answers.last.get_by_title("Speak of")).to_have_count(0)
+
+
 async def test_compared_answers_stay_and_one_is_kept(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=3)
     await chat.send("Name a fish.")

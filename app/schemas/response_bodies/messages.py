@@ -11,7 +11,7 @@ from app.domain.records import MessageStatus, Rating, Role
 from app.schemas.response_bodies.described_as import DescribedAs
 from app.schemas.response_bodies.errors import ErrorBody
 from app.schemas.response_bodies.usage import Usage
-from app.schemas.sampling import ChatParams
+from app.schemas.sampling import AnswerParams
 
 StoredError: TypeAlias = Annotated[Mapping[str, Any], DescribedAs(ErrorBody)]
 
@@ -40,7 +40,7 @@ class Message(TypedDict):
     error: StoredError | None
     usage: Annotated[Mapping[str, Any], DescribedAs(Usage)] | None
     run_id: str | None
-    params: Annotated[dict[str, Any], DescribedAs(ChatParams)] | None
+    params: Annotated[dict[str, Any], DescribedAs(AnswerParams)] | None
     reasoning: str | None
     left_out: int | None
     summary: str | None

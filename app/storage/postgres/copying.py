@@ -30,6 +30,7 @@ TABLES: Final = {
     "message": "id",
     "response": "message_id",
     "next_prefix": "message_id",
+    "answer_prompt": "message_id",
     "path_end": "message_id",
     "run": "number",
     "run_event": "run, first_token",

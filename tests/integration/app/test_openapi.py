@@ -103,7 +103,7 @@ async def test_every_reference_resolves(http: aiohttp.ClientSession) -> None:
 
 async def test_stored_json_of_a_message_is_described(http: aiohttp.ClientSession) -> None:
     fields = (await document_of(http))["components"]["schemas"]["Message"]["properties"]
-    for name, model in (("error", "ErrorBody"), ("usage", "Usage"), ("params", "ChatParams")):
+    for name, model in (("error", "ErrorBody"), ("usage", "Usage"), ("params", "AnswerParams")):
         assert fields[name] == {"anyOf": [{"$ref": f"#/components/schemas/{model}"}, {"type": "null"}]}
 
 

@@ -42,7 +42,7 @@ export const MAX_MERGED = 8;
 /** Number of characters of a question from which its chat gets a title. */
 const TITLED_CHARACTERS = 500;
 
-const NO_SETTINGS: ChatSettings = { system_prompt: null, params: null };
+export const NO_SETTINGS: ChatSettings = { system_prompt: null, params: null };
 
 /** The open conversation and its running answer. At most one run is followed at a time. */
 export class Chat {

@@ -1,7 +1,7 @@
 import type { ApiClient } from "../services/api/client";
 import { describeError, UnreachableError, type Problem } from "../services/api/errors";
 import { followRun, type RunEvent } from "../services/api/run_stream";
-import type { ChatParams } from "../services/api/types";
+import type { AnswerParams } from "../services/api/types";
 import { MessagePath, type ShownMessage } from "./message_path.svelte";
 
 export const MIN_COLUMNS = 2;
@@ -19,7 +19,7 @@ export class ComparedAnswer {
   constructor(
     private readonly api: ApiClient,
     conversationId: string,
-    readonly params: ChatParams,
+    readonly params: AnswerParams,
   ) {
     this.key = this.path.add("assistant", "", conversationId).key;
   }
@@ -75,7 +75,7 @@ export class Comparison {
   ) {}
 
   /** Start one answer for each of `settings`. */
-  async start(settings: readonly ChatParams[]): Promise<void> {
+  async start(settings: readonly AnswerParams[]): Promise<void> {
     this.answers = settings.map((params) => new ComparedAnswer(this.api, this.conversationId, params));
     await Promise.all(this.answers.map((answer) => answer.run(this.questionId, this.following.signal)));
   }

@@ -53,6 +53,14 @@ async def ask(http: aiohttp.ClientSession, conversation_id: str, content: str) -
     return message
 
 
+async def retried(http: aiohttp.ClientSession, answer: dict[str, Any], body: dict[str, Any]) -> dict[str, Any]:
+    """Return another answer to the question of `answer`."""
+    response = await http.post(f"/api/messages/{answer['id']}/retry", json=body)
+    assert response.status == 200, await response.text()
+    message: dict[str, Any] = (await all_events(response))[-1].data["message"]
+    return message
+
+
 async def settled(server: RunningServer[AsyncLLMEngine], redis_server: RedisServer) -> set[bytes]:
     """Wait until no write to Redis is pending, and return the keys of the blocks in Redis."""
     await asyncio.to_thread(until, lambda: server.engine.is_idle and not _pending(server.engine), timeout=60)
@@ -79,19 +87,21 @@ async def test_deletion_keeps_only_blocks_shared_with_other_chats(
     mine = await chat(http)
     for content in QUESTIONS:
         answer = await ask(http, mine, content)
-    retried = await http.post(f"/api/messages/{answer['id']}/retry", json={"params": {"max_tokens": 40}})
-    assert retried.status == 200, await retried.text()
-    await all_events(retried)
+    again: dict[str, Any] = {"params": {"max_tokens": 40}}
+    with_own_instructions: dict[str, Any] = {"params": {"system_prompt": "You know a lot about the sea. " * 12}}
+    other_answer = await retried(http, answer, again)
+    await retried(http, answer, with_own_instructions)
+    await retried(http, answer, {"merge": [answer["id"], other_answer["id"]]})
     assert len(await settled(server, redis_server)) > len(of_other) + 4
 
     assert (await http.delete(f"/api/conversations/{mine}?permanently=true")).status == 204
     await asyncio.to_thread(until, lambda: in_redis(redis_server) == of_other)
 
-    again = await ask(http, await chat(http), QUESTIONS[0])
+    repeated = await ask(http, await chat(http), QUESTIONS[0])
     render = server.engine.chat_format.render
     shared = _num_common(*(render([Message("system", SYSTEM), Message("user", q)]) for q in QUESTIONS))
-    assert shared // BLOCK * BLOCK <= again["usage"]["kv"]["device"] <= shared
-    assert again["usage"]["kv"]["cpu"] == again["usage"]["kv"]["redis"] == 0
+    assert shared // BLOCK * BLOCK <= repeated["usage"]["kv"]["device"] <= shared
+    assert repeated["usage"]["kv"]["cpu"] == repeated["usage"]["kv"]["redis"] == 0
     assert (await ask(http, other, QUESTIONS[0]))["usage"]["kv"]["computed"] < 2 * BLOCK
 
 

@@ -86,6 +86,46 @@ async def test_merged_answer_is_one_more_answer_to_the_question(http: aiohttp.Cl
     assert "Answer 2" not in prompt
 
 
+async def test_answer_has_instructions_of_its_own(http: aiohttp.ClientSession, api: Api) -> None:
+    conversation = await created(http, system_prompt="Speak of rivers.")
+    first = await said(http, conversation, "one")
+    retry = f"/api/messages/{first['id']}/retry"
+
+    async def answered(**params: Any) -> tuple[str, dict[str, Any]]:
+        message = (await all_events(await http.post(retry, json={"params": params})))[-1].data["message"]
+        return api.engine.tokenizer.describe(api.engine.requests[-1].prompt), message
+
+    prompt, answer = await answered(system_prompt="Speak of gulls.")
+    assert "gulls" in prompt
+    assert "rivers" not in prompt
+    assert (await shown(http, conversation))["messages"][-1]["params"]["system_prompt"] == "Speak of gulls."
+    prompt, _ = await answered(system_prompt="")
+    assert "Speak" not in prompt
+    prompt, plain = await answered(seed=2)
+    assert "rivers" in prompt
+    assert "system_prompt" not in plain["params"]
+    await said(http, conversation, "two", parent_id=answer["id"])
+    prompt = api.engine.tokenizer.describe(api.engine.requests[-1].prompt)
+    assert "rivers" in prompt
+    assert "gulls" not in prompt
+    assert answer["content"] in prompt
+
+
+async def test_cut_answer_continues_with_its_own_instructions(http: aiohttp.ClientSession, api: Api) -> None:
+    conversation = await created(http, system_prompt="Speak of rivers.")
+    first = await said(http, conversation, "one")
+    body = {"params": {"max_tokens": 2, "system_prompt": "Speak of gulls."}}
+    response = await http.post(f"/api/messages/{first['id']}/retry", json=body)
+    cut = (await all_events(response))[-1].data["message"]
+    begun = api.engine.requests[-1].prompt
+    assert cut["status"] == "incomplete"
+    response = await http.post(f"/api/messages/{cut['id']}/continue")
+    whole = (await all_events(response))[-1].data["message"]
+    assert api.engine.requests[-1].prompt == begun
+    assert whole["params"]["system_prompt"] == "Speak of gulls."
+    assert whole["status"] == "complete"
+
+
 async def test_only_answers_to_the_question_are_merged(http: aiohttp.ClientSession) -> None:
     conversation = await created(http)
     first = await said(http, conversation, "one")

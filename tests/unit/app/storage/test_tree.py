@@ -8,6 +8,8 @@ import pytest
 
 from app.domain.ids import new_id
 from app.domain.records import Conversation, Message
+from app.domain.token_history import pack_ids
+from app.domain.token_trails import TokenTrail, trails_of
 from app.storage.run_records import MessageEnd, RunProgress, Turn
 from app.storage.store import Store
 from app.storage.versions import VersionMismatchError
@@ -297,6 +299,23 @@ async def test_hidden_messages_are_removed_and_returned_with_tokens(store: Store
         with pytest.raises(NotFoundError):
             await attempt
     assert not await hidden(store, question, answer)
+
+
+async def test_removed_answer_is_returned_with_its_own_prompt(store: Store, conversation: Conversation) -> None:
+    question, other = await answered(store, conversation, "one")
+    answer = message(conversation, "assistant", "", question)
+    await store.runs.begin(Turn(answer=answer, run=record(answer), own_prompt=pack_ids([5, 6])))
+    await store.runs.finish(MessageEnd("Yes.", "complete", "stop", pack_ids([7, 8])).of(answer))
+    assert await store.messages.own_prompt(answer.id) == pack_ids([5, 6])
+    assert await store.messages.own_prompt(other.id) is None
+    await store.deletions.hide_message(answer.id)
+    removed = await store.deletions.remove_oldest(1e12, 1e12)
+    assert removed is not None
+    assert TokenTrail(pack_ids([5, 6, 7, 8]), (3,)) in trails_of(removed.nodes)
+    again = message(conversation, "assistant", "", question)
+    await store.runs.begin(Turn(answer=again, run=record(again), own_prompt=pack_ids([5, 6])))
+    nodes = await store.deletions.remove_conversation(conversation.id)
+    assert pack_ids([5, 6, 1, 2, 3]) in [trail.ids for trail in trails_of(nodes)]
 
 
 async def hidden(store: Store, *messages: Message) -> bool:

@@ -17,7 +17,7 @@ export const texts: AnswerTexts = {
 
   compare: {
     title: "Vergelyk antwoorde",
-    note: "Alle antwoorde word gelyktydig geskryf, met die klets se stelselprompt. Antwoorde met dieselfde instellings kan steeds verskil, tensy ’n saadgetal gestel is.",
+    note: "Alle antwoorde word gelyktydig geskryf. Antwoorde met dieselfde instellings kan steeds verskil, tensy ’n saadgetal gestel is.",
     kept: "Elke antwoord bly as weergawe in die klets.",
     column: (index) => `Antwoord ${index}`,
     temperature: (value) => `Temperatuur ${value}`,
@@ -65,7 +65,7 @@ export const texts: AnswerTexts = {
 
   regenerate: {
     title: "Genereer weer met ander instellings",
-    note: "Hierdie instellings geld net vir hierdie antwoord. ’n Leë veld gebruik die klets se instelling. ’n Voorinstelling vul sy steekproefwaardes in; die klets se stelselprompt bly.",
+    note: "Hierdie instellings geld net vir hierdie antwoord. ’n Leë steekproefveld gebruik die klets se instelling; as die stelselprompt leeg gelaat word, kry die antwoord geen stelselprompt nie.",
     start: "Genereer weer",
   },
 };

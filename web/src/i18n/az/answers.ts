@@ -14,7 +14,7 @@ export const texts: AnswerTexts = {
 
   compare: {
     title: "Cavabları müqayisə et",
-    note: "Bütün cavablar söhbətin sistem promptu ilə eyni vaxtda yazılır. Seed təyin edilməyibsə, eyni parametrli cavablar da fərqlənə bilər.",
+    note: "Bütün cavablar eyni vaxtda yazılır. Seed təyin edilməyibsə, eyni parametrli cavablar da fərqlənə bilər.",
     kept: "Hər cavab söhbətdə versiya kimi qalır.",
     column: (index) => `Cavab ${index}`,
     temperature: (value) => `Temperatur ${value}`,
@@ -62,7 +62,7 @@ export const texts: AnswerTexts = {
 
   regenerate: {
     title: "Başqa parametrlərlə yenidən yarat",
-    note: "Bu parametrlər yalnız bu cavaba aiddir. Boş sahədə söhbətin parametri istifadə olunur. Hazır ayar öz seçmə parametrlərini doldurur; söhbətin sistem promptu dəyişmir.",
+    note: "Bu parametrlər yalnız bu cavaba aiddir. Boş seçmə sahəsində söhbətin parametri istifadə olunur; sistem promptu boş qoyulsa, cavab sistem promptu olmadan yazılır.",
     start: "Yenidən yarat",
   },
 };

@@ -17,7 +17,7 @@ export const texts: AnswerTexts = {
 
   compare: {
     title: "Compara respostes",
-    note: "Totes les respostes s’escriuen alhora, amb la indicació del sistema del xat. Amb la mateixa configuració, poden ser diferents igualment, llevat que es defineixi una llavor.",
+    note: "Totes les respostes s’escriuen alhora. Amb la mateixa configuració, poden ser diferents igualment, llevat que es defineixi una llavor.",
     kept: "Cada resposta queda al xat com a versió.",
     column: (index) => `Resposta ${index}`,
     temperature: (value) => `Temperatura ${value}`,
@@ -65,7 +65,7 @@ export const texts: AnswerTexts = {
 
   regenerate: {
     title: "Torna a generar amb una altra configuració",
-    note: "Aquesta configuració només s’aplica a aquesta resposta. Un camp buit fa servir la configuració del xat. Un preajust omple els valors de mostreig; la indicació del sistema del xat es manté.",
+    note: "Aquesta configuració només s’aplica a aquesta resposta. Un camp de mostreig buit fa servir la configuració del xat; si la indicació del sistema és buida, la resposta no en té cap.",
     start: "Torna a generar",
   },
 };

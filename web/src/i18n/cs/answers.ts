@@ -17,7 +17,7 @@ export const texts: AnswerTexts = {
 
   compare: {
     title: "Porovnat odpovědi",
-    note: "Všechny odpovědi se píšou současně, se systémovým promptem chatu. I při stejném nastavení se mohou lišit, pokud není nastaven seed.",
+    note: "Všechny odpovědi se píšou současně. I při stejném nastavení se mohou lišit, pokud není nastaven seed.",
     kept: "Každá odpověď zůstane v chatu jako verze.",
     column: (index) => `Odpověď ${index}`,
     temperature: (value) => `Teplota ${value}`,
@@ -65,7 +65,7 @@ export const texts: AnswerTexts = {
 
   regenerate: {
     title: "Vygenerovat znovu s jiným nastavením",
-    note: "Toto nastavení platí jen pro tuto odpověď. Prázdné pole použije nastavení chatu. Předvolba vyplní své hodnoty vzorkování, systémový prompt chatu zůstane.",
+    note: "Toto nastavení platí jen pro tuto odpověď. Prázdné pole vzorkování použije nastavení chatu; pokud je systémový prompt prázdný, odpověď žádný nemá.",
     start: "Vygenerovat znovu",
   },
 };

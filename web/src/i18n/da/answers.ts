@@ -17,7 +17,7 @@ export const texts: AnswerTexts = {
 
   compare: {
     title: "Sammenlign svar",
-    note: "Alle svar skrives samtidig med chattens systemprompt. Svar med de samme indstillinger kan stadig være forskellige, medmindre der er angivet et seed.",
+    note: "Alle svar skrives samtidig. Svar med de samme indstillinger kan stadig være forskellige, medmindre der er angivet et seed.",
     kept: "Hvert svar bliver i chatten som en version.",
     column: (index) => `Svar ${index}`,
     temperature: (value) => `Temperatur ${value}`,
@@ -65,7 +65,7 @@ export const texts: AnswerTexts = {
 
   regenerate: {
     title: "Generér igen med andre indstillinger",
-    note: "Indstillingerne gælder kun for dette svar. Et tomt felt bruger chattens indstilling. En forudindstilling udfylder sine samplingværdier; chattens systemprompt bliver.",
+    note: "Indstillingerne gælder kun for dette svar. Et tomt samplingfelt bruger chattens indstilling; hvis systemprompten er tom, har svaret ingen.",
     start: "Generér igen",
   },
 };

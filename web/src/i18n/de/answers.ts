@@ -17,7 +17,7 @@ export const texts: AnswerTexts = {
 
   compare: {
     title: "Antworten vergleichen",
-    note: "Alle Antworten werden gleichzeitig geschrieben, mit dem Systemprompt des Chats. Auch bei gleichen Einstellungen können sie sich unterscheiden, außer mit einem Seed.",
+    note: "Alle Antworten werden gleichzeitig geschrieben. Auch bei gleichen Einstellungen können sie sich unterscheiden, außer mit einem Seed.",
     kept: "Jede Antwort bleibt als Version im Chat.",
     column: (index) => `Antwort ${index}`,
     temperature: (value) => `Temperatur ${value}`,
@@ -65,7 +65,7 @@ export const texts: AnswerTexts = {
 
   regenerate: {
     title: "Mit anderen Einstellungen neu generieren",
-    note: "Diese Einstellungen gelten nur für diese Antwort. Für ein leeres Feld gilt die Einstellung des Chats. Eine Vorlage füllt ihre Sampling-Werte ein, der Systemprompt des Chats bleibt.",
+    note: "Diese Einstellungen gelten nur für diese Antwort. Für ein leeres Sampling-Feld gilt die Einstellung des Chats; bleibt der Systemprompt leer, hat die Antwort keinen.",
     start: "Neu generieren",
   },
 };

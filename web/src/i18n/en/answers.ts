@@ -12,7 +12,7 @@ export const texts = {
 
   compare: {
     title: "Compare answers",
-    note: "All answers are written at the same time, with the chat's system prompt. Answers with the same settings may still differ, unless a seed is set.",
+    note: "All answers are written at the same time. Answers with the same settings may still differ, unless a seed is set.",
     kept: "Every answer stays in the chat as a version.",
     column: (index: number) => `Answer ${index}`,
     temperature: (value: number) => `Temperature ${value}`,
@@ -60,7 +60,7 @@ export const texts = {
 
   regenerate: {
     title: "Regenerate with other settings",
-    note: "These settings apply to this answer only. An empty field uses the chat's setting. A preset fills in its sampling settings; the chat's system prompt stays.",
+    note: "These settings apply to this answer only. An empty sampling field uses the chat's setting; an empty system prompt means none.",
     start: "Regenerate",
   },
 };

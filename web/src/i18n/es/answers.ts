@@ -17,7 +17,7 @@ export const texts: AnswerTexts = {
 
   compare: {
     title: "Comparar respuestas",
-    note: "Todas las respuestas se escriben a la vez, con el prompt del sistema del chat. Aun con los mismos ajustes pueden ser distintas, salvo que se fije una semilla.",
+    note: "Todas las respuestas se escriben a la vez. Aun con los mismos ajustes pueden ser distintas, salvo que se fije una semilla.",
     kept: "Todas las respuestas quedan en el chat como versiones.",
     column: (index) => `Respuesta ${index}`,
     temperature: (value) => `Temperatura ${value}`,
@@ -65,7 +65,7 @@ export const texts: AnswerTexts = {
 
   regenerate: {
     title: "Volver a generar con otros ajustes",
-    note: "Estos ajustes solo se aplican a esta respuesta. Un campo vacío usa el ajuste del chat. Un preajuste rellena sus valores de muestreo; el prompt del sistema del chat se mantiene.",
+    note: "Estos ajustes solo se aplican a esta respuesta. Un campo de muestreo vacío usa el ajuste del chat; si el prompt del sistema está vacío, la respuesta no lleva ninguno.",
     start: "Volver a generar",
   },
 };

@@ -17,7 +17,7 @@ export const texts: AnswerTexts = {
 
   compare: {
     title: "Vastuste võrdlus",
-    note: "Kõik vastused kirjutatakse korraga, vestluse süsteemiviibaga. Ka samade seadetega vastused võivad erineda, kui seemet pole määratud.",
+    note: "Kõik vastused kirjutatakse korraga. Ka samade seadetega vastused võivad erineda, kui seemet pole määratud.",
     kept: "Iga vastus jääb versioonina vestlusse.",
     column: (index) => `Vastus ${index}`,
     temperature: (value) => `Temperatuur ${value}`,
@@ -65,7 +65,7 @@ export const texts: AnswerTexts = {
 
   regenerate: {
     title: "Loo muude seadetega uuesti",
-    note: "Need seaded kehtivad ainult sellele vastusele. Tühi väli kasutab vestluse seadet. Eelseadistus täidab oma tokenivaliku seaded; vestluse süsteemiviip jääb samaks.",
+    note: "Need seaded kehtivad ainult sellele vastusele. Tühi tokenivaliku väli kasutab vestluse seadet; kui süsteemiviip on tühi, kirjutatakse vastus ilma selleta.",
     start: "Loo uuesti",
   },
 };

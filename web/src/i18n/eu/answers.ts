@@ -17,7 +17,7 @@ export const texts: AnswerTexts = {
 
   compare: {
     title: "Konparatu erantzunak",
-    note: "Erantzun guztiak aldi berean idazten dira, txateko sistemaren promptarekin. Ezarpen berberekin ere desberdinak izan daitezke, hazi bat ezarri ezean.",
+    note: "Erantzun guztiak aldi berean idazten dira. Ezarpen berberekin ere desberdinak izan daitezke, hazi bat ezarri ezean.",
     kept: "Erantzun bakoitza bertsio gisa geratzen da txatean.",
     column: (index) => `${index}. erantzuna`,
     temperature: (value) => `Tenperatura ${value}`,
@@ -65,7 +65,7 @@ export const texts: AnswerTexts = {
 
   regenerate: {
     title: "Sortu berriro beste ezarpen batzuekin",
-    note: "Ezarpen hauek erantzun honetarako bakarrik dira. Eremu huts batek txataren ezarpena erabiltzen du. Aurrezarpen batek laginketa-balioak betetzen ditu; txateko sistemaren prompta ez da aldatzen.",
+    note: "Ezarpen hauek erantzun honetarako bakarrik dira. Laginketa-eremu huts batek txataren ezarpena erabiltzen du; sistemaren prompta hutsik uzten bada, erantzunak ez du sistemaren promptik izango.",
     start: "Sortu berriro",
   },
 };

@@ -17,7 +17,7 @@ export const texts: AnswerTexts = {
 
   compare: {
     title: "Vertaa vastauksia",
-    note: "Kaikki vastaukset kirjoitetaan samaan aikaan keskustelun järjestelmäkehotteella. Samoillakin asetuksilla vastaukset voivat erota toisistaan, ellei siemenlukua ole asetettu.",
+    note: "Kaikki vastaukset kirjoitetaan samaan aikaan. Samoillakin asetuksilla vastaukset voivat erota toisistaan, ellei siemenlukua ole asetettu.",
     kept: "Jokainen vastaus jää keskusteluun versiona.",
     column: (index) => `Vastaus ${index}`,
     temperature: (value) => `Lämpötila ${value}`,
@@ -65,7 +65,7 @@ export const texts: AnswerTexts = {
 
   regenerate: {
     title: "Luo uudelleen muilla asetuksilla",
-    note: "Nämä asetukset koskevat vain tätä vastausta. Tyhjässä kentässä käytetään keskustelun asetusta. Esiasetus täyttää otanta-asetuksensa; keskustelun järjestelmäkehote säilyy.",
+    note: "Nämä asetukset koskevat vain tätä vastausta. Tyhjässä otantakentässä käytetään keskustelun asetusta; jos järjestelmäkehote on tyhjä, vastaus kirjoitetaan ilman sitä.",
     start: "Luo uudelleen",
   },
 };

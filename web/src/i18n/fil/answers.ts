@@ -14,7 +14,7 @@ export const texts: AnswerTexts = {
 
   compare: {
     title: "Ihambing ang mga sagot",
-    note: "Sabay-sabay na isinusulat ang lahat ng sagot, gamit ang system prompt ng chat. Puwede pa ring magkaiba ang mga sagot kahit pareho ang setting, maliban kung may nakatakdang seed.",
+    note: "Sabay-sabay na isinusulat ang lahat ng sagot. Puwede pa ring magkaiba ang mga sagot kahit pareho ang setting, maliban kung may nakatakdang seed.",
     kept: "Mananatili sa chat ang bawat sagot bilang isang bersyon.",
     column: (index) => `Sagot ${index}`,
     temperature: (value) => `Temperature ${value}`,
@@ -62,7 +62,7 @@ export const texts: AnswerTexts = {
 
   regenerate: {
     title: "I-regenerate gamit ang ibang setting",
-    note: "Para lang sa sagot na ito ang mga setting na ito. Ginagamit ng blangkong field ang setting ng chat. Pupunan ng preset ang mga sampling setting nito; mananatili ang system prompt ng chat.",
+    note: "Para lang sa sagot na ito ang mga setting na ito. Ginagamit ng blangkong sampling field ang setting ng chat; kapag blangko ang system prompt, walang system prompt ang sagot.",
     start: "I-regenerate",
   },
 };

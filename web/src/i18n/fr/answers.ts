@@ -17,7 +17,7 @@ export const texts: AnswerTexts = {
 
   compare: {
     title: "Comparer des réponses",
-    note: "Toutes les réponses s’écrivent en même temps, avec le prompt système de la conversation. Avec les mêmes réglages, elles peuvent tout de même différer, sauf si une graine est fixée.",
+    note: "Toutes les réponses s’écrivent en même temps. Avec les mêmes réglages, elles peuvent tout de même différer, sauf si une graine est fixée.",
     kept: "Chaque réponse reste dans la conversation comme version.",
     column: (index) => `Réponse ${index}`,
     temperature: (value) => `Température ${value}`,
@@ -65,7 +65,7 @@ export const texts: AnswerTexts = {
 
   regenerate: {
     title: "Régénérer avec d’autres réglages",
-    note: "Ces réglages ne concernent que cette réponse. Un champ vide reprend le réglage de la conversation. Un préréglage remplit ses valeurs d’échantillonnage ; le prompt système de la conversation reste.",
+    note: "Ces réglages ne concernent que cette réponse. Un champ d’échantillonnage vide reprend le réglage de la conversation ; si le prompt système est vide, la réponse n’en a pas.",
     start: "Régénérer",
   },
 };

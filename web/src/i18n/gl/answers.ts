@@ -17,7 +17,7 @@ export const texts: AnswerTexts = {
 
   compare: {
     title: "Comparar respostas",
-    note: "Todas as respostas se escriben á vez, co prompt do sistema do chat. Cos mesmos axustes poden ser diferentes igualmente, agás que se defina unha semente.",
+    note: "Todas as respostas se escriben á vez. Cos mesmos axustes poden ser diferentes igualmente, agás que se defina unha semente.",
     kept: "Cada resposta queda no chat como versión.",
     column: (index) => `Resposta ${index}`,
     temperature: (value) => `Temperatura ${value}`,
@@ -65,7 +65,7 @@ export const texts: AnswerTexts = {
 
   regenerate: {
     title: "Xerar de novo con outros axustes",
-    note: "Estes axustes só se aplican a esta resposta. Un campo baleiro usa o axuste do chat. Un preaxuste define os valores de mostraxe; o prompt do sistema do chat mantense.",
+    note: "Estes axustes só se aplican a esta resposta. Un campo de mostraxe baleiro usa o axuste do chat; se o prompt do sistema está baleiro, a resposta non leva ningún.",
     start: "Xerar de novo",
   },
 };

@@ -17,7 +17,7 @@ export const texts: AnswerTexts = {
 
   compare: {
     title: "Usporedba odgovora",
-    note: "Svi se odgovori pišu istodobno, sa sistemskim promptom razgovora. I uz iste postavke mogu se razlikovati, osim ako je postavljen seed.",
+    note: "Svi se odgovori pišu istodobno. I uz iste postavke mogu se razlikovati, osim ako je postavljen seed.",
     kept: "Svaki odgovor ostaje u razgovoru kao verzija.",
     column: (index) => `Odgovor ${index}`,
     temperature: (value) => `Temperatura ${value}`,
@@ -65,7 +65,7 @@ export const texts: AnswerTexts = {
 
   regenerate: {
     title: "Ponovno generiraj uz druge postavke",
-    note: "Ove postavke vrijede samo za ovaj odgovor. Za prazno polje vrijedi postavka razgovora. Skup ispunjava svoje postavke uzorkovanja, a sistemski prompt razgovora ostaje.",
+    note: "Ove postavke vrijede samo za ovaj odgovor. Za prazno polje uzorkovanja vrijedi postavka razgovora, a ako je sistemski prompt prazan, odgovor ga nema.",
     start: "Ponovno generiraj",
   },
 };

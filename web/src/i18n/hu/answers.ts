@@ -14,7 +14,7 @@ export const texts: AnswerTexts = {
 
   compare: {
     title: "Válaszok összehasonlítása",
-    note: "Minden válasz egyszerre készül, a csevegés rendszerpromptjával. Az azonos beállítású válaszok is eltérhetnek, hacsak nincs megadva seed.",
+    note: "Minden válasz egyszerre készül. Az azonos beállítású válaszok is eltérhetnek, hacsak nincs megadva seed.",
     kept: "Minden válasz változatként a csevegésben marad.",
     column: (index) => `${index}. válasz`,
     temperature: (value) => `Hőmérséklet: ${value}`,
@@ -62,7 +62,7 @@ export const texts: AnswerTexts = {
 
   regenerate: {
     title: "Újragenerálás más beállításokkal",
-    note: "Ezek a beállítások csak erre a válaszra vonatkoznak. Az üres mező a csevegés beállítását használja. Az előbeállítás a mintavételi értékeit tölti ki; a csevegés rendszerpromptja marad.",
+    note: "Ezek a beállítások csak erre a válaszra vonatkoznak. Az üres mintavételi mező a csevegés beállítását használja; ha a rendszerprompt üres, a válasz rendszerprompt nélkül készül.",
     start: "Újragenerálás",
   },
 };

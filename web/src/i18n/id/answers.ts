@@ -14,7 +14,7 @@ export const texts: AnswerTexts = {
 
   compare: {
     title: "Bandingkan jawaban",
-    note: "Semua jawaban ditulis bersamaan, dengan prompt sistem obrolan. Jawaban dengan pengaturan yang sama tetap bisa berbeda, kecuali seed diatur.",
+    note: "Semua jawaban ditulis bersamaan. Jawaban dengan pengaturan yang sama tetap bisa berbeda, kecuali seed diatur.",
     kept: "Setiap jawaban tetap ada di obrolan sebagai versi.",
     column: (index) => `Jawaban ${index}`,
     temperature: (value) => `Temperatur ${value}`,
@@ -62,7 +62,7 @@ export const texts: AnswerTexts = {
 
   regenerate: {
     title: "Buat ulang dengan pengaturan lain",
-    note: "Pengaturan ini hanya berlaku untuk jawaban ini. Kolom kosong memakai pengaturan obrolan. Preset mengisi pengaturan sampling; prompt sistem obrolan tidak berubah.",
+    note: "Pengaturan ini hanya berlaku untuk jawaban ini. Kolom sampling yang kosong memakai pengaturan obrolan; jika prompt sistem kosong, jawaban ditulis tanpa prompt sistem.",
     start: "Buat ulang",
   },
 };

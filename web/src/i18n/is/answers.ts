@@ -17,7 +17,7 @@ export const texts: AnswerTexts = {
 
   compare: {
     title: "Bera saman svör",
-    note: "Öll svörin eru skrifuð samtímis, með kerfiskvaðningu spjallsins. Svör með sömu stillingum geta samt verið ólík, nema slembifræ sé stillt.",
+    note: "Öll svörin eru skrifuð samtímis. Svör með sömu stillingum geta samt verið ólík, nema slembifræ sé stillt.",
     kept: "Hvert svar er áfram í spjallinu sem útgáfa.",
     column: (index) => `Svar ${index}`,
     temperature: (value) => `Hitastig ${value}`,
@@ -65,7 +65,7 @@ export const texts: AnswerTexts = {
 
   regenerate: {
     title: "Búa til aftur með öðrum stillingum",
-    note: "Þessar stillingar gilda aðeins fyrir þetta svar. Autt svæði notar stillingu spjallsins. Forstilling fyllir inn úrtaksstillingar sínar; kerfiskvaðning spjallsins helst.",
+    note: "Þessar stillingar gilda aðeins fyrir þetta svar. Autt úrtakssvæði notar stillingu spjallsins; ef kerfiskvaðningin er auð er svarið skrifað án hennar.",
     start: "Búa til aftur",
   },
 };

@@ -14,7 +14,7 @@ export const texts: AnswerTexts = {
 
   compare: {
     title: "Confronta risposte",
-    note: "Tutte le risposte vengono scritte insieme, con il prompt di sistema della chat. Con le stesse impostazioni possono comunque essere diverse, a meno che non sia impostato un seed.",
+    note: "Tutte le risposte vengono scritte insieme. Con le stesse impostazioni possono comunque essere diverse, a meno che non sia impostato un seed.",
     kept: "Ogni risposta resta nella chat come versione.",
     column: (index) => `Risposta ${index}`,
     temperature: (value) => `Temperatura ${value}`,
@@ -62,7 +62,7 @@ export const texts: AnswerTexts = {
 
   regenerate: {
     title: "Rigenera con altre impostazioni",
-    note: "Queste impostazioni valgono solo per questa risposta. Un campo vuoto usa l’impostazione della chat. Un preset inserisce i suoi valori di campionamento; il prompt di sistema della chat resta.",
+    note: "Queste impostazioni valgono solo per questa risposta. Un campo di campionamento vuoto usa l’impostazione della chat; se il prompt di sistema è vuoto, la risposta non ne ha nessuno.",
     start: "Rigenera",
   },
 };

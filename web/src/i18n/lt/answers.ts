@@ -17,7 +17,7 @@ export const texts: AnswerTexts = {
 
   compare: {
     title: "Atsakymų palyginimas",
-    note: "Visi atsakymai rašomi vienu metu, su pokalbio sistemos raginimu. Net ir su tais pačiais nustatymais jie gali skirtis, nebent nustatyta pradinė reikšmė.",
+    note: "Visi atsakymai rašomi vienu metu. Net ir su tais pačiais nustatymais jie gali skirtis, nebent nustatyta pradinė reikšmė.",
     kept: "Kiekvienas atsakymas lieka pokalbyje kaip versija.",
     column: (index) => `Atsakymas ${index}`,
     temperature: (value) => `Temperatūra ${value}`,
@@ -65,7 +65,7 @@ export const texts: AnswerTexts = {
 
   regenerate: {
     title: "Generuoti iš naujo su kitais nustatymais",
-    note: "Šie nustatymai taikomi tik šiam atsakymui. Tuščiam laukui taikomas pokalbio nustatymas. Rinkinys užpildo savo atrankos nustatymus, o pokalbio sistemos raginimas lieka.",
+    note: "Šie nustatymai taikomi tik šiam atsakymui. Tuščiam atrankos laukui taikomas pokalbio nustatymas, o jei sistemos raginimas tuščias, atsakymas rašomas be jo.",
     start: "Generuoti iš naujo",
   },
 };

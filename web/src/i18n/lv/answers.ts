@@ -17,7 +17,7 @@ export const texts: AnswerTexts = {
 
   compare: {
     title: "Salīdzināt atbildes",
-    note: "Visas atbildes tiek rakstītas vienlaikus, ar tērzēšanas sistēmas uzvedni. Arī ar vienādiem iestatījumiem tās var atšķirties, ja nav norādīta sēkla.",
+    note: "Visas atbildes tiek rakstītas vienlaikus. Arī ar vienādiem iestatījumiem tās var atšķirties, ja nav norādīta sēkla.",
     kept: "Katra atbilde paliek tērzēšanā kā versija.",
     column: (index) => `${index}. atbilde`,
     temperature: (value) => `Temperatūra ${value}`,
@@ -65,7 +65,7 @@ export const texts: AnswerTexts = {
 
   regenerate: {
     title: "Ģenerēt vēlreiz ar citiem iestatījumiem",
-    note: "Šie iestatījumi attiecas tikai uz šo atbildi. Tukšā laukā spēkā ir tērzēšanas iestatījums. Iestatījumu kopa aizpilda izlases iestatījumus; tērzēšanas sistēmas uzvedne paliek.",
+    note: "Šie iestatījumi attiecas tikai uz šo atbildi. Tukšā izlases laukā spēkā ir tērzēšanas iestatījums; ja sistēmas uzvedne ir tukša, atbilde tiek rakstīta bez tās.",
     start: "Ģenerēt vēlreiz",
   },
 };

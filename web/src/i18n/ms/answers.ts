@@ -14,7 +14,7 @@ export const texts: AnswerTexts = {
 
   compare: {
     title: "Bandingkan jawapan",
-    note: "Semua jawapan ditulis serentak, dengan gesaan sistem sembang. Jawapan dengan tetapan yang sama masih boleh berbeza, kecuali seed ditetapkan.",
+    note: "Semua jawapan ditulis serentak. Jawapan dengan tetapan yang sama masih boleh berbeza, kecuali seed ditetapkan.",
     kept: "Setiap jawapan kekal dalam sembang sebagai versi.",
     column: (index) => `Jawapan ${index}`,
     temperature: (value) => `Suhu ${value}`,
@@ -62,7 +62,7 @@ export const texts: AnswerTexts = {
 
   regenerate: {
     title: "Jana semula dengan tetapan lain",
-    note: "Tetapan ini hanya untuk jawapan ini. Medan kosong menggunakan tetapan sembang. Pratetap mengisi tetapan pensampelan; gesaan sistem sembang kekal.",
+    note: "Tetapan ini hanya untuk jawapan ini. Medan pensampelan yang kosong menggunakan tetapan sembang; jika gesaan sistem kosong, jawapan ditulis tanpa gesaan sistem.",
     start: "Jana semula",
   },
 };

@@ -17,7 +17,7 @@ export const texts: AnswerTexts = {
 
   compare: {
     title: "Sammenlign svar",
-    note: "Alle svarene skrives samtidig, med systemledeteksten til chatten. Svar med de samme innstillingene kan likevel være ulike, med mindre det er angitt et frø.",
+    note: "Alle svarene skrives samtidig. Svar med de samme innstillingene kan likevel være ulike, med mindre det er angitt et frø.",
     kept: "Hvert svar blir værende i chatten som en versjon.",
     column: (index) => `Svar ${index}`,
     temperature: (value) => `Temperatur ${value}`,
@@ -65,7 +65,7 @@ export const texts: AnswerTexts = {
 
   regenerate: {
     title: "Generer på nytt med andre innstillinger",
-    note: "Innstillingene gjelder bare for dette svaret. Et tomt felt bruker innstillingen til chatten. Et forvalg fyller inn samplingsverdiene sine; systemledeteksten til chatten beholdes.",
+    note: "Innstillingene gjelder bare for dette svaret. Et tomt samplingfelt bruker innstillingen til chatten; hvis systemledeteksten er tom, har svaret ingen.",
     start: "Generer på nytt",
   },
 };

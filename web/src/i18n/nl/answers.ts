@@ -17,7 +17,7 @@ export const texts: AnswerTexts = {
 
   compare: {
     title: "Antwoorden vergelijken",
-    note: "Alle antwoorden worden tegelijk geschreven, met de systeemprompt van de chat. Ook met dezelfde instellingen kunnen ze verschillen, tenzij er een seed is ingesteld.",
+    note: "Alle antwoorden worden tegelijk geschreven. Ook met dezelfde instellingen kunnen ze verschillen, tenzij er een seed is ingesteld.",
     kept: "Elk antwoord blijft als versie in de chat.",
     column: (index) => `Antwoord ${index}`,
     temperature: (value) => `Temperatuur ${value}`,
@@ -65,7 +65,7 @@ export const texts: AnswerTexts = {
 
   regenerate: {
     title: "Opnieuw genereren met andere instellingen",
-    note: "Deze instellingen gelden alleen voor dit antwoord. Voor een leeg veld geldt de instelling van de chat. Een voorinstelling vult de samplingwaarden in; de systeemprompt van de chat blijft.",
+    note: "Deze instellingen gelden alleen voor dit antwoord. Voor een leeg samplingveld geldt de instelling van de chat; is de systeemprompt leeg, dan heeft het antwoord er geen.",
     start: "Opnieuw genereren",
   },
 };

@@ -17,7 +17,7 @@ export const texts: AnswerTexts = {
 
   compare: {
     title: "Porównaj odpowiedzi",
-    note: "Wszystkie odpowiedzi powstają jednocześnie, z promptem systemowym czatu. Nawet przy tych samych ustawieniach mogą się różnić, chyba że ustawiono ziarno.",
+    note: "Wszystkie odpowiedzi powstają jednocześnie. Nawet przy tych samych ustawieniach mogą się różnić, chyba że ustawiono ziarno.",
     kept: "Każda odpowiedź pozostaje w czacie jako wersja.",
     column: (index) => `Odpowiedź ${index}`,
     temperature: (value) => `Temperatura ${value}`,
@@ -65,7 +65,7 @@ export const texts: AnswerTexts = {
 
   regenerate: {
     title: "Wygeneruj ponownie z innymi ustawieniami",
-    note: "Te ustawienia dotyczą tylko tej odpowiedzi. Puste pole oznacza ustawienie czatu. Zestaw uzupełnia swoje ustawienia próbkowania, a prompt systemowy czatu pozostaje.",
+    note: "Te ustawienia dotyczą tylko tej odpowiedzi. Puste pole próbkowania oznacza ustawienie czatu, a jeśli prompt systemowy jest pusty, odpowiedź powstaje bez niego.",
     start: "Wygeneruj ponownie",
   },
 };

@@ -17,7 +17,7 @@ export const texts: AnswerTexts = {
 
   compare: {
     title: "Comparar respostas",
-    note: "Todas as respostas são escritas ao mesmo tempo, com o prompt do sistema da conversa. Com as mesmas configurações, elas ainda podem ser diferentes, a menos que uma semente seja definida.",
+    note: "Todas as respostas são escritas ao mesmo tempo. Com as mesmas configurações, elas ainda podem ser diferentes, a menos que uma semente seja definida.",
     kept: "Cada resposta fica na conversa como uma versão.",
     column: (index) => `Resposta ${index}`,
     temperature: (value) => `Temperatura ${value}`,
@@ -65,7 +65,7 @@ export const texts: AnswerTexts = {
 
   regenerate: {
     title: "Gerar novamente com outras configurações",
-    note: "Estas configurações valem só para esta resposta. Um campo vazio usa a configuração da conversa. Uma predefinição preenche os valores de amostragem; o prompt do sistema da conversa é mantido.",
+    note: "Estas configurações valem só para esta resposta. Um campo de amostragem vazio usa a configuração da conversa; se o prompt do sistema estiver vazio, a resposta não terá nenhum.",
     start: "Gerar novamente",
   },
 };

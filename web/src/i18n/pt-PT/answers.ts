@@ -17,7 +17,7 @@ export const texts: AnswerTexts = {
 
   compare: {
     title: "Comparar respostas",
-    note: "Todas as respostas são escritas ao mesmo tempo, com o prompt de sistema da conversa. Com as mesmas definições, podem ainda assim ser diferentes, a não ser que seja definida uma semente.",
+    note: "Todas as respostas são escritas ao mesmo tempo. Com as mesmas definições, podem ainda assim ser diferentes, a não ser que seja definida uma semente.",
     kept: "Cada resposta fica na conversa como uma versão.",
     column: (index) => `Resposta ${index}`,
     temperature: (value) => `Temperatura ${value}`,
@@ -65,7 +65,7 @@ export const texts: AnswerTexts = {
 
   regenerate: {
     title: "Gerar novamente com outras definições",
-    note: "Estas definições aplicam-se apenas a esta resposta. Um campo vazio usa a definição da conversa. Uma predefinição preenche os valores de amostragem; o prompt de sistema da conversa mantém-se.",
+    note: "Estas definições aplicam-se apenas a esta resposta. Um campo de amostragem vazio usa a definição da conversa; se o prompt de sistema estiver vazio, a resposta não terá nenhum.",
     start: "Gerar novamente",
   },
 };

@@ -17,7 +17,7 @@ export const texts: AnswerTexts = {
 
   compare: {
     title: "Compară răspunsuri",
-    note: "Toate răspunsurile se scriu în același timp, cu promptul de sistem al chatului. Chiar și cu aceleași setări, ele pot fi diferite dacă nu este setat un seed.",
+    note: "Toate răspunsurile se scriu în același timp. Chiar și cu aceleași setări, ele pot fi diferite dacă nu este setat un seed.",
     kept: "Fiecare răspuns rămâne în chat ca versiune.",
     column: (index) => `Răspunsul ${index}`,
     temperature: (value) => `Temperatură ${value}`,
@@ -65,7 +65,7 @@ export const texts: AnswerTexts = {
 
   regenerate: {
     title: "Regenerează cu alte setări",
-    note: "Aceste setări se aplică doar acestui răspuns. Un câmp gol folosește setarea chatului. O presetare completează valorile de eșantionare; promptul de sistem al chatului rămâne.",
+    note: "Aceste setări se aplică doar acestui răspuns. Un câmp de eșantionare gol folosește setarea chatului; dacă promptul de sistem este gol, răspunsul se scrie fără el.",
     start: "Regenerează",
   },
 };

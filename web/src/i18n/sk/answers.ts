@@ -17,7 +17,7 @@ export const texts: AnswerTexts = {
 
   compare: {
     title: "Porovnať odpovede",
-    note: "Všetky odpovede sa píšu súčasne, so systémovým promptom chatu. Aj pri rovnakých nastaveniach sa môžu líšiť, ak nie je nastavený seed.",
+    note: "Všetky odpovede sa píšu súčasne. Aj pri rovnakých nastaveniach sa môžu líšiť, ak nie je nastavený seed.",
     kept: "Každá odpoveď zostane v chate ako verzia.",
     column: (index) => `Odpoveď ${index}`,
     temperature: (value) => `Teplota ${value}`,
@@ -65,7 +65,7 @@ export const texts: AnswerTexts = {
 
   regenerate: {
     title: "Vygenerovať znova s inými nastaveniami",
-    note: "Tieto nastavenia platia len pre túto odpoveď. Prázdne pole použije nastavenie chatu. Predvoľba vyplní svoje hodnoty vzorkovania, systémový prompt chatu zostane.",
+    note: "Tieto nastavenia platia len pre túto odpoveď. Prázdne pole vzorkovania použije nastavenie chatu; ak je systémový prompt prázdny, odpoveď žiadny nemá.",
     start: "Vygenerovať znova",
   },
 };

@@ -17,7 +17,7 @@ export const texts: AnswerTexts = {
 
   compare: {
     title: "Primerjava odgovorov",
-    note: "Vsi odgovori se pišejo hkrati, s sistemskim pozivom klepeta. Tudi pri enakih nastavitvah se lahko razlikujejo, razen če je nastavljeno seme.",
+    note: "Vsi odgovori se pišejo hkrati. Tudi pri enakih nastavitvah se lahko razlikujejo, razen če je nastavljeno seme.",
     kept: "Vsak odgovor ostane v klepetu kot različica.",
     column: (index) => `Odgovor ${index}`,
     temperature: (value) => `Temperatura ${value}`,
@@ -65,7 +65,7 @@ export const texts: AnswerTexts = {
 
   regenerate: {
     title: "Ustvari znova z drugimi nastavitvami",
-    note: "Te nastavitve veljajo samo za ta odgovor. Prazno polje uporabi nastavitev klepeta. Prednastavitev izpolni svoje nastavitve vzorčenja, sistemski poziv klepeta pa ostane.",
+    note: "Te nastavitve veljajo samo za ta odgovor. Prazno polje vzorčenja uporabi nastavitev klepeta; če je sistemski poziv prazen, je odgovor napisan brez njega.",
     start: "Ustvari znova",
   },
 };

@@ -17,7 +17,7 @@ export const texts: AnswerTexts = {
 
   compare: {
     title: "Krahaso përgjigjet",
-    note: "Të gjitha përgjigjet shkruhen njëkohësisht, me promptin e sistemit të bisedës. Edhe me të njëjtat cilësime ato mund të ndryshojnë, përveçse kur caktohet një seed.",
+    note: "Të gjitha përgjigjet shkruhen njëkohësisht. Edhe me të njëjtat cilësime ato mund të ndryshojnë, përveçse kur caktohet një seed.",
     kept: "Çdo përgjigje mbetet në bisedë si version.",
     column: (index) => `Përgjigjja ${index}`,
     temperature: (value) => `Temperatura ${value}`,
@@ -65,7 +65,7 @@ export const texts: AnswerTexts = {
 
   regenerate: {
     title: "Rigjenero me cilësime të tjera",
-    note: "Këto cilësime vlejnë vetëm për këtë përgjigje. Një fushë bosh përdor cilësimin e bisedës. Një paravendosje plotëson cilësimet e saj të kampionimit; prompti i sistemit të bisedës mbetet.",
+    note: "Këto cilësime vlejnë vetëm për këtë përgjigje. Një fushë kampionimi bosh përdor cilësimin e bisedës; nëse prompti i sistemit është bosh, përgjigjja shkruhet pa të.",
     start: "Rigjenero",
   },
 };

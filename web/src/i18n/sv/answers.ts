@@ -17,7 +17,7 @@ export const texts: AnswerTexts = {
 
   compare: {
     title: "Jämför svar",
-    note: "Alla svar skrivs samtidigt, med chattens systemprompt. Även svar med samma inställningar kan skilja sig åt, om inte ett frö är angivet.",
+    note: "Alla svar skrivs samtidigt. Även svar med samma inställningar kan skilja sig åt, om inte ett frö är angivet.",
     kept: "Varje svar finns kvar i chatten som en version.",
     column: (index) => `Svar ${index}`,
     temperature: (value) => `Temperatur ${value}`,
@@ -65,7 +65,7 @@ export const texts: AnswerTexts = {
 
   regenerate: {
     title: "Generera om med andra inställningar",
-    note: "Inställningarna gäller bara det här svaret. Ett tomt fält använder chattens inställning. En förinställning fyller i sina samplingsvärden, men chattens systemprompt behålls.",
+    note: "Inställningarna gäller bara det här svaret. Ett tomt samplingsfält använder chattens inställning, men om systemprompten är tom har svaret ingen.",
     start: "Generera om",
   },
 };

@@ -17,7 +17,7 @@ export const texts: AnswerTexts = {
 
   compare: {
     title: "Linganisha majibu",
-    note: "Majibu yote huandikwa kwa wakati mmoja, kwa kidokezo cha mfumo cha gumzo. Majibu yenye mipangilio sawa bado yanaweza kutofautiana, isipokuwa seed imewekwa.",
+    note: "Majibu yote huandikwa kwa wakati mmoja. Majibu yenye mipangilio sawa bado yanaweza kutofautiana, isipokuwa seed imewekwa.",
     kept: "Kila jibu hubaki katika gumzo kama toleo.",
     column: (index) => `Jibu la ${index}`,
     temperature: (value) => `Halijoto ${value}`,
@@ -65,7 +65,7 @@ export const texts: AnswerTexts = {
 
   regenerate: {
     title: "Tengeneza upya kwa mipangilio mingine",
-    note: "Mipangilio hii ni ya jibu hili pekee. Sehemu tupu hutumia mpangilio wa gumzo. Seti ya mipangilio hujaza thamani zake za sampuli; kidokezo cha mfumo cha gumzo hubaki.",
+    note: "Mipangilio hii ni ya jibu hili pekee. Sehemu tupu ya sampuli hutumia mpangilio wa gumzo; kidokezo cha mfumo kikiachwa tupu, jibu huandikwa bila kidokezo cha mfumo.",
     start: "Tengeneza upya",
   },
 };

@@ -14,7 +14,7 @@ export const texts: AnswerTexts = {
 
   compare: {
     title: "Yanıtları karşılaştır",
-    note: "Tüm yanıtlar sohbetin sistem istemiyle aynı anda yazılır. Seed belirlenmemişse, aynı ayarlara sahip yanıtlar bile farklı olabilir.",
+    note: "Tüm yanıtlar aynı anda yazılır. Seed belirlenmemişse, aynı ayarlara sahip yanıtlar bile farklı olabilir.",
     kept: "Her yanıt, sohbette bir sürüm olarak kalır.",
     column: (index) => `Yanıt ${index}`,
     temperature: (value) => `Sıcaklık ${value}`,
@@ -62,7 +62,7 @@ export const texts: AnswerTexts = {
 
   regenerate: {
     title: "Başka ayarlarla yeniden oluştur",
-    note: "Bu ayarlar yalnızca bu yanıt için geçerlidir. Boş alanda sohbetin ayarı kullanılır. Ön ayar kendi örnekleme ayarlarını doldurur; sohbetin sistem istemi değişmez.",
+    note: "Bu ayarlar yalnızca bu yanıt için geçerlidir. Boş örnekleme alanında sohbetin ayarı kullanılır; sistem istemi boş bırakılırsa yanıt sistem istemi olmadan yazılır.",
     start: "Yeniden oluştur",
   },
 };

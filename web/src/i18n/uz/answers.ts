@@ -14,7 +14,7 @@ export const texts: AnswerTexts = {
 
   compare: {
     title: "Javoblarni solishtirish",
-    note: "Barcha javoblar bir vaqtda, chatning tizim prompti bilan yoziladi. Sid belgilanmagan boʻlsa, sozlamalari bir xil javoblar ham farq qilishi mumkin.",
+    note: "Barcha javoblar bir vaqtda yoziladi. Sid belgilanmagan boʻlsa, sozlamalari bir xil javoblar ham farq qilishi mumkin.",
     kept: "Har bir javob chatda versiya sifatida qoladi.",
     column: (index) => `${index}-javob`,
     temperature: (value) => `Harorat ${value}`,
@@ -62,7 +62,7 @@ export const texts: AnswerTexts = {
 
   regenerate: {
     title: "Boshqa sozlamalar bilan qayta yaratish",
-    note: "Bu sozlamalar faqat shu javobga tegishli. Boʻsh maydonda chat sozlamasi ishlatiladi. Andoza oʻz tanlash sozlamalarini toʻldiradi; chatning tizim prompti oʻzgarmaydi.",
+    note: "Bu sozlamalar faqat shu javobga tegishli. Boʻsh tanlash maydonida chat sozlamasi ishlatiladi; tizim prompti boʻsh qoldirilsa, javob usiz yoziladi.",
     start: "Qayta yaratish",
   },
 };

@@ -14,7 +14,7 @@ export const texts: AnswerTexts = {
 
   compare: {
     title: "So sánh câu trả lời",
-    note: "Tất cả câu trả lời được viết cùng lúc, với prompt hệ thống của đoạn chat. Dù cùng cài đặt, các câu trả lời vẫn có thể khác nhau, trừ khi đặt seed.",
+    note: "Tất cả câu trả lời được viết cùng lúc. Dù cùng cài đặt, các câu trả lời vẫn có thể khác nhau, trừ khi đặt seed.",
     kept: "Mọi câu trả lời đều được giữ trong đoạn chat dưới dạng phiên bản.",
     column: (index) => `Câu trả lời ${index}`,
     temperature: (value) => `Nhiệt độ ${value}`,
@@ -62,7 +62,7 @@ export const texts: AnswerTexts = {
 
   regenerate: {
     title: "Tạo lại với cài đặt khác",
-    note: "Các cài đặt này chỉ áp dụng cho câu trả lời này. Ô để trống dùng cài đặt của đoạn chat. Cấu hình mẫu sẽ điền các cài đặt lấy mẫu; prompt hệ thống của đoạn chat giữ nguyên.",
+    note: "Các cài đặt này chỉ áp dụng cho câu trả lời này. Ô lấy mẫu để trống dùng cài đặt của đoạn chat; nếu để trống prompt hệ thống, câu trả lời sẽ không có prompt hệ thống.",
     start: "Tạo lại",
   },
 };

@@ -14,7 +14,7 @@ export const texts: AnswerTexts = {
 
   compare: {
     title: "比較回答",
-    note: "所有回答會同時產生，並使用此對話的系統提示詞。即使設定相同，回答也可能不同，除非指定了種子值。",
+    note: "所有回答會同時產生。即使設定相同，回答也可能不同，除非指定了種子值。",
     kept: "每個回答都會作為一個版本保留在對話中。",
     column: (index) => `回答 ${index}`,
     temperature: (value) => `溫度 ${value}`,
@@ -62,7 +62,7 @@ export const texts: AnswerTexts = {
 
   regenerate: {
     title: "以其他設定重新產生",
-    note: "這些設定只用於此回答，留空則沿用對話的設定。選擇預設集只會填入取樣設定，對話的系統提示詞不變。",
+    note: "這些設定只用於此回答。取樣欄位留空則沿用對話的設定，系統提示詞留空則不使用系統提示詞。",
     start: "重新產生",
   },
 };

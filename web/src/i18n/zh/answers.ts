@@ -14,7 +14,7 @@ export const texts: AnswerTexts = {
 
   compare: {
     title: "对比回答",
-    note: "所有回答同时生成，并使用相同的系统提示词。即使设置相同，回答也可能不同，除非指定了随机种子。",
+    note: "所有回答同时生成。即使设置相同，回答也可能不同，除非指定了随机种子。",
     kept: "每个回答都会作为一个版本保留在对话中。",
     column: (index) => `回答 ${index}`,
     temperature: (value) => `温度 ${value}`,
@@ -62,7 +62,7 @@ export const texts: AnswerTexts = {
 
   regenerate: {
     title: "用其他设置重新生成",
-    note: "这些设置仅用于此回答，留空则沿用对话设置。选择预设只会填入采样设置，对话的系统提示词不变。",
+    note: "这些设置仅用于此回答。采样设置留空则沿用对话设置，系统提示词留空则不使用系统提示词。",
     start: "重新生成",
   },
 };

@@ -64,12 +64,14 @@ export type LiveSample = Omit<Schemas["LiveSample"], "tiers" | "prompt_tokens_pe
   prompt_tokens_per_second: ByTier<number | null>;
 };
 export type ChatParams = Schemas["ChatParams"];
+/** Settings of one answer. */
+export type AnswerParams = Schemas["AnswerParams"];
 /**
  * How to regenerate an answer.
  * params: settings for this answer only, before those of the chat.
  * merge: answers to the same question to merge.
  */
-export type Retry = { params?: ChatParams; merge?: string[] };
+export type Retry = { params?: AnswerParams; merge?: string[] };
 
 export type Role = Message["role"];
 export type Rating = NonNullable<Message["rating"]>;

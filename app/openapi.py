@@ -35,11 +35,10 @@ from app.apis.openai.embeddings_schema import EmbeddingsRequest
 from app.apis.openai.tokens_schema import DetokenizeRequest, TokenizeRequest
 from app.apis.responses.conversations_schema import ConversationUpdate, ItemsToAdd, NewConversation
 from app.apis.responses.schema import CompactRequest, InputTokensRequest, ResponseRequest
-from app.domain.bounds import MAX_ITEMS_PAGE, MAX_PAGE, MAX_QUERY_LENGTH
+from app.domain.bounds import MAX_ITEMS_PAGE, MAX_PAGE, MAX_QUERY_LENGTH, MAX_USE_DAYS
 from app.http.anthropic_errors import is_anthropic
 from app.http.ollama_errors import is_ollama
 from app.http.query_params import SOURCES
-from app.routes.account import MAX_DAYS
 from app.routes.api import ROUTES
 from app.schemas.admin import (
     CodeFields,
@@ -130,6 +129,7 @@ _TEXT: Final[Schema] = {"type": "string"}
 _SOURCE: Final[Schema] = {"type": "string", "enum": list(SOURCES)}
 _SWITCH: Final[Schema] = {"type": "string", "enum": ["true", "false"]}
 _EVENT: Final[Schema] = {"type": "integer", "minimum": 0}
+_DAYS: Final[dict[str, Schema]] = {"days": {"type": "integer", "minimum": 1, "maximum": MAX_USE_DAYS}}
 _ITEMS: Final[dict[str, Schema]] = {
     "limit": {"type": "integer", "minimum": 1, "maximum": MAX_ITEMS_PAGE},
     "order": {"type": "string", "enum": ["asc", "desc"]},
@@ -220,9 +220,7 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     "POST /api/login/start": Operation(LoginStartFields, answer=LoginStart),
     "GET /login/callback": Operation(query={"code": _TEXT, "state": _TEXT, "iss": _TEXT}, answers=(), status=303),
     "GET /api/account": Operation(answer=Account),
-    "GET /api/account/usage": Operation(
-        query={"days": {"type": "integer", "minimum": 1, "maximum": MAX_DAYS}}, answer=AccountUsage
-    ),
+    "GET /api/account/usage": Operation(query=_DAYS, answer=AccountUsage),
     "GET /api/account/former-chats": Operation(answer=FormerChats),
     "POST /api/account/former-chats": Operation(answer=FormerChats),
     "DELETE /api/account/former-chats": Operation(answers=(), status=204),
@@ -342,7 +340,7 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     "POST /api/admin/people/{id}/password": Operation(answer=InitialPassword),
     "PATCH /api/admin/people/{id}": Operation(PersonFields, answer=AdminPerson),
     "POST /api/admin/replicas/{id}/drain": Operation(answers=(), status=202),
-    "GET /api/admin/tenants": Operation(answer=Tenants),
+    "GET /api/admin/tenants": Operation(query=_DAYS, answer=Tenants),
     "DELETE /api/admin/tenants/{tenant}": Operation(answer=DeletedTenant),
     "PUT /api/admin/tenants/{tenant}/limits": Operation(LimitFields, answer=TenantWithLimits),
     "GET /metrics": Operation(answers=(PLAIN,)),

@@ -14,6 +14,7 @@ from starlette.requests import Request
 
 from app.access.administration import Administration
 from app.access.auth_policy import AuthPolicy
+from app.access.daily_use import DailyUse
 from app.access.directory_logins import DirectoryLogins
 from app.access.key_ring import KeyRing
 from app.access.password_logins import PasswordLogins
@@ -85,6 +86,7 @@ class Services:
     ring: KeyRing
     gates: TenantGates
     use_keeper: UseKeeper
+    daily_use: DailyUse
     storage_probe: StorageProbe
     runs: RunRegistry
     changes: Changes
@@ -230,6 +232,7 @@ class Services:
         erasure = KVErasure(host, store.tokens, shared_deletions.share)
         metrics = Metrics(host, lambda: runs.live)
         gates = TenantGates(ring.limits_of, time.monotonic, await store.owed_use.all())
+        daily_use = DailyUse(gates, store.daily_use)
         gate = gates.of(store.tenant)
         deletions = Deletions(
             host,
@@ -254,6 +257,7 @@ class Services:
             ring,
             gates,
             UseKeeper(gates, store.owed_use, lambda: lease.is_alone),
+            daily_use,
             StorageProbe(store.database),
             runs,
             changes,
@@ -276,7 +280,7 @@ class Services:
             metrics,
             loop_lag,
             LiveFeed(host),
-            Administration(host, store, ring, gates, runs, shared_deletions.delete_tenant),
+            Administration(host, store, ring, gates, daily_use, runs, shared_deletions.delete_tenant),
             accounts,
             PasswordLogins(store.passwords, ring, accounts.passwords, accounts.failed),
             DirectoryLogins(accounts.directory, ring, accounts.failed) if accounts.directory is not None else None,
@@ -320,6 +324,7 @@ class Services:
         self.loop_lag.begin()
         self.storage_probe.begin()
         self.use_keeper.begin()
+        self.daily_use.begin()
 
     async def close(self) -> None:
         """Wait for the runs to end and close the database. The engine must have been stopped before."""
@@ -345,6 +350,7 @@ class Services:
         await self.answers.stop()
         await self.ring.stop()
         await self.use_keeper.stop()
+        await self.daily_use.stop()
         await self.store.close()
 
 

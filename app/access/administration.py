@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from app.access.daily_use import DailyUse
 from app.access.key_ring import KeyRing
 from app.host.backend import Backend
 from app.host.engine_host import EngineHost
@@ -14,6 +15,7 @@ from app.tenants.gate import TenantGates
 from app.tenants.limits import TenantLimits
 from app.tenants.person import Person
 from app.tenants.principal import Scope
+from app.tenants.use import Use
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,7 @@ class Administration:
     store: Store
     ring: KeyRing
     gates: TenantGates
+    daily_use: DailyUse
     runs: RunRegistry
     delete_kv: Callable[[Backend, str], Awaitable[None]]
 
@@ -46,12 +49,13 @@ class Administration:
         await self.store.limits.set(tenant, limits)
         await self.ring.read()
 
-    async def tenants(self) -> list[Tenant]:
-        """List the tenants that have keys, chats or limits, with their usage."""
+    async def tenants(self, num_days: int) -> list[Tenant]:
+        """List the tenants that have keys, chats or limits, with their use of the last days, today included."""
         keys = [key for key in await self.store.keys.all() if key.revoked_at is None]
         stored = await self.store.conversations.count_by_tenant()
         sizes = await self.store.limits.stored_bytes()
         names = {key.tenant for key in keys} | stored.keys() | (await self.store.limits.all()).keys()
+        used = await self.daily_use.of_last(num_days)
         engine = self.host.engine
         return [
             {
@@ -60,8 +64,8 @@ class Administration:
                 "conversations": stored.get(name, 0),
                 "stored_bytes": sizes.get(name, 0),
                 "limits": limits_body(self.ring.limits_of(name)),
-                "requests": self.gates.of(name).used.requests,
-                "tokens": self.gates.of(name).used.tokens,
+                "requests": used.get(name, Use()).requests,
+                "tokens": used.get(name, Use()).tokens,
                 "live": self.gates.of(name).live(engine) if engine is not None else 0,
             }
             for name in sorted(names)

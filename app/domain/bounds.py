@@ -109,6 +109,9 @@ KEEP_ALIVE_SECONDS = 75
 """Time for which an idle connection stays open. Clients and proxies keep theirs for less (5 to 60 s), so the end that
 reuses a connection is also the end that closes it."""
 
+MAX_USE_DAYS = 366
+"""Days for which a tenant's use is kept and shown, today included."""
+
 MAX_PROVISIONING_BYTES = 4 << 20
 """Bytes of a request of SCIM: a group with 20,000 members."""
 

@@ -7,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from app.domain.bounds import MAX_USE_DAYS
 from app.http.error_responses import ForbiddenError
 from app.http.query_params import whole_number
 from app.http.request_body import read_body
@@ -21,7 +22,6 @@ from app.tenants.principal import principal_of
 from engine.errors import ConflictError, NotFoundError
 
 MAX_OWN_KEYS = 32
-MAX_DAYS = 366
 
 
 async def show(request: Request) -> Response:
@@ -55,7 +55,7 @@ async def _password_state(services: Services, person: Person | None) -> bodies.P
 
 async def usage(request: Request) -> Response:
     """Return the tokens of the caller's stored answers, by day and by chat."""
-    days = whole_number(request, "days", 30, low=1, high=MAX_DAYS)
+    days = whole_number(request, "days", 30, low=1, high=MAX_USE_DAYS)
     return JSONResponse(await services_of(request).store.usage.read(days))
 
 

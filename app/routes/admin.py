@@ -5,6 +5,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from app.access.known_people import KnownPeople
+from app.domain.bounds import MAX_USE_DAYS
+from app.http.query_params import whole_number
 from app.http.request_body import read_body
 from app.schemas.admin import LimitFields, NewKey, NewPerson, PersonFields
 from app.schemas.response_bodies.account import (
@@ -78,8 +80,9 @@ async def change_person(request: Request) -> Response:
 
 
 async def list_tenants(request: Request) -> Response:
-    """List the tenants, each with its limits and its usage since the server started."""
-    return JSONResponse(Tenants(data=await server_services(request).administration.tenants()))
+    """List the tenants, each with its limits and its use of the last days."""
+    days = whole_number(request, "days", 30, low=1, high=MAX_USE_DAYS)
+    return JSONResponse(Tenants(data=await server_services(request).administration.tenants(days)))
 
 
 async def set_limits(request: Request) -> Response:

@@ -52,7 +52,7 @@ class MessageStore:
             "WHERE id = ? AND tenant = ?"
         )
         rows = await self._database.read(sql, (message_id, self._tenant), tenant=self._tenant)
-        return rows[0][0] if rows else None
+        return rows[0]["token_ids"] if rows else None
 
     async def first_answer(self, message_id: str) -> Message | None:
         """Return the oldest of the messages that follow one."""

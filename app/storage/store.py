@@ -5,6 +5,7 @@ from pathlib import Path
 
 from app.storage.answers import AnswerStore
 from app.storage.conversations import ConversationStore
+from app.storage.daily_use import DailyUseStore
 from app.storage.database import Database
 from app.storage.deletions import DeletionStore
 from app.storage.drafts import DraftStore
@@ -47,8 +48,8 @@ from app.tenants.name import LOCAL
 @dataclass(frozen=True, slots=True)
 class Store:
     """The stores of one tenant, for which other tenants' rows do not exist. `tokens`, `keys`, `people`, `passwords`,
-    `provisioning`, `limits`, `owed_use`, `answers`, `servers`, `erasures`, `tenant_deletions` and `upkeep` are the
-    server's."""
+    `provisioning`, `limits`, `owed_use`, `daily_use`, `answers`, `servers`, `erasures`, `tenant_deletions` and
+    `upkeep` are the server's."""
 
     database: Database
     tenant: str
@@ -79,6 +80,7 @@ class Store:
     provisioning: ProvisioningStore
     limits: LimitStore
     owed_use: OwedUseStore
+    daily_use: DailyUseStore
     answers: AnswerStore
     next_prefixes: NextPrefixStore
     served: ServedTime
@@ -147,6 +149,7 @@ class Store:
             provisioning=ProvisioningStore(database),
             limits=LimitStore(database),
             owed_use=OwedUseStore(database),
+            daily_use=DailyUseStore(database),
             answers=AnswerStore(database),
             next_prefixes=NextPrefixStore(database),
             served=ServedTime(database),

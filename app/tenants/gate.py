@@ -6,7 +6,7 @@ Requests of the server itself (titles, answers that a restart interrupted) bypas
 import math
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 
 from starlette.requests import Request
@@ -16,6 +16,7 @@ from app.tenants.limits import LimitName, LimitReachedError, TenantLimits
 from app.tenants.owed_use import NOTHING_OWED, OwedUse
 from app.tenants.tenancy import tenant_of
 from app.tenants.token_bucket import TokenBucket
+from app.tenants.use import Use
 from engine.errors import InvalidRequestError
 from engine.fair_places import FairPlaces
 from engine.generate_request import GenerateRequest
@@ -29,14 +30,6 @@ BUSY_RETRY_SECONDS = 2
 
 Queue = Callable[[GenerateRequest], Awaitable[GenerationStream]]
 """Queues a request with one answer and returns its stream, or raises the engine's refusal."""
-
-
-@dataclass(slots=True)
-class Usage:
-    """Use since the server started: requests within the limits, and tokens of prompts and answers."""
-
-    requests: int = 0
-    tokens: int = 0
 
 
 class TenantGate:
@@ -56,7 +49,8 @@ class TenantGate:
         """
         self.tenant = tenant
         self._long_texts = long_texts
-        self.used = Usage()
+        self.used = Use()
+        self._used_before = Use()
         self._limits_of = limits_of
         self._requests = TokenBucket(clock, former.requests)
         self._tokens = TokenBucket(clock, former.tokens)
@@ -123,6 +117,11 @@ class TenantGate:
         self._requests.settle(total.requests)
         self._tokens.settle(total.tokens)
 
+    def take_used(self) -> Use:
+        """Return what was used since the last call."""
+        added, self._used_before = self.used - self._used_before, self.used
+        return added
+
     def live(self, engine: Backend) -> int:
         """Return the number of the tenant's requests that have not ended."""
         # The engine knows which requests have ended, for any reason.
@@ -157,11 +156,11 @@ class TenantGate:
 
     def _count_requests(self, count: int) -> None:
         self._requests.add(count, self._limits_of(self.tenant).requests_per_minute)
-        self.used.requests += count
+        self.used += Use(requests=count)
 
     def _count(self, num_tokens: int) -> None:
         self._tokens.add(num_tokens, self._limits_of(self.tenant).tokens_per_minute)
-        self.used.tokens += num_tokens
+        self.used += Use(tokens=num_tokens)
 
 
 def _reached(limit: LimitName, text: str, seconds: float) -> LimitReachedError:
@@ -255,10 +254,14 @@ class TenantGates:
             gate.settle(totals.get(tenant, NOTHING_OWED))
         self._former = {tenant: owed for tenant, owed in totals.items() if tenant not in self._gates}
 
-    def used(self) -> Usage:
+    def take_used(self) -> dict[str, Use]:
+        """Return what each tenant used since the last call, without tenants that used nothing."""
+        used = {tenant: gate.take_used() for tenant, gate in self._gates.items()}
+        return {tenant: use for tenant, use in used.items() if use != Use()}
+
+    def used(self) -> Use:
         """Sum up the use of all tenants since the server started."""
-        each = [gate.used for gate in self._gates.values()]
-        return Usage(sum(used.requests for used in each), sum(used.tokens for used in each))
+        return sum((gate.used for gate in self._gates.values()), Use())
 
 
 def gate_of(request: Request) -> TenantGate:

@@ -112,7 +112,7 @@ async def _make_keys(url: str) -> dict[str, str]:
 
 
 async def _tokens(url: str, key: str) -> dict[str, int]:
-    """Read the tokens of each tenant since the server started."""
+    """Read the tokens that each tenant has used."""
     return {str(one["tenant"]): int(one["tokens"]) for one in await _tenants(url, key)}
 
 

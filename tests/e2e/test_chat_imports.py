@@ -95,7 +95,6 @@ async def test_dropped_export_is_previewed_and_opened(chat: ChatPage, tmp_path: 
     await expect(dialog.get_by_role("button", name="Import 1 chat")).to_be_focused()
     await chat.page.keyboard.press("Enter")
     await expect(chat.page.get_by_text("1 chat was imported.")).to_be_visible()
-    # The composer accepts files everywhere else on the page.
     await expect(chat.page.get_by_role("list", name="Files of this message")).to_have_count(0)
 
     await chat.chats.get_by_text(f"Tides of {application}", exact=True).click()
@@ -104,3 +103,18 @@ async def test_dropped_export_is_previewed_and_opened(chat: ChatPage, tmp_path: 
     await expect(chat.answers.get_by_text("Which season?")).to_be_hidden()
     await chat.page.get_by_role("group", name="Version 2 of 2").get_by_role("button").first.click()
     await expect(chat.answers.get_by_text(FIRST)).to_be_visible()
+
+
+async def test_dialogs_keep_dropped_files_from_the_composer(chat: ChatPage, tmp_path: Path) -> None:
+    await chat.page.goto("/")
+    await chat.open_menu_item("Import chats…")
+    dialog = chat.page.get_by_role("dialog", name="Import chats")
+    await expect(dialog).to_be_visible()
+    corner = 5.0, 5.0
+    drag = await FileDrag.begin(chat.page, file_of("ChatGPT", tmp_path))
+    await drag.move("dragEnter", *corner)
+    await drag.move("drop", *corner)
+    await expect(dialog.get_by_text("1 chat from ChatGPT")).to_be_visible()
+    await chat.page.keyboard.press("Escape")
+    await expect(dialog).to_have_count(0)
+    await expect(chat.page.get_by_role("list", name="Files of this message")).to_have_count(0)

@@ -58,10 +58,10 @@ class TenantWithLimits(TypedDict):
 
 
 class Tenant(TypedDict):
-    """A tenant with its usage.
+    """A tenant with its use.
 
     keys: number of valid keys.
-    requests, tokens: use since the server started.
+    requests, tokens: use of the last days.
     live: requests in progress.
     """
 

@@ -42,6 +42,7 @@ TABLES: Final = {
     "login": "digest",
     "tenant_limits": "tenant",
     "owed_use": "tenant",
+    "daily_use": "tenant, day",
     "answer": "name",
     "person": "id",
     "person_session": "id",

@@ -151,7 +151,7 @@ export const texts: AccountTexts = {
     stored: "Gestoor",
     tokens: "Tokens",
     requests: "Versoeke",
-    sinceStart: "Tokens en versoeke word getel sedert die bediener begin het.",
+    lastMonth: "Tokens en versoeke van die laaste 30 dae.",
     edit: "Limiete",
     editOf: (tenant) => `Limiete van ${tenant}`,
     limits: {

@@ -163,7 +163,7 @@ export const texts: AccountTexts = {
     stored: "المحفوظ",
     tokens: "التوكنات",
     requests: "الطلبات",
-    sinceStart: "تُحسب التوكنات والطلبات منذ بدء تشغيل الخادم.",
+    lastMonth: "التوكنات والطلبات في آخر 30 يومًا.",
     edit: "الحدود",
     editOf: (tenant) => `حدود ${tenant}`,
     limits: {

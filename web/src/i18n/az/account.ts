@@ -144,7 +144,7 @@ export const texts: AccountTexts = {
     stored: "Saxlanılan",
     tokens: "Tokenlər",
     requests: "Sorğular",
-    sinceStart: "Tokenlər və sorğular server işə düşəndən bəri sayılır.",
+    lastMonth: "Son 30 gündəki tokenlər və sorğular.",
     edit: "Limitlər",
     editOf: (tenant) => `Limitlər: ${tenant}`,
     limits: {

@@ -152,7 +152,7 @@ export const texts: AccountTexts = {
     stored: "Захавана",
     tokens: "Токены",
     requests: "Запыты",
-    sinceStart: "Токены і запыты лічацца ад запуску сервера.",
+    lastMonth: "Токены і запыты за апошнія 30 дзён.",
     edit: "Ліміты",
     editOf: (tenant) => `Ліміты для ${tenant}`,
     limits: {

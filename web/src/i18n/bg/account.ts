@@ -151,7 +151,7 @@ export const texts: AccountTexts = {
     stored: "Съхранени",
     tokens: "Токени",
     requests: "Заявки",
-    sinceStart: "Токените и заявките се броят от стартирането на сървъра.",
+    lastMonth: "Токените и заявките за последните 30 дни.",
     edit: "Лимити",
     editOf: (tenant) => `Лимити за ${tenant}`,
     limits: {

@@ -140,7 +140,7 @@ export const texts: AccountTexts = {
     stored: "সেভ করা",
     tokens: "টোকেন",
     requests: "অনুরোধ",
-    sinceStart: "টোকেন ও অনুরোধ সার্ভার চালু হওয়ার পর থেকে গোনা হয়।",
+    lastMonth: "গত 30 দিনের টোকেন ও অনুরোধ।",
     edit: "সীমা",
     editOf: (tenant) => `${tenant}-এর সীমা`,
     limits: {

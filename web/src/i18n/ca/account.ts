@@ -151,7 +151,7 @@ export const texts: AccountTexts = {
     stored: "Emmagatzemat",
     tokens: "Tokens",
     requests: "Peticions",
-    sinceStart: "Els tokens i les peticions es compten des de l’inici del servidor.",
+    lastMonth: "Tokens i peticions dels últims 30 dies.",
     edit: "Límits",
     editOf: (tenant) => `Límits de ${tenant}`,
     limits: {

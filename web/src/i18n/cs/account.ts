@@ -152,7 +152,7 @@ export const texts: AccountTexts = {
     stored: "Uloženo",
     tokens: "Tokeny",
     requests: "Požadavky",
-    sinceStart: "Tokeny a požadavky se počítají od spuštění serveru.",
+    lastMonth: "Tokeny a požadavky za posledních 30 dní.",
     edit: "Limity",
     editOf: (tenant) => `Limity: ${tenant}`,
     limits: {

@@ -147,7 +147,7 @@ export const texts: AccountTexts = {
     stored: "Gemt",
     tokens: "Tokens",
     requests: "Anmodninger",
-    sinceStart: "Tokens og anmodninger tælles fra serverens start.",
+    lastMonth: "Tokens og anmodninger de seneste 30 dage.",
     edit: "Grænser",
     editOf: (tenant) => `Grænser for ${tenant}`,
     limits: {

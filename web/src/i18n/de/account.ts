@@ -147,7 +147,7 @@ export const texts: AccountTexts = {
     stored: "Gespeichert",
     tokens: "Token",
     requests: "Anfragen",
-    sinceStart: "Token und Anfragen zählen seit dem Start des Servers.",
+    lastMonth: "Token und Anfragen der letzten 30 Tage.",
     edit: "Limits",
     editOf: (tenant) => `Limits von ${tenant}`,
     limits: {

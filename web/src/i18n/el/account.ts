@@ -147,7 +147,7 @@ export const texts: AccountTexts = {
     stored: "Αποθηκευμένα",
     tokens: "Token",
     requests: "Αιτήματα",
-    sinceStart: "Τα token και τα αιτήματα μετρώνται από την εκκίνηση του διακομιστή.",
+    lastMonth: "Token και αιτήματα των τελευταίων 30 ημερών.",
     edit: "Όρια",
     editOf: (tenant) => `Όρια: ${tenant}`,
     limits: {

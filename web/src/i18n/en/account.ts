@@ -142,7 +142,7 @@ export const texts = {
     stored: "Stored",
     tokens: "Tokens",
     requests: "Requests",
-    sinceStart: "Tokens and requests are counted since the server started.",
+    lastMonth: "Tokens and requests of the last 30 days.",
     edit: "Limits",
     editOf: (tenant: string) => `Limits of ${tenant}`,
     limits: {

@@ -151,7 +151,7 @@ export const texts: AccountTexts = {
     stored: "Almacenado",
     tokens: "Tokens",
     requests: "Solicitudes",
-    sinceStart: "Los tokens y las solicitudes se cuentan desde que se inició el servidor.",
+    lastMonth: "Tokens y solicitudes de los últimos 30 días.",
     edit: "Límites",
     editOf: (tenant) => `Límites de ${tenant}`,
     limits: {

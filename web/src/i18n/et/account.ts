@@ -147,7 +147,7 @@ export const texts: AccountTexts = {
     stored: "Salvestatud",
     tokens: "Tokenid",
     requests: "Päringud",
-    sinceStart: "Tokeneid ja päringuid loetakse serveri käivitamisest alates.",
+    lastMonth: "Viimase 30 päeva tokenid ja päringud.",
     edit: "Piirangud",
     editOf: (tenant) => `Piirangud: ${tenant}`,
     limits: {

@@ -151,7 +151,7 @@ export const texts: AccountTexts = {
     stored: "Gordeta",
     tokens: "Tokenak",
     requests: "Eskaerak",
-    sinceStart: "Tokenak eta eskaerak zerbitzaria abiarazi zenetik zenbatzen dira.",
+    lastMonth: "Azken 30 egunetako tokenak eta eskaerak.",
     edit: "Mugak",
     editOf: (tenant) => `Mugak: ${tenant}`,
     limits: {

@@ -144,7 +144,7 @@ export const texts: AccountTexts = {
     stored: "ذخیره‌شده",
     tokens: "توکن‌ها",
     requests: "درخواست‌ها",
-    sinceStart: "توکن‌ها و درخواست‌ها از زمان آغاز سرور شمرده می‌شوند.",
+    lastMonth: "توکن‌ها و درخواست‌های 30 روز گذشته.",
     edit: "محدودیت‌ها",
     editOf: (tenant) => `محدودیت‌های ${tenant}`,
     limits: {

@@ -147,7 +147,7 @@ export const texts: AccountTexts = {
     stored: "Tallennettu",
     tokens: "Tokenit",
     requests: "Pyynnöt",
-    sinceStart: "Tokenit ja pyynnöt lasketaan palvelimen käynnistyksestä alkaen.",
+    lastMonth: "Tokenit ja pyynnöt viimeisten 30 päivän ajalta.",
     edit: "Rajat",
     editOf: (tenant) => `Rajat: ${tenant}`,
     limits: {

@@ -140,7 +140,7 @@ export const texts: AccountTexts = {
     stored: "Naka-store",
     tokens: "Mga token",
     requests: "Mga kahilingan",
-    sinceStart: "Binibilang ang mga token at kahilingan mula nang magsimula ang server.",
+    lastMonth: "Mga token at kahilingan sa nakaraang 30 araw.",
     edit: "Mga limitasyon",
     editOf: (tenant) => `Mga limitasyon ng ${tenant}`,
     limits: {

@@ -151,7 +151,7 @@ export const texts: AccountTexts = {
     stored: "Stockage",
     tokens: "Tokens",
     requests: "Requêtes",
-    sinceStart: "Les tokens et les requêtes sont comptés depuis le démarrage du serveur.",
+    lastMonth: "Tokens et requêtes des 30 derniers jours.",
     edit: "Limites",
     editOf: (tenant) => `Limites de ${tenant}`,
     limits: {

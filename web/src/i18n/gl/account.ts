@@ -151,7 +151,7 @@ export const texts: AccountTexts = {
     stored: "Almacenado",
     tokens: "Tokens",
     requests: "Solicitudes",
-    sinceStart: "Os tokens e as solicitudes cóntanse desde o inicio do servidor.",
+    lastMonth: "Tokens e solicitudes dos últimos 30 días.",
     edit: "Límites",
     editOf: (tenant) => `Límites de ${tenant}`,
     limits: {

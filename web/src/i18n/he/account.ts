@@ -152,7 +152,7 @@ export const texts: AccountTexts = {
     stored: "אחסון",
     tokens: "טוקנים",
     requests: "בקשות",
-    sinceStart: "הטוקנים והבקשות נספרים מאז הפעלת השרת.",
+    lastMonth: "הטוקנים והבקשות ב-30 הימים האחרונים.",
     edit: "מגבלות",
     editOf: (tenant) => `המגבלות של ${tenant}`,
     limits: {

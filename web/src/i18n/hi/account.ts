@@ -143,7 +143,7 @@ export const texts: AccountTexts = {
     stored: "सेव किया गया",
     tokens: "टोकन",
     requests: "अनुरोध",
-    sinceStart: "टोकन और अनुरोध सर्वर के शुरू होने के समय से गिने जाते हैं।",
+    lastMonth: "पिछले 30 दिनों के टोकन और अनुरोध।",
     edit: "सीमाएँ",
     editOf: (tenant) => `${tenant} की सीमाएँ`,
     limits: {

@@ -153,7 +153,7 @@ export const texts: AccountTexts = {
     stored: "Spremljeno",
     tokens: "Tokeni",
     requests: "Zahtjevi",
-    sinceStart: "Tokeni i zahtjevi broje se od pokretanja poslužitelja.",
+    lastMonth: "Tokeni i zahtjevi u posljednjih 30 dana.",
     edit: "Ograničenja",
     editOf: (tenant) => `Ograničenja: ${tenant}`,
     limits: {

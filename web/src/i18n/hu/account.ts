@@ -144,7 +144,7 @@ export const texts: AccountTexts = {
     stored: "Tárolva",
     tokens: "Tokenek",
     requests: "Kérések",
-    sinceStart: "A tokeneket és a kéréseket a kiszolgáló indulása óta számoljuk.",
+    lastMonth: "Tokenek és kérések az elmúlt 30 napban.",
     edit: "Korlátok",
     editOf: (tenant) => `Korlátok: ${tenant}`,
     limits: {

@@ -140,7 +140,7 @@ export const texts: AccountTexts = {
     stored: "Tersimpan",
     tokens: "Token",
     requests: "Permintaan",
-    sinceStart: "Token dan permintaan dihitung sejak server dimulai.",
+    lastMonth: "Token dan permintaan dalam 30 hari terakhir.",
     edit: "Batas",
     editOf: (tenant) => `Batas ${tenant}`,
     limits: {

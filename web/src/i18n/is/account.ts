@@ -147,7 +147,7 @@ export const texts: AccountTexts = {
     stored: "Vistað",
     tokens: "Tókar",
     requests: "Beiðnir",
-    sinceStart: "Tókar og beiðnir eru talin frá því að þjónninn var ræstur.",
+    lastMonth: "Tókar og beiðnir síðustu 30 daga.",
     edit: "Takmörk",
     editOf: (tenant) => `Takmörk: ${tenant}`,
     limits: {

@@ -151,7 +151,7 @@ export const texts: AccountTexts = {
     stored: "Salvato",
     tokens: "Token",
     requests: "Richieste",
-    sinceStart: "Token e richieste sono contati dall’avvio del server.",
+    lastMonth: "Token e richieste degli ultimi 30 giorni.",
     edit: "Limiti",
     editOf: (tenant) => `Limiti di ${tenant}`,
     limits: {

@@ -144,7 +144,7 @@ export const texts: AccountTexts = {
     stored: "保存量",
     tokens: "トークン",
     requests: "リクエスト",
-    sinceStart: "トークンとリクエストは、サーバーの起動後の数です。",
+    lastMonth: "過去 30 日間のトークンとリクエストの数です。",
     edit: "上限",
     editOf: (tenant) => `${tenant} の上限`,
     limits: {

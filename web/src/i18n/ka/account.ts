@@ -140,7 +140,7 @@ export const texts: AccountTexts = {
     stored: "შენახული",
     tokens: "ტოკენები",
     requests: "მოთხოვნები",
-    sinceStart: "ტოკენები და მოთხოვნები სერვერის ჩართვიდან ითვლება.",
+    lastMonth: "ბოლო 30 დღის ტოკენები და მოთხოვნები.",
     edit: "ლიმიტები",
     editOf: (tenant) => `${tenant}: ლიმიტები`,
     limits: {

@@ -144,7 +144,7 @@ export const texts: AccountTexts = {
     stored: "Сақталған",
     tokens: "Токендер",
     requests: "Сұраулар",
-    sinceStart: "Токендер мен сұраулар сервер іске қосылғаннан бері есептеледі.",
+    lastMonth: "Соңғы 30 күндегі токендер мен сұраулар.",
     edit: "Шектеулер",
     editOf: (tenant) => `${tenant} шектеулері`,
     limits: {

@@ -144,7 +144,7 @@ export const texts: AccountTexts = {
     stored: "저장량",
     tokens: "토큰",
     requests: "요청",
-    sinceStart: "토큰 수와 요청 수는 서버가 시작된 후 집계한 값입니다.",
+    lastMonth: "지난 30일 동안의 토큰 수와 요청 수입니다.",
     edit: "한도",
     editOf: (tenant) => `${tenant}의 한도`,
     limits: {

@@ -157,7 +157,7 @@ export const texts: AccountTexts = {
     stored: "Išsaugota",
     tokens: "Žetonai",
     requests: "Užklausos",
-    sinceStart: "Žetonai ir užklausos skaičiuojami nuo serverio paleidimo.",
+    lastMonth: "Pastarųjų 30 dienų žetonai ir užklausos.",
     edit: "Ribos",
     editOf: (tenant) => `Ribos: ${tenant}`,
     limits: {

@@ -153,7 +153,7 @@ export const texts: AccountTexts = {
     stored: "Saglabāts",
     tokens: "Tokeni",
     requests: "Pieprasījumi",
-    sinceStart: "Tokeni un pieprasījumi tiek skaitīti kopš servera palaišanas.",
+    lastMonth: "Tokeni un pieprasījumi pēdējās 30 dienās.",
     edit: "Limiti",
     editOf: (tenant) => `Limiti: ${tenant}`,
     limits: {

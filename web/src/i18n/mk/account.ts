@@ -151,7 +151,7 @@ export const texts: AccountTexts = {
     stored: "Зачувано",
     tokens: "Токени",
     requests: "Барања",
-    sinceStart: "Токените и барањата се бројат од стартувањето на серверот.",
+    lastMonth: "Токените и барањата во последните 30 дена.",
     edit: "Ограничувања",
     editOf: (tenant) => `Ограничувања за ${tenant}`,
     limits: {

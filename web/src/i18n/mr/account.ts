@@ -143,7 +143,7 @@ export const texts: AccountTexts = {
     stored: "सेव्ह केलेले",
     tokens: "टोकन",
     requests: "विनंत्या",
-    sinceStart: "टोकन आणि विनंत्या सर्व्हर सुरू झाल्यापासून मोजल्या जातात.",
+    lastMonth: "मागील 30 दिवसांतील टोकन आणि विनंत्या.",
     edit: "मर्यादा",
     editOf: (tenant) => `${tenant} च्या मर्यादा`,
     limits: {

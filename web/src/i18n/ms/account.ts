@@ -140,7 +140,7 @@ export const texts: AccountTexts = {
     stored: "Disimpan",
     tokens: "Token",
     requests: "Permintaan",
-    sinceStart: "Token dan permintaan dikira sejak pelayan dimulakan.",
+    lastMonth: "Token dan permintaan dalam 30 hari lepas.",
     edit: "Had",
     editOf: (tenant) => `Had bagi ${tenant}`,
     limits: {

@@ -147,7 +147,7 @@ export const texts: AccountTexts = {
     stored: "Lagret",
     tokens: "Tokens",
     requests: "Forespørsler",
-    sinceStart: "Tokens og forespørsler telles fra serveren ble startet.",
+    lastMonth: "Tokens og forespørsler de siste 30 dagene.",
     edit: "Grenser",
     editOf: (tenant) => `Grenser for ${tenant}`,
     limits: {

@@ -147,7 +147,7 @@ export const texts: AccountTexts = {
     stored: "Opgeslagen",
     tokens: "Tokens",
     requests: "Verzoeken",
-    sinceStart: "Tokens en verzoeken worden geteld sinds de start van de server.",
+    lastMonth: "Tokens en verzoeken van de afgelopen 30 dagen.",
     edit: "Limieten",
     editOf: (tenant) => `Limieten van ${tenant}`,
     limits: {

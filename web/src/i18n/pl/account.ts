@@ -153,7 +153,7 @@ export const texts: AccountTexts = {
     stored: "Zapisane",
     tokens: "Tokeny",
     requests: "Żądania",
-    sinceStart: "Tokeny i żądania są liczone od uruchomienia serwera.",
+    lastMonth: "Tokeny i żądania z ostatnich 30 dni.",
     edit: "Limity",
     editOf: (tenant) => `Limity: ${tenant}`,
     limits: {

@@ -151,7 +151,7 @@ export const texts: AccountTexts = {
     stored: "Armazenado",
     tokens: "Tokens",
     requests: "Solicitações",
-    sinceStart: "Tokens e solicitações são contados desde o início do servidor.",
+    lastMonth: "Tokens e solicitações dos últimos 30 dias.",
     edit: "Limites",
     editOf: (tenant) => `Limites de ${tenant}`,
     limits: {

@@ -151,7 +151,7 @@ export const texts: AccountTexts = {
     stored: "Armazenado",
     tokens: "Tokens",
     requests: "Pedidos",
-    sinceStart: "Os tokens e os pedidos são contados desde o arranque do servidor.",
+    lastMonth: "Tokens e pedidos dos últimos 30 dias.",
     edit: "Limites",
     editOf: (tenant) => `Limites de ${tenant}`,
     limits: {

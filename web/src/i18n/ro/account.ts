@@ -157,7 +157,7 @@ export const texts: AccountTexts = {
     stored: "Stocat",
     tokens: "Tokenuri",
     requests: "Cereri",
-    sinceStart: "Tokenurile și cererile se numără de la pornirea serverului.",
+    lastMonth: "Tokenurile și cererile din ultimele 30 de zile.",
     edit: "Limite",
     editOf: (tenant) => `Limite pentru ${tenant}`,
     limits: {

@@ -152,7 +152,7 @@ export const texts: AccountTexts = {
     stored: "Хранится",
     tokens: "Токены",
     requests: "Запросы",
-    sinceStart: "Токены и запросы считаются с запуска сервера.",
+    lastMonth: "Токены и запросы за последние 30 дней.",
     edit: "Лимиты",
     editOf: (tenant) => `Лимиты для ${tenant}`,
     limits: {

@@ -152,7 +152,7 @@ export const texts: AccountTexts = {
     stored: "Uložené",
     tokens: "Tokeny",
     requests: "Požiadavky",
-    sinceStart: "Tokeny a požiadavky sa počítajú od spustenia servera.",
+    lastMonth: "Tokeny a požiadavky za posledných 30 dní.",
     edit: "Limity",
     editOf: (tenant) => `Limity: ${tenant}`,
     limits: {

@@ -159,7 +159,7 @@ export const texts: AccountTexts = {
     stored: "Shranjeno",
     tokens: "Žetoni",
     requests: "Zahteve",
-    sinceStart: "Žetoni in zahteve se štejejo od zagona strežnika.",
+    lastMonth: "Žetoni in zahteve v zadnjih 30 dneh.",
     edit: "Omejitve",
     editOf: (tenant) => `Omejitve: ${tenant}`,
     limits: {

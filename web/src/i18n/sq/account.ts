@@ -147,7 +147,7 @@ export const texts: AccountTexts = {
     stored: "Ruajtur",
     tokens: "Tokenë",
     requests: "Kërkesa",
-    sinceStart: "Tokenët dhe kërkesat numërohen që nga nisja e serverit.",
+    lastMonth: "Tokenët dhe kërkesat e 30 ditëve të fundit.",
     edit: "Kufijtë",
     editOf: (tenant) => `Kufijtë e ${tenant}`,
     limits: {

@@ -152,7 +152,7 @@ export const texts: AccountTexts = {
     stored: "Сачувано",
     tokens: "Токени",
     requests: "Захтеви",
-    sinceStart: "Токени и захтеви се броје од покретања сервера.",
+    lastMonth: "Токени и захтеви у последњих 30 дана.",
     edit: "Ограничења",
     editOf: (tenant) => `Ограничења: ${tenant}`,
     limits: {

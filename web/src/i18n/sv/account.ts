@@ -147,7 +147,7 @@ export const texts: AccountTexts = {
     stored: "Lagrat",
     tokens: "Tokens",
     requests: "Förfrågningar",
-    sinceStart: "Tokens och förfrågningar räknas från serverns start.",
+    lastMonth: "Tokens och förfrågningar de senaste 30 dagarna.",
     edit: "Gränser",
     editOf: (tenant) => `Gränser för ${tenant}`,
     limits: {

@@ -143,7 +143,7 @@ export const texts: AccountTexts = {
     stored: "Hifadhi",
     tokens: "Tokeni",
     requests: "Maombi",
-    sinceStart: "Tokeni na maombi huhesabiwa tangu seva ilipoanza.",
+    lastMonth: "Tokeni na maombi ya siku 30 zilizopita.",
     edit: "Vikomo",
     editOf: (tenant) => `Vikomo vya ${tenant}`,
     limits: {

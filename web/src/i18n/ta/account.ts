@@ -143,7 +143,7 @@ export const texts: AccountTexts = {
     stored: "சேமித்தவை",
     tokens: "டோக்கன்கள்",
     requests: "கோரிக்கைகள்",
-    sinceStart: "டோக்கன்களும் கோரிக்கைகளும் சர்வர் தொடங்கியதிலிருந்து எண்ணப்படுகின்றன.",
+    lastMonth: "கடந்த 30 நாட்களின் டோக்கன்களும் கோரிக்கைகளும்.",
     edit: "வரம்புகள்",
     editOf: (tenant) => `${tenant}: வரம்புகள்`,
     limits: {

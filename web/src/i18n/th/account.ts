@@ -140,7 +140,7 @@ export const texts: AccountTexts = {
     stored: "จัดเก็บ",
     tokens: "โทเค็น",
     requests: "คำขอ",
-    sinceStart: "นับโทเค็นและคำขอตั้งแต่เซิร์ฟเวอร์เริ่มทำงาน",
+    lastMonth: "โทเค็นและคำขอใน 30 วันที่ผ่านมา",
     edit: "ขีดจำกัด",
     editOf: (tenant) => `ขีดจำกัดของ ${tenant}`,
     limits: {

@@ -144,7 +144,7 @@ export const texts: AccountTexts = {
     stored: "Depolanan",
     tokens: "Token",
     requests: "İstekler",
-    sinceStart: "Token ve istek sayıları, sunucunun başlatılmasından itibaren tutulur.",
+    lastMonth: "Son 30 gündeki token ve istek sayıları.",
     edit: "Sınırlar",
     editOf: (tenant) => `Sınırlar: ${tenant}`,
     limits: {

@@ -152,7 +152,7 @@ export const texts: AccountTexts = {
     stored: "Збережено",
     tokens: "Токени",
     requests: "Запити",
-    sinceStart: "Токени й запити рахуються від запуску сервера.",
+    lastMonth: "Токени й запити за останні 30 днів.",
     edit: "Ліміти",
     editOf: (tenant) => `Ліміти для ${tenant}`,
     limits: {

@@ -151,7 +151,7 @@ export const texts: AccountTexts = {
     stored: "محفوظ",
     tokens: "ٹوکنز",
     requests: "درخواستیں",
-    sinceStart: "ٹوکنز اور درخواستیں سرور کے شروع ہونے سے شمار ہوتی ہیں۔",
+    lastMonth: "پچھلے 30 دنوں کے ٹوکنز اور درخواستیں۔",
     edit: "حدود",
     editOf: (tenant) => `${tenant} کی حدود`,
     limits: {

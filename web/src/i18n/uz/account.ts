@@ -144,7 +144,7 @@ export const texts: AccountTexts = {
     stored: "Saqlangan",
     tokens: "Tokenlar",
     requests: "Soʻrovlar",
-    sinceStart: "Tokenlar va soʻrovlar server ishga tushganidan beri sanaladi.",
+    lastMonth: "Oxirgi 30 kundagi tokenlar va soʻrovlar.",
     edit: "Cheklovlar",
     editOf: (tenant) => `${tenant} cheklovlari`,
     limits: {

@@ -140,7 +140,7 @@ export const texts: AccountTexts = {
     stored: "Đã lưu",
     tokens: "Token",
     requests: "Yêu cầu",
-    sinceStart: "Token và yêu cầu được tính từ khi máy chủ khởi động.",
+    lastMonth: "Token và yêu cầu trong 30 ngày qua.",
     edit: "Giới hạn",
     editOf: (tenant) => `Giới hạn của ${tenant}`,
     limits: {

@@ -140,7 +140,7 @@ export const texts: AccountTexts = {
     stored: "儲存空間",
     tokens: "Token 數",
     requests: "請求數",
-    sinceStart: "Token 數和請求數自伺服器啟動起累計。",
+    lastMonth: "過去 30 天的 token 數和請求數。",
     edit: "限額",
     editOf: (tenant) => `${tenant} 的限額`,
     limits: {

@@ -140,7 +140,7 @@ export const texts: AccountTexts = {
     stored: "存储",
     tokens: "Token 数",
     requests: "请求数",
-    sinceStart: "Token 数和请求数自服务器启动起累计。",
+    lastMonth: "最近 30 天的 token 数和请求数。",
     edit: "限额",
     editOf: (tenant) => `${tenant} 的限额`,
     limits: {

@@ -59,7 +59,8 @@ def main() -> None:
 def _scale(arguments: argparse.Namespace) -> object:
     replicas, count = arguments.scale_replicas, arguments.scale_conversations
     asked = scenarios.chats_of(replicas, count / (scenarios.EACH_SECOND * replicas))
-    return asdict(scenarios.run(scenarios.shape_of(replicas, 2), asked, scenarios.PREDICTED)[0])
+    shape = scenarios.shape_of(replicas, 2)
+    return asdict(scenarios.run(shape, asked, scenarios.PREDICTED, say=lambda text: print(text, flush=True))[0])
 
 
 def _stale(arguments: argparse.Namespace) -> object:

@@ -1,7 +1,7 @@
 """Simulations at scale: many replicas, stale reports, and the loss of a gateway."""
 
 import resource
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -10,7 +10,7 @@ from bench.fleet_policies.policies import POLICIES
 from bench.fleet_sim.agenda import Agenda
 from bench.fleet_sim.chats import ChatShape, chats
 from bench.fleet_sim.replica import ReplicaSize
-from bench.fleet_sim.world import Observed, World, WorldShape
+from bench.fleet_sim.world import Observed, Session, World, WorldShape
 from engine.fleet.prediction import StepLimits
 from engine.fleet.report import ReplicaCost
 from engine.fleet.router import Router
@@ -31,6 +31,9 @@ CHATS: Final = ChatShape(
 )
 EACH_SECOND: Final = 9.0
 """Conversations that begin per second and replica."""
+
+TOLD_EVERY: Final = 100_000
+"""Conversations between two lines about the progress."""
 
 ENDLESS: Final = 1 << 40
 STALE: Final = (0.1, 0.5, 1.0, 2.0, 5.0)
@@ -66,8 +69,15 @@ class Row:
     taken_over: int = 0
 
 
-def run(shape: WorldShape, asked: ChatShape, policy: str, *, loses_gateway: bool = False) -> tuple[Row, Observed]:
-    """Run one simulation."""
+def run(
+    shape: WorldShape,
+    asked: ChatShape,
+    policy: str,
+    *,
+    loses_gateway: bool = False,
+    say: Callable[[str], None] = lambda _: None,
+) -> tuple[Row, Observed]:
+    """Run one simulation. `say` is called with the progress of a long one."""
 
     def make(agenda: Agenda) -> Router:
         return POLICIES[policy](BLOCK, LIMITS, lambda: agenda.now)
@@ -76,7 +86,7 @@ def run(shape: WorldShape, asked: ChatShape, policy: str, *, loses_gateway: bool
     world.watch_crowding(0.5, asked.seconds)
     if loses_gateway:
         world.agenda.at(asked.seconds / 2, lambda: world.lose_gateway(0))
-    seen = world.play(chats(asked, 1))
+    seen = world.play_arriving(_told(chats(asked, 1), asked.count, say))
     row = Row(
         policy,
         shape.replicas,
@@ -95,6 +105,13 @@ def run(shape: WorldShape, asked: ChatShape, policy: str, *, loses_gateway: bool
         seen.taken_over,
     )
     return row, seen
+
+
+def _told(made: Iterator[Session], count: int, say: Callable[[str], None]) -> Iterator[Session]:
+    for number, chat in enumerate(made):
+        if number and number % TOLD_EVERY == 0:
+            say(f"{number:,} of {count:,} conversations")
+        yield chat
 
 
 def shape_of(replicas: int, gateways: int, report_seconds: float = 0.1) -> WorldShape:

@@ -146,6 +146,25 @@ class World:
         self.agenda.run()
         return self.observed
 
+    def play_arriving(self, sessions: Iterator[Session]) -> Observed:
+        """Run sessions in order of their beginnings to their ends. Each is taken when the one before begins."""
+        self._await_next(sessions, 0)
+        self.agenda.run()
+        return self.observed
+
+    def _await_next(self, sessions: Iterator[Session], number: int) -> None:
+        session = next(sessions, None)
+        turn = next(session, None) if session is not None else None
+        if session is None or turn is None:
+            return
+        self._num_open += 1
+
+        def begin() -> None:
+            self._await_next(sessions, number + 1)
+            self._ask(session, turn, number, self.agenda.now)
+
+        self.agenda.at(turn.wait, begin)
+
     def _next_turn(self, session: Session, number: int) -> None:
         turn = next(session, None)
         if turn is None:

@@ -111,10 +111,10 @@ async def test_dialogs_keep_dropped_files_from_the_composer(chat: ChatPage, tmp_
     dialog = chat.page.get_by_role("dialog", name="Import chats")
     await expect(dialog).to_be_visible()
     corner = 5.0, 5.0
-    drag = await FileDrag.begin(chat.page, file_of("ChatGPT", tmp_path))
+    drag = await FileDrag.begin(chat.page, file_of("LibreChat", tmp_path))
     await drag.move("dragEnter", *corner)
     await drag.move("drop", *corner)
-    await expect(dialog.get_by_text("1 chat from ChatGPT")).to_be_visible()
+    await expect(dialog.get_by_text("1 chat from LibreChat")).to_be_visible()
     await chat.page.keyboard.press("Escape")
     await expect(dialog).to_have_count(0)
     await expect(chat.page.get_by_role("list", name="Files of this message")).to_have_count(0)

@@ -63,7 +63,7 @@ class Fault:
     """One fault, with times in `time.perf_counter` seconds.
 
     noticed: the loss of the replica; 0 until then.
-    gaps: interruption of each answer that continued on another replica, with the length of the prompt.
+    gaps: interruption of each answer that had begun and continued on another replica, with the length of the prompt.
     """
 
     kind: str
@@ -118,7 +118,8 @@ class Load:
             now = time.perf_counter()
             if output.request_id in Watched.lost and Watched.fault is not None:
                 Watched.lost.discard(output.request_id)
-                Watched.fault.gaps.append((length, now - last))
+                if outputs:
+                    Watched.fault.gaps.append((length, now - last))
             outputs.append(output)
             last = now
         if outputs[-1].error is not None:

@@ -257,7 +257,9 @@ def _public_ids(config: EngineConfig, chat_format: ChatFormat, progress: Progres
 
 def _budget(config: EngineConfig, model: LoadedModel, window: int, progress: Progress) -> KVBudget:
     """Divide memory between the device pool and the CPU tier. Raise EngineError if the pool holds no block."""
-    free, block_nbytes = model.free // config.machine_share, model.block_nbytes
+    # An accelerator belongs to one engine.
+    free = model.free // config.machine_share if config.device == "cpu" else model.free
+    block_nbytes = model.block_nbytes
     cpu_memory = config.tiers.cpu_memory if config.tiers is not None else 0
     window_nbytes = -(-window // config.block_size) * block_nbytes
     host_free = None if config.device == "cpu" else available_memory() // config.machine_share

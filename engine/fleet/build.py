@@ -44,7 +44,7 @@ def build_fleet(
 
     Blocks while the companion Redis starts. Raise EngineError or ModelError.
     """
-    check_divisible(config, ray_address)
+    check_divisible(config, count, ray_address)
     check_roles(roles, count, config)
     if ray_address:
         check_machines(config)
@@ -76,7 +76,7 @@ def build_shared_fleet(
     Raise EngineError or ModelError.
     """
     check_shareable(config)
-    check_divisible(config)
+    check_divisible(config, count, ray_address)
     if ray_address:
         check_machines(config)
     check_roles(roles, count, config)

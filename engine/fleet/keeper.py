@@ -22,7 +22,7 @@ from engine.fleet.link import CLOSED, Link
 from engine.fleet.messages import Drain, Farewell, ReplicaFacts
 from engine.fleet.moves import MOVE_SECONDS
 from engine.fleet.order import ReplicaOrder
-from engine.fleet.placement import PlacedReplica, Placement
+from engine.fleet.placement import PlacedReplica, Placement, Share
 from engine.fleet.report import Report
 from engine.fleet.server import BEAT_SECONDS
 from engine.restart_budget import RestartBudget
@@ -60,7 +60,7 @@ class _Slot:
 
     index: int
     config: EngineConfig
-    cpus: tuple[int, ...]
+    share: Share
     link: Link | None = None
     placed: PlacedReplica | None = None
     restarts: int = 0
@@ -123,7 +123,7 @@ class ReplicaKeeper:
         self._on_answers = on_answers
         self._on_give_up = on_give_up
         self._token = new_token()
-        shares = placement.shares(len(configs))
+        shares = placement.shares(len(configs), configs[0].device)
         self._slots = [_Slot(index, config, shares[index]) for index, config in enumerate(configs)]
         self._epochs = itertools.count(1)
         self._budget = RestartBudget(PAUSES, BUDGET_SECONDS)
@@ -366,7 +366,8 @@ class ReplicaKeeper:
             next(self._epochs),
             self._token,
             os.getpid(),
-            slot.cpus,
+            slot.share.cpus,
+            slot.share.accelerator,
             logging.getLogger().getEffectiveLevel(),
             sys.getswitchinterval(),
         )

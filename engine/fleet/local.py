@@ -10,8 +10,10 @@ import threading
 
 from engine.errors import EngineError
 from engine.executor.core_shares import core_shares
+from engine.executor.device_shares import device_shares, showing_only
 from engine.fleet.life_lock import LifeLock
 from engine.fleet.order import ReplicaOrder, encode_order
+from engine.fleet.placement import Share
 
 
 class LocalReplica:
@@ -76,20 +78,19 @@ class LocalPlacement:
 
     is_shared = False
 
-    def shares(self, count: int) -> list[tuple[int, ...]]:
+    def shares(self, count: int, device: str) -> list[Share]:
         """See Placement."""
-        return local_shares(count)
+        return local_shares(count, device)
 
     async def start(self, order: ReplicaOrder) -> LocalReplica:
         """See Placement."""
         return _spawn(order)
 
 
-def local_shares(count: int) -> list[tuple[int, ...]]:
-    """Divide this machine's CPUs among `count` replicas; an empty share means no division."""
-    if not hasattr(os, "sched_getaffinity"):
-        return [()] * count
-    return core_shares(os.sched_getaffinity(0), count)
+def local_shares(count: int, device: str) -> list[Share]:
+    """Divide this machine's CPUs, and its devices of a kind, among `count` replicas. Raise EngineError."""
+    cpus = core_shares(os.sched_getaffinity(0), count) if hasattr(os, "sched_getaffinity") else [()] * count
+    return [Share(*share) for share in zip(cpus, device_shares(device, count), strict=True)]
 
 
 def _spawn(order: ReplicaOrder) -> LocalReplica:
@@ -101,6 +102,7 @@ def _spawn(order: ReplicaOrder) -> LocalReplica:
             process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "engine.fleet.process", *map(str, inherited)],
                 stdin=subprocess.PIPE,
+                env=showing_only(order.config.device, order.accelerator, os.environ),
                 pass_fds=inherited,
             )
         except OSError as error:

@@ -20,6 +20,8 @@ class ReplicaOrder(Struct, frozen=True):
     """Process id of the gateway."""
     cpus: tuple[int, ...]
     """CPUs that the process may run on; empty for all."""
+    accelerator: str
+    """The only accelerator that the process sees, as its driver names it; empty without one."""
     log_level: int
     switch_seconds: float
     """The gateway's switch interval of threads (`sys.setswitchinterval`)."""

@@ -1,9 +1,22 @@
 """Interface of the places where replicas run."""
 
 import asyncio
+from dataclasses import dataclass
 from typing import Protocol
 
 from engine.fleet.order import ReplicaOrder
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """The part of a machine that a replica may use.
+
+    cpus: empty for all.
+    accelerator: as in ReplicaOrder.
+    """
+
+    cpus: tuple[int, ...] = ()
+    accelerator: str = ""
 
 
 class PlacedReplica(Protocol):
@@ -53,8 +66,11 @@ class Placement(Protocol):
 
     is_shared: bool
 
-    def shares(self, count: int) -> list[tuple[int, ...]]:
-        """Divide this machine's CPUs among `count` replicas; an empty share means no division."""
+    def shares(self, count: int, device: str) -> list[Share]:
+        """Divide this machine among `count` replicas on devices of a kind: "cpu", "cuda" or "npu".
+
+        Raise EngineError if there are too few.
+        """
 
     async def start(self, order: ReplicaOrder) -> PlacedReplica:
         """Start one epoch of a replica, without waiting for its engine. Nothing stays started if the call is cancelled.

@@ -18,6 +18,7 @@ from engine.config import EngineConfig
 from engine.errors import EngineError
 from engine.fleet.door import Door
 from engine.fleet.order import ReplicaOrder, encode_order
+from engine.fleet.placement import Share
 from engine.fleet.ray_actor import ReplicaActor
 from engine.fleet.ray_cluster import called, cpus_by_node, cpus_per_stage
 from engine.fleet.tls import Identity
@@ -97,9 +98,9 @@ class RayPlacement:
         self._cpus = cpus_per_stage(list(cpus_by_node().values()), count, stages)
         self._identity = Identity.new()
 
-    def shares(self, count: int) -> list[tuple[int, ...]]:
+    def shares(self, count: int, device: str) -> list[Share]:  # noqa: ARG002
         """See Placement. Other machines' CPUs are divided there."""
-        return [()] * count
+        return [Share()] * count
 
     async def start(self, order: ReplicaOrder) -> RayReplica:
         """See Placement.

@@ -11,6 +11,7 @@ from ray.exceptions import RayError
 
 from engine.errors import EngineError
 from engine.fleet.order import ReplicaOrder, encode_order
+from engine.fleet.placement import Share
 from engine.fleet.ray_actor import ReplicaActor
 from engine.fleet.ray_cluster import called, cpus_by_node, cpus_per_stage
 from engine.fleet.ray_placement import in_short, kill_actor, located
@@ -27,9 +28,9 @@ class RayStarter:
         """Divide the CPUs of the cluster among `count` replicas. Raise EngineError if there are too few."""
         self._cpus = cpus_per_stage(list(cpus_by_node().values()), count, 1)
 
-    def shares(self, count: int) -> list[tuple[int, ...]]:
+    def shares(self, count: int, device: str) -> list[Share]:  # noqa: ARG002
         """See SharedStarter. Other machines' CPUs are divided there."""
-        return [()] * count
+        return [Share()] * count
 
     async def start(self, order: ReplicaOrder) -> SharedPlace:
         """See SharedStarter."""

@@ -23,6 +23,7 @@ from engine.errors import EngineError, OutageError
 from engine.fleet.life_lock import LifeLock
 from engine.fleet.nearby_process import NearbyProcess
 from engine.fleet.order import ReplicaOrder
+from engine.fleet.placement import Share
 from engine.fleet.shared_place import PublishedReplica, ReplicaDirectory, SharedPlace, token_of
 from engine.fleet.shared_starter import SharedStarter
 from engine.fleet.tls import Identity
@@ -126,9 +127,9 @@ class SharedPlacement:
         self._started: set[int] = set()
         self._retired: set[int] = set()
 
-    def shares(self, count: int) -> list[tuple[int, ...]]:
+    def shares(self, count: int, device: str) -> list[Share]:
         """See Placement."""
-        return self._starter.shares(count)
+        return self._starter.shares(count, device)
 
     async def start(self, order: ReplicaOrder) -> SharedReplica:
         """Find the replica that the directory names, or start one if this gateway is or becomes the keeper.

@@ -8,16 +8,18 @@ import sys
 from typing import Protocol
 
 from engine.errors import EngineError
+from engine.executor.device_shares import showing_only
 from engine.fleet.local import local_shares
 from engine.fleet.nearby_process import NearbyProcess
 from engine.fleet.order import ReplicaOrder, encode_order
+from engine.fleet.placement import Share
 from engine.fleet.shared_place import SharedPlace, decode_place
 
 
 class SharedStarter(Protocol):
     """A way to start and to end shared replicas."""
 
-    def shares(self, count: int) -> list[tuple[int, ...]]:
+    def shares(self, count: int, device: str) -> list[Share]:
         """See Placement."""
 
     async def start(self, order: ReplicaOrder) -> SharedPlace:
@@ -40,9 +42,9 @@ class LocalStarter:
         """Prepare to start replicas that listen on the address `host` of this machine."""
         self._host = host
 
-    def shares(self, count: int) -> list[tuple[int, ...]]:
+    def shares(self, count: int, device: str) -> list[Share]:
         """See SharedStarter."""
-        return local_shares(count)
+        return local_shares(count, device)
 
     async def start(self, order: ReplicaOrder) -> SharedPlace:
         """See SharedStarter."""
@@ -72,7 +74,7 @@ def _spawn(host: str, order: ReplicaOrder) -> tuple[int, int]:
         pid = os.posix_spawn(
             sys.executable,
             [sys.executable, "-P", "-m", "engine.fleet.shared_process", host],
-            {**os.environ},
+            showing_only(order.config.device, order.accelerator, os.environ),
             file_actions=[(os.POSIX_SPAWN_DUP2, order_end, 0), (os.POSIX_SPAWN_DUP2, announce_end, 1)],
             # Signals to the gateway's process group, and its terminal, are not for replicas.
             setsid=True,

@@ -4,17 +4,20 @@ from dataclasses import replace
 
 from engine.config import EngineConfig
 from engine.errors import EngineError
+from engine.executor.device_shares import device_shares
 
 
-def check_divisible(config: EngineConfig, ray_address: str = "") -> None:
-    """Raise EngineError for a configuration that replicas cannot share yet.
+def check_divisible(config: EngineConfig, count: int, ray_address: str = "") -> None:
+    """Raise EngineError for a configuration that `count` replicas cannot share yet.
 
     ray_address: the Ray cluster on whose machines they run; empty for this machine.
     """
-    if config.device != "cpu":
+    if not ray_address:
+        device_shares(config.device, count)
+    elif config.device != "cpu":
         raise EngineError(
-            f"--replicas divides the cores of one machine, but the model is computed on {config.device!r}. "
-            "Use --device cpu, or omit --replicas."
+            f"--ray-address: replicas of a cluster compute on CPUs so far, but the device is {config.device!r}. "
+            "Use --device cpu, or omit --ray-address for replicas with a device each on this machine."
         )
     for name, size in (("tensor", config.tensor_parallel_size), ("pipeline", config.pipeline_parallel_size)):
         if size > 1 and not ray_address:
@@ -53,5 +56,7 @@ def shares_of(config: EngineConfig, count: int) -> list[EngineConfig]:
     if tiers is not None:
         cpu_memory = tiers.cpu_memory // count if tiers.cpu_memory is not None else None
         tiers = replace(tiers, cpu_memory=cpu_memory)
-    share = replace(config, kv_memory=config.kv_memory // count, tiers=tiers, machine_share=count)
+    # An accelerator's memory belongs to one replica. That of the host is common.
+    kv_memory = config.kv_memory // count if config.device == "cpu" else config.kv_memory
+    share = replace(config, kv_memory=kv_memory, tiers=tiers, machine_share=count)
     return [share] * count

@@ -28,7 +28,7 @@ from engine.fleet.build import build_fleet
 from engine.fleet.link import Link
 from engine.fleet.remote_engine import RemoteEngine
 from engine.generate_request import GenerateRequest
-from engine.outputs import joined
+from engine.outputs import RequestOutput, joined
 from engine.sampling_params import SamplingParams
 from engine.structured_output import StructuredOutput
 from tests.integration.engine.fleet.answers import Told, answers_of, prompt_of, told, until_states
@@ -113,7 +113,8 @@ class Load:
             self.num_answers += num_answers
 
     async def _read(self, stream: GenerationStream, length: int) -> Told:
-        outputs, last = [], time.perf_counter()
+        outputs: list[RequestOutput] = []
+        last = time.perf_counter()
         async for output in stream:
             now = time.perf_counter()
             if output.request_id in Watched.lost and Watched.fault is not None:

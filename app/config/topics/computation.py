@@ -70,8 +70,8 @@ class ComputationSettings:
         integer(1, 64),
         "N",
         (
-            "processes that each have a whole engine and a share of the cores and the memory; another one continues "
-            "the answers of a process that dies ([replicas](docs/fleet.md))"
+            "processes that each have a whole engine and a share of the cores and the memory, or an accelerator each; "
+            "another one continues the answers of a process that dies ([replicas](docs/fleet.md))"
         ),
     )
     ray_address: str = setting(

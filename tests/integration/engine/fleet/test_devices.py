@@ -1,0 +1,64 @@
+"""Replicas on accelerators: each process sees one device. The devices need not exist for that."""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from engine.config import EngineConfig
+from engine.fleet.handshake import new_token
+from engine.fleet.local import LocalPlacement
+from engine.fleet.order import ReplicaOrder
+from engine.fleet.placement import Share
+from engine.fleet.shared_starter import LocalStarter
+
+
+class Connection(asyncio.Protocol):
+    """The gateway's end of the connection to a replica."""
+
+    def __init__(self) -> None:
+        self.lost = asyncio.Event()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Note the end of the replica."""
+        self.lost.set()
+
+
+def environment_of(pid: int) -> dict[str, str]:
+    """Return the variables with which a process began."""
+    entries = Path(f"/proc/{pid}/environ").read_bytes().decode().split("\0")
+    return dict(entry.split("=", 1) for entry in entries if entry)
+
+
+def order(folder: Path, index: int, share: Share) -> ReplicaOrder:
+    config = EngineConfig(folder, "fake", None, b"a secret of the tests", device="cuda")
+    return ReplicaOrder(
+        config, index, index, new_token(), os.getpid(), share.cpus, share.accelerator, 30, sys.getswitchinterval()
+    )
+
+
+async def test_each_replica_sees_one_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,6")
+    placement = LocalPlacement()
+    seen = []
+    for index, share in enumerate(placement.shares(2, "cuda")):
+        replica = await placement.start(order(tmp_path, index, share))
+        connection = Connection()
+        await replica.connect(connection)
+        seen.append(environment_of(replica.pid)["CUDA_VISIBLE_DEVICES"])
+        replica.kill()
+        await replica.ended()
+        await connection.lost.wait()
+    assert seen == ["4", "6"]
+
+
+async def test_shared_replica_sees_one_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,6")
+    starter = LocalStarter("127.0.0.1")
+    place = await starter.start(order(tmp_path, 1, starter.shares(2, "cuda")[1]))
+    try:
+        assert environment_of(place.process.pid)["CUDA_VISIBLE_DEVICES"] == "6"
+    finally:
+        await starter.end(place)

@@ -1,0 +1,34 @@
+"""Division of an engine's configuration among replicas."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cache_tiers.config import TierConfig
+from engine.config import EngineConfig
+from engine.errors import EngineError
+from engine.fleet.shares import check_divisible, shares_of
+
+
+def config_in(folder: Path) -> EngineConfig:
+    tiers = TierConfig(64 << 20, "off", 0, folder)
+    return EngineConfig(folder, "fake", tiers, b"a secret of the tests", kv_memory=1 << 30)
+
+
+def test_accelerators_keep_their_whole_memory(tmp_path: Path) -> None:
+    config = config_in(tmp_path)
+    for device, kv_memory in (("cpu", 1 << 29), ("cuda", 1 << 30)):
+        shares = shares_of(replace(config, device=device), 2)
+        assert [share.kv_memory for share in shares] == [kv_memory] * 2
+        assert [share.tiers and share.tiers.cpu_memory for share in shares] == [32 << 20] * 2
+
+
+def test_replicas_need_a_device_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = replace(config_in(tmp_path), device="npu")
+    monkeypatch.setenv("ASCEND_RT_VISIBLE_DEVICES", "0,1")
+    check_divisible(config, 2)
+    with pytest.raises(EngineError, match="3 replicas need 3 npu devices"):
+        check_divisible(config, 3)
+    with pytest.raises(EngineError, match="--ray-address: replicas of a cluster compute on CPUs"):
+        check_divisible(config, 2, "auto")

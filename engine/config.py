@@ -57,6 +57,7 @@ class EngineConfig:
     machine_share: number of engines that divide this machine's memory equally. Explicit sizes are this engine's own.
     role: "both"; "prefill" for an engine that computes prompts and hands their answers over, so that it stores their
         blocks at once; "decode" for one that continues answers, and so loads prompts rather than compute them.
+    accelerators: devices of this kind that the process may use, as their driver names them; none on the CPU.
     device_note: reason why this machine's accelerator does not compute, in a sentence; empty if none was passed over.
     """
 
@@ -98,6 +99,7 @@ class EngineConfig:
     machine_share: int = 1
     role: Role = "both"
     device_note: str = ""
+    accelerators: tuple[str, ...] = ()
 
     @property
     def num_processes(self) -> int:

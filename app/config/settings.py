@@ -26,6 +26,7 @@ from app.config.topics.scheduling import SchedulingSettings
 from cache_tiers.config import TierConfig
 from engine.config import EngineConfig
 from engine.device_choice import block_size_for, choose_device
+from engine.executor.device_shares import visible_devices
 
 UNSPECIFIED_ADDRESSES = ("0.0.0.0", "::")
 """Addresses that a server can listen on, but a client cannot connect to."""
@@ -68,6 +69,7 @@ class Settings(
         return EngineConfig(
             **passed_on,
             device=device,
+            accelerators=visible_devices(device, os.environ),
             block_size=block_size_for(device),
             itl_target=self.itl_target / 1e3,
             decode_graphs=not self.no_decode_graphs,

@@ -123,7 +123,7 @@ class ReplicaKeeper:
         self._on_answers = on_answers
         self._on_give_up = on_give_up
         self._token = new_token()
-        shares = placement.shares(len(configs), configs[0].device)
+        shares = placement.shares(len(configs), configs[0].accelerators)
         self._slots = [_Slot(index, config, shares[index]) for index, config in enumerate(configs)]
         self._epochs = itertools.count(1)
         self._budget = RestartBudget(PAUSES, BUDGET_SECONDS)

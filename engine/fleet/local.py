@@ -7,10 +7,11 @@ import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 
 from engine.errors import EngineError
 from engine.executor.core_shares import core_shares
-from engine.executor.device_shares import device_shares, showing_only
+from engine.executor.device_shares import variables_for
 from engine.fleet.life_lock import LifeLock
 from engine.fleet.order import ReplicaOrder, encode_order
 from engine.fleet.placement import Share
@@ -78,19 +79,19 @@ class LocalPlacement:
 
     is_shared = False
 
-    def shares(self, count: int, device: str) -> list[Share]:
+    def shares(self, count: int, accelerators: Sequence[str]) -> list[Share]:
         """See Placement."""
-        return local_shares(count, device)
+        return local_shares(count, accelerators)
 
     async def start(self, order: ReplicaOrder) -> LocalReplica:
         """See Placement."""
         return _spawn(order)
 
 
-def local_shares(count: int, device: str) -> list[Share]:
-    """Divide this machine's CPUs, and its devices of a kind, among `count` replicas. Raise EngineError."""
+def local_shares(count: int, accelerators: Sequence[str]) -> list[Share]:
+    """Divide this machine among `count` replicas: see Placement."""
     cpus = core_shares(os.sched_getaffinity(0), count) if hasattr(os, "sched_getaffinity") else [()] * count
-    return [Share(*share) for share in zip(cpus, device_shares(device, count), strict=True)]
+    return [Share(*share) for share in zip(cpus, accelerators or [""] * count, strict=False)]
 
 
 def _spawn(order: ReplicaOrder) -> LocalReplica:
@@ -102,7 +103,7 @@ def _spawn(order: ReplicaOrder) -> LocalReplica:
             process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "engine.fleet.process", *map(str, inherited)],
                 stdin=subprocess.PIPE,
-                env=showing_only(order.config.device, order.accelerator, os.environ),
+                env={**os.environ, **variables_for(order.config.device, order.accelerator)},
                 pass_fds=inherited,
             )
         except OSError as error:

@@ -1,6 +1,7 @@
 """Interface of the places where replicas run."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -66,11 +67,8 @@ class Placement(Protocol):
 
     is_shared: bool
 
-    def shares(self, count: int, device: str) -> list[Share]:
-        """Divide this machine among `count` replicas on devices of a kind: "cpu", "cuda" or "npu".
-
-        Raise EngineError if there are too few.
-        """
+    def shares(self, count: int, accelerators: Sequence[str]) -> list[Share]:
+        """Divide this machine among `count` replicas: its CPUs, and `accelerators`, of which each gets one if any."""
 
     async def start(self, order: ReplicaOrder) -> PlacedReplica:
         """Start one epoch of a replica, without waiting for its engine. Nothing stays started if the call is cancelled.

@@ -5,7 +5,7 @@ own connection, so that answers do not need Ray.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from threading import Thread
 from typing import Any, Final
 
@@ -98,7 +98,7 @@ class RayPlacement:
         self._cpus = cpus_per_stage(list(cpus_by_node().values()), count, stages)
         self._identity = Identity.new()
 
-    def shares(self, count: int, device: str) -> list[Share]:  # noqa: ARG002
+    def shares(self, count: int, accelerators: Sequence[str]) -> list[Share]:  # noqa: ARG002
         """See Placement. Other machines' CPUs are divided there."""
         return [Share()] * count
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import secrets
+from collections.abc import Sequence
 from contextlib import suppress
 from threading import Thread
 from typing import Any, Final
@@ -28,7 +29,7 @@ class RayStarter:
         """Divide the CPUs of the cluster among `count` replicas. Raise EngineError if there are too few."""
         self._cpus = cpus_per_stage(list(cpus_by_node().values()), count, 1)
 
-    def shares(self, count: int, device: str) -> list[Share]:  # noqa: ARG002
+    def shares(self, count: int, accelerators: Sequence[str]) -> list[Share]:  # noqa: ARG002
         """See SharedStarter. Other machines' CPUs are divided there."""
         return [Share()] * count
 

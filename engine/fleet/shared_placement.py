@@ -14,7 +14,7 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from msgspec import structs
@@ -127,9 +127,9 @@ class SharedPlacement:
         self._started: set[int] = set()
         self._retired: set[int] = set()
 
-    def shares(self, count: int, device: str) -> list[Share]:
+    def shares(self, count: int, accelerators: Sequence[str]) -> list[Share]:
         """See Placement."""
-        return self._starter.shares(count, device)
+        return self._starter.shares(count, accelerators)
 
     async def start(self, order: ReplicaOrder) -> SharedReplica:
         """Find the replica that the directory names, or start one if this gateway is or becomes the keeper.

@@ -5,10 +5,11 @@ import contextlib
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from typing import Protocol
 
 from engine.errors import EngineError
-from engine.executor.device_shares import showing_only
+from engine.executor.device_shares import variables_for
 from engine.fleet.local import local_shares
 from engine.fleet.nearby_process import NearbyProcess
 from engine.fleet.order import ReplicaOrder, encode_order
@@ -19,7 +20,7 @@ from engine.fleet.shared_place import SharedPlace, decode_place
 class SharedStarter(Protocol):
     """A way to start and to end shared replicas."""
 
-    def shares(self, count: int, device: str) -> list[Share]:
+    def shares(self, count: int, accelerators: Sequence[str]) -> list[Share]:
         """See Placement."""
 
     async def start(self, order: ReplicaOrder) -> SharedPlace:
@@ -42,9 +43,9 @@ class LocalStarter:
         """Prepare to start replicas that listen on the address `host` of this machine."""
         self._host = host
 
-    def shares(self, count: int, device: str) -> list[Share]:
+    def shares(self, count: int, accelerators: Sequence[str]) -> list[Share]:
         """See SharedStarter."""
-        return local_shares(count, device)
+        return local_shares(count, accelerators)
 
     async def start(self, order: ReplicaOrder) -> SharedPlace:
         """See SharedStarter."""
@@ -74,7 +75,7 @@ def _spawn(host: str, order: ReplicaOrder) -> tuple[int, int]:
         pid = os.posix_spawn(
             sys.executable,
             [sys.executable, "-P", "-m", "engine.fleet.shared_process", host],
-            showing_only(order.config.device, order.accelerator, os.environ),
+            {**os.environ, **variables_for(order.config.device, order.accelerator)},
             file_actions=[(os.POSIX_SPAWN_DUP2, order_end, 0), (os.POSIX_SPAWN_DUP2, announce_end, 1)],
             # Signals to the gateway's process group, and its terminal, are not for replicas.
             setsid=True,

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from engine.config import EngineConfig
 from engine.errors import EngineError
-from engine.executor.device_shares import device_shares
+from engine.executor.device_shares import VARIABLES
 
 
 def check_divisible(config: EngineConfig, count: int, ray_address: str = "") -> None:
@@ -12,9 +12,13 @@ def check_divisible(config: EngineConfig, count: int, ray_address: str = "") -> 
 
     ray_address: the Ray cluster on whose machines they run; empty for this machine.
     """
-    if not ray_address:
-        device_shares(config.device, count)
-    elif config.device != "cpu":
+    on_cpu = config.device == "cpu"
+    if not (on_cpu or ray_address) and len(config.accelerators) < count:
+        raise EngineError(
+            f"{count} replicas need {count} {config.device} devices, one each, and this machine shows "
+            f"{len(config.accelerators)}. Lower --replicas, or check {VARIABLES[config.device]}."
+        )
+    if ray_address and not on_cpu:
         raise EngineError(
             f"--ray-address: replicas of a cluster compute on CPUs so far, but the device is {config.device!r}. "
             "Use --device cpu, or omit --ray-address for replicas with a device each on this machine."

@@ -5,8 +5,6 @@ import os
 import sys
 from pathlib import Path
 
-import pytest
-
 from engine.config import EngineConfig
 from engine.fleet.handshake import new_token
 from engine.fleet.local import LocalPlacement
@@ -39,11 +37,10 @@ def order(folder: Path, index: int, share: Share) -> ReplicaOrder:
     )
 
 
-async def test_each_replica_sees_one_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,6")
+async def test_each_replica_sees_one_device(tmp_path: Path) -> None:
     placement = LocalPlacement()
     seen = []
-    for index, share in enumerate(placement.shares(2, "cuda")):
+    for index, share in enumerate(placement.shares(2, ("4", "6"))):
         replica = await placement.start(order(tmp_path, index, share))
         connection = Connection()
         await replica.connect(connection)
@@ -54,10 +51,9 @@ async def test_each_replica_sees_one_device(tmp_path: Path, monkeypatch: pytest.
     assert seen == ["4", "6"]
 
 
-async def test_shared_replica_sees_one_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,6")
+async def test_shared_replica_sees_one_device(tmp_path: Path) -> None:
     starter = LocalStarter("127.0.0.1")
-    place = await starter.start(order(tmp_path, 1, starter.shares(2, "cuda")[1]))
+    place = await starter.start(order(tmp_path, 1, starter.shares(2, ("4", "6"))[1]))
     try:
         assert environment_of(place.process.pid)["CUDA_VISIBLE_DEVICES"] == "6"
     finally:

@@ -24,9 +24,8 @@ def test_accelerators_keep_their_whole_memory(tmp_path: Path) -> None:
         assert [share.tiers and share.tiers.cpu_memory for share in shares] == [32 << 20] * 2
 
 
-def test_replicas_need_a_device_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    config = replace(config_in(tmp_path), device="npu")
-    monkeypatch.setenv("ASCEND_RT_VISIBLE_DEVICES", "0,1")
+def test_replicas_need_a_device_each(tmp_path: Path) -> None:
+    config = replace(config_in(tmp_path), device="npu", accelerators=("0", "1"))
     check_divisible(config, 2)
     with pytest.raises(EngineError, match="3 replicas need 3 npu devices"):
         check_divisible(config, 3)

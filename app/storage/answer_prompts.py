@@ -3,6 +3,8 @@
 A prompt is stored so that a cut answer can continue from it, and so that its KV is erased along with the answer.
 """
 
+from collections.abc import Iterable
+
 from app.storage.connection import Connection
 
 
@@ -24,3 +26,14 @@ def prompt_nodes(messages: str) -> str:
 def insert_answer_prompt(connection: Connection, message_id: str, token_ids: bytes) -> None:
     """Store the prompt of an answer, inside the transaction of the caller. `token_ids` are packed."""
     connection.execute("INSERT INTO answer_prompt(message_id, token_ids) VALUES (?, ?)", (message_id, token_ids))
+
+
+def copy_answer_prompts(connection: Connection, copies: Iterable[tuple[str, str]]) -> None:
+    """Give copies of messages the prompts of the originals, inside the transaction of the caller.
+
+    copies: ids of each original and its copy.
+    """
+    connection.execute_many(
+        "INSERT INTO answer_prompt(message_id, token_ids) SELECT ?, token_ids FROM answer_prompt WHERE message_id = ?",
+        [(copied, original) for original, copied in copies],
+    )

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from app.domain.ids import new_id
 from app.domain.records import Conversation, Message, MessageStatus, Role
+from app.storage.answer_prompts import copy_answer_prompts
 from app.storage.connection import Connection
 from app.storage.database import Database
 from app.storage.errors import DuplicateError
@@ -149,6 +150,7 @@ class TreeStore:
             made = replace(made, head_id=copies[-1].id)
             insert_conversation(connection, self._tenant, made)
             insert_messages(connection, copies)
+            copy_answer_prompts(connection, [(each.id, copied.id) for each, copied in zip(path, copies, strict=True)])
             return made
 
         return await self._database.write(copy)

@@ -308,6 +308,9 @@ async def test_removed_answer_is_returned_with_its_own_prompt(store: Store, conv
     await store.runs.finish(MessageEnd("Yes.", "complete", "stop", pack_ids([7, 8])).of(answer))
     assert await store.messages.own_prompt(answer.id) == pack_ids([5, 6])
     assert await store.messages.own_prompt(other.id) is None
+    fork = await store.tree.fork(conversation.id, answer.id)
+    assert fork.head_id is not None
+    assert await store.messages.own_prompt(fork.head_id) == pack_ids([5, 6])
     await store.deletions.hide_message(answer.id)
     removed = await store.deletions.remove_oldest(1e12, 1e12)
     assert removed is not None

@@ -4,7 +4,7 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from typing import Any
+from typing import Any, Final
 
 from app.domain.records import Conversation, Message
 from app.domain.token_history import MessageTokens
@@ -19,6 +19,9 @@ MESSAGE_COLUMNS = (
     "token_ids, prompt_key, starts_prompt, created_at, completed_at, reasoning, tool_use, left_out, summary, "
     "rating, rating_note, merged"
 )
+
+_CONVERSATION: Final = tuple(each.name for each in fields(Conversation))
+_MESSAGE: Final = tuple(each.name for each in fields(Message) if each.name != "tokens")
 
 _PLACES = ", ".join("?" * len(MESSAGE_COLUMNS.split(",")))
 
@@ -83,7 +86,7 @@ def add_conversation(
     origin: the conversation's id in the file that it was imported from. None for others and for deliberate duplicates.
     hidden: whether the conversation starts out hidden, as an import does until it is complete.
     """
-    values = {each.name: getattr(made, each.name) for each in fields(Conversation)}
+    values = {name: getattr(made, name) for name in _CONVERSATION}
     values |= {"params": dump(made.params), "metadata": dump(made.metadata), "origin": origin, "tenant": tenant}
     values["tags"] = dump_tags(made.tags)
     values["deleted_at"] = time.time() if hidden else None
@@ -94,12 +97,13 @@ def add_conversation(
 
 def conversation_of(row: Row) -> Conversation:
     """Convert a row of `conversation`."""
-    values = {each.name: row[each.name] for each in fields(Conversation)}
+    values = {name: row[name] for name in _CONVERSATION}
     for name in ("params", "metadata"):
-        values[name] = json.loads(row[name])
+        # A list has a hundred of them, and most are empty.
+        values[name] = {} if values[name] == "{}" else json.loads(values[name])
     for name in ("pinned", "archived", "temporary", "unread"):
-        values[name] = bool(row[name])
-    values["tags"] = () if row["tags"] is None else tuple(json.loads(row["tags"]))
+        values[name] = bool(values[name])
+    values["tags"] = () if values["tags"] is None else tuple(json.loads(values["tags"]))
     return Conversation(**values)
 
 
@@ -115,7 +119,7 @@ def tokens_of(row: Row) -> MessageTokens:
 
 def message_of(row: Row) -> Message:
     """Convert a row of `message`. Calls in it are parsed here, on a thread of the database."""
-    values = {each.name: row[each.name] for each in fields(Message) if each.name != "tokens"}
+    values = {name: row[name] for name in _MESSAGE}
     for name in ("error", "usage", "params"):
         values[name] = None if values[name] is None else json.loads(values[name])
     values["tool_use"] = load_tool_use(values["tool_use"])

@@ -50,12 +50,12 @@ class Administration:
         await self.ring.read()
 
     async def tenants(self, num_days: int) -> list[Tenant]:
-        """List the tenants that have keys, chats or limits, with their use of the last days, today included."""
+        """List the tenants that have keys, chats, limits or use, with their use of the last days, today included."""
         keys = [key for key in await self.store.keys.all() if key.revoked_at is None]
         stored = await self.store.conversations.count_by_tenant()
         sizes = await self.store.limits.stored_bytes()
-        names = {key.tenant for key in keys} | stored.keys() | (await self.store.limits.all()).keys()
         used = await self.daily_use.of_last(num_days)
+        names = {key.tenant for key in keys} | stored.keys() | (await self.store.limits.all()).keys() | used.keys()
         engine = self.host.engine
         return [
             {
@@ -94,4 +94,5 @@ class Administration:
         await self.runs.forget_all_of(tenant)
         await self.delete_kv(engine, tenant)
         conversations = await self.store.of(tenant).deletions.remove_all()
+        await self.daily_use.forget(tenant)
         return {"keys": keys, "conversations": conversations}

@@ -27,6 +27,7 @@ class DailyUse:
     def __init__(self, gates: TenantGates, store: DailyUseStore) -> None:
         self._gates = gates
         self._store = store
+        self._lock = asyncio.Lock()
         self._unsaved: defaultdict[tuple[str, str], Use] = defaultdict(Use)
         self._saving: asyncio.Task[None] | None = None
         self._is_failing = False
@@ -38,39 +39,48 @@ class DailyUse:
     async def stop(self) -> None:
         """Store the use for the last time."""
         if self._saving is not None:
-            self._saving.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._saving
+            # Cancelling a write would leave open whether the use is stored.
+            async with self._lock:
+                self._saving.cancel()
+                with suppress(asyncio.CancelledError):
+                    await self._saving
         await self.save()
 
     async def save(self) -> None:
         """Store the use since the last call."""
-        self._collect()
-        if not self._unsaved:
-            return
-        added, self._unsaved = self._unsaved, defaultdict(Use)
-        try:
-            await self._store.add(added, oldest=_day(MAX_USE_DAYS))
-        except Exception as error:
-            # A full disk: the use is stored once there is room.
-            for key, use in added.items():
-                self._unsaved[key] += use
-            if not self._is_failing:
-                logger.warning("the tenants' use of today cannot be stored yet: %s", error)
-            self._is_failing = True
-        else:
-            self._is_failing = False
+        async with self._lock:
+            self._collect()
+            if not self._unsaved:
+                return
+            try:
+                await self._store.add(self._unsaved, oldest=_day(MAX_USE_DAYS))
+            except Exception as error:
+                # A full disk: the use is stored once there is room.
+                if not self._is_failing:
+                    logger.warning("the tenants' use of today cannot be stored yet: %s", error)
+                self._is_failing = True
+            else:
+                self._unsaved.clear()
+                self._is_failing = False
 
     async def of_last(self, num_days: int) -> dict[str, Use]:
         """Sum up the use of each tenant in the last days, today included. Other servers' last minute is missing."""
-        self._collect()
-        # Taken before the read: use that is stored during it is counted once.
-        first, unsaved = _day(num_days), dict(self._unsaved)
-        total = defaultdict(Use, await self._store.since(first))
-        for (tenant, day), use in unsaved.items():
-            if day >= first:
-                total[tenant] += use
-        return dict(total)
+        async with self._lock:
+            self._collect()
+            first = _day(num_days)
+            total = defaultdict(Use, await self._store.since(first))
+            for (tenant, day), use in self._unsaved.items():
+                if day >= first:
+                    total[tenant] += use
+            return dict(total)
+
+    async def forget(self, tenant: str) -> None:
+        """Delete the use of a tenant."""
+        async with self._lock:
+            self._collect()
+            for key in [key for key in self._unsaved if key[0] == tenant]:
+                del self._unsaved[key]
+            await self._store.forget(tenant)
 
     def _collect(self) -> None:
         today = _day(1)

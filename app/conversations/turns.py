@@ -31,7 +31,7 @@ from app.runs.service import RunRegistry
 from app.schemas.conversations import NewMessage, RetryFields, given_params
 from app.schemas.parsing import parse_object
 from app.schemas.response_bodies.reuse_report import ReuseReport
-from app.schemas.sampling import ChatParams
+from app.schemas.sampling import AnswerParams, ChatParams
 from app.schemas.urgency import UrgencyFields
 from app.storage.run_records import RunRecord, Turn
 from app.storage.store import Store
@@ -151,26 +151,27 @@ class Turns:
         params = _params(engine, conversation, fields.params)
         thinking = _thinking(engine, conversation, fields.params)
         self._gate.check(engine)
-        beginning, system_prompt = beginning_of(path), fields.params.system_prompt if fields.params else None
+        beginning, system_prompt = beginning_of(path), _own_instructions(fields.params, conversation)
         prompts = self._prompts(engine, conversation, beginning)
-        prompt = of_answer = await prompts.prompt(path, thinking=thinking)
         merged = await answers_to_merge(self._store, path[-1], fields.merge) if fields.merge else []
+        has_own_prompt = bool(merged) or system_prompt is not None
+        prompt = answer_prompt = await prompts.prompt(path, thinking=None if has_own_prompt else thinking)
         if system_prompt is not None:
             prompts = replace(prompts, system_prompt=system_prompt or None, param="params.system_prompt")
-            of_answer = await prompts.prompt(path, thinking=thinking)
+            answer_prompt = await prompts.prompt(path, thinking=thinking)
         if merged:
-            of_answer = replace(of_answer, ids=await merging_ids(prompts, path, merged, thinking=thinking))
+            answer_prompt = replace(answer_prompt, ids=await merging_ids(prompts, path, merged, thinking=thinking))
         turn = TurnDraft(
             conversation,
             path[-1],
             # The question keeps its own tokens: the next turn follows this answer as if it were the only one.
-            replace(of_answer, tokens=prompt.tokens),
+            replace(answer_prompt, tokens=prompt.tokens),
             sampling=with_seed(params.sampling_params()),
             thinking=thinking,
             urgency=fields.urgency(),
             answer_id=fields.id,
             system_prompt=system_prompt,
-            has_own_prompt=of_answer.ids != prompt.ids,
+            has_own_prompt=has_own_prompt,
             expected=expected,
             left_out=beginning.left_out,
             merged=len(merged),
@@ -390,6 +391,12 @@ class TurnDraft:
 def sampling_of_chats(engine: Backend) -> Mapping[str, float]:
     """Return a conversation's default sampling: some of temperature, top_p and top_k."""
     return engine.sampling_defaults or CALM
+
+
+def _own_instructions(params: AnswerParams | None, conversation: Conversation) -> str | None:
+    """Return the system prompt of one answer, empty for none; None if it is that of the conversation."""
+    given = params.system_prompt if params is not None else None
+    return None if given == (conversation.system_prompt or "") else given
 
 
 def _params(engine: Backend, conversation: Conversation, params: ChatParams | None) -> ChatParams:

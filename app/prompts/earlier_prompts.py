@@ -49,12 +49,12 @@ def look_back(messages: Iterable[Message], answer: Message, tokenizer: TextToken
 
     messages: all messages of the conversation, in order of creation.
     """
-    if _has_own_instructions(answer):
-        return Earlier(None, Known(), prompt_changed=True)
+    if _has_own_prompt(answer):
+        return Earlier(None, Known(), prompt_changed=_has_own_instructions(answer))
     tree = {message.id: message for message in messages}
     path = _path(tree, answer.parent_id)
     before = sorted(
-        (each for each in tree.values() if _ended_before(each, answer) and not _has_own_instructions(each)),
+        (each for each in tree.values() if _ended_before(each, answer) and not _has_own_prompt(each)),
         key=lambda each: each.created_at,
     )
     own = answer.tokens.prompt_key
@@ -69,6 +69,11 @@ def look_back(messages: Iterable[Message], answer: Message, tokenizer: TextToken
         known = _compare(ids, tree, other, tokenizer)
         best = known if known.num_computed >= best.num_computed else best
     return Earlier(tuple(ids), best, changed, cut)
+
+
+def _has_own_prompt(answer: Message) -> bool:
+    """Return whether the answer's prompt is not that of its path."""
+    return answer.merged is not None or _has_own_instructions(answer)
 
 
 def _has_own_instructions(answer: Message) -> bool:

@@ -6,6 +6,12 @@ A prompt is stored so that a cut answer can continue from it, and so that its KV
 from collections.abc import Iterable
 
 from app.storage.connection import Connection
+from app.storage.limits import check_size
+
+MERGED_BESIDE = (
+    "SELECT id FROM message WHERE merged IS NOT NULL AND parent_id = (SELECT parent_id FROM message WHERE id = :id)"
+)
+"""Ids of the answers beside a message that merge answers, maybe that one."""
 
 
 def prompt_nodes(messages: str) -> str:
@@ -23,13 +29,19 @@ def prompt_nodes(messages: str) -> str:
     """
 
 
-def insert_answer_prompt(connection: Connection, message_id: str, token_ids: bytes) -> None:
-    """Store the prompt of an answer, inside the transaction of the caller. `token_ids` are packed."""
+def insert_answer_prompt(connection: Connection, tenant: str, message_id: str, token_ids: bytes) -> None:
+    """Store the prompt of an answer, inside the transaction of the caller. Raises LimitReachedError.
+
+    token_ids: packed.
+    """
     connection.execute("INSERT INTO answer_prompt(message_id, token_ids) VALUES (?, ?)", (message_id, token_ids))
+    check_size(connection, tenant)
 
 
-def copy_answer_prompts(connection: Connection, copies: Iterable[tuple[str, str]]) -> None:
+def copy_answer_prompts(connection: Connection, tenant: str, copies: Iterable[tuple[str, str]]) -> None:
     """Give copies of messages the prompts of the originals, inside the transaction of the caller.
+
+    Raises LimitReachedError.
 
     copies: ids of each original and its copy.
     """
@@ -37,3 +49,17 @@ def copy_answer_prompts(connection: Connection, copies: Iterable[tuple[str, str]
         "INSERT INTO answer_prompt(message_id, token_ids) SELECT ?, token_ids FROM answer_prompt WHERE message_id = ?",
         [(copied, original) for original, copied in copies],
     )
+    check_size(connection, tenant)
+
+
+def forget_answer_prompts(connection: Connection, conversation_id: str) -> None:
+    """Delete the prompts of a conversation whose history changes, inside the transaction of the caller."""
+    connection.execute(
+        "DELETE FROM answer_prompt WHERE message_id IN (SELECT id FROM message WHERE conversation_id = ?)",
+        (conversation_id,),
+    )
+
+
+def forget_merging_prompts(connection: Connection, message_id: str) -> None:
+    """Delete the prompts that may quote an answer which is removed, inside the transaction of the caller."""
+    connection.execute(f"DELETE FROM answer_prompt WHERE message_id IN ({MERGED_BESIDE})", {"id": message_id})

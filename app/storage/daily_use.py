@@ -36,3 +36,9 @@ class DailyUseStore:
             (day,),
         )
         return {row["tenant"]: Use(int(row["requests"]), int(row["tokens"])) for row in rows}
+
+    async def forget(self, tenant: str) -> None:
+        """Delete the use of a tenant."""
+        await self._database.write(
+            lambda connection: connection.execute("DELETE FROM daily_use WHERE tenant = ?", (tenant,))
+        )

@@ -9,6 +9,7 @@ from app.domain.ids import new_id
 from app.domain.records import Message, Role
 from app.domain.token_trails import TokenNode
 from app.domain.tool_use import ToolUse
+from app.storage.answer_prompts import forget_answer_prompts
 from app.storage.connection import Connection, Row
 from app.storage.database import Database
 from app.storage.messages import PATH_QUERY
@@ -78,6 +79,7 @@ class ItemStore:
                 raise NotFoundError(f"There is no item {message_id} in this conversation", code="item_not_found")
             nodes = connection.fetch_all(CONVERSATION_NODES, {"id": conversation_id})
             forget_next_prefixes(connection, conversation_id)
+            forget_answer_prompts(connection, conversation_id)
             parent_id = found[0]["parent_id"]
             _disown(connection, message_id)
             connection.execute("UPDATE message SET parent_id = ? WHERE parent_id = ?", (parent_id, message_id))

@@ -7,9 +7,10 @@ that a cascade never deletes more than the batch.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from app.domain.token_trails import TokenNode
-from app.storage.answer_prompts import prompt_nodes
+from app.storage.answer_prompts import MERGED_BESIDE, forget_merging_prompts, prompt_nodes
 from app.storage.connection import Connection
 from app.storage.database import Database
 from app.storage.next_prefixes import NEXT_PREFIXES
@@ -32,7 +33,7 @@ BRANCH_AND_ABOVE = f"""
       UNION ALL SELECT message.parent_id FROM above JOIN message ON message.id = above.id)
     SELECT {NODE_COLUMNS} FROM message WHERE id IN (SELECT id FROM branch) OR id IN (SELECT id FROM above)
     UNION ALL {NEXT_PREFIXES} WHERE message_id IN (SELECT id FROM branch)
-    UNION ALL {prompt_nodes("SELECT id FROM branch")}
+    UNION ALL {prompt_nodes(f"SELECT id FROM branch UNION {MERGED_BESIDE}")}
 """
 # The recursion is evaluated as a queue, so each message comes after its parent.
 CONVERSATION_IDS = """
@@ -100,6 +101,8 @@ async def remove(database: Database, removal: Removal) -> list[TokenNode]:
         named, nodes_of, ids_of = removal.message_id, BRANCH_AND_ABOVE, BRANCH_IDS
     nodes = await database.read_as(node_of, nodes_of, {"id": named}, tenant=removal.tenant)
     ids = [row["id"] for row in await database.read(ids_of, {"id": named}, tenant=removal.tenant)]
+    if removal.message_id is not None:
+        await database.write(partial(forget_merging_prompts, message_id=named), durable=False)
     ids.reverse()
     for start in range(0, len(ids), BATCH_MESSAGES):
         await _remove_messages(database, ids[start : start + BATCH_MESSAGES], removal.tenant)

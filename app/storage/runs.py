@@ -80,7 +80,7 @@ class RunStore:
                 insert_message(connection, message)
             _insert_run(connection, turn.run, self._database.server)
             if turn.own_prompt is not None:
-                insert_answer_prompt(connection, turn.answer.id, turn.own_prompt)
+                insert_answer_prompt(connection, self._tenant, turn.answer.id, turn.own_prompt)
             if turn.response is not None:
                 insert_response(connection, turn.answer.id, turn.response)
             [row] = connection.fetch_all(

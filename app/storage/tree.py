@@ -150,7 +150,9 @@ class TreeStore:
             made = replace(made, head_id=copies[-1].id)
             insert_conversation(connection, self._tenant, made)
             insert_messages(connection, copies)
-            copy_answer_prompts(connection, [(each.id, copied.id) for each, copied in zip(path, copies, strict=True)])
+            copy_answer_prompts(
+                connection, self._tenant, [(each.id, copied.id) for each, copied in zip(path, copies, strict=True)]
+            )
             return made
 
         return await self._database.write(copy)

@@ -36,8 +36,9 @@ def put_block(connection: RespConnection, block: Block, layout: BlockFormat) -> 
     first, *others = _values(block, layout)
     connection.start_exchange(block.payload.nbytes)
     error = _put_values(connection, others, layout) or _put_values(connection, [first], layout)
-    if error is not None:
-        # The values stored so far can never be found: remove them.
+    if error is not None and others:
+        # The values stored so far can never be found: remove them. A block of one value has none, and its refused
+        # write leaves an earlier one, which is as good.
         erase_blocks(connection, [block.key], layout)
     return error
 

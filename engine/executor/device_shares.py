@@ -1,9 +1,7 @@
 """Accelerators of this machine, for processes that each see only their own."""
 
-import re
 from collections.abc import Mapping
 from glob import glob
-from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
@@ -26,8 +24,8 @@ def visible_devices(kind: str, environment: Mapping[str, str]) -> tuple[str, ...
     named = environment.get(VARIABLES[kind])
     if named is not None:
         return tuple(each.strip() for each in named.split(",") if each.strip())
-    numbers = [int(re.sub(r"\D", "", Path(name).name)) for name in glob(_FILES[kind])]
-    return tuple(str(number) for number in sorted(numbers))
+    # A driver counts the devices of a container from 0, and their files keep the machine's numbers.
+    return tuple(str(number) for number in range(len(glob(_FILES[kind]))))
 
 
 def variables_for(kind: str, device: str) -> dict[str, str]:

@@ -61,7 +61,7 @@ export class ComparedAnswer {
 
 /**
  * Several answers to one question, each with its own settings, written at the same time. They are versions of the answer
- * like any others. The server computes the prompt that they share once.
+ * like any others. The server computes a prompt that they share once.
  */
 export class Comparison {
   answers = $state.raw<readonly ComparedAnswer[]>([]);

@@ -56,6 +56,23 @@ async def test_use_is_summed_over_the_days_asked_for(people: People) -> None:
     assert (await error_of(await people.root.get("/api/admin/tenants?days=0"), 400))["param"] == "days"
 
 
+async def test_use_goes_with_its_tenant(people: People) -> None:
+    services = people.server.services
+    for _ in range(2):
+        assert (await people.alice.post("/v1/completions", json=COMPLETION)).status == 200
+        await services.daily_use.save()
+    assert (await people.alice.post("/v1/completions", json=COMPLETION)).status == 200
+    assert (await people.bob.post("/v1/completions", json=COMPLETION)).status == 200
+    await services.ring.read()
+    assert (await people.root.delete("/api/admin/tenants/alice")).status == 200
+    await services.daily_use.save()
+    assert await services.store.daily_use.since("2001-01-01") == {"bob": Use(1, 15)}
+    assert "alice" not in await used(people.root)
+    [bobs] = [key for key in await services.store.keys.all() if key.tenant == "bob"]
+    assert (await people.root.delete(f"/api/admin/keys/{bobs.id}")).status == 204
+    assert (await used(people.root))["bob"] == (1, 15)
+
+
 async def test_use_that_cannot_be_stored_is_stored_later(
     people: People, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

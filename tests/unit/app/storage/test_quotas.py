@@ -51,6 +51,20 @@ async def test_stored_bytes_follow_every_change(store: Store) -> None:
     await store.ratings.rate(answer.id, None, None)
     assert await check(store) == before
     await store.ratings.rate(answer.id, "good", "é")
+    merging = message(conversation, "assistant", "", question)
+    before = await check(store)
+    await store.runs.begin(Turn(answer=merging, run=record(merging)))
+    with_path = await check(store) - before
+    again = message(conversation, "assistant", "", question)
+    await store.runs.begin(Turn(answer=again, run=record(again), own_prompt=b"\0" * 400))
+    assert await check(store) == before + 2 * with_path + 256 + 400
+    for each in (merging, again):
+        await store.runs.finish(MessageEnd("Yes.", "complete", "stop", b"").of(each))
+    await store.tree.fork(conversation.id, again.id)
+    await check(store)
+    await store.deletions.hide_message(again.id)
+    await store.deletions.remove_oldest(1e12, 1e12)
+    await check(store)
     fork = await store.tree.fork(conversation.id, answer.id)
     before = await check(store)
     await store.deletions.hide_message(other.id)

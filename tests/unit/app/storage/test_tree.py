@@ -321,6 +321,20 @@ async def test_removed_answer_is_returned_with_its_own_prompt(store: Store, conv
     assert pack_ids([5, 6, 1, 2, 3]) in [trail.ids for trail in trails_of(nodes)]
 
 
+async def test_removed_answer_is_quoted_by_no_prompt(store: Store, conversation: Conversation) -> None:
+    question, quoted = await answered(store, conversation, "one")
+    merging = replace(message(conversation, "assistant", "", question), merged=2)
+    other = message(conversation, "assistant", "", question)
+    for each in (merging, other):
+        await store.runs.begin(Turn(answer=each, run=record(each), own_prompt=pack_ids([5, 6])))
+    await store.deletions.hide_message(quoted.id)
+    removed = await store.deletions.remove_oldest(1e12, 1e12)
+    assert removed is not None
+    assert pack_ids([5, 6, 1, 2, 3]) in [trail.ids for trail in trails_of(removed.nodes)]
+    assert await store.messages.own_prompt(merging.id) is None
+    assert await store.messages.own_prompt(other.id) == pack_ids([5, 6])
+
+
 async def hidden(store: Store, *messages: Message) -> bool:
     """Return whether all of the messages are hidden. Raises ValueError if only some are."""
     outcomes = set[bool]()

@@ -9,11 +9,11 @@ from engine.executor.device_shares import variables_for, visible_devices
 
 
 def test_devices_are_found_by_their_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for number in range(11):
+    for number in (2, 3):
         (tmp_path / f"nvidia{number}").touch()
     (tmp_path / "nvidiactl").touch()
     monkeypatch.setattr(device_shares, "_FILES", {"cuda": f"{tmp_path}/nvidia[0-9]*"})
-    assert visible_devices("cuda", {}) == tuple(str(number) for number in range(11))
+    assert visible_devices("cuda", {}) == ("0", "1")
     assert visible_devices("cpu", {}) == ()
 
 

@@ -14,5 +14,5 @@ export function answerFields({ system_prompt, params }: Settings): AnswerParams 
 /** Return what an answer is asked for with. Only a system prompt that is not the chat's is its own. */
 export function wantedParams({ system_prompt, ...params }: AnswerParams, chat: Settings): AnswerParams {
   const typed = system_prompt?.trim() ?? "";
-  return typed === (chat.system_prompt ?? "") ? params : { ...params, system_prompt: typed };
+  return typed === (chat.system_prompt ?? "").trim() ? params : { ...params, system_prompt: typed };
 }

@@ -139,6 +139,7 @@ async def test_answer_in_a_hidden_tab_is_notified_if_asked(browser: Browser, ser
     await chat.page.wait_for_function("() => localStorage.getItem('ebb-notify') === 'on'")
     await chat.page.keyboard.press("Escape")
     await chat.send("Tell me.")
+    await chat.expect_status("complete")
     async with asyncio.timeout(20):
         shown = await chat.page.evaluate(NOTIFIED)
     assert shown == [["Nobody asked.", "Answer finished", chat.page.url.rpartition("/")[2]]]

@@ -2,10 +2,9 @@
 
 import asyncio
 import logging
-import time
 from collections import defaultdict
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from app.domain.bounds import MAX_USE_DAYS
@@ -15,8 +14,6 @@ from app.tenants.use import Use
 
 SAVE_SECONDS: Final = 60.0
 """Use within this time before a crash is not counted."""
-
-DAY_SECONDS: Final = 86_400.0
 
 logger = logging.getLogger(__name__)
 
@@ -95,4 +92,4 @@ class DailyUse:
 
 def _day(num_days: int) -> str:
     """Return the first of the last `num_days` days in UTC, today included."""
-    return datetime.fromtimestamp(time.time() - (num_days - 1) * DAY_SECONDS, UTC).date().isoformat()
+    return (datetime.now(UTC) - timedelta(days=num_days - 1)).date().isoformat()

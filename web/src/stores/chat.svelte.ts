@@ -4,7 +4,7 @@ import { t } from "../i18n/language.svelte";
 import type { ApiClient } from "../services/api/client";
 import { ApiError, describeError, UnreachableError, type Problem } from "../services/api/errors";
 import { followRun, type RunEvent } from "../services/api/run_stream";
-import type { ChatParams, Conversation, Rating, Retry } from "../services/api/types";
+import type { ChatSettings, Conversation, Rating, Retry } from "../services/api/types";
 import { newMessageId } from "../services/chat/ids";
 import type { HealthStore } from "./health.svelte";
 import { MessagePath, type ShownMessage } from "./message_path.svelte";
@@ -30,11 +30,6 @@ export interface Sending {
 export interface Beginning {
   leftOut: number;
   summary: string | null;
-}
-
-export interface ChatSettings {
-  system_prompt: string | null;
-  params: ChatParams | null;
 }
 
 /** Most answers that the server merges. */

@@ -1,8 +1,8 @@
 import { untrack } from "svelte";
 
 import type { ApiClient } from "../services/api/client";
-import type { Preset, PresetFields } from "../services/api/types";
-import type { Chat, ChatSettings } from "./chat.svelte";
+import type { ChatSettings, Preset, PresetFields } from "../services/api/types";
+import type { Chat } from "./chat.svelte";
 import type { Organizer } from "./organizer.svelte";
 
 /** The presets on the server. One of them may apply to new chats. */

@@ -64,6 +64,11 @@ export type LiveSample = Omit<Schemas["LiveSample"], "tiers" | "prompt_tokens_pe
   prompt_tokens_per_second: ByTier<number | null>;
 };
 export type ChatParams = Schemas["ChatParams"];
+/** Settings that a person gives a chat; null for the server's defaults. */
+export interface ChatSettings {
+  system_prompt: string | null;
+  params: ChatParams | null;
+}
 /** Settings of one answer. */
 export type AnswerParams = Schemas["AnswerParams"];
 /**

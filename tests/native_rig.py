@@ -69,16 +69,27 @@ def rounded_to_bytes(x: torch.Tensor) -> torch.Tensor:
 
 
 def held_by_four_bits(matrix: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    """Return random weights of the same shape and size: per group of 32, a power of two times integers down to -8.
+    """Return random weights of the same shape and size that int4 holds without rounding.
 
-    A group of zeros is among them. All columns have nearly the same size, so levelling changes nothing.
+    Each group of 32 is a power of two times integers from -8 to 7. A group of zeros is among them. All columns have
+    nearly the same size, so levelling changes nothing.
     """
-    integers = torch.randint(-8, 8, matrix.shape, generator=generator).view(len(matrix), -1, 32)
-    integers.scatter_(-1, torch.randint(0, 32, (*integers.shape[:-1], 1), generator=generator), -8)
+    return _multiples(matrix, range(-8, 8), -8, generator)
+
+
+def held_by_eight_bits(matrix: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """Return random weights of the same shape and size that int8 and bfloat16 hold without rounding."""
+    return _multiples(matrix, range(-127, 128), 127, generator)
+
+
+def _multiples(matrix: torch.Tensor, values: range, largest: int, generator: torch.Generator) -> torch.Tensor:
+    """Return groups of 32 integers of `values`, `largest` among them, each group times a power of two."""
+    integers = torch.randint(values.start, values.stop, matrix.shape, generator=generator).view(len(matrix), -1, 32)
+    integers.scatter_(-1, torch.randint(0, 32, (*integers.shape[:-1], 1), generator=generator), largest)
     integers[0, 0] = 0
     signs = torch.randint(0, 2, integers.shape[:2], generator=generator) * 2 - 1
     exponents = torch.randint(-2, 3, integers.shape[:2], generator=generator)
-    size = float(matrix.abs().mean()) / 4
+    size = float(matrix.abs().mean()) / (abs(largest) / 2)
     scales = signs * 2.0 ** (exponents + round(math.log2(size)))
     return (integers * scales[..., None]).view_as(matrix)
 

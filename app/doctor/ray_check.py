@@ -7,8 +7,10 @@ from pathlib import Path
 from app.config.ray_address import AUTO
 from app.config.settings import Settings
 from app.doctor.finding import Finding
+from engine.device_choice import choose_device
 from engine.errors import EngineError
-from engine.fleet.ray_cluster import connect, cpus_by_node, cpus_per_stage, disconnect
+from engine.executor.stage_size import in_words, machines, stage_size
+from engine.fleet.ray_cluster import connect, disconnect
 
 TOKEN = Path("~/.ray/auth_token")
 """Place where Ray keeps the token, unless a variable of its own names another one."""
@@ -20,6 +22,7 @@ REACH_SECONDS = 3.0
 def check_ray(settings: Settings) -> Finding:
     """Check that the cluster accepts this machine's token and version, and has room for the replicas."""
     address, replicas, stages = settings.ray_address, settings.replicas, settings.pipeline_parallel_size
+    kind = choose_device(settings.device)
     if not address:
         return Finding("ok", "ray", "off: replicas run on this machine")
     try:
@@ -31,8 +34,8 @@ def check_ray(settings: Settings) -> Finding:
     try:
         connect(address)
         try:
-            cpus = cpus_by_node()
-            share = cpus_per_stage(list(cpus.values()), replicas, stages)
+            cluster = machines(kind).values()
+            size = stage_size(cluster, replicas, stages=stages, ranks=settings.tensor_parallel_size, kind=kind)
         finally:
             disconnect()
     except EngineError as error:
@@ -41,7 +44,7 @@ def check_ray(settings: Settings) -> Finding:
     users = "1 replica" if replicas == 1 else f"{replicas} replicas"
     if stages > 1:
         users = f"the {stages} stages of {users}"
-    text = f"ray {installed}, {len(cpus)} machines with {sum(cpus.values())} CPUs: {share} for each of {users}"
+    text = f"ray {installed}, {in_words(cluster, kind)}: {size} for each of {users}"
     if _is_token_readable():
         return Finding("warn", "ray", f"{text}; other users can read {TOKEN}", f"chmod 600 {TOKEN}")
     return Finding("ok", "ray", text)

@@ -25,6 +25,7 @@ from engine.errors import EngineError
 from engine.executor.core_shares import core_shares
 from engine.executor.far_pool import hang_up
 from engine.executor.machine_share import MachineShare
+from engine.executor.stage_size import StageSize, actor_options, machines
 from engine.executor.started_rank import RankProcess, StartedRank
 from engine.listening_socket import listen_on
 from engine.worker.torch.ranks import MeetingAddress, open_store
@@ -168,9 +169,10 @@ class RayRanks:
     def start(self, order: "RankOrder") -> StartedRank:
         """See RankStarter."""
         stage, _ = self._partition.place(order.rank)
-        cpus = self._group.bundle_specs[stage]["CPU"] / self._partition.ranks
+        part = {name: amount / self._partition.ranks for name, amount in self._group.bundle_specs[stage].items()}
         place = PlacementGroupSchedulingStrategy(self._group, stage)
-        actor = ray.remote(RankActor).options(num_cpus=cpus, max_restarts=0, scheduling_strategy=place).remote()
+        options = {**actor_options(part), "scheduling_strategy": place}
+        actor = ray.remote(RankActor).options(max_restarts=0, **options).remote()
         try:
             return self._begin(order, actor)
         except (RayError, OSError) as error:
@@ -178,11 +180,11 @@ class RayRanks:
             reason = str(error).strip().splitlines()[-1]
             raise EngineError(f"rank {order.rank} cannot be started by Ray: {reason}") from error
 
-    def _share_of(self, actor: Any, node: str, stage: int) -> tuple[int, ...]:
-        """Take a part of the actor's machine `node` for a stage, and return its CPUs."""
-        cpus = int(self._group.bundle_specs[stage]["CPU"])
-        of_machine = next(int(each["Resources"].get("CPU", 0)) for each in ray.nodes() if each["NodeID"] == node)
-        share: tuple[int, ...] = ray.get(actor.share.remote(max(1, of_machine // cpus)), timeout=START_SECONDS)
+    def _share_of(self, actor: Any, node: str, stage: int, kind: str) -> tuple[int, ...]:
+        """Take a part of the actor's machine `node` for a stage that computes on `kind`, and return its CPUs."""
+        size = StageSize.of_bundle(self._group.bundle_specs[stage], kind)
+        count = size.fitting(machines(kind)[node])
+        share: tuple[int, ...] = ray.get(actor.share.remote(count), timeout=START_SECONDS)
         return share
 
     def _begin(self, order: "RankOrder", actor: Any) -> StartedRank:
@@ -193,7 +195,7 @@ class RayRanks:
         stage, rank = self._partition.place(order.rank)
         # The first stage has the CPUs of the engine.
         if stage > 0 and rank == 0:
-            self._stage_cpus = self._share_of(actor, node, stage)
+            self._stage_cpus = self._share_of(actor, node, stage, order.config.device)
         secret = secrets.token_bytes(_SECRET_NBYTES)
         with listen_on(self._host) as listener:
             door = RankDoor(self._host, listener.getsockname()[1], secret)

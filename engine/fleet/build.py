@@ -135,7 +135,7 @@ def _place(config: EngineConfig, count: int, ray_address: str, closing: ExitStac
     from engine.fleet.ray_placement import RayPlacement
 
     # Each machine divides the sizes among its own replicas.
-    return RayPlacement(count, config.pipeline_parallel_size), [config] * count
+    return RayPlacement(count, config), [config] * count
 
 
 def _starter(
@@ -147,7 +147,7 @@ def _starter(
     _join_cluster(ray_address, closing)
     from engine.fleet.ray_starter import RayStarter
 
-    return RayStarter(count), [config] * count
+    return RayStarter(count, config.device), [config] * count
 
 
 def _join_cluster(address: str, closing: ExitStack) -> None:

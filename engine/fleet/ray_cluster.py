@@ -1,11 +1,11 @@
-"""Connection of this process to a Ray cluster, and the cores of the cluster's machines."""
+"""Connection of this process to a Ray cluster."""
 
 import asyncio
 import atexit
 import ipaddress
 import os
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future
 from threading import Thread
 from typing import Final, TypeVar
@@ -90,33 +90,3 @@ def check_private(host: str) -> None:
             f"{host} is a public address, and a Ray cluster runs the code of every client that it accepts. Let the "
             "cluster use a private network: `ray start --node-ip-address` with a private address."
         )
-
-
-def cpus_by_node() -> dict[str, int]:
-    """Return the number of CPUs that each machine offers to actors, by the id of its node.
-
-    Machines without CPUs for actors are left out.
-    """
-    import ray
-
-    nodes = ray.nodes()
-    cpus = {node["NodeID"]: int(node["Resources"].get("CPU", 0)) for node in nodes if node["Alive"]}
-    return {node: count for node, count in cpus.items() if count}
-
-
-def cpus_per_stage(of_machines: Sequence[int], count: int, stages: int) -> int:
-    """Return the most CPUs that each stage of `count` replicas can have, all the same number, on machines with these.
-
-    stages: of each replica. A stage is on one machine.
-
-    Raise EngineError if there are fewer CPUs than stages.
-    """
-    total, parts = sum(of_machines), count * stages
-    for share in range(total // parts, 0, -1):
-        if sum(cpus // share for cpus in of_machines) >= parts:
-            return share
-    needing = "every replica needs one" if stages == 1 else f"each of the {stages} stages of every replica needs one"
-    raise EngineError(
-        f"--replicas {count}: the Ray cluster has {total} CPUs on {len(of_machines)} machines, and {needing}. "
-        "Add machines, or lower --replicas."
-    )

@@ -16,11 +16,12 @@ from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
 from engine.config import EngineConfig
 from engine.errors import EngineError
+from engine.executor.stage_size import StageSize, actor_options, machines, stage_size
 from engine.fleet.door import Door
 from engine.fleet.order import ReplicaOrder, encode_order
 from engine.fleet.placement import Share
 from engine.fleet.ray_actor import ReplicaActor
-from engine.fleet.ray_cluster import called, cpus_by_node, cpus_per_stage
+from engine.fleet.ray_cluster import called
 from engine.fleet.tls import Identity
 
 PLACE_SECONDS: Final = 60.0
@@ -83,23 +84,29 @@ class RayReplica:
 
 
 class RayPlacement:
-    """Actors on the cluster that this process is connected to, all stages with the same number of CPUs.
+    """Actors on the cluster that this process is connected to, all stages of the same size.
 
     is_shared: see Placement.
     """
 
     is_shared = False
 
-    def __init__(self, count: int, stages: int) -> None:
-        """Divide the CPUs of the cluster among the stages of `count` replicas.
+    def __init__(self, count: int, config: EngineConfig) -> None:
+        """Divide the CPUs and devices of the cluster among the stages of `count` replicas.
 
         Raise EngineError if there are too few.
         """
-        self._cpus = cpus_per_stage(list(cpus_by_node().values()), count, stages)
+        self._size = stage_size(
+            machines(config.device).values(),
+            count,
+            stages=config.pipeline_parallel_size,
+            ranks=config.tensor_parallel_size,
+            kind=config.device,
+        )
         self._identity = Identity.new()
 
     def shares(self, count: int, accelerators: Sequence[str]) -> list[Share]:  # noqa: ARG002
-        """See Placement. Other machines' CPUs are divided there."""
+        """See Placement. Other machines' CPUs are divided there, and their devices by Ray."""
         return [Share()] * count
 
     async def start(self, order: ReplicaOrder) -> RayReplica:
@@ -121,31 +128,33 @@ class RayPlacement:
     def _create(self, config: EngineConfig) -> tuple[Any, Any]:
         """Return an actor without waiting for a machine, and the placement group of its ranks; None for one rank."""
         group = None
-        options: dict[str, Any] = {"num_cpus": self._cpus, "scheduling_strategy": "SPREAD"}
+        options = {**actor_options(self._size.bundle), "scheduling_strategy": "SPREAD"}
         if config.num_processes > 1:
-            group = placement_group([{"CPU": self._cpus}] * config.pipeline_parallel_size, strategy="PACK")
+            group = placement_group([self._size.bundle] * config.pipeline_parallel_size, strategy="PACK")
             options = {"num_cpus": 0, "scheduling_strategy": PlacementGroupSchedulingStrategy(group, 0)}
         # A replica that dies has another epoch, which only the gateway can give.
         return ray.remote(ReplicaActor).options(max_restarts=0, max_concurrency=8, **options).remote(), group
 
     async def _opened(self, actor: Any, group: Any, order: ReplicaOrder) -> RayReplica:
-        machine, num_shares = await located(actor, order.index, self._cpus)
+        machine, num_shares = await located(actor, order.index, self._size)
         door = await actor.open.remote(encode_order(order), num_shares, self._identity.certificate)
         return RayReplica(order, actor, machine, door, self._identity, lambda: kill_actor(actor, group))
 
 
-async def located(actor: Any, index: int, cpus: int) -> tuple[str, int]:
-    """Wait until an actor of replica `index`, with `cpus` CPUs, has a machine.
+async def located(actor: Any, index: int, size: StageSize) -> tuple[str, int]:
+    """Wait until an actor of replica `index`, with stages of `size`, has a machine.
 
-    Return its name, and how many such replicas it has room for. Raise EngineError if no machine has room.
+    Return the machine's name, and the number of such stages for which it has room. Raise EngineError if no machine has
+    room.
     """
     try:
         async with asyncio.timeout(PLACE_SECONDS):
             node, machine = await actor.machine.remote()
-            return machine, (await called(cpus_by_node)).get(node, cpus) // cpus
+            found = (await called(lambda: machines(size.kind))).get(node)
+            return machine, size.fitting(found) if found is not None else 1
     except TimeoutError:
         raise EngineError(
-            f"no machine of the Ray cluster had {cpus} CPUs for replica {index} within {PLACE_SECONDS:g} s. "
+            f"no machine of the Ray cluster had {size} for replica {index} within {PLACE_SECONDS:g} s. "
             "Add a machine, or lower --replicas."
         ) from None
 

@@ -11,10 +11,11 @@ import ray
 from ray.exceptions import RayError
 
 from engine.errors import EngineError
+from engine.executor.stage_size import actor_options, machines, stage_size
 from engine.fleet.order import ReplicaOrder, encode_order
 from engine.fleet.placement import Share
 from engine.fleet.ray_actor import ReplicaActor
-from engine.fleet.ray_cluster import called, cpus_by_node, cpus_per_stage
+from engine.fleet.ray_cluster import called
 from engine.fleet.ray_placement import in_short, kill_actor, located
 from engine.fleet.shared_place import SharedPlace, decode_place
 
@@ -23,14 +24,17 @@ END_SECONDS: Final = 15.0
 
 
 class RayStarter:
-    """Actors on the cluster that this process is connected to, all with the same number of CPUs."""
+    """Actors on the cluster that this process is connected to, all of the same size."""
 
-    def __init__(self, count: int) -> None:
-        """Divide the CPUs of the cluster among `count` replicas. Raise EngineError if there are too few."""
-        self._cpus = cpus_per_stage(list(cpus_by_node().values()), count, 1)
+    def __init__(self, count: int, kind: str) -> None:
+        """Divide the CPUs and devices of the cluster among `count` replicas, which compute on devices of `kind`.
+
+        Raise EngineError if there are too few.
+        """
+        self._size = stage_size(machines(kind).values(), count, stages=1, ranks=1, kind=kind)
 
     def shares(self, count: int, accelerators: Sequence[str]) -> list[Share]:  # noqa: ARG002
-        """See SharedStarter. Other machines' CPUs are divided there."""
+        """See SharedStarter. Other machines' CPUs are divided there, and their devices by Ray."""
         return [Share()] * count
 
     async def start(self, order: ReplicaOrder) -> SharedPlace:
@@ -38,7 +42,7 @@ class RayStarter:
         name = f"replica-{secrets.token_hex(8)}"
         actor = await called(lambda: self._create(name))
         try:
-            _, num_shares = await located(actor, order.index, self._cpus)
+            _, num_shares = await located(actor, order.index, self._size)
             return decode_place(await actor.open_to_all.remote(encode_order(order), num_shares, name))
         except RayError as error:
             kill_actor(actor)
@@ -56,8 +60,8 @@ class RayStarter:
                 lifetime="detached",
                 max_restarts=0,
                 max_concurrency=8,
-                num_cpus=self._cpus,
                 scheduling_strategy="SPREAD",
+                **actor_options(self._size.bundle),
             )
             .remote()
         )

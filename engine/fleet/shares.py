@@ -12,16 +12,10 @@ def check_divisible(config: EngineConfig, count: int, ray_address: str = "") -> 
 
     ray_address: the Ray cluster on whose machines they run; empty for this machine.
     """
-    on_cpu = config.device == "cpu"
-    if not (on_cpu or ray_address) and len(config.accelerators) < count:
+    if config.device != "cpu" and not ray_address and len(config.accelerators) < count:
         raise EngineError(
             f"{count} replicas need {count} {config.device} devices, one each, and this machine shows "
             f"{len(config.accelerators)}. Lower --replicas, or check {VARIABLES[config.device]}."
-        )
-    if ray_address and not on_cpu:
-        raise EngineError(
-            f"--ray-address: replicas of a cluster compute on CPUs so far, but the device is {config.device!r}. "
-            "Use --device cpu, or omit --ray-address for replicas with a device each on this machine."
         )
     for name, size in (("tensor", config.tensor_parallel_size), ("pipeline", config.pipeline_parallel_size)):
         if size > 1 and not ray_address:

@@ -35,8 +35,9 @@ class RayCluster:
         self.address: str = cluster.address
 
     def add_machine(self, *, wait: bool = True) -> None:
-        """Add a machine with two CPUs."""
-        self._cluster.add_node(wait=wait, num_cpus=2, object_store_memory=MEMORY)
+        """Add a machine with two CPUs. Ray believes that it also has two GPUs and two NPUs."""
+        claimed = {"num_gpus": 2, "resources": {"NPU": 2}}
+        self._cluster.add_node(wait=wait, num_cpus=2, object_store_memory=MEMORY, **claimed)
 
     def kill_machine_of(self, pid: int | None) -> None:
         """Kill the process that makes the machine of an actor, and with it the actor."""

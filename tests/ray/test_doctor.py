@@ -51,5 +51,5 @@ async def test_only_the_token_of_the_cluster_is_accepted(cluster: RayCluster, tm
             RAY_NUM_REDIS_GET_RETRIES="2",
         ),
     )
-    assert ours == "ok ray 2.60.0, 3 machines with 6 CPUs: 2 for each of 3 replicas"
+    assert ours == "ok ray 2.60.0, 6 CPUs on 3 machines: 2 CPUs for each of 3 replicas"
     assert other.startswith(f"fail --ray-address {cluster.address}: ")

@@ -55,23 +55,29 @@ def open_store(host: str, num_processes: int) -> tuple[Store, MeetingAddress]:
 class TorchRanks:
     """RankGroup on torch.distributed: the ranks of one stage, with one process per rank, all on one machine."""
 
-    def __init__(self, process: int, partition: Partition, device: str, meeting_place: Path | MeetingAddress) -> None:
+    def __init__(
+        self,
+        process: int,
+        partition: Partition,
+        device: str,
+        meeting_place: Path | MeetingAddress,
+        device_index: int = 0,
+    ) -> None:
         """Join the group of all processes, and return once all have joined. Errors of torch.distributed propagate.
 
         process: number of this process in `partition`.
         meeting_place: a file that does not exist yet, in a directory that other users cannot write to. With stages on
         several machines, the address of a store on one of them.
+        device_index: of the device of this rank, among those that the process sees.
         """
         stage, self.rank = partition.place(process)
         self.size = partition.ranks
-        if device == "cpu":
-            # On one machine bind to loopback: the group must not reach others, whatever this host's name resolves to.
-            interface = "lo" if isinstance(meeting_place, Path) else _interface(meeting_place.own)
-            os.environ["GLOO_SOCKET_IFNAME"] = interface
-            self._device = torch.device("cpu")
-        else:
-            torch.accelerator.set_device_index(process)
-            self._device = torch.device(device, process)
+        # On one machine bind to loopback: the group must not reach others, whatever this host's name resolves to.
+        interface = "lo" if isinstance(meeting_place, Path) else _interface(meeting_place.own)
+        for library in ("GLOO", *((BACKENDS[device].upper(),) if isinstance(meeting_place, MeetingAddress) else ())):
+            os.environ[f"{library}_SOCKET_IFNAME"] = interface
+        if device != "cpu":
+            torch.accelerator.set_device_index(device_index)
         backend = BACKENDS[device]
         if partition.num_stages > 1 and device != "cpu":
             # Tokens travel between hosts, hidden states between devices.

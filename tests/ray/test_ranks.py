@@ -15,7 +15,7 @@ from engine.config import EngineConfig
 from engine.fleet.build import build_fleet
 from engine.fleet.remote_engine import RemoteEngine
 from tests.integration.engine.fleet.answers import KINDS, Told, answers_of, prompt_of, reading, told
-from tests.ray.cluster import RayCluster
+from tests.ray.cluster import RayCluster, machine_of
 from tests.tiny_models import make_tiny_model
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -24,17 +24,17 @@ PARAMS = [KINDS[kind] for kind in ("greedy", "seeded", "several")]
 PROMPTS = [[3 + token % 250 for token in prompt_of(150, salt)] for salt in range(len(PARAMS))]
 
 
-@pytest.fixture(scope="module")
-def pair(tmp_path_factory: pytest.TempPathFactory) -> EngineConfig:
-    """Return the configuration of an engine with two ranks, without tiers below the device."""
+@pytest.fixture(scope="module", params=[1, 2], ids=["one stage", "two stages"])
+def pair(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> EngineConfig:
+    """Return the configuration of an engine with two ranks in each stage, without tiers below the device."""
     model = make_tiny_model(tmp_path_factory.mktemp("pair") / "model", seed=3)
     config = EngineConfig(model, "tiny", None, b"a secret of the tests", dtype="float32", kv_memory=1 << 24)
-    return replace(config, tensor_parallel_size=2)
+    return replace(config, tensor_parallel_size=2, pipeline_parallel_size=request.param)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def expected(pair: EngineConfig) -> list[list[Told]]:
-    """Return the answers of two plain processes."""
+    """Return the answers of plain processes."""
     engine = await asyncio.to_thread(build_engine, pair, lambda _: None)
     await engine.start()
     answers = [
@@ -58,11 +58,17 @@ def is_rank_actor(pid: int | None) -> bool:
     return b"ray::RankActor" in Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
-async def test_ranks_on_ray_answer_as_processes_do(ranks: RemoteEngine, expected: list[list[Told]]) -> None:
+async def test_ranks_on_ray_answer_as_processes_do(
+    pair: EngineConfig, ranks: RemoteEngine, expected: list[list[Told]]
+) -> None:
     workers = ranks.stats().workers
     assert workers is not None
-    assert len(workers.pids) == 2
+    assert len(workers.pids) == pair.num_processes
     assert all(is_rank_actor(pid) for pid in workers.pids)
+    machines = [machine_of(pid or 0) for pid in workers.pids]
+    # The ranks of a stage share a machine, and no machine has room for two stages.
+    assert machines[::2] == machines[1::2]
+    assert len(set(machines)) == pair.pipeline_parallel_size
     for prompt, params, answers in zip(PROMPTS, PARAMS, expected, strict=True):
         assert [told(each) for each in await answers_of(ranks, prompt, *params)] == answers
 

@@ -9,7 +9,7 @@ from app.config.settings import Settings
 from app.doctor.finding import Finding
 from engine.device_choice import choose_device
 from engine.errors import EngineError
-from engine.executor.stage_size import in_words, machines, stage_size
+from engine.executor.ray_stage import in_words, machines, stage_size
 from engine.fleet.ray_cluster import connect, disconnect
 
 TOKEN = Path("~/.ray/auth_token")

@@ -25,7 +25,7 @@ from engine.errors import EngineError
 from engine.executor.core_shares import core_shares
 from engine.executor.far_pool import hang_up
 from engine.executor.machine_share import MachineShare
-from engine.executor.stage_size import StageSize, actor_options, machines
+from engine.executor.ray_stage import StageSize, actor_options, machines
 from engine.executor.started_rank import RankProcess, StartedRank
 from engine.listening_socket import listen_on
 from engine.worker.torch.ranks import MeetingAddress, open_store

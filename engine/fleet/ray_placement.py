@@ -16,7 +16,7 @@ from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
 from engine.config import EngineConfig
 from engine.errors import EngineError
-from engine.executor.stage_size import StageSize, actor_options, machines, stage_size
+from engine.executor.ray_stage import StageSize, actor_options, machines, stage_size
 from engine.fleet.door import Door
 from engine.fleet.order import ReplicaOrder, encode_order
 from engine.fleet.placement import Share

@@ -11,7 +11,7 @@ import ray
 from ray.exceptions import RayError
 
 from engine.errors import EngineError
-from engine.executor.stage_size import actor_options, machines, stage_size
+from engine.executor.ray_stage import actor_options, machines, stage_size
 from engine.fleet.order import ReplicaOrder, encode_order
 from engine.fleet.placement import Share
 from engine.fleet.ray_actor import ReplicaActor

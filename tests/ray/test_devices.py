@@ -13,7 +13,7 @@ import pytest
 from engine.config import EngineConfig
 from engine.errors import EngineError
 from engine.executor.device_shares import VARIABLES
-from engine.executor.stage_size import StageSize, actor_options
+from engine.executor.ray_stage import StageSize, actor_options
 from engine.fleet.ray_cluster import connect, disconnect
 from tests.ray.cluster import RayCluster
 

@@ -46,12 +46,12 @@ class StageSize:
 
     @property
     def bundle(self) -> dict[str, float]:
-        """What Ray reserves for a stage: CPUs, and devices if it computes on any."""
+        """Amounts that Ray reserves for a stage: CPUs, and devices unless it computes on CPUs."""
         return {"CPU": self.cpus, **({RESOURCES[self.kind]: self.devices} if self.devices else {})}
 
 
 def machines(kind: str) -> dict[str, Machine]:
-    """Return the machines of the cluster, by the ids of their nodes. Those without CPUs for actors are left out.
+    """Return the machines of the cluster, by the ids of their nodes, without those that offer no CPUs to actors.
 
     kind: of the devices that count, as in EngineConfig.
     """

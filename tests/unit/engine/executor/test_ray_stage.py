@@ -3,7 +3,7 @@
 import pytest
 
 from engine.errors import EngineError
-from engine.executor.stage_size import Machine, StageSize, actor_options, stage_size
+from engine.executor.ray_stage import Machine, StageSize, actor_options, stage_size
 
 
 @pytest.mark.parametrize(

@@ -109,9 +109,9 @@ class Resumption:
 
         had_place: number of tokens of the runs that had a place in the batch when the former process died.
         """
-        unknown = [left for left in await self._store.runs.unfinished() if self._is_unknown(left)]
         found = list[tuple[RunRecord, Run]]()
-        for left, run in zip(unknown, await asyncio.gather(*map(self._opened, unknown)), strict=True):
+        for left in filter(self._is_unknown, await self._store.runs.unfinished()):
+            run = _opened(left)
             self._runs.add(run)
             # The places of another server are not known. A run that it had resumed before may be the cause.
             had_tokens = left.record.resumed_with if left.is_crashed else had_place.get(run.id)
@@ -121,27 +121,6 @@ class Resumption:
     def _is_unknown(self, left: UnfinishedRun) -> bool:
         known = self._runs.get(left.record.id, left.tenant)
         return known is None or known.ended.is_set()
-
-    async def _opened(self, left: UnfinishedRun) -> Run:
-        answer, record = left.answer, left.record
-        store = self._store.of(left.tenant)
-        conversation = await store.conversations.get(answer.conversation_id)
-        assert answer.parent_id is not None
-        question = await store.messages.get(answer.parent_id)
-        opening = opening_event(conversation, question, answer)
-        log = RunLog(record.id, answer, opening, epoch=record.epoch + 1, deltas=left.deltas)
-        saved_ids = len(left.token_ids) // ID_BYTES
-        run = Run(
-            record.id,
-            left.tenant,
-            answer,
-            log,
-            saved_ids=saved_ids,
-            saved_deltas=len(left.deltas),
-            epoch=record.epoch + 1,
-        )
-        run.token_ids.extend(unpack_ids(left.token_ids))
-        return run
 
     async def _resume_all(self, found: Sequence[tuple[RunRecord, Run]], *, is_closed: bool) -> None:
         found = await self._noted(found, is_closed=is_closed)
@@ -221,6 +200,25 @@ class Resumption:
         )
         [stream] = await engine.generate(request)
         self._runs.drive(run, stream, lambda: engine.abort(stream.request_id))
+
+
+def _opened(left: UnfinishedRun) -> Run:
+    """Return the run with its log, at the epoch that begins when this server takes it over."""
+    answer, record, epoch = left.answer, left.record, left.record.epoch + 1
+    log = RunLog(
+        record.id, answer, opening_event(left.conversation, left.question, answer), epoch=epoch, deltas=left.deltas
+    )
+    run = Run(
+        record.id,
+        left.tenant,
+        answer,
+        log,
+        saved_ids=len(left.token_ids) // ID_BYTES,
+        saved_deltas=len(left.deltas),
+        epoch=epoch,
+    )
+    run.token_ids.extend(unpack_ids(left.token_ids))
+    return run
 
 
 def _counted(record: RunRecord, had_tokens: int | None, run: Run) -> RunRecord:

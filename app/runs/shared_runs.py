@@ -48,17 +48,12 @@ class SharedRuns:
         left = await store.runs.find(run_id)
         if left is None:
             return None
-        try:
-            run = await _copied(store, left)
-        except NotFoundError:
-            # The conversation was removed between two reads.
-            return None
         if (other := self._live_copy(run_id)) is not None:
             # Another client was faster.
             return other
-        copy = self._copies[run_id] = _Copy(store, run)
+        copy = self._copies[run_id] = _Copy(store, _copied(left))
         copy.begin(lambda: self._drop(copy))
-        return run
+        return copy.run
 
     async def cancel(self, run_id: str, tenant: str) -> None:
         """Have the server that works on a run end it, and wait until it has ended."""
@@ -164,13 +159,11 @@ class _Copy:
         run.ended.set()
 
 
-async def _copied(store: Store, left: UnfinishedRun) -> Run:
-    answer = left.answer
-    assert answer.parent_id is not None
-    conversation = await store.conversations.get(answer.conversation_id)
-    opening = opening_event(conversation, await store.messages.get(answer.parent_id), answer)
-    log = RunLog(left.record.id, answer, opening, epoch=left.record.epoch, deltas=left.deltas)
-    run = Run(left.record.id, left.tenant, answer, log, is_kept=False, epoch=left.record.epoch)
+def _copied(left: UnfinishedRun) -> Run:
+    record, answer = left.record, left.answer
+    opening = opening_event(left.conversation, left.question, answer)
+    log = RunLog(record.id, answer, opening, epoch=record.epoch, deltas=left.deltas)
+    run = Run(record.id, left.tenant, answer, log, is_kept=False, epoch=record.epoch)
     run.token_ids.extend(unpack_ids(left.token_ids))
     return run
 

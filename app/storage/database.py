@@ -102,6 +102,13 @@ class Database(ABC):
             seconds=READ_SECONDS,
         )
 
+    async def read_together(self, work: Callable[[Connection], T], *, tenant: str = SERVER) -> T:
+        """Run `work`, which makes several SELECTs, in a reader thread, and return its result.
+
+        Each SELECT sees what was committed when it began. Raises ReadTimeoutError after READ_SECONDS.
+        """
+        return await self._pools.reads.run(work, tenant=tenant, seconds=READ_SECONDS)
+
     async def search(self, work: Callable[[Connection], T], *, tenant: str, seconds: float = SEARCH_SECONDS) -> T:
         """Run the search `work` in a reader thread, one per tenant at a time.
 

@@ -58,14 +58,17 @@ class RunProgress:
 
 @dataclass(frozen=True, slots=True)
 class UnfinishedRun:
-    """A run that no process works on.
+    """A run that has not ended, with all that another process needs to follow or to resume it.
 
+    question: the message that the answer follows.
     token_ids: packed.
     is_crashed: whether its owner was another server that ended without notice.
     """
 
     tenant: str
     record: RunRecord
+    conversation: Conversation
+    question: Message
     answer: Message
     token_ids: bytes
     deltas: list[Delta]

@@ -2,13 +2,15 @@
 
 import json
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import fields
 from typing import Final
 
 from app.domain.deltas import Delta
 from app.domain.records import Conversation, Message
 from app.storage.answer_prompts import insert_answer_prompt
-from app.storage.connection import NOTICE_CHARACTERS, Connection, Row
+from app.storage.connection import NOTICE_CHARACTERS, Connection, Parameters, Row
 from app.storage.database import Database
 from app.storage.drafts import forget_sent
 from app.storage.errors import DuplicateError, MissingReferenceError
@@ -27,7 +29,8 @@ from app.storage.servers import has_no_owner
 from app.storage.versions import Versions, about_to_change
 from engine.errors import ConflictError, NotFoundError
 
-_RECORD = "id, message_id, kv_fingerprint, prompt_ids, priority, deadline, epoch, fruitless, resumed_with, is_cancelled"
+_FIELDS = [each.name for each in fields(RunRecord)]
+_RECORD = ", ".join(_FIELDS)
 PROGRESS: Final = "runs"
 """Topic of notices that name runs with new output, a new owner or an end, as a JSON array."""
 CANCEL: Final = "cancel"
@@ -195,11 +198,8 @@ class RunStore:
 
     async def unfinished(self) -> list[UnfinishedRun]:
         """List the runs of all tenants whose process has ended, in the order in which they began."""
-        free = has_no_owner(self._database.dialect)
-        rows = await self._database.read(f"SELECT {_RECORD} FROM run WHERE {_SHOWN} AND {free} ORDER BY id")
-        left = [await self._unfinished(_record_of(row)) for row in rows]
-        # A run may have ended, or its conversation may have been removed, between two reads.
-        return [each for each in left if each is not None]
+        where = f"{_SHOWN} AND {has_no_owner(self._database.dialect)}"
+        return await self._database.read_together(lambda connection: _unfinished(connection, where))
 
     async def take_over(self, records: Iterable[RunRecord]) -> set[str]:
         """Store the records of runs that this process resumes, and become their owner. Returns the ids of these runs.
@@ -230,9 +230,11 @@ class RunStore:
 
     async def find(self, run_id: str) -> UnfinishedRun | None:
         """Return a run of the tenant with its stored output, at any server; None if the run has ended."""
-        rows = await self._database.read(f"SELECT {_RECORD} FROM run WHERE {_SHOWN} AND id = ?", (run_id,))
-        found = await self._unfinished(_record_of(rows[0])) if rows else None
-        return found if found is not None and found.tenant == self._tenant else None
+        where = f"{_SHOWN} AND id = ?"
+        found = await self._database.read_together(
+            lambda connection: _unfinished(connection, where, (run_id,)), tenant=self._tenant
+        )
+        return next((each for each in found if each.tenant == self._tenant), None)
 
     async def ids(self, conversation_id: str | None = None) -> list[str]:
         """List the ids of the tenant's unfinished runs in a conversation; None for all conversations."""
@@ -251,17 +253,18 @@ class RunStore:
 
     async def news(self, run_id: str, num_tokens: int) -> RunNews | None:
         """Return the stored output of a run after its first `num_tokens` tokens; None once it has ended."""
-        events = await self._database.read(
-            "SELECT token_ids, deltas FROM run_event WHERE run = (SELECT number FROM run WHERE id = ?) "
-            "AND first_token >= ? ORDER BY first_token",
-            (run_id, num_tokens),
-            tenant=self._tenant,
-        )
-        # Read last: another epoch may have replaced the output that follows.
-        epochs = await self._database.read("SELECT epoch FROM run WHERE id = ?", (run_id,), tenant=self._tenant)
-        if not epochs:
-            return None
-        return RunNews(epochs[0]["epoch"], *_output_of(events))
+
+        def read(connection: Connection) -> RunNews | None:
+            events = connection.fetch_all(
+                "SELECT token_ids, deltas FROM run_event WHERE run = (SELECT number FROM run WHERE id = ?) "
+                "AND first_token >= ? ORDER BY first_token",
+                (run_id, num_tokens),
+            )
+            # Read last: another epoch may have replaced the output that follows.
+            row = connection.fetch_one("SELECT epoch FROM run WHERE id = ?", (run_id,))
+            return RunNews(row["epoch"], *_output_of(events)) if row is not None else None
+
+        return await self._database.read_together(read, tenant=self._tenant)
 
     async def ask_to_cancel(self, run_ids: Sequence[str]) -> None:
         """Ask the owners of runs to end them."""
@@ -291,25 +294,54 @@ class RunStore:
 
         return await self._database.write(update)
 
-    async def _unfinished(self, record: RunRecord) -> UnfinishedRun | None:
-        of = "message JOIN conversation ON conversation.id = conversation_id JOIN run ON run.message_id = message.id"
-        crashed = "EXISTS (SELECT 1 FROM server WHERE server.id = owner) AS is_crashed"
-        sql = f"SELECT message.*, tenant, {crashed} FROM {of} WHERE run.id = ?"
-        row = next(iter(await self._database.read(sql, (record.id,))), None)
-        if row is None:
-            return None
-        events = await self._database.read(
-            "SELECT token_ids, deltas FROM run_event WHERE run = (SELECT number FROM run WHERE id = ?) "
-            "ORDER BY first_token",
-            (record.id,),
+
+def _unfinished(connection: Connection, where: str, parameters: Parameters = ()) -> list[UnfinishedRun]:
+    """Read the runs that meet a condition, in the order in which they began.
+
+    The number of statements does not depend on that of the runs. Between two statements a thread waits for the event
+    loop's thread, which is busy when a hundred runs are taken over.
+    """
+    crashed = "EXISTS (SELECT 1 FROM server WHERE server.id = owner) AS is_crashed"
+    rows = connection.fetch_all(f"SELECT {_RECORD}, number, {crashed} FROM run WHERE {where} ORDER BY id", parameters)
+    if not rows:
+        return []
+    answers = f"SELECT message_id FROM run WHERE {where}"
+    shown = {
+        row["id"]: row
+        for chosen in (answers, f"SELECT parent_id FROM message WHERE id IN ({answers})")
+        for row in connection.fetch_all(f"SELECT * FROM shown_message WHERE id IN ({chosen})", parameters)
+    }
+    chats = connection.fetch_all(
+        f"SELECT * FROM shown_conversation WHERE id IN (SELECT conversation_id FROM message WHERE id IN ({answers}))",
+        parameters,
+    )
+    conversations = {row["id"]: conversation_of(row) for row in chats}
+    events = defaultdict[int, list[Row]](list)
+    for event in connection.fetch_all(
+        "SELECT run, token_ids, deltas FROM run_event "
+        f"WHERE run IN (SELECT number FROM run WHERE {where}) ORDER BY first_token",
+        parameters,
+    ):
+        events[event["run"]].append(event)
+    found = list[UnfinishedRun]()
+    for row in rows:
+        answer = shown.get(row["message_id"])
+        question = shown.get(answer["parent_id"]) if answer is not None else None
+        # A run may have ended, or its conversation may have been removed, between two statements.
+        if answer is None or question is None or answer["conversation_id"] not in conversations:
+            continue
+        found.append(
+            UnfinishedRun(
+                answer["tenant"],
+                _record_of(row),
+                conversations[answer["conversation_id"]],
+                message_of(question),
+                message_of(answer),
+                *_output_of(events[row["number"]]),
+                bool(row["is_crashed"]),
+            )
         )
-        return UnfinishedRun(
-            row["tenant"],
-            record,
-            message_of(row),
-            *_output_of(events),
-            bool(row["is_crashed"]),
-        )
+    return found
 
 
 def _check_turn(connection: Connection, tenant: str, turn: Turn) -> None:
@@ -348,8 +380,7 @@ def _notify(connection: Connection, topic: str, run_ids: Sequence[str]) -> None:
 
 
 def _record_of(row: Row) -> RunRecord:
-    fields = dict(row)
-    return RunRecord(**(fields | {"is_cancelled": bool(fields["is_cancelled"])}))
+    return RunRecord(**{name: row[name] for name in _FIELDS} | {"is_cancelled": bool(row["is_cancelled"])})
 
 
 def _insert_progress(connection: Connection, progress: Iterable[RunProgress], owner: str) -> None:

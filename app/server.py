@@ -364,8 +364,9 @@ class DrainingServer(uvicorn.Server):
         try:
             await self._services.host.stop(seconds)
             await self._services.runs.join()
-            # Clients that return to another server wait for as long as this one has its lease.
+            # Until then, another server could not continue the answers of the clients that come to it.
             await self._services.lease.stop()
+            self._services.runs.dismiss()
         finally:
             # The live feed never ends by itself, and would hold up the exit.
             self._services.live.stop()

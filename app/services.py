@@ -214,7 +214,11 @@ class Services:
         ring = KeyRing(store.keys, store.limits, store.people, auth_policy, rules=accounts.rules)
         await ring.read()
         changes = Changes()
-        shared_runs = SharedRuns(store, lambda run_id: runs.stop_named(run_id)) if store.database.is_shared else None
+        shared_runs = (
+            SharedRuns(store, lambda run_id: runs.stop_named(run_id), lambda: lease.settled())
+            if store.database.is_shared
+            else None
+        )
         runs = RunRegistry(store.runs, announce=changes.announce, bus=shared_runs)
         resumption = Resumption(host, store, runs, PlaceLog(database_path.with_name("resumed-places")))
         lease = Lease(store.database, store.servers, runs, resumption.take_over, database_path.with_name("server-name"))
@@ -336,6 +340,7 @@ class Services:
         with suppress(TimeoutError):
             async with asyncio.timeout(JOIN_SECONDS):
                 await self.runs.join()
+                self.runs.dismiss()
         if self.titles is not None:
             await self.titles.stop()
         self.loop_lag.stop()

@@ -63,6 +63,8 @@ class Lease:
         self._renewed_at = clock()
         self._trusted_at = clock() + LEASE_SECONDS
         self._news = asyncio.Event()
+        self._settled = asyncio.Event()
+        self._settled.set()
         self._task: asyncio.Task[None] | None = None
         self.leads = not database.is_shared
         self.is_alone = not database.is_shared
@@ -87,6 +89,7 @@ class Lease:
         task, self._task = self._task, None
         if task is None:
             return
+        self._settled.set()
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task
@@ -100,6 +103,11 @@ class Lease:
         """Follow a notice of another server."""
         if topic == RELEASED:
             self._news.set()
+            self._settled.clear()
+
+    async def settled(self) -> None:
+        """Wait while this server takes over the runs of another one that has just released them."""
+        await self._settled.wait()
 
     async def renew(self) -> None:
         """Renew the lease once, and do what follows from the state of the database."""
@@ -139,6 +147,9 @@ class Lease:
                 logger.warning("the lease of this server could not be renewed: %s", error)
             except Exception:
                 logger.exception("the lease of this server could not be renewed; the next attempt is in a second")
+            # Another server may have released its runs since they were looked for.
+            if not self._news.is_set():
+                self._settled.set()
 
 
 def _read(path: Path) -> str | None:

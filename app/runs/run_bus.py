@@ -15,6 +15,9 @@ class RunBus(Protocol):
         no other server works on the run.
         """
 
+    async def settled(self) -> None:
+        """Wait while this server takes over the runs of another one that has just stopped."""
+
     async def cancel(self, run_id: str, tenant: str) -> None:
         """Have the server that works on a tenant's run end it, and wait until it has ended."""
 
@@ -34,6 +37,9 @@ class Alone:
     async def tail(self, run_id: str, tenant: str) -> Run | None:  # noqa: ARG002
         """Return None: every run is here."""
         return None
+
+    async def settled(self) -> None:
+        """Do nothing: there is no other server."""
 
     async def cancel(self, run_id: str, tenant: str) -> None:
         """Do nothing: every run is here."""

@@ -140,7 +140,8 @@ class RunRegistry:
         run = self.get(answer.run_id, tenant)
         if run is not None or answer.run_id is None or answer.status != "in_progress":
             return run
-        return await self._bus.tail(answer.run_id, tenant)
+        await self._bus.settled()
+        return self.get(answer.run_id, tenant) or await self._bus.tail(answer.run_id, tenant)
 
     async def cancel_elsewhere(self, run_id: str, tenant: str) -> None:
         """Cancel a run that another server works on, if there is one, and wait until it has ended."""
@@ -231,8 +232,11 @@ class RunRegistry:
             await asyncio.wait(list(self._tasks.values()))
         if self._saver is not None:
             await self._saver
+
+    def dismiss(self) -> None:
+        """Send the followers of unfinished answers to the process that continues them."""
         for run in self._runs.values():
-            if not run.ended.is_set():
+            if not run.log.is_closed:
                 run.log.interrupt()
 
     def _of(self, tenant: str) -> list[Run]:
@@ -247,7 +251,7 @@ class RunRegistry:
             if run.is_lost:
                 self._leave_to_other(run)
             elif last.finish_reason == "abort" and not run.cancelled:
-                await self._hand_over(run)
+                await self._hand_over()
             else:
                 await self._end(run, last)
         finally:
@@ -256,10 +260,9 @@ class RunRegistry:
                 self._all_ended.set()
             self._has_ended(run)
 
-    async def _hand_over(self, run: Run) -> None:
-        """Store the progress of a run for the server that resumes it, and of all others in the same transaction."""
+    async def _hand_over(self) -> None:
+        """Store the progress of all runs for the server that resumes them, in one transaction."""
         await self._save(self._unended())
-        run.log.interrupt()
 
     async def _end(self, run: Run, last: RequestOutput) -> None:
         if not await self._store_end(run, _message_end(run, last)):

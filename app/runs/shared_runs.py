@@ -8,7 +8,7 @@ a client may continue at either server. Notices may get lost, so a copy also loo
 import asyncio
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Final
 
@@ -31,13 +31,15 @@ logger = logging.getLogger(__name__)
 class SharedRuns:
     """Implementation of `app.runs.run_bus.RunBus`. Owner of the copies and their tasks."""
 
-    def __init__(self, store: Store, stop: Callable[[str], None]) -> None:
+    def __init__(self, store: Store, stop: Callable[[str], None], settled: Callable[[], Awaitable[object]]) -> None:
         """Make an empty collection.
 
         stop: ends a run of this server by its id, if it is here.
+        settled: see RunBus.
         """
         self._store = store
         self._stop = stop
+        self._settled = settled
         self._copies: dict[str, _Copy] = {}
 
     async def tail(self, run_id: str, tenant: str) -> Run | None:
@@ -54,6 +56,10 @@ class SharedRuns:
         copy = self._copies[run_id] = _Copy(store, _copied(left))
         copy.begin(lambda: self._drop(copy))
         return copy.run
+
+    async def settled(self) -> None:
+        """See RunBus."""
+        await self._settled()
 
     async def cancel(self, run_id: str, tenant: str) -> None:
         """Have the server that works on a run end it, and wait until it has ended."""

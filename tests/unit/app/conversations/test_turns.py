@@ -286,6 +286,7 @@ async def test_stopping_server_leaves_runs_and_sends_farewell(
     await services.host.stop(0)
     answer = await ended(run)
     assert answer.status == "in_progress"
+    services.runs.dismiss()
     frames = [frame async for frame in run.log.follow(1)]
     assert b"event: server_restart" in frames[-1]
     left = await services.store.runs.find(run.id)

@@ -208,21 +208,22 @@ class RunStore:
 
         records: each with the epoch that begins now.
         """
-        given = list(records)
-        owner, free = self._database.server, has_no_owner(self._database.dialect)
+        given = [(each.id, each.epoch, each.fruitless, each.resumed_with) for each in records]
+        dialect = self._database.dialect
+        text, integer = dialect.json_text, dialect.json_integer
 
         def update(connection: Connection) -> set[str]:
-            sql = (
-                "UPDATE run SET owner = ?, epoch = ?, fruitless = ?, resumed_with = ? "
-                f"WHERE id = ? AND epoch = ? AND {free}"
+            # A single statement, as in `_insert_progress`.
+            rows = connection.fetch_all(
+                "UPDATE run SET owner = ?, epoch = given.epoch, fruitless = given.fruitless, "
+                "resumed_with = given.resumed_with "
+                f"FROM (SELECT {text(0)} AS id, {integer(1)} AS epoch, {integer(2)} AS fruitless, "
+                f"{integer(3)} AS resumed_with FROM {dialect.json_items}) AS given "
+                f"WHERE run.id = given.id AND run.epoch = given.epoch - 1 AND {has_no_owner(dialect)} "
+                "RETURNING run.id AS id",
+                (self._database.server, json.dumps(given)),
             )
-            taken = {
-                each.id
-                for each in given
-                if connection.execute(
-                    sql, (owner, each.epoch, each.fruitless, each.resumed_with, each.id, each.epoch - 1)
-                )
-            }
+            taken = {row["id"] for row in rows}
             _notify(connection, PROGRESS, sorted(taken))
             return taken
 

@@ -14,6 +14,7 @@ from app.storage.errors import UnusableDatabaseError
 from app.storage.imports import _batches
 from app.storage.postgres.database import PostgresDatabase
 from app.storage.postgres.listener import Listener
+from app.storage.servers import RELEASED
 from app.storage.store import Store
 from app.tenants.limits import LimitReachedError, TenantLimits
 from engine.trail import Trail
@@ -227,6 +228,17 @@ async def test_client_of_another_server_follows_an_answer_live(first: Server, se
     assert b"event: done" in rest
     assert await second.stored(run) == copy.answer == await end_of(run)
     assert copy.log.text == WHOLE_ANSWER
+
+
+async def test_client_of_a_stopped_server_waits_for_the_new_owner(first: Server, second: Server) -> None:
+    run = await first.asked(2)
+    second.lease.heed(RELEASED)
+    coming = asyncio.create_task(copy_at(second, run))
+    await first.expire()
+    async with asyncio.timeout(20):
+        keeping = asyncio.create_task(second.lease._keep())
+        assert await coming is second.run(run.id)
+    keeping.cancel()
 
 
 async def test_client_changes_servers_within_an_answer(first: Server, second: Server) -> None:

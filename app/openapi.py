@@ -93,6 +93,7 @@ from app.schemas.response_bodies.conversations import (
     ConversationTree,
     ConversationWithMessages,
     DeletedConversationPage,
+    DeletedMessages,
     NumDeleted,
 )
 from app.schemas.response_bodies.documents import DocumentText
@@ -262,6 +263,9 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
         answer=DeletedConversationPage,
     ),
     "DELETE /api/deleted-conversations": Operation(answer=NumDeleted),
+    "GET /api/deleted-messages": Operation(
+        query={"limit": {"type": "integer", "minimum": 1, "maximum": MAX_PAGE}}, answer=DeletedMessages
+    ),
     "POST /api/conversations/{id}/restore": Operation(answer=Conversation),
     "POST /api/conversations/{id}/seen": Operation(answers=(), status=204),
     "POST /api/conversations/{id}/messages": Operation(NewMessage, headers=_VERSIONED, answers=(EVENTS,), events=_RUN),

@@ -1,14 +1,21 @@
-"""/api/deleted-conversations: the conversations that were deleted and can still be restored."""
+"""/api/deleted-conversations, /api/deleted-messages: what was deleted and can still be restored."""
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from app.conversations.deletions import UNDO_SECONDS
 from app.domain.bounds import MAX_PAGE
 from app.http.large_json import LargeJSONResponse
 from app.http.query_params import source_of, whole_number
 from app.routes.cursors import deletion_cursor, parse_deletion
-from app.schemas.response_bodies.conversations import DeletedConversationPage, NumDeleted, deleted_conversation_body
+from app.schemas.response_bodies.conversations import (
+    DeletedConversationPage,
+    DeletedMessage,
+    DeletedMessages,
+    NumDeleted,
+    deleted_conversation_body,
+)
 from app.services import services_of
 
 DEFAULT_PAGE = 100
@@ -32,6 +39,26 @@ async def list_deleted(request: Request) -> Response:
     )
 
 
+async def list_deleted_messages(request: Request) -> Response:
+    """List the messages that were deleted in conversations that are still there: the last deleted one first."""
+    found = await services_of(request).store.recently_deleted.messages(
+        limit=whole_number(request, "limit", DEFAULT_PAGE, low=1, high=MAX_PAGE)
+    )
+    data: list[DeletedMessage] = [
+        {
+            "id": each.id,
+            "role": each.role,
+            "beginning": each.beginning,
+            "conversation_id": each.conversation_id,
+            "title": each.title,
+            "deleted_at": each.deleted_at,
+            "removed_at": each.deleted_at + UNDO_SECONDS,
+        }
+        for each in found
+    ]
+    return LargeJSONResponse(DeletedMessages(data=data))
+
+
 async def delete_all(request: Request) -> Response:
     """Move all conversations of one source to the recently deleted ones. Answers being generated are stopped."""
     services = services_of(request)
@@ -49,4 +76,5 @@ routes = [
     Route("/api/conversations", delete_all, methods=["DELETE"]),
     Route("/api/deleted-conversations", list_deleted),
     Route("/api/deleted-conversations", remove_deleted, methods=["DELETE"]),
+    Route("/api/deleted-messages", list_deleted_messages),
 ]

@@ -1,9 +1,9 @@
-"""Deleted conversations that can still be restored."""
+"""Deleted conversations and messages that can still be restored."""
 
 import time
 from dataclasses import dataclass
 
-from app.domain.records import Conversation, ConversationSource
+from app.domain.records import Conversation, ConversationSource, Role
 from app.storage.connection import Connection
 from app.storage.database import Database
 from app.storage.removals import CONVERSATION_NODES, Removed
@@ -17,6 +17,20 @@ RESTORABLE = (
     "deleted_at IS NOT NULL AND id NOT IN (SELECT conversation_id FROM staged) "
     "AND id NOT IN (SELECT conversation_id FROM removal WHERE message_id IS NULL)"
 )
+
+BEGINNING_CHARACTERS = 200
+"""Length of the text by which people recognize a deleted message."""
+
+# A message whose parent is deleted as well can be restored only after that one.
+DELETED_MESSAGES = """
+    SELECT message.id, message.role, message.conversation_id, title, substr(message.content, 1, ?) AS beginning,
+      message.deleted_at
+    FROM message JOIN shown_conversation AS conversation ON conversation.id = message.conversation_id
+    LEFT JOIN message AS parent ON parent.id = message.parent_id
+    WHERE message.deleted_with = message.id AND tenant = ? AND NOT temporary AND parent.deleted_with IS NULL
+      AND message.id NOT IN (SELECT message_id FROM removal WHERE message_id IS NOT NULL)
+    ORDER BY message.deleted_at DESC, message.id DESC LIMIT ?
+"""
 
 DeletedPosition = tuple[float, str]
 """Position in the list: deleted_at, id. The list is in descending order."""
@@ -41,8 +55,23 @@ class DeletedPage:
     following: DeletedPosition | None
 
 
+@dataclass(frozen=True, slots=True)
+class DeletedMessage:
+    """A message that was deleted with all that follow it, the title of its conversation, and the time of the deletion.
+
+    beginning: start of its text.
+    """
+
+    id: str
+    role: Role
+    conversation_id: str
+    title: str | None
+    beginning: str
+    deleted_at: float
+
+
 class RecentlyDeletedStore:
-    """The deleted conversations of a tenant. `next_with_kv` covers all tenants."""
+    """The deleted conversations and messages of a tenant. `next_with_kv` covers all tenants."""
 
     def __init__(self, database: Database, tenant: str) -> None:
         self._database = database
@@ -64,6 +93,15 @@ class RecentlyDeletedStore:
         found = [DeletedConversation(conversation_of(row), row["deleted_at"]) for row in rows[:limit]]
         last = found[-1] if len(rows) > limit else None
         return DeletedPage(found, (last.deleted_at, last.conversation.id) if last is not None else None)
+
+    async def messages(self, *, limit: int) -> list[DeletedMessage]:
+        """Return deleted messages that can be restored, in conversations that are not deleted: the last one first."""
+        return await self._database.read_as(
+            lambda row: DeletedMessage(**dict(row)),
+            DELETED_MESSAGES,
+            (BEGINNING_CHARACTERS, self._tenant, limit),
+            tenant=self._tenant,
+        )
 
     async def hide_all(self, source: ConversationSource) -> list[str]:
         """Delete all conversations of a source, archived ones too. They can be restored. Returns their ids."""

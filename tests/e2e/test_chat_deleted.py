@@ -61,3 +61,21 @@ async def test_all_chats_can_be_deleted_and_found_again(chat: ChatPage) -> None:
         await expect(chat.chats.get_by_text(f"One of all {number}", exact=True)).to_be_attached()
     for conversation in kept:
         await chat.stored(conversation)
+
+
+async def test_deleted_message_is_restored_after_its_notice_is_gone(chat: ChatPage) -> None:
+    conversation = await chat.open_new_chat(tokens=1, title="Still here")
+    await chat.send("Remember the anchor.")
+    await chat.expect_status("incomplete")
+    [question, _] = (await chat.stored(conversation))["messages"]
+    await chat.page.request.delete(f"/api/messages/{question['id']}")
+    await chat.page.reload()
+    await expect(chat.questions).to_have_count(0)
+
+    await open_deleted(chat)
+    await expect(chat.page.get_by_role("dialog").get_by_text("10 minutes left · Still here")).to_be_visible()
+    await chat.button("Restore “Remember the anchor.”").click()
+
+    await expect(chat.button("Restore “Remember the anchor.”")).to_have_count(0)
+    await chat.page.keyboard.press("Escape")
+    await expect(chat.questions).to_have_text("Remember the anchor.")

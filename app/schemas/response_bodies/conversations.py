@@ -75,6 +75,29 @@ class DeletedConversationPage(TypedDict):
     next_cursor: str | None
 
 
+class DeletedMessage(TypedDict):
+    """A message that was deleted with all that follow it, and can be restored.
+
+    beginning: start of its text.
+    title: that of its conversation.
+    removed_at: time from which it may be removed for good. Time in which the server is stopped does not count.
+    """
+
+    id: str
+    role: Role
+    beginning: str
+    conversation_id: str
+    title: str | None
+    deleted_at: float
+    removed_at: float
+
+
+class DeletedMessages(TypedDict):
+    """Deleted messages, the last deleted one first."""
+
+    data: list[DeletedMessage]
+
+
 class BulkResult(TypedDict):
     """The conversations that a request for several of them changed, and those that do not exist."""
 

@@ -132,6 +132,7 @@ SHARED: dict[Call, Any] = {
     ("DELETE", "/api/conversations"): None,
     ("GET", "/api/deleted-conversations"): None,
     ("DELETE", "/api/deleted-conversations"): None,
+    ("GET", "/api/deleted-messages"): None,
     ("GET", "/api/draft"): None,
     ("PUT", "/api/draft"): {"text": "Bob's"},
     ("POST", "/api/conversations/bulk"): {"conversation_ids": ["conv_none"], "deleted": True},

@@ -322,3 +322,25 @@ async def test_all_chats_are_deleted_and_removed_with_their_kv(services: Service
         with pytest.raises(NotFoundError):
             await services.deletions.restore_conversation(conversation)
     assert (await services.store.conversations.get(kept.id)).id == kept.id
+
+
+async def test_deleted_messages_are_listed_while_they_can_be_restored(services: Services) -> None:
+    conversation_id, last = await chat(services, "What is a tide?", "What is a storm?")
+    path = await services.store.messages.path(last.id)
+    listed = services.store.recently_deleted.messages
+    assert await listed(limit=10) == []
+    for message in (path[3], path[2]):
+        await services.deletions.delete_message(message.id)
+    [question] = await listed(limit=10)
+    assert (question.id, question.role, question.beginning) == (path[2].id, "user", "What is a storm?")
+    assert question.conversation_id == conversation_id
+
+    await services.deletions.restore_message(question.id)
+    [answer] = await listed(limit=10)
+    assert answer.id == path[3].id, "was deleted by itself before"
+    await services.deletions.delete_conversation(conversation_id)
+    assert await listed(limit=10) == []
+    await services.deletions.restore_conversation(conversation_id)
+    assert await listed(limit=10) == [answer]
+    await services.deletions.remove(conversations_until=0, messages_until=time.time())
+    assert await listed(limit=10) == []

@@ -11,6 +11,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `Uitgevee: ${time} · ${left}`,
     left: (days) => plural(days, { one: `${days} dag oor`, other: `${days} dae oor` }),
     leftToday: "minder as ’n dag oor",
+    leftMinutes: (minutes) => plural(minutes, { one: `${minutes} minuut oor`, other: `${minutes} minute oor` }),
+    messages: "Uitgeveede boodskappe",
     restore: "Herstel",
     restoreOf: (title) => `Herstel “${title}”`,
     erase: "Vee permanent uit",

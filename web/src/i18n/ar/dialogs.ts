@@ -15,6 +15,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `وقت الحذف: ${time} · ${left}`,
     left: (days) => plural(days, { zero: `بقي ${days} يوم`, one: "بقي يوم واحد", two: "بقي يومان", few: `بقيت ${days} أيام`, many: `بقي ${days} يومًا`, other: `بقي ${days} يوم` }),
     leftToday: "بقي أقل من يوم",
+    leftMinutes: (minutes) => plural(minutes, { zero: `بقيت ${minutes} دقيقة`, one: "بقيت دقيقة واحدة", two: "بقيت دقيقتان", few: `بقيت ${minutes} دقائق`, many: `بقيت ${minutes} دقيقة`, other: `بقيت ${minutes} دقيقة` }),
+    messages: "الرسائل المحذوفة",
     restore: "استعادة",
     restoreOf: (title) => `استعادة «${title}»`,
     erase: "حذف نهائي",

@@ -8,6 +8,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `Silinib: ${time} · ${left}`,
     left: (days) => `${days} gün qalıb`,
     leftToday: "bir gündən az qalıb",
+    leftMinutes: (minutes) => `${minutes} dəqiqə qalıb`,
+    messages: "Silinmiş mesajlar",
     restore: "Bərpa et",
     restoreOf: (title) => `Bərpa et: “${title}”`,
     erase: "Həmişəlik sil",

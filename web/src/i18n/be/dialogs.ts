@@ -11,6 +11,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `Выдалены: ${time} · ${left}`,
     left: (days) => plural(days, { one: `застаўся ${days} дзень`, few: `засталося ${days} дні`, other: `засталося ${days} дзён` }),
     leftToday: "засталося менш за дзень",
+    leftMinutes: (minutes) => plural(minutes, { one: `засталася ${minutes} хвіліна`, few: `засталося ${minutes} хвіліны`, other: `засталося ${minutes} хвілін` }),
+    messages: "Выдаленыя паведамленні",
     restore: "Аднавіць",
     restoreOf: (title) => `Аднавіць «${title}»`,
     erase: "Выдаліць назаўсёды",

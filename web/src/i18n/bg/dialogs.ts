@@ -11,6 +11,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `Изтрит: ${time} · ${left}`,
     left: (days) => plural(days, { one: "остава 1 ден", other: `остават ${days} дни` }),
     leftToday: "остава по-малко от ден",
+    leftMinutes: (minutes) => plural(minutes, { one: "остава 1 минута", other: `остават ${minutes} минути` }),
+    messages: "Изтрити съобщения",
     restore: "Възстановяване",
     restoreOf: (title) => `Възстановяване на „${title}“`,
     erase: "Изтриване завинаги",

@@ -8,6 +8,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `মোছা হয়েছে: ${time} · ${left}`,
     left: (days) => `${days} দিন বাকি`,
     leftToday: "এক দিনেরও কম বাকি",
+    leftMinutes: (minutes) => `${minutes} মিনিট বাকি`,
+    messages: "মোছা মেসেজ",
     restore: "ফিরিয়ে আনুন",
     restoreOf: (title) => `“${title}” ফিরিয়ে আনুন`,
     erase: "চিরতরে মুছুন",

@@ -11,6 +11,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `Suprimit: ${time} · ${left}`,
     left: (days) => plural(days, { one: `queda ${days} dia`, other: `queden ${days} dies` }),
     leftToday: "queda menys d’un dia",
+    leftMinutes: (minutes) => plural(minutes, { one: `queda ${minutes} minut`, other: `queden ${minutes} minuts` }),
+    messages: "Missatges suprimits",
     restore: "Restaura",
     restoreOf: (title) => `Restaura «${title}»`,
     erase: "Suprimeix definitivament",

@@ -11,6 +11,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `Smazáno: ${time} · ${left}`,
     left: (days) => plural(days, { one: "zbývá 1 den", few: `zbývají ${days} dny`, other: `zbývá ${days} dní` }),
     leftToday: "zbývá méně než den",
+    leftMinutes: (minutes) => plural(minutes, { one: "zbývá 1 minuta", few: `zbývají ${minutes} minuty`, other: `zbývá ${minutes} minut` }),
+    messages: "Smazané zprávy",
     restore: "Obnovit",
     restoreOf: (title) => `Obnovit „${title}“`,
     erase: "Smazat trvale",

@@ -11,6 +11,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `Slettet: ${time} · ${left}`,
     left: (days) => plural(days, { one: "1 dag tilbage", other: `${days} dage tilbage` }),
     leftToday: "mindre end en dag tilbage",
+    leftMinutes: (minutes) => plural(minutes, { one: "1 minut tilbage", other: `${minutes} minutter tilbage` }),
+    messages: "Slettede beskeder",
     restore: "Gendan",
     restoreOf: (title) => `Gendan ”${title}”`,
     erase: "Slet permanent",

@@ -11,6 +11,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `Gelöscht ${time} · ${left}`,
     left: (days) => plural(days, { one: "noch 1 Tag", other: `noch ${days} Tage` }),
     leftToday: "noch weniger als ein Tag",
+    leftMinutes: (minutes) => plural(minutes, { one: "noch 1 Minute", other: `noch ${minutes} Minuten` }),
+    messages: "Gelöschte Nachrichten",
     restore: "Wiederherstellen",
     restoreOf: (title) => `„${title}“ wiederherstellen`,
     erase: "Endgültig löschen",

@@ -11,6 +11,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `Διαγράφηκε: ${time} · ${left}`,
     left: (days) => plural(days, { one: "απομένει 1 ημέρα", other: `απομένουν ${days} ημέρες` }),
     leftToday: "απομένει λιγότερο από μία ημέρα",
+    leftMinutes: (minutes) => plural(minutes, { one: "απομένει 1 λεπτό", other: `απομένουν ${minutes} λεπτά` }),
+    messages: "Διαγραμμένα μηνύματα",
     restore: "Επαναφορά",
     restoreOf: (title) => `Επαναφορά: «${title}»`,
     erase: "Οριστική διαγραφή",

@@ -6,6 +6,8 @@ export const texts = {
     when: (time: string, left: string) => `Deleted ${time} · ${left}`,
     left: (days: number) => (days === 1 ? "1 day left" : `${days} days left`),
     leftToday: "less than a day left",
+    leftMinutes: (minutes: number) => (minutes === 1 ? "1 minute left" : `${minutes} minutes left`),
+    messages: "Deleted messages",
     restore: "Restore",
     restoreOf: (title: string) => `Restore “${title}”`,
     erase: "Delete for good",

@@ -11,6 +11,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `Eliminado: ${time} · ${left}`,
     left: (days) => plural(days, { one: `queda ${days} día`, other: `quedan ${days} días` }),
     leftToday: "queda menos de un día",
+    leftMinutes: (minutes) => plural(minutes, { one: `queda ${minutes} minuto`, other: `quedan ${minutes} minutos` }),
+    messages: "Mensajes eliminados",
     restore: "Restaurar",
     restoreOf: (title) => `Restaurar «${title}»`,
     erase: "Eliminar definitivamente",

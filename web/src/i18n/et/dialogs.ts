@@ -11,6 +11,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `Kustutatud: ${time} · ${left}`,
     left: (days) => plural(days, { one: "jäänud 1 päev", other: `jäänud ${days} päeva` }),
     leftToday: "jäänud alla päeva",
+    leftMinutes: (minutes) => plural(minutes, { one: "jäänud 1 minut", other: `jäänud ${minutes} minutit` }),
+    messages: "Kustutatud sõnumid",
     restore: "Taasta",
     restoreOf: (title) => `Taasta „${title}“`,
     erase: "Kustuta jäädavalt",

@@ -11,6 +11,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `Ezabatuta: ${time} · ${left}`,
     left: (days) => plural(days, { one: `egun ${days} geratzen da`, other: `${days} egun geratzen dira` }),
     leftToday: "egun bat baino gutxiago geratzen da",
+    leftMinutes: (minutes) => plural(minutes, { one: `minutu ${minutes} geratzen da`, other: `${minutes} minutu geratzen dira` }),
+    messages: "Ezabatutako mezuak",
     restore: "Leheneratu",
     restoreOf: (title) => `Leheneratu “${title}”`,
     erase: "Ezabatu betiko",

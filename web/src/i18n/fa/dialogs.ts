@@ -8,6 +8,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `زمان حذف: ${time} · ${left}`,
     left: (days) => `${days} روز مانده`,
     leftToday: "کمتر از یک روز مانده",
+    leftMinutes: (minutes) => `${minutes} دقیقه مانده`,
+    messages: "پیام‌های حذف‌شده",
     restore: "بازیابی",
     restoreOf: (title) => `بازیابی «${title}»`,
     erase: "حذف برای همیشه",

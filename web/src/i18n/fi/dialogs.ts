@@ -11,6 +11,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `Poistettu: ${time} · ${left}`,
     left: (days) => plural(days, { one: "1 päivä jäljellä", other: `${days} päivää jäljellä` }),
     leftToday: "alle päivä jäljellä",
+    leftMinutes: (minutes) => plural(minutes, { one: "1 minuutti jäljellä", other: `${minutes} minuuttia jäljellä` }),
+    messages: "Poistetut viestit",
     restore: "Palauta",
     restoreOf: (title) => `Palauta ”${title}”`,
     erase: "Poista pysyvästi",

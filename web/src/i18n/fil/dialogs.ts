@@ -8,6 +8,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `Na-delete: ${time} · ${left}`,
     left: (days) => `${days} araw na lang`,
     leftToday: "wala pang isang araw ang natitira",
+    leftMinutes: (minutes) => `${minutes} minuto na lang`,
+    messages: "Mga na-delete na mensahe",
     restore: "I-restore",
     restoreOf: (title) => `I-restore ang “${title}”`,
     erase: "Permanenteng i-delete",

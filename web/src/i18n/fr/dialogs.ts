@@ -11,6 +11,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `Supprimée : ${time} · ${left}`,
     left: (days) => plural(days, { one: `il reste ${days} jour`, other: `il reste ${days} jours` }),
     leftToday: "il reste moins d’un jour",
+    leftMinutes: (minutes) => plural(minutes, { one: `il reste ${minutes} minute`, other: `il reste ${minutes} minutes` }),
+    messages: "Messages supprimés",
     restore: "Restaurer",
     restoreOf: (title) => `Restaurer « ${title} »`,
     erase: "Supprimer définitivement",

@@ -14,6 +14,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `זמן המחיקה: ${time} · ${left}`,
     left: (days) => plural(days, { one: "נשאר יום אחד", two: "נשארו יומיים", other: `נשארו ${days} ימים` }),
     leftToday: "נשאר פחות מיום",
+    leftMinutes: (minutes) => plural(minutes, { one: "נשארה דקה אחת", two: "נשארו שתי דקות", other: `נשארו ${minutes} דקות` }),
+    messages: "הודעות שנמחקו",
     restore: "שחזור",
     restoreOf: (title) => `שחזור ״${title}״`,
     erase: "מחיקה לצמיתות",

@@ -11,6 +11,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `मिटाई गई: ${time} · ${left}`,
     left: (days) => `${days} दिन बाकी`,
     leftToday: "एक दिन से कम बाकी",
+    leftMinutes: (minutes) => `${minutes} मिनट बाकी`,
+    messages: "मिटाए गए मैसेज",
     restore: "वापस लाएँ",
     restoreOf: (title) => `“${title}” वापस लाएँ`,
     erase: "हमेशा के लिए मिटाएँ",

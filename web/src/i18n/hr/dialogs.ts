@@ -11,6 +11,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `Izbrisano: ${time} · ${left}`,
     left: (days) => plural(days, { one: `preostao je ${days} dan`, few: `preostala su ${days} dana`, other: `preostalo je ${days} dana` }),
     leftToday: "preostalo je manje od dana",
+    leftMinutes: (minutes) => plural(minutes, { one: `preostala je ${minutes} minuta`, few: `preostale su ${minutes} minute`, other: `preostalo je ${minutes} minuta` }),
+    messages: "Izbrisane poruke",
     restore: "Vrati",
     restoreOf: (title) => `Vrati „${title}”`,
     erase: "Trajno izbriši",

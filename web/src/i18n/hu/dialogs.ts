@@ -8,6 +8,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `Törölve: ${time} · ${left}`,
     left: (days) => `még ${days} nap`,
     leftToday: "kevesebb mint egy nap",
+    leftMinutes: (minutes) => `még ${minutes} perc`,
+    messages: "Törölt üzenetek",
     restore: "Visszaállítás",
     restoreOf: (title) => `„${title}” visszaállítása`,
     erase: "Végleges törlés",

@@ -8,6 +8,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `Dihapus ${time} · ${left}`,
     left: (days) => `tersisa ${days} hari`,
     leftToday: "tersisa kurang dari sehari",
+    leftMinutes: (minutes) => `tersisa ${minutes} menit`,
+    messages: "Pesan yang dihapus",
     restore: "Pulihkan",
     restoreOf: (title) => `Pulihkan “${title}”`,
     erase: "Hapus permanen",

@@ -11,6 +11,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `Eytt: ${time} · ${left}`,
     left: (days) => plural(days, { one: `${days} dagur eftir`, other: `${days} dagar eftir` }),
     leftToday: "minna en dagur eftir",
+    leftMinutes: (minutes) => plural(minutes, { one: `${minutes} mínúta eftir`, other: `${minutes} mínútur eftir` }),
+    messages: "Eydd skilaboð",
     restore: "Endurheimta",
     restoreOf: (title) => `Endurheimta „${title}“`,
     erase: "Eyða endanlega",

@@ -11,6 +11,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `Eliminata: ${time} · ${left}`,
     left: (days) => plural(days, { one: `resta ${days} giorno`, other: `restano ${days} giorni` }),
     leftToday: "resta meno di un giorno",
+    leftMinutes: (minutes) => plural(minutes, { one: `resta ${minutes} minuto`, other: `restano ${minutes} minuti` }),
+    messages: "Messaggi eliminati",
     restore: "Ripristina",
     restoreOf: (title) => `Ripristina «${title}»`,
     erase: "Elimina definitivamente",

@@ -8,6 +8,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `${time} に削除 · ${left}`,
     left: (days) => `残り ${days} 日`,
     leftToday: "残り 1 日未満",
+    leftMinutes: (minutes) => `残り ${minutes} 分`,
+    messages: "削除したメッセージ",
     restore: "復元",
     restoreOf: (title) => `「${title}」を復元`,
     erase: "完全に削除",

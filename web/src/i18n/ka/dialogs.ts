@@ -8,6 +8,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `წაიშალა: ${time} · ${left}`,
     left: (days) => `დარჩა ${days} დღე`,
     leftToday: "დარჩა ერთ დღეზე ნაკლები",
+    leftMinutes: (minutes) => `დარჩა ${minutes} წუთი`,
+    messages: "წაშლილი შეტყობინებები",
     restore: "აღდგენა",
     restoreOf: (title) => `„${title}“: აღდგენა`,
     erase: "სამუდამოდ წაშლა",

@@ -8,6 +8,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `Жойылған: ${time} · ${left}`,
     left: (days) => `${days} күн қалды`,
     leftToday: "бір күннен аз қалды",
+    leftMinutes: (minutes) => `${minutes} минут қалды`,
+    messages: "Жойылған хабарлар",
     restore: "Қалпына келтіру",
     restoreOf: (title) => `«${title}» чатын қалпына келтіру`,
     erase: "Біржола жою",

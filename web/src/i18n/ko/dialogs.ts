@@ -8,6 +8,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `삭제: ${time} · ${left}`,
     left: (days) => `${days}일 남음`,
     leftToday: "하루 미만 남음",
+    leftMinutes: (minutes) => `${minutes}분 남음`,
+    messages: "삭제된 메시지",
     restore: "복원",
     restoreOf: (title) => `‘${title}’ 복원`,
     erase: "영구 삭제",

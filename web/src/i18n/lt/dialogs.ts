@@ -11,6 +11,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `Ištrinta: ${time} · ${left}`,
     left: (days) => plural(days, { one: `liko ${days} diena`, few: `liko ${days} dienos`, other: `liko ${days} dienų` }),
     leftToday: "liko mažiau nei diena",
+    leftMinutes: (minutes) => plural(minutes, { one: `liko ${minutes} minutė`, few: `liko ${minutes} minutės`, other: `liko ${minutes} minučių` }),
+    messages: "Ištrintos žinutės",
     restore: "Atkurti",
     restoreOf: (title) => `Atkurti „${title}“`,
     erase: "Ištrinti visam laikui",

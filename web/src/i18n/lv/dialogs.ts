@@ -11,6 +11,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `Izdzēsta: ${time} · ${left}`,
     left: (days) => plural(days, { zero: `atlikušas ${days} dienas`, one: `atlikusi ${days} diena`, other: `atlikušas ${days} dienas` }),
     leftToday: "atlikusi mazāk nekā diena",
+    leftMinutes: (minutes) => plural(minutes, { zero: `atlikušas ${minutes} minūtes`, one: `atlikusi ${minutes} minūte`, other: `atlikušas ${minutes} minūtes` }),
+    messages: "Izdzēstās ziņas",
     restore: "Atjaunot",
     restoreOf: (title) => `Atjaunot „${title}”`,
     erase: "Dzēst neatgriezeniski",

@@ -11,6 +11,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `Избришано: ${time} · ${left}`,
     left: (days) => plural(days, { one: `уште ${days} ден`, other: `уште ${days} дена` }),
     leftToday: "уште помалку од еден ден",
+    leftMinutes: (minutes) => plural(minutes, { one: `уште ${minutes} минута`, other: `уште ${minutes} минути` }),
+    messages: "Избришани пораки",
     restore: "Врати",
     restoreOf: (title) => `Врати „${title}“`,
     erase: "Избриши трајно",

@@ -11,6 +11,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `हटवले: ${time} · ${left}`,
     left: (days) => `${days} दिवस शिल्लक`,
     leftToday: "एक दिवसापेक्षा कमी शिल्लक",
+    leftMinutes: (minutes) => plural(minutes, { one: "1 मिनिट शिल्लक", other: `${minutes} मिनिटे शिल्लक` }),
+    messages: "हटवलेले मेसेज",
     restore: "रिस्टोअर करा",
     restoreOf: (title) => `“${title}” रिस्टोअर करा`,
     erase: "कायमचे हटवा",

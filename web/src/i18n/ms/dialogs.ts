@@ -8,6 +8,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `Dipadamkan ${time} · ${left}`,
     left: (days) => `tinggal ${days} hari`,
     leftToday: "tinggal kurang daripada sehari",
+    leftMinutes: (minutes) => `tinggal ${minutes} minit`,
+    messages: "Mesej yang dipadamkan",
     restore: "Pulihkan",
     restoreOf: (title) => `Pulihkan “${title}”`,
     erase: "Padam secara kekal",

@@ -11,6 +11,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `Slettet: ${time} · ${left}`,
     left: (days) => plural(days, { one: "1 dag igjen", other: `${days} dager igjen` }),
     leftToday: "mindre enn en dag igjen",
+    leftMinutes: (minutes) => plural(minutes, { one: "1 minutt igjen", other: `${minutes} minutter igjen` }),
+    messages: "Slettede meldinger",
     restore: "Gjenopprett",
     restoreOf: (title) => `Gjenopprett «${title}»`,
     erase: "Slett permanent",

@@ -11,6 +11,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `Verwijderd: ${time} · ${left}`,
     left: (days) => plural(days, { one: "nog 1 dag", other: `nog ${days} dagen` }),
     leftToday: "nog minder dan een dag",
+    leftMinutes: (minutes) => plural(minutes, { one: "nog 1 minuut", other: `nog ${minutes} minuten` }),
+    messages: "Verwijderde berichten",
     restore: "Herstellen",
     restoreOf: (title) => `‘${title}’ herstellen`,
     erase: "Definitief verwijderen",

@@ -11,6 +11,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `Usunięto: ${time} · ${left}`,
     left: (days) => plural(days, { one: "został 1 dzień", few: `zostały ${days} dni`, other: `zostało ${days} dni` }),
     leftToday: "został niecały dzień",
+    leftMinutes: (minutes) => plural(minutes, { one: "została 1 minuta", few: `zostały ${minutes} minuty`, other: `zostało ${minutes} minut` }),
+    messages: "Usunięte wiadomości",
     restore: "Przywróć",
     restoreOf: (title) => `Przywróć „${title}”`,
     erase: "Usuń trwale",

@@ -11,6 +11,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `Eliminada: ${time} · ${left}`,
     left: (days) => plural(days, { one: `resta ${days} dia`, other: `restam ${days} dias` }),
     leftToday: "resta menos de um dia",
+    leftMinutes: (minutes) => plural(minutes, { one: `resta ${minutes} minuto`, other: `restam ${minutes} minutos` }),
+    messages: "Mensagens eliminadas",
     restore: "Restaurar",
     restoreOf: (title) => `Restaurar “${title}”`,
     erase: "Eliminar definitivamente",

@@ -11,6 +11,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `Șters: ${time} · ${left}`,
     left: (days) => plural(days, { one: `a rămas ${days} zi`, few: `au rămas ${days} zile`, other: `au rămas ${days} de zile` }),
     leftToday: "a rămas mai puțin de o zi",
+    leftMinutes: (minutes) => plural(minutes, { one: `a rămas ${minutes} minut`, few: `au rămas ${minutes} minute`, other: `au rămas ${minutes} de minute` }),
+    messages: "Mesaje șterse",
     restore: "Restaurează",
     restoreOf: (title) => `Restaurează „${title}”`,
     erase: "Șterge definitiv",

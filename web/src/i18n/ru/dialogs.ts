@@ -11,6 +11,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `Удалён: ${time} · ${left}`,
     left: (days) => plural(days, { one: `остался ${days} день`, few: `осталось ${days} дня`, other: `осталось ${days} дней` }),
     leftToday: "осталось меньше дня",
+    leftMinutes: (minutes) => plural(minutes, { one: `осталась ${minutes} минута`, few: `осталось ${minutes} минуты`, other: `осталось ${minutes} минут` }),
+    messages: "Удалённые сообщения",
     restore: "Восстановить",
     restoreOf: (title) => `Восстановить «${title}»`,
     erase: "Удалить навсегда",

@@ -11,6 +11,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `Odstránené: ${time} · ${left}`,
     left: (days) => plural(days, { one: "zostáva 1 deň", few: `zostávajú ${days} dni`, other: `zostáva ${days} dní` }),
     leftToday: "zostáva menej ako deň",
+    leftMinutes: (minutes) => plural(minutes, { one: "zostáva 1 minúta", few: `zostávajú ${minutes} minúty`, other: `zostáva ${minutes} minút` }),
+    messages: "Odstránené správy",
     restore: "Obnoviť",
     restoreOf: (title) => `Obnoviť „${title}“`,
     erase: "Odstrániť natrvalo",

@@ -11,6 +11,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `Izbrisano: ${time} · ${left}`,
     left: (days) => plural(days, { one: `še ${days} dan`, two: `še ${days} dneva`, few: `še ${days} dni`, other: `še ${days} dni` }),
     leftToday: "še manj kot en dan",
+    leftMinutes: (minutes) => plural(minutes, { one: `še ${minutes} minuta`, two: `še ${minutes} minuti`, few: `še ${minutes} minute`, other: `še ${minutes} minut` }),
+    messages: "Izbrisana sporočila",
     restore: "Obnovi",
     restoreOf: (title) => `Obnovi »${title}«`,
     erase: "Trajno izbriši",

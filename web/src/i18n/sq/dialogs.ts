@@ -11,6 +11,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `Fshirë: ${time} · ${left}`,
     left: (days) => plural(days, { one: "edhe 1 ditë", other: `edhe ${days} ditë` }),
     leftToday: "më pak se një ditë",
+    leftMinutes: (minutes) => plural(minutes, { one: "edhe 1 minutë", other: `edhe ${minutes} minuta` }),
+    messages: "Mesazhe të fshira",
     restore: "Rikthe",
     restoreOf: (title) => `Rikthe “${title}”`,
     erase: "Fshi përgjithmonë",

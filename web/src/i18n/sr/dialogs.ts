@@ -11,6 +11,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `Избрисано: ${time} · ${left}`,
     left: (days) => plural(days, { one: `још ${days} дан`, few: `још ${days} дана`, other: `још ${days} дана` }),
     leftToday: "још мање од једног дана",
+    leftMinutes: (minutes) => plural(minutes, { one: `још ${minutes} минут`, few: `још ${minutes} минута`, other: `још ${minutes} минута` }),
+    messages: "Избрисане поруке",
     restore: "Врати",
     restoreOf: (title) => `Врати „${title}“`,
     erase: "Трајно избриши",

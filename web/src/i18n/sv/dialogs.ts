@@ -11,6 +11,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `Raderad: ${time} · ${left}`,
     left: (days) => plural(days, { one: "1 dag kvar", other: `${days} dagar kvar` }),
     leftToday: "mindre än en dag kvar",
+    leftMinutes: (minutes) => plural(minutes, { one: "1 minut kvar", other: `${minutes} minuter kvar` }),
+    messages: "Raderade meddelanden",
     restore: "Återställ",
     restoreOf: (title) => `Återställ ”${title}”`,
     erase: "Radera permanent",

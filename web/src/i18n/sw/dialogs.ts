@@ -11,6 +11,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `Limefutwa ${time} · ${left}`,
     left: (days) => plural(days, { one: "imebaki siku 1", other: `zimebaki siku ${days}` }),
     leftToday: "imebaki chini ya siku moja",
+    leftMinutes: (minutes) => plural(minutes, { one: "imebaki dakika 1", other: `zimebaki dakika ${minutes}` }),
+    messages: "Ujumbe uliofutwa",
     restore: "Rejesha",
     restoreOf: (title) => `Rejesha “${title}”`,
     erase: "Futa kabisa",

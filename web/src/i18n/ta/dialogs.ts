@@ -11,6 +11,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `நீக்கியது: ${time} · ${left}`,
     left: (days) => plural(days, { one: "1 நாள் உள்ளது", other: `${days} நாட்கள் உள்ளன` }),
     leftToday: "ஒரு நாளுக்கும் குறைவு",
+    leftMinutes: (minutes) => plural(minutes, { one: "1 நிமிடம் உள்ளது", other: `${minutes} நிமிடங்கள் உள்ளன` }),
+    messages: "நீக்கிய மெசேஜ்கள்",
     restore: "மீட்டெடு",
     restoreOf: (title) => `“${title}”-ஐ மீட்டெடு`,
     erase: "நிரந்தரமாக நீக்கு",

@@ -8,6 +8,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `ลบเมื่อ ${time} · ${left}`,
     left: (days) => `เหลือ ${days} วัน`,
     leftToday: "เหลือไม่ถึงหนึ่งวัน",
+    leftMinutes: (minutes) => `เหลือ ${minutes} นาที`,
+    messages: "ข้อความที่ลบแล้ว",
     restore: "กู้คืน",
     restoreOf: (title) => `กู้คืน “${title}”`,
     erase: "ลบถาวร",

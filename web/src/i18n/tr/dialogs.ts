@@ -8,6 +8,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `Silindi: ${time} · ${left}`,
     left: (days) => `${days} gün kaldı`,
     leftToday: "bir günden az kaldı",
+    leftMinutes: (minutes) => `${minutes} dakika kaldı`,
+    messages: "Silinen mesajlar",
     restore: "Geri yükle",
     restoreOf: (title) => `Geri yükle: “${title}”`,
     erase: "Kalıcı olarak sil",

@@ -11,6 +11,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `Видалено: ${time} · ${left}`,
     left: (days) => plural(days, { one: `залишився ${days} день`, few: `залишилося ${days} дні`, other: `залишилося ${days} днів` }),
     leftToday: "залишилося менше дня",
+    leftMinutes: (minutes) => plural(minutes, { one: `залишилася ${minutes} хвилина`, few: `залишилося ${minutes} хвилини`, other: `залишилося ${minutes} хвилин` }),
+    messages: "Видалені повідомлення",
     restore: "Відновити",
     restoreOf: (title) => `Відновити «${title}»`,
     erase: "Видалити назавжди",

@@ -11,6 +11,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `حذف ہونے کا وقت: ${time} · ${left}`,
     left: (days) => plural(days, { one: "1 دن باقی", other: `${days} دن باقی` }),
     leftToday: "ایک دن سے کم باقی",
+    leftMinutes: (minutes) => plural(minutes, { one: "1 منٹ باقی", other: `${minutes} منٹ باقی` }),
+    messages: "حذف شدہ پیغامات",
     restore: "بحال کریں",
     restoreOf: (title) => `“${title}” بحال کریں`,
     erase: "ہمیشہ کے لیے حذف کریں",

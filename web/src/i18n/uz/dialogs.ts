@@ -8,6 +8,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `Oʻchirilgan: ${time} · ${left}`,
     left: (days) => `${days} kun qoldi`,
     leftToday: "bir kundan kam qoldi",
+    leftMinutes: (minutes) => `${minutes} daqiqa qoldi`,
+    messages: "Oʻchirilgan xabarlar",
     restore: "Tiklash",
     restoreOf: (title) => `“${title}” chatini tiklash`,
     erase: "Butunlay oʻchirish",

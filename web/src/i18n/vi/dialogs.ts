@@ -8,6 +8,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `Đã xóa ${time} · ${left}`,
     left: (days) => `còn ${days} ngày`,
     leftToday: "còn chưa đến một ngày",
+    leftMinutes: (minutes) => `còn ${minutes} phút`,
+    messages: "Tin nhắn đã xóa",
     restore: "Khôi phục",
     restoreOf: (title) => `Khôi phục “${title}”`,
     erase: "Xóa vĩnh viễn",

@@ -8,6 +8,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `刪除時間：${time} · ${left}`,
     left: (days) => `剩下 ${days} 天`,
     leftToday: "剩下不到 1 天",
+    leftMinutes: (minutes) => `剩下 ${minutes} 分鐘`,
+    messages: "已刪除的訊息",
     restore: "還原",
     restoreOf: (title) => `還原「${title}」`,
     erase: "永久刪除",

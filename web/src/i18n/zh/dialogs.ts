@@ -8,6 +8,8 @@ export const texts: DialogTexts = {
     when: (time, left) => `删除于 ${time} · ${left}`,
     left: (days) => `剩余 ${days} 天`,
     leftToday: "剩余不到 1 天",
+    leftMinutes: (minutes) => `剩余 ${minutes} 分钟`,
+    messages: "已删除的消息",
     restore: "恢复",
     restoreOf: (title) => `恢复“${title}”`,
     erase: "永久删除",

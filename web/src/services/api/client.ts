@@ -13,6 +13,7 @@ import type {
   ConversationTree,
   ConversationWithMessages,
   DeletedConversation,
+  DeletedMessage,
   Draft,
   Folder,
   FolderFields,
@@ -232,6 +233,11 @@ export class ApiClient {
       cursor = page.next_cursor;
     } while (cursor !== null);
     return all;
+  }
+
+  /** Read the deleted messages that can be restored, the last deleted one first. */
+  async deletedMessages(): Promise<DeletedMessage[]> {
+    return (await this.json("get", "/api/deleted-messages", {})).data;
   }
 
   /** Delete all deleted chats for good. */

@@ -16,6 +16,7 @@ export type KvReceipt = Schemas["KVReceipt"];
 export type Usage = Schemas["Usage"];
 export type Conversation = Schemas["Conversation"];
 export type DeletedConversation = Schemas["DeletedConversation"];
+export type DeletedMessage = Schemas["DeletedMessage"];
 export type Message = Schemas["Message"];
 export type ConversationWithMessages = Schemas["ConversationWithMessages"];
 export type ConversationChanges = Schemas["ConversationFields"];

@@ -73,6 +73,7 @@ async def test_ranks_on_ray_answer_as_processes_do(
         assert [told(each) for each in await answers_of(ranks, prompt, *params)] == answers
 
 
+@pytest.mark.parametrize("pair", [1], ids=["one stage"], indirect=True)
 async def test_rank_that_dies_is_started_again_as_an_actor(ranks: RemoteEngine, expected: list[list[Told]]) -> None:
     workers = ranks.stats().workers
     assert workers is not None

@@ -1,5 +1,9 @@
-"""A saved model of each popular family, served as a user would: chats over the SDK that continue after `kill -9`."""
+"""A saved model of each popular family, served as a user would.
 
+Chats over the SDK continue after `kill -9`, and others are held on the page.
+"""
+
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -9,6 +13,7 @@ from tests.e2e.server_process import ebb_process
 from tests.family_models import save_family
 from tests.redis_server import RedisServer
 from tests.served_chat import answer_returns_after_a_kill
+from tests.sweep.page_chat import chat_on_the_page
 from tests.tiny_gguf import write_block_gguf
 
 SAVED = ("qwen3", "gemma3", "mistral, window", "llama 3", "phi3", "granite")
@@ -33,5 +38,6 @@ def serve_and_kill(model: Path, folder: Path) -> None:
     try:
         with ebb_process(folder, *flags, "--redis-url", f"unix://{redis.socket}") as server:
             answer_returns_after_a_kill(server, redis, QUESTION, kept=3 * BLOCK)
+            asyncio.run(chat_on_the_page(server.url))
     finally:
         redis.kill()

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Awaitable, Callable
 
-from playwright.async_api import FilePayload, Locator
+from playwright.async_api import FilePayload, Locator, expect
 
 from tests.e2e.chat_page import ANSWER_MS, ChatPage
 
@@ -192,11 +192,17 @@ class Views:
 
     async def queued(self) -> None:
         await self._chat.open_new_chat(tokens=ENDLESS)
-        await self._chat.send("How deep is the sea?")
+        await self._send("How deep is the sea?", "Send")
         await self._chat.until_writing()
         for text in ("And how wide?", "And how cold?"):
-            await self._chat.send(text)
+            await self._send(text, "Send when the answer is complete")
         await self._queue.nth(1).wait_for()
+
+    async def _send(self, text: str, button: str) -> None:
+        """Send a message by a button, since Enter adds a line on a phone."""
+        await self._chat.composer.fill(text)
+        await self._chat.button(button).click()
+        await expect(self._chat.composer).to_have_value("")
 
     async def held(self) -> None:
         if await self._queue.count() == 0:
